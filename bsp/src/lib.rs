@@ -1,0 +1,1 @@
+//! The peerlane command: extends an OpenCL BSP with the Peerlane DMA block.

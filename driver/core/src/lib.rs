@@ -1,0 +1,1 @@
+//! The driver's logic: ATT allocator, descriptors, records. no_std.

@@ -1,0 +1,1 @@
+//! The Peerlane DMA block in rust-hdl.

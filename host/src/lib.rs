@@ -1,0 +1,1 @@
+//! Host library: devices, regions, queues and transfers.

@@ -1,0 +1,1 @@
+//! The register map of the Peerlane DMA block: model, checks and emitters.

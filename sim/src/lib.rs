@@ -1,0 +1,1 @@
+//! The board without the board: Verilated RTL with PCIe, GPU and DDR models.

@@ -1,0 +1,1 @@
+//! Verilog to a Rust-callable model through Verilator, at run time.

@@ -1,0 +1,1 @@
+//! Pinned external tools in the user's cache directory.

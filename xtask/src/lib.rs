@@ -1,0 +1,1 @@
+//! cargo xtask: tools, demo, test.
