@@ -1,1 +1,15 @@
-//! The Peerlane DMA block in rust-hdl.
+//! The Peerlane DMA block in rust-hdl, and its Verilog.
+//!
+//! [`generate`] turns [`Params`] into Verilog-2005 files. The block itself is in [`rtl`], from its
+//! primitives in [`prim`] and the register decoders that the register map generates.
+#![allow(missing_docs)] // ports of blocks are named in the field's words and documented where they are not
+
+//mod build;
+pub mod generated;
+mod params;
+pub mod prim;
+pub mod rtl;
+
+//pub use build::{GenerateError, TOP, generate};
+pub use params::{ParamError, Params};
+//pub use peerlane_verilog::{Design, Module, Port};

@@ -1,0 +1,15 @@
+// Generated from the register map by `peerlane-regmap`. Do not edit.
+
+//! What the register map generates for the RTL.
+
+#[rustfmt::skip]
+#[allow(clippy::collapsible_else_if, clippy::collapsible_if)] // The tree of address bits.
+mod chan;
+#[rustfmt::skip]
+#[allow(clippy::collapsible_else_if, clippy::collapsible_if)] // The tree of address bits.
+mod csr;
+#[rustfmt::skip]
+pub mod constants;
+
+pub use chan::ChanRegs;
+pub use csr::CsrRegs;

@@ -1,0 +1,184 @@
+//! What a build of the block can be.
+
+use serde::{Deserialize, Serialize};
+
+/// Build parameters. The defaults fit a Stratix V OpenCL BSP (Gen2 x8, 128-bit `Txs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Width of the PCIe port in bits: 128 or 256, as the hard IP's Avalon-MM data width.
+    pub port_bits: u32,
+    /// Address bits of the PCIe port: 64 (PCIe bus addresses), or 32 (the hard IP translates, in
+    /// windows).
+    pub txs_addr_bits: u32,
+    /// Channels; this version has one.
+    pub channels: u32,
+    /// Descriptors that wait, a direction, log2: 8–12.
+    pub queue_log2: u32,
+    /// Entries of the address translation table, log2: 8–16.
+    pub att_log2: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            port_bits: 128,
+            txs_addr_bits: 64,
+            channels: 1,
+            queue_log2: 10,
+            att_log2: 12,
+        }
+    }
+}
+
+/// A parameter outside what can be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("build parameter `{name}` is {value}; it must be {allowed}")]
+pub struct ParamError {
+    /// The parameter.
+    pub name: &'static str,
+    /// Its value.
+    pub value: u32,
+    /// What it may be.
+    pub allowed: &'static str,
+}
+
+impl Params {
+    /// Checks every parameter.
+    pub fn validate(&self) -> Result<(), ParamError> {
+        let check = |ok: bool, name, value, allowed| {
+            if ok {
+                Ok(())
+            } else {
+                Err(ParamError {
+                    name,
+                    value,
+                    allowed,
+                })
+            }
+        };
+        check(
+            matches!(self.port_bits, 128 | 256),
+            "port_bits",
+            self.port_bits,
+            "128 or 256",
+        )?;
+        check(
+            matches!(self.txs_addr_bits, 32 | 64),
+            "txs_addr_bits",
+            self.txs_addr_bits,
+            "32 or 64",
+        )?;
+        check(
+            self.channels == 1,
+            "channels",
+            self.channels,
+            "1 in this version",
+        )?;
+        check(
+            (8..=12).contains(&self.queue_log2),
+            "queue_log2",
+            self.queue_log2,
+            "8 to 12 (256 to 4096 descriptors)",
+        )?;
+        check(
+            (8..=16).contains(&self.att_log2),
+            "att_log2",
+            self.att_log2,
+            "8 to 16 (256 to 65536 entries)",
+        )
+    }
+
+    /// The parameters as text, the same for the same build: what `BUILD_ID` is hashed from.
+    pub fn canonical(&self) -> String {
+        format!(
+            "port_bits={} txs_addr_bits={} channels={} queue_log2={} att_log2={}",
+            self.port_bits, self.txs_addr_bits, self.channels, self.queue_log2, self.att_log2
+        )
+    }
+
+    /// The value of the `BUILD_ID` register.
+    pub fn build_id(&self) -> u32 {
+        peerlane_regmap::Map::load().build_id(&self.canonical())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_valid() {
+        assert_eq!(Params::default().validate(), Ok(()));
+    }
+
+    #[test]
+    fn each_parameter_has_bounds() {
+        let bad = [
+            (
+                "port_bits",
+                Params {
+                    port_bits: 64,
+                    ..Default::default()
+                },
+            ),
+            (
+                "txs_addr_bits",
+                Params {
+                    txs_addr_bits: 48,
+                    ..Default::default()
+                },
+            ),
+            (
+                "channels",
+                Params {
+                    channels: 0,
+                    ..Default::default()
+                },
+            ),
+            (
+                "queue_log2",
+                Params {
+                    queue_log2: 13,
+                    ..Default::default()
+                },
+            ),
+            (
+                "att_log2",
+                Params {
+                    att_log2: 7,
+                    ..Default::default()
+                },
+            ),
+        ];
+        for (name, params) in bad {
+            assert_eq!(params.validate().unwrap_err().name, name);
+        }
+    }
+
+    #[test]
+    fn every_parameter_changes_the_build_id() {
+        let base = Params::default();
+        let others = [
+            Params {
+                port_bits: 256,
+                ..base
+            },
+            Params {
+                txs_addr_bits: 32,
+                ..base
+            },
+            Params {
+                queue_log2: 11,
+                ..base
+            },
+            Params {
+                att_log2: 13,
+                ..base
+            },
+        ];
+        for other in others {
+            assert_ne!(other.build_id(), base.build_id(), "{}", other.canonical());
+        }
+    }
+}

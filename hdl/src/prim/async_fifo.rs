@@ -1,0 +1,178 @@
+//! First-word-fall-through FIFO between two clocks, with Gray-coded pointers (C. E. Cummings,
+//! *Simulation and Synthesis Techniques for Asynchronous FIFO Design*, SNUG 2002, style 1).
+
+use super::{BlockRam, BusSync};
+use rust_hdl::prelude::*;
+
+/// The pointers of a FIFO of `2^A` words whose memory is elsewhere; `P` is `A + 1`. The memory has a
+/// registered read port, and its output register is the FIFO's front. Reset both sides together;
+/// either may come out of reset first.
+#[derive(LogicBlock)]
+pub struct AsyncPointers<const A: usize, const P: usize> {
+    pub write_clock: Signal<In, Clock>,
+    pub write_reset: Signal<In, Bit>,
+    pub push: Signal<In, Bit>,
+    pub full: Signal<Out, Bit>,
+    /// Write the word to `write_address` now.
+    pub accept: Signal<Out, Bit>,
+    pub write_address: Signal<Out, Bits<A>>,
+    pub read_clock: Signal<In, Clock>,
+    pub read_reset: Signal<In, Bit>,
+    /// Read `read_address` into the output register now.
+    pub fetch: Signal<Out, Bit>,
+    pub read_address: Signal<Out, Bits<A>>,
+    pub valid: Signal<Out, Bit>,
+    pub pop: Signal<In, Bit>,
+    tail: DFF<Bits<P>>,
+    tail_gray: DFF<Bits<P>>,
+    tail_next: Signal<Local, Bits<P>>,
+    tail_seen: BusSync<P>,
+    head: DFF<Bits<P>>,
+    head_gray: DFF<Bits<P>>,
+    head_next: Signal<Local, Bits<P>>,
+    head_seen: BusSync<P>,
+    held: DFF<Bit>,
+    accepted: Signal<Local, Bit>,
+    fetched: Signal<Local, Bit>,
+    is_full: Signal<Local, Bit>,
+    full_pattern: Constant<Bits<P>>,
+}
+
+impl<const A: usize, const P: usize> Default for AsyncPointers<A, P> {
+    fn default() -> Self {
+        assert!(P == A + 1 && A >= 2);
+        Self {
+            write_clock: Default::default(),
+            write_reset: Default::default(),
+            push: Default::default(),
+            full: Default::default(),
+            accept: Default::default(),
+            write_address: Default::default(),
+            read_clock: Default::default(),
+            read_reset: Default::default(),
+            fetch: Default::default(),
+            read_address: Default::default(),
+            valid: Default::default(),
+            pop: Default::default(),
+            tail: Default::default(),
+            tail_gray: Default::default(),
+            tail_next: Default::default(),
+            tail_seen: Default::default(),
+            head: Default::default(),
+            head_gray: Default::default(),
+            head_next: Default::default(),
+            head_seen: Default::default(),
+            held: Default::default(),
+            accepted: Default::default(),
+            fetched: Default::default(),
+            is_full: Default::default(),
+            // Full: the Gray pointers differ in exactly their two top bits.
+            full_pattern: Constant::new((3u64 << (A - 1)).into()),
+        }
+    }
+}
+
+impl<const A: usize, const P: usize> Logic for AsyncPointers<A, P> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, write_clock, tail, tail_gray);
+        dff_setup!(self, read_clock, head, head_gray, held);
+        self.head_seen.clock.next = self.write_clock.val();
+        self.tail_seen.clock.next = self.read_clock.val();
+        self.head_seen.unsynced.next = self.head_gray.q.val();
+        self.tail_seen.unsynced.next = self.tail_gray.q.val();
+
+        self.is_full.next =
+            (self.tail_gray.q.val() ^ self.head_seen.synced.val()) == self.full_pattern.val();
+        self.full.next = self.is_full.val();
+        self.accepted.next = self.push.val() & !self.is_full.val();
+        self.accept.next = self.accepted.val();
+        self.write_address.next = self.tail.q.val().get_bits::<A>(0);
+        self.tail_next.next = self.tail.q.val() + 1;
+        if self.accepted.val() {
+            self.tail.d.next = self.tail_next.val();
+            self.tail_gray.d.next = self.tail_next.val() ^ (self.tail_next.val() >> 1);
+        }
+        if self.write_reset.val() {
+            self.tail.d.next = 0.into();
+            self.tail_gray.d.next = 0.into();
+        }
+
+        self.fetched.next = (self.head_gray.q.val() != self.tail_seen.synced.val())
+            & (!self.held.q.val() | self.pop.val());
+        self.fetch.next = self.fetched.val();
+        self.read_address.next = self.head.q.val().get_bits::<A>(0);
+        self.head_next.next = self.head.q.val() + 1;
+        self.valid.next = self.held.q.val();
+        if self.fetched.val() {
+            self.head.d.next = self.head_next.val();
+            self.head_gray.d.next = self.head_next.val() ^ (self.head_next.val() >> 1);
+            self.held.d.next = true;
+        } else if self.pop.val() {
+            self.held.d.next = false;
+        }
+        if self.read_reset.val() {
+            self.head.d.next = 0.into();
+            self.head_gray.d.next = 0.into();
+            self.held.d.next = false;
+        }
+    }
+}
+
+/// `2^A` words of `D` bits; `P` is `A + 1`.
+#[derive(LogicBlock)]
+pub struct AsyncFifo<const D: usize, const A: usize, const P: usize> {
+    pub write_clock: Signal<In, Clock>,
+    pub write_reset: Signal<In, Bit>,
+    pub push: Signal<In, Bit>,
+    pub data_in: Signal<In, Bits<D>>,
+    pub full: Signal<Out, Bit>,
+    pub read_clock: Signal<In, Clock>,
+    pub read_reset: Signal<In, Bit>,
+    pub valid: Signal<Out, Bit>,
+    pub data: Signal<Out, Bits<D>>,
+    pub pop: Signal<In, Bit>,
+    pointers: AsyncPointers<A, P>,
+    ram: BlockRam<D, A>,
+}
+
+impl<const D: usize, const A: usize, const P: usize> Default for AsyncFifo<D, A, P> {
+    fn default() -> Self {
+        Self {
+            write_clock: Default::default(),
+            write_reset: Default::default(),
+            push: Default::default(),
+            data_in: Default::default(),
+            full: Default::default(),
+            read_clock: Default::default(),
+            read_reset: Default::default(),
+            valid: Default::default(),
+            data: Default::default(),
+            pop: Default::default(),
+            pointers: Default::default(),
+            ram: BlockRam::new(A),
+        }
+    }
+}
+
+impl<const D: usize, const A: usize, const P: usize> Logic for AsyncFifo<D, A, P> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.pointers.write_clock.next = self.write_clock.val();
+        self.pointers.write_reset.next = self.write_reset.val();
+        self.pointers.push.next = self.push.val();
+        self.full.next = self.pointers.full.val();
+        self.ram.write_clock.next = self.write_clock.val();
+        self.ram.write_enable.next = self.pointers.accept.val();
+        self.ram.write_address.next = self.pointers.write_address.val();
+        self.ram.write_data.next = self.data_in.val();
+        self.pointers.read_clock.next = self.read_clock.val();
+        self.pointers.read_reset.next = self.read_reset.val();
+        self.pointers.pop.next = self.pop.val();
+        self.valid.next = self.pointers.valid.val();
+        self.ram.read_clock.next = self.read_clock.val();
+        self.ram.read_enable.next = self.pointers.fetch.val();
+        self.ram.read_address.next = self.pointers.read_address.val();
+        self.data.next = self.ram.read_data.val();
+    }
+}

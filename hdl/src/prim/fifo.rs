@@ -1,0 +1,129 @@
+//! First-word-fall-through FIFOs in one clock. `valid`/`data` show the oldest word, `pop` takes it;
+//! a push into a full FIFO and a pop of an empty one are ignored.
+
+use super::{BlockRam, SmallRam};
+use rust_hdl::prelude::*;
+
+/// Shallow FIFO in LUT RAM: `2^A` words, one-cycle latency. `P` is `A + 1`.
+#[derive(LogicBlock, Default)]
+pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    pub push: Signal<In, Bit>,
+    pub data_in: Signal<In, Bits<D>>,
+    pub full: Signal<Out, Bit>,
+    pub valid: Signal<Out, Bit>,
+    pub data: Signal<Out, Bits<D>>,
+    pub pop: Signal<In, Bit>,
+    ram: SmallRam<D, A>,
+    head: DFF<Bits<P>>,
+    tail: DFF<Bits<P>>,
+    level: Signal<Local, Bits<P>>,
+    accept: Signal<Local, Bit>,
+    some: Signal<Local, Bit>,
+}
+
+impl<const D: usize, const A: usize, const P: usize> Logic for SmallFifo<D, A, P> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, head, tail);
+        clock!(self, clock, ram);
+        self.level.next = self.tail.q.val() - self.head.q.val();
+        self.some.next = self.level.val().any();
+        self.full.next = self.level.val().get_bit(A);
+        self.accept.next = self.push.val() & !self.level.val().get_bit(A);
+        self.ram.write_enable.next = self.accept.val();
+        self.ram.write_address.next = self.tail.q.val().get_bits::<A>(0);
+        self.ram.write_data.next = self.data_in.val();
+        self.ram.read_address.next = self.head.q.val().get_bits::<A>(0);
+        self.valid.next = self.some.val();
+        self.data.next = self.ram.read_data.val();
+        if self.accept.val() {
+            self.tail.d.next = self.tail.q.val() + 1;
+        }
+        if self.pop.val() & self.some.val() {
+            self.head.d.next = self.head.q.val() + 1;
+        }
+        if self.reset.val() {
+            self.head.d.next = 0.into();
+            self.tail.d.next = 0.into();
+        }
+    }
+}
+
+/// Deep FIFO in block RAM: `2^A` words and the output register, two-cycle latency. `P` is `A + 1`.
+#[derive(LogicBlock)]
+pub struct BlockFifo<const D: usize, const A: usize, const P: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    pub push: Signal<In, Bit>,
+    pub data_in: Signal<In, Bits<D>>,
+    /// Words in the RAM; the one in the output register is not counted.
+    pub level: Signal<Out, Bits<P>>,
+    pub valid: Signal<Out, Bit>,
+    pub data: Signal<Out, Bits<D>>,
+    pub pop: Signal<In, Bit>,
+    ram: BlockRam<D, A>,
+    head: DFF<Bits<P>>,
+    tail: DFF<Bits<P>>,
+    held: DFF<Bit>,
+    count: Signal<Local, Bits<P>>,
+    accept: Signal<Local, Bit>,
+    fetch: Signal<Local, Bit>,
+}
+
+impl<const D: usize, const A: usize, const P: usize> Default for BlockFifo<D, A, P> {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            push: Default::default(),
+            data_in: Default::default(),
+            level: Default::default(),
+            valid: Default::default(),
+            data: Default::default(),
+            pop: Default::default(),
+            ram: BlockRam::new(A),
+            head: Default::default(),
+            tail: Default::default(),
+            held: Default::default(),
+            count: Default::default(),
+            accept: Default::default(),
+            fetch: Default::default(),
+        }
+    }
+}
+
+impl<const D: usize, const A: usize, const P: usize> Logic for BlockFifo<D, A, P> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, head, tail, held);
+        self.ram.write_clock.next = self.clock.val();
+        self.ram.read_clock.next = self.clock.val();
+        self.count.next = self.tail.q.val() - self.head.q.val();
+        self.level.next = self.count.val();
+        self.accept.next = self.push.val() & !self.count.val().get_bit(A);
+        self.fetch.next = self.count.val().any() & (!self.held.q.val() | self.pop.val());
+        self.ram.write_enable.next = self.accept.val();
+        self.ram.write_address.next = self.tail.q.val().get_bits::<A>(0);
+        self.ram.write_data.next = self.data_in.val();
+        self.ram.read_enable.next = self.fetch.val();
+        self.ram.read_address.next = self.head.q.val().get_bits::<A>(0);
+        self.valid.next = self.held.q.val();
+        self.data.next = self.ram.read_data.val();
+        if self.accept.val() {
+            self.tail.d.next = self.tail.q.val() + 1;
+        }
+        if self.fetch.val() {
+            self.head.d.next = self.head.q.val() + 1;
+            self.held.d.next = true;
+        } else if self.pop.val() {
+            self.held.d.next = false;
+        }
+        if self.reset.val() {
+            self.head.d.next = 0.into();
+            self.tail.d.next = 0.into();
+            self.held.d.next = false;
+        }
+    }
+}

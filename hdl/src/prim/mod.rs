@@ -1,0 +1,13 @@
+//! Building blocks that know nothing of DMA: memories, FIFOs, synchronisers.
+
+mod async_fifo;
+mod fifo;
+mod ram;
+mod reset;
+mod sync;
+
+pub use async_fifo::{AsyncFifo, AsyncPointers};
+pub use fifo::{BlockFifo, SmallFifo};
+pub use ram::{BlockRam, LaneRam, SmallRam};
+pub use reset::ResetStretch;
+pub use sync::{BitSync, BusSync};

@@ -1,0 +1,44 @@
+//! Two-flop synchronisers. Timing constraints find their first stage by the name `meta`.
+
+use rust_hdl::prelude::*;
+
+/// One level into another clock.
+#[derive(LogicBlock, Default)]
+pub struct BitSync {
+    pub clock: Signal<In, Clock>,
+    pub unsynced: Signal<In, Bit>,
+    pub synced: Signal<Out, Bit>,
+    meta: DFF<Bit>,
+    settled: DFF<Bit>,
+}
+
+impl Logic for BitSync {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, meta, settled);
+        self.meta.d.next = self.unsynced.val();
+        self.settled.d.next = self.meta.q.val();
+        self.synced.next = self.settled.q.val();
+    }
+}
+
+/// A bus into another clock: a Gray-coded count, of which one bit changes at a time, or a setting that
+/// stands still while it is used.
+#[derive(LogicBlock, Default)]
+pub struct BusSync<const N: usize> {
+    pub clock: Signal<In, Clock>,
+    pub unsynced: Signal<In, Bits<N>>,
+    pub synced: Signal<Out, Bits<N>>,
+    meta: DFF<Bits<N>>,
+    settled: DFF<Bits<N>>,
+}
+
+impl<const N: usize> Logic for BusSync<N> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, meta, settled);
+        self.meta.d.next = self.unsynced.val();
+        self.settled.d.next = self.meta.q.val();
+        self.synced.next = self.settled.q.val();
+    }
+}

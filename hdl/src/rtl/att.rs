@@ -1,0 +1,127 @@
+//! The address translation table (ATT): block RAM, written only through the driver's slave, read by
+//! the two engines in turn. After reset every entry is cleared before a look-up is answered.
+
+use crate::prim::BlockRam;
+use rust_hdl::prelude::*;
+
+/// An entry in the RAM: `{address[63:12], owner[7:0], page_size[1:0], device_write, device_read,
+/// valid}`.
+pub const ENTRY_BITS: usize = 65;
+
+/// Up to `2^16` entries; the size is a build parameter.
+#[derive(LogicBlock)]
+pub struct Att {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    // The driver's slave: dword address, two dwords an entry, the high one commits.
+    pub write: Signal<In, Bit>,
+    pub address: Signal<In, Bits<17>>,
+    pub data: Signal<In, Bits<32>>,
+    pub owner: Signal<In, Bits<8>>,
+    /// Entries are being cleared; the driver's writes are ignored.
+    pub sweeping: Signal<Out, Bit>,
+    // Look-ups: hold `ask` and the index until `answer`, one cycle, with the entry.
+    pub write_ask: Signal<In, Bit>,
+    pub write_index: Signal<In, Bits<16>>,
+    pub write_answer: Signal<Out, Bit>,
+    pub read_ask: Signal<In, Bit>,
+    pub read_index: Signal<In, Bits<16>>,
+    pub read_answer: Signal<Out, Bit>,
+    pub entry: Signal<Out, Bits<65>>,
+    ram: BlockRam<65, 16>,
+    low: DFF<Bits<32>>,
+    sweep: DFF<Bits<17>>,
+    swept: DFF<Bit>,
+    write_turn: DFF<Bit>,
+    read_turn: DFF<Bit>,
+    ask_read: Signal<Local, Bit>,
+    ask_write: Signal<Local, Bit>,
+    last: Constant<Bits<17>>,
+}
+
+impl Att {
+    /// A table of `2^log2` entries, `log2` at most 16.
+    pub fn new(log2: usize) -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            write: Default::default(),
+            address: Default::default(),
+            data: Default::default(),
+            owner: Default::default(),
+            sweeping: Default::default(),
+            write_ask: Default::default(),
+            write_index: Default::default(),
+            write_answer: Default::default(),
+            read_ask: Default::default(),
+            read_index: Default::default(),
+            read_answer: Default::default(),
+            entry: Default::default(),
+            ram: BlockRam::new(log2),
+            low: Default::default(),
+            sweep: Default::default(),
+            swept: Default::default(),
+            write_turn: Default::default(),
+            read_turn: Default::default(),
+            ask_read: Default::default(),
+            ask_write: Default::default(),
+            last: Constant::new(((1u64 << log2) - 1).into()),
+        }
+    }
+}
+
+impl Logic for Att {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, low, sweep, swept, write_turn, read_turn);
+        self.ram.write_clock.next = self.clock.val();
+        self.ram.read_clock.next = self.clock.val();
+        self.sweeping.next = !self.swept.q.val();
+
+        // Writes: the sweep, then the driver.
+        self.ram.write_enable.next = false;
+        self.ram.write_address.next = self.address.val().get_bits::<16>(1);
+        self.ram.write_data.next = (bit_cast::<65, 20>(self.low.q.val().get_bits::<20>(12)) << 13)
+            | (bit_cast::<65, 32>(self.data.val()) << 33)
+            | (bit_cast::<65, 8>(self.owner.val()) << 5)
+            | bit_cast::<65, 5>(self.low.q.val().get_bits::<5>(0));
+        if !self.swept.q.val() {
+            self.ram.write_enable.next = true;
+            self.ram.write_address.next = self.sweep.q.val().get_bits::<16>(0);
+            self.ram.write_data.next = 0.into();
+            self.sweep.d.next = self.sweep.q.val() + 1;
+            self.swept.d.next = self.sweep.q.val() == self.last.val();
+        } else if self.write.val() {
+            if self.address.val().get_bit(0) {
+                self.ram.write_enable.next = true;
+            } else {
+                self.low.d.next = self.data.val();
+            }
+        }
+
+        // Look-ups: one a cycle, the answer is in the RAM's output register in the next. An engine
+        // whose answer is due does not ask again.
+        self.ask_read.next = self.read_ask.val() & !self.read_turn.q.val() & self.swept.q.val();
+        self.ask_write.next = self.write_ask.val()
+            & !self.write_turn.q.val()
+            & self.swept.q.val()
+            & !self.ask_read.val();
+        self.ram.read_enable.next = self.ask_read.val() | self.ask_write.val();
+        self.ram.read_address.next = self.write_index.val();
+        if self.ask_read.val() {
+            self.ram.read_address.next = self.read_index.val();
+        }
+        self.read_turn.d.next = self.ask_read.val();
+        self.write_turn.d.next = self.ask_write.val();
+        self.read_answer.next = self.read_turn.q.val();
+        self.write_answer.next = self.write_turn.q.val();
+        self.entry.next = self.ram.read_data.val();
+
+        if self.reset.val() {
+            self.sweep.d.next = 0.into();
+            self.swept.d.next = false;
+            self.read_turn.d.next = false;
+            self.write_turn.d.next = false;
+        }
+    }
+}

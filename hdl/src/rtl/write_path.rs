@@ -1,0 +1,345 @@
+//! FPGA memory → peer. A request becomes a memory read command (into the memory clock), an alignment
+//! job and a head (where the burst goes and what to report); the data come back in order.
+
+use super::align::Align;
+use crate::prim::{AsyncFifo, SmallFifo};
+use rust_hdl::prelude::*;
+
+/// The write direction after its request maker; `W` bits, `B` bytes a beat.
+#[derive(LogicBlock)]
+pub struct WritePath<const W: usize, const B: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    pub idle: Signal<Out, Bit>,
+    // Requests.
+    pub request: Signal<In, Bit>,
+    pub accept: Signal<Out, Bit>,
+    pub bus: Signal<In, Bits<64>>,
+    pub local: Signal<In, Bits<40>>,
+    pub bytes: Signal<In, Bits<10>>,
+    pub last: Signal<In, Bit>,
+    pub code: Signal<In, Bits<4>>,
+    pub want_record: Signal<In, Bit>,
+    pub want_irq: Signal<In, Bit>,
+    pub tag: Signal<In, Bits<32>>,
+    // The port.
+    pub write: Signal<Out, Bit>,
+    pub write_address: Signal<Out, Bits<64>>,
+    pub write_beats: Signal<Out, Bits<6>>,
+    pub beat: Signal<Out, Bit>,
+    pub beat_data: Signal<Out, Bits<W>>,
+    pub beat_enable: Signal<Out, Bits<B>>,
+    pub beat_take: Signal<In, Bit>,
+    pub write_done: Signal<In, Bit>,
+    // Ends of descriptors.
+    pub end: Signal<Out, Bit>,
+    pub end_code: Signal<Out, Bits<4>>,
+    pub end_bytes: Signal<Out, Bits<32>>,
+    pub end_tag: Signal<Out, Bits<32>>,
+    pub end_fault: Signal<Out, Bits<64>>,
+    pub end_irq: Signal<Out, Bit>,
+    pub end_take: Signal<In, Bit>,
+    // Counting.
+    pub moved: Signal<Out, Bits<10>>,
+    pub requested: Signal<Out, Bit>,
+    pub starved: Signal<Out, Bit>,
+    // FPGA memory, in its own clock.
+    pub mem_clock: Signal<In, Clock>,
+    pub mem_reset: Signal<In, Bit>,
+    pub mem_rd_address: Signal<Out, Bits<40>>,
+    pub mem_rd_read: Signal<Out, Bit>,
+    pub mem_rd_burstcount: Signal<Out, Bits<5>>,
+    pub mem_rd_waitrequest: Signal<In, Bit>,
+    pub mem_rd_readdata: Signal<In, Bits<512>>,
+    pub mem_rd_readdatavalid: Signal<In, Bit>,
+
+    commands: AsyncFifo<38, 5, 6>,
+    words: AsyncFifo<512, 6, 7>,
+    jobs: SmallFifo<22, 5, 6>,
+    heads: SmallFifo<119, 5, 6>,
+    align: Align<W, B>,
+    beats_out: SmallFifo<W, 4, 5>,
+    enables_out: SmallFifo<B, 4, 5>,
+    /// Memory words asked for and not yet used up; the word FIFO holds them all.
+    reserved: DFF<Bits<8>>,
+    done_bytes: DFF<Bits<32>>,
+    ended: DFF<Bit>,
+    ended_code: DFF<Bits<4>>,
+    ended_tag: DFF<Bits<32>>,
+    ended_fault: DFF<Bits<64>>,
+    ended_irq: DFF<Bit>,
+
+    room: Signal<Local, Bit>,
+    accepted: Signal<Local, Bit>,
+    real: Signal<Local, Bit>,
+    need: Signal<Local, Bits<4>>,
+    word_span: Signal<Local, Bits<11>>,
+    beat_span: Signal<Local, Bits<11>>,
+    word_pop: Signal<Local, Bit>,
+    piece: Signal<Local, Bits<512>>,
+    head_real: Signal<Local, Bit>,
+    head_open: Signal<Local, Bit>,
+    head_pop: Signal<Local, Bit>,
+    head_bytes: Signal<Local, Bits<10>>,
+    head_code: Signal<Local, Bits<4>>,
+
+    lane_mask: Constant<Bits<5>>,
+    beat_round: Constant<Bits<11>>,
+    beat_shift: Constant<Bits<3>>,
+    place_mask: Constant<Bits<2>>,
+    place_shift: Constant<Bits<4>>,
+    most_reserved: Constant<Bits<8>>,
+}
+
+impl<const W: usize, const B: usize> Default for WritePath<W, B> {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            idle: Default::default(),
+            request: Default::default(),
+            accept: Default::default(),
+            bus: Default::default(),
+            local: Default::default(),
+            bytes: Default::default(),
+            last: Default::default(),
+            code: Default::default(),
+            want_record: Default::default(),
+            want_irq: Default::default(),
+            tag: Default::default(),
+            write: Default::default(),
+            write_address: Default::default(),
+            write_beats: Default::default(),
+            beat: Default::default(),
+            beat_data: Default::default(),
+            beat_enable: Default::default(),
+            beat_take: Default::default(),
+            write_done: Default::default(),
+            end: Default::default(),
+            end_code: Default::default(),
+            end_bytes: Default::default(),
+            end_tag: Default::default(),
+            end_fault: Default::default(),
+            end_irq: Default::default(),
+            end_take: Default::default(),
+            moved: Default::default(),
+            requested: Default::default(),
+            starved: Default::default(),
+            mem_clock: Default::default(),
+            mem_reset: Default::default(),
+            mem_rd_address: Default::default(),
+            mem_rd_read: Default::default(),
+            mem_rd_burstcount: Default::default(),
+            mem_rd_waitrequest: Default::default(),
+            mem_rd_readdata: Default::default(),
+            mem_rd_readdatavalid: Default::default(),
+            commands: Default::default(),
+            words: Default::default(),
+            jobs: Default::default(),
+            heads: Default::default(),
+            align: Default::default(),
+            beats_out: Default::default(),
+            enables_out: Default::default(),
+            reserved: Default::default(),
+            done_bytes: Default::default(),
+            ended: Default::default(),
+            ended_code: Default::default(),
+            ended_tag: Default::default(),
+            ended_fault: Default::default(),
+            ended_irq: Default::default(),
+            room: Default::default(),
+            accepted: Default::default(),
+            real: Default::default(),
+            need: Default::default(),
+            word_span: Default::default(),
+            beat_span: Default::default(),
+            word_pop: Default::default(),
+            piece: Default::default(),
+            head_real: Default::default(),
+            head_open: Default::default(),
+            head_pop: Default::default(),
+            head_bytes: Default::default(),
+            head_code: Default::default(),
+            lane_mask: Constant::new((B as u64 - 1).into()),
+            beat_round: Constant::new((B as u64 - 1).into()),
+            beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
+            place_mask: Constant::new((64 / B as u64 - 1).into()),
+            place_shift: Constant::new(u64::from(W.trailing_zeros()).into()),
+            // 64 words in all, 9 at most for the next request.
+            most_reserved: Constant::new((64 - 9).into()),
+        }
+    }
+}
+
+impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            reserved,
+            done_bytes,
+            ended,
+            ended_code,
+            ended_tag,
+            ended_fault,
+            ended_irq
+        );
+        clock!(self, clock, jobs, heads, align, beats_out, enables_out);
+        self.jobs.reset.next = self.reset.val();
+        self.heads.reset.next = self.reset.val();
+        self.align.reset.next = self.reset.val();
+        self.beats_out.reset.next = self.reset.val();
+        self.enables_out.reset.next = self.reset.val();
+        self.commands.write_clock.next = self.clock.val();
+        self.commands.write_reset.next = self.reset.val();
+        self.commands.read_clock.next = self.mem_clock.val();
+        self.commands.read_reset.next = self.mem_reset.val();
+        self.words.write_clock.next = self.mem_clock.val();
+        self.words.write_reset.next = self.mem_reset.val();
+        self.words.read_clock.next = self.clock.val();
+        self.words.read_reset.next = self.reset.val();
+        self.idle.next = !self.heads.valid.val() & !self.ended.q.val();
+
+        // A request in: three FIFOs and the reservation of its memory words.
+        self.real.next = self.bytes.val().any();
+        self.room.next = !self.heads.full.val()
+            & !self.jobs.full.val()
+            & !self.commands.full.val()
+            & (self.reserved.q.val() <= self.most_reserved.val());
+        self.accepted.next = self.request.val() & self.room.val();
+        self.accept.next = self.room.val();
+        self.word_span.next = bit_cast::<11, 6>(self.local.val().get_bits::<6>(0))
+            + bit_cast::<11, 10>(self.bytes.val())
+            + 63;
+        self.need.next = self.word_span.val().get_bits::<4>(6);
+        self.beat_span.next =
+            bit_cast::<11, 5>(bit_cast::<5, 64>(self.bus.val()) & self.lane_mask.val())
+                + bit_cast::<11, 10>(self.bytes.val())
+                + self.beat_round.val();
+        self.commands.push.next = self.accepted.val() & self.real.val();
+        self.commands.data_in.next = bit_cast::<38, 34>(self.local.val().get_bits::<34>(6))
+            | (bit_cast::<38, 4>(self.need.val()) << 34);
+        self.jobs.push.next = self.accepted.val() & self.real.val();
+        self.jobs.data_in.next =
+            bit_cast::<22, 5>(bit_cast::<5, 40>(self.local.val()) & self.lane_mask.val())
+                | (bit_cast::<22, 5>(bit_cast::<5, 64>(self.bus.val()) & self.lane_mask.val())
+                    << 5)
+                | (bit_cast::<22, 10>(self.bytes.val()) << 10)
+                | (bit_cast::<22, 2>(
+                    bit_cast::<2, 6>(self.local.val().get_bits::<6>(0) >> self.beat_shift.val())
+                        & self.place_mask.val(),
+                ) << 20);
+        self.heads.push.next = self.accepted.val();
+        self.heads.data_in.next = bit_cast::<119, 64>(self.bus.val())
+            | (bit_cast::<119, 11>(self.beat_span.val() >> self.beat_shift.val()) << 64)
+            | (bit_cast::<119, 10>(self.bytes.val()) << 70)
+            | (bit_cast::<119, 4>(self.code.val()) << 80)
+            | (bit_cast::<119, 1>(self.last.val().into()) << 84)
+            | (bit_cast::<119, 1>(self.want_record.val().into()) << 85)
+            | (bit_cast::<119, 1>(self.want_irq.val().into()) << 86)
+            | (bit_cast::<119, 32>(self.tag.val()) << 87);
+
+        // Memory: the command FIFO's front is the Avalon command.
+        self.mem_rd_read.next = self.commands.valid.val();
+        self.mem_rd_address.next =
+            bit_cast::<40, 34>(self.commands.data.val().get_bits::<34>(0)) << 6;
+        self.mem_rd_burstcount.next = bit_cast::<5, 4>(self.commands.data.val().get_bits::<4>(34));
+        self.commands.pop.next = self.commands.valid.val() & !self.mem_rd_waitrequest.val();
+        self.words.push.next = self.mem_rd_readdatavalid.val();
+        self.words.data_in.next = self.mem_rd_readdata.val();
+
+        // Words into beats into place.
+        self.align.job.next = self.jobs.valid.val();
+        self.jobs.pop.next = self.align.job_take.val();
+        self.align.source.next = self.jobs.data.val().get_bits::<5>(0);
+        self.align.target.next = self.jobs.data.val().get_bits::<5>(5);
+        self.align.bytes.next = self.jobs.data.val().get_bits::<10>(10);
+        self.align.start.next = self.jobs.data.val().get_bits::<2>(20);
+        self.align.beat.next = self.words.valid.val();
+        self.piece.next = self.words.data.val()
+            >> (bit_cast::<10, 2>(self.align.beat_place.val() & self.place_mask.val())
+                << self.place_shift.val());
+        self.align.beat_data.next = bit_cast::<W, 512>(self.piece.val());
+        self.align.beat_error.next = false;
+        self.word_pop.next = self.align.beat_take.val()
+            & (self.align.beat_final.val()
+                | ((self.align.beat_place.val() & self.place_mask.val()) == self.place_mask.val()));
+        self.words.pop.next = self.word_pop.val();
+        self.align.out_take.next = !self.beats_out.full.val();
+        self.beats_out.push.next = self.align.out.val();
+        self.beats_out.data_in.next = self.align.out_data.val();
+        self.enables_out.push.next = self.align.out.val();
+        self.enables_out.data_in.next = self.align.out_enable.val();
+        self.beat.next = self.beats_out.valid.val();
+        self.beat_data.next = self.beats_out.data.val();
+        self.beat_enable.next = self.enables_out.data.val();
+        self.beats_out.pop.next = self.beat_take.val();
+        self.enables_out.pop.next = self.beat_take.val();
+        if self.accepted.val() & self.real.val() {
+            if self.word_pop.val() {
+                self.reserved.d.next =
+                    self.reserved.q.val() + bit_cast::<8, 4>(self.need.val()) - 1;
+            } else {
+                self.reserved.d.next = self.reserved.q.val() + bit_cast::<8, 4>(self.need.val());
+            }
+        } else if self.word_pop.val() {
+            self.reserved.d.next = self.reserved.q.val() - 1;
+        }
+
+        // Bursts out. While an end waits for its record nothing new starts, so ends stay in order.
+        self.head_bytes.next = self.heads.data.val().get_bits::<10>(70);
+        self.head_code.next = self.heads.data.val().get_bits::<4>(80);
+        self.head_real.next = self.head_bytes.val().any();
+        self.head_open.next = self.heads.valid.val() & !self.ended.q.val();
+        self.write.next = self.head_open.val() & self.head_real.val();
+        self.write_address.next =
+            self.heads.data.val().get_bits::<64>(0) & !bit_cast::<64, 5>(self.lane_mask.val());
+        self.write_beats.next = self.heads.data.val().get_bits::<6>(64);
+        self.head_pop.next = self.write_done.val() | (self.head_open.val() & !self.head_real.val());
+        self.heads.pop.next = self.head_pop.val();
+        self.moved.next = 0.into();
+        if self.write_done.val() {
+            self.moved.next = self.head_bytes.val();
+        }
+        self.requested.next = self.write_done.val();
+        self.starved.next =
+            self.head_open.val() & self.head_real.val() & !self.beats_out.valid.val();
+        if self.head_pop.val() {
+            self.done_bytes.d.next =
+                self.done_bytes.q.val() + bit_cast::<32, 10>(self.head_bytes.val());
+            if self.heads.data.val().get_bit(84) {
+                self.ended_code.d.next = self.head_code.val();
+                self.ended_tag.d.next = self.heads.data.val().get_bits::<32>(87);
+                self.ended_irq.d.next =
+                    self.heads.data.val().get_bit(86) | self.head_code.val().any();
+                if self.head_code.val().any() {
+                    self.ended_fault.d.next = self.heads.data.val().get_bits::<64>(0);
+                } else {
+                    self.ended_fault.d.next = 0.into();
+                }
+                self.ended.d.next =
+                    self.heads.data.val().get_bits::<2>(85).any() | self.head_code.val().any();
+                if !(self.heads.data.val().get_bits::<2>(85).any() | self.head_code.val().any()) {
+                    self.done_bytes.d.next = 0.into();
+                }
+            }
+        }
+        if self.end_take.val() {
+            self.ended.d.next = false;
+            self.done_bytes.d.next = 0.into();
+        }
+        self.end.next = self.ended.q.val();
+        self.end_code.next = self.ended_code.q.val();
+        self.end_bytes.next = self.done_bytes.q.val();
+        self.end_tag.next = self.ended_tag.q.val();
+        self.end_fault.next = self.ended_fault.q.val();
+        self.end_irq.next = self.ended_irq.q.val();
+
+        if self.reset.val() {
+            self.reserved.d.next = 0.into();
+            self.done_bytes.d.next = 0.into();
+            self.ended.d.next = false;
+        }
+    }
+}

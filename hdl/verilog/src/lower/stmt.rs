@@ -1,0 +1,188 @@
+//! Statements: loops are unrolled, macros and links become assignments.
+
+use rust_hdl_core::ast::{
+    VerilogBlock, VerilogBlockOrConditional as Else, VerilogConditional,
+    VerilogExpression as Ast, VerilogLink, VerilogLinkDetails, VerilogLoop, VerilogMatch,
+    VerilogStatement,
+};
+
+use super::Context;
+use crate::error::{EmitError, Problem};
+use crate::ir::{Expr, Stmt};
+use crate::path;
+use crate::signals::Named;
+
+impl Context<'_> {
+    pub(super) fn block(&mut self, block: &VerilogBlock) -> Result<Vec<Stmt>, EmitError> {
+        let mut out = Vec::new();
+        for statement in block {
+            self.statement(statement, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    fn statement(&mut self, statement: &VerilogStatement, out: &mut Vec<Stmt>) -> Result<(), EmitError> {
+        match statement {
+            VerilogStatement::Assignment(target, value) => {
+                let (target, low, width) = self.target(target)?;
+                let value = self.typed(value, width)?;
+                out.push(Stmt::Assign { target, low, width, value });
+            }
+            VerilogStatement::SliceAssignment { base, width, offset, replacement } => {
+                let (target, base, whole) = self.target(base)?;
+                let low = match self.index(offset)? {
+                    super::index::Index::Known(low) if low + width <= whole => base + low,
+                    super::index::Index::Known(index) => {
+                        let problem = Problem::IndexOutOfRange { index, width: whole };
+                        return Err(self.error_here(problem));
+                    }
+                    super::index::Index::Dynamic(_) => {
+                        return Err(self.error_here(Problem::AmbiguousIndex));
+                    }
+                };
+                let value = self.typed(replacement, *width)?;
+                out.push(Stmt::Assign { target, low, width: *width, value });
+            }
+            VerilogStatement::If(conditional) => self.conditional(conditional, out)?,
+            VerilogStatement::Match(m) => self.case(m, out)?,
+            VerilogStatement::Loop(l) => self.unroll(l, out)?,
+            VerilogStatement::Comment(text) => out.extend(comment(text)),
+            VerilogStatement::Link(links) => {
+                for link in links {
+                    out.push(self.link(link)?);
+                }
+            }
+            VerilogStatement::Macro(block) => out.extend(self.block(block)?),
+        }
+        Ok(())
+    }
+
+    /// The signal assigned, and the bits of it.
+    fn target(&mut self, target: &Ast) -> Result<(usize, usize, usize), EmitError> {
+        let name = match target {
+            Ast::Signal(name) => name,
+            Ast::Paren(inner) => return self.target(inner),
+            _ => return Err(self.error_here(Problem::NotAssignable)),
+        };
+        let path = path::normalise(name, &self.loops).map_err(|p| self.error(name, p))?;
+        match self.signals.find(&path).map_err(|p| self.error(&path, p))? {
+            Some(Named::Bits { signal, low, width }) => {
+                let found = &self.signals[signal];
+                if !found.is_assignable() {
+                    return Err(self.error(&path, Problem::NotAssignable));
+                }
+                if found.signed {
+                    return Err(self.error(&path, Problem::Signed));
+                }
+                self.hint = found.name.clone();
+                Ok((signal, low, width))
+            }
+            Some(Named::State(_)) => Err(self.error(&path, Problem::NotAssignable)),
+            None => Err(self.error(&path, Problem::UnknownName)),
+        }
+    }
+
+    fn conditional(&mut self, c: &VerilogConditional, out: &mut Vec<Stmt>) -> Result<(), EmitError> {
+        self.hint = String::new();
+        let test = self.typed(&c.test, 1)?;
+        let known = test.as_constant().map(|value| value.bit(0));
+        let then = if known == Some(false) { Vec::new() } else { self.block(&c.then)? };
+        let mut otherwise = Vec::new();
+        if known != Some(true) {
+            match &c.otherwise {
+                Else::Block(block) => otherwise = self.block(block)?,
+                Else::Conditional(statement) => self.statement(statement, &mut otherwise)?,
+                Else::None => {}
+            }
+        }
+        match known {
+            Some(true) => out.extend(then),
+            Some(false) => out.extend(otherwise),
+            None if then.is_empty() && otherwise.is_empty() => {}
+            None => out.push(Stmt::If { test, then, otherwise }),
+        }
+        Ok(())
+    }
+
+    fn case(&mut self, m: &VerilogMatch, out: &mut Vec<Stmt>) -> Result<(), EmitError> {
+        self.hint = String::new();
+        let test = self.sized_by_itself(&m.test)?;
+        let mut arms = Vec::new();
+        let mut default = None;
+        for case in &m.cases {
+            if case.condition == "default" {
+                default = Some(self.block(&case.block)?);
+                // Rust takes no arm behind it.
+                break;
+            }
+            let label = self.label(&case.condition, test.width())?;
+            arms.push((label, self.block(&case.block)?));
+        }
+        // Rust's `match` covers all states, so that the last arm can stand for
+        // the values which are no state.
+        let default = match default {
+            Some(default) => default,
+            None => arms.pop().map(|(_, body)| body).unwrap_or_default(),
+        };
+        if arms.is_empty() {
+            out.extend(default);
+        } else {
+            out.push(Stmt::Case { test, arms, default });
+        }
+        Ok(())
+    }
+
+    fn label(&mut self, condition: &str, width: usize) -> Result<Expr, EmitError> {
+        let condition = condition.trim();
+        match condition {
+            "true" => return Ok(Expr::bit(true)),
+            "false" => return Ok(Expr::bit(false)),
+            _ => {}
+        }
+        let path = path::normalise(condition, &self.loops).map_err(|p| self.error(condition, p))?;
+        let label = self.sized_by_itself(&Ast::Signal(path))?;
+        if label.as_constant().is_none() {
+            return Err(self.error(condition, Problem::UnknownName));
+        }
+        if label.width() != width {
+            let problem = Problem::Width { expected: width, found: label.width() };
+            return Err(self.error(condition, problem));
+        }
+        Ok(label)
+    }
+
+    fn unroll(&mut self, l: &VerilogLoop, out: &mut Vec<Stmt>) -> Result<(), EmitError> {
+        for value in l.from.as_usize()..l.to.as_usize() {
+            self.loops.push((l.index.clone(), value));
+            let body = self.block(&l.block);
+            self.loops.pop();
+            out.extend(body?);
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, link: &VerilogLink) -> Result<Stmt, EmitError> {
+        let path = |end: &str, details: &VerilogLinkDetails| format!("{end}{}", details.my_name);
+        let (to, from) = match link {
+            VerilogLink::Forward(d) => (path(&d.other_name, d), path(&d.owner_name, d)),
+            VerilogLink::Backward(d) => (path(&d.owner_name, d), path(&d.other_name, d)),
+            VerilogLink::Bidirectional(d) => {
+                return Err(self.error(&path(&d.owner_name, d), Problem::Bidirectional));
+            }
+        };
+        let (target, low, width) = self.target(&Ast::Signal(to))?;
+        let value = self.typed(&Ast::Signal(from), width)?;
+        Ok(Stmt::Assign { target, low, width, value })
+    }
+}
+
+/// The text that the macro leaves of `comment!("…")` is the invocation as Rust prints it.
+fn comment(text: &str) -> Option<Stmt> {
+    let text = match (text.find('"'), text.rfind('"')) {
+        (Some(first), Some(last)) if first < last => &text[first + 1..last],
+        _ if text.contains("assert") || text.contains("println") => return None,
+        _ => text.trim_end_matches(['"', ')', ' ']),
+    };
+    let text = text.trim();
+    (!text.is_empty()).then(|| Stmt::Comment(text.replace(['\n', '\r'], " ")))
+}

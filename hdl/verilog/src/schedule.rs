@@ -1,0 +1,296 @@
+//! Which statements become `assign`, and which share an `always @*` block.
+//!
+//! rust-hdl runs `update` from top to bottom, again and again until nothing
+//! changes. A signal that is assigned once needs no order: it becomes an
+//! `assign`. Others get blocks, as small as the order allows, so that no
+//! signal seems to depend on another only because they share a block.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use num_bigint::BigUint;
+
+use crate::collect::Node;
+use crate::error::{EmitError, Problem};
+use crate::ir::{Expr, SignalId, Stmt, ones};
+use crate::lower::Lowered;
+use crate::signals::{Role, Signals};
+
+/// A statement of the top level of `update`, with the comments before it.
+pub(crate) struct Item {
+    pub comments: Vec<String>,
+    pub statement: Stmt,
+}
+
+/// An `assign`.
+pub(crate) struct Continuous {
+    pub comments: Vec<String>,
+    pub target: SignalId,
+    pub value: Expr,
+}
+
+#[derive(Default)]
+pub(crate) struct Schedule {
+    pub continuous: Vec<Continuous>,
+    /// One list of statements an `always @*` block.
+    pub blocks: Vec<Vec<Item>>,
+}
+
+impl Schedule {
+    /// Calls `visit` with every expression that is evaluated.
+    pub fn for_each_expr(&self, visit: &mut dyn FnMut(&Expr)) {
+        self.continuous.iter().for_each(|c| visit(&c.value));
+        self.blocks.iter().flatten().for_each(|item| item.statement.for_each_expr(visit));
+    }
+
+    /// The targets of the blocks.
+    pub fn block_targets(&self) -> BTreeSet<SignalId> {
+        let mut targets = BTreeSet::new();
+        let items = self.blocks.iter().flatten();
+        items.for_each(|item| item.statement.for_each_target(&mut |t| _ = targets.insert(t)));
+        targets
+    }
+}
+
+/// Orders the statements of a block.
+pub(crate) fn schedule(node: &Node, lowered: &mut Lowered) -> Result<Schedule, EmitError> {
+    let statements = std::mem::take(&mut lowered.statements);
+    let signals = &lowered.signals;
+    check_driven(node, signals, &statements)?;
+    let items = without_dead_stores(signals, with_comments(statements));
+    let ordered = ordered_signals(signals, &items);
+    check_hoists(node, lowered, &ordered)?;
+
+    let mut writes: HashMap<SignalId, usize> = HashMap::new();
+    for item in &items {
+        item.statement.for_each_target(&mut |t| *writes.entry(t).or_default() += 1);
+    }
+    let mut schedule = Schedule::default();
+    let mut rest = Vec::new();
+    for item in items {
+        match item.statement {
+            Stmt::Assign { target, low: 0, width, ref value }
+                if width == signals[target].width
+                    && writes[&target] == 1
+                    && !reads(signals, value).iter().any(|id| ordered.contains(id)) =>
+            {
+                let Stmt::Assign { target, value, .. } = item.statement else { unreachable!() };
+                schedule.continuous.push(Continuous { comments: item.comments, target, value });
+            }
+            _ => rest.push(item),
+        }
+    }
+    schedule.blocks = group(signals, rest, &ordered);
+    for block in &schedule.blocks {
+        check_own_inputs(node, signals, block)?;
+    }
+    Ok(schedule)
+}
+
+fn with_comments(statements: Vec<Stmt>) -> Vec<Item> {
+    let mut comments = Vec::new();
+    let mut items = Vec::new();
+    for statement in statements {
+        match statement {
+            Stmt::Comment(text) => comments.push(text),
+            statement => items.push(Item { comments: std::mem::take(&mut comments), statement }),
+        }
+    }
+    items
+}
+
+/// The signals that an expression depends on, through the wires made for its parts.
+pub(crate) fn reads(signals: &Signals, expr: &Expr) -> BTreeSet<SignalId> {
+    let mut found = BTreeSet::new();
+    let mut pending = vec![expr];
+    while let Some(expr) = pending.pop() {
+        expr.for_each_select(&mut |id, _| {
+            if found.insert(id)
+                && let Role::Hoisted { source, .. } = &signals[id].role
+            {
+                pending.push(source);
+            }
+        });
+    }
+    found
+}
+
+/// Every driven signal must be assigned in all its bits on all paths.
+fn check_driven(node: &Node, signals: &Signals, statements: &[Stmt]) -> Result<(), EmitError> {
+    let always = assigned(statements);
+    let mut ever = BTreeSet::new();
+    statements.iter().for_each(|s| s.for_each_target(&mut |t| _ = ever.insert(t)));
+    for id in signals.ids().filter(|&id| signals[id].is_assignable()) {
+        let complete = always.get(&id).is_some_and(|bits| *bits == ones(signals[id].width));
+        if !complete {
+            let problem = if ever.contains(&id) { Problem::Latch } else { Problem::Undriven };
+            return Err(node.error(signals[id].name.replace('$', "."), problem));
+        }
+    }
+    Ok(())
+}
+
+/// The bits that the statements assign, whichever way they go.
+fn assigned(statements: &[Stmt]) -> BTreeMap<SignalId, BigUint> {
+    let mut bits: BTreeMap<SignalId, BigUint> = BTreeMap::new();
+    for statement in statements {
+        let more = match statement {
+            Stmt::Assign { target, low, width, .. } => {
+                BTreeMap::from([(*target, ones(*width) << *low)])
+            }
+            Stmt::If { then, otherwise, .. } => common(assigned(then), &assigned(otherwise)),
+            Stmt::Case { arms, default, .. } => arms
+                .iter()
+                .fold(assigned(default), |all, (_, body)| common(all, &assigned(body))),
+            Stmt::Comment(_) => BTreeMap::new(),
+        };
+        for (id, mask) in more {
+            *bits.entry(id).or_default() |= mask;
+        }
+    }
+    bits
+}
+
+fn common(
+    mut a: BTreeMap<SignalId, BigUint>,
+    b: &BTreeMap<SignalId, BigUint>,
+) -> BTreeMap<SignalId, BigUint> {
+    a.retain(|id, bits| match b.get(id) {
+        Some(other) => {
+            *bits &= other;
+            true
+        }
+        None => false,
+    });
+    a
+}
+
+/// Leaves out assignments which a later one replaces before anything reads them.
+fn without_dead_stores(signals: &Signals, items: Vec<Item>) -> Vec<Item> {
+    let mut replaced: BTreeSet<SignalId> = BTreeSet::new();
+    let mut kept: Vec<Item> = Vec::new();
+    for item in items.into_iter().rev() {
+        if let Stmt::Assign { target, low, width, .. } = &item.statement {
+            if replaced.contains(target) {
+                // Its comments move to the statement that follows.
+                if let Some(next) = kept.last_mut() {
+                    next.comments.splice(0..0, item.comments);
+                }
+                continue;
+            }
+            if *low == 0 && *width == signals[*target].width {
+                replaced.insert(*target);
+            }
+        }
+        item.statement.for_each_expr(&mut |e| {
+            for id in reads(signals, e) {
+                replaced.remove(&id);
+            }
+        });
+        kept.push(item);
+    }
+    kept.reverse();
+    kept
+}
+
+/// Signals that are read before their last assignment: there the order counts.
+fn ordered_signals(signals: &Signals, items: &[Item]) -> BTreeSet<SignalId> {
+    let mut seen = BTreeSet::new();
+    let mut ordered = BTreeSet::new();
+    for item in items {
+        walk(signals, std::slice::from_ref(&item.statement), &mut seen, &mut ordered);
+    }
+    ordered
+}
+
+fn walk(
+    signals: &Signals,
+    statements: &[Stmt],
+    seen: &mut BTreeSet<SignalId>,
+    ordered: &mut BTreeSet<SignalId>,
+) {
+    let read = |expr: &Expr, seen: &mut BTreeSet<SignalId>| {
+        seen.extend(reads(signals, expr).into_iter().filter(|&id| signals[id].reads_in_order()));
+    };
+    for statement in statements {
+        match statement {
+            Stmt::Assign { target, value, .. } => {
+                read(value, seen);
+                if seen.contains(target) {
+                    ordered.insert(*target);
+                }
+            }
+            Stmt::If { test, then, otherwise } => {
+                read(test, seen);
+                walk(signals, then, seen, ordered);
+                walk(signals, otherwise, seen, ordered);
+            }
+            Stmt::Case { test, arms, default } => {
+                read(test, seen);
+                for (_, body) in arms {
+                    walk(signals, body, seen, ordered);
+                }
+                walk(signals, default, seen, ordered);
+            }
+            Stmt::Comment(_) => {}
+        }
+    }
+}
+
+/// A wire shows the last value of a signal, never one between two assignments.
+fn check_hoists(node: &Node, lowered: &Lowered, ordered: &BTreeSet<SignalId>) -> Result<(), EmitError> {
+    let signals = &lowered.signals;
+    for &wire in &lowered.hoisted {
+        let Role::Hoisted { source, .. } = &signals[wire].role else { continue };
+        if let Some(&id) = reads(signals, source).intersection(ordered).next() {
+            return Err(node.error(signals[id].name.replace('$', "."), Problem::OrderedHoist));
+        }
+    }
+    Ok(())
+}
+
+/// Statements share a block if they drive, or read in order, a common signal.
+fn group(signals: &Signals, items: Vec<Item>, ordered: &BTreeSet<SignalId>) -> Vec<Vec<Item>> {
+    let mut leader: Vec<usize> = (0..items.len()).collect();
+    fn find(leader: &mut [usize], mut at: usize) -> usize {
+        while leader[at] != at {
+            leader[at] = leader[leader[at]];
+            at = leader[at];
+        }
+        at
+    }
+    let mut first: HashMap<SignalId, usize> = HashMap::new();
+    for (number, item) in items.iter().enumerate() {
+        let mut shared = BTreeSet::new();
+        item.statement.for_each_target(&mut |t| _ = shared.insert(t));
+        item.statement.for_each_expr(&mut |e| {
+            shared.extend(reads(signals, e).intersection(ordered));
+        });
+        for id in shared {
+            let other = *first.entry(id).or_insert(number);
+            let (a, b) = (find(&mut leader, other), find(&mut leader, number));
+            leader[a.max(b)] = a.min(b);
+        }
+    }
+    let mut blocks: BTreeMap<usize, Vec<Item>> = BTreeMap::new();
+    for (number, item) in items.into_iter().enumerate() {
+        blocks.entry(find(&mut leader, number)).or_default().push(item);
+    }
+    blocks.into_values().collect()
+}
+
+/// rust-hdl shows a child's input as it was before; Verilog, as assigned so far.
+fn check_own_inputs(node: &Node, signals: &Signals, block: &[Item]) -> Result<(), EmitError> {
+    let mut driven = BTreeSet::new();
+    let mut read = BTreeSet::new();
+    for item in block {
+        item.statement.for_each_target(&mut |t| _ = driven.insert(t));
+        item.statement.for_each_expr(&mut |e| read.extend(reads(signals, e)));
+    }
+    let clash = driven
+        .intersection(&read)
+        .find(|&&id| matches!(signals[id].role, Role::ChildInput(_)));
+    match clash {
+        Some(&id) => Err(node.error(signals[id].name.replace('$', "."), Problem::ReadsOwnInput)),
+        None => Ok(()),
+    }
+}

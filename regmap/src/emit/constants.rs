@@ -1,0 +1,187 @@
+//! Rust constants: offsets, positions, masks, enumeration values.
+
+use askama::Template;
+
+use super::text::{bits, rustdoc};
+use super::{OutputFile, render};
+use crate::model::{Content, Map, Word, ones};
+
+/// One constant.
+pub(super) struct Const {
+    pub doc: Vec<String>,
+    pub name: String,
+    pub kind: &'static str,
+    pub value: String,
+}
+
+/// A module of constants.
+pub(super) struct Module {
+    pub doc: Vec<String>,
+    pub name: String,
+    pub consts: Vec<Const>,
+}
+
+#[derive(Template)]
+#[template(path = "constants.rs.txt", escape = "none")]
+struct Constants {
+    name: String,
+    version: u32,
+    map_id: String,
+    modules: Vec<Module>,
+}
+
+/// Rust constants for the RTL sources: `constants.rs` with a module for each block, record and
+/// enumeration. Enumeration values are `u64`, the type of literals in rust-hdl.
+pub fn constants(map: &Map) -> Vec<OutputFile> {
+    let mut modules: Vec<Module> = map.blocks.iter().map(|b| block(map, b)).collect();
+    modules.extend(map.records.iter().map(record));
+    modules.extend(map.enums.iter().map(|e| Module {
+        doc: rustdoc(&e.doc, 92),
+        name: e.name.clone(),
+        consts: (e.variants.iter())
+            .map(|v| constant(&v.doc, v.name.clone(), "u64", v.value.to_string()))
+            .collect(),
+    }));
+    let template = Constants {
+        name: map.name.clone(),
+        version: map.version,
+        map_id: hex32(map.map_id()),
+        modules,
+    };
+    vec![OutputFile::new("constants.rs", render(&template))]
+}
+
+/// `0x0123_4567`.
+pub(super) fn hex32(value: u32) -> String {
+    format!("0x{:04x}_{:04x}", value >> 16, value & 0xffff)
+}
+
+fn constant(doc: &str, name: String, kind: &'static str, value: String) -> Const {
+    Const {
+        doc: rustdoc(doc, 88),
+        name,
+        kind,
+        value,
+    }
+}
+
+/// Offsets of a block's words, with position, width and mask of every field.
+pub(super) fn block(map: &Map, block: &crate::model::Block) -> Module {
+    let mut consts = vec![constant(
+        "Size of one instance in bytes.",
+        "SIZE".into(),
+        "usize",
+        format!("{:#x}", block.size),
+    )];
+    if block.count > 1 {
+        let doc = "Instances in the largest build, one after the other.";
+        let count = block.count.to_string();
+        consts.push(constant(doc, "COUNT".into(), "usize", count));
+    }
+    if let Content::Table { record, entries } = &block.content {
+        let doc = format!("Entries of the record `{record}` in the largest build.");
+        let entries = entries.to_string();
+        consts.push(constant(&doc, "ENTRIES".into(), "usize", entries));
+    }
+    for register in block.registers() {
+        for word in register.words() {
+            word_consts(&mut consts, register, &word);
+        }
+        let name = &register.name;
+        if register.count > 1 {
+            let doc = format!("Number of {name} registers.");
+            let count = register.count.to_string();
+            consts.push(constant(&doc, format!("{name}_COUNT"), "usize", count));
+            let doc = format!("Bytes from one {name} to the next.");
+            let stride = register.stride.to_string();
+            consts.push(constant(&doc, format!("{name}_STRIDE"), "usize", stride));
+        }
+        let reset = map.reset_value(register);
+        if reset != 0 {
+            let (kind, text) = sized(register.width, reset);
+            let doc = format!("{name} after reset.");
+            consts.push(constant(&doc, format!("{name}_RESET"), kind, text));
+        }
+    }
+    Module {
+        doc: rustdoc(&block.doc, 92),
+        name: block.name.clone(),
+        consts,
+    }
+}
+
+fn word_consts(consts: &mut Vec<Const>, register: &crate::model::Register, word: &Word<'_>) {
+    let name = &word.name;
+    let half = match (register.width, word.offset - register.offset) {
+        (32, _) => "",
+        (_, 0) => " (low word)",
+        (_, _) => " (high word)",
+    };
+    let doc = format!("Byte offset of {}{half}. {}", register.name, register.doc);
+    let offset = format!("{:#x}", word.offset);
+    consts.push(constant(&doc, name.clone(), "usize", offset));
+    for piece in &word.pieces {
+        let field = format!("{name}_{}", piece.field.name.to_ascii_uppercase());
+        let range = bits(piece.msb(), piece.lsb);
+        let doc = format!(
+            "Mask of {name}.{} (bits {range}, {}). {}",
+            piece.field.name,
+            piece.field.access.name(),
+            piece.field.doc
+        );
+        let mask = hex32((ones(piece.width) << piece.lsb) as u32);
+        consts.push(constant(&doc, format!("{field}_MASK"), "u32", mask));
+        position(consts, &field, piece.lsb, piece.width);
+    }
+}
+
+fn position(consts: &mut Vec<Const>, field: &str, lsb: u32, width: u32) {
+    let doc = "Position of its lowest bit.";
+    consts.push(constant(doc, format!("{field}_LSB"), "usize", lsb.to_string()));
+    let doc = "Number of its bits.";
+    consts.push(constant(doc, format!("{field}_WIDTH"), "usize", width.to_string()));
+}
+
+/// A value as a constant of 32 or 64 bits.
+fn sized(width: u32, value: u64) -> (&'static str, String) {
+    if width == 64 {
+        let (high, low) = ((value >> 32) as u32, value as u32);
+        ("u64", format!("{}_{}", hex32(high), &hex32(low)[2..]))
+    } else {
+        ("u32", hex32(value as u32))
+    }
+}
+
+/// Offsets of a record's members, with position, width and mask of every field.
+pub(super) fn record(record: &crate::model::Record) -> Module {
+    let mut consts = vec![constant(
+        "Size in bytes.",
+        "SIZE".into(),
+        "usize",
+        record.size.to_string(),
+    )];
+    for member in &record.members {
+        let name = member.name.to_ascii_uppercase();
+        let doc = format!("Byte offset of `{}`. {}", member.name, member.doc);
+        let offset = format!("{:#x}", member.offset);
+        consts.push(constant(&doc, name.clone(), "usize", offset));
+        for field in &member.fields {
+            let full = format!("{name}_{}", field.name.to_ascii_uppercase());
+            let doc = format!(
+                "Mask of {}.{} (bits {}). {}",
+                member.name,
+                field.name,
+                bits(field.msb(), field.lsb),
+                field.doc
+            );
+            let (kind, mask) = sized(member.width, ones(field.width) << field.lsb);
+            consts.push(constant(&doc, format!("{full}_MASK"), kind, mask));
+            position(&mut consts, &full, field.lsb, field.width);
+        }
+    }
+    Module {
+        doc: rustdoc(&record.doc, 92),
+        name: record.name.clone(),
+        consts,
+    }
+}

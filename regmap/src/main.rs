@@ -1,0 +1,105 @@
+//! `peerlane-regmap`: checks a register map and writes what is generated from it.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use miette::{IntoDiagnostic, WrapErr};
+use peerlane_regmap::Map;
+use peerlane_regmap::emit::{self, OutputFile};
+
+/// Checks a register map and writes what is generated from it.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    /// The map, instead of the one of this project.
+    #[arg(long, global = true, value_name = "FILE")]
+    map: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Write generated files into a directory.
+    Emit {
+        /// What to write.
+        kind: Kind,
+        /// The directory; it is made if it is not there.
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
+    /// Check the map, and print its version and MAP_ID.
+    Check,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Kind {
+    /// rust-hdl sources of the register files, with constants.
+    Rtl,
+    /// `register!` source for a Rust driver in Linux 7.3.
+    Kernel,
+    /// `no_std` Rust constants and records.
+    Host,
+    /// C header.
+    C,
+    /// Reference manual in Markdown.
+    Markdown,
+    /// Reference manual in HTML.
+    Html,
+    /// SystemRDL 2.0.
+    Systemrdl,
+}
+
+impl Kind {
+    fn emit(self, map: &Map) -> Vec<OutputFile> {
+        match self {
+            Kind::Rtl => emit::rtl(map),
+            Kind::Kernel => emit::kernel(map),
+            Kind::Host => emit::host(map),
+            Kind::C => emit::c(map),
+            Kind::Markdown => emit::markdown(map),
+            Kind::Html => emit::html(map),
+            Kind::Systemrdl => emit::systemrdl(map),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(report) => {
+            eprintln!("{report:?}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> miette::Result<()> {
+    let map = match &arguments.map {
+        None => Map::load(),
+        Some(path) => load(path)?,
+    };
+    match &arguments.command {
+        Command::Check => {
+            let (name, version, id) = (&map.name, map.version, map.map_id());
+            println!("{name}, version {version}, MAP_ID {id:#010x}");
+        }
+        Command::Emit { kind, out } => {
+            for path in emit::write(&kind.emit(&map), out)
+                .into_diagnostic()
+                .wrap_err_with(|| format!("cannot write to `{}`", out.display()))?
+            {
+                println!("{}", path.display());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn load(path: &Path) -> miette::Result<Map> {
+    let text = std::fs::read_to_string(path)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot read the map `{}`", path.display()))?;
+    Ok(Map::parse(&text, &path.display().to_string())?)
+}
