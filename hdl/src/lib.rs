@@ -4,12 +4,12 @@
 //! primitives in [`prim`] and the register decoders that the register map generates.
 #![allow(missing_docs)] // ports of blocks are named in the field's words and documented where they are not
 
-//mod build;
+mod build;
 pub mod generated;
 mod params;
 pub mod prim;
 pub mod rtl;
 
-//pub use build::{GenerateError, TOP, generate};
+pub use build::{GenerateError, TOP, generate};
 pub use params::{ParamError, Params};
-//pub use peerlane_verilog::{Design, Module, Port};
+pub use peerlane_verilog::{Design, Module, Port};

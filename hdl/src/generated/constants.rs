@@ -26,8 +26,6 @@ pub mod csr {
     pub const MAP_ID_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const MAP_ID_VALUE_WIDTH: usize = 32;
-    /// MAP_ID after reset.
-    pub const MAP_ID_RESET: u32 = 0x502b_7d76;
     /// Byte offset of BUILD_ID. Identifies this build of the block: the map and the parameters
     /// it was generated with.
     pub const BUILD_ID: usize = 0x4;
@@ -69,8 +67,6 @@ pub mod csr {
     pub const CAPS0_TXS_ADDR_BITS_LSB: usize = 24;
     /// Number of its bits.
     pub const CAPS0_TXS_ADDR_BITS_WIDTH: usize = 8;
-    /// CAPS0 after reset.
-    pub const CAPS0_RESET: u32 = 0x0000_0001;
     /// Byte offset of CAPS1. Capabilities of this build, second word.
     pub const CAPS1: usize = 0xc;
     /// Mask of CAPS1.queue_log2 (bits 7:0, ro). Depth of each descriptor queue. There is one

@@ -5,7 +5,7 @@ use super::{BlockRam, SmallRam};
 use rust_hdl::prelude::*;
 
 /// Shallow FIFO in LUT RAM: `2^A` words, one-cycle latency. `P` is `A + 1`.
-#[derive(LogicBlock, Default)]
+#[derive(LogicBlock)]
 pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -21,6 +21,31 @@ pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
     level: Signal<Local, Bits<P>>,
     accept: Signal<Local, Bit>,
     some: Signal<Local, Bit>,
+    is_full: Signal<Local, Bit>,
+    depth: Constant<Bits<P>>,
+}
+
+impl<const D: usize, const A: usize, const P: usize> Default for SmallFifo<D, A, P> {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            push: Default::default(),
+            data_in: Default::default(),
+            full: Default::default(),
+            valid: Default::default(),
+            data: Default::default(),
+            pop: Default::default(),
+            ram: Default::default(),
+            head: Default::default(),
+            tail: Default::default(),
+            level: Default::default(),
+            accept: Default::default(),
+            some: Default::default(),
+            is_full: Default::default(),
+            depth: Constant::new((1u64 << A).into()),
+        }
+    }
 }
 
 impl<const D: usize, const A: usize, const P: usize> Logic for SmallFifo<D, A, P> {
@@ -30,8 +55,9 @@ impl<const D: usize, const A: usize, const P: usize> Logic for SmallFifo<D, A, P
         clock!(self, clock, ram);
         self.level.next = self.tail.q.val() - self.head.q.val();
         self.some.next = self.level.val().any();
-        self.full.next = self.level.val().get_bit(A);
-        self.accept.next = self.push.val() & !self.level.val().get_bit(A);
+        self.is_full.next = self.level.val() == self.depth.val();
+        self.full.next = self.is_full.val();
+        self.accept.next = self.push.val() & !self.is_full.val();
         self.ram.write_enable.next = self.accept.val();
         self.ram.write_address.next = self.tail.q.val().get_bits::<A>(0);
         self.ram.write_data.next = self.data_in.val();
@@ -70,6 +96,7 @@ pub struct BlockFifo<const D: usize, const A: usize, const P: usize> {
     count: Signal<Local, Bits<P>>,
     accept: Signal<Local, Bit>,
     fetch: Signal<Local, Bit>,
+    depth: Constant<Bits<P>>,
 }
 
 impl<const D: usize, const A: usize, const P: usize> Default for BlockFifo<D, A, P> {
@@ -90,6 +117,7 @@ impl<const D: usize, const A: usize, const P: usize> Default for BlockFifo<D, A,
             count: Default::default(),
             accept: Default::default(),
             fetch: Default::default(),
+            depth: Constant::new((1u64 << A).into()),
         }
     }
 }
@@ -102,7 +130,7 @@ impl<const D: usize, const A: usize, const P: usize> Logic for BlockFifo<D, A, P
         self.ram.read_clock.next = self.clock.val();
         self.count.next = self.tail.q.val() - self.head.q.val();
         self.level.next = self.count.val();
-        self.accept.next = self.push.val() & !self.count.val().get_bit(A);
+        self.accept.next = self.push.val() & (self.count.val() != self.depth.val());
         self.fetch.next = self.count.val().any() & (!self.held.q.val() | self.pop.val());
         self.ram.write_enable.next = self.accept.val();
         self.ram.write_address.next = self.tail.q.val().get_bits::<A>(0);

@@ -255,6 +255,15 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             & !self.turned.q.val()
             & !self.ready.q.val();
 
+        // A step: at most one beat in, at most one beat out.
+        self.advance.next = !self.ready.q.val() | self.out_take.val();
+        self.needs_beat.next = self.beats.q.val().any();
+        self.step.next = self.active.q.val()
+            & (!self.turned.q.val() | self.advance.val())
+            & (!self.needs_beat.val() | self.beat.val());
+        self.final_step.next = (self.steps.q.val() == 1) & !self.lead.q.val();
+        self.error_now.next = self.failed.q.val() | (self.needs_beat.val() & self.beat_error.val());
+
         // Measure the next job while this one runs.
         self.difference.next = (self.source.val() - self.target.val()) & self.lane_mask.val();
         self.leads.next = self.source.val() > self.target.val();
@@ -289,16 +298,10 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             self.next_job.d.next = false;
         }
 
-        // One step: at most one beat in, at most one beat out.
-        self.advance.next = !self.ready.q.val() | self.out_take.val();
-        self.needs_beat.next = self.beats.q.val().any();
-        self.step.next = self.active.q.val()
-            & (!self.turned.q.val() | self.advance.val())
-            & (!self.needs_beat.val() | self.beat.val());
+        // Take the step.
         self.beat_take.next = self.step.val() & self.needs_beat.val();
         self.beat_place.next = self.place.q.val();
         self.beat_final.next = self.beats.q.val() == 1;
-        self.final_step.next = (self.steps.q.val() == 1) & !self.lead.q.val();
         if self.step.val() {
             self.lead.d.next = false;
             if !self.lead.q.val() {
@@ -350,7 +353,6 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
         if self.rotate.q.val().get_bit(4) {
             self.turn16.next = (self.turn8.val() >> 128) | (self.turn8.val() << self.wrap16.val());
         }
-        self.error_now.next = self.failed.q.val() | (self.needs_beat.val() & self.beat_error.val());
         self.start_mask.next = self.lanes.val();
         if self.first.q.val() {
             self.start_mask.next = self.lanes.val() << self.start_lane.q.val();

@@ -185,6 +185,10 @@ impl<const W: usize, const B: usize, const T: usize> Logic for TxsAdapter<W, B, 
             isolated
         );
         clock!(self, clock, sizes);
+        // The oldest read is late when nothing at all has come for `timeout` cycles.
+        self.expired.next = self.timeout.val().any()
+            & (self.timer.q.val() == self.timeout.val())
+            & !self.isolated.q.val();
         self.sizes.reset.next = self.reset.val() | self.expired.val();
         self.txs_address.next = self.address.q.val();
         self.txs_read.next = self.reading.q.val();
@@ -290,10 +294,6 @@ impl<const W: usize, const B: usize, const T: usize> Logic for TxsAdapter<W, B, 
         }
         self.owed.d.next = self.owed_next.val();
 
-        // The oldest read is late when nothing at all has come for `timeout` cycles.
-        self.expired.next = self.timeout.val().any()
-            & (self.timer.q.val() == self.timeout.val())
-            & !self.isolated.q.val();
         if self.txs_readdatavalid.val() | !self.owed.q.val().any() | self.isolated.q.val() {
             self.timer.d.next = 0.into();
         } else {

@@ -158,3 +158,11 @@ pub fn emit<B: Block>(name: &str, top: &B, header: &str) -> Result<Design, EmitE
         .collect();
     Ok(design)
 }
+
+/// A comment of the Verilog, in the code of a block; nothing to Rust.
+///
+/// It appears before the statement that follows it.
+#[macro_export]
+macro_rules! comment {
+    ($text:literal) => {};
+}

@@ -1,0 +1,217 @@
+//! Children, interfaces, arrays, and text from elsewhere.
+
+use num_bigint::BigUint;
+use rust_hdl::prelude::*;
+
+use super::{Form, Number, number};
+use crate::form;
+use peerlane_verilog::comment;
+
+#[derive(LogicBlock, Default)]
+pub struct Adder<const N: usize> {
+    pub a: Signal<In, Bits<N>>,
+    pub b: Signal<In, Bits<N>>,
+    pub sum: Signal<Out, Bits<N>>,
+    pub carry: Signal<Out, Bit>,
+    wide: Signal<Local, Bits<N>>,
+}
+
+impl<const N: usize> Logic for Adder<N> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.wide.next = self.a.val() + self.b.val();
+        self.sum.next = self.wide.val();
+        self.carry.next = self.wide.val() < self.a.val();
+    }
+}
+
+form!(Children { a: Bits<8>, b: Bits<8>, c: Bits<12> } -> { y: Bits<8>, z: Bits<12>, carry: Bit }
+    [ first: Adder<8>, second: Adder<8>, third: Adder<12>, ]
+    fn update(&mut self) {
+        self.first.a.next = self.a.val();
+        self.first.b.next = self.b.val() + 1;
+        self.second.a.next = self.first.sum.val();
+        self.second.b.next = 3.into();
+        self.third.a.next = self.c.val();
+        self.third.b.next = bit_cast::<12, 8>(self.second.sum.val());
+        self.y.next = self.second.sum.val();
+        self.z.next = self.third.sum.val();
+        self.carry.next = self.third.carry.val() ^ self.first.carry.val();
+    });
+form!(ChildArray { a: Bits<8>, b: Bits<8>, s: Bits<2> } -> { y: Bits<8>, z: Bits<8> }
+    [ chain: [Adder<8>; 4], ]
+    fn update(&mut self) {
+        for i in 0..4 {
+            self.chain[i].b.next = self.b.val();
+        }
+        self.chain[0].a.next = self.a.val();
+        for i in 0..3 {
+            self.chain[i + 1].a.next = self.chain[i].sum.val() ^ 0x55;
+        }
+        self.y.next = self.chain[3].sum.val();
+        self.z.next = self.chain[0].sum.val();
+        for i in 0..4 {
+            if self.s.val().index() == i {
+                self.z.next = self.chain[i].sum.val();
+            }
+        }
+    });
+form!(ChildConditional { a: Bits<8>, b: Bits<8>, c: Bit } -> { y: Bits<8> }
+    [ add: Adder<8>, ]
+    fn update(&mut self) {
+        self.add.a.next = self.a.val();
+        self.add.b.next = 0.into();
+        if self.c.val() {
+            self.add.b.next = self.b.val();
+        }
+        self.y.next = self.add.sum.val();
+    });
+form!(ChildReadBack { a: Bits<8>, b: Bits<8> } -> { y: Bits<8> }
+    [ add: Adder<8>, ]
+    fn update(&mut self) {
+        self.add.a.next = self.a.val();
+        self.add.b.next = self.a.val() & self.b.val();
+        self.y.next = self.add.sum.val() ^ self.add.b.val();
+    });
+
+#[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "Sink"]
+pub struct Source<T: Synth> {
+    pub valid: Signal<Out, Bit>,
+    pub data: Signal<Out, T>,
+    pub ready: Signal<In, Bit>,
+}
+
+#[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "Source"]
+pub struct Sink<T: Synth> {
+    pub valid: Signal<In, Bit>,
+    pub data: Signal<In, T>,
+    pub ready: Signal<Out, Bit>,
+}
+
+#[derive(LogicBlock, Default)]
+pub struct Stage<const N: usize> {
+    pub sink: Sink<Bits<N>>,
+    pub source: Source<Bits<N>>,
+    pub mask: Signal<In, Bits<N>>,
+}
+
+impl<const N: usize> Logic for Stage<N> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("A stage without state");
+        self.source.valid.next = self.sink.valid.val() & self.sink.data.val().any();
+        self.source.data.next = self.sink.data.val() ^ self.mask.val();
+        self.sink.ready.next = self.source.ready.val() | !self.sink.valid.val();
+    }
+}
+
+#[derive(LogicBlock, Default)]
+pub struct Pipe<const N: usize> {
+    pub sink: Sink<Bits<N>>,
+    pub source: Source<Bits<N>>,
+    pub mask: Signal<In, Bits<N>>,
+    stages: [Stage<N>; 3],
+}
+
+impl<const N: usize> Logic for Pipe<N> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        Sink::<Bits<N>>::link(&mut self.sink, &mut self.stages[0].sink);
+        Source::<Bits<N>>::join(&mut self.stages[0].source, &mut self.stages[1].sink);
+        Source::<Bits<N>>::join(&mut self.stages[1].source, &mut self.stages[2].sink);
+        Source::<Bits<N>>::link(&mut self.source, &mut self.stages[2].source);
+        for i in 0..3 {
+            self.stages[i].mask.next = self.mask.val() + (1 << i);
+        }
+    }
+}
+
+form!(Interfaces { valid: Bit, data: Bits<8>, ready: Bit, mask: Bits<8> } -> { y: Bits<8>, out: Bit, back: Bit }
+    [ pipe: Pipe<8>, ]
+    fn update(&mut self) {
+        self.pipe.sink.valid.next = self.valid.val();
+        self.pipe.sink.data.next = self.data.val();
+        self.back.next = self.pipe.sink.ready.val();
+        self.pipe.source.ready.next = self.ready.val();
+        self.pipe.mask.next = self.mask.val();
+        self.y.next = self.pipe.source.data.val();
+        self.out.next = self.pipe.source.valid.val();
+    });
+
+/// A block of hand-written Verilog, with a `reg` of its own for one output.
+#[derive(LogicBlock, Default)]
+pub struct Rotate {
+    pub a: Signal<In, Bits<8>>,
+    pub by: Signal<In, Bits<3>>,
+    pub y: Signal<Out, Bits<8>>,
+    pub parity: Signal<Out, Bit>,
+}
+
+impl Logic for Rotate {
+    fn update(&mut self) {
+        self.y.next = (self.a.val() << self.by.val()) | (self.a.val() >> (8 - bit_cast::<4, 3>(self.by.val())));
+        self.parity.next = self.a.val().xor();
+    }
+    fn connect(&mut self) {
+        self.y.connect();
+        self.parity.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        Verilog::Custom(
+            "wire [7:0] unused_half;\nreg [7:0] rotated;\nassign y = rotated;\n\
+             assign unused_half = 8'd0;\nalways @* begin\n  // Any amount.\n  \
+             rotated = (a << by) | (a >> (4'd8 - {1'b0, by}));\n  parity = ^a;\nend"
+                .into(),
+        )
+    }
+}
+
+form!(CustomText { a: Bits<8>, by: Bits<3> } -> { y: Bits<8>, parity: Bit }
+    [ rotate: Rotate, ]
+    fn update(&mut self) {
+        self.rotate.a.next = self.a.val();
+        self.rotate.by.next = self.by.val();
+        self.y.next = self.rotate.y.val();
+        self.parity.next = self.rotate.parity.val();
+    });
+
+// Two values go round through one child without a loop of signals.
+#[derive(LogicBlock, Default)]
+pub struct Cross {
+    pub a: Signal<In, Bits<4>>,
+    pub b: Signal<In, Bits<4>>,
+    pub enable: Signal<In, Bit>,
+    pub x: Signal<Out, Bits<4>>,
+    pub y: Signal<Out, Bits<4>>,
+}
+
+impl Logic for Cross {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.x.next = 0.into();
+        self.y.next = 0.into();
+        if self.enable.val() {
+            self.x.next = self.a.val() + 1;
+            self.y.next = self.b.val() ^ 3;
+        }
+    }
+}
+
+form!(FalseLoop { a: Bits<4>, e: Bit } -> { z: Bits<4> }
+    [ cross: Cross, ]
+    fn update(&mut self) {
+        self.cross.enable.next = self.e.val();
+        self.cross.a.next = self.a.val();
+        self.cross.b.next = self.cross.x.val();
+        self.z.next = self.cross.y.val();
+    });
+
+#[macro_export]
+macro_rules! for_hierarchy_forms {
+    ($each:ident) => {
+        $each!($crate::corpus::hierarchy: Children, ChildArray, ChildConditional, ChildReadBack,
+            Interfaces, CustomText, FalseLoop);
+    };
+}
