@@ -93,7 +93,7 @@ impl Logic for ChanRegs {
         }
         // Reads: registered, and 0 where nothing is.
         if self.read.val() {
-            self.readdata_reg.d.next = 0.into();
+            self.readdata_reg.d.next = 0u64.into();
             if self.address.val().get_bits::<9>(1) == 32 {
                 if self.address.val().get_bit(0) {
                     self.readdata_reg.d.next = bit_cast::<32, 1>(self.refused_write_reg.q.val().into()) | (bit_cast::<32, 1>(self.refused_read_reg.q.val().into()) << 1);

@@ -231,7 +231,7 @@ impl Logic for CsrRegs {
         }
         // Reads: registered, and 0 where nothing is.
         if self.read.val() {
-            self.readdata_reg.d.next = 0.into();
+            self.readdata_reg.d.next = 0u64.into();
             if self.address.val().get_bits::<2>(6) == 0 {
                 if self.address.val().get_bit(5) {
                     if self.address.val().get_bit(4) {
@@ -349,13 +349,13 @@ impl Logic for CsrRegs {
                                     if self.address.val().get_bit(0) {
                                         self.readdata_reg.d.next = bit_cast::<32, 8>(self.caps1_queue_log2.val()) | (bit_cast::<32, 8>(self.caps1_att_log2.val()) << 8) | (bit_cast::<32, 8>(self.caps1_max_burst_log2.val()) << 16) | (bit_cast::<32, 8>(self.caps1_mem_addr_bits.val()) << 24);
                                     } else {
-                                        self.readdata_reg.d.next = bits::<32>(0x1) | (bit_cast::<32, 8>(self.caps0_channels.val()) << 8) | (bit_cast::<32, 8>(self.caps0_port_bytes.val()) << 16) | (bit_cast::<32, 8>(self.caps0_txs_addr_bits.val()) << 24);
+                                        self.readdata_reg.d.next = bits::<32>(0x1u64) | (bit_cast::<32, 8>(self.caps0_channels.val()) << 8) | (bit_cast::<32, 8>(self.caps0_port_bytes.val()) << 16) | (bit_cast::<32, 8>(self.caps0_txs_addr_bits.val()) << 24);
                                     }
                                 } else {
                                     if self.address.val().get_bit(0) {
                                         self.readdata_reg.d.next = self.build_id.val();
                                     } else {
-                                        self.readdata_reg.d.next = bits::<32>(0x502b7d76);
+                                        self.readdata_reg.d.next = bits::<32>(0x502b7d76u64);
                                     }
                                 }
                             }
@@ -371,12 +371,12 @@ impl Logic for CsrRegs {
             self.irq_status_completion_reg.d.next = false;
             self.irq_status_error_reg.d.next = false;
             self.irq_status_refused_reg.d.next = false;
-            self.read_timeout_cycles_reg.d.next = 12500000.into();
-            self.att_owner_channels_reg.d.next = 1.into();
+            self.read_timeout_cycles_reg.d.next = 12500000u64.into();
+            self.att_owner_channels_reg.d.next = 1u64.into();
             self.quarantine_drop_owed_reg.d.next = false;
             self.counter_snapshot_take_reg.d.next = false;
-            self.window_lo_base_reg.d.next = 0.into();
-            self.window_hi_base_reg.d.next = 0.into();
+            self.window_lo_base_reg.d.next = 0u64.into();
+            self.window_hi_base_reg.d.next = 0u64.into();
         }
     }
 }

@@ -62,6 +62,8 @@ pub struct Segment<const W: usize, const B: usize> {
     pub code: Signal<Out, Bits<4>>,
     pub want_record: Signal<Out, Bit>,
     pub want_irq: Signal<Out, Bit>,
+    /// The writer may read back from here to see its data arrive.
+    pub may_flush: Signal<Out, Bit>,
     pub tag: Signal<Out, Bits<32>>,
 
     state: DFF<SegmentState>,
@@ -69,7 +71,7 @@ pub struct Segment<const W: usize, const B: usize> {
     peer: DFF<Bits<37>>,
     local_at: DFF<Bits<40>>,
     remaining: DFF<Bits<32>>,
-    flags: DFF<Bits<2>>,
+    flags: DFF<Bits<3>>,
     cookie_at: DFF<Bits<32>>,
     malformed: DFF<Bit>,
     // Found while sizing.
@@ -82,6 +84,7 @@ pub struct Segment<const W: usize, const B: usize> {
     target: DFF<Bits<64>>,
     invalid: DFF<Bit>,
     not_owner: DFF<Bit>,
+    readable: DFF<Bit>,
     not_permitted: DFF<Bit>,
     wrong_size: DFF<Bit>,
 
@@ -148,6 +151,7 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             code: Default::default(),
             want_record: Default::default(),
             want_irq: Default::default(),
+            may_flush: Default::default(),
             tag: Default::default(),
             state: Default::default(),
             page_size: Default::default(),
@@ -165,6 +169,7 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             target: Default::default(),
             invalid: Default::default(),
             not_owner: Default::default(),
+            readable: Default::default(),
             not_permitted: Default::default(),
             wrong_size: Default::default(),
             to_edge: Default::default(),
@@ -207,6 +212,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             target,
             invalid,
             not_owner,
+            readable,
             not_permitted,
             wrong_size
         );
@@ -259,6 +265,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         self.local.next = self.local_at.q.val();
         self.want_record.next = self.flags.q.val().get_bit(0);
         self.want_irq.next = self.flags.q.val().get_bit(1);
+        self.may_flush.next = self.readable.q.val() & !self.flags.q.val().get_bit(2);
         self.tag.next = self.cookie_at.q.val();
         self.att_address.next = bit_cast::<39, 37>(self.peer.q.val())
             | (bit_cast::<39, 2>(self.page_size.q.val()) << 37);
@@ -284,7 +291,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                     self.local_at.d.next = bit_cast::<40, 32>(self.local_low.val())
                         | (bit_cast::<40, 8>(self.local_high.val().get_bits::<8>(0)) << 32);
                     self.remaining.d.next = self.length.val();
-                    self.flags.d.next = self.control.val().get_bits::<2>(0);
+                    self.flags.d.next = self.control.val().get_bits::<3>(0);
                     self.cookie_at.d.next = self.cookie.val();
                     // Reserved bits, a port other than memory, a page size that does not exist.
                     self.malformed.d.next = self.peer_high.val().get_bits::<25>(5).any()
@@ -312,6 +319,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 self.ask.next = true;
                 if self.answer.val() {
                     self.invalid.d.next = !self.entry.val().get_bit(0);
+                    self.readable.d.next = self.entry.val().get_bit(1);
                     self.not_permitted.d.next =
                         !(self.entry.val().get_bits::<2>(1) & self.permission.val()).any();
                     self.wrong_size.d.next =

@@ -469,6 +469,7 @@ impl<const W: usize, const B: usize, const E: usize, const T: usize, const A: us
         self.write_path.want_record.next = self.write_segment.want_record.val();
         self.write_path.want_irq.next = self.write_segment.want_irq.val();
         self.write_path.tag.next = self.write_segment.tag.val();
+        self.write_path.may_flush.next = self.write_segment.may_flush.val();
         self.completer.write_end.next = self.write_path.end.val();
         self.completer.write_code.next = self.write_path.end_code.val();
         self.completer.write_bytes.next = self.write_path.end_bytes.val();
@@ -527,6 +528,11 @@ impl<const W: usize, const B: usize, const E: usize, const T: usize, const A: us
         self.port.beat_enable.next = self.write_path.beat_enable.val();
         self.write_path.beat_take.next = self.port.beat_take.val();
         self.write_path.write_done.next = self.port.write_done.val();
+        self.port.flush.next = self.write_path.flush.val();
+        self.port.flush_address.next = self.write_path.flush_address.val();
+        self.write_path.flush_take.next = self.port.flush_take.val();
+        self.write_path.flushed.next = self.port.flushed.val();
+        self.write_path.flush_error.next = self.port.flush_error.val();
         self.port.read.next = self.read_path.read.val();
         self.port.read_address.next = self.read_path.read_address.val();
         self.port.read_beats.next = self.read_path.read_beats.val();

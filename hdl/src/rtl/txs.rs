@@ -34,6 +34,12 @@ pub struct TxsAdapter<const W: usize, const B: usize, const T: usize> {
     pub read_address: Signal<In, Bits<64>>,
     pub read_beats: Signal<In, Bits<6>>,
     pub read_take: Signal<Out, Bit>,
+    // Flush reads of one beat, whose data nobody wants; `flushed` in request order.
+    pub flush: Signal<In, Bit>,
+    pub flush_address: Signal<In, Bits<64>>,
+    pub flush_take: Signal<Out, Bit>,
+    pub flushed: Signal<Out, Bit>,
+    pub flush_error: Signal<Out, Bit>,
     // Records of 32 bytes.
     pub record: Signal<In, Bit>,
     pub record_address: Signal<In, Bits<64>>,
@@ -70,17 +76,26 @@ pub struct TxsAdapter<const W: usize, const B: usize, const T: usize> {
     burst_left: DFF<Bits<6>>,
     second_half: DFF<Bit>,
     // Reads in flight: length of each, beats seen of the oldest, beats owed in all.
-    sizes: SmallFifo<6, 3, 4>,
+    sizes: SmallFifo<7, 3, 4>,
     in_flight: DFF<Bits<4>>,
     seen: DFF<Bits<6>>,
     owed: DFF<Bits<10>>,
     made_up: DFF<Bits<10>>,
+    flushing: DFF<Bits<4>>,
+    flushes_lost: DFF<Bits<4>>,
     timer: DFF<Bits<32>>,
     isolated: DFF<Bit>,
 
     free: Signal<Local, Bit>,
     issue: Signal<Local, Bit>,
     may_read: Signal<Local, Bit>,
+    may_flush: Signal<Local, Bit>,
+    open: Signal<Local, Bit>,
+    probe: Signal<Local, Bit>,
+    issued_beats: Signal<Local, Bits<6>>,
+    is_flush: Signal<Local, Bit>,
+    flush_back: Signal<Local, Bit>,
+    flush_absorb: Signal<Local, Bit>,
     absorb: Signal<Local, Bit>,
     answered: Signal<Local, Bit>,
     finished: Signal<Local, Bit>,
@@ -110,6 +125,11 @@ impl<const W: usize, const B: usize, const T: usize> Default for TxsAdapter<W, B
             read_address: Default::default(),
             read_beats: Default::default(),
             read_take: Default::default(),
+            flush: Default::default(),
+            flush_address: Default::default(),
+            flush_take: Default::default(),
+            flushed: Default::default(),
+            flush_error: Default::default(),
             record: Default::default(),
             record_address: Default::default(),
             record_data: Default::default(),
@@ -145,11 +165,20 @@ impl<const W: usize, const B: usize, const T: usize> Default for TxsAdapter<W, B
             seen: Default::default(),
             owed: Default::default(),
             made_up: Default::default(),
+            flushing: Default::default(),
+            flushes_lost: Default::default(),
             timer: Default::default(),
             isolated: Default::default(),
             free: Default::default(),
             issue: Default::default(),
             may_read: Default::default(),
+            may_flush: Default::default(),
+            open: Default::default(),
+            probe: Default::default(),
+            issued_beats: Default::default(),
+            is_flush: Default::default(),
+            flush_back: Default::default(),
+            flush_absorb: Default::default(),
             absorb: Default::default(),
             answered: Default::default(),
             finished: Default::default(),
@@ -181,6 +210,8 @@ impl<const W: usize, const B: usize, const T: usize> Logic for TxsAdapter<W, B, 
             seen,
             owed,
             made_up,
+            flushing,
+            flushes_lost,
             timer,
             isolated
         );
@@ -207,10 +238,12 @@ impl<const W: usize, const B: usize, const T: usize> Logic for TxsAdapter<W, B, 
         // 512 bytes) and bounded, so they hold nobody up.
         self.free.next =
             !(self.reading.q.val() | self.writing.q.val()) | !self.txs_waitrequest.val();
-        self.may_read.next = self.read.val()
-            & !self.isolated.q.val()
+        self.open.next = !self.isolated.q.val()
             & !self.expired.val()
             & (self.in_flight.q.val() != self.most_reads.val());
+        self.may_read.next = self.read.val() & self.open.val();
+        self.may_flush.next = self.flush.val() & self.open.val();
+        self.probe.next = false;
         self.beat_take.next = false;
         self.write_done.next = false;
         self.record_take.next = false;
@@ -244,6 +277,13 @@ impl<const W: usize, const B: usize, const T: usize> Logic for TxsAdapter<W, B, 
                 } else {
                     self.second_half.d.next = true;
                 }
+            } else if self.may_flush.val() {
+                self.reading.d.next = true;
+                self.address.d.next = bit_cast::<T, 64>(self.flush_address.val());
+                self.beats.d.next = 1.into();
+                self.enable.d.next = self.lanes.val();
+                self.issue.next = true;
+                self.probe.next = true;
             } else if self.may_read.val() {
                 self.reading.d.next = true;
                 self.address.d.next = bit_cast::<T, 64>(self.read_address.val());
@@ -264,14 +304,23 @@ impl<const W: usize, const B: usize, const T: usize> Logic for TxsAdapter<W, B, 
 
         // Reads in flight.
         self.absorb.next = self.read.val() & self.isolated.q.val() & !self.made_up.q.val().any();
-        self.read_take.next = self.issue.val() | self.absorb.val();
+        self.read_take.next = (self.issue.val() & !self.probe.val()) | self.absorb.val();
+        self.issued_beats.next = self.read_beats.val();
+        if self.probe.val() {
+            self.issued_beats.next = 1.into();
+        }
+        self.flush_absorb.next =
+            self.flush.val() & self.isolated.q.val() & !self.flushes_lost.q.val().any();
+        self.flush_take.next = self.probe.val() | self.flush_absorb.val();
+        self.is_flush.next = self.sizes.data.val().get_bit(6);
         self.read_issued.next = self.issue.val();
         self.answered.next = self.txs_readdatavalid.val() & self.owed.q.val().any();
         self.finished.next = self.answered.val()
             & !self.isolated.q.val()
-            & ((self.seen.q.val() + 1) == self.sizes.data.val());
+            & ((self.seen.q.val() + 1) == self.sizes.data.val().get_bits::<6>(0));
         self.sizes.push.next = self.issue.val();
-        self.sizes.data_in.next = self.read_beats.val();
+        self.sizes.data_in.next = bit_cast::<7, 6>(self.issued_beats.val())
+            | (bit_cast::<7, 1>(self.probe.val().into()) << 6);
         self.sizes.pop.next = self.finished.val();
         if self.answered.val() {
             self.seen.d.next = self.seen.q.val() + 1;
@@ -286,9 +335,10 @@ impl<const W: usize, const B: usize, const T: usize> Logic for TxsAdapter<W, B, 
         }
         self.owed_next.next = self.owed.q.val();
         if self.issue.val() & self.answered.val() {
-            self.owed_next.next = self.owed.q.val() + bit_cast::<10, 6>(self.read_beats.val()) - 1;
+            self.owed_next.next =
+                self.owed.q.val() + bit_cast::<10, 6>(self.issued_beats.val()) - 1;
         } else if self.issue.val() {
-            self.owed_next.next = self.owed.q.val() + bit_cast::<10, 6>(self.read_beats.val());
+            self.owed_next.next = self.owed.q.val() + bit_cast::<10, 6>(self.issued_beats.val());
         } else if self.answered.val() {
             self.owed_next.next = self.owed.q.val() - 1;
         }
@@ -303,6 +353,18 @@ impl<const W: usize, const B: usize, const T: usize> Logic for TxsAdapter<W, B, 
         if self.make_up.val() {
             self.made_up.d.next = self.made_up.q.val() - 1;
         }
+        self.flush_back.next = self.finished.val() & self.is_flush.val() & !self.expired.val();
+        self.flushed.next =
+            self.flush_back.val() | self.flushes_lost.q.val().any() | self.flush_absorb.val();
+        self.flush_error.next = !self.flush_back.val();
+        if self.flushes_lost.q.val().any() {
+            self.flushes_lost.d.next = self.flushes_lost.q.val() - 1;
+        }
+        if self.probe.val() & !self.flush_back.val() {
+            self.flushing.d.next = self.flushing.q.val() + 1;
+        } else if self.flush_back.val() & !self.probe.val() {
+            self.flushing.d.next = self.flushing.q.val() - 1;
+        }
         if self.absorb.val() {
             self.made_up.d.next = bit_cast::<10, 6>(self.read_beats.val());
         }
@@ -315,13 +377,18 @@ impl<const W: usize, const B: usize, const T: usize> Logic for TxsAdapter<W, B, 
         if self.expired.val() {
             self.isolated.d.next = true;
             // A beat that arrives in this very cycle is made up too.
-            self.made_up.d.next = self.owed.q.val();
+            self.made_up.d.next = self.owed.q.val() - bit_cast::<10, 4>(self.flushing.q.val());
+            self.flushes_lost.d.next = self.flushing.q.val();
+            self.flushing.d.next = 0.into();
             self.in_flight.d.next = 0.into();
             self.seen.d.next = 0.into();
         }
 
         self.completion.next = self.make_up.val()
-            | (self.answered.val() & !self.isolated.q.val() & !self.expired.val());
+            | (self.answered.val()
+                & !self.isolated.q.val()
+                & !self.expired.val()
+                & !self.is_flush.val());
         self.completion_data.next = self.txs_readdata.val();
         self.completion_error.next = self.make_up.val();
 
@@ -334,6 +401,8 @@ impl<const W: usize, const B: usize, const T: usize> Logic for TxsAdapter<W, B, 
             self.seen.d.next = 0.into();
             self.owed.d.next = 0.into();
             self.made_up.d.next = 0.into();
+            self.flushing.d.next = 0.into();
+            self.flushes_lost.d.next = 0.into();
             self.timer.d.next = 0.into();
             self.isolated.d.next = false;
         }

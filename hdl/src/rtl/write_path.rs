@@ -21,6 +21,7 @@ pub struct WritePath<const W: usize, const B: usize> {
     pub code: Signal<In, Bits<4>>,
     pub want_record: Signal<In, Bit>,
     pub want_irq: Signal<In, Bit>,
+    pub may_flush: Signal<In, Bit>,
     pub tag: Signal<In, Bits<32>>,
     // The port.
     pub write: Signal<Out, Bit>,
@@ -31,6 +32,12 @@ pub struct WritePath<const W: usize, const B: usize> {
     pub beat_enable: Signal<Out, Bits<B>>,
     pub beat_take: Signal<In, Bit>,
     pub write_done: Signal<In, Bit>,
+    // Flush reads, answered in order.
+    pub flush: Signal<Out, Bit>,
+    pub flush_address: Signal<Out, Bits<64>>,
+    pub flush_take: Signal<In, Bit>,
+    pub flushed: Signal<In, Bit>,
+    pub flush_error: Signal<In, Bit>,
     // Ends of descriptors.
     pub end: Signal<Out, Bit>,
     pub end_code: Signal<Out, Bits<4>>,
@@ -56,18 +63,17 @@ pub struct WritePath<const W: usize, const B: usize> {
     commands: AsyncFifo<38, 5, 6>,
     words: AsyncFifo<512, 6, 7>,
     jobs: SmallFifo<22, 5, 6>,
-    heads: SmallFifo<119, 5, 6>,
+    heads: SmallFifo<120, 5, 6>,
     align: Align<W, B>,
     beats_out: SmallFifo<W, 4, 5>,
     enables_out: SmallFifo<B, 4, 5>,
     /// Memory words asked for and not yet used up; the word FIFO holds them all.
     reserved: DFF<Bits<8>>,
     done_bytes: DFF<Bits<32>>,
-    ended: DFF<Bit>,
-    ended_code: DFF<Bits<4>>,
-    ended_tag: DFF<Bits<32>>,
-    ended_fault: DFF<Bits<64>>,
-    ended_irq: DFF<Bit>,
+    /// Ends that wait for their flush or their record.
+    ends: SmallFifo<134, 4, 5>,
+    flushes: SmallFifo<64, 4, 5>,
+    flush_results: SmallFifo<1, 4, 5>,
 
     room: Signal<Local, Bit>,
     accepted: Signal<Local, Bit>,
@@ -82,6 +88,11 @@ pub struct WritePath<const W: usize, const B: usize> {
     head_pop: Signal<Local, Bit>,
     head_bytes: Signal<Local, Bits<10>>,
     head_code: Signal<Local, Bits<4>>,
+    head_end: Signal<Local, Bit>,
+    head_flush: Signal<Local, Bit>,
+    head_total: Signal<Local, Bits<32>>,
+    head_address: Signal<Local, Bits<64>>,
+    needs_flush: Signal<Local, Bit>,
 
     lane_mask: Constant<Bits<5>>,
     beat_round: Constant<Bits<11>>,
@@ -106,6 +117,7 @@ impl<const W: usize, const B: usize> Default for WritePath<W, B> {
             code: Default::default(),
             want_record: Default::default(),
             want_irq: Default::default(),
+            may_flush: Default::default(),
             tag: Default::default(),
             write: Default::default(),
             write_address: Default::default(),
@@ -115,6 +127,11 @@ impl<const W: usize, const B: usize> Default for WritePath<W, B> {
             beat_enable: Default::default(),
             beat_take: Default::default(),
             write_done: Default::default(),
+            flush: Default::default(),
+            flush_address: Default::default(),
+            flush_take: Default::default(),
+            flushed: Default::default(),
+            flush_error: Default::default(),
             end: Default::default(),
             end_code: Default::default(),
             end_bytes: Default::default(),
@@ -142,11 +159,9 @@ impl<const W: usize, const B: usize> Default for WritePath<W, B> {
             enables_out: Default::default(),
             reserved: Default::default(),
             done_bytes: Default::default(),
-            ended: Default::default(),
-            ended_code: Default::default(),
-            ended_tag: Default::default(),
-            ended_fault: Default::default(),
-            ended_irq: Default::default(),
+            ends: Default::default(),
+            flushes: Default::default(),
+            flush_results: Default::default(),
             room: Default::default(),
             accepted: Default::default(),
             real: Default::default(),
@@ -160,6 +175,11 @@ impl<const W: usize, const B: usize> Default for WritePath<W, B> {
             head_pop: Default::default(),
             head_bytes: Default::default(),
             head_code: Default::default(),
+            head_end: Default::default(),
+            head_flush: Default::default(),
+            head_total: Default::default(),
+            head_address: Default::default(),
+            needs_flush: Default::default(),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_round: Constant::new((B as u64 - 1).into()),
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
@@ -174,18 +194,22 @@ impl<const W: usize, const B: usize> Default for WritePath<W, B> {
 impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
+        dff_setup!(self, clock, reserved, done_bytes);
+        clock!(
             self,
             clock,
-            reserved,
-            done_bytes,
-            ended,
-            ended_code,
-            ended_tag,
-            ended_fault,
-            ended_irq
+            jobs,
+            heads,
+            align,
+            beats_out,
+            enables_out,
+            ends,
+            flushes,
+            flush_results
         );
-        clock!(self, clock, jobs, heads, align, beats_out, enables_out);
+        self.ends.reset.next = self.reset.val();
+        self.flushes.reset.next = self.reset.val();
+        self.flush_results.reset.next = self.reset.val();
         self.jobs.reset.next = self.reset.val();
         self.heads.reset.next = self.reset.val();
         self.align.reset.next = self.reset.val();
@@ -199,7 +223,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.words.write_reset.next = self.mem_reset.val();
         self.words.read_clock.next = self.clock.val();
         self.words.read_reset.next = self.reset.val();
-        self.idle.next = !self.heads.valid.val() & !self.ended.q.val();
+        self.idle.next = !self.heads.valid.val() & !self.ends.valid.val();
 
         // A request in: three FIFOs and the reservation of its memory words.
         self.real.next = self.bytes.val().any();
@@ -231,14 +255,15 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
                         & self.place_mask.val(),
                 ) << 20);
         self.heads.push.next = self.accepted.val();
-        self.heads.data_in.next = bit_cast::<119, 64>(self.bus.val())
-            | (bit_cast::<119, 11>(self.beat_span.val() >> self.beat_shift.val()) << 64)
-            | (bit_cast::<119, 10>(self.bytes.val()) << 70)
-            | (bit_cast::<119, 4>(self.code.val()) << 80)
-            | (bit_cast::<119, 1>(self.last.val().into()) << 84)
-            | (bit_cast::<119, 1>(self.want_record.val().into()) << 85)
-            | (bit_cast::<119, 1>(self.want_irq.val().into()) << 86)
-            | (bit_cast::<119, 32>(self.tag.val()) << 87);
+        self.heads.data_in.next = bit_cast::<120, 64>(self.bus.val())
+            | (bit_cast::<120, 11>(self.beat_span.val() >> self.beat_shift.val()) << 64)
+            | (bit_cast::<120, 10>(self.bytes.val()) << 70)
+            | (bit_cast::<120, 4>(self.code.val()) << 80)
+            | (bit_cast::<120, 1>(self.last.val().into()) << 84)
+            | (bit_cast::<120, 1>(self.want_record.val().into()) << 85)
+            | (bit_cast::<120, 1>(self.want_irq.val().into()) << 86)
+            | (bit_cast::<120, 32>(self.tag.val()) << 87)
+            | (bit_cast::<120, 1>(self.may_flush.val().into()) << 119);
 
         // Memory: the command FIFO's front is the Avalon command.
         self.mem_rd_read.next = self.commands.valid.val();
@@ -287,14 +312,16 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             self.reserved.d.next = self.reserved.q.val() - 1;
         }
 
-        // Bursts out. While an end waits for its record nothing new starts, so ends stay in order.
+        // Bursts out.
         self.head_bytes.next = self.heads.data.val().get_bits::<10>(70);
         self.head_code.next = self.heads.data.val().get_bits::<4>(80);
         self.head_real.next = self.head_bytes.val().any();
-        self.head_open.next = self.heads.valid.val() & !self.ended.q.val();
+        self.head_open.next =
+            self.heads.valid.val() & !self.ends.full.val() & !self.flushes.full.val();
         self.write.next = self.head_open.val() & self.head_real.val();
-        self.write_address.next =
+        self.head_address.next =
             self.heads.data.val().get_bits::<64>(0) & !bit_cast::<64, 5>(self.lane_mask.val());
+        self.write_address.next = self.head_address.val();
         self.write_beats.next = self.heads.data.val().get_bits::<6>(64);
         self.head_pop.next = self.write_done.val() | (self.head_open.val() & !self.head_real.val());
         self.heads.pop.next = self.head_pop.val();
@@ -305,41 +332,58 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.requested.next = self.write_done.val();
         self.starved.next =
             self.head_open.val() & self.head_real.val() & !self.beats_out.valid.val();
+
+        // An end: reported when a record or an interrupt was asked for, or a fault met. Posted writes
+        // to the peer may be slower than the record to the host: a read that follows them and has
+        // come back says that they are there. Later bursts go on meanwhile.
+        self.head_total.next = self.done_bytes.q.val() + bit_cast::<32, 10>(self.head_bytes.val());
+        self.head_end.next = self.head_pop.val()
+            & self.heads.data.val().get_bit(84)
+            & (self.heads.data.val().get_bits::<2>(85).any() | self.head_code.val().any());
+        self.head_flush.next = self.heads.data.val().get_bit(119) & self.head_real.val();
         if self.head_pop.val() {
-            self.done_bytes.d.next =
-                self.done_bytes.q.val() + bit_cast::<32, 10>(self.head_bytes.val());
+            self.done_bytes.d.next = self.head_total.val();
             if self.heads.data.val().get_bit(84) {
-                self.ended_code.d.next = self.head_code.val();
-                self.ended_tag.d.next = self.heads.data.val().get_bits::<32>(87);
-                self.ended_irq.d.next =
-                    self.heads.data.val().get_bit(86) | self.head_code.val().any();
-                if self.head_code.val().any() {
-                    self.ended_fault.d.next = self.heads.data.val().get_bits::<64>(0);
-                } else {
-                    self.ended_fault.d.next = 0.into();
-                }
-                self.ended.d.next =
-                    self.heads.data.val().get_bits::<2>(85).any() | self.head_code.val().any();
-                if !(self.heads.data.val().get_bits::<2>(85).any() | self.head_code.val().any()) {
-                    self.done_bytes.d.next = 0.into();
-                }
+                self.done_bytes.d.next = 0.into();
             }
         }
-        if self.end_take.val() {
-            self.ended.d.next = false;
-            self.done_bytes.d.next = 0.into();
+        self.flushes.push.next = self.head_end.val() & self.head_flush.val();
+        self.flushes.data_in.next = self.head_address.val();
+        self.flush.next = self.flushes.valid.val();
+        self.flush_address.next = self.flushes.data.val();
+        self.flushes.pop.next = self.flush_take.val();
+        self.flush_results.push.next = self.flushed.val();
+        self.flush_results.data_in.next = self.flush_error.val().into();
+        self.ends.push.next = self.head_end.val();
+        self.ends.data_in.next = bit_cast::<134, 4>(self.head_code.val())
+            | (bit_cast::<134, 1>(
+                (self.heads.data.val().get_bit(86) | self.head_code.val().any()).into(),
+            ) << 4)
+            | (bit_cast::<134, 1>(self.head_flush.val().into()) << 5)
+            | (bit_cast::<134, 32>(self.heads.data.val().get_bits::<32>(87)) << 6)
+            | (bit_cast::<134, 32>(self.head_total.val()) << 38)
+            | (bit_cast::<134, 64>(self.heads.data.val().get_bits::<64>(0)) << 70);
+        self.needs_flush.next = self.ends.data.val().get_bit(5);
+        self.end.next =
+            self.ends.valid.val() & (!self.needs_flush.val() | self.flush_results.valid.val());
+        self.end_code.next = self.ends.data.val().get_bits::<4>(0);
+        if self.needs_flush.val() & self.flush_results.data.val().any() {
+            self.end_code.next = 11.into();
         }
-        self.end.next = self.ended.q.val();
-        self.end_code.next = self.ended_code.q.val();
-        self.end_bytes.next = self.done_bytes.q.val();
-        self.end_tag.next = self.ended_tag.q.val();
-        self.end_fault.next = self.ended_fault.q.val();
-        self.end_irq.next = self.ended_irq.q.val();
+        self.end_irq.next = self.ends.data.val().get_bit(4)
+            | (self.needs_flush.val() & self.flush_results.data.val().any());
+        self.end_tag.next = self.ends.data.val().get_bits::<32>(6);
+        self.end_bytes.next = self.ends.data.val().get_bits::<32>(38);
+        self.end_fault.next = 0.into();
+        if self.ends.data.val().get_bits::<4>(0).any() {
+            self.end_fault.next = self.ends.data.val().get_bits::<64>(70);
+        }
+        self.ends.pop.next = self.end_take.val();
+        self.flush_results.pop.next = self.end_take.val() & self.needs_flush.val();
 
         if self.reset.val() {
             self.reserved.d.next = 0.into();
             self.done_bytes.d.next = 0.into();
-            self.ended.d.next = false;
         }
     }
 }

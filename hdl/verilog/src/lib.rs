@@ -48,6 +48,7 @@ mod collect;
 mod custom;
 mod design;
 mod error;
+mod fold;
 mod ir;
 mod lower;
 mod module;

@@ -327,11 +327,10 @@ impl<'a> Writer<'a> {
     fn write(mut self) -> Result<Body, EmitError> {
         let mut out = String::new();
         self.ports(&mut out);
-        let sections = [
-            self.constant_text.iter().map(|text| format!("  {text}\n")).collect::<String>(),
-            self.declarations(),
-            self.assigns(),
-        ];
+        let mut declarations = self.declarations();
+        let assigns = self.assigns(&mut declarations);
+        let constants = self.constant_text.iter().map(|text| format!("  {text}\n")).collect();
+        let sections: [String; 3] = [constants, declarations, assigns];
         for section in sections.iter().filter(|s| !s.is_empty()) {
             out.push_str(section);
             out.push('\n');
@@ -388,11 +387,10 @@ impl<'a> Writer<'a> {
         out
     }
 
-    fn assigns(&mut self) -> String {
+    fn assigns(&mut self, declarations: &mut String) -> String {
         let mut out = String::new();
-        let mut wires = String::new();
         for id in self.hoisted.clone() {
-            self.hoisted_wire(id, &mut wires, &mut out);
+            self.hoisted_wire(id, declarations, &mut out);
         }
         for item in &self.schedule.continuous {
             for text in &item.comments {
@@ -401,7 +399,7 @@ impl<'a> Writer<'a> {
             let (target, value) = (&self.names[item.target], self.printer().expr(&item.value));
             line(&mut out, 1, &format!("assign {target} = {value};"));
         }
-        wires + &out
+        out
     }
 
     /// Verilog selects bits of names only: the bits beside those wanted get a

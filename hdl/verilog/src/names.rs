@@ -25,9 +25,22 @@ throughout time timeprecision timeunit tran tranif0 tranif1 tri tri0 tri1 triand
 typedef union unique unique0 unsigned until until_with untyped use uwire var vectored virtual void
 wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor";
 
-/// True for a word that Verilog or SystemVerilog reserves.
+/// Names that tools put into their own code or packages: Verilator 5.048 warns
+/// of the C++ words (SYMRSVDWORD) and of those of SystemVerilog's `std`.
+const TOOLS: &str = "
+abort alignas alignof and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bit_vector bitand
+bitor bool catch cdecl char char16_t char32_t compl concept const_cast const_iterator constexpr
+decltype delete double dynamic_cast explicit false far float friend goto huge inline interrupt
+mailbox mutable namespace near noexcept not_eq nullptr operator or_eq pascal private process public
+randomize register requires sc_clock sc_in sc_inout sc_out sc_signal semaphore sensitive
+sensitive_neg sensitive_pos short sizeof static_assert static_cast std switch synchronized template
+thread_local throw transaction_safe transaction_safe_dynamic true try type_info typeid typename
+uint16_t uint32_t uint8_t using volatile wchar_t xor_eq";
+
+/// True for a word that Verilog or SystemVerilog reserves, or that trips tools.
 pub fn is_reserved(word: &str) -> bool {
-    RESERVED.split_ascii_whitespace().any(|reserved| reserved == word)
+    let mut words = RESERVED.split_ascii_whitespace().chain(TOOLS.split_ascii_whitespace());
+    words.any(|reserved| reserved == word)
 }
 
 /// True for a plain Verilog identifier.
@@ -76,7 +89,7 @@ mod tests {
 
     #[test]
     fn reserved_words_of_both_languages() {
-        for word in ["reg", "uwire", "logic", "unique", "config"] {
+        for word in ["reg", "uwire", "logic", "unique", "config", "register"] {
             assert!(is_reserved(word), "{word}");
         }
         assert!(!is_reserved("address"));

@@ -19,7 +19,9 @@ pub(crate) struct Printer<'a> {
 
 /// A constant with its width: decimal while small, hexadecimal otherwise.
 pub(crate) fn literal(value: &BigUint, width: usize) -> String {
-    if value < &BigUint::from(10u8) {
+    if width == 1 {
+        format!("1'b{value}")
+    } else if value < &BigUint::from(10u8) {
         format!("{width}'d{value}")
     } else {
         format!("{width}'h{value:x}")

@@ -64,22 +64,25 @@ pub(crate) fn schedule(node: &Node, lowered: &mut Lowered) -> Result<Schedule, E
     for item in &items {
         item.statement.for_each_target(&mut |t| *writes.entry(t).or_default() += 1);
     }
+    let last_writes = last_writes(&items, &ordered);
     let mut schedule = Schedule::default();
     let mut rest = Vec::new();
-    for item in items {
+    for (number, item) in items.into_iter().enumerate() {
         match item.statement {
             Stmt::Assign { target, low: 0, width, ref value }
                 if width == signals[target].width
                     && writes[&target] == 1
-                    && !reads(signals, value).iter().any(|id| ordered.contains(id)) =>
+                    && !reads(signals, value)
+                        .iter()
+                        .any(|id| last_writes.get(id).is_some_and(|&last| number <= last)) =>
             {
                 let Stmt::Assign { target, value, .. } = item.statement else { unreachable!() };
                 schedule.continuous.push(Continuous { comments: item.comments, target, value });
             }
-            _ => rest.push(item),
+            _ => rest.push((number, item)),
         }
     }
-    schedule.blocks = group(signals, rest, &ordered);
+    schedule.blocks = group(signals, rest, &last_writes);
     for block in &schedule.blocks {
         check_own_inputs(node, signals, block)?;
     }
@@ -236,6 +239,19 @@ fn walk(
     }
 }
 
+/// The last statement that assigns each ordered signal: those behind it see the final value.
+fn last_writes(items: &[Item], ordered: &BTreeSet<SignalId>) -> BTreeMap<SignalId, usize> {
+    let mut last = BTreeMap::new();
+    for (number, item) in items.iter().enumerate() {
+        item.statement.for_each_target(&mut |id| {
+            if ordered.contains(&id) {
+                last.insert(id, number);
+            }
+        });
+    }
+    last
+}
+
 /// A wire shows the last value of a signal, never one between two assignments.
 fn check_hoists(node: &Node, lowered: &Lowered, ordered: &BTreeSet<SignalId>) -> Result<(), EmitError> {
     let signals = &lowered.signals;
@@ -249,33 +265,40 @@ fn check_hoists(node: &Node, lowered: &Lowered, ordered: &BTreeSet<SignalId>) ->
 }
 
 /// Statements share a block if they drive, or read in order, a common signal.
-fn group(signals: &Signals, items: Vec<Item>, ordered: &BTreeSet<SignalId>) -> Vec<Vec<Item>> {
+fn group(
+    signals: &Signals,
+    items: Vec<(usize, Item)>,
+    last_writes: &BTreeMap<SignalId, usize>,
+) -> Vec<Vec<Item>> {
     let mut leader: Vec<usize> = (0..items.len()).collect();
-    fn find(leader: &mut [usize], mut at: usize) -> usize {
-        while leader[at] != at {
-            leader[at] = leader[leader[at]];
-            at = leader[at];
-        }
-        at
-    }
     let mut first: HashMap<SignalId, usize> = HashMap::new();
-    for (number, item) in items.iter().enumerate() {
+    for (at, (number, item)) in items.iter().enumerate() {
         let mut shared = BTreeSet::new();
         item.statement.for_each_target(&mut |t| _ = shared.insert(t));
         item.statement.for_each_expr(&mut |e| {
-            shared.extend(reads(signals, e).intersection(ordered));
+            let in_order = |id: &SignalId| last_writes.get(id).is_some_and(|last| number <= last);
+            shared.extend(reads(signals, e).into_iter().filter(in_order));
         });
         for id in shared {
-            let other = *first.entry(id).or_insert(number);
-            let (a, b) = (find(&mut leader, other), find(&mut leader, number));
+            let other = *first.entry(id).or_insert(at);
+            let (a, b) = (find(&mut leader, other), find(&mut leader, at));
             leader[a.max(b)] = a.min(b);
         }
     }
     let mut blocks: BTreeMap<usize, Vec<Item>> = BTreeMap::new();
-    for (number, item) in items.into_iter().enumerate() {
-        blocks.entry(find(&mut leader, number)).or_default().push(item);
+    for (at, (_, item)) in items.into_iter().enumerate() {
+        blocks.entry(find(&mut leader, at)).or_default().push(item);
     }
     blocks.into_values().collect()
+}
+
+/// The first statement of the set that `at` belongs to.
+fn find(leader: &mut [usize], mut at: usize) -> usize {
+    while leader[at] != at {
+        leader[at] = leader[leader[at]];
+        at = leader[at];
+    }
+    at
 }
 
 /// rust-hdl shows a child's input as it was before; Verilog, as assigned so far.

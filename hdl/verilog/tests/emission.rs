@@ -9,8 +9,7 @@ fn emit<F: Form>() -> peerlane_verilog::Design {
 }
 
 macro_rules! dump {
-    ($($path:ident)::+ : $($form:ident),*) => { $( dump_one::<crate::corpus::$form>(); )* };
-    ($crate_:tt::corpus::$m:ident: $($form:ident),* $(,)?) => { $( dump_one::<corpus::$m::$form>(); )* };
+    ($m:ident: $($form:ident),* $(,)?) => { $( dump_one::<corpus::$m::$form>(); )* };
 }
 
 fn dump_one<F: Form>() {

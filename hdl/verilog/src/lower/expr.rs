@@ -6,6 +6,7 @@ use rust_hdl_core::ast::{VerilogExpression as Ast, VerilogOp, VerilogOpUnary};
 use super::Context;
 use crate::custom::{literal_value, literal_width};
 use crate::error::{EmitError, Problem};
+use crate::fold::fold;
 use crate::ir::{
     BinaryOp, CompareOp, ConstName, Direction, Expr, LogicalOp, Reduction, SignalId, ones,
 };
@@ -122,7 +123,7 @@ impl Context<'_> {
             }
             Ast::Binary(l, op, r) => return self.binary(l, op, r),
         };
-        Ok(Value::Typed(expr))
+        Ok(Value::Typed(fold(expr)))
     }
 
     pub(super) fn loop_value(&self, name: &str) -> Option<usize> {
@@ -163,7 +164,7 @@ impl Context<'_> {
     fn binary(&mut self, l: &Ast, op: &VerilogOp, r: &Ast) -> Result<Value, EmitError> {
         let (l, r) = (self.value(l)?, self.value(r)?);
         if let (Value::Int { value: a, index: i }, Value::Int { value: b, index: j }) = (&l, &r) {
-            return self.fold(a, op, b, *i || *j);
+            return self.fold_integers(a, op, b, *i || *j);
         }
         let expr = match op {
             VerilogOp::Add => self.add(l, r)?,
@@ -191,7 +192,7 @@ impl Context<'_> {
             VerilogOp::Gt => self.compare(CompareOp::Gt, l, r)?,
             VerilogOp::Ge => self.compare(CompareOp::Ge, l, r)?,
         };
-        Ok(Value::Typed(expr))
+        Ok(Value::Typed(fold(expr)))
     }
 
     /// Brings an integer to the width of the other operand.
@@ -255,22 +256,11 @@ impl Context<'_> {
             }
             r => self.coerce(r, l.width())?,
         };
-        // Comparisons that cannot fail, or cannot succeed, are constant.
-        if let Some(value) = r.as_constant() {
-            let (zero, top) = (*value == BigUint::ZERO, *value == top);
-            match op {
-                CompareOp::Lt if zero => return Ok(Expr::bit(false)),
-                CompareOp::Ge if zero => return Ok(Expr::bit(true)),
-                CompareOp::Gt if top => return Ok(Expr::bit(false)),
-                CompareOp::Le if top => return Ok(Expr::bit(true)),
-                _ => {}
-            }
-        }
         Ok(Expr::Compare(op, Box::new(l), Box::new(r)))
     }
 
     /// Arithmetic over literals and loop variables alone.
-    fn fold(&self, a: &BigUint, op: &VerilogOp, b: &BigUint, index: bool) -> Result<Value, EmitError> {
+    fn fold_integers(&self, a: &BigUint, op: &VerilogOp, b: &BigUint, index: bool) -> Result<Value, EmitError> {
         let by = || u16::try_from(b).unwrap_or(u16::MAX);
         let value = match op {
             VerilogOp::Add => a + b,

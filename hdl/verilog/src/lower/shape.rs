@@ -6,6 +6,7 @@
 use num_bigint::BigUint;
 
 use super::Context;
+use crate::fold::fold;
 use crate::ir::{BinaryOp, Direction, Expr, ones};
 use crate::signals::Role;
 
@@ -47,11 +48,11 @@ impl Context<'_> {
                 picked.reverse();
                 concat(picked)
             }
-            Expr::Not(e) => Expr::Not(Box::new(self.extract(*e, low, width))),
+            Expr::Not(e) => fold(Expr::Not(Box::new(self.extract(*e, low, width)))),
             Expr::Binary(op, l, r) if low == 0 || is_bitwise(op) => {
                 let l = self.extract(*l, low, width);
                 let r = self.extract(*r, low, width);
-                Expr::Binary(op, Box::new(l), Box::new(r))
+                fold(Expr::Binary(op, Box::new(l), Box::new(r)))
             }
             Expr::Shift(Direction::Right, e, by) if by.as_constant().is_some() => {
                 let by = small(by.as_constant());
@@ -70,7 +71,7 @@ impl Context<'_> {
             }
             Expr::Shift(Direction::Left, e, by) if low == 0 => {
                 let e = self.extract(*e, 0, width);
-                Expr::Shift(Direction::Left, Box::new(e), by)
+                fold(Expr::Shift(Direction::Left, Box::new(e), by))
             }
             other => self.hoist(other, low, width),
         }

@@ -176,13 +176,29 @@ impl Context<'_> {
     }
 }
 
-/// The text that the macro leaves of `comment!("…")` is the invocation as Rust prints it.
+/// The macro takes `comment ! ("` and `")` off the text of the invocation, or
+/// less where rustc prints the invocation otherwise.
 fn comment(text: &str) -> Option<Stmt> {
-    let text = match (text.find('"'), text.rfind('"')) {
-        (Some(first), Some(last)) if first < last => &text[first + 1..last],
-        _ if text.contains("assert") || text.contains("println") => return None,
-        _ => text.trim_end_matches(['"', ')', ' ']),
+    let text = match text.split_once('"') {
+        Some((_, text)) => text,
+        None if text.contains('!') => return None,
+        None => text,
     };
-    let text = text.trim();
+    let text = text.trim_end_matches([')', ' ']);
+    let text = text.strip_suffix('"').unwrap_or(text).trim();
     (!text.is_empty()).then(|| Stmt::Comment(text.replace(['\n', '\r'], " ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_of_all_shapes() {
+        for text in ["A word.", "comment! (\"A word.", "comment ! (\"A word.\")", "comment! (\"A word.\")"] {
+            assert_eq!(comment(text), Some(Stmt::Comment("A word.".into())), "{text}");
+        }
+        assert_eq!(comment("assert ! (self . x . val ())"), None);
+        assert_eq!(comment(""), None);
+    }
 }

@@ -8,45 +8,57 @@ use crate::form;
 
 // Precedence and wrapping: the four forms on which the stock emitter fails.
 form!(AndEq { a: Bits<8>, b: Bits<8>, c: Bits<8> } -> { y: Bit } []
+    #[hdl_gen]
     fn update(&mut self) { self.y.next = self.a.val() & self.b.val() == self.c.val(); });
 form!(WrapEq { a: Bits<8>, b: Bits<8> } -> { y: Bit } []
+    #[hdl_gen]
     fn update(&mut self) { self.y.next = (self.a.val() + 1) == self.b.val(); });
 form!(WrapShr { a: Bits<8> } -> { y: Bits<8> } []
+    #[hdl_gen]
     fn update(&mut self) { self.y.next = (self.a.val() + 1) >> 1; });
 form!(NotEq { a: Bits<8> } -> { y: Bit } []
+    #[hdl_gen]
     fn update(&mut self) { self.y.next = !self.a.val() == 0xF0; });
 
 form!(AddSub { a: Bits<8>, b: Bits<8>, c: Bits<8> } -> { y: Bits<8>, z: Bits<8> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val() + self.b.val() - self.c.val();
         self.z.next = self.a.val() - (self.b.val() - self.c.val());
     });
 form!(SubLess { a: Bits<8>, b: Bits<8> } -> { y: Bit } []
+    #[hdl_gen]
     fn update(&mut self) { self.y.next = self.a.val() - 1 < self.b.val(); });
 form!(LiteralLeft { a: Bits<8> } -> { y: Bits<8>, z: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = 3 - self.a.val();
         self.z.next = 7 < self.a.val();
     });
 form!(AddBool { a: Bits<8>, c: Bit } -> { y: Bits<8>, z: Bits<8> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val() + self.c.val();
         self.z.next = self.a.val() + true;
     });
 form!(Bitwise { a: Bits<12>, b: Bits<12>, c: Bits<12> } -> { y: Bits<12>, z: Bits<12> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val() ^ self.b.val() & self.c.val() | !self.a.val();
         self.z.next = self.a.val() | 0x0F0 ^ self.b.val() & 0xAAA;
     });
 form!(BoolLogic { a: Bit, b: Bit, c: Bit } -> { y: Bit, z: Bit, w: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val() && self.b.val() || !self.c.val();
         self.z.next = self.a.val() & !self.b.val() ^ self.c.val();
         self.w.next = (self.a.val() == self.b.val()) != self.c.val();
     });
 form!(NotOfCompare { a: Bits<8>, b: Bits<8> } -> { y: Bit } []
+    #[hdl_gen]
     fn update(&mut self) { self.y.next = !(self.a.val() == self.b.val()) & !(self.a.val() < self.b.val()); });
 form!(Compares { a: Bits<9>, b: Bits<9> } -> { lt: Bit, le: Bit, gt: Bit, ge: Bit, eq: Bit, ne: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.lt.next = self.a.val() < self.b.val();
         self.le.next = self.a.val() <= self.b.val();
@@ -56,6 +68,7 @@ form!(Compares { a: Bits<9>, b: Bits<9> } -> { lt: Bit, le: Bit, gt: Bit, ge: Bi
         self.ne.next = self.a.val() != self.b.val();
     });
 form!(CompareEnds { a: Bits<4> } -> { y: Bit, z: Bit, v: Bit, w: Bit, u: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val() >= 0;
         self.z.next = self.a.val() < 0;
@@ -64,104 +77,122 @@ form!(CompareEnds { a: Bits<4> } -> { y: Bit, z: Bit, v: Bit, w: Bit, u: Bit } [
         self.u.next = 15 > self.a.val();
     });
 form!(CompareWide { a: Bits<300>, b: Bits<300> } -> { lt: Bit, eq: Bit, ge: Bit, lit: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.lt.next = self.a.val() < self.b.val();
         self.eq.next = self.a.val() == self.b.val();
         self.ge.next = self.a.val() + 1 >= self.b.val();
         self.lit.next = self.a.val() > 0xFFFF_FFFF_u64;
     });
-form!(ShiftConst { a: Bits<8> } -> { l: Bits<8>, r: Bits<8>, far: Bits<8>, zero: Bits<8> } []
+form!(ShiftConst { a: Bits<8> } -> { l: Bits<8>, r: Bits<8>, off: Bits<8>, zero: Bits<8> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.l.next = self.a.val() << 3;
         self.r.next = self.a.val() >> 3;
-        self.far.next = self.a.val() << 9;
+        self.off.next = self.a.val() << 9;
         self.zero.next = self.a.val() >> 0;
     });
 form!(ShiftDynamic { a: Bits<13>, s: Bits<5> } -> { l: Bits<13>, r: Bits<13> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.l.next = self.a.val() << self.s.val();
         self.r.next = self.a.val() >> self.s.val();
     });
 form!(ShiftByWide { a: Bits<40>, s: Bits<40> } -> { l: Bits<40>, r: Bits<40> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.l.next = self.a.val() << (self.s.val() >> 33);
         self.r.next = self.a.val() >> (self.s.val() & 0x2F);
     });
 form!(ShiftOfSum { a: Bits<8>, b: Bits<8>, s: Bits<3> } -> { y: Bits<8>, z: Bits<8> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = (self.a.val() + self.b.val()) >> self.s.val();
         self.z.next = (self.a.val() - self.b.val()) << (self.s.val() + 1);
     });
 form!(OneHot { s: Bits<3> } -> { y: Bits<8>, z: Bits<64> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = bit_cast::<8, 64>(1 << self.s.val());
         self.z.next = 0x8000_0000_0000_0000_u64 >> self.s.val();
     });
 form!(ShiftWide { a: Bits<512>, s: Bits<9> } -> { l: Bits<512>, r: Bits<512> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.l.next = self.a.val() << self.s.val();
         self.r.next = self.a.val() >> self.s.val();
     });
 form!(CastWiden { a: Bits<8>, b: Bits<8> } -> { y: Bits<16>, z: Bits<9> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = bit_cast::<16, 8>(self.a.val() + self.b.val());
         self.z.next = bit_cast::<9, 8>(self.a.val()) + bit_cast::<9, 8>(self.b.val());
     });
 form!(CastNarrow { a: Bits<16>, b: Bits<16> } -> { y: Bits<5>, z: Bits<4>, w: Bits<4> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = bit_cast::<5, 16>(self.a.val());
         self.z.next = bit_cast::<4, 16>(self.a.val() + self.b.val());
         self.w.next = bit_cast::<4, 16>((self.a.val() ^ self.b.val()) >> 7);
     });
 form!(CastCompare { a: Bits<8>, b: Bits<12> } -> { y: Bit, z: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = bit_cast::<12, 8>(self.a.val() + 1) > self.b.val();
         self.z.next = self.a.val() == bit_cast::<8, 12>(self.b.val());
     });
 form!(CastWide { a: Bits<1024>, b: Bits<40> } -> { y: Bits<40>, z: Bits<1024>, w: Bits<33> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = bit_cast::<40, 1024>(self.a.val());
         self.z.next = bit_cast::<1024, 40>(self.b.val()) + self.a.val();
         self.w.next = bit_cast::<33, 40>(self.b.val());
     });
 form!(BitsOfLiteral { a: Bits<70> } -> { y: Bits<70>, z: Bits<8>, w: Bits<40> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val() ^ bits::<70>(0xDEAD_BEEF_u64);
         self.z.next = 0x5A.into();
-        self.w.next = bits(0x12_3456_789A_u64);
+        self.w.next = 0x12_3456_789A_u64.into();
     });
 form!(MulWidens { a: Bits<16>, b: Bits<16> } -> { y: Bits<32>, z: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val() * self.b.val();
         self.z.next = (self.a.val() * self.b.val()) == bits::<32>(0xFFFE_0001_u64);
     });
-form!(Reductions { a: Bits<7>, b: Bits<100> } -> { all: Bit, any: Bit, xor: Bit, wall: Bit, wany: Bit, wxor: Bit } []
+form!(Reductions { a: Bits<7>, b: Bits<100> } -> { all: Bit, any: Bit, odd: Bit, wall: Bit, wany: Bit, wxor: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.all.next = self.a.val().all();
         self.any.next = self.a.val().any();
-        self.xor.next = self.a.val().xor();
+        self.odd.next = self.a.val().xor();
         self.wall.next = self.b.val().all();
         self.wany.next = self.b.val().any();
         self.wxor.next = self.b.val().xor();
     });
 form!(ReduceExpr { a: Bits<8>, b: Bits<8> } -> { y: Bit, z: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = (self.a.val() + self.b.val()).any();
         self.z.next = !(self.a.val() & self.b.val()).all() ^ (self.a.val() | 1).xor();
     });
 form!(GetBitConst { a: Bits<8>, b: Bits<8> } -> { y: Bit, z: Bit, w: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val().get_bit(7);
         self.z.next = (self.a.val() + self.b.val()).get_bit(7);
         self.w.next = (!self.a.val() ^ self.b.val()).get_bit(3);
     });
 form!(GetBitDynamic { a: Bits<16>, b: Bits<16>, i: Bits<4>, j: Bits<2> } -> { y: Bit, z: Bit, w: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val().get_bit(self.i.val().index());
         self.z.next = self.a.val().get_bit(self.j.val().index());
         self.w.next = (self.a.val() - self.b.val()).get_bit(self.i.val().index());
     });
 form!(GetBitsConst { a: Bits<20>, b: Bits<20> } -> { y: Bits<6>, z: Bits<6>, w: Bits<8>, over: Bits<8> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val().get_bits::<6>(7);
         self.z.next = (self.a.val() + self.b.val()).get_bits::<6>(7);
@@ -169,33 +200,39 @@ form!(GetBitsConst { a: Bits<20>, b: Bits<20> } -> { y: Bits<6>, z: Bits<6>, w: 
         self.over.next = self.a.val().get_bits::<8>(16);
     });
 form!(GetBitsDynamic { a: Bits<32>, i: Bits<5>, k: Bits<2> } -> { y: Bits<4>, z: Bits<8>, w: Bits<40> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val().get_bits::<4>(self.i.val().index());
         self.z.next = self.a.val().get_bits::<8>(self.k.val().index() * 8);
         self.w.next = self.a.val().get_bits::<40>(self.i.val().index());
     });
 form!(GetBitsWide { a: Bits<1024>, i: Bits<10>, k: Bits<5> } -> { y: Bits<64>, z: Bits<32> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val().get_bits::<64>(self.i.val().index());
         self.z.next = self.a.val().get_bits::<32>(self.k.val().index() * 32);
     });
 form!(IndexMul { a: Bits<64>, i: Bits<2>, j: Bits<2> } -> { y: Bits<8>, z: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val().get_bits::<8>(self.i.val().index() * 12 + 3);
         self.z.next = self.a.val().get_bit(self.i.val().index() * 16 + self.j.val().index() * 3);
     });
 form!(ReplaceBitConst { a: Bits<8>, v: Bit } -> { y: Bits<8>, z: Bits<8>, w: Bits<8> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val().replace_bit(0, self.v.val());
         self.z.next = self.a.val().replace_bit(7, !self.v.val());
         self.w.next = (self.a.val() + 1).replace_bit(4, true);
     });
 form!(ReplaceBitDynamic { a: Bits<16>, i: Bits<4>, v: Bit } -> { y: Bits<16>, z: Bits<16> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val().replace_bit(self.i.val().index(), self.v.val());
         self.z.next = (self.a.val() - 1).replace_bit(self.i.val().index(), self.v.val() & self.a.val().get_bit(3));
     });
 form!(IfElse { a: Bits<8>, b: Bits<8>, c: Bit, d: Bit } -> { y: Bits<8>, z: Bits<8> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val();
         if self.c.val() {
@@ -213,6 +250,7 @@ form!(IfElse { a: Bits<8>, b: Bits<8>, c: Bit, d: Bit } -> { y: Bits<8>, z: Bits
         }
     });
 form!(IfConstant { a: Bits<8> } -> { y: Bits<8> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val();
         if self.a.val() >= 0 {
@@ -223,6 +261,7 @@ form!(IfConstant { a: Bits<8> } -> { y: Bits<8> } []
     });
 form!(LocalOrder { a: Bits<8>, b: Bits<8>, c: Bit } -> { y: Bits<8>, z: Bits<8>, w: Bits<8> }
     [ t: Signal<Local, Bits<8>>, u: Signal<Local, Bits<8>>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         // `t` is read between two assignments, `y` reads back, `u` is plain.
         self.t.next = self.a.val();
@@ -237,6 +276,7 @@ form!(LocalOrder { a: Bits<8>, b: Bits<8>, c: Bit } -> { y: Bits<8>, z: Bits<8>,
         self.w.next = self.u.val() - self.b.val();
     });
 form!(DeadStore { a: Bits<8>, c: Bit } -> { y: Bits<8> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = 7.into();
         if self.c.val() {
@@ -246,6 +286,7 @@ form!(DeadStore { a: Bits<8>, c: Bit } -> { y: Bits<8> } []
     });
 form!(ChainNoLoop { a: Bits<4>, c: Bit, d: Bit } -> { y: Bits<4>, z: Bits<4> }
     [ p: Signal<Local, Bits<4>>, q: Signal<Local, Bits<4>>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         // `p` and `q` share statements, and `q` depends on `p`'s reader.
         self.p.next = self.a.val();
@@ -261,6 +302,7 @@ form!(ChainNoLoop { a: Bits<4>, c: Bit, d: Bit } -> { y: Bits<4>, z: Bits<4> }
         self.z.next = self.q.val();
     });
 form!(LoopUnroll { a: Bits<8>, b: Bits<8> } -> { y: Bits<8>, n: Bits<4> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = 0.into();
         self.n.next = 0.into();
@@ -272,6 +314,7 @@ form!(LoopUnroll { a: Bits<8>, b: Bits<8> } -> { y: Bits<8>, n: Bits<4> } []
         }
     });
 form!(LoopCompare { s: Bits<3>, a: Bits<6> } -> { y: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = false;
         for i in 0..6 {
@@ -281,6 +324,7 @@ form!(LoopCompare { s: Bits<3>, a: Bits<6> } -> { y: Bit } []
         }
     });
 form!(LoopNested { a: Bits<16> } -> { y: Bits<16> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = 0.into();
         for i in 0..4 {
@@ -291,6 +335,7 @@ form!(LoopNested { a: Bits<16> } -> { y: Bits<16> } []
     });
 form!(SignalArray { a: Bits<4>, b: Bits<4> } -> { y: Bits<4>, z: Bits<4> }
     [ t: [Signal<Local, Bits<4>>; 5], ]
+    #[hdl_gen]
     fn update(&mut self) {
         self.t[0].next = self.a.val();
         for i in 0..4 {
@@ -305,6 +350,7 @@ pub enum Colour { Red, Green, Blue }
 
 form!(EnumMatch { a: Bits<2>, b: Bits<8> } -> { y: Bits<8>, raw: Bits<2>, is: Bit }
     [ state: Signal<Local, Colour>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         self.state.next = Colour::Red;
         if self.a.val() == 1 {
@@ -321,6 +367,7 @@ form!(EnumMatch { a: Bits<2>, b: Bits<8> } -> { y: Bits<8>, raw: Bits<2>, is: Bi
         self.is.next = self.state.val() != Colour::Blue;
     });
 form!(MatchBool { a: Bit, b: Bits<8> } -> { y: Bits<8> } []
+    #[hdl_gen]
     fn update(&mut self) {
         match self.a.val() {
             true => { self.y.next = self.b.val(); }
@@ -329,6 +376,7 @@ form!(MatchBool { a: Bit, b: Bits<8> } -> { y: Bits<8> } []
     });
 form!(MatchDefault { a: Bits<3>, b: Bits<4> } -> { y: Bits<4>, z: Bits<4> }
     [ state: Signal<Local, Colour>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         self.state.next = Colour::Red;
         if self.a.val().any() { self.state.next = Colour::Blue; }
@@ -352,6 +400,7 @@ pub struct Outer { pub head: Bits<5>, pub inner: Inner, pub tail: Bits<40> }
 
 form!(StructFields { a: Bits<5>, b: Bits<40>, c: Bit } -> { y: Bits<40>, z: Bits<5>, raw: Bits<51>, low: Bits<3>, red: Bit }
     [ s: Signal<Local, Outer>, i: Signal<Local, Inner>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         self.i.next.low = bit_cast::<3, 5>(self.a.val());
         self.i.next.flag = self.c.val();
@@ -371,13 +420,13 @@ form!(StructFields { a: Bits<5>, b: Bits<40>, c: Bit } -> { y: Bits<40>, z: Bits
 #[derive(LogicBlock)]
 pub struct Constants {
     pub a: Signal<In, Bits<100>>,
-    pub i: Signal<In, Bits<7>>,
+    pub i: Signal<In, Bits<6>>,
     pub y: Signal<Out, Bits<100>>,
     pub z: Signal<Out, Bits<8>>,
     pub w: Signal<Out, Bit>,
     pub v: Signal<Out, Bits<4>>,
     mask: Constant<Bits<100>>,
-    limit: Constant<Bits<7>>,
+    limit: Constant<Bits<6>>,
     colour: Constant<Colour>,
 }
 
@@ -391,7 +440,7 @@ impl Default for Constants {
             w: Default::default(),
             v: Default::default(),
             mask: Constant::new(Bits::from(BigUint::from(0x1234_5678_9abc_def0_u64) << 20)),
-            limit: Constant::new(77.into()),
+            limit: Constant::new(40.into()),
             colour: Constant::new(Colour::Blue),
         }
     }
@@ -411,12 +460,13 @@ impl Logic for Constants {
 }
 
 impl Form for Constants {
-    form!(@ports Constants { a: Bits<100>, i: Bits<7> } { y: Bits<100>, z: Bits<8>, w: Bit, v: Bits<4> });
+    form!(@ports Constants { a: Bits<100>, i: Bits<6> } { y: Bits<100>, z: Bits<8>, w: Bit, v: Bits<4> });
     fn set_clock(&mut self, _high: bool) {}
     const CLOCKED: bool = false;
 }
 
 form!(DeepMix { a: Bits<33>, b: Bits<33>, s: Bits<6> } -> { y: Bits<33>, z: Bits<12>, w: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = ((self.a.val() + self.b.val()) >> self.s.val()) ^ (self.a.val() - (self.b.val() << 2)) & !(self.b.val() + 1);
         self.z.next = bit_cast::<12, 33>(((self.a.val() ^ self.b.val()) + 5) >> 11) + (self.a.val() - self.b.val()).get_bits::<12>(20);
@@ -424,11 +474,13 @@ form!(DeepMix { a: Bits<33>, b: Bits<33>, s: Bits<6> } -> { y: Bits<33>, z: Bits
             || (bit_cast::<40, 33>(self.a.val() + self.b.val()) + 1) > bit_cast::<40, 33>(self.b.val());
     });
 form!(LiteralFold { a: Bits<8> } -> { y: Bits<8>, z: Bits<64> } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val() + (3 * 4 + 1) - (1 << 3);
         self.z.next = bit_cast::<64, 8>(self.a.val()) & !0xF_u64;
     });
 form!(WidthOne { a: Bits<1>, b: Bit } -> { y: Bits<1>, z: Bit, w: Bits<1>, v: Bit } []
+    #[hdl_gen]
     fn update(&mut self) {
         self.y.next = self.a.val() + 1;
         self.z.next = self.a.val().get_bit(0) ^ self.b.val();
@@ -437,16 +489,43 @@ form!(WidthOne { a: Bits<1>, b: Bit } -> { y: Bits<1>, z: Bit, w: Bits<1>, v: Bi
     });
 form!(UnusedBits { a: Bits<32>, b: Bits<8> } -> { y: Bits<4> }
     [ t: Signal<Local, Bits<8>>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         // Most of `a`, all of `b` and of `t` have no reader.
         self.t.next = self.a.val().get_bits::<8>(8);
         self.y.next = self.a.val().get_bits::<4>(3);
     });
 
+form!(Keywords { a: Bits<4>, b: Bits<4> } -> { y: Bits<4> }
+    [ logic: Signal<Local, Bits<4>>, table: Signal<Local, Bits<4>>, a_b: Signal<Local, Bits<4>>,
+      register: Flip, ]
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.logic.next = self.a.val() + self.b.val();
+        self.register.bit.next = self.logic.val().get_bit(1);
+        self.table.next = self.logic.val() ^ self.a.val();
+        self.a_b.next = self.table.val() + self.register.output_.val();
+        self.y.next = self.a_b.val();
+    });
+
+/// Ports that are reserved words get an underscore where they are not the top's.
+#[derive(LogicBlock, Default)]
+pub struct Flip {
+    pub bit: Signal<In, Bit>,
+    pub output_: Signal<Out, Bit>,
+}
+
+impl Logic for Flip {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.output_.next = !self.bit.val();
+    }
+}
+
 #[macro_export]
 macro_rules! for_combinational_forms {
     ($each:ident) => {
-        $each!($crate::corpus::combinational: AndEq, WrapEq, WrapShr, NotEq, AddSub, SubLess,
+        $each!(combinational: AndEq, WrapEq, WrapShr, NotEq, AddSub, SubLess,
             LiteralLeft, AddBool, Bitwise, BoolLogic, NotOfCompare, Compares, CompareEnds,
             CompareWide, ShiftConst, ShiftDynamic, ShiftByWide, ShiftOfSum, OneHot, ShiftWide,
             CastWiden, CastNarrow, CastCompare, CastWide, BitsOfLiteral, MulWidens, Reductions,
@@ -454,6 +533,6 @@ macro_rules! for_combinational_forms {
             IndexMul, ReplaceBitConst, ReplaceBitDynamic, IfElse, IfConstant, LocalOrder,
             DeadStore, ChainNoLoop, LoopUnroll, LoopCompare, LoopNested, SignalArray, EnumMatch,
             MatchBool, MatchDefault, StructFields, Constants, DeepMix, LiteralFold, WidthOne,
-            UnusedBits);
+            UnusedBits, Keywords);
     };
 }

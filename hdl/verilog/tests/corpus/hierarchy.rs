@@ -27,6 +27,7 @@ impl<const N: usize> Logic for Adder<N> {
 
 form!(Children { a: Bits<8>, b: Bits<8>, c: Bits<12> } -> { y: Bits<8>, z: Bits<12>, carry: Bit }
     [ first: Adder<8>, second: Adder<8>, third: Adder<12>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         self.first.a.next = self.a.val();
         self.first.b.next = self.b.val() + 1;
@@ -40,6 +41,7 @@ form!(Children { a: Bits<8>, b: Bits<8>, c: Bits<12> } -> { y: Bits<8>, z: Bits<
     });
 form!(ChildArray { a: Bits<8>, b: Bits<8>, s: Bits<2> } -> { y: Bits<8>, z: Bits<8> }
     [ chain: [Adder<8>; 4], ]
+    #[hdl_gen]
     fn update(&mut self) {
         for i in 0..4 {
             self.chain[i].b.next = self.b.val();
@@ -58,6 +60,7 @@ form!(ChildArray { a: Bits<8>, b: Bits<8>, s: Bits<2> } -> { y: Bits<8>, z: Bits
     });
 form!(ChildConditional { a: Bits<8>, b: Bits<8>, c: Bit } -> { y: Bits<8> }
     [ add: Adder<8>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         self.add.a.next = self.a.val();
         self.add.b.next = 0.into();
@@ -68,6 +71,7 @@ form!(ChildConditional { a: Bits<8>, b: Bits<8>, c: Bit } -> { y: Bits<8> }
     });
 form!(ChildReadBack { a: Bits<8>, b: Bits<8> } -> { y: Bits<8> }
     [ add: Adder<8>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         self.add.a.next = self.a.val();
         self.add.b.next = self.a.val() & self.b.val();
@@ -130,6 +134,7 @@ impl<const N: usize> Logic for Pipe<N> {
 
 form!(Interfaces { valid: Bit, data: Bits<8>, ready: Bit, mask: Bits<8> } -> { y: Bits<8>, out: Bit, back: Bit }
     [ pipe: Pipe<8>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         self.pipe.sink.valid.next = self.valid.val();
         self.pipe.sink.data.next = self.data.val();
@@ -170,6 +175,7 @@ impl Logic for Rotate {
 
 form!(CustomText { a: Bits<8>, by: Bits<3> } -> { y: Bits<8>, parity: Bit }
     [ rotate: Rotate, ]
+    #[hdl_gen]
     fn update(&mut self) {
         self.rotate.a.next = self.a.val();
         self.rotate.by.next = self.by.val();
@@ -201,6 +207,7 @@ impl Logic for Cross {
 
 form!(FalseLoop { a: Bits<4>, e: Bit } -> { z: Bits<4> }
     [ cross: Cross, ]
+    #[hdl_gen]
     fn update(&mut self) {
         self.cross.enable.next = self.e.val();
         self.cross.a.next = self.a.val();
@@ -211,7 +218,7 @@ form!(FalseLoop { a: Bits<4>, e: Bit } -> { z: Bits<4> }
 #[macro_export]
 macro_rules! for_hierarchy_forms {
     ($each:ident) => {
-        $each!($crate::corpus::hierarchy: Children, ChildArray, ChildConditional, ChildReadBack,
+        $each!(hierarchy: Children, ChildArray, ChildConditional, ChildReadBack,
             Interfaces, CustomText, FalseLoop);
     };
 }

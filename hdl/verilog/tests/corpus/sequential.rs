@@ -9,6 +9,7 @@ use crate::form;
 
 form!(clocked Counter { enable: Bit, clear: Bit } -> { count: Bits<8>, wrapped: Bit }
     [ value: DFF<Bits<8>>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, value);
         self.count.next = self.value.q.val();
@@ -26,6 +27,7 @@ pub enum Machine { Idle, Load, Run, Drain, Done }
 
 form!(clocked StateMachine { start: Bit, stop: Bit, data: Bits<16>, reset: Bit } -> { busy: Bit, sum: Bits<16>, state_bits: Bits<3> }
     [ state: DFF<Machine>, total: DFF<Bits<16>>, left: DFF<Bits<4>>, step: Signal<Local, Bit>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, total, left);
         self.busy.next = self.state.q.val() != Machine::Idle;
@@ -69,6 +71,7 @@ form!(clocked StateMachine { start: Bit, stop: Bit, data: Bits<16>, reset: Bit }
     });
 form!(clocked Registers { a: Bits<300>, c: Bit } -> { y: Bits<300>, flag: Bit, colour: Bits<2> }
     [ one: DFF<Bits<300>>, two: DFF<Bits<300>>, packed: DFF<Inner>, last: DFF<Bit>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, one, two, packed, last);
         self.one.d.next = self.a.val();
@@ -85,6 +88,7 @@ form!(clocked Registers { a: Bits<300>, c: Bit } -> { y: Bits<300>, flag: Bit, c
     });
 form!(clocked RegisterArray { a: Bits<8>, s: Bits<2>, write: Bit } -> { y: Bits<8>, all: Bits<8> }
     [ cells: [DFF<Bits<8>>; 4], ]
+    #[hdl_gen]
     fn update(&mut self) {
         for i in 0..4 {
             self.cells[i].clock.next = self.clock.val();
@@ -104,6 +108,7 @@ form!(clocked RegisterArray { a: Bits<8>, s: Bits<2>, write: Bit } -> { y: Bits<
     });
 form!(clocked Memory { write: Bit, wa: Bits<4>, ra: Bits<4>, data: Bits<40> } -> { y: Bits<40> }
     [ ram: RAM<Bits<40>, 4>, clk: Signal<Local, Clock>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         self.clk.next = self.clock.val();
         self.ram.read_clock.next = self.clk.val();
@@ -134,6 +139,7 @@ impl<const N: usize> Logic for Delay<N> {
 
 form!(clocked DelayLine { a: Bits<8>, b: Bits<12> } -> { y: Bits<8>, z: Bits<12> }
     [ taps: [Delay<8>; 3], other: Delay<12>, ]
+    #[hdl_gen]
     fn update(&mut self) {
         for i in 0..3 {
             self.taps[i].clock.next = self.clock.val();
@@ -147,10 +153,72 @@ form!(clocked DelayLine { a: Bits<8>, b: Bits<12> } -> { y: Bits<8>, z: Bits<12>
         self.z.next = self.other.q.val();
     });
 
+/// Answers a request at once, if there is room.
+#[derive(LogicBlock, Default)]
+pub struct Responder {
+    pub clock: Signal<In, Clock>,
+    pub request: Signal<In, Bit>,
+    pub size: Signal<In, Bits<4>>,
+    pub grant: Signal<Out, Bit>,
+    pub left: Signal<Out, Bits<4>>,
+    room: DFF<Bits<4>>,
+}
+
+impl Logic for Responder {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, room);
+        self.grant.next = self.request.val() & (self.size.val() <= self.room.q.val());
+        self.left.next = self.room.q.val() - self.size.val();
+        self.room.d.next = self.room.q.val() + 3;
+        if self.grant.val() {
+            self.room.d.next = self.left.val();
+        }
+    }
+}
+
+// The statement that drives the child's request reads its answer.
+form!(clocked Handshake { go: Bit, size: Bits<4> } -> { state_bits: Bits<2>, granted: Bit, got: Bits<8> }
+    [ responder: Responder, state: DFF<Colour>, total: DFF<Bits<8>>, last: DFF<Bits<4>>, ]
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, state, total, last);
+        clock!(self, clock, responder);
+        self.responder.request.next = false;
+        self.responder.size.next = self.size.val();
+        self.granted.next = false;
+        match self.state.q.val() {
+            Colour::Red => {
+                if self.go.val() {
+                    self.state.d.next = Colour::Green;
+                }
+            }
+            Colour::Green => {
+                self.responder.request.next = true;
+                self.responder.size.next = self.size.val() & 7;
+                self.last.d.next = self.size.val();
+                if self.responder.grant.val() {
+                    self.granted.next = true;
+                    self.total.d.next = self.total.q.val() + bit_cast::<8, 4>(self.responder.left.val());
+                    self.state.d.next = Colour::Blue;
+                }
+            }
+            _ => {
+                self.responder.request.next = self.last.q.val().any();
+                self.responder.size.next = self.last.q.val();
+                if self.responder.grant.val() | !self.go.val() {
+                    self.state.d.next = Colour::Red;
+                }
+            }
+        }
+        self.state_bits.next = self.state.q.val().into();
+        self.got.next = self.total.q.val();
+    });
+
 #[macro_export]
 macro_rules! for_sequential_forms {
     ($each:ident) => {
-        $each!($crate::corpus::sequential: Counter, StateMachine, Registers, RegisterArray,
-            Memory, DelayLine);
+        $each!(sequential: Counter, StateMachine, Registers, RegisterArray,
+            Memory, DelayLine, Handshake);
     };
 }

@@ -1,0 +1,4 @@
+//! The block, Verilated, on the simulated board.
+
+mod rig;
+mod transfers;

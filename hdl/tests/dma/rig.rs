@@ -1,0 +1,242 @@
+//! The Verilated block on the simulated board, driven register by register. Nothing of the driver or
+//! the host library is used: the addresses come from the generated constants, the rest is by hand.
+
+use peerlane_hdl::generated::constants::{chan, csr};
+use peerlane_hdl::{Params, TOP, generate};
+use peerlane_sim::{Access, Board, BoardConfig, Space};
+use peerlane_verilated::{Build, Library, Toolchain};
+
+pub const MIB: u64 = 1 << 20;
+
+/// Where the rig keeps the completion ring.
+const RING: u64 = 0x1_0000_0000;
+const RING_LOG2: u32 = 12;
+
+/// What a record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    pub cookie: u32,
+    pub read: bool,
+    pub code: u8,
+    pub bytes: u32,
+    pub sequence: u32,
+    pub fault: u64,
+}
+
+/// One descriptor.
+#[derive(Clone, Copy, Debug)]
+pub struct Descriptor {
+    pub peer: u64,
+    pub local: u64,
+    pub length: u32,
+    pub control: u32,
+    pub cookie: u32,
+}
+
+pub const RECORD: u32 = 1;
+pub const IRQ: u32 = 2;
+
+pub struct Rig {
+    pub board: Board,
+    next_record: u32,
+    free_entry: u32,
+}
+
+pub fn library(params: &Params) -> Library {
+    let design = generate(params).expect("the block generates");
+    let mut build = Build::new(TOP);
+    for module in &design.modules {
+        build = build.text(format!("{}.v", module.name), module.verilog.clone());
+    }
+    build
+        .model(&Toolchain::open().expect("Verilator"))
+        .expect("the block verilates")
+}
+
+impl Rig {
+    pub fn new(library: &Library, config: BoardConfig) -> Self {
+        let mut board = Board::new(library.instance().unwrap(), config).unwrap();
+        board.run(100).unwrap();
+        while board.bar_read32(Space::Csr, csr::STATUS as u64).unwrap() & (1 << 3) != 0 {
+            board.run(1000).unwrap();
+        }
+        board
+            .bus_mut()
+            .allow(RING..RING + (32 << RING_LOG2), Access::Both);
+        let mut rig = Self {
+            board,
+            next_record: 0,
+            free_entry: 0,
+        };
+        rig.start_ring();
+        rig.csr(csr::CONTROL, 0b11);
+        rig
+    }
+
+    /// Points the block at the (cleared) ring.
+    pub fn start_ring(&mut self) {
+        let zero = vec![0; 32 << RING_LOG2];
+        self.board.host_mut().write(RING, &zero).unwrap();
+        self.next_record = 0;
+        self.csr(csr::RING_HI, (RING >> 32) as u32);
+        self.csr(csr::RING_LO, RING as u32 | RING_LOG2 << 4 | 1);
+    }
+
+    pub fn csr(&mut self, offset: usize, value: u32) {
+        self.board
+            .bar_write32(Space::Csr, offset as u64, value)
+            .unwrap();
+    }
+
+    pub fn read_csr(&mut self, offset: usize) -> u32 {
+        self.board.bar_read32(Space::Csr, offset as u64).unwrap()
+    }
+
+    pub fn entry(&mut self, index: u32, value: u64) {
+        let at = u64::from(index) * 8;
+        self.board
+            .bar_write32(Space::Att, at, value as u32)
+            .unwrap();
+        self.board
+            .bar_write32(Space::Att, at + 4, (value >> 32) as u32)
+            .unwrap();
+    }
+
+    /// Maps pages of `1 << shift` bytes; gives the ATT address of the first byte. `rights` are the
+    /// entry's bits 2:1 (1 the board may read, 2 it may write).
+    pub fn map(&mut self, shift: u32, pages: &[u64], rights: u64) -> u64 {
+        let code = page_code(shift);
+        let first = self.free_entry;
+        self.free_entry += pages.len() as u32;
+        for (i, page) in pages.iter().enumerate() {
+            let access = match rights {
+                1 => Access::Read,
+                2 => Access::Write,
+                _ => Access::Both,
+            };
+            self.board
+                .bus_mut()
+                .allow(*page..*page + (1 << shift), access);
+            self.entry(first + i as u32, page | code << 3 | rights << 1 | 1);
+        }
+        code << 62 | u64::from(first) << shift
+    }
+
+    /// GPU memory `[0, length)` through the BAR, 64 KiB pages.
+    pub fn map_gpu(&mut self, gpu: u64, length: u64) -> u64 {
+        let pages = self.board.gpu_mut().pin(gpu, length).unwrap();
+        self.map(16, &pages, 3)
+    }
+
+    pub fn queue(&mut self, read: bool, d: Descriptor) {
+        let (desc, doorbell) = if read {
+            (chan::READ_DESC, chan::READ_DOORBELL)
+        } else {
+            (chan::WRITE_DESC, chan::WRITE_DOORBELL)
+        };
+        let dwords = [
+            d.peer as u32,
+            (d.peer >> 32) as u32,
+            d.local as u32,
+            (d.local >> 32) as u32,
+            d.length,
+            d.control,
+            d.cookie,
+        ];
+        self.board
+            .bar_write(Space::Chan, desc as u64, &dwords)
+            .unwrap();
+        self.board
+            .bar_write32(Space::Chan, doorbell as u64, 1)
+            .unwrap();
+    }
+
+    /// The next record, if it has come.
+    pub fn poll(&mut self) -> Option<Record> {
+        let slot = u64::from(self.next_record % (1 << RING_LOG2));
+        let lap = self.next_record >> RING_LOG2;
+        let mut raw = [0; 32];
+        self.board
+            .host_mut()
+            .read(RING + slot * 32, &mut raw)
+            .unwrap();
+        let word = |i: usize| u32::from_le_bytes(raw[i * 4..i * 4 + 4].try_into().unwrap());
+        let status = word(1);
+        if (status & 1) != (lap & 1 ^ 1) {
+            return None;
+        }
+        self.next_record += 1;
+        assert_eq!(word(6), 0);
+        assert_eq!(word(7), 0);
+        Some(Record {
+            cookie: word(0),
+            read: status >> 1 & 1 == 1,
+            code: (status >> 16) as u8,
+            bytes: word(2),
+            sequence: word(3),
+            fault: u64::from(word(4)) | u64::from(word(5)) << 32,
+        })
+    }
+
+    /// Runs until the next record.
+    pub fn wait(&mut self, cycles: u64) -> Record {
+        let end = self.board.cycles() + cycles;
+        loop {
+            if let Some(record) = self.poll() {
+                return record;
+            }
+            assert!(
+                self.board.cycles() < end,
+                "no record after {cycles} cycles; status {:#x}, {:?}",
+                self.read_csr(csr::STATUS),
+                self.board.stats()
+            );
+            self.board.run(64).unwrap();
+        }
+    }
+
+    /// Moves bytes and checks that the record says so.
+    pub fn transfer(&mut self, read: bool, peer: u64, local: u64, length: u32) -> Record {
+        self.queue(
+            read,
+            Descriptor {
+                peer,
+                local,
+                length,
+                control: RECORD | IRQ,
+                cookie: length ^ 0xABCD_0000,
+            },
+        );
+        let record = self.wait(20_000 + u64::from(length));
+        assert_eq!((record.code, record.bytes), (0, length), "{record:?}");
+        assert_eq!(record.cookie, length ^ 0xABCD_0000);
+        assert_eq!(record.read, read);
+        record
+    }
+}
+
+/// Says where two pieces of memory differ first.
+#[track_caller]
+pub fn same(what: &str, got: &[u8], want: &[u8]) {
+    assert_eq!(got.len(), want.len());
+    if let Some(at) = got.iter().zip(want).position(|(a, b)| a != b) {
+        let end = (at + 16).min(got.len());
+        panic!(
+            "{what}: byte {at} of {} is the first wrong one: {:02x?}, not {:02x?}; it stands at {:?}",
+            got.len(),
+            &got[at..end],
+            &want[at..end],
+            want.windows(8)
+                .position(|w| at + 8 <= got.len() && w == &got[at..at + 8])
+        );
+    }
+}
+
+pub fn page_code(shift: u32) -> u64 {
+    match shift {
+        12 => 0,
+        16 => 1,
+        21 => 2,
+        _ => panic!("no page of 2^{shift} bytes"),
+    }
+}
