@@ -92,6 +92,7 @@ pub struct Segment<const W: usize, const B: usize> {
     head_offset: Signal<Local, Bits<10>>,
     page_number: Signal<Local, Bits<25>>,
     local_end: Signal<Local, Bits<41>>,
+    ragged: Signal<Local, Bit>,
     verdict: Signal<Local, Bits<4>>,
     remaining_next: Signal<Local, Bits<32>>,
 
@@ -101,8 +102,8 @@ pub struct Segment<const W: usize, const B: usize> {
     entries: Constant<Bits<25>>,
     /// Bit of an entry that permits this direction: 1 read by the board, 2 write by the board.
     permission: Constant<Bits<2>>,
-    /// Writes only: an unaligned head is a request of its own (the contract of `Txs`).
-    split_head: Constant<Bits<1>>,
+    /// Writes only: unaligned ends are requests of their own (the contract of `Txs`).
+    split_ends: Constant<Bits<1>>,
     owner_bit: Constant<Bits<8>>,
     is_read: Constant<Bits<1>>,
 }
@@ -176,6 +177,7 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             head_offset: Default::default(),
             page_number: Default::default(),
             local_end: Default::default(),
+            ragged: Default::default(),
             verdict: Default::default(),
             remaining_next: Default::default(),
             beat_bytes: Constant::new((B as u64).into()),
@@ -183,7 +185,7 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             memory_bytes: Constant::new((1u64 << config.memory_log2).into()),
             entries: Constant::new((1u64 << config.att_log2).into()),
             permission: Constant::new(if config.read { 1 } else { 2 }.into()),
-            split_head: Constant::new(u64::from(!config.read).into()),
+            split_ends: Constant::new(u64::from(!config.read).into()),
             owner_bit: Constant::new(1.into()),
             is_read: Constant::new(u64::from(config.read).into()),
         }
@@ -224,12 +226,16 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
 
         // Bytes to the next edge: of the bus word for a write's unaligned head, else of 512.
         self.head_offset.next = bit_cast::<10, 37>(self.peer.q.val()) & self.offset_mask.val();
-        if self.split_head.val().any() & self.head_offset.val().any() {
+        if self.split_ends.val().any() & self.head_offset.val().any() {
             self.to_edge.next = self.beat_bytes.val() - self.head_offset.val();
         } else {
             self.to_edge.next =
                 bits::<10>(512) - (bit_cast::<10, 9>(self.peer.q.val().get_bits::<9>(0)));
         }
+        // A write of several beats ends on a whole one; the bytes behind it are a request of their own.
+        self.ragged.next = self.split_ends.val().any()
+            & (self.remaining.q.val().get_bits::<10>(0) & self.offset_mask.val()).any()
+            & (self.remaining.q.val() > bit_cast::<32, 10>(self.beat_bytes.val()));
         self.local_end.next =
             bit_cast::<41, 40>(self.local_at.q.val()) + bit_cast::<41, 32>(self.remaining.q.val());
         self.page_number.next = self.peer.q.val().get_bits::<25>(12);
@@ -305,6 +311,11 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 if self.remaining.q.val() <= bit_cast::<32, 10>(self.to_edge.val()) {
                     self.chunk.d.next = self.remaining.q.val().get_bits::<10>(0);
                     self.final_chunk.d.next = true;
+                    if self.ragged.val() {
+                        self.chunk.d.next =
+                            self.remaining.q.val().get_bits::<10>(0) & !self.offset_mask.val();
+                        self.final_chunk.d.next = false;
+                    }
                 } else {
                     self.chunk.d.next = self.to_edge.val();
                     self.final_chunk.d.next = false;

@@ -1,27 +1,312 @@
-//! Data moves, both ways, byte for byte.
+//! Data moves, both ways, byte for byte, and nothing beside it is touched.
 
-use crate::rig::{MIB, Rig, library, same};
+use crate::rig::{Descriptor, IRQ, MIB, RECORD, Rig, library, same};
 use peerlane_hdl::Params;
-use peerlane_sim::BoardConfig;
+use peerlane_sim::{Backpressure, Board, BoardConfig};
+use rand::seq::IndexedRandom;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+const GUARD: u64 = 256;
+
+/// A transfer between random data, with guard bytes around its target.
+fn check(
+    rig: &mut Rig,
+    rng: &mut ChaCha8Rng,
+    read: bool,
+    peer: u64,
+    offset: u64,
+    local: u64,
+    length: u32,
+) {
+    let (from, to) = if read {
+        (offset, local)
+    } else {
+        (local, offset)
+    };
+    let whole = u64::from(length) + 2 * GUARD;
+    let mut data = vec![0; length as usize];
+    let mut before = vec![0; whole as usize];
+    rng.fill_bytes(&mut data);
+    rng.fill_bytes(&mut before);
+    let put = |board: &mut Board, fpga: bool, at: u64, bytes: &[u8]| {
+        if fpga {
+            board.ddr_mut().write(at, bytes).unwrap();
+        } else {
+            board.gpu_mut().write(at, bytes).unwrap();
+        }
+    };
+    put(&mut rig.board, !read, from, &data);
+    put(&mut rig.board, read, to - GUARD, &before);
+    rig.transfer(read, peer + offset, local, length);
+    let mut after = vec![0; whole as usize];
+    if read {
+        rig.board.ddr_mut().read(to - GUARD, &mut after).unwrap();
+    } else {
+        rig.board.gpu_mut().read(to - GUARD, &mut after).unwrap();
+    }
+    let mut want = before;
+    want[GUARD as usize..(GUARD + u64::from(length)) as usize].copy_from_slice(&data);
+    same(
+        &format!("read {read}, peer offset {offset:#x}, FPGA {local:#x}, {length} bytes"),
+        &after,
+        &want,
+    );
+}
+
+/// Lengths around every edge that the block knows.
+const LENGTHS: [u32; 22] = [
+    1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 255, 257, 511, 512, 513, 4097, 8000,
+];
+
+fn alignments(params: Params, config: BoardConfig, seed: u64) {
+    let library = library(&params);
+    let mut rig = Rig::new(&library, config);
+    let peer = rig.map_gpu(0, MIB);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let beat = u64::from(params.port_bits) / 8;
+    for source in 0..beat {
+        for target in 0..beat {
+            let read = rng.random();
+            let length = *LENGTHS.choose(&mut rng).unwrap();
+            // Somewhere near an edge of 512 bytes, of 4 KiB or of a page.
+            let edge = *[0x1000, 0x2200, 0xFE00, 0x10000, 0x20000 - 64]
+                .choose(&mut rng)
+                .unwrap();
+            let (offset, local) = if read {
+                (edge + source, 0x4000 + target)
+            } else {
+                (edge + target, 0x4000 + source + 64 * rng.random_range(0..8))
+            };
+            check(&mut rig, &mut rng, read, peer, offset, local, length);
+        }
+    }
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
-fn a_first_transfer_each_way() {
+fn every_alignment_on_128_bits() {
+    alignments(Params::default(), BoardConfig::default(), 1);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn every_alignment_on_256_bits() {
+    let params = Params {
+        port_bits: 256,
+        ..Default::default()
+    };
+    alignments(params, BoardConfig::default(), 2);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn every_alignment_under_back_pressure() {
+    let mut config = BoardConfig::default();
+    config.txs.backpressure = Backpressure::Random(40);
+    config.txs.response_gaps = 30;
+    config.ddr.backpressure = Backpressure::Random(40);
+    config.ddr.jitter = 20;
+    alignments(Params::default(), config, 3);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn every_length_up_to_two_beats_and_around_the_edges() {
     let library = library(&Params::default());
     let mut rig = Rig::new(&library, BoardConfig::default());
     let peer = rig.map_gpu(0, MIB);
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let mut data = vec![0; 4096];
-    rng.fill_bytes(&mut data);
-    rig.board.ddr_mut().write(0x1000, &data).unwrap();
-    rig.transfer(false, peer, 0x1000, 4096);
-    let mut got = vec![0; 4096];
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    for length in (1..=33).chain(500..=530) {
+        for read in [false, true] {
+            let offset = 0x1000 + rng.random_range(0..600);
+            let local = 0x4000 + rng.random_range(0..600);
+            check(&mut rig, &mut rng, read, peer, offset, local, length);
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn pages_of_each_size_and_host_memory() {
+    let library = library(&Params::default());
+    let mut rig = Rig::new(&library, BoardConfig::default());
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    // Pages out of order, so that a wrong translation shows.
+    for (shift, length) in [(12, 20_000u32), (16, 200_000), (21, 3_000_000)] {
+        let base = 0x1_1000_0000u64;
+        let page = 1u64 << shift;
+        let pages: Vec<u64> = [3, 0, 5, 1, 4].iter().map(|i| base + i * page).collect();
+        let peer = rig.map(shift, &pages, 3);
+        let mut data = vec![0; length as usize];
+        rng.fill_bytes(&mut data);
+        let start = 300u64;
+        rig.board.ddr_mut().write(0x10_0000, &data).unwrap();
+        rig.transfer(false, peer + start, 0x10_0000, length);
+        let mut got = vec![0; length as usize];
+        for (i, byte) in got.iter_mut().enumerate() {
+            let at = start + i as u64;
+            let bus = pages[(at / page) as usize] + at % page;
+            let mut one = [0];
+            if i % 61 == 0 || at % page < 2 || at % page > page - 2 {
+                rig.board.host_mut().read(bus, &mut one).unwrap();
+                *byte = one[0];
+            } else {
+                *byte = data[i];
+            }
+        }
+        same("host memory", &got, &data);
+        rig.transfer(true, peer + start, 0x80_0000, length);
+        let mut back = vec![0; length as usize];
+        rig.board.ddr_mut().read(0x80_0000, &mut back).unwrap();
+        same("and back", &back, &data);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn windows_mode_drives_32_bit_addresses() {
+    let params = Params {
+        txs_addr_bits: 32,
+        ..Default::default()
+    };
+    let library = library(&params);
+    let mut rig = Rig::new(&library, BoardConfig::default());
+    // Window 2 of 256 MiB at host memory; the ATT gives window + offset.
+    let host = 0x1_0000_0000u64;
+    rig.board.set_windows(28, vec![host; 4]);
+    let data: Vec<u8> = (0..10_000u32).map(|i| (i * 7) as u8).collect();
+    rig.board.ddr_mut().write(0, &data).unwrap();
+    rig.board.bus_mut().allow(
+        host + 0x10_0000..host + 0x12_0000,
+        peerlane_sim::Access::Both,
+    );
+    let code = 1u64;
+    rig.entry(0, (2 << 28) + 0x10_0000 | code << 3 | 7);
+    rig.queue(
+        false,
+        Descriptor {
+            peer: code << 62,
+            local: 0,
+            length: 10_000,
+            control: 0,
+            cookie: 0,
+        },
+    );
+    rig.board.run(20_000).unwrap();
+    let mut got = vec![0; data.len()];
+    rig.board
+        .host_mut()
+        .read(host + 0x10_0000, &mut got)
+        .unwrap();
+    same("through window 2", &got, &data);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn both_directions_at_once_with_queued_descriptors() {
+    let library = library(&Params::default());
+    let mut config = BoardConfig::default();
+    config.txs.backpressure = Backpressure::Random(10);
+    config.ddr.jitter = 8;
+    let mut rig = Rig::new(&library, config);
+    let peer = rig.map_gpu(0, 4 * MIB);
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let mut out = vec![0; MIB as usize];
+    let mut back = vec![0; MIB as usize];
+    rng.fill_bytes(&mut out);
+    rng.fill_bytes(&mut back);
+    rig.board.ddr_mut().write(0, &out).unwrap();
+    rig.board.gpu_mut().write(2 * MIB, &back).unwrap();
+    let mut pieces = vec![];
+    let mut at = 0u64;
+    while at < MIB {
+        let length = rng.random_range(1..20_000).min(MIB - at);
+        pieces.push((at, length));
+        at += length;
+    }
+    for (i, (at, length)) in pieces.iter().enumerate() {
+        for read in [false, true] {
+            rig.queue(
+                read,
+                Descriptor {
+                    peer: peer + at + if read { 2 * MIB } else { 0 },
+                    local: at + if read { 16 * MIB } else { 0 },
+                    length: *length as u32,
+                    control: RECORD | IRQ,
+                    cookie: i as u32,
+                },
+            );
+        }
+    }
+    let mut next = [0u32; 2];
+    for sequence in 0..2 * pieces.len() as u32 {
+        let record = rig.wait(200_000);
+        let n = &mut next[usize::from(record.read)];
+        assert_eq!(
+            (record.code, record.cookie, record.sequence),
+            (0, *n, sequence)
+        );
+        assert_eq!(u64::from(record.bytes), pieces[*n as usize].1);
+        *n += 1;
+        // A record of a write says that its data are there, now.
+        if !record.read {
+            let (at, length) = pieces[record.cookie as usize];
+            let mut got = vec![0; length as usize];
+            rig.board.gpu_mut().read(at, &mut got).unwrap();
+            same(
+                "at its record",
+                &got,
+                &out[at as usize..(at + length) as usize],
+            );
+        }
+    }
+    let mut got = vec![0; MIB as usize];
     rig.board.gpu_mut().read(0, &mut got).unwrap();
-    same("moved", &got, &data);
-    rig.transfer(true, peer, 0x8000, 4096);
-    rig.board.ddr_mut().read(0x8000, &mut got).unwrap();
-    same("moved", &got, &data);
-    let _ = rng.random::<u8>();
+    same("FPGA to GPU", &got, &out);
+    rig.board.ddr_mut().read(16 * MIB, &mut got).unwrap();
+    same("GPU to FPGA", &got, &back);
+    assert_eq!(rig.poll(), None);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn bulk_runs_at_the_speed_of_the_link() {
+    let library = library(&Params::default());
+    let mut rig = Rig::new(&library, BoardConfig::default());
+    let peer = rig.map_gpu(0, 16 * MIB);
+    for read in [false, true] {
+        let before = rig.board.stats();
+        for i in 0..16u64 {
+            rig.queue(
+                read,
+                Descriptor {
+                    peer: peer + i * MIB,
+                    local: i * MIB,
+                    length: MIB as u32,
+                    control: if i == 15 { RECORD | IRQ } else { 0 },
+                    cookie: 0,
+                },
+            );
+        }
+        let record = rig.wait(16 * MIB);
+        assert_eq!(record.code, 0);
+        let stats = rig.board.stats();
+        let (rate, ceiling) = if read {
+            (
+                stats.read_rate(&before),
+                BoardConfig::default().link.read_ceiling(),
+            )
+        } else {
+            (
+                stats.write_rate(&before),
+                BoardConfig::default().link.write_ceiling(),
+            )
+        };
+        println!("read {read}: {:.3} of the ceiling", rate / ceiling);
+        assert!(
+            rate > 0.9 * ceiling,
+            "read {read}: {rate:.3e} of {ceiling:.3e} B/s"
+        );
+    }
 }

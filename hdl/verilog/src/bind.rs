@@ -50,7 +50,9 @@ pub(crate) fn bind(
             };
             bindings.clocks.insert(child, source);
         } else if target.clock && source.is_some() {
-            bindings.inputs.insert(item.target, signals.whole(source.unwrap_or(item.target)));
+            bindings
+                .inputs
+                .insert(item.target, signals.whole(source.unwrap_or(item.target)));
         } else if !read.contains(&item.target) && (is_register || is_simple(&item.value)) {
             bindings.inputs.insert(item.target, item.value);
         } else {
@@ -73,7 +75,9 @@ pub(crate) fn bind(
 /// Outputs of children which are, as they are, outputs of the module.
 fn bind_outputs(node: &Node, signals: &Signals, schedule: &mut Schedule, bindings: &mut Bindings) {
     schedule.continuous.retain(|item| {
-        let Some(source) = signals.as_whole(&item.value) else { return true };
+        let Some(source) = signals.as_whole(&item.value) else {
+            return true;
+        };
         let (Role::Output, Role::ChildOutput(child)) =
             (&signals[item.target].role, &signals[source].role)
         else {

@@ -43,7 +43,11 @@ impl AtomInfo {
 impl Node {
     /// An error at this block.
     pub fn error(&self, signal: impl Into<Option<String>>, problem: Problem) -> EmitError {
-        EmitError { block: self.path.clone(), signal: signal.into(), problem }
+        EmitError {
+            block: self.path.clone(),
+            signal: signal.into(),
+            problem,
+        }
     }
 
     /// A block that has neither signals nor parts has nothing to emit.
@@ -95,8 +99,14 @@ impl Probe for Collector {
         };
         let code = block.hdl();
         let register = custom::register(&code, &block.timing());
-        let node =
-            Node { name, path, atoms: Vec::new(), children: Vec::new(), code, register };
+        let node = Node {
+            name,
+            path,
+            atoms: Vec::new(),
+            children: Vec::new(),
+            code,
+            register,
+        };
         self.stack.push((node, Vec::new()));
     }
 

@@ -20,7 +20,9 @@ pub(crate) fn literal_value(literal: &VerilogLiteral) -> BigUint {
 /// Width of a literal of the AST; `bool` literals are the ones of one bit.
 pub(crate) fn literal_width(literal: &VerilogLiteral) -> usize {
     let text = format!("{literal:x}");
-    text.split_once('\'').and_then(|(width, _)| width.parse().ok()).unwrap_or(0)
+    text.split_once('\'')
+        .and_then(|(width, _)| width.parse().ok())
+        .unwrap_or(0)
 }
 
 fn parse_literal(text: &str) -> Option<BigUint> {
@@ -30,16 +32,33 @@ fn parse_literal(text: &str) -> Option<BigUint> {
 
 /// Recognises the `DFF` of rust-hdl's widgets by its timing and its text.
 pub(crate) fn register(code: &Verilog, timing: &[TimingInfo]) -> Option<Register> {
-    let Verilog::Custom(text) = code else { return None };
+    let Verilog::Custom(text) = code else {
+        return None;
+    };
     let [info] = timing else { return None };
     if info.name != "dff" || info.inputs != ["d"] || info.outputs != ["q"] {
         return None;
     }
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
-        ["initial", "begin", "q", "=", initial, "end", "always", "@(posedge", "clock)", "begin", "q", "<=", "d;", "end"] => {
-            Some(Register { initial: parse_literal(initial.trim_end_matches(';'))? })
-        }
+        [
+            "initial",
+            "begin",
+            "q",
+            "=",
+            initial,
+            "end",
+            "always",
+            "@(posedge",
+            "clock)",
+            "begin",
+            "q",
+            "<=",
+            "d;",
+            "end",
+        ] => Some(Register {
+            initial: parse_literal(initial.trim_end_matches(';'))?,
+        }),
         _ => None,
     }
 }
@@ -50,7 +69,10 @@ pub(crate) fn procedural_targets(text: &str) -> HashSet<String> {
     let mut found = HashSet::new();
     for (at, token) in tokens.iter().enumerate() {
         let starts_statement = at == 0
-            || matches!(tokens[at - 1].as_str(), ";" | ")" | ":" | "begin" | "end" | "else" | "endcase");
+            || matches!(
+                tokens[at - 1].as_str(),
+                ";" | ")" | ":" | "begin" | "end" | "else" | "endcase"
+            );
         if !starts_statement || !is_identifier(token) {
             continue;
         }
@@ -112,7 +134,10 @@ fn tokens(text: &str) -> Vec<String> {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$' || c == '\'';
         let length = if is_word(first) {
             rest.find(|c| !is_word(c)).unwrap_or(rest.len())
-        } else if ["<=", "==", "!=", ">="].iter().any(|op| rest.starts_with(op)) {
+        } else if ["<=", "==", "!=", ">="]
+            .iter()
+            .any(|op| rest.starts_with(op))
+        {
             2
         } else {
             first.len_utf8()

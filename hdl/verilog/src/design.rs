@@ -63,7 +63,11 @@ impl Modules {
             .iter()
             .map(|part| flatten(part.split('$').next().unwrap_or(part)))
             .collect();
-        self.list.push(Distinct { body, path: plain, exact });
+        self.list.push(Distinct {
+            body,
+            path: plain,
+            exact,
+        });
         Ok(number)
     }
 
@@ -79,7 +83,11 @@ impl Modules {
                 } else {
                     let all = module.path.len();
                     // Beyond the whole path, array indices tell apart.
-                    let path = if depth[number] > all { &module.exact } else { &module.path };
+                    let path = if depth[number] > all {
+                        &module.exact
+                    } else {
+                        &module.path
+                    };
                     let parts = &path[all - depth[number].min(all)..];
                     format!("{top}_{}", parts.join("_"))
                 };
@@ -115,11 +123,22 @@ impl Modules {
                 text = text.replace(&child_mark(other), name);
             }
             for (signal, bits) in module.body.unread {
-                unread.push(Unread { module: names[number].clone(), signal, bits });
+                unread.push(Unread {
+                    module: names[number].clone(),
+                    signal,
+                    bits,
+                });
             }
-            modules.push(Module { name: names[number].clone(), verilog: text });
+            modules.push(Module {
+                name: names[number].clone(),
+                verilog: text,
+            });
         }
-        Design { modules, ports: Vec::new(), unread }
+        Design {
+            modules,
+            ports: Vec::new(),
+            unread,
+        }
     }
 }
 

@@ -44,8 +44,10 @@ impl EmitError {
             CheckError::LogicLoops(list) => (list, Problem::LogicLoop),
             CheckError::WritesToInputs(list) => (list, Problem::WritesInput),
         };
-        let mut found: Vec<(String, String)> =
-            found.into_iter().map(|p: PathedName| (p.path, p.name)).collect();
+        let mut found: Vec<(String, String)> = found
+            .into_iter()
+            .map(|p: PathedName| (p.path, p.name))
+            .collect();
         found.sort();
         let (path, signal) = found.into_iter().next().unwrap_or_default();
         // The checks call the top `uut`.
@@ -90,7 +92,9 @@ pub enum Problem {
         index: String,
     },
     /// Arithmetic in a bit index, where `.index()` is invisible in the AST.
-    #[error("arithmetic in a bit index: it may wrap at the signal's width or not, the AST does not tell")]
+    #[error(
+        "arithmetic in a bit index: it may wrap at the signal's width or not, the AST does not tell"
+    )]
     AmbiguousIndex,
     /// A constant bit index past the end.
     #[error("bit {index} of a value of {width} bits")]
@@ -150,7 +154,9 @@ pub enum Problem {
     #[error("a clock must be a plain signal")]
     ClockExpression,
     /// A local signal is read, inside a slice, cast or dynamic index, between two assignments.
-    #[error("read between two of its assignments inside an expression that needs a wire of its own")]
+    #[error(
+        "read between two of its assignments inside an expression that needs a wire of its own"
+    )]
     OrderedHoist,
     /// A child's input is read in the block of statements that assigns it.
     #[error("a child's input is read in the statement that assigns it")]

@@ -114,7 +114,11 @@ mod tests {
     }
 
     fn signal(width: usize) -> Box<Expr> {
-        Box::new(Expr::Select { signal: 0, low: 0, width })
+        Box::new(Expr::Select {
+            signal: 0,
+            low: 0,
+            width,
+        })
     }
 
     #[test]
@@ -130,10 +134,22 @@ mod tests {
 
     #[test]
     fn one_constant_can_decide() {
-        assert_eq!(fold(Expr::Binary(BinaryOp::And, signal(8), int(0, 8))), *int(0, 8));
-        assert_eq!(fold(Expr::Binary(BinaryOp::Or, int(255, 8), signal(8))), *int(255, 8));
-        assert_eq!(fold(Expr::Compare(CompareOp::Ge, signal(8), int(0, 8))), Expr::bit(true));
-        assert_eq!(fold(Expr::Compare(CompareOp::Lt, int(255, 8), signal(8))), Expr::bit(false));
+        assert_eq!(
+            fold(Expr::Binary(BinaryOp::And, signal(8), int(0, 8))),
+            *int(0, 8)
+        );
+        assert_eq!(
+            fold(Expr::Binary(BinaryOp::Or, int(255, 8), signal(8))),
+            *int(255, 8)
+        );
+        assert_eq!(
+            fold(Expr::Compare(CompareOp::Ge, signal(8), int(0, 8))),
+            Expr::bit(true)
+        );
+        assert_eq!(
+            fold(Expr::Compare(CompareOp::Lt, int(255, 8), signal(8))),
+            Expr::bit(false)
+        );
     }
 
     #[test]

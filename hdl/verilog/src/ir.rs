@@ -12,11 +12,22 @@ pub(crate) type SignalId = usize;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expr {
     /// `width` bits of a signal, from bit `low` up.
-    Select { signal: SignalId, low: usize, width: usize },
+    Select {
+        signal: SignalId,
+        low: usize,
+        width: usize,
+    },
     /// One bit at an index known at run time only, which always addresses a bit.
-    BitAt { signal: SignalId, index: Box<Expr> },
+    BitAt {
+        signal: SignalId,
+        index: Box<Expr>,
+    },
     /// A constant, by its name where it has one.
-    Const { value: BigUint, width: usize, name: Option<ConstName> },
+    Const {
+        value: BigUint,
+        width: usize,
+        name: Option<ConstName>,
+    },
     /// Parts side by side, the most significant first.
     Concat(Vec<Expr>),
     Not(Box<Expr>),
@@ -73,10 +84,23 @@ pub(crate) enum Direction {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stmt {
     /// Bits `low..low + width` of the target take the value, which is as wide.
-    Assign { target: SignalId, low: usize, width: usize, value: Expr },
-    If { test: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt> },
+    Assign {
+        target: SignalId,
+        low: usize,
+        width: usize,
+        value: Expr,
+    },
+    If {
+        test: Expr,
+        then: Vec<Stmt>,
+        otherwise: Vec<Stmt>,
+    },
     /// The last arm takes all values that no other arm names.
-    Case { test: Expr, arms: Vec<(Expr, Vec<Stmt>)>, default: Vec<Stmt> },
+    Case {
+        test: Expr,
+        arms: Vec<(Expr, Vec<Stmt>)>,
+        default: Vec<Stmt>,
+    },
     Comment(String),
 }
 
@@ -87,7 +111,11 @@ pub(crate) fn ones(width: usize) -> BigUint {
 
 impl Expr {
     pub fn constant(value: impl Into<BigUint>, width: usize) -> Expr {
-        Expr::Const { value: value.into(), width, name: None }
+        Expr::Const {
+            value: value.into(),
+            width,
+            name: None,
+        }
     }
 
     pub fn bit(value: bool) -> Expr {
@@ -157,11 +185,21 @@ impl Stmt {
     pub fn for_each_expr(&self, visit: &mut dyn FnMut(&Expr)) {
         match self {
             Stmt::Assign { value, .. } => visit(value),
-            Stmt::If { test, then, otherwise } => {
+            Stmt::If {
+                test,
+                then,
+                otherwise,
+            } => {
                 visit(test);
-                then.iter().chain(otherwise).for_each(|s| s.for_each_expr(visit));
+                then.iter()
+                    .chain(otherwise)
+                    .for_each(|s| s.for_each_expr(visit));
             }
-            Stmt::Case { test, arms, default } => {
+            Stmt::Case {
+                test,
+                arms,
+                default,
+            } => {
                 visit(test);
                 for (label, body) in arms {
                     visit(label);
@@ -177,8 +215,12 @@ impl Stmt {
     pub fn for_each_target(&self, visit: &mut dyn FnMut(SignalId)) {
         match self {
             Stmt::Assign { target, .. } => visit(*target),
-            Stmt::If { then, otherwise, .. } => {
-                then.iter().chain(otherwise).for_each(|s| s.for_each_target(visit));
+            Stmt::If {
+                then, otherwise, ..
+            } => {
+                then.iter()
+                    .chain(otherwise)
+                    .for_each(|s| s.for_each_target(visit));
             }
             Stmt::Case { arms, default, .. } => {
                 let bodies = arms.iter().flat_map(|(_, body)| body).chain(default);

@@ -140,7 +140,9 @@ pub fn emit<B: Block>(name: &str, top: &B, header: &str) -> Result<Design, EmitE
         return Err(EmitError {
             block: name.to_owned(),
             signal: None,
-            problem: Problem::NoVerilog { kind: "that is no `LogicBlock`" },
+            problem: Problem::NoVerilog {
+                kind: "that is no `LogicBlock`",
+            },
         });
     };
     let mut design = design::emit(&node, header)?;

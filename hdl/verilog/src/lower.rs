@@ -4,6 +4,8 @@ mod expr;
 mod index;
 mod shape;
 mod stmt;
+#[cfg(test)]
+mod tests;
 
 use rust_hdl_core::ast::VerilogBlock;
 
@@ -24,10 +26,19 @@ pub(crate) struct Lowered {
 /// Lowers the code of a block.
 pub(crate) fn lower(node: &Node, code: &VerilogBlock) -> Result<Lowered, EmitError> {
     let signals = Signals::of(node)?;
-    let mut context =
-        Context { node, signals, loops: Loops::new(), hoisted: Vec::new(), hint: String::new() };
+    let mut context = Context {
+        node,
+        signals,
+        loops: Loops::new(),
+        hoisted: Vec::new(),
+        hint: String::new(),
+    };
     let statements = context.block(code)?;
-    Ok(Lowered { signals: context.signals, statements, hoisted: context.hoisted })
+    Ok(Lowered {
+        signals: context.signals,
+        statements,
+        hoisted: context.hoisted,
+    })
 }
 
 struct Context<'a> {

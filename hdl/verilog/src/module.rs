@@ -41,20 +41,35 @@ pub(crate) fn emit(node: &Node, children: &[Option<usize>]) -> Result<Body, Emit
             Writer::new(node, &lowered, &schedule, &bindings, children)?.write()
         }
         Verilog::Custom(text) => custom_module(node, text),
-        Verilog::Empty => Err(node.error(None, Problem::NoVerilog { kind: "without Verilog" })),
-        Verilog::Blackbox(_) => {
-            Err(node.error(None, Problem::NoVerilog { kind: "of kind `Blackbox`" }))
-        }
-        Verilog::Wrapper(_) => {
-            Err(node.error(None, Problem::NoVerilog { kind: "of kind `Wrapper`" }))
-        }
+        Verilog::Empty => Err(node.error(
+            None,
+            Problem::NoVerilog {
+                kind: "without Verilog",
+            },
+        )),
+        Verilog::Blackbox(_) => Err(node.error(
+            None,
+            Problem::NoVerilog {
+                kind: "of kind `Blackbox`",
+            },
+        )),
+        Verilog::Wrapper(_) => Err(node.error(
+            None,
+            Problem::NoVerilog {
+                kind: "of kind `Wrapper`",
+            },
+        )),
     }
 }
 
 /// Verilog name of a port; the same in the module and in its instances.
 pub(crate) fn port_name(path: &str) -> String {
     let name = flatten(path);
-    if is_reserved(&name) { format!("{name}_") } else { name }
+    if is_reserved(&name) {
+        format!("{name}_")
+    } else {
+        name
+    }
 }
 
 /// Checks the names of ports, which others refer to.
@@ -103,10 +118,17 @@ fn custom_module(node: &Node, text: &str) -> Result<Body, EmitError> {
         line(&mut out, 1, &format!("localparam {width}{name} = {value};"));
     }
     for text in text.trim().lines() {
-        line(&mut out, usize::from(!text.trim().is_empty()), text.trim_end());
+        line(
+            &mut out,
+            usize::from(!text.trim().is_empty()),
+            text.trim_end(),
+        );
     }
     out.push_str("endmodule\n");
-    Ok(Body { text: out, unread: Vec::new() })
+    Ok(Body {
+        text: out,
+        unread: Vec::new(),
+    })
 }
 
 /// Ports, each with the comment of a lint waiver if it needs one.
@@ -188,7 +210,8 @@ impl<'a> Writer<'a> {
         self.signals.ids().find(|&id| {
             let signal = &self.signals[id];
             signal.port == port
-                && (signal.role == Role::ChildInput(child) || signal.role == Role::ChildOutput(child))
+                && (signal.role == Role::ChildInput(child)
+                    || signal.role == Role::ChildOutput(child))
         })
     }
 
@@ -213,7 +236,12 @@ impl<'a> Writer<'a> {
                 }
             });
         }
-        self.hoisted = lowered.hoisted.iter().copied().filter(|id| needed.contains(id)).collect();
+        self.hoisted = lowered
+            .hoisted
+            .iter()
+            .copied()
+            .filter(|id| needed.contains(id))
+            .collect();
         for &clock in self.bindings.clocks.values() {
             self.usage.whole(self.signals, clock);
         }
@@ -293,13 +321,18 @@ impl<'a> Writer<'a> {
         for (name, (value, width)) in used {
             let text = self.namespace.unique(&name.0);
             let value = literal(&value, width);
-            self.constant_text.push(format!("localparam {}{text} = {value};", range(width)));
+            self.constant_text
+                .push(format!("localparam {}{text} = {value};", range(width)));
             self.constants.insert(name, text);
         }
     }
 
     fn printer(&self) -> Printer<'_> {
-        Printer { signals: self.signals, names: &self.names, constants: &self.constants }
+        Printer {
+            signals: self.signals,
+            names: &self.names,
+            constants: &self.constants,
+        }
     }
 
     /// The reason for a waiver, if bits of the signal have no reader.
@@ -317,7 +350,10 @@ impl<'a> Writer<'a> {
                         false => format!("{high}:{low}"),
                     })
                     .collect();
-                format!("Nothing in this module reads its bits {}.", ranges.join(", "))
+                format!(
+                    "Nothing in this module reads its bits {}.",
+                    ranges.join(", ")
+                )
             }
         };
         self.unread.push((self.names[id].clone(), unread));
@@ -329,7 +365,11 @@ impl<'a> Writer<'a> {
         self.ports(&mut out);
         let mut declarations = self.declarations();
         let assigns = self.assigns(&mut declarations);
-        let constants = self.constant_text.iter().map(|text| format!("  {text}\n")).collect();
+        let constants = self
+            .constant_text
+            .iter()
+            .map(|text| format!("  {text}\n"))
+            .collect();
         let sections: [String; 3] = [constants, declarations, assigns];
         for section in sections.iter().filter(|s| !s.is_empty()) {
             out.push_str(section);
@@ -347,7 +387,10 @@ impl<'a> Writer<'a> {
             out.pop();
         }
         out.push_str("endmodule\n");
-        Ok(Body { text: out, unread: self.unread })
+        Ok(Body {
+            text: out,
+            unread: self.unread,
+        })
     }
 
     fn ports(&mut self, out: &mut String) {
@@ -406,11 +449,16 @@ impl<'a> Writer<'a> {
     /// name which tells Verilator that they are meant to be unused.
     fn hoisted_wire(&mut self, id: SignalId, wires: &mut String, out: &mut String) {
         let signal = &self.signals[id];
-        let Role::Hoisted { source, low } = &signal.role else { return };
+        let Role::Hoisted { source, low } = &signal.role else {
+            return;
+        };
         let name = self.names[id].clone();
         let above = source.width() - low - signal.width;
         let mut parts = vec![name.clone()];
-        for (width, at, suffix) in [(above, 0, "_unused_above"), (*low, parts.len(), "_unused_below")] {
+        for (width, at, suffix) in [
+            (above, 0, "_unused_above"),
+            (*low, parts.len(), "_unused_below"),
+        ] {
             if width > 0 {
                 let unused = self.namespace.unique(&format!("{name}{suffix}"));
                 line(wires, 1, &format!("wire {}{unused};", range(width)));
@@ -421,16 +469,28 @@ impl<'a> Writer<'a> {
             [name] => name.clone(),
             parts => format!("{{{}}}", parts.join(", ")),
         };
-        line(out, 1, &format!("assign {target} = {};", self.printer().expr(source)));
+        line(
+            out,
+            1,
+            &format!("assign {target} = {};", self.printer().expr(source)),
+        );
     }
 
     fn instances(&self, out: &mut String) {
         for (number, child) in self.node.children.iter().enumerate() {
-            let Some(module) = self.children[number] else { continue };
-            line(out, 1, &format!("{} {} (", child_mark(module), self.instances[number]));
+            let Some(module) = self.children[number] else {
+                continue;
+            };
+            line(
+                out,
+                1,
+                &format!("{} {} (", child_mark(module), self.instances[number]),
+            );
             let ports: Vec<_> = child.atoms.iter().filter(|a| a.is_port()).collect();
             for (at, atom) in ports.iter().enumerate() {
-                let Some(id) = self.port(number, &atom.name) else { continue };
+                let Some(id) = self.port(number, &atom.name) else {
+                    continue;
+                };
                 let net = match self.bindings.inputs.get(&id) {
                     Some(expr) => self.printer().expr(expr),
                     None => self.names[id].clone(),
@@ -446,7 +506,9 @@ impl<'a> Writer<'a> {
     fn registers(&self, out: &mut String) {
         let mut clocks: Vec<(SignalId, Vec<usize>)> = Vec::new();
         for (number, _) in self.node.children.iter().enumerate() {
-            let Some(&clock) = self.bindings.clocks.get(&number) else { continue };
+            let Some(&clock) = self.bindings.clocks.get(&number) else {
+                continue;
+            };
             match clocks.iter_mut().find(|(c, _)| *c == clock) {
                 Some((_, registers)) => registers.push(number),
                 None => clocks.push((clock, vec![number])),
@@ -456,7 +518,9 @@ impl<'a> Writer<'a> {
             let mut edge = String::new();
             line(out, 1, "initial begin");
             for number in registers {
-                let Some(register) = &self.node.children[number].register else { continue };
+                let Some(register) = &self.node.children[number].register else {
+                    continue;
+                };
                 let (Some(d), Some(q)) = (self.port(number, "d"), self.port(number, "q")) else {
                     continue;
                 };
@@ -471,7 +535,11 @@ impl<'a> Writer<'a> {
             }
             line(out, 1, "end");
             out.push('\n');
-            line(out, 1, &format!("always @(posedge {}) begin", self.names[clock]));
+            line(
+                out,
+                1,
+                &format!("always @(posedge {}) begin", self.names[clock]),
+            );
             out.push_str(&edge);
             line(out, 1, "end");
             out.push('\n');

@@ -39,7 +39,9 @@ uint16_t uint32_t uint8_t using volatile wchar_t xor_eq";
 
 /// True for a word that Verilog or SystemVerilog reserves, or that trips tools.
 pub fn is_reserved(word: &str) -> bool {
-    let mut words = RESERVED.split_ascii_whitespace().chain(TOOLS.split_ascii_whitespace());
+    let mut words = RESERVED
+        .split_ascii_whitespace()
+        .chain(TOOLS.split_ascii_whitespace());
     words.any(|reserved| reserved == word)
 }
 
@@ -68,7 +70,11 @@ impl Namespace {
 
     /// Takes `wish`, or the next free name like it.
     pub fn unique(&mut self, wish: &str) -> String {
-        let base = if is_reserved(wish) { format!("{wish}_") } else { wish.to_owned() };
+        let base = if is_reserved(wish) {
+            format!("{wish}_")
+        } else {
+            wish.to_owned()
+        };
         if self.claim(&base) {
             return base;
         }

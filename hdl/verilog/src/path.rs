@@ -7,7 +7,10 @@ pub(crate) type Loops = Vec<(String, usize)>;
 
 /// Joins the parts of a path by `$`, with array indices as parts of their own.
 pub(crate) fn normalise(raw: &str, loops: &Loops) -> Result<String, Problem> {
-    let mut path = raw.trim_start_matches('.').replace("::", "$").replace('.', "$");
+    let mut path = raw
+        .trim_start_matches('.')
+        .replace("::", "$")
+        .replace('.', "$");
     while path.starts_with('$') {
         path.remove(0);
     }
@@ -47,7 +50,10 @@ fn bracketed(text: &str) -> Option<&str> {
 
 /// The value of index arithmetic over integers and loop variables.
 fn evaluate(text: &str, loops: &Loops) -> Option<usize> {
-    let mut parser = Parser { rest: text.trim(), loops };
+    let mut parser = Parser {
+        rest: text.trim(),
+        loops,
+    };
     let value = parser.sum()?;
     parser.rest.is_empty().then_some(value)?.try_into().ok()
 }
@@ -104,7 +110,11 @@ impl Parser<'_> {
                 None => digits.parse().ok(),
             };
         }
-        self.loops.iter().rev().find(|(name, _)| name == word).map(|(_, value)| *value as i128)
+        self.loops
+            .iter()
+            .rev()
+            .find(|(name, _)| name == word)
+            .map(|(_, value)| *value as i128)
     }
 
     fn eat(&mut self, wanted: char) -> bool {
@@ -144,9 +154,19 @@ mod tests {
 
     #[test]
     fn other_indices_are_refused() {
-        for raw in ["a[k]", "a[i-4]", "a[sel$val()$index()]", "a[i/0]", "a[i", "a[]"] {
+        for raw in [
+            "a[k]",
+            "a[i-4]",
+            "a[sel$val()$index()]",
+            "a[i/0]",
+            "a[i",
+            "a[]",
+        ] {
             let found = normalise(raw, &loops());
-            assert!(matches!(found, Err(Problem::DynamicIndex { .. })), "{raw}: {found:?}");
+            assert!(
+                matches!(found, Err(Problem::DynamicIndex { .. })),
+                "{raw}: {found:?}"
+            );
         }
     }
 }

@@ -30,7 +30,11 @@ pub(crate) fn literal(value: &BigUint, width: usize) -> String {
 
 /// `[7:0] ` in a declaration; nothing for one bit.
 pub(crate) fn range(width: usize) -> String {
-    if width == 1 { String::new() } else { format!("[{}:0] ", width - 1) }
+    if width == 1 {
+        String::new()
+    } else {
+        format!("[{}:0] ", width - 1)
+    }
 }
 
 impl Printer<'_> {
@@ -121,17 +125,28 @@ impl Printer<'_> {
     }
 
     fn statements(&self, statements: &[Stmt], depth: usize, out: &mut String) {
-        statements.iter().for_each(|s| self.statement(s, depth, out));
+        statements
+            .iter()
+            .for_each(|s| self.statement(s, depth, out));
     }
 
     fn statement(&self, statement: &Stmt, depth: usize, out: &mut String) {
         match statement {
-            Stmt::Assign { target, low, width, value } => {
+            Stmt::Assign {
+                target,
+                low,
+                width,
+                value,
+            } => {
                 let target = self.select(*target, *low, *width);
                 line(out, depth, &format!("{target} = {};", self.expr(value)));
             }
             Stmt::If { .. } => self.conditional(statement, "if", depth, out),
-            Stmt::Case { test, arms, default } => {
+            Stmt::Case {
+                test,
+                arms,
+                default,
+            } => {
                 line(out, depth, &format!("case ({})", self.expr(test)));
                 for (label, body) in arms {
                     self.arm(&self.expr(label), body, depth + 1, out);
@@ -150,8 +165,19 @@ impl Printer<'_> {
     }
 
     fn conditional(&self, statement: &Stmt, keyword: &str, depth: usize, out: &mut String) {
-        let Stmt::If { test, then, otherwise } = statement else { return };
-        line(out, depth, &format!("{keyword} ({}) begin", self.expr(test)));
+        let Stmt::If {
+            test,
+            then,
+            otherwise,
+        } = statement
+        else {
+            return;
+        };
+        line(
+            out,
+            depth,
+            &format!("{keyword} ({}) begin", self.expr(test)),
+        );
         self.statements(then, depth + 1, out);
         match otherwise.as_slice() {
             [] => line(out, depth, "end"),

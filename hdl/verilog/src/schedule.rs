@@ -39,14 +39,20 @@ impl Schedule {
     /// Calls `visit` with every expression that is evaluated.
     pub fn for_each_expr(&self, visit: &mut dyn FnMut(&Expr)) {
         self.continuous.iter().for_each(|c| visit(&c.value));
-        self.blocks.iter().flatten().for_each(|item| item.statement.for_each_expr(visit));
+        self.blocks
+            .iter()
+            .flatten()
+            .for_each(|item| item.statement.for_each_expr(visit));
     }
 
     /// The targets of the blocks.
     pub fn block_targets(&self) -> BTreeSet<SignalId> {
         let mut targets = BTreeSet::new();
         let items = self.blocks.iter().flatten();
-        items.for_each(|item| item.statement.for_each_target(&mut |t| _ = targets.insert(t)));
+        items.for_each(|item| {
+            item.statement
+                .for_each_target(&mut |t| _ = targets.insert(t))
+        });
         targets
     }
 }
@@ -62,22 +68,33 @@ pub(crate) fn schedule(node: &Node, lowered: &mut Lowered) -> Result<Schedule, E
 
     let mut writes: HashMap<SignalId, usize> = HashMap::new();
     for item in &items {
-        item.statement.for_each_target(&mut |t| *writes.entry(t).or_default() += 1);
+        item.statement
+            .for_each_target(&mut |t| *writes.entry(t).or_default() += 1);
     }
     let last_writes = last_writes(&items, &ordered);
     let mut schedule = Schedule::default();
     let mut rest = Vec::new();
     for (number, item) in items.into_iter().enumerate() {
         match item.statement {
-            Stmt::Assign { target, low: 0, width, ref value }
-                if width == signals[target].width
-                    && writes[&target] == 1
-                    && !reads(signals, value)
-                        .iter()
-                        .any(|id| last_writes.get(id).is_some_and(|&last| number <= last)) =>
+            Stmt::Assign {
+                target,
+                low: 0,
+                width,
+                ref value,
+            } if width == signals[target].width
+                && writes[&target] == 1
+                && !reads(signals, value)
+                    .iter()
+                    .any(|id| last_writes.get(id).is_some_and(|&last| number <= last)) =>
             {
-                let Stmt::Assign { target, value, .. } = item.statement else { unreachable!() };
-                schedule.continuous.push(Continuous { comments: item.comments, target, value });
+                let Stmt::Assign { target, value, .. } = item.statement else {
+                    unreachable!()
+                };
+                schedule.continuous.push(Continuous {
+                    comments: item.comments,
+                    target,
+                    value,
+                });
             }
             _ => rest.push((number, item)),
         }
@@ -95,7 +112,10 @@ fn with_comments(statements: Vec<Stmt>) -> Vec<Item> {
     for statement in statements {
         match statement {
             Stmt::Comment(text) => comments.push(text),
-            statement => items.push(Item { comments: std::mem::take(&mut comments), statement }),
+            statement => items.push(Item {
+                comments: std::mem::take(&mut comments),
+                statement,
+            }),
         }
     }
     items
@@ -121,11 +141,19 @@ pub(crate) fn reads(signals: &Signals, expr: &Expr) -> BTreeSet<SignalId> {
 fn check_driven(node: &Node, signals: &Signals, statements: &[Stmt]) -> Result<(), EmitError> {
     let always = assigned(statements);
     let mut ever = BTreeSet::new();
-    statements.iter().for_each(|s| s.for_each_target(&mut |t| _ = ever.insert(t)));
+    statements
+        .iter()
+        .for_each(|s| s.for_each_target(&mut |t| _ = ever.insert(t)));
     for id in signals.ids().filter(|&id| signals[id].is_assignable()) {
-        let complete = always.get(&id).is_some_and(|bits| *bits == ones(signals[id].width));
+        let complete = always
+            .get(&id)
+            .is_some_and(|bits| *bits == ones(signals[id].width));
         if !complete {
-            let problem = if ever.contains(&id) { Problem::Latch } else { Problem::Undriven };
+            let problem = if ever.contains(&id) {
+                Problem::Latch
+            } else {
+                Problem::Undriven
+            };
             return Err(node.error(signals[id].name.replace('$', "."), problem));
         }
     }
@@ -137,13 +165,17 @@ fn assigned(statements: &[Stmt]) -> BTreeMap<SignalId, BigUint> {
     let mut bits: BTreeMap<SignalId, BigUint> = BTreeMap::new();
     for statement in statements {
         let more = match statement {
-            Stmt::Assign { target, low, width, .. } => {
-                BTreeMap::from([(*target, ones(*width) << *low)])
+            Stmt::Assign {
+                target, low, width, ..
+            } => BTreeMap::from([(*target, ones(*width) << *low)]),
+            Stmt::If {
+                then, otherwise, ..
+            } => common(assigned(then), &assigned(otherwise)),
+            Stmt::Case { arms, default, .. } => {
+                arms.iter().fold(assigned(default), |all, (_, body)| {
+                    common(all, &assigned(body))
+                })
             }
-            Stmt::If { then, otherwise, .. } => common(assigned(then), &assigned(otherwise)),
-            Stmt::Case { arms, default, .. } => arms
-                .iter()
-                .fold(assigned(default), |all, (_, body)| common(all, &assigned(body))),
             Stmt::Comment(_) => BTreeMap::new(),
         };
         for (id, mask) in more {
@@ -172,7 +204,10 @@ fn without_dead_stores(signals: &Signals, items: Vec<Item>) -> Vec<Item> {
     let mut replaced: BTreeSet<SignalId> = BTreeSet::new();
     let mut kept: Vec<Item> = Vec::new();
     for item in items.into_iter().rev() {
-        if let Stmt::Assign { target, low, width, .. } = &item.statement {
+        if let Stmt::Assign {
+            target, low, width, ..
+        } = &item.statement
+        {
             if replaced.contains(target) {
                 // Its comments move to the statement that follows.
                 if let Some(next) = kept.last_mut() {
@@ -200,7 +235,12 @@ fn ordered_signals(signals: &Signals, items: &[Item]) -> BTreeSet<SignalId> {
     let mut seen = BTreeSet::new();
     let mut ordered = BTreeSet::new();
     for item in items {
-        walk(signals, std::slice::from_ref(&item.statement), &mut seen, &mut ordered);
+        walk(
+            signals,
+            std::slice::from_ref(&item.statement),
+            &mut seen,
+            &mut ordered,
+        );
     }
     ordered
 }
@@ -212,7 +252,11 @@ fn walk(
     ordered: &mut BTreeSet<SignalId>,
 ) {
     let read = |expr: &Expr, seen: &mut BTreeSet<SignalId>| {
-        seen.extend(reads(signals, expr).into_iter().filter(|&id| signals[id].reads_in_order()));
+        seen.extend(
+            reads(signals, expr)
+                .into_iter()
+                .filter(|&id| signals[id].reads_in_order()),
+        );
     };
     for statement in statements {
         match statement {
@@ -222,12 +266,20 @@ fn walk(
                     ordered.insert(*target);
                 }
             }
-            Stmt::If { test, then, otherwise } => {
+            Stmt::If {
+                test,
+                then,
+                otherwise,
+            } => {
                 read(test, seen);
                 walk(signals, then, seen, ordered);
                 walk(signals, otherwise, seen, ordered);
             }
-            Stmt::Case { test, arms, default } => {
+            Stmt::Case {
+                test,
+                arms,
+                default,
+            } => {
                 read(test, seen);
                 for (_, body) in arms {
                     walk(signals, body, seen, ordered);
@@ -253,10 +305,16 @@ fn last_writes(items: &[Item], ordered: &BTreeSet<SignalId>) -> BTreeMap<SignalI
 }
 
 /// A wire shows the last value of a signal, never one between two assignments.
-fn check_hoists(node: &Node, lowered: &Lowered, ordered: &BTreeSet<SignalId>) -> Result<(), EmitError> {
+fn check_hoists(
+    node: &Node,
+    lowered: &Lowered,
+    ordered: &BTreeSet<SignalId>,
+) -> Result<(), EmitError> {
     let signals = &lowered.signals;
     for &wire in &lowered.hoisted {
-        let Role::Hoisted { source, .. } = &signals[wire].role else { continue };
+        let Role::Hoisted { source, .. } = &signals[wire].role else {
+            continue;
+        };
         if let Some(&id) = reads(signals, source).intersection(ordered).next() {
             return Err(node.error(signals[id].name.replace('$', "."), Problem::OrderedHoist));
         }
@@ -274,7 +332,8 @@ fn group(
     let mut first: HashMap<SignalId, usize> = HashMap::new();
     for (at, (number, item)) in items.iter().enumerate() {
         let mut shared = BTreeSet::new();
-        item.statement.for_each_target(&mut |t| _ = shared.insert(t));
+        item.statement
+            .for_each_target(&mut |t| _ = shared.insert(t));
         item.statement.for_each_expr(&mut |e| {
             let in_order = |id: &SignalId| last_writes.get(id).is_some_and(|last| number <= last);
             shared.extend(reads(signals, e).into_iter().filter(in_order));
@@ -306,8 +365,10 @@ fn check_own_inputs(node: &Node, signals: &Signals, block: &[Item]) -> Result<()
     let mut driven = BTreeSet::new();
     let mut read = BTreeSet::new();
     for item in block {
-        item.statement.for_each_target(&mut |t| _ = driven.insert(t));
-        item.statement.for_each_expr(&mut |e| read.extend(reads(signals, e)));
+        item.statement
+            .for_each_target(&mut |t| _ = driven.insert(t));
+        item.statement
+            .for_each_expr(&mut |e| read.extend(reads(signals, e)));
     }
     let clash = driven
         .intersection(&read)

@@ -21,7 +21,10 @@ pub(crate) enum Role {
     /// Output of the child of that number.
     ChildOutput(usize),
     /// Bits `low..low + width` of an expression, which Verilog cannot select from.
-    Hoisted { source: Expr, low: usize },
+    Hoisted {
+        source: Expr,
+        low: usize,
+    },
 }
 
 pub(crate) struct Signal {
@@ -58,7 +61,11 @@ pub(crate) struct State {
 
 /// What a name of the AST stands for.
 pub(crate) enum Named {
-    Bits { signal: SignalId, low: usize, width: usize },
+    Bits {
+        signal: SignalId,
+        low: usize,
+        width: usize,
+    },
     State(State),
 }
 
@@ -135,7 +142,11 @@ impl Signals {
             TypeKind::Enum(states) => {
                 for (value, state) in states.iter().enumerate() {
                     let name = state.replace("::", "$");
-                    let state = State { name: name.clone(), value, width: type_width(ty) };
+                    let state = State {
+                        name: name.clone(),
+                        value,
+                        width: type_width(ty),
+                    };
                     let known = self.states.entry(name).or_default();
                     if !known.contains(&state) {
                         known.push(state);
@@ -148,7 +159,13 @@ impl Signals {
     }
 
     /// Adds a wire for bits of an expression.
-    pub fn add_hoisted(&mut self, name: String, source: Expr, low: usize, width: usize) -> SignalId {
+    pub fn add_hoisted(
+        &mut self,
+        name: String,
+        source: Expr,
+        low: usize,
+        width: usize,
+    ) -> SignalId {
         self.list.push(Signal {
             name,
             port: String::new(),
@@ -167,13 +184,21 @@ impl Signals {
 
     /// All of a signal.
     pub fn whole(&self, signal: SignalId) -> Expr {
-        Expr::Select { signal, low: 0, width: self[signal].width }
+        Expr::Select {
+            signal,
+            low: 0,
+            width: self[signal].width,
+        }
     }
 
     /// True for an expression that is just a signal.
     pub fn as_whole(&self, expr: &Expr) -> Option<SignalId> {
         match expr {
-            Expr::Select { signal, low: 0, width } if *width == self[*signal].width => Some(*signal),
+            Expr::Select {
+                signal,
+                low: 0,
+                width,
+            } if *width == self[*signal].width => Some(*signal),
             _ => None,
         }
     }
@@ -181,7 +206,11 @@ impl Signals {
     /// Looks a path up, its parts joined by `$`.
     pub fn find(&self, path: &str) -> Result<Option<Named>, Problem> {
         if let Some(&signal) = self.by_name.get(path) {
-            return Ok(Some(Named::Bits { signal, low: 0, width: self[signal].width }));
+            return Ok(Some(Named::Bits {
+                signal,
+                low: 0,
+                width: self[signal].width,
+            }));
         }
         let mut parts: Vec<&str> = path.rsplitn(3, '$').take(2).collect();
         parts.reverse();
@@ -196,17 +225,28 @@ impl Signals {
     /// A field of a field of a `LogicStruct`: rust-hdl resolves one level itself.
     fn find_field(&self, path: &str) -> Option<Named> {
         for separator in ["$val()$", "$next$"] {
-            let Some((base, fields)) = path.split_once(separator) else { continue };
+            let Some((base, fields)) = path.split_once(separator) else {
+                continue;
+            };
             let signal = *self.by_name.get(base)?;
             let mut ty = self[signal].ty.as_ref()?;
             let mut low = 0;
             for name in fields.split('$') {
-                let TypeKind::Composite(fields) = &ty.kind else { return None };
+                let TypeKind::Composite(fields) = &ty.kind else {
+                    return None;
+                };
                 let at = fields.iter().position(|f| f.fieldname == name)?;
-                low += fields[..at].iter().map(|f| type_width(&f.kind)).sum::<usize>();
+                low += fields[..at]
+                    .iter()
+                    .map(|f| type_width(&f.kind))
+                    .sum::<usize>();
                 ty = &fields[at].kind;
             }
-            return Some(Named::Bits { signal, low, width: type_width(ty) });
+            return Some(Named::Bits {
+                signal,
+                low,
+                width: type_width(ty),
+            });
         }
         None
     }

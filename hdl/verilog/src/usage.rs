@@ -12,7 +12,9 @@ pub(crate) struct Usage {
 
 impl Usage {
     pub fn new(signals: &Signals) -> Usage {
-        Usage { read: vec![BigUint::ZERO; signals.ids().len()] }
+        Usage {
+            read: vec![BigUint::ZERO; signals.ids().len()],
+        }
     }
 
     /// Notes all bits that the expression reads.

@@ -41,7 +41,10 @@ impl Context<'_> {
             Value::Typed(expr) if expr.width() == width => Ok(expr),
             Value::Typed(expr) => {
                 let found = expr.width();
-                Err(self.error_here(Problem::Width { expected: width, found }))
+                Err(self.error_here(Problem::Width {
+                    expected: width,
+                    found,
+                }))
             }
             Value::Int { value, index } => {
                 if value <= ones(width) {
@@ -70,7 +73,10 @@ impl Context<'_> {
             Ast::Literal(literal) => {
                 let value = literal_value(literal);
                 if literal_width(literal) != 1 {
-                    return Ok(Value::Int { value, index: false });
+                    return Ok(Value::Int {
+                        value,
+                        index: false,
+                    });
                 }
                 Expr::constant(value, 1)
             }
@@ -90,7 +96,10 @@ impl Context<'_> {
             Ast::Unary(VerilogOpUnary::Not, inner) => match self.value(inner)? {
                 Value::Typed(expr) => Expr::Not(Box::new(expr)),
                 Value::Int { value, index } => {
-                    return Ok(Value::Int { value: value ^ ones(LITERAL_BITS), index });
+                    return Ok(Value::Int {
+                        value: value ^ ones(LITERAL_BITS),
+                        index,
+                    });
                 }
             },
             Ast::Unary(op, inner) => {
@@ -127,12 +136,19 @@ impl Context<'_> {
     }
 
     pub(super) fn loop_value(&self, name: &str) -> Option<usize> {
-        self.loops.iter().rev().find(|(n, _)| n == name).map(|(_, value)| *value)
+        self.loops
+            .iter()
+            .rev()
+            .find(|(n, _)| n == name)
+            .map(|(_, value)| *value)
     }
 
     fn named(&mut self, name: &str) -> Result<Value, EmitError> {
         if let Some(value) = self.loop_value(name) {
-            return Ok(Value::Int { value: value.into(), index: true });
+            return Ok(Value::Int {
+                value: value.into(),
+                index: true,
+            });
         }
         let path = path::normalise(name, &self.loops).map_err(|p| self.error(name, p))?;
         match self.signals.find(&path).map_err(|p| self.error(&path, p))? {
@@ -154,10 +170,18 @@ impl Context<'_> {
             return Err(self.error(&signal.name, Problem::Signed));
         }
         let Role::Constant(value) = &signal.role else {
-            return Ok(Expr::Select { signal: id, low, width });
+            return Ok(Expr::Select {
+                signal: id,
+                low,
+                width,
+            });
         };
         let name = Some(ConstName(flatten(&signal.name)));
-        let whole = Expr::Const { value: value.clone(), width: signal.width, name };
+        let whole = Expr::Const {
+            value: value.clone(),
+            width: signal.width,
+            name,
+        };
         Ok(self.extract(whole, low, width))
     }
 
@@ -180,7 +204,11 @@ impl Context<'_> {
             VerilogOp::BitXor => self.operation(BinaryOp::Xor, l, r)?,
             VerilogOp::LogicalAnd | VerilogOp::LogicalOr => {
                 let (l, r) = (self.coerce(l, 1)?, self.coerce(r, 1)?);
-                let op = if matches!(op, VerilogOp::LogicalAnd) { LogicalOp::And } else { LogicalOp::Or };
+                let op = if matches!(op, VerilogOp::LogicalAnd) {
+                    LogicalOp::And
+                } else {
+                    LogicalOp::Or
+                };
                 Expr::Logical(op, Box::new(l), Box::new(r))
             }
             VerilogOp::Shl => self.shift(Direction::Left, l, r)?,
@@ -252,7 +280,10 @@ impl Context<'_> {
         let r = match r {
             // No value of the left side reaches it.
             Value::Int { value, index: true } if value > top => {
-                return Ok(Expr::bit(matches!(op, CompareOp::Ne | CompareOp::Lt | CompareOp::Le)));
+                return Ok(Expr::bit(matches!(
+                    op,
+                    CompareOp::Ne | CompareOp::Lt | CompareOp::Le
+                )));
             }
             r => self.coerce(r, l.width())?,
         };
@@ -260,7 +291,13 @@ impl Context<'_> {
     }
 
     /// Arithmetic over literals and loop variables alone.
-    fn fold_integers(&self, a: &BigUint, op: &VerilogOp, b: &BigUint, index: bool) -> Result<Value, EmitError> {
+    fn fold_integers(
+        &self,
+        a: &BigUint,
+        op: &VerilogOp,
+        b: &BigUint,
+        index: bool,
+    ) -> Result<Value, EmitError> {
         let by = || u16::try_from(b).unwrap_or(u16::MAX);
         let value = match op {
             VerilogOp::Add => a + b,

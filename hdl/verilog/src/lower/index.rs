@@ -22,8 +22,13 @@ impl Context<'_> {
     pub(super) fn index(&mut self, ast: &Ast) -> Result<Index, EmitError> {
         match self.index_value(ast)? {
             Value::Int { value, .. } => {
-                let problem = || Problem::IndexOutOfRange { index: usize::MAX, width: 0 };
-                usize::try_from(&value).map(Index::Known).map_err(|_| self.error_here(problem()))
+                let problem = || Problem::IndexOutOfRange {
+                    index: usize::MAX,
+                    width: 0,
+                };
+                usize::try_from(&value)
+                    .map(Index::Known)
+                    .map_err(|_| self.error_here(problem()))
             }
             Value::Typed(Expr::Const { value, .. }) => {
                 let index = u32::try_from(&value).unwrap_or(u32::MAX) as usize;
@@ -36,7 +41,11 @@ impl Context<'_> {
     fn index_value(&mut self, ast: &Ast) -> Result<Value, EmitError> {
         match ast {
             Ast::Paren(inner) => self.index_value(inner),
-            Ast::Binary(l, op @ (VerilogOp::Add | VerilogOp::Sub | VerilogOp::Mul | VerilogOp::Shl), r) => {
+            Ast::Binary(
+                l,
+                op @ (VerilogOp::Add | VerilogOp::Sub | VerilogOp::Mul | VerilogOp::Shl),
+                r,
+            ) => {
                 let is_usize = self.is_usize(l) || self.is_usize(r);
                 let (left, right) = (self.index_value(l)?, self.index_value(r)?);
                 match (left, right) {
@@ -75,7 +84,10 @@ impl Context<'_> {
                 };
                 concat(vec![l, Expr::constant(0u8, usize::from(by))])
             }
-            VerilogOp::Mul => match power_of_two(&l).map(|by| (r.clone(), by)).or_else(|| power_of_two(&r).map(|by| (l.clone(), by))) {
+            VerilogOp::Mul => match power_of_two(&l)
+                .map(|by| (r.clone(), by))
+                .or_else(|| power_of_two(&r).map(|by| (l.clone(), by)))
+            {
                 Some((other, by)) => concat(vec![other, Expr::constant(0u8, by)]),
                 None => self.exact_binary(BinaryOp::Mul, l, r, left + right),
             },
@@ -104,11 +116,11 @@ impl Context<'_> {
         let width = base.width();
         match index {
             Index::Known(index) if index < width => Ok(self.extract(base, index, 1)),
-            Index::Known(index) => {
-                Err(self.error_here(Problem::IndexOutOfRange { index, width }))
-            }
+            Index::Known(index) => Err(self.error_here(Problem::IndexOutOfRange { index, width })),
             Index::Dynamic(index) => {
-                let reachable = 1usize.checked_shl(index.width() as u32).unwrap_or(usize::MAX);
+                let reachable = 1usize
+                    .checked_shl(index.width() as u32)
+                    .unwrap_or(usize::MAX);
                 match self.signals.as_whole(&base) {
                     Some(signal) if width > 1 && reachable <= width => {
                         let bits = width.next_power_of_two().trailing_zeros() as usize;
@@ -122,12 +134,18 @@ impl Context<'_> {
     }
 
     /// `width` bits of `base` from the index up, zeros where it has none.
-    pub(super) fn bits_at(&mut self, base: Expr, index: Index, width: usize) -> Result<Expr, EmitError> {
+    pub(super) fn bits_at(
+        &mut self,
+        base: Expr,
+        index: Index,
+        width: usize,
+    ) -> Result<Expr, EmitError> {
         match index {
             Index::Known(index) if index <= base.width() => Ok(self.extract(base, index, width)),
-            Index::Known(index) => {
-                Err(self.error_here(Problem::IndexOutOfRange { index, width: base.width() }))
-            }
+            Index::Known(index) => Err(self.error_here(Problem::IndexOutOfRange {
+                index,
+                width: base.width(),
+            })),
             Index::Dynamic(index) => Ok(self.shifted(base, index, width)),
         }
     }
@@ -138,7 +156,12 @@ impl Context<'_> {
     }
 
     /// `base` with one bit replaced.
-    pub(super) fn replace_bit(&mut self, base: Expr, index: Index, bit: Expr) -> Result<Expr, EmitError> {
+    pub(super) fn replace_bit(
+        &mut self,
+        base: Expr,
+        index: Index,
+        bit: Expr,
+    ) -> Result<Expr, EmitError> {
         let width = base.width();
         match index {
             Index::Known(index) if index < width => {
@@ -146,12 +169,14 @@ impl Context<'_> {
                 let low = self.extract(base, 0, index);
                 Ok(concat(vec![high, bit, low]))
             }
-            Index::Known(index) => {
-                Err(self.error_here(Problem::IndexOutOfRange { index, width }))
-            }
+            Index::Known(index) => Err(self.error_here(Problem::IndexOutOfRange { index, width })),
             Index::Dynamic(by) => {
                 let at = |expr: Expr, by: &Expr| {
-                    Box::new(Expr::Shift(Direction::Left, Box::new(expr), Box::new(by.clone())))
+                    Box::new(Expr::Shift(
+                        Direction::Left,
+                        Box::new(expr),
+                        Box::new(by.clone()),
+                    ))
                 };
                 let mask = Expr::Not(at(Expr::constant(1u8, width), &by));
                 let kept = Expr::Binary(BinaryOp::And, Box::new(base), Box::new(mask));

@@ -30,9 +30,13 @@ impl Context<'_> {
             return concat(vec![Expr::constant(0u8, width - (has - low)), part]);
         }
         match expr {
-            Expr::Select { signal, low: from, .. } => {
-                Expr::Select { signal, low: from + low, width }
-            }
+            Expr::Select {
+                signal, low: from, ..
+            } => Expr::Select {
+                signal,
+                low: from + low,
+                width,
+            },
             Expr::Const { value, .. } => Expr::constant((value >> low) & ones(width), width),
             Expr::Concat(parts) => {
                 let mut picked = Vec::new();
@@ -80,20 +84,32 @@ impl Context<'_> {
     /// A wire of its own for some bits of an expression.
     pub(super) fn hoist(&mut self, source: Expr, low: usize, width: usize) -> Expr {
         let role = Role::Hoisted { source, low };
-        let known = self.hoisted.iter().find(|&&id| {
-            self.signals[id].role == role && self.signals[id].width == width
-        });
+        let known = self
+            .hoisted
+            .iter()
+            .find(|&&id| self.signals[id].role == role && self.signals[id].width == width);
         let signal = match (known, role) {
             (Some(&signal), _) => signal,
             (None, Role::Hoisted { source, low }) => {
-                let name = format!("{}$bits", if self.hint.is_empty() { "test" } else { &self.hint });
+                let name = format!(
+                    "{}$bits",
+                    if self.hint.is_empty() {
+                        "test"
+                    } else {
+                        &self.hint
+                    }
+                );
                 let signal = self.signals.add_hoisted(name, source, low, width);
                 self.hoisted.push(signal);
                 signal
             }
             (None, _) => unreachable!("the role was made above"),
         };
-        Expr::Select { signal, low: 0, width }
+        Expr::Select {
+            signal,
+            low: 0,
+            width,
+        }
     }
 }
 
@@ -103,7 +119,9 @@ fn is_bitwise(op: BinaryOp) -> bool {
 
 /// A shift amount; those beyond any width are all alike.
 fn small(value: Option<&BigUint>) -> usize {
-    value.and_then(|v| u32::try_from(v).ok()).unwrap_or(u32::MAX) as usize
+    value
+        .and_then(|v| u32::try_from(v).ok())
+        .unwrap_or(u32::MAX) as usize
 }
 
 /// Parts side by side, without empty ones, nested ones and neighbouring constants.
@@ -115,8 +133,16 @@ pub(super) fn concat(parts: Vec<Expr>) -> Expr {
             (_, part) if part.width() == 0 => {}
             (_, Expr::Concat(inner)) => pending.extend(inner.into_iter().rev()),
             (
-                Some(Expr::Const { value: high, width: high_width, name: None }),
-                Expr::Const { value, width, name: None },
+                Some(Expr::Const {
+                    value: high,
+                    width: high_width,
+                    name: None,
+                }),
+                Expr::Const {
+                    value,
+                    width,
+                    name: None,
+                },
             ) => {
                 *high = (std::mem::take(high) << width) | value;
                 *high_width += width;

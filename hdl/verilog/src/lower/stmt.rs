@@ -1,9 +1,8 @@
 //! Statements: loops are unrolled, macros and links become assignments.
 
 use rust_hdl_core::ast::{
-    VerilogBlock, VerilogBlockOrConditional as Else, VerilogConditional,
-    VerilogExpression as Ast, VerilogLink, VerilogLinkDetails, VerilogLoop, VerilogMatch,
-    VerilogStatement,
+    VerilogBlock, VerilogBlockOrConditional as Else, VerilogConditional, VerilogExpression as Ast,
+    VerilogLink, VerilogLinkDetails, VerilogLoop, VerilogMatch, VerilogStatement,
 };
 
 use super::Context;
@@ -21,19 +20,36 @@ impl Context<'_> {
         Ok(out)
     }
 
-    fn statement(&mut self, statement: &VerilogStatement, out: &mut Vec<Stmt>) -> Result<(), EmitError> {
+    fn statement(
+        &mut self,
+        statement: &VerilogStatement,
+        out: &mut Vec<Stmt>,
+    ) -> Result<(), EmitError> {
         match statement {
             VerilogStatement::Assignment(target, value) => {
                 let (target, low, width) = self.target(target)?;
                 let value = self.typed(value, width)?;
-                out.push(Stmt::Assign { target, low, width, value });
+                out.push(Stmt::Assign {
+                    target,
+                    low,
+                    width,
+                    value,
+                });
             }
-            VerilogStatement::SliceAssignment { base, width, offset, replacement } => {
+            VerilogStatement::SliceAssignment {
+                base,
+                width,
+                offset,
+                replacement,
+            } => {
                 let (target, base, whole) = self.target(base)?;
                 let low = match self.index(offset)? {
                     super::index::Index::Known(low) if low + width <= whole => base + low,
                     super::index::Index::Known(index) => {
-                        let problem = Problem::IndexOutOfRange { index, width: whole };
+                        let problem = Problem::IndexOutOfRange {
+                            index,
+                            width: whole,
+                        };
                         return Err(self.error_here(problem));
                     }
                     super::index::Index::Dynamic(_) => {
@@ -41,7 +57,12 @@ impl Context<'_> {
                     }
                 };
                 let value = self.typed(replacement, *width)?;
-                out.push(Stmt::Assign { target, low, width: *width, value });
+                out.push(Stmt::Assign {
+                    target,
+                    low,
+                    width: *width,
+                    value,
+                });
             }
             VerilogStatement::If(conditional) => self.conditional(conditional, out)?,
             VerilogStatement::Match(m) => self.case(m, out)?,
@@ -82,11 +103,19 @@ impl Context<'_> {
         }
     }
 
-    fn conditional(&mut self, c: &VerilogConditional, out: &mut Vec<Stmt>) -> Result<(), EmitError> {
+    fn conditional(
+        &mut self,
+        c: &VerilogConditional,
+        out: &mut Vec<Stmt>,
+    ) -> Result<(), EmitError> {
         self.hint = String::new();
         let test = self.typed(&c.test, 1)?;
         let known = test.as_constant().map(|value| value.bit(0));
-        let then = if known == Some(false) { Vec::new() } else { self.block(&c.then)? };
+        let then = if known == Some(false) {
+            Vec::new()
+        } else {
+            self.block(&c.then)?
+        };
         let mut otherwise = Vec::new();
         if known != Some(true) {
             match &c.otherwise {
@@ -99,7 +128,11 @@ impl Context<'_> {
             Some(true) => out.extend(then),
             Some(false) => out.extend(otherwise),
             None if then.is_empty() && otherwise.is_empty() => {}
-            None => out.push(Stmt::If { test, then, otherwise }),
+            None => out.push(Stmt::If {
+                test,
+                then,
+                otherwise,
+            }),
         }
         Ok(())
     }
@@ -127,7 +160,11 @@ impl Context<'_> {
         if arms.is_empty() {
             out.extend(default);
         } else {
-            out.push(Stmt::Case { test, arms, default });
+            out.push(Stmt::Case {
+                test,
+                arms,
+                default,
+            });
         }
         Ok(())
     }
@@ -145,7 +182,10 @@ impl Context<'_> {
             return Err(self.error(condition, Problem::UnknownName));
         }
         if label.width() != width {
-            let problem = Problem::Width { expected: width, found: label.width() };
+            let problem = Problem::Width {
+                expected: width,
+                found: label.width(),
+            };
             return Err(self.error(condition, problem));
         }
         Ok(label)
@@ -172,7 +212,12 @@ impl Context<'_> {
         };
         let (target, low, width) = self.target(&Ast::Signal(to))?;
         let value = self.typed(&Ast::Signal(from), width)?;
-        Ok(Stmt::Assign { target, low, width, value })
+        Ok(Stmt::Assign {
+            target,
+            low,
+            width,
+            value,
+        })
     }
 }
 
@@ -195,8 +240,17 @@ mod tests {
 
     #[test]
     fn comments_of_all_shapes() {
-        for text in ["A word.", "comment! (\"A word.", "comment ! (\"A word.\")", "comment! (\"A word.\")"] {
-            assert_eq!(comment(text), Some(Stmt::Comment("A word.".into())), "{text}");
+        for text in [
+            "A word.",
+            "comment! (\"A word.",
+            "comment ! (\"A word.\")",
+            "comment! (\"A word.\")",
+        ] {
+            assert_eq!(
+                comment(text),
+                Some(Stmt::Comment("A word.".into())),
+                "{text}"
+            );
         }
         assert_eq!(comment("assert ! (self . x . val ())"), None);
         assert_eq!(comment(""), None);

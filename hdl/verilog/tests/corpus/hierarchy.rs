@@ -26,57 +26,57 @@ impl<const N: usize> Logic for Adder<N> {
 }
 
 form!(Children { a: Bits<8>, b: Bits<8>, c: Bits<12> } -> { y: Bits<8>, z: Bits<12>, carry: Bit }
-    [ first: Adder<8>, second: Adder<8>, third: Adder<12>, ]
-    #[hdl_gen]
-    fn update(&mut self) {
-        self.first.a.next = self.a.val();
-        self.first.b.next = self.b.val() + 1;
-        self.second.a.next = self.first.sum.val();
-        self.second.b.next = 3.into();
-        self.third.a.next = self.c.val();
-        self.third.b.next = bit_cast::<12, 8>(self.second.sum.val());
-        self.y.next = self.second.sum.val();
-        self.z.next = self.third.sum.val();
-        self.carry.next = self.third.carry.val() ^ self.first.carry.val();
-    });
+[ first: Adder<8>, second: Adder<8>, third: Adder<12>, ]
+#[hdl_gen]
+fn update(&mut self) {
+    self.first.a.next = self.a.val();
+    self.first.b.next = self.b.val() + 1;
+    self.second.a.next = self.first.sum.val();
+    self.second.b.next = 3.into();
+    self.third.a.next = self.c.val();
+    self.third.b.next = bit_cast::<12, 8>(self.second.sum.val());
+    self.y.next = self.second.sum.val();
+    self.z.next = self.third.sum.val();
+    self.carry.next = self.third.carry.val() ^ self.first.carry.val();
+});
 form!(ChildArray { a: Bits<8>, b: Bits<8>, s: Bits<2> } -> { y: Bits<8>, z: Bits<8> }
-    [ chain: [Adder<8>; 4], ]
-    #[hdl_gen]
-    fn update(&mut self) {
-        for i in 0..4 {
-            self.chain[i].b.next = self.b.val();
+[ chain: [Adder<8>; 4], ]
+#[hdl_gen]
+fn update(&mut self) {
+    for i in 0..4 {
+        self.chain[i].b.next = self.b.val();
+    }
+    self.chain[0].a.next = self.a.val();
+    for i in 0..3 {
+        self.chain[i + 1].a.next = self.chain[i].sum.val() ^ 0x55;
+    }
+    self.y.next = self.chain[3].sum.val();
+    self.z.next = self.chain[0].sum.val();
+    for i in 0..4 {
+        if self.s.val().index() == i {
+            self.z.next = self.chain[i].sum.val();
         }
-        self.chain[0].a.next = self.a.val();
-        for i in 0..3 {
-            self.chain[i + 1].a.next = self.chain[i].sum.val() ^ 0x55;
-        }
-        self.y.next = self.chain[3].sum.val();
-        self.z.next = self.chain[0].sum.val();
-        for i in 0..4 {
-            if self.s.val().index() == i {
-                self.z.next = self.chain[i].sum.val();
-            }
-        }
-    });
+    }
+});
 form!(ChildConditional { a: Bits<8>, b: Bits<8>, c: Bit } -> { y: Bits<8> }
-    [ add: Adder<8>, ]
-    #[hdl_gen]
-    fn update(&mut self) {
-        self.add.a.next = self.a.val();
-        self.add.b.next = 0.into();
-        if self.c.val() {
-            self.add.b.next = self.b.val();
-        }
-        self.y.next = self.add.sum.val();
-    });
+[ add: Adder<8>, ]
+#[hdl_gen]
+fn update(&mut self) {
+    self.add.a.next = self.a.val();
+    self.add.b.next = 0.into();
+    if self.c.val() {
+        self.add.b.next = self.b.val();
+    }
+    self.y.next = self.add.sum.val();
+});
 form!(ChildReadBack { a: Bits<8>, b: Bits<8> } -> { y: Bits<8> }
-    [ add: Adder<8>, ]
-    #[hdl_gen]
-    fn update(&mut self) {
-        self.add.a.next = self.a.val();
-        self.add.b.next = self.a.val() & self.b.val();
-        self.y.next = self.add.sum.val() ^ self.add.b.val();
-    });
+[ add: Adder<8>, ]
+#[hdl_gen]
+fn update(&mut self) {
+    self.add.a.next = self.a.val();
+    self.add.b.next = self.a.val() & self.b.val();
+    self.y.next = self.add.sum.val() ^ self.add.b.val();
+});
 
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "Sink"]
@@ -133,17 +133,17 @@ impl<const N: usize> Logic for Pipe<N> {
 }
 
 form!(Interfaces { valid: Bit, data: Bits<8>, ready: Bit, mask: Bits<8> } -> { y: Bits<8>, out: Bit, back: Bit }
-    [ pipe: Pipe<8>, ]
-    #[hdl_gen]
-    fn update(&mut self) {
-        self.pipe.sink.valid.next = self.valid.val();
-        self.pipe.sink.data.next = self.data.val();
-        self.back.next = self.pipe.sink.ready.val();
-        self.pipe.source.ready.next = self.ready.val();
-        self.pipe.mask.next = self.mask.val();
-        self.y.next = self.pipe.source.data.val();
-        self.out.next = self.pipe.source.valid.val();
-    });
+[ pipe: Pipe<8>, ]
+#[hdl_gen]
+fn update(&mut self) {
+    self.pipe.sink.valid.next = self.valid.val();
+    self.pipe.sink.data.next = self.data.val();
+    self.back.next = self.pipe.sink.ready.val();
+    self.pipe.source.ready.next = self.ready.val();
+    self.pipe.mask.next = self.mask.val();
+    self.y.next = self.pipe.source.data.val();
+    self.out.next = self.pipe.source.valid.val();
+});
 
 /// A block of hand-written Verilog, with a `reg` of its own for one output.
 #[derive(LogicBlock, Default)]
@@ -156,7 +156,8 @@ pub struct Rotate {
 
 impl Logic for Rotate {
     fn update(&mut self) {
-        self.y.next = (self.a.val() << self.by.val()) | (self.a.val() >> (8 - bit_cast::<4, 3>(self.by.val())));
+        self.y.next = (self.a.val() << self.by.val())
+            | (self.a.val() >> (8 - bit_cast::<4, 3>(self.by.val())));
         self.parity.next = self.a.val().xor();
     }
     fn connect(&mut self) {
@@ -174,14 +175,14 @@ impl Logic for Rotate {
 }
 
 form!(CustomText { a: Bits<8>, by: Bits<3> } -> { y: Bits<8>, parity: Bit }
-    [ rotate: Rotate, ]
-    #[hdl_gen]
-    fn update(&mut self) {
-        self.rotate.a.next = self.a.val();
-        self.rotate.by.next = self.by.val();
-        self.y.next = self.rotate.y.val();
-        self.parity.next = self.rotate.parity.val();
-    });
+[ rotate: Rotate, ]
+#[hdl_gen]
+fn update(&mut self) {
+    self.rotate.a.next = self.a.val();
+    self.rotate.by.next = self.by.val();
+    self.y.next = self.rotate.y.val();
+    self.parity.next = self.rotate.parity.val();
+});
 
 // Two values go round through one child without a loop of signals.
 #[derive(LogicBlock, Default)]
@@ -206,15 +207,16 @@ impl Logic for Cross {
 }
 
 form!(FalseLoop { a: Bits<4>, e: Bit } -> { z: Bits<4> }
-    [ cross: Cross, ]
-    #[hdl_gen]
-    fn update(&mut self) {
-        self.cross.enable.next = self.e.val();
-        self.cross.a.next = self.a.val();
-        self.cross.b.next = self.cross.x.val();
-        self.z.next = self.cross.y.val();
-    });
+[ cross: Cross, ]
+#[hdl_gen]
+fn update(&mut self) {
+    self.cross.enable.next = self.e.val();
+    self.cross.a.next = self.a.val();
+    self.cross.b.next = self.cross.x.val();
+    self.z.next = self.cross.y.val();
+});
 
+/// Calls `$each!(module: Form, …)` with the forms of this file.
 #[macro_export]
 macro_rules! for_hierarchy_forms {
     ($each:ident) => {

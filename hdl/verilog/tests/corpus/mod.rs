@@ -3,9 +3,9 @@
 //! Each block has ports of `Bits<N>` and `bool` only, so that a test can drive
 //! any of them with plain numbers; see [`Form`].
 
-pub mod sequential;
 pub mod combinational;
 pub mod hierarchy;
+pub mod sequential;
 
 use num_bigint::BigUint;
 use rust_hdl::prelude::*;
@@ -107,7 +107,7 @@ macro_rules! form {
     };
 }
 
-/// Calls `$each!(Type)` for every form of the corpus.
+/// Calls `$each!(module: Form, …)` with all forms of the corpus.
 #[macro_export]
 macro_rules! for_all_forms {
     ($each:ident) => {

@@ -11,10 +11,15 @@ type DesignFiles = (String, Vec<(String, String)>);
 const WAIVED: &str = "UNUSEDSIGNAL";
 
 fn quiet(command: &mut Command, what: &str) {
-    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let output = command
+        .output()
+        .unwrap_or_else(|e| panic!("{command:?}: {e}"));
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
-    assert!(output.status.success() && text.trim().is_empty(), "{what}\n{command:?}\n{text}");
+    assert!(
+        output.status.success() && text.trim().is_empty(),
+        "{what}\n{command:?}\n{text}"
+    );
 }
 
 pub fn all(cache: &Cache, designs: &[DesignFiles]) {
@@ -28,14 +33,28 @@ pub fn all(cache: &Cache, designs: &[DesignFiles]) {
             check_waivers(name, text);
             fs::write(directory.join(format!("{name}.v")), text).unwrap();
         }
-        let sources: Vec<_> = files.iter().map(|f| directory.join(format!("{}.v", f.0))).collect();
+        let sources: Vec<_> = files
+            .iter()
+            .map(|f| directory.join(format!("{}.v", f.0)))
+            .collect();
         // Chance makes comparisons like `x - x < y`, which Verilator sees through.
-        let chance: &[&str] = if top.starts_with("Random") { &["-Wno-UNSIGNED"] } else { &[] };
+        let chance: &[&str] = if top.starts_with("Random") {
+            &["-Wno-UNSIGNED"]
+        } else {
+            &[]
+        };
         // Not `--lint-only`: loops (UNOPTFLAT) are found behind the lint.
         quiet(
             verilator
                 .command()
-                .args(["--quiet", "--cc", "-Wall", "--language", "1364-2005", "--Mdir"])
+                .args([
+                    "--quiet",
+                    "--cc",
+                    "-Wall",
+                    "--language",
+                    "1364-2005",
+                    "--Mdir",
+                ])
                 .arg(directory.join("obj"))
                 .args(chance)
                 .args(["--top-module", top])
@@ -43,7 +62,10 @@ pub fn all(cache: &Cache, designs: &[DesignFiles]) {
             top,
         );
         quiet(
-            icarus.command().args(["-g2005", "-Wall", "-tnull", "-s", top]).args(&sources),
+            icarus
+                .command()
+                .args(["-g2005", "-Wall", "-tnull", "-s", top])
+                .args(&sources),
             top,
         );
         script.push_str(&yosys_script(top));
@@ -73,7 +95,10 @@ fn check_waivers(name: &str, text: &str) {
     for (at, line) in lines.iter().enumerate() {
         if let Some(message) = line.strip_prefix("// verilator lint_off ") {
             assert_eq!(message, WAIVED, "{name}");
-            assert!(lines[at - 1].starts_with("// Nothing in this module reads"), "{name}");
+            assert!(
+                lines[at - 1].starts_with("// Nothing in this module reads"),
+                "{name}"
+            );
             assert_eq!(lines[at + 2], "// verilator lint_on UNUSEDSIGNAL", "{name}");
         }
     }

@@ -1,9 +1,9 @@
 //! rust-hdl's simulator against Verilator, on the whole corpus and on random
 //! expressions, all in one Verilated model; and every file through the linters.
 
+mod bits;
 #[path = "../corpus/mod.rs"]
 mod corpus;
-mod bits;
 mod lint;
 mod random;
 mod verilated;
@@ -50,7 +50,11 @@ fn corner(rng: &mut ChaCha8Rng, width: usize, others: &[(usize, BigUint)]) -> Bi
         let words: Vec<u32> = (0..width.div_ceil(32)).map(|_| rng.random()).collect();
         BigUint::new(words) & &ones
     };
-    let alike: Vec<&BigUint> = others.iter().filter(|o| o.0 == width).map(|o| &o.1).collect();
+    let alike: Vec<&BigUint> = others
+        .iter()
+        .filter(|o| o.0 == width)
+        .map(|o| &o.1)
+        .collect();
     match rng.random_range(0..16) {
         0 => BigUint::ZERO,
         1 => ones,
@@ -75,7 +79,10 @@ fn drive<B: Block>(
     get: impl Fn(&B) -> Vec<BigUint>,
     clock: impl Fn(&mut B, bool),
 ) -> Case {
-    let seed = case.name.bytes().fold(7u64, |h, b| h.wrapping_mul(31).wrapping_add(b.into()));
+    let seed = case
+        .name
+        .bytes()
+        .fold(7u64, |h, b| h.wrapping_mul(31).wrapping_add(b.into()));
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     for _ in 0..VECTORS {
         let mut values: Vec<(usize, BigUint)> = Vec::new();
@@ -99,11 +106,18 @@ fn drive<B: Block>(
 }
 
 fn ports(ports: Vec<(&'static str, usize)>) -> Vec<(String, usize)> {
-    ports.into_iter().map(|(name, width)| (name.to_owned(), width)).collect()
+    ports
+        .into_iter()
+        .map(|(name, width)| (name.to_owned(), width))
+        .collect()
 }
 
 fn files(design: Design) -> Vec<(String, String)> {
-    design.modules.into_iter().map(|m| (m.name, m.verilog)).collect()
+    design
+        .modules
+        .into_iter()
+        .map(|m| (m.name, m.verilog))
+        .collect()
 }
 
 fn empty_case<F: Form>(name: String, files: Vec<(String, String)>) -> Case {
@@ -172,15 +186,35 @@ fn verilator_agrees_with_rust_hdl() {
     let simulated = start.elapsed();
 
     verilated::run(&cache, &mut cases, VECTORS);
-    println!("{own} blocks of {VECTORS} vectors: rust-hdl {simulated:.1?}, all {:.1?}", start.elapsed());
+    println!(
+        "{own} blocks of {VECTORS} vectors: rust-hdl {simulated:.1?}, all {:.1?}",
+        start.elapsed()
+    );
 
     let wrong: Vec<_> = cases[..own]
         .iter()
-        .filter_map(|c| Some(format!("{}: {} wrong, first {}", c.name, c.mismatches, c.first.as_ref()?)))
+        .filter_map(|c| {
+            Some(format!(
+                "{}: {} wrong, first {}",
+                c.name,
+                c.mismatches,
+                c.first.as_ref()?
+            ))
+        })
         .collect();
-    assert!(wrong.is_empty(), "{} of {own} blocks differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {own} blocks differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     for case in &cases[own..] {
-        assert!(case.mismatches > 0, "{} shows {} faults", case.name, case.mismatches);
+        assert!(
+            case.mismatches > 0,
+            "{} shows {} faults",
+            case.name,
+            case.mismatches
+        );
     }
 }
 

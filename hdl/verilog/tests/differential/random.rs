@@ -4,8 +4,8 @@ use num_bigint::BigUint;
 use peerlane_verilog::emit;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rust_hdl::prelude::*;
 use rust_hdl::core::ast::{VerilogExpression as Ast, VerilogOp as Op, VerilogOpUnary as Unary};
+use rust_hdl::prelude::*;
 
 use crate::corpus::{Number, number};
 use crate::{Case, drive, files};
@@ -43,7 +43,10 @@ enum Value {
 macro_rules! map {
     ($value:expr, |$x:ident| $result:expr) => {
         match $value {
-            Value::W1(b) => { let $x: Bits<1> = b.into(); $result }
+            Value::W1(b) => {
+                let $x: Bits<1> = b.into();
+                $result
+            }
             Value::W8($x) => $result,
             Value::W13($x) => $result,
             Value::W40($x) => $result,
@@ -54,7 +57,10 @@ macro_rules! map {
 macro_rules! zip {
     ($l:expr, $r:expr, |$a:ident, $b:ident| $result:expr) => {
         match ($l, $r) {
-            (Value::W1(a), Value::W1(b)) => { let ($a, $b): (Bits<1>, Bits<1>) = (a.into(), b.into()); $result }
+            (Value::W1(a), Value::W1(b)) => {
+                let ($a, $b): (Bits<1>, Bits<1>) = (a.into(), b.into());
+                $result
+            }
             (Value::W8($a), Value::W8($b)) => $result,
             (Value::W13($a), Value::W13($b)) => $result,
             (Value::W40($a), Value::W40($b)) => $result,
@@ -64,16 +70,24 @@ macro_rules! zip {
 }
 
 impl From<Bits<1>> for Value {
-    fn from(x: Bits<1>) -> Value { Value::W1(x.into()) }
+    fn from(x: Bits<1>) -> Value {
+        Value::W1(x.into())
+    }
 }
 impl From<Bits<8>> for Value {
-    fn from(x: Bits<8>) -> Value { Value::W8(x) }
+    fn from(x: Bits<8>) -> Value {
+        Value::W8(x)
+    }
 }
 impl From<Bits<13>> for Value {
-    fn from(x: Bits<13>) -> Value { Value::W13(x) }
+    fn from(x: Bits<13>) -> Value {
+        Value::W13(x)
+    }
 }
 impl From<Bits<40>> for Value {
-    fn from(x: Bits<40>) -> Value { Value::W40(x) }
+    fn from(x: Bits<40>) -> Value {
+        Value::W40(x)
+    }
 }
 
 fn cast(value: Value, width: usize) -> Value {
@@ -92,7 +106,10 @@ fn shift_right(value: Value, by: u64) -> Value {
 impl Tree {
     fn random(rng: &mut ChaCha8Rng, width: usize, depth: usize) -> Tree {
         if depth == 0 || rng.random_ratio(1, 12) {
-            let at = WIDTHS.iter().position(|w| *w == width).expect("a known width");
+            let at = WIDTHS
+                .iter()
+                .position(|w| *w == width)
+                .expect("a known width");
             return match rng.random_range(0..5) {
                 0 if width > 1 => Tree::Literal(rng.random::<u64>() & ((1 << width) - 1), width),
                 1 => Tree::Literal(u64::from(rng.random::<bool>()), width),
@@ -132,7 +149,10 @@ impl Tree {
                 let at = rng.random_range(0..width);
                 Tree::Replace(typed(rng, width), at, typed(rng, 1))
             }
-            6..=8 => { let w = any(rng); Tree::Cast(typed(rng, w), width) }
+            6..=8 => {
+                let w = any(rng);
+                Tree::Cast(typed(rng, w), width)
+            }
             9 => {
                 let from = any(rng);
                 let low = rng.random_range(0..=from);
@@ -148,7 +168,11 @@ impl Tree {
             11 | 12 => {
                 let ops = [Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge];
                 let w = any(rng);
-                Tree::Compare(ops[rng.random_range(0..6)].clone(), typed(rng, w), sub(rng, w))
+                Tree::Compare(
+                    ops[rng.random_range(0..6)].clone(),
+                    typed(rng, w),
+                    sub(rng, w),
+                )
             }
             13 => {
                 let ops = [Unary::All, Unary::Any, Unary::Xor];
@@ -232,7 +256,9 @@ impl Tree {
             }
             Tree::Bit(e, at) => Value::W1(map!(e.value(inputs), |x| x.get_bit(*at))),
             Tree::Replace(e, at, bit) => {
-                let Value::W1(bit) = bit.value(inputs) else { unreachable!("a bit") };
+                let Value::W1(bit) = bit.value(inputs) else {
+                    unreachable!("a bit")
+                };
                 map!(e.value(inputs), |x| x.replace_bit(*at, bit).into())
             }
         }
@@ -269,10 +295,12 @@ impl RandomBlock {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let _trees = WIDTHS
             .iter()
-            .map(|&width| loop {
-                let tree = Tree::random(&mut rng, width, 6);
-                if !matches!(tree, Tree::Literal(..) | Tree::Input(_)) {
-                    return tree;
+            .map(|&width| {
+                loop {
+                    let tree = Tree::random(&mut rng, width, 6);
+                    if !matches!(tree, Tree::Literal(..) | Tree::Input(_)) {
+                        return tree;
+                    }
                 }
             })
             .collect();

@@ -38,7 +38,9 @@ double sc_time_stamp() { return 0; }
 
 /// Runs a command and fails the test with all that it printed.
 pub fn succeed(command: &mut Command) {
-    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let output = command
+        .output()
+        .unwrap_or_else(|e| panic!("{command:?}: {e}"));
     assert!(
         output.status.success(),
         "{command:?}\n{}{}",
@@ -67,7 +69,14 @@ fn corpus(cases: &[Case]) -> String {
         if case.clocked {
             pins.push(".clock(clk)".into());
         }
-        writeln!(body, "  {} u_{} ({});", case.name, case.name, pins.join(", ")).unwrap();
+        writeln!(
+            body,
+            "  {} u_{} ({});",
+            case.name,
+            case.name,
+            pins.join(", ")
+        )
+        .unwrap();
     }
     format!(
         "module corpus (input wire clk, input wire [{}:0] in, output wire [{}:0] out);\n{body}endmodule\n",
@@ -130,7 +139,10 @@ fn build(cache: &Cache, directory: &Path, sources: &[PathBuf]) -> PathBuf {
             .arg(&program)
             .arg(format!("-I{}", generated.display()))
             .arg(format!("-I{}", verilator.include().display()))
-            .arg(format!("-I{}", verilator.include().join("vltstd").display()))
+            .arg(format!(
+                "-I{}",
+                verilator.include().join("vltstd").display()
+            ))
             .args(units),
     );
     program
@@ -139,9 +151,9 @@ fn build(cache: &Cache, directory: &Path, sources: &[PathBuf]) -> PathBuf {
 fn stimulus(cases: &[Case], vectors: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for vector in 0..vectors {
-        let values = cases.iter().flat_map(|case| {
-            case.inputs.iter().map(|p| p.1).zip(&case.stimulus[vector])
-        });
+        let values = cases
+            .iter()
+            .flat_map(|case| case.inputs.iter().map(|p| p.1).zip(&case.stimulus[vector]));
         bytes.extend(pack(values).bytes());
     }
     bytes
@@ -150,7 +162,11 @@ fn stimulus(cases: &[Case], vectors: usize) -> Vec<u8> {
 fn compare(cases: &mut [Case], found: &[u8], vectors: usize) {
     let width: usize = cases.iter().flat_map(|c| &c.outputs).map(|p| p.1).sum();
     let row = width.div_ceil(32) * 4;
-    assert_eq!(found.len(), row * vectors, "the model did not run to the end");
+    assert_eq!(
+        found.len(),
+        row * vectors,
+        "the model did not run to the end"
+    );
     let mut at = 0;
     for case in cases {
         for (port, (name, width)) in case.outputs.clone().into_iter().enumerate() {
