@@ -138,7 +138,7 @@ pub enum ErrorKind {
         end: u64,
     },
     /// Two items share bits or bytes.
-    #[error("{range} overlaps {other}")]
+    #[error("{range}: already in use by {other}")]
     Overlap {
         /// The range.
         range: String,
@@ -232,13 +232,15 @@ impl ErrorKind {
             }
             ErrorKind::Duplicate(_) => "Rename one of the two.".into(),
             ErrorKind::Collision { .. } => {
-                "Rename one of the two, so that register and field names joined by `_` differ.".into()
+                "Rename one of the two, so that register and field names joined by `_` differ."
+                    .into()
             }
             ErrorKind::NoDoc => "Say what it is: the texts are the reference manual.".into(),
             ErrorKind::Empty(what) => format!("Add a {what}, or remove the empty table."),
             ErrorKind::Number { .. } => "Give a number in the range.".into(),
             ErrorKind::Range(_) => {
-                "Bits are \"7\" or \"15:8\" (high first); bytes are \"0x18..0x20\" (end excluded).".into()
+                "Bits are \"7\" or \"15:8\" (high first); bytes are \"0x18..0x20\" (end excluded)."
+                    .into()
             }
             ErrorKind::Overflow { .. } => "Move it down, or make what holds it larger.".into(),
             ErrorKind::Overlap { .. } => "Move one of the two.".into(),

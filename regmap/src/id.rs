@@ -58,7 +58,8 @@ impl Map {
                 let (at, width) = (member.offset, member.width);
                 lines.push(format!("member {place} at {at} width {width}"));
                 for f in &member.fields {
-                    let mut line = format!("bits {place}.{} at {} width {}", f.name, f.lsb, f.width);
+                    let mut line =
+                        format!("bits {place}.{} at {} width {}", f.name, f.lsb, f.width);
                     push_domain(&mut line, f.enumeration.as_deref(), f.min, f.max);
                     lines.push(line);
                 }

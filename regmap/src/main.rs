@@ -68,14 +68,19 @@ impl Kind {
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(report) => {
-            eprintln!("{report:?}");
+        Err(reports) => {
+            for report in reports {
+                eprintln!("{report:?}");
+            }
             ExitCode::from(2)
         }
     }
 }
 
-fn run(arguments: &Arguments) -> miette::Result<()> {
+/// What went wrong: several things, if it is the map.
+type Reports = Vec<miette::Report>;
+
+fn run(arguments: &Arguments) -> Result<(), Reports> {
     let map = match &arguments.map {
         None => Map::load(),
         Some(path) => load(path)?,
@@ -86,10 +91,11 @@ fn run(arguments: &Arguments) -> miette::Result<()> {
             println!("{name}, version {version}, MAP_ID {id:#010x}");
         }
         Command::Emit { kind, out } => {
-            for path in emit::write(&kind.emit(&map), out)
+            let paths = emit::write(&kind.emit(&map), out)
                 .into_diagnostic()
-                .wrap_err_with(|| format!("cannot write to `{}`", out.display()))?
-            {
+                .wrap_err_with(|| format!("cannot write to `{}`", out.display()))
+                .map_err(|report| vec![report])?;
+            for path in paths {
                 println!("{}", path.display());
             }
         }
@@ -97,9 +103,11 @@ fn run(arguments: &Arguments) -> miette::Result<()> {
     Ok(())
 }
 
-fn load(path: &Path) -> miette::Result<Map> {
+fn load(path: &Path) -> Result<Map, Reports> {
     let text = std::fs::read_to_string(path)
         .into_diagnostic()
-        .wrap_err_with(|| format!("cannot read the map `{}`", path.display()))?;
-    Ok(Map::parse(&text, &path.display().to_string())?)
+        .wrap_err_with(|| format!("cannot read the map `{}`", path.display()))
+        .map_err(|report| vec![report])?;
+    Map::parse(&text, &path.display().to_string())
+        .map_err(|errors| errors.errors.into_iter().map(Into::into).collect())
 }

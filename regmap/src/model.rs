@@ -148,6 +148,11 @@ impl Register {
         self.fields.iter().any(|field| field.access == Access::Wo)
     }
 
+    /// True if a part of the register is stored, so that a reset gives it a value.
+    pub fn is_stored(&self) -> bool {
+        (self.fields.iter()).any(|field| matches!(field.access, Access::Rw | Access::W1c))
+    }
+
     /// The 32-bit words of one element, low word first.
     pub fn words(&self) -> Vec<Word<'_>> {
         let count = self.width / 32;

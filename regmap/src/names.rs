@@ -113,12 +113,18 @@ mod tests {
         for name in ["", "A", "a__b", "a_", "_a", "0a", "a-b", "ä"] {
             assert!(matches!(
                 check(name, Case::Snake),
-                Err(ErrorKind::Name { case: "snake_case", .. })
+                Err(ErrorKind::Name {
+                    case: "snake_case",
+                    ..
+                })
             ));
         }
         assert!(matches!(
             check("Ring", Case::Upper),
-            Err(ErrorKind::Name { case: "UPPER_CASE", .. })
+            Err(ErrorKind::Name {
+                case: "UPPER_CASE",
+                ..
+            })
         ));
     }
 

@@ -1,4 +1,5 @@
 //! The block, Verilated, on the simulated board.
 
+mod faults;
 mod rig;
 mod transfers;

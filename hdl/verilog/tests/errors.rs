@@ -49,7 +49,7 @@ struct Pair {
 }
 
 refused!(dynamic_index_of_blocks [ sel: Signal<In, Bits<1>>, y: Signal<Out, Bits<4>>, cells: [Signal<Local, Bits<4>>; 2], ]
-Some("cells[sel.val().index()].val()"), Problem::DynamicIndex { index: "sel$val()$index()".into() },
+Some("cells[sel.val().index()]"), Problem::DynamicIndex { index: "sel$val()$index()".into() },
 #[hdl_gen]
 fn update(&mut self) {
     self.cells[0].next = 1.into();
@@ -112,7 +112,7 @@ fn update(&mut self) {
     self.y.next = self.a.val();
 });
 
-refused!(written_inputs [ a: Signal<In, Bit>, y: Signal<Out, Bit>, ] Some("a"), Problem::NotAssignable,
+refused!(written_inputs [ a: Signal<In, Bit>, y: Signal<Out, Bit>, ] Some("a"), Problem::WritesInput,
 #[hdl_gen]
 fn update(&mut self) {
     self.a.next = true;
@@ -126,15 +126,8 @@ fn update(&mut self) {
 });
 
 #[derive(Clone, Debug, Default, LogicInterface)]
-#[join = "Nothing"]
 struct Bus {
     valid: Signal<In, Bit>,
-}
-
-#[derive(Clone, Debug, Default, LogicInterface)]
-#[join = "Bus"]
-struct Nothing {
-    valid: Signal<Out, Bit>,
 }
 
 refused!(equal_port_names [ bus: Bus, bus_valid: Signal<In, Bit>, y: Signal<Out, Bit>, ] Some("bus_valid"),

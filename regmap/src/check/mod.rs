@@ -90,7 +90,7 @@ impl Checker {
 
     fn aligned(&mut self, value: &Spanned<u64>, alignment: u64, place: &str) {
         let number = *value.get_ref();
-        if number % alignment != 0 {
+        if !number.is_multiple_of(alignment) {
             let kind = ErrorKind::Unaligned {
                 value: number,
                 alignment,
@@ -252,7 +252,7 @@ impl Checker {
             self.error(register.name.span(), place, kind);
         }
         let bytes = self.record_size(record, records, place).unwrap_or(1).max(1);
-        if size % bytes != 0 {
+        if !size.is_multiple_of(bytes) {
             let kind = ErrorKind::RecordSize {
                 record: record.get_ref().clone(),
                 size: bytes,

@@ -82,11 +82,16 @@ impl Checker {
         self.unique(raw.fields.iter().map(|f| &f.name), place);
         let mut taken: Vec<(Range<u32>, String)> = Vec::new();
         let mut fields = Vec::new();
+        let mut complete = true;
         for field in &raw.fields {
             let place = format!("{place}, field {}", field.name.get_ref());
             let name = self.name(&field.name, Case::Snake, &place);
             let doc = self.doc(&field.doc, &place);
-            let range = self.bit_range(&field.bits, width, &place);
+            let Some(range) = self.bit_range(&field.bits, width, &place) else {
+                // The gap it leaves is no error of its own.
+                complete = false;
+                continue;
+            };
             let before = taken.iter().map(|(range, name)| (range.clone(), name));
             self.no_overlap(&field.bits, &range, before, show_bits, &place);
             let domain = Domain {
@@ -111,8 +116,10 @@ impl Checker {
         for text in &raw.reserved {
             reserved.extend(self.reserved(text, parse_bits, width, show_bits, &mut taken, place));
         }
-        let covered: Vec<_> = taken.into_iter().map(|(range, _)| range).collect();
-        self.no_gap(raw.name.span(), covered, width, show_bits, place);
+        if complete {
+            let covered = taken.into_iter().map(|(range, _)| range).collect();
+            self.no_gap(raw.name.span(), covered, width, show_bits, place);
+        }
         fields.sort_by_key(|f| f.lsb);
         reserved.sort_by_key(|r| r.start);
         Member {

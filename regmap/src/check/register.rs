@@ -19,6 +19,53 @@ pub(super) struct Domain<'a> {
     pub max: Option<&'a Spanned<u64>>,
 }
 
+/// Ports and signals that every generated register block has.
+const BUS_PORTS: [&str; 9] = [
+    "CLOCK",
+    "RESET",
+    "ADDRESS",
+    "READ",
+    "WRITE",
+    "WRITEDATA",
+    "BYTEENABLE",
+    "READDATA",
+    "ACT",
+];
+
+/// The names that the emitters make of a register, in upper case.
+fn names_of(register: &Register) -> Vec<String> {
+    let mut names = vec![register.name.clone()];
+    let words = register.words();
+    if words.len() > 1 {
+        names.extend(words.iter().map(|word| word.name.clone()));
+    }
+    if register.count > 1 {
+        for ending in ["COUNT", "STRIDE", "INDEX"] {
+            names.push(format!("{}_{ending}", register.name));
+        }
+    }
+    if register.is_strobe() {
+        names.extend(words.iter().map(|word| format!("{}_WE", word.name)));
+    }
+    if register.is_stored() {
+        names.push(format!("{}_RESET", register.name));
+    }
+    for field in &register.fields {
+        let name = format!("{}_{}", register.name, field.name.to_ascii_uppercase());
+        let signal = match field.name.as_str() {
+            "value" => &register.name,
+            _ => &name,
+        };
+        match field.access {
+            Access::Rw | Access::Pulse => names.push(format!("{signal}_REG")),
+            Access::W1c => names.extend(["REG", "SET"].map(|e| format!("{signal}_{e}"))),
+            Access::Ro | Access::Wo => {}
+        }
+        names.push(name);
+    }
+    names
+}
+
 impl Checker {
     pub(super) fn register(
         &mut self,
@@ -49,7 +96,9 @@ impl Checker {
         let mut fields: Vec<Field> = Vec::new();
         for field in &raw.fields {
             let place = format!("{place}, field {}", field.name.get_ref());
-            let checked = self.field(field, width, enums, version, &place);
+            let Some(checked) = self.field(field, width, enums, version, &place) else {
+                continue;
+            };
             let range = checked.lsb..checked.lsb + checked.width;
             let taken = fields.iter().map(|f| (f.lsb..f.lsb + f.width, &f.name));
             self.no_overlap(&field.bits, &range, taken, show_bits, &place);
@@ -175,30 +224,21 @@ impl Checker {
         }
     }
 
-    /// RTL ports and C macros are register and field names joined.
-    pub(super) fn generated_names(
-        &mut self,
-        raw: &RawBlock,
-        registers: &[Register],
-        block: &str,
-    ) {
-        let mut seen: HashMap<String, String> = HashMap::new();
+    /// RTL signals and C macros are register and field names joined, some with an ending.
+    pub(super) fn generated_names(&mut self, raw: &RawBlock, registers: &[Register], block: &str) {
+        let mut seen: HashMap<String, String> = BUS_PORTS
+            .iter()
+            .map(|port| ((*port).to_owned(), "a port of the slave".to_owned()))
+            .collect();
         for (raw, register) in raw.registers.iter().zip(registers) {
             let place = format!("register {block}.{}", register.name);
-            let mut names = vec![register.name.clone()];
-            if register.width == 64 {
-                names.extend(["LO", "HI"].map(|half| format!("{}_{half}", register.name)));
-            }
-            names.extend(
-                (register.fields.iter())
-                    .map(|f| format!("{}_{}", register.name, f.name.to_ascii_uppercase())),
-            );
-            for name in names {
+            for name in names_of(register) {
                 let other = seen.insert(name.clone(), place.clone());
                 // The same register twice is a duplicate, reported as such.
                 if let Some(other) = other.filter(|other| *other != place) {
                     let kind = ErrorKind::Collision { name, other };
                     self.error(raw.name.span(), &place, kind);
+                    break;
                 }
             }
         }
@@ -211,10 +251,10 @@ impl Checker {
         enums: &[Enumeration],
         version: u32,
         place: &str,
-    ) -> Field {
+    ) -> Option<Field> {
         let name = self.name(&raw.name, Case::Snake, place);
         let doc = self.doc(&raw.doc, place);
-        let range = self.bit_range(&raw.bits, container, place);
+        let range = self.bit_range(&raw.bits, container, place)?;
         let width = range.len() as u32;
         let access = Access::ALL
             .into_iter()
@@ -236,7 +276,7 @@ impl Checker {
         self.domain(&domain, width, enums, place);
         let constant = self.constant(raw, access, width, version, place);
         let reset = self.reset(raw, access, width, enums, place);
-        Field {
+        Some(Field {
             name,
             lsb: range.start,
             width,
@@ -248,16 +288,16 @@ impl Checker {
             max: raw.max.as_ref().map(|m| *m.get_ref()),
             unit: raw.unit.as_ref().map(|u| u.get_ref().clone()),
             doc,
-        }
+        })
     }
 
-    /// The bits of a field, or bit 0 and an error.
+    /// The bits of a field, or an error.
     pub(super) fn bit_range(
         &mut self,
         raw: &Spanned<String>,
         container: u32,
         place: &str,
-    ) -> Range<u32> {
+    ) -> Option<Range<u32>> {
         match parse_bits(raw.get_ref()) {
             None => self.error(raw.span(), place, ErrorKind::Range(raw.get_ref().clone())),
             Some(range) if range.end > container => {
@@ -267,9 +307,9 @@ impl Checker {
                 };
                 self.error(raw.span(), place, kind);
             }
-            Some(range) => return range,
+            Some(range) => return Some(range),
         }
-        0..1
+        None
     }
 
     /// Checks the legal values against the field's width.
@@ -335,6 +375,7 @@ impl Checker {
         if access != Access::Ro {
             let kind = ErrorKind::NoReset(access.name(), "constant");
             self.error(name.span(), place, kind);
+            return None;
         }
         let constant = Constant::ALL
             .into_iter()

@@ -122,7 +122,7 @@ fn register(map: &Map, register: &Register, prefix: &str, items: &mut Vec<Item>)
         items.push(define(&doc, &format!("{name}_COUNT"), register.count));
     }
     let reset = map.reset_value(register);
-    if reset != 0 {
+    if reset != 0 && register.is_stored() {
         let doc = format!("{} after reset.", register.name);
         let value = number(register.width, reset);
         items.push(define(&doc, &format!("{name}_RESET"), value));
@@ -148,7 +148,10 @@ fn record(record: &Record, map: &str) -> Section {
     let mut slots: Vec<(u64, Item)> = (record.members.iter())
         .map(|m| {
             let text = format!("\tuint{}_t {};", m.width, m.name);
-            (m.offset, item(&format!("{:#04x}: {}", m.offset, m.doc), text))
+            (
+                m.offset,
+                item(&format!("{:#04x}: {}", m.offset, m.doc), text),
+            )
         })
         .collect();
     slots.extend(record.reserved.iter().map(|r| {

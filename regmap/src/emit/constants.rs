@@ -35,12 +35,14 @@ struct Constants {
 pub fn constants(map: &Map) -> Vec<OutputFile> {
     let mut modules: Vec<Module> = map.blocks.iter().map(|b| block(map, b)).collect();
     modules.extend(map.records.iter().map(record));
-    modules.extend(map.enums.iter().map(|e| Module {
-        doc: rustdoc(&e.doc, 92),
-        name: e.name.clone(),
-        consts: (e.variants.iter())
-            .map(|v| constant(&v.doc, v.name.clone(), "u64", v.value.to_string()))
-            .collect(),
+    modules.extend(map.enums.iter().map(|e| {
+        Module {
+            doc: rustdoc(&e.doc, 92),
+            name: e.name.clone(),
+            consts: (e.variants.iter())
+                .map(|v| constant(&v.doc, v.name.clone(), "u64", v.value.to_string()))
+                .collect(),
+        }
     }));
     let template = Constants {
         name: map.name.clone(),
@@ -97,7 +99,7 @@ pub(super) fn block(map: &Map, block: &crate::model::Block) -> Module {
             consts.push(constant(&doc, format!("{name}_STRIDE"), "usize", stride));
         }
         let reset = map.reset_value(register);
-        if reset != 0 {
+        if reset != 0 && register.is_stored() {
             let (kind, text) = sized(register.width, reset);
             let doc = format!("{name} after reset.");
             consts.push(constant(&doc, format!("{name}_RESET"), kind, text));
@@ -137,9 +139,19 @@ fn word_consts(consts: &mut Vec<Const>, register: &crate::model::Register, word:
 
 fn position(consts: &mut Vec<Const>, field: &str, lsb: u32, width: u32) {
     let doc = "Position of its lowest bit.";
-    consts.push(constant(doc, format!("{field}_LSB"), "usize", lsb.to_string()));
+    consts.push(constant(
+        doc,
+        format!("{field}_LSB"),
+        "usize",
+        lsb.to_string(),
+    ));
     let doc = "Number of its bits.";
-    consts.push(constant(doc, format!("{field}_WIDTH"), "usize", width.to_string()));
+    consts.push(constant(
+        doc,
+        format!("{field}_WIDTH"),
+        "usize",
+        width.to_string(),
+    ));
 }
 
 /// A value as a constant of 32 or 64 bits.

@@ -56,10 +56,55 @@ struct Accessor {
     kind: &'static str,
     lsb: u32,
     width: u32,
-    /// The field, shifted to bit 0, masked.
+    /// Ones in the width of the field.
     mask: String,
+    /// The mask at the field's place in the member.
+    placed: String,
     /// Enumeration type, if it has one.
     enumeration: Option<String>,
+}
+
+impl Accessor {
+    /// The member, shifted down to the field's lowest bit.
+    fn down(&self) -> String {
+        match self.lsb {
+            0 => format!("self.{}", self.member),
+            lsb => format!("(self.{} >> {lsb})", self.member),
+        }
+    }
+
+    /// A value shifted up to the field's place.
+    fn up(&self, value: impl std::fmt::Display) -> String {
+        match self.lsb {
+            0 => value.to_string(),
+            lsb => format!("{value} << {lsb}"),
+        }
+    }
+
+    /// A value without the bits that the field does not have.
+    fn masked(&self) -> String {
+        match self.lsb {
+            0 => format!("value & {}", self.mask),
+            _ => format!("(value & {})", self.mask),
+        }
+    }
+
+    /// The raw value of an enumeration in the member's type.
+    fn raw(&self) -> &'static str {
+        match self.kind {
+            "u64" if self.lsb > 0 => "(value.raw() as u64)",
+            "u64" => "value.raw() as u64",
+            _ => "value.raw()",
+        }
+    }
+
+    /// Brings the field to the type of raw enumeration values.
+    fn cast(&self) -> &'static str {
+        match self.kind {
+            "u64" => " as u32",
+            _ => "",
+        }
+    }
 }
 
 #[derive(Template)]
@@ -151,6 +196,7 @@ fn accessor(member: &Member, field: &MemberField) -> Accessor {
         lsb: field.lsb,
         width: field.width,
         mask: format!("{mask:#x}"),
+        placed: format!("{:#x}", mask << field.lsb),
         enumeration: field.enumeration.as_deref().map(camel),
     }
 }

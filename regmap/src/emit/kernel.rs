@@ -55,7 +55,12 @@ pub fn kernel(map: &Map) -> Vec<OutputFile> {
                 name: block.name.clone(),
                 size: format!("{:#x}", block.size),
                 registers: (block.as_registers(map).iter())
-                    .flat_map(|r| r.words().into_iter().map(|w| register(r, &w)).collect::<Vec<_>>())
+                    .flat_map(|r| {
+                        r.words()
+                            .into_iter()
+                            .map(|w| register(r, &w))
+                            .collect::<Vec<_>>()
+                    })
                     .collect(),
             })
             .collect(),

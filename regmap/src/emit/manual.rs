@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use askama::Template;
 
-use super::constants::hex32;
 use super::text::bits;
 use super::{OutputFile, render};
 use crate::model::{Access, Block, Constant, Content, Map, Member, Record, Register};
@@ -75,6 +74,11 @@ impl Part {
     fn narrow(&self) -> bool {
         (self.name.len() as u32) > self.width * 3
     }
+
+    /// Height in rem of a name written upwards, at 0.48 rem a letter.
+    fn height(&self) -> String {
+        format!("{:.2}", self.name.len() as f32 * 0.48 + 0.6)
+    }
 }
 
 struct Enumeration {
@@ -121,7 +125,7 @@ fn manual(map: &Map) -> Manual {
     Manual {
         name: map.name.clone(),
         version: map.version,
-        map_id: hex32(map.map_id()),
+        map_id: format!("{:#010x}", map.map_id()),
         doc: map.doc.clone(),
         blocks: map.blocks.iter().map(|b| block(map, b)).collect(),
         records: map.records.iter().map(record).collect(),
@@ -166,10 +170,9 @@ fn block(map: &Map, block: &Block) -> Section {
             format!("{size} with {entries} entries in the largest build"),
             Some(record.clone()),
         ),
-        Content::Registers(_) if block.count > 1 => (
-            format!("up to {} instances of {size}", block.count),
-            None,
-        ),
+        Content::Registers(_) if block.count > 1 => {
+            (format!("up to {} instances of {size}", block.count), None)
+        }
         Content::Registers(_) => (size, None),
     };
     Section {
@@ -204,7 +207,7 @@ fn register(map: &Map, block: &Block, register: &Register) -> Entry {
         name: f.name.clone(),
         access: f.access.name(),
         reset: match (f.constant, f.access) {
-            (Some(Constant::MapId), _) => hex32(map.map_id()),
+            (Some(Constant::MapId), _) => format!("{:#010x}", map.map_id()),
             (Some(constant), _) => hex(map.constant(constant)),
             (None, Access::Rw | Access::W1c) => hex(f.reset),
             (None, Access::Ro | Access::Wo | Access::Pulse) => "–".into(),
@@ -219,9 +222,6 @@ fn register(map: &Map, block: &Block, register: &Register) -> Entry {
         .iter()
         .map(|f| (f.lsb..f.lsb + f.width, f.name.clone(), f.access.name()))
         .collect();
-    let stored = register.fields.iter().any(|f| {
-        f.constant.is_some() || matches!(f.access, Access::Rw | Access::W1c)
-    });
     Entry {
         id: format!("{}-{}", block.name, register.name.to_ascii_lowercase()),
         name: register.name.clone(),
@@ -231,7 +231,7 @@ fn register(map: &Map, block: &Block, register: &Register) -> Entry {
             let (count, stride) = (register.count, register.stride);
             format!("{count} registers, {stride} bytes apart")
         }),
-        reset: stored.then(|| match register.width {
+        reset: register.is_stored().then(|| match register.width {
             64 => format!("{:#018x}", map.reset_value(register)),
             _ => format!("{:#010x}", map.reset_value(register)),
         }),
@@ -339,7 +339,11 @@ mod tests {
         let words = words(64, fields);
         let shape: Vec<Vec<(u32, u32, &str)>> = words
             .iter()
-            .map(|word| word.iter().map(|p| (p.msb, p.lsb, p.name.as_str())).collect())
+            .map(|word| {
+                word.iter()
+                    .map(|p| (p.msb, p.lsb, p.name.as_str()))
+                    .collect()
+            })
             .collect();
         assert_eq!(
             shape,

@@ -96,11 +96,11 @@ fn kind(width: u32) -> String {
     }
 }
 
-/// Literal of a signal of this width.
+/// Literal of a signal of this width. The suffix keeps rustc from trying `i32`.
 fn literal(width: u32, value: u64) -> String {
     match width {
         1 => (value != 0).to_string(),
-        _ => format!("{value}.into()"),
+        _ => format!("{value}u64.into()"),
     }
 }
 
@@ -137,7 +137,7 @@ impl<'a> Builder<'a> {
             .collect();
         body.push("// Reads: registered, and 0 where nothing is.".into());
         body.push("if self.read.val() {".into());
-        body.push("    self.readdata_reg.d.next = 0.into();".into());
+        body.push("    self.readdata_reg.d.next = 0u64.into();".into());
         tree(&readable, self.address_bits, 1, &mut body);
         body.push("}".into());
         if !self.resets.is_empty() {
@@ -191,9 +191,12 @@ impl<'a> Builder<'a> {
             let port = format!("{}_index", register.name.to_ascii_lowercase());
             let doc = format!("{}: the element that is written.", register.name);
             self.port(&doc, port.clone(), "Out", index_bits);
-            self.outputs.push(format!(
-                "self.{port}.next = self.address.val().get_bits::<{index_bits}>({low});"
-            ));
+            let index = match index_bits {
+                1 => format!("get_bit({low})"),
+                _ => format!("get_bits::<{index_bits}>({low})"),
+            };
+            self.outputs
+                .push(format!("self.{port}.next = self.address.val().{index};"));
         }
     }
 
@@ -228,8 +231,7 @@ impl<'a> Builder<'a> {
             let address = word.offset / 4;
             if !on_write.is_empty() {
                 let decode = self.address_is(0, self.address_bits, address);
-                self.writes
-                    .push(format!("if self.act.val() & {decode} {{"));
+                self.writes.push(format!("if self.act.val() & {decode} {{"));
                 self.writes
                     .extend(on_write.into_iter().map(|line| format!("    {line}")));
                 self.writes.push("}".into());
@@ -333,7 +335,7 @@ impl<'a> Builder<'a> {
         let field = piece.field;
         if let Some(constant) = field.constant {
             let value = (self.map.constant(constant) >> piece.from) << piece.lsb;
-            return format!("bits::<32>({value:#x})");
+            return format!("bits::<32>({value:#x}u64)");
         }
         let (source, source_width) = match field.access {
             Access::Ro => (
@@ -345,12 +347,15 @@ impl<'a> Builder<'a> {
                 piece.width,
             ),
         };
-        let part = if source_width == piece.width {
-            source
+        let wide = if source_width == piece.width {
+            extend(32, piece.width, &source)
         } else {
-            format!("{source}.get_bits::<{}>({})", piece.width, piece.from)
+            let part = format!("{source}.get_bits::<{}>({})", piece.width, piece.from);
+            match piece.width {
+                32 => part,
+                width => format!("bit_cast::<32, {width}>({part})"),
+            }
         };
-        let wide = extend(32, piece.width, &part);
         match piece.lsb {
             0 => wide,
             lsb => format!("{wide} << {lsb}"),

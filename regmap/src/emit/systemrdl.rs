@@ -9,8 +9,8 @@ use crate::model::{Access, Block, Content, Enumeration, Field, Map, Register};
 struct RdlBlock {
     name: String,
     description: String,
-    /// `regfile` with the instances, or `mem` with the entries; nothing if the registers lie in
-    /// the address map itself.
+    /// `regfile` of the instances or entries; nothing if the registers lie in the address map
+    /// itself.
     wrapper: Option<Wrapper>,
     registers: Vec<RdlRegister>,
 }
@@ -25,8 +25,7 @@ struct RdlRegister {
     external: &'static str,
     name: String,
     description: String,
-    /// Properties before the fields.
-    properties: Vec<String>,
+    width: u32,
     fields: Vec<RdlField>,
     /// `@ 0x200 += 0x8` with the array size before it.
     place: String,
@@ -100,38 +99,36 @@ fn quote(text: &str) -> String {
 }
 
 fn block(map: &Map, block: &Block) -> RdlBlock {
-    let (count, size) = (block.count, block.size);
+    let mut registers = block.as_registers(map);
     let wrapper = match &block.content {
         Content::Table { entries, record } => {
-            let bits = map.record(record).map_or(32, |r| r.size * 8);
+            // SystemRDL does not let arrays interleave: the entry is the array.
+            let size = map.record(record).map_or(0, |r| r.size);
+            registers.iter_mut().for_each(|r| r.count = 1);
             Some(Wrapper {
-                opening: format!(
-                    "external mem {{\n    mementries = {entries}; memwidth = {bits}; sw = w;"
-                ),
-                closing: format!("}} {record}_table @ 0x0;"),
+                opening: "external regfile {".into(),
+                closing: format!("}} {record}[{entries}] @ 0x0 += {size:#x};"),
             })
         }
-        Content::Registers(_) if count > 1 => Some(Wrapper {
+        Content::Registers(_) if block.count > 1 => Some(Wrapper {
             opening: "regfile {".into(),
-            closing: format!("}} page[{count}] @ 0x0 += {size:#x};"),
+            closing: format!("}} page[{}] @ 0x0 += {:#x};", block.count, block.size),
         }),
         Content::Registers(_) => None,
     };
+    let table = matches!(block.content, Content::Table { .. });
     RdlBlock {
         name: block.name.clone(),
         description: quote(&block.doc),
         wrapper,
-        registers: (block.as_registers(map).iter())
-            .map(|r| register(map, r, matches!(block.content, Content::Table { .. })))
+        registers: (registers.iter())
+            .map(|r| register(map, r, r.is_strobe() && !table))
             .collect(),
     }
 }
 
-fn register(map: &Map, register: &Register, in_memory: bool) -> RdlRegister {
-    let mut properties = vec![format!("regwidth = {};", register.width)];
-    if !in_memory {
-        properties.push("accesswidth = 32;".into());
-    }
+/// A register; `external` if it is stored elsewhere and what holds it does not say so.
+fn register(map: &Map, register: &Register, external: bool) -> RdlRegister {
     let place = match register.count {
         1 => format!("@ {:#x}", register.offset),
         count => format!(
@@ -140,14 +137,10 @@ fn register(map: &Map, register: &Register, in_memory: bool) -> RdlRegister {
         ),
     };
     RdlRegister {
-        // What the hardware takes with a strobe is stored elsewhere. Memories are external anyway.
-        external: match register.is_strobe() && !in_memory {
-            true => "external ",
-            false => "",
-        },
+        external: if external { "external " } else { "" },
         name: register.name.clone(),
         description: quote(&register.doc),
-        properties,
+        width: register.width,
         fields: (register.fields.iter()).map(|f| field(map, f)).collect(),
         place,
     }

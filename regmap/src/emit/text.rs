@@ -79,7 +79,10 @@ mod tests {
 
     #[test]
     fn rustdoc_is_plain() {
-        assert_eq!(rustdoc("a[0] `b[1]` x << y", 80), ["a\\[0\\] `b[1]` x \\<\\< y"]);
+        assert_eq!(
+            rustdoc("a[0] `b[1]` x << y", 80),
+            ["a\\[0\\] `b[1]` x \\<\\< y"]
+        );
     }
 
     #[test]

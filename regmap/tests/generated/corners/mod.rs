@@ -1,0 +1,23 @@
+// Generated from the register map by `peerlane-regmap`. Do not edit.
+
+//! What the register map generates for the RTL.
+
+#[rustfmt::skip]
+#[allow(clippy::collapsible_else_if, clippy::collapsible_if)] // The tree of address bits.
+mod four;
+#[rustfmt::skip]
+#[allow(clippy::collapsible_else_if, clippy::collapsible_if)] // The tree of address bits.
+mod one;
+#[rustfmt::skip]
+#[allow(clippy::collapsible_else_if, clippy::collapsible_if)] // The tree of address bits.
+mod three;
+#[rustfmt::skip]
+#[allow(clippy::collapsible_else_if, clippy::collapsible_if)] // The tree of address bits.
+mod two;
+#[rustfmt::skip]
+pub mod constants;
+
+pub use four::FourRegs;
+pub use one::OneRegs;
+pub use three::ThreeRegs;
+pub use two::TwoRegs;

@@ -1,0 +1,56 @@
+// Generated from the register map by `peerlane-regmap`. Do not edit.
+
+//! Registers of the block `two`: decoder, flip-flops and read multiplexer of its Avalon-MM
+//! slave.
+//!
+//! Reads have a latency of one cycle and hold their value until the next. Writes act only with all
+//! byte enables set. A stored field or a pulse changes in the cycle after the write; a `_we` strobe
+//! and its index are valid in the cycle of the write, beside the slave's `writedata`.
+
+use rust_hdl::prelude::*;
+
+/// Registers of the block `two`.
+#[derive(LogicBlock, Default)]
+pub struct TwoRegs {
+    /// Clock of the slave and of all other ports.
+    pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
+    pub reset: Signal<In, Bit>,
+    /// Slave: word address.
+    pub address: Signal<In, Bits<2>>,
+    /// Slave: read request.
+    pub read: Signal<In, Bit>,
+    /// Slave: write request.
+    pub write: Signal<In, Bit>,
+    /// Slave: data to write.
+    pub writedata: Signal<In, Bits<32>>,
+    /// Slave: bytes to write; all four or the write is ignored.
+    pub byteenable: Signal<In, Bits<4>>,
+    /// Slave: data of the read in the cycle before.
+    pub readdata: Signal<Out, Bits<32>>,
+    /// B: written in this cycle with `writedata`. A corner.
+    pub b_we: Signal<Out, Bit>,
+    /// B: the element that is written.
+    pub b_index: Signal<Out, Bits<2>>,
+    act: Signal<Local, Bit>,
+    readdata_reg: DFF<Bits<32>>,
+}
+
+impl Logic for TwoRegs {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            readdata_reg
+        );
+        self.readdata.next = self.readdata_reg.q.val();
+        self.act.next = self.write.val() & self.byteenable.val().all();
+        self.b_we.next = self.act.val();
+        self.b_index.next = self.address.val().get_bits::<2>(0);
+        // Reads: registered, and 0 where nothing is.
+        if self.read.val() {
+            self.readdata_reg.d.next = 0u64.into();
+        }
+    }
+}
