@@ -1,1 +1,35 @@
-//! Host library: devices, regions, queues and transfers.
+//! Host library: move data between an FPGA board and the memory of a GPU or the host.
+//!
+//! A [`Device`] is opened over a [`Backend`]: what stands between this library and
+//! the registers of the block. Memory of the host or a GPU becomes a [`Region`] that
+//! the board can reach; a [`Queue`] takes transfers in either direction and gives a
+//! [`Transfer`] to wait for.
+//!
+//! "Write" is FPGA to peer, "read" is peer to FPGA, as everywhere in Peerlane.
+//!
+//! The library starts no thread. A transfer of any size goes on without the CPU as
+//! long as its pieces fit the board's queue; the rest is queued while a thread waits
+//! for or polls any transfer of the device. All handles can be sent to and used from
+//! several threads.
+
+mod backend;
+mod device;
+mod engine;
+mod error;
+mod flow;
+mod memory;
+mod resources;
+mod sim;
+mod transfer;
+
+pub use backend::{Allocation, Backend, BackendError, FpgaMemory, MemoryId, MemoryKind, Space};
+pub use device::{Device, Options, Status};
+pub use error::{Error, Result};
+pub use memory::{Memory, Region};
+pub use peerlane_core::att::{PageSize, Permissions};
+pub use peerlane_core::capability::Capabilities;
+pub use peerlane_core::descriptor::Direction;
+pub use peerlane_core::layout::Segment;
+pub use peerlane_core::record::Fault;
+pub use sim::SimBoard;
+pub use transfer::{Queue, Request, Transfer};

@@ -351,6 +351,7 @@ fn codes() {
             (8, "READ_PORT_DOWN"),
             (9, "ABORTED"),
             (10, "DESCRIPTOR"),
+            (11, "FLUSH"),
         ]
     );
 }

@@ -1,1 +1,55 @@
 //! The board without the board: Verilated RTL with PCIe, GPU and DDR models.
+//!
+//! [`Board`] runs a design with the ports of `peerlane_dma` among models of what surrounds it:
+//!
+//! - the `Txs` port of the Stratix V PCIe hard IP, its contract checked at every edge
+//!   ([`TxsConfig`], [`Rule`]);
+//! - the link with the time that every packet takes ([`LinkConfig`]);
+//! - host memory and a GPU behind its BAR ([`HostMemory`], [`Gpu`], [`Bus`]), with faults on
+//!   demand;
+//! - FPGA memory behind three Avalon-MM ports ([`DdrConfig`]);
+//! - the host's accesses to the block's slaves ([`Space`]).
+//!
+//! Where a model follows a document, its module says which; what is an assumption is called one.
+//!
+//! ```no_run
+//! use peerlane_sim::{Board, BoardConfig, Space};
+//! use peerlane_verilated::{Build, Toolchain};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let library = Build::new("peerlane_dma")
+//!     .file("peerlane_dma.v")?
+//!     .model(&Toolchain::open()?)?;
+//! let mut board = Board::new(library.instance()?, BoardConfig::default())?;
+//! let bus = board.gpu_mut().pin(0, 1 << 20)?;
+//! println!("map {:#x}, page at {:#x}", board.bar_read32(Space::Csr, 0)?, bus[0]);
+//! board.run(1000)?;
+//! println!("{:?}", board.stats());
+//! # Ok(())
+//! # }
+//! ```
+
+mod avalon;
+mod board;
+mod bus;
+mod config;
+mod ddr;
+mod link;
+mod memory;
+mod pcie;
+mod rng;
+mod slaves;
+mod stats;
+pub mod thesis;
+mod txs;
+mod violation;
+
+pub use board::Board;
+pub use bus::{Access, Answer, Bus, FaultRule, Hits, RangeId, TargetStats, Unsupported};
+pub use config::{
+    Backpressure, BarConfig, BoardConfig, DdrConfig, GpuConfig, Granularity, TxsConfig,
+};
+pub use link::{COMPLETION_HEADER_BYTES, FRAMING_BYTES, Generation, LinkConfig};
+pub use memory::{GPU_PAGE, Gpu, HostMemory, Memory};
+pub use slaves::Space;
+pub use stats::{DdrPortStats, Stats, TxsStats};
+pub use violation::{Clock, Error, Result, Rule, Violation};

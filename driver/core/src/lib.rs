@@ -1,1 +1,30 @@
-//! The driver's logic: ATT allocator, descriptors, records. no_std.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The driver's logic, free of any operating system.
+//!
+//! The host library and the kernel module compile the same source. The crate
+//! therefore uses neither `std` nor `alloc`: whoever needs storage hands it in
+//! (see [`att::AttAllocator`]), so nothing here can fail for want of memory.
+//! Bad input gives an error value, never a panic. Paths inside the crate are
+//! relative (`super::`), so that the modules can also be taken in by `#[path]`.
+//!
+//! Byte order: every value handed over is in the machine's own order; the
+//! dwords of [`descriptor::Descriptor::encode`] and [`record::Record::decode`]
+//! stand for little-endian dwords in memory.
+
+#![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod att;
+mod bits;
+pub mod capability;
+pub mod descriptor;
+pub mod layout;
+pub mod queue;
+pub mod record;
+pub mod region;
+// Positions of 0 are spelled out in it like all others.
+#[allow(clippy::identity_op)]
+pub mod regs;
+pub mod ring;

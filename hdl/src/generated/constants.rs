@@ -5,7 +5,7 @@
 //! Offsets are in bytes. A 64-bit register has a constant for each of its 32-bit words.
 
 /// Hash of the map, the value of MAP_ID.
-pub const MAP_ID: u32 = 0x502b_7d76;
+pub const MAP_ID: u32 = 0x35a3_8240;
 
 /// Version of the map.
 pub const MAP_VERSION: u32 = 1;
@@ -112,9 +112,11 @@ pub mod csr {
     pub const CONTROL_IRQ_ENABLE_LSB: usize = 1;
     /// Number of its bits.
     pub const CONTROL_IRQ_ENABLE_WIDTH: usize = 1;
-    /// Mask of CONTROL.reset (bits 8, pulse). Write 1: resets the engines and empties the
-    /// descriptor queues. The ATT, the rings and the other fields of this register are kept.
-    /// Completions that are still owed to reads stay counted (STATUS.read_quarantine).
+    /// Mask of CONTROL.reset (bits 8, pulse). Write 1: the descriptors that run end with
+    /// ABORTED at their next request, then the queues are emptied without a record for what was
+    /// in them. STATUS reads 0 when it is done. The ATT, the rings and the other fields of this
+    /// register are kept. Completions that are still owed to reads stay counted
+    /// (STATUS.read_quarantine).
     pub const CONTROL_RESET_MASK: u32 = 0x0000_0100;
     /// Position of its lowest bit.
     pub const CONTROL_RESET_LSB: usize = 8;
@@ -648,21 +650,24 @@ pub mod descriptor {
     pub const LENGTH_BYTES_WIDTH: usize = 32;
     /// Byte offset of `control`. What happens when the transfer ends.
     pub const CONTROL: usize = 0x14;
-    /// Mask of control.record (bits 0). Write a completion record to the channel's ring.
+    /// Mask of control.record (bits 0). Write a completion record to the channel's ring. A
+    /// descriptor that ends with a fault writes one in any case.
     pub const CONTROL_RECORD_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const CONTROL_RECORD_LSB: usize = 0;
     /// Number of its bits.
     pub const CONTROL_RECORD_WIDTH: usize = 1;
-    /// Mask of control.irq (bits 1). Raise the interrupt (IRQ_STATUS.completion), after the
-    /// completion record if there is one.
+    /// Mask of control.irq (bits 1). Raise the interrupt (IRQ_STATUS.completion), after a
+    /// completion record, which is written even if `record` is 0.
     pub const CONTROL_IRQ_MASK: u32 = 0x0000_0002;
     /// Position of its lowest bit.
     pub const CONTROL_IRQ_LSB: usize = 1;
     /// Number of its bits.
     pub const CONTROL_IRQ_WIDTH: usize = 1;
-    /// Mask of control.no_flush (bits 2). Do not read back from the destination before the
-    /// completion record. This version never does; the bit is accepted and has no effect.
+    /// Mask of control.no_flush (bits 2). Writes only. 0: before the completion record the
+    /// block reads back from the last destination, so the record says that the data have
+    /// arrived; where the ATT entry does not permit reads it cannot, and the record says only
+    /// that they were sent. 1: the record follows the data at once.
     pub const CONTROL_NO_FLUSH_MASK: u32 = 0x0000_0004;
     /// Position of its lowest bit.
     pub const CONTROL_NO_FLUSH_LSB: usize = 2;
@@ -780,6 +785,9 @@ pub mod status_code {
     /// The descriptor has reserved bits set, or names a port that this build does not have.
     /// Nothing was moved.
     pub const DESCRIPTOR: u64 = 10;
+    /// All bytes were sent, but the read that would have shown their arrival was not answered
+    /// or could not be issued.
+    pub const FLUSH: u64 = 11;
 }
 
 /// Size of the pages that a region is mapped with. The value 3 is reserved.

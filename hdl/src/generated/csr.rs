@@ -52,9 +52,10 @@ pub struct CsrRegs {
     /// CONTROL.irq_enable: 1: the interrupt line is high while any bit of IRQ_STATUS is set. 0: the
     /// line is low; IRQ_STATUS is kept.
     pub control_irq_enable: Signal<Out, Bit>,
-    /// CONTROL.reset: Write 1: resets the engines and empties the descriptor queues. The ATT, the
-    /// rings and the other fields of this register are kept. Completions that are still owed to
-    /// reads stay counted (STATUS.read_quarantine).
+    /// CONTROL.reset: Write 1: the descriptors that run end with ABORTED at their next request,
+    /// then the queues are emptied without a record for what was in them. STATUS reads 0 when it is
+    /// done. The ATT, the rings and the other fields of this register are kept. Completions that
+    /// are still owed to reads stay counted (STATUS.read_quarantine).
     pub control_reset: Signal<Out, Bit>,
     /// STATUS.write_busy: The write engine (FPGA to peer) is executing a descriptor, or its queue
     /// is not empty.
@@ -355,7 +356,7 @@ impl Logic for CsrRegs {
                                     if self.address.val().get_bit(0) {
                                         self.readdata_reg.d.next = self.build_id.val();
                                     } else {
-                                        self.readdata_reg.d.next = bits::<32>(0x502b7d76u64);
+                                        self.readdata_reg.d.next = bits::<32>(0x35a38240u64);
                                     }
                                 }
                             }

@@ -42,7 +42,7 @@ pub struct BlockRam<const D: usize, const A: usize> {
     pub read_address: Signal<In, Bits<A>>,
     pub read_data: Signal<Out, Bits<D>>,
     _log2: usize,
-    _cells: Box<HashMap<u64, Bits<D>>>,
+    _cells: HashMap<u64, Bits<D>>,
 }
 
 impl<const D: usize, const A: usize> BlockRam<D, A> {
@@ -112,7 +112,7 @@ pub struct SmallRam<const D: usize, const A: usize> {
     pub write_data: Signal<In, Bits<D>>,
     pub read_address: Signal<In, Bits<A>>,
     pub read_data: Signal<Out, Bits<D>>,
-    _cells: Box<HashMap<u64, Bits<D>>>,
+    _cells: HashMap<u64, Bits<D>>,
 }
 
 impl<const D: usize, const A: usize> Default for SmallRam<D, A> {
@@ -170,7 +170,7 @@ pub struct LaneRam<const W: usize, const A: usize> {
     pub read_enable: Signal<In, Bit>,
     pub read_address: Signal<In, Bits<A>>,
     pub read_data: Signal<Out, Bits<512>>,
-    _cells: Box<HashMap<u64, Bits<512>>>,
+    _cells: HashMap<u64, Bits<512>>,
 }
 
 impl<const W: usize, const A: usize> Default for LaneRam<W, A> {

@@ -136,6 +136,9 @@ pub struct PeerlaneDma<
     draining: DFF<Bit>,
     core_reset: Signal<Local, Bit>,
     mem_reset: Signal<Local, Bit>,
+    irq_before: DFF<Bit>,
+    interrupt: Signal<Local, Bit>,
+    irq_edge: Signal<Local, Bit>,
     idle: Signal<Local, Bit>,
     flush: Signal<Local, Bit>,
     start: Signal<Local, Bit>,
@@ -242,6 +245,9 @@ impl<const W: usize, const B: usize, const E: usize, const T: usize, const A: us
             draining: Default::default(),
             core_reset: Default::default(),
             mem_reset: Default::default(),
+            irq_before: Default::default(),
+            interrupt: Default::default(),
+            irq_edge: Default::default(),
             idle: Default::default(),
             flush: Default::default(),
             start: Default::default(),
@@ -307,7 +313,7 @@ impl<const W: usize, const B: usize, const E: usize, const T: usize, const A: us
 {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, pcie_clk, draining);
+        dff_setup!(self, pcie_clk, draining, irq_before);
         clock!(
             self,
             pcie_clk,
@@ -428,10 +434,13 @@ impl<const W: usize, const B: usize, const E: usize, const T: usize, const A: us
         self.csr.irq_status_error_set.next = self.completer.fault.val();
         self.csr.irq_status_refused_set.next =
             self.write_queue.refused.val() | self.read_queue.refused.val();
-        self.dma_irq.next = self.csr.control_irq_enable.val()
+        self.interrupt.next = self.csr.control_irq_enable.val()
             & (self.csr.irq_status_completion.val()
                 | self.csr.irq_status_error.val()
                 | self.csr.irq_status_refused.val());
+        self.dma_irq.next = self.interrupt.val();
+        self.irq_before.d.next = self.interrupt.val();
+        self.irq_edge.next = self.interrupt.val() & !self.irq_before.q.val();
         self.chan.queue_free_write.next = bit_cast::<16, 13>(self.write_queue.free.val());
         self.chan.queue_free_read.next = bit_cast::<16, 13>(self.read_queue.free.val());
         self.chan.refused_write_set.next = self.write_queue.refused.val();
@@ -615,7 +624,7 @@ impl<const W: usize, const B: usize, const E: usize, const T: usize, const A: us
         self.count_stall_mem.amount.next = bit_cast::<10, 1>(self.write_path.starved.val().into());
         self.count_stall_mem.take.next = self.csr.counter_snapshot_take.val();
         self.csr.stall_mem.next = self.count_stall_mem.value.val();
-        self.count_irqs.amount.next = bit_cast::<10, 1>(self.completer.irq.val().into());
+        self.count_irqs.amount.next = bit_cast::<10, 1>(self.irq_edge.val().into());
         self.count_irqs.take.next = self.csr.counter_snapshot_take.val();
         self.csr.irqs.next = self.count_irqs.value.val();
         self.count_faults.amount.next = bit_cast::<10, 1>(self.completer.fault.val().into());

@@ -68,8 +68,40 @@ pub(crate) fn bind(
             return Err(node.error(format!("{}.clock", child.name), Problem::ClockExpression));
         }
     }
+    drop_unused_names(signals, schedule, &bindings, &aliases);
     bind_outputs(node, signals, schedule, &mut bindings);
     Ok(bindings)
+}
+
+/// A local clock that nothing but registers and children used has no use left.
+fn drop_unused_names(
+    signals: &Signals,
+    schedule: &mut Schedule,
+    bindings: &Bindings,
+    aliases: &BTreeMap<SignalId, SignalId>,
+) {
+    let mut read = BTreeSet::new();
+    let (names, others): (Vec<_>, Vec<_>) = std::mem::take(&mut schedule.continuous)
+        .into_iter()
+        .partition(|item| aliases.contains_key(&item.target));
+    schedule.continuous = others;
+    schedule.for_each_expr(&mut |e| read.extend(reads(signals, e)));
+    bindings
+        .inputs
+        .values()
+        .for_each(|e| read.extend(reads(signals, e)));
+    // What a name in use names is in use.
+    let mut used: Vec<SignalId> = read.into_iter().collect();
+    let mut kept = BTreeSet::new();
+    while let Some(id) = used.pop() {
+        if let Some(&source) = aliases.get(&id)
+            && kept.insert(id)
+        {
+            used.push(source);
+        }
+    }
+    let names = names.into_iter().filter(|item| kept.contains(&item.target));
+    schedule.continuous.splice(0..0, names);
 }
 
 /// Outputs of children which are, as they are, outputs of the module.

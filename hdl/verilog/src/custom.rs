@@ -90,6 +90,11 @@ pub(crate) fn procedural_targets(text: &str) -> HashSet<String> {
     found
 }
 
+/// True if the code has the name.
+pub(crate) fn mentions(text: &str, name: &str) -> bool {
+    tokens(text).iter().any(|token| token == name)
+}
+
 fn closing(tokens: &[String], open: usize) -> Option<usize> {
     let mut depth = 0;
     for (at, token) in tokens.iter().enumerate().skip(open) {
@@ -166,6 +171,12 @@ mod tests {
         let text = "reg [7:0] mem[3:0];\n// q = 1\nalways @(posedge clock) begin\n\
                     if (we <= 3) mem[a[1:0]] <= d;\n q <= mem[a];\nend\nassign w = q;";
         assert_eq!(targets(text), ["mem", "q"]);
+    }
+
+    #[test]
+    fn comments_mention_nothing() {
+        assert!(mentions("assign y = a & MASK;", "MASK"));
+        assert!(!mentions("assign y = a; // MASK", "MASK"));
     }
 
     #[test]

@@ -42,6 +42,15 @@
 //!   it is refused where it could wrap; elsewhere do not compute with it.
 //! - An index into an array of blocks or signals must be a constant of the
 //!   unrolled loops.
+//! - A cast inside a loop cannot name the loop's variable: rust-hdl's macro
+//!   evaluates the cast outside the loop.
+//!
+//! # Verilator
+//!
+//! 5.048 to 5.050 miscompile `(a >> b) >> c`, and the same to the left, where
+//! `b + c` overflows the width of the amounts (Verilator's issue 7955). Give
+//! them `-fno-dfg-peephole-replace-shiftl-shiftl` and
+//! `-fno-dfg-peephole-replace-shiftr-shiftr`.
 
 mod bind;
 mod collect;

@@ -111,15 +111,18 @@ fn custom_module(node: &Node, text: &str) -> Result<Body, EmitError> {
     port_list(&ports, &mut out);
     for atom in node.atoms.iter().filter(|a| a.kind == AtomKind::Constant) {
         let (width, name) = (range(atom.width), flatten(&atom.name));
-        let value = literal(&atom.value, atom.width);
-        line(&mut out, 1, &format!("localparam {width}{name} = {value};"));
+        if custom::mentions(text, &name) {
+            let value = literal(&atom.value, atom.width);
+            line(&mut out, 1, &format!("localparam {width}{name} = {value};"));
+        }
     }
-    for text in text.trim().lines() {
-        line(
-            &mut out,
-            usize::from(!text.trim().is_empty()),
-            text.trim_end(),
-        );
+    let mut blank = true;
+    for text in text.trim().lines().map(str::trim_end) {
+        match text.is_empty() {
+            true if blank => {}
+            empty => line(&mut out, usize::from(!empty), text),
+        }
+        blank = text.is_empty();
     }
     out.push_str("endmodule\n");
     Ok(Body {

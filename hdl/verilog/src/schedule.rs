@@ -19,6 +19,9 @@ use crate::signals::{Role, Signals};
 pub(crate) struct Item {
     pub comments: Vec<String>,
     pub statement: Stmt,
+    /// Signals that it reads before the first assignment in `update`: rust-hdl
+    /// then runs `update` again, so that it sees their final values.
+    early: BTreeSet<SignalId>,
 }
 
 /// An `assign`.
@@ -62,8 +65,8 @@ pub(crate) fn schedule(node: &Node, lowered: &mut Lowered) -> Result<Schedule, E
     let statements = std::mem::take(&mut lowered.statements);
     let signals = &lowered.signals;
     check_driven(node, signals, &statements)?;
-    let items = without_dead_stores(signals, with_comments(statements));
-    let ordered = ordered_signals(signals, &items);
+    let mut items = without_dead_stores(signals, with_comments(statements));
+    let ordered = ordered_signals(signals, &mut items);
     check_hoists(node, lowered, &ordered)?;
 
     let mut writes: HashMap<SignalId, usize> = HashMap::new();
@@ -101,7 +104,7 @@ pub(crate) fn schedule(node: &Node, lowered: &mut Lowered) -> Result<Schedule, E
     }
     schedule.blocks = group(signals, rest, &last_writes);
     for block in &schedule.blocks {
-        check_own_inputs(node, signals, block)?;
+        check_own_reads(node, signals, block)?;
     }
     Ok(schedule)
 }
@@ -115,6 +118,7 @@ fn with_comments(statements: Vec<Stmt>) -> Vec<Item> {
             statement => items.push(Item {
                 comments: std::mem::take(&mut comments),
                 statement,
+                early: BTreeSet::new(),
             }),
         }
     }
@@ -230,63 +234,77 @@ fn without_dead_stores(signals: &Signals, items: Vec<Item>) -> Vec<Item> {
     kept
 }
 
-/// Signals that are read before their last assignment: there the order counts.
-fn ordered_signals(signals: &Signals, items: &[Item]) -> BTreeSet<SignalId> {
-    let mut seen = BTreeSet::new();
-    let mut ordered = BTreeSet::new();
+/// Signals that are read between two assignments: there the order counts.
+fn ordered_signals(signals: &Signals, items: &mut [Item]) -> BTreeSet<SignalId> {
+    let mut order = Order {
+        signals,
+        written: BTreeSet::new(),
+        seen: BTreeSet::new(),
+        early: BTreeSet::new(),
+        ordered: BTreeSet::new(),
+    };
     for item in items {
-        walk(
-            signals,
-            std::slice::from_ref(&item.statement),
-            &mut seen,
-            &mut ordered,
-        );
+        order.walk(std::slice::from_ref(&item.statement));
+        item.early = std::mem::take(&mut order.early);
     }
-    ordered
+    order.ordered
 }
 
-fn walk(
-    signals: &Signals,
-    statements: &[Stmt],
-    seen: &mut BTreeSet<SignalId>,
-    ordered: &mut BTreeSet<SignalId>,
-) {
-    let read = |expr: &Expr, seen: &mut BTreeSet<SignalId>| {
-        seen.extend(
-            reads(signals, expr)
-                .into_iter()
-                .filter(|&id| signals[id].reads_in_order()),
-        );
-    };
-    for statement in statements {
-        match statement {
-            Stmt::Assign { target, value, .. } => {
-                read(value, seen);
-                if seen.contains(target) {
-                    ordered.insert(*target);
+struct Order<'a> {
+    signals: &'a Signals,
+    /// Assigned so far.
+    written: BTreeSet<SignalId>,
+    /// Read after an assignment.
+    seen: BTreeSet<SignalId>,
+    /// Read before any, by the current item.
+    early: BTreeSet<SignalId>,
+    ordered: BTreeSet<SignalId>,
+}
+
+impl Order<'_> {
+    fn read(&mut self, expr: &Expr) {
+        for id in reads(self.signals, expr) {
+            if !self.signals[id].reads_in_order() {
+                continue;
+            }
+            if self.written.contains(&id) {
+                self.seen.insert(id);
+            } else {
+                self.early.insert(id);
+            }
+        }
+    }
+
+    fn walk(&mut self, statements: &[Stmt]) {
+        for statement in statements {
+            match statement {
+                Stmt::Assign { target, value, .. } => {
+                    self.read(value);
+                    self.written.insert(*target);
+                    if self.seen.contains(target) {
+                        self.ordered.insert(*target);
+                    }
                 }
-            }
-            Stmt::If {
-                test,
-                then,
-                otherwise,
-            } => {
-                read(test, seen);
-                walk(signals, then, seen, ordered);
-                walk(signals, otherwise, seen, ordered);
-            }
-            Stmt::Case {
-                test,
-                arms,
-                default,
-            } => {
-                read(test, seen);
-                for (_, body) in arms {
-                    walk(signals, body, seen, ordered);
+                Stmt::If {
+                    test,
+                    then,
+                    otherwise,
+                } => {
+                    self.read(test);
+                    self.walk(then);
+                    self.walk(otherwise);
                 }
-                walk(signals, default, seen, ordered);
+                Stmt::Case {
+                    test,
+                    arms,
+                    default,
+                } => {
+                    self.read(test);
+                    arms.iter().for_each(|(_, body)| self.walk(body));
+                    self.walk(default);
+                }
+                Stmt::Comment(_) => {}
             }
-            Stmt::Comment(_) => {}
         }
     }
 }
@@ -360,21 +378,30 @@ fn find(leader: &mut [usize], mut at: usize) -> usize {
     at
 }
 
-/// rust-hdl shows a child's input as it was before; Verilog, as assigned so far.
-fn check_own_inputs(node: &Node, signals: &Signals, block: &[Item]) -> Result<(), EmitError> {
+/// What a block drives it may read in order only: rust-hdl shows a child's
+/// input, and a signal before its first assignment, as they are in the end.
+fn check_own_reads(node: &Node, signals: &Signals, block: &[Item]) -> Result<(), EmitError> {
     let mut driven = BTreeSet::new();
-    let mut read = BTreeSet::new();
     for item in block {
         item.statement
             .for_each_target(&mut |t| _ = driven.insert(t));
+    }
+    for item in block {
+        let mut read = BTreeSet::new();
         item.statement
             .for_each_expr(&mut |e| read.extend(reads(signals, e)));
+        let is_input = |id: &&SignalId| matches!(signals[**id].role, Role::ChildInput(_));
+        let early = item
+            .early
+            .intersection(&driven)
+            .map(|&id| (id, Problem::LogicLoop));
+        let own = driven
+            .intersection(&read)
+            .filter(is_input)
+            .map(|&id| (id, Problem::ReadsOwnInput));
+        if let Some((id, problem)) = early.chain(own).next() {
+            return Err(node.error(signals[id].name.replace('$', "."), problem));
+        }
     }
-    let clash = driven
-        .intersection(&read)
-        .find(|&&id| matches!(signals[id].role, Role::ChildInput(_)));
-    match clash {
-        Some(&id) => Err(node.error(signals[id].name.replace('$', "."), Problem::ReadsOwnInput)),
-        None => Ok(()),
-    }
+    Ok(())
 }

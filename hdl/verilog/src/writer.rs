@@ -127,6 +127,8 @@ impl<'a> Writer<'a> {
                 self.namespace.claim(&self.names[id]);
             }
         }
+        let mut driven = self.in_blocks.clone();
+        driven.extend(self.schedule.continuous.iter().map(|item| item.target));
         for id in self.signals.ids() {
             let signal = &self.signals[id];
             let mut wish = flatten(&signal.name);
@@ -145,6 +147,7 @@ impl<'a> Writer<'a> {
                     }
                 }
                 Role::Hoisted { .. } if !self.hoisted.contains(&id) => continue,
+                Role::Local if !driven.contains(&id) => continue,
                 _ => {}
             }
             if !is_identifier(&wish) {

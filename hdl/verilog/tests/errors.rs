@@ -106,6 +106,19 @@ fn update(&mut self) {
     self.z.next = self.t.val();
 });
 
+refused!(reads_of_what_the_same_statement_drives [ a: Signal<In, Bit>, t: Signal<Local, Bit>, y: Signal<Out, Bit>, ]
+Some("t"), Problem::LogicLoop,
+#[hdl_gen]
+fn update(&mut self) {
+    self.y.next = false;
+    if self.t.val() {
+        self.y.next = true;
+        self.t.next = false;
+    } else {
+        self.t.next = self.a.val();
+    }
+});
+
 refused!(unassigned_outputs [ a: Signal<In, Bit>, y: Signal<Out, Bit>, z: Signal<Out, Bit>, ] Some("z"), Problem::Open,
 #[hdl_gen]
 fn update(&mut self) {

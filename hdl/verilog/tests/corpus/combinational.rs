@@ -275,6 +275,24 @@ fn update(&mut self) {
     self.u.next = self.y.val() & self.z.val();
     self.w.next = self.u.val() - self.b.val();
 });
+form!(EarlyRead { a: Bits<8>, c: Bit, d: Bit } -> { y: Bits<8> }
+[ t: Signal<Local, Bit>, u: Signal<Local, Bits<8>>, ]
+#[hdl_gen]
+fn update(&mut self) {
+    // The tests see the final values, which later statements assign.
+    self.y.next = self.a.val();
+    if self.t.val() {
+        self.y.next = self.a.val() + 1;
+    } else if self.u.val() > 7 {
+        self.y.next = 3.into();
+    }
+    self.t.next = self.c.val();
+    self.u.next = self.a.val() >> 2;
+    if self.d.val() {
+        self.t.next = !self.c.val();
+        self.u.next = !self.a.val();
+    }
+});
 form!(DeadStore { a: Bits<8>, c: Bit } -> { y: Bits<8> } []
 #[hdl_gen]
 fn update(&mut self) {
@@ -544,7 +562,7 @@ macro_rules! for_combinational_forms {
             CastWiden, CastNarrow, CastCompare, CastWide, BitsOfLiteral, MulWidens, Reductions,
             ReduceExpr, GetBitConst, GetBitDynamic, GetBitsConst, GetBitsDynamic, GetBitsWide,
             IndexMul, ReplaceBitConst, ReplaceBitDynamic, IfElse, IfConstant, LocalOrder,
-            DeadStore, ChainNoLoop, LoopUnroll, LoopCompare, LoopNested, SignalArray, EnumMatch,
+            EarlyRead, DeadStore, ChainNoLoop, LoopUnroll, LoopCompare, LoopNested, SignalArray, EnumMatch,
             MatchBool, MatchDefault, StructFields, Constants, DeepMix, LiteralFold, WidthOne,
             UnusedBits, Keywords);
     };

@@ -3,6 +3,7 @@
 //! Each block has ports of `Bits<N>` and `bool` only, so that a test can drive
 //! any of them with plain numbers; see [`Form`].
 
+#[allow(clippy::nonminimal_bool, reason = "these are the forms to be tested")]
 pub mod combinational;
 pub mod hierarchy;
 pub mod sequential;

@@ -130,20 +130,44 @@ fn build(cache: &Cache, directory: &Path, sources: &[PathBuf]) -> PathBuf {
         .collect();
     units.push(verilator.include().join("verilated.cpp"));
     units.push(verilator.include().join("verilated_threads.cpp"));
+    let includes = [
+        generated.clone(),
+        verilator.include(),
+        verilator.include().join("vltstd"),
+    ];
+    let compiler = cxx().unwrap();
+    let compile = |unit: PathBuf| {
+        let object = generated
+            .join(unit.file_name().unwrap())
+            .with_extension("o");
+        succeed(
+            compiler
+                .command()
+                .args(["-std=c++17", "-O0", "-pthread", "-c", "-o"])
+                .arg(&object)
+                .arg(unit)
+                .args(includes.iter().map(|path| format!("-I{}", path.display()))),
+        );
+        object
+    };
+    let compile = &compile;
+    let objects: Vec<PathBuf> = std::thread::scope(|scope| {
+        let running: Vec<_> = units
+            .into_iter()
+            .map(|unit| scope.spawn(move || compile(unit)))
+            .collect();
+        running
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
     let program = directory.join("program");
     succeed(
-        cxx()
-            .unwrap()
+        compiler
             .command()
-            .args(["-std=c++17", "-O0", "-pthread", "-o"])
+            .args(["-pthread", "-o"])
             .arg(&program)
-            .arg(format!("-I{}", generated.display()))
-            .arg(format!("-I{}", verilator.include().display()))
-            .arg(format!(
-                "-I{}",
-                verilator.include().join("vltstd").display()
-            ))
-            .args(units),
+            .args(objects),
     );
     program
 }

@@ -1,0 +1,93 @@
+//! The record of how a BSP's block was built: `iface/peerlane/build.json`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::layout::{BUILD_FILE, Layout};
+
+/// What `--check` compares the files with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Build {
+    /// Version of the program that wrote it.
+    pub version: String,
+    /// Configuration.
+    pub config: Config,
+    /// Width of the port to PCIe in bits.
+    pub port_bits: u32,
+    /// Hash of the register map.
+    pub map_id: u32,
+    /// Hash of the map and the build parameters.
+    pub build_id: u32,
+    /// Instance name of the block.
+    pub instance: String,
+    /// Number of the BAR that the block's slaves are in.
+    pub bar: u32,
+    /// Byte offset in that BAR of each of the block's slaves, by the name of the interface.
+    pub slaves: BTreeMap<String, u64>,
+    /// SHA-256 of each generated file, by its path in the hardware directory.
+    pub generated: BTreeMap<String, String>,
+    /// Files that the vendor's BSP names and did not have.
+    pub missing_in_input: Vec<String>,
+}
+
+impl Build {
+    /// As JSON.
+    pub fn json(&self) -> String {
+        let mut text =
+            serde_json::to_string_pretty(self).expect("the record holds plain data only");
+        text.push('\n');
+        text
+    }
+
+    /// The block's Verilog files.
+    pub fn verilog(&self, layout: &Layout) -> Vec<PathBuf> {
+        let hardware = layout.hardware_dir();
+        self.generated
+            .keys()
+            .filter(|path| path.ends_with(".v"))
+            .map(|path| hardware.join(path))
+            .collect()
+    }
+
+    /// Reads the record of an extended BSP.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotABsp`] if there is none, [`ErrorKind::Inconsistent`] if it is damaged.
+    pub fn read(layout: &Layout) -> Result<Self> {
+        let path = layout.hardware_dir().join(BUILD_FILE);
+        if !path.exists() {
+            return Err(Error::new(
+                ErrorKind::NotABsp,
+                Place::file(layout.hardware_dir()),
+                format!("no {BUILD_FILE}: this is not a BSP that `peerlane extend` wrote"),
+                "Give the directory that was --out of `peerlane extend`.",
+            ));
+        }
+        let text =
+            std::fs::read_to_string(&path).map_err(|e| Error::io(&path, "read the file", &e))?;
+        serde_json::from_str(&text).map_err(|e| damaged(&path, &e))
+    }
+}
+
+fn damaged(path: &Path, error: &serde_json::Error) -> Error {
+    Error::new(
+        ErrorKind::Inconsistent,
+        Place::line(path, error.line().max(1)),
+        format!("the record of the build is damaged: {error}"),
+        "Extend the vendor's BSP again.",
+    )
+}
+
+/// SHA-256 in hexadecimal.
+pub fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect()
+}

@@ -1,0 +1,247 @@
+//! The component (`_hw.tcl`) run under `tclsh`, with a stand-in for Platform Designer's commands, and
+//! compared with the Verilog that it names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use peerlane_tools::Cache;
+
+use crate::block::{self, Direction, Port};
+use crate::check::{Extended, Findings};
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::component::hw_tcl_path;
+use crate::layout::OWN_DIR;
+use crate::library::{NEW_DMA, Role};
+use crate::verilog;
+
+/// The stand-in: it knows the commands and properties of Platform Designer that a component may use,
+/// refuses all others, and prints what was declared.
+const STAND_IN: &str = include_str!("../../tcl/platform_designer.tcl");
+
+/// What a component declares.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Component {
+    /// Its name.
+    pub name: String,
+    /// Interfaces: type and side, `avalon end`.
+    pub interfaces: BTreeMap<String, String>,
+    /// Ports with their interface and role.
+    pub ports: Vec<(Port, String, String)>,
+    /// Files of the synthesis fileset.
+    pub files: Vec<String>,
+    /// Top module of that fileset.
+    pub top: String,
+}
+
+/// Runs a component.
+///
+/// # Errors
+/// [`ErrorKind::Tool`] if there is no `tclsh`; [`ErrorKind::Inconsistent`] with the stand-in's message if
+/// the component does what Platform Designer would refuse.
+pub fn run(hw_tcl: &Path) -> Result<Component> {
+    let tool = |what: String| {
+        Error::new(
+            ErrorKind::Tool,
+            Place::file(hw_tcl),
+            what,
+            "The check runs the component under tclsh 8.6 or newer; install it, or let Peerlane fetch \
+             it (it needs the network once).",
+        )
+    };
+    let tclsh = Cache::open()
+        .and_then(|c| c.tclsh())
+        .map_err(|e| tool(format!("no tclsh: {e}")))?;
+    let work =
+        tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), "make a directory", &e))?;
+    let script = work.path().join("platform_designer.tcl");
+    fs::write(&script, STAND_IN).map_err(|e| Error::io(&script, "write the file", &e))?;
+    let output = tclsh
+        .command()
+        .arg(&script)
+        .arg(hw_tcl)
+        .output()
+        .map_err(|e| tool(format!("tclsh does not start: {e}")))?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        return Err(Error::new(
+            ErrorKind::Inconsistent,
+            Place::file(hw_tcl),
+            format!(
+                "Platform Designer would refuse the component: {}",
+                text.trim().replace('\n', " ")
+            ),
+            "Extend the vendor's BSP again.",
+        ));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    parse(&text).ok_or_else(|| tool("the stand-in printed something else than it should".into()))
+}
+
+/// Reads what the stand-in prints: a declaration a line.
+fn parse(text: &str) -> Option<Component> {
+    let mut found = Component::default();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["component", name] => found.name = (*name).into(),
+            ["interface", name, kind, side] => {
+                found
+                    .interfaces
+                    .insert((*name).into(), format!("{kind} {side}"));
+            }
+            ["port", interface, name, role, direction, width] => {
+                let direction = match *direction {
+                    "Input" => Direction::Input,
+                    "Output" => Direction::Output,
+                    _ => return None,
+                };
+                let port = Port {
+                    name: (*name).into(),
+                    direction,
+                    width: width.parse().ok()?,
+                };
+                found
+                    .ports
+                    .push((port, (*interface).into(), (*role).into()));
+            }
+            ["file", "QUARTUS_SYNTH", path] => found.files.push((*path).into()),
+            ["top", "QUARTUS_SYNTH", name] => found.top = (*name).into(),
+            ["file" | "top", _, _] => {}
+            _ => return None,
+        }
+    }
+    Some(found)
+}
+
+/// Tests the component against the Verilog.
+///
+/// # Errors
+/// [`ErrorKind::Tool`], [`ErrorKind::Io`].
+pub fn check(bsp: &Extended<'_>, findings: &mut Findings) -> Result<()> {
+    const TEST: &str = "component";
+    const AGAIN: &str = "Extend the vendor's BSP again.";
+    let before = findings.errors();
+    let path = bsp.layout.hardware_dir().join(hw_tcl_path());
+    let own = bsp.layout.hardware_dir().join(OWN_DIR);
+    let place = Place::file(&path);
+    let component = match run(&path) {
+        Ok(component) => component,
+        Err(e) if e.kind == ErrorKind::Inconsistent => {
+            findings.bad(TEST, e.place, e.what, AGAIN);
+            return Ok(());
+        }
+        Err(e) => return Err(e),
+    };
+    if component.name != NEW_DMA || component.top != NEW_DMA {
+        let what = format!(
+            "it declares {} with the top module {}",
+            component.name, component.top
+        );
+        findings.bad(TEST, place.clone(), what, AGAIN);
+    }
+
+    let mut defined = BTreeSet::new();
+    let mut used = BTreeSet::new();
+    let mut top = None;
+    for file in &component.files {
+        let path = own.join(file);
+        let Ok(text) = fs::read_to_string(&path) else {
+            findings.bad(
+                TEST,
+                place.clone(),
+                format!("its file {file} is not there"),
+                AGAIN,
+            );
+            continue;
+        };
+        let name = file.trim_end_matches(".v");
+        match verilog::module(&path, &text, name) {
+            Ok(module) => {
+                defined.insert(module.name.clone());
+                used.extend(module.instances.iter().cloned());
+                if module.name == component.top {
+                    top = Some(module);
+                }
+            }
+            Err(e) => findings.bad(TEST, e.place, e.what, &e.remedy),
+        }
+    }
+    for name in used.difference(&defined) {
+        let what = format!("module {name} is instantiated and in no file of the component");
+        findings.bad(TEST, place.clone(), what, AGAIN);
+    }
+    if let Some(top) = &top {
+        compare(&component, top, &place, findings);
+    } else {
+        findings.bad(
+            TEST,
+            place.clone(),
+            format!("no file has its top module {}", component.top),
+            AGAIN,
+        );
+    }
+    for (interface, role) in block::roles() {
+        let want = match role {
+            Role::Master => "avalon start",
+            Role::Slave => "avalon end",
+            Role::IrqSender => "interrupt end",
+            Role::ClockSink => "clock end",
+            _ => "reset end",
+        };
+        if component.interfaces.get(interface).map(String::as_str) != Some(want) {
+            let what = format!("interface {interface} is not declared as \"{want}\"");
+            findings.bad(TEST, place.clone(), what, AGAIN);
+        }
+    }
+    if component.interfaces.len() != block::roles().count() {
+        findings.bad(
+            TEST,
+            place,
+            "it declares more interfaces than the block has",
+            AGAIN,
+        );
+    }
+    if findings.unchanged(before) {
+        findings.good(
+            TEST,
+            format!(
+                "{} interfaces and {} ports of the component are those of {} Verilog modules",
+                component.interfaces.len(),
+                component.ports.len(),
+                defined.len()
+            ),
+        );
+    }
+    Ok(())
+}
+
+/// Compares ports, widths and directions; one finding a port.
+fn compare(component: &Component, top: &verilog::Module, place: &Place, findings: &mut Findings) {
+    let text = |p: &Port| format!("{} of {} bits", p.direction.verilog(), p.width);
+    let declared: BTreeMap<&str, &Port> = component
+        .ports
+        .iter()
+        .map(|(p, ..)| (p.name.as_str(), p))
+        .collect();
+    let real: BTreeMap<&str, &Port> = top.ports.iter().map(|p| (p.name.as_str(), p)).collect();
+    let names: BTreeSet<&&str> = declared.keys().chain(real.keys()).collect();
+    for name in names {
+        let what = match (declared.get(*name), real.get(*name)) {
+            (Some(d), Some(r)) if d == r => continue,
+            (Some(d), Some(r)) => format!(
+                "port {name}: {} declared, {} in the Verilog",
+                text(d),
+                text(r)
+            ),
+            (Some(_), None) => format!("port {name} is declared and not in the Verilog"),
+            _ => format!("port {name} of the Verilog is not declared"),
+        };
+        findings.bad(
+            "component",
+            place.clone(),
+            what,
+            "Extend the vendor's BSP again.",
+        );
+    }
+}

@@ -1,0 +1,151 @@
+//! `peerlane demo`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
+
+use crate::cli::{FAILED, Outcome};
+use crate::demo::{self, Options, Row, Summary};
+use crate::error::Error;
+
+/// Extend a BSP, build the Verilog that was written into it, and move data both ways through it.
+///
+/// Random data go from the board's memory to a GPU's and from the GPU's to the board's, on a simulated
+/// PCIe Gen2 x8 link, and are compared byte for byte.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  peerlane demo
+  peerlane demo --size 8
+  peerlane demo --bsp de5net/hardware/de5net_a7 --json demo.json
+
+The last line is `demo: PASS` or `demo: FAIL`; the exit status is 0 or 2.")]
+pub struct Args {
+    /// The BSP to extend; without it a small one of Peerlane's own.
+    #[arg(long, value_name = "DIR")]
+    bsp: Option<PathBuf>,
+    /// MiB to move in each direction.
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=240))]
+    size: u64,
+    /// Seed of the random data.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Keep the extended BSP in this directory, which must not exist.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Write the results to this file too.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    let outcome = demo::run(&Options {
+        bsp: args.bsp.clone(),
+        bytes: args.size << 20,
+        seed: args.seed,
+        keep: args.keep.clone(),
+    })
+    .and_then(|summary| {
+        if let Some(file) = &args.json {
+            save(file, &summary.json())?;
+        }
+        Ok(summary)
+    });
+    match outcome {
+        Ok(summary) => {
+            print(&summary);
+            let word = if summary.pass() { "PASS" } else { "FAIL" };
+            println!("demo: {word}");
+            Ok(if summary.pass() {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::from(FAILED)
+            })
+        }
+        Err(error) => {
+            eprintln!("peerlane: {}", error.paragraph());
+            println!("demo: FAIL");
+            Ok(ExitCode::from(FAILED))
+        }
+    }
+}
+
+/// Writes beside the file and renames, so that there is never half a file.
+fn save(file: &Path, text: &str) -> Result<(), Error> {
+    let directory = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let failed = |e: &std::io::Error| Error::io(file, "write the results", e);
+    let mut temporary = tempfile::NamedTempFile::new_in(directory).map_err(|e| failed(&e))?;
+    temporary
+        .write_all(text.as_bytes())
+        .map_err(|e| failed(&e))?;
+    temporary.persist(file).map_err(|e| failed(&e.error))?;
+    Ok(())
+}
+
+fn print(summary: &Summary) {
+    println!(
+        "\n{} MiB each way, {}, {}-bit port, build {:#010x}, on a modelled PCIe {}",
+        summary.bytes >> 20,
+        summary.bsp,
+        summary.port_bits,
+        summary.build_id,
+        summary.link,
+    );
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_BORDERS_ONLY).set_header(
+        [
+            "",
+            "MB/s",
+            "of ceiling",
+            "time (µs)",
+            "cycles",
+            "requests",
+            "interrupts",
+            "data",
+        ]
+        .map(|h| Cell::new(h).add_attribute(Attribute::Bold)),
+    );
+    for row in &summary.rows {
+        table.add_row(cells(row));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    println!("{table}");
+    for note in &summary.notes {
+        println!("{note}");
+    }
+}
+
+fn cells(row: &Row) -> Vec<Cell> {
+    let number = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
+    let data = match row.correct {
+        Some(true) => Cell::new("same").fg(Color::Green),
+        Some(false) => Cell::new("WRONG").fg(Color::Red),
+        None => Cell::new(""),
+    };
+    vec![
+        Cell::new(&row.name),
+        Cell::new(match (row.rate, &row.instead) {
+            (Some(rate), _) => format!("{:.0}", rate / 1e6),
+            (None, word) => word.clone(),
+        }),
+        Cell::new(
+            row.of_ceiling
+                .map_or(String::new(), |part| format!("{:.1} %", part * 100.0)),
+        ),
+        Cell::new(
+            row.ns
+                .map_or(String::new(), |ns| format!("{:.0}", ns / 1e3)),
+        ),
+        Cell::new(number(row.cycles)),
+        Cell::new(number(row.requests)),
+        Cell::new(number(row.interrupts)),
+        data,
+    ]
+}

@@ -1,0 +1,381 @@
+//! The configuration file of `peerlane extend`.
+
+use std::ops::Range;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use crate::error::{Error, ErrorKind, Place, Result};
+
+/// How the block's requests become PCIe addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// The hard IP takes 64-bit bus addresses and does not translate.
+    Address64,
+    /// The hard IP keeps 32-bit addresses; its own table maps a few large pages.
+    Windows,
+}
+
+/// How the block interrupts the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Irq {
+    /// Through the hard IP's `RxmIrq` input, as the replaced block did.
+    Rxm,
+}
+
+/// Where the new slaves are put in the BAR; unset means the lowest free place.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bar {
+    /// Byte offset of the channel pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chan_base: Option<u64>,
+    /// Byte offset of the address table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub att_base: Option<u64>,
+}
+
+/// The hard IP's own pages, in windows mode.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Windows {
+    /// Number of pages.
+    #[serde(default = "Windows::default_entries")]
+    pub entries: u32,
+    /// log2 of a page's bytes.
+    #[serde(default = "Windows::default_page_bits")]
+    pub page_bits: u32,
+}
+
+impl Windows {
+    fn default_entries() -> u32 {
+        16
+    }
+    fn default_page_bits() -> u32 {
+        28
+    }
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Self {
+            entries: Self::default_entries(),
+            page_bits: Self::default_page_bits(),
+        }
+    }
+}
+
+/// A checked configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Width of the port to PCIe in bits; unset takes the hard IP's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port_bits: Option<u32>,
+    /// Entries of the address translation table.
+    pub att_entries: u32,
+    /// Descriptors that wait in each direction.
+    pub queue_depth: u32,
+    /// Channels, a 4 KiB page each.
+    pub channels: u32,
+    /// Addressing of PCIe.
+    pub mode: Mode,
+    /// Interrupt.
+    pub irq: Irq,
+    /// Places in the BAR.
+    #[serde(default)]
+    pub bar: Bar,
+    /// Pages of windows mode.
+    #[serde(default)]
+    pub windows: Windows,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            port_bits: None,
+            att_entries: 4096,
+            queue_depth: 1024,
+            channels: 1,
+            mode: Mode::Address64,
+            irq: Irq::Rxm,
+            bar: Bar::default(),
+            windows: Windows::default(),
+        }
+    }
+}
+
+/// The file as written: every key may be left out, and each value knows its place.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    port_bits: Option<Spanned<i64>>,
+    att_entries: Option<Spanned<i64>>,
+    queue_depth: Option<Spanned<i64>>,
+    channels: Option<Spanned<i64>>,
+    mode: Option<Mode>,
+    irq: Option<Irq>,
+    bar: BarFile,
+    windows: WindowsFile,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct BarFile {
+    chan_base: Option<Spanned<i64>>,
+    att_base: Option<Spanned<i64>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct WindowsFile {
+    entries: Option<Spanned<i64>>,
+    page_bits: Option<Spanned<i64>>,
+}
+
+impl Config {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] with the line and the key, [`ErrorKind::Io`].
+    pub fn read(path: &Path) -> Result<Self> {
+        let text =
+            std::fs::read_to_string(path).map_err(|e| Error::io(path, "read the file", &e))?;
+        Self::parse(path, &text)
+    }
+
+    /// Checks the text of a file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] with the line and the key.
+    pub fn parse(path: &Path, text: &str) -> Result<Self> {
+        let file: File = toml::from_str(text).map_err(|e| {
+            let line = e.span().map(|s| line(text, s.start));
+            Error::new(
+                ErrorKind::Config,
+                Place {
+                    path: path.to_path_buf(),
+                    line,
+                },
+                one_line(e.message()),
+                "`peerlane config` prints every key with its default and its range.",
+            )
+        })?;
+        let checker = Checker { path, text };
+        let mut config = Self::default();
+        let power_of_two = |least: i64, most: i64| {
+            move |v: i64| (least..=most).contains(&v) && v.count_ones() == 1
+        };
+        if let Some(value) = &file.port_bits {
+            config.port_bits = Some(checker.number(
+                "port_bits",
+                value,
+                |v| v == 128 || v == 256,
+                "Use 128 or 256, or leave the key out to take the width of the hard IP.",
+            )?);
+        }
+        checker.set(
+            &mut config.att_entries,
+            "att_entries",
+            &file.att_entries,
+            power_of_two(256, 65536),
+            "Use a power of two from 256 to 65536.",
+        )?;
+        checker.set(
+            &mut config.queue_depth,
+            "queue_depth",
+            &file.queue_depth,
+            power_of_two(256, 4096),
+            "Use a power of two from 256 to 4096.",
+        )?;
+        checker.set(
+            &mut config.channels,
+            "channels",
+            &file.channels,
+            |v| v == 1,
+            "Use 1: this version of the block has one channel.",
+        )?;
+        config.mode = file.mode.unwrap_or(config.mode);
+        config.irq = file.irq.unwrap_or(config.irq);
+        let page = |v: i64| (0..1 << 31).contains(&v) && v % 4096 == 0;
+        let remedy = "Use a multiple of 4096 (a page) below 2 GiB.";
+        if let Some(value) = &file.bar.chan_base {
+            config.bar.chan_base = Some(checker.number("bar.chan_base", value, page, remedy)?);
+        }
+        if let Some(value) = &file.bar.att_base {
+            config.bar.att_base = Some(checker.number("bar.att_base", value, page, remedy)?);
+        }
+        checker.set(
+            &mut config.windows.entries,
+            "windows.entries",
+            &file.windows.entries,
+            power_of_two(1, 512),
+            "Use a power of two from 1 to 512: the hard IP has no more pages.",
+        )?;
+        let most = 32 - i64::from(config.windows.entries.ilog2());
+        checker.set(
+            &mut config.windows.page_bits,
+            "windows.page_bits",
+            &file.windows.page_bits,
+            |v| (12..=most).contains(&v),
+            "Use 12 (4 KiB) or more, and so few that all pages together fit in the 4 GiB which 32 \
+             address bits reach.",
+        )?;
+        if i64::from(config.windows.page_bits) > most {
+            let at = file.windows.entries.as_ref().map_or(0..0, Spanned::span);
+            return Err(checker.error(
+                at,
+                format!(
+                    "windows.entries = {} pages of 2^{} bytes are more than 4 GiB",
+                    config.windows.entries, config.windows.page_bits
+                ),
+                "Set windows.page_bits too, so that all pages together fit in 4 GiB.",
+            ));
+        }
+        Ok(config)
+    }
+
+    /// Address bits of the block's master to PCIe.
+    pub fn txs_addr_bits(&self) -> u32 {
+        match self.mode {
+            Mode::Address64 => 64,
+            Mode::Windows => 32,
+        }
+    }
+
+    /// Bytes of the channel pages in the BAR.
+    pub fn chan_bytes(&self) -> u64 {
+        u64::from(self.channels) * 4096
+    }
+
+    /// Bytes of the address table in the BAR.
+    pub fn att_bytes(&self) -> u64 {
+        u64::from(self.att_entries) * 8
+    }
+}
+
+struct Checker<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl Checker<'_> {
+    fn error(&self, span: Range<usize>, what: String, remedy: &str) -> Error {
+        let place = Place::line(self.path, line(self.text, span.start));
+        Error::new(ErrorKind::Config, place, what, remedy)
+    }
+
+    fn number<T: TryFrom<i64>>(
+        &self,
+        key: &str,
+        value: &Spanned<i64>,
+        good: impl Fn(i64) -> bool,
+        remedy: &str,
+    ) -> Result<T> {
+        let number = *value.get_ref();
+        let wrong = || {
+            self.error(
+                value.span(),
+                format!("{key} = {number} is not possible"),
+                remedy,
+            )
+        };
+        if !good(number) {
+            return Err(wrong());
+        }
+        T::try_from(number).map_err(|_| wrong())
+    }
+
+    fn set<T: TryFrom<i64>>(
+        &self,
+        into: &mut T,
+        key: &str,
+        value: &Option<Spanned<i64>>,
+        good: impl Fn(i64) -> bool,
+        remedy: &str,
+    ) -> Result<()> {
+        if let Some(value) = value {
+            *into = self.number(key, value, good, remedy)?;
+        }
+        Ok(())
+    }
+}
+
+fn line(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset.min(text.len())]
+        .iter()
+        .filter(|&&b| b == b'\n')
+        .count()
+        + 1
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A configuration file with every key, its default and its range: what `peerlane config` prints.
+pub const COMMENTED_DEFAULT: &str = include_str!("../templates/default-config.toml");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config> {
+        Config::parse(Path::new("c.toml"), text)
+    }
+
+    #[test]
+    fn the_printed_default_is_the_default() {
+        assert_eq!(parse(COMMENTED_DEFAULT).unwrap(), Config::default());
+        assert_eq!(parse("").unwrap(), Config::default());
+        // Every commented-out key is a real one.
+        let all: String = COMMENTED_DEFAULT
+            .lines()
+            .map(|l| l.strip_prefix("#: ").unwrap_or(l))
+            .map(|l| format!("{l}\n"))
+            .collect();
+        assert_ne!(all, COMMENTED_DEFAULT);
+        let config = parse(&all).unwrap();
+        assert!(config.port_bits.is_some() && config.bar.chan_base.is_some());
+    }
+
+    #[test]
+    fn wrong_values_name_key_and_line() {
+        for (text, line, key) in [
+            ("# x\n\natt_entries = 100\n", 3, "att_entries = 100"),
+            ("att_entries = 131072", 1, "att_entries"),
+            ("channels = 1\nqueue_depth = 128", 2, "queue_depth"),
+            ("port_bits = 64", 1, "port_bits"),
+            ("channels = 2", 1, "channels"),
+            ("[bar]\nchan_base = 0x40010", 2, "bar.chan_base"),
+            ("[windows]\nentries = 1024", 2, "windows.entries"),
+            ("[windows]\npage_bits = 29", 2, "windows.page_bits"),
+            ("[windows]\n\nentries = 64", 3, "windows.entries"),
+            ("\natt_entrys = 4096", 2, "att_entrys"),
+            ("mode = \"dreams\"", 1, "dreams"),
+            ("att_entries = -4096", 1, "att_entries"),
+            ("\n\natt_entries = ", 3, ""),
+        ] {
+            let e = parse(text).expect_err(text);
+            assert_eq!(e.kind, ErrorKind::Config);
+            assert_eq!(e.place.line, Some(line), "{text}: {e}");
+            assert!(e.to_string().contains(key), "{text}: {e}");
+            assert!(!e.paragraph().contains('\n'), "{e}");
+        }
+    }
+
+    #[test]
+    fn sizes_follow_the_configuration() {
+        let c = parse(
+            "att_entries = 256\nmode = \"windows\"\n[windows]\nentries = 512\npage_bits = 23",
+        )
+        .unwrap();
+        assert_eq!(
+            (c.att_bytes(), c.chan_bytes(), c.txs_addr_bits()),
+            (2048, 4096, 32)
+        );
+    }
+}

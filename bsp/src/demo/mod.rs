@@ -1,0 +1,152 @@
+//! The whole path once: a BSP is extended, the Verilog in it is built, and the host library moves data
+//! through it, beside the thesis's design on the same link.
+
+mod moves;
+mod summary;
+
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, include_dir};
+use indicatif::{ProgressBar, ProgressStyle};
+use peerlane_host::SimBoard;
+use peerlane_sim::{BoardConfig, LinkConfig};
+use peerlane_verilated::{Library, Toolchain};
+
+use crate::build::Build;
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend;
+use crate::layout::Layout;
+
+pub use summary::{Row, Summary};
+
+/// Peerlane's own small BSP.
+static REFERENCE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/reference");
+
+/// What to do.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The BSP to extend; `None` is Peerlane's own.
+    pub bsp: Option<PathBuf>,
+    /// Bytes to move in each direction.
+    pub bytes: u64,
+    /// Seed of the random data.
+    pub seed: u64,
+    /// Where to keep the extended BSP.
+    pub keep: Option<PathBuf>,
+}
+
+/// Extends, builds, moves, compares.
+///
+/// # Errors
+/// When the BSP cannot be extended, a tool is missing, or the board fails. Data that arrive wrong are a
+/// result, not an error.
+pub fn run(options: &Options) -> Result<Summary> {
+    let work = tempfile::tempdir()
+        .map_err(|e| Error::io(std::env::temp_dir(), "make a temporary directory", &e))?;
+    let (input, name) = match &options.bsp {
+        Some(dir) => (dir.clone(), dir.display().to_string()),
+        None => {
+            let dir = work.path().join("reference");
+            std::fs::create_dir(&dir)
+                .and_then(|()| REFERENCE.extract(&dir))
+                .map_err(|e| Error::io(&dir, "write the reference BSP", &e))?;
+            (dir, "Peerlane's reference BSP".to_owned())
+        }
+    };
+    let out = options
+        .keep
+        .clone()
+        .unwrap_or_else(|| work.path().join("extended"));
+
+    let step = spinner("extending the BSP");
+    let report = extend::extend(&extend::Options {
+        bsp: input,
+        out: out.clone(),
+        config: Config::default(),
+        report: None,
+    })?;
+    let layout = Layout::find(&out)?;
+    let build = Build::read(&layout)?;
+    step.finish_with_message(format!(
+        "extended {name}: {} changes, {} files added",
+        report.changes.len(),
+        report.added.len()
+    ));
+
+    let toolchain = Toolchain::open().map_err(|e| tool(&e))?;
+    let step = spinner("building the Verilog that was written into it (a minute, then cached)");
+    let library = library(&build, &layout, &toolchain)?;
+    let files = build.verilog(&layout).len();
+    step.finish_with_message(format!("built {files} Verilog files of the extended BSP"));
+
+    let config = BoardConfig::default();
+    let link = config.link.clone();
+    let model = library.instance().map_err(|e| broken(&out, &e))?;
+    let board = SimBoard::new(model, config).map_err(|e| broken(&out, &e))?;
+    let moved = moves::both_ways(&board, build.build_id, options.bytes, options.seed)
+        .map_err(|e| failed(&out, &e))?;
+    Ok(Summary::new(
+        name,
+        &build,
+        &link,
+        describe(&link),
+        options.bytes,
+        &moved,
+    ))
+}
+
+/// The block as it stands in the BSP, compiled.
+fn library(build: &Build, layout: &Layout, toolchain: &Toolchain) -> Result<Library> {
+    let mut model = peerlane_verilated::Build::new(peerlane_hdl::TOP);
+    for file in build.verilog(layout) {
+        model = model.file(&file).map_err(|e| broken(&file, &e))?;
+    }
+    model
+        .model(toolchain)
+        .map_err(|e| broken(&layout.hardware_dir(), &e))
+}
+
+fn describe(link: &LinkConfig) -> String {
+    format!(
+        "{:?} x{}, {}-byte payloads, {} ns read round trip",
+        link.generation, link.lanes, link.max_payload, link.read_round_trip_ns
+    )
+}
+
+/// A line that turns while something takes its time, and stays when it is done.
+fn spinner(message: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner().with_message(message);
+    if let Ok(style) = ProgressStyle::with_template("{spinner:.cyan} {msg} ({elapsed})") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(std::time::Duration::from_millis(120));
+    bar
+}
+
+fn tool(error: &dyn std::fmt::Display) -> Error {
+    Error::new(
+        ErrorKind::Tool,
+        Place::file("Verilator"),
+        error.to_string(),
+        "`cargo xtask tools` installs what the demo needs and says what it cannot install.",
+    )
+}
+
+fn broken(place: &Path, error: &dyn std::fmt::Display) -> Error {
+    Error::new(
+        ErrorKind::Tool,
+        Place::file(place),
+        format!("the block cannot be simulated: {error}"),
+        "`peerlane extend --check` says whether the files are as they were written.",
+    )
+}
+
+fn failed(place: &Path, error: &peerlane_host::Error) -> Error {
+    Error::new(
+        ErrorKind::Inconsistent,
+        Place::file(place),
+        format!("the transfer failed on the simulated board: {error}"),
+        error.remedy(),
+    )
+}

@@ -1,0 +1,166 @@
+//! What the demo found, as a table and as JSON.
+
+use peerlane_core::descriptor::Direction;
+use peerlane_sim::{LinkConfig, thesis};
+use serde::Serialize;
+
+use super::moves::Moved;
+use crate::build::Build;
+
+/// Published rate of the thesis in bytes a second, and what for: A. Gillert, *Direct GPU-FPGA
+/// Communication*, TU München 2015, chapter 7.
+const PUBLISHED: [(&str, f64); 3] = [
+    ("thesis, published: FPGA → GPU direct", 740e6),
+    ("thesis, published: FPGA → GPU through the host", 730e6),
+    ("thesis, published: GPU → FPGA through the host", 525e6),
+];
+
+/// A line of the table.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// What was run.
+    pub name: String,
+    /// Bytes a second.
+    pub rate: Option<f64>,
+    /// What stands in the place of a rate that is not there.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub instead: String,
+    /// Part of the link's payload ceiling for the direction, 0 to 1.
+    pub of_ceiling: Option<f64>,
+    /// Simulated nanoseconds.
+    pub ns: Option<f64>,
+    /// Cycles of the PCIe clock.
+    pub cycles: Option<u64>,
+    /// Requests on the link.
+    pub requests: Option<u64>,
+    /// Interrupts.
+    pub interrupts: Option<u64>,
+    /// Whether every byte was right, where data were moved.
+    pub correct: Option<bool>,
+}
+
+/// All that the demo found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Summary {
+    /// The BSP.
+    pub bsp: String,
+    /// Width of the port to PCIe.
+    pub port_bits: u32,
+    /// `BUILD_ID` of the block that ran.
+    pub build_id: u32,
+    /// The link.
+    pub link: String,
+    /// Bytes moved in each direction.
+    pub bytes: u64,
+    /// Ceiling of payload from the board, bytes a second.
+    pub write_ceiling: f64,
+    /// Ceiling of payload to the board, bytes a second.
+    pub read_ceiling: f64,
+    /// The table.
+    pub rows: Vec<Row>,
+    /// What must be said beside it.
+    pub notes: Vec<String>,
+}
+
+impl Summary {
+    pub(super) fn new(
+        bsp: String,
+        build: &Build,
+        link: &LinkConfig,
+        description: String,
+        bytes: u64,
+        moved: &[Moved],
+    ) -> Self {
+        let ceiling = |direction| match direction {
+            Direction::Write => link.write_ceiling(),
+            Direction::Read => link.read_ceiling(),
+        };
+        let mut rows: Vec<Row> = moved
+            .iter()
+            .map(|m| {
+                let rate = bytes as f64 / m.ns * 1e9;
+                Row {
+                    name: match m.direction {
+                        Direction::Write => "Peerlane, FPGA → GPU".into(),
+                        Direction::Read => "Peerlane, GPU → FPGA".into(),
+                    },
+                    rate: Some(rate),
+                    instead: String::new(),
+                    of_ceiling: Some(rate / ceiling(m.direction)),
+                    ns: Some(m.ns),
+                    cycles: Some(m.cycles),
+                    requests: Some(m.requests),
+                    interrupts: Some(m.interrupts),
+                    correct: Some(m.correct),
+                }
+            })
+            .collect();
+        for (name, way, direction) in [
+            ("FPGA → GPU", thesis::Direction::FpgaToGpu, Direction::Write),
+            ("GPU → FPGA", thesis::Direction::GpuToFpga, Direction::Read),
+        ] {
+            let outcome =
+                thesis::Parameters::default().run(thesis::Design::LazyUnpinning, way, link, bytes);
+            let (run, rate) = match &outcome {
+                thesis::Outcome::Done(run) => (Some(run), outcome.rate()),
+                thesis::Outcome::Frozen => (None, None),
+            };
+            rows.push(Row {
+                name: format!("thesis, modelled: {name}"),
+                rate,
+                instead: "froze".into(),
+                of_ceiling: rate.map(|r| r / ceiling(direction)),
+                ns: run.map(|r| r.ns),
+                cycles: None,
+                requests: None,
+                interrupts: run.map(|r| r.descriptors),
+                correct: None,
+            });
+        }
+        rows.extend(PUBLISHED.map(|(name, rate)| Row {
+            name: name.into(),
+            rate: Some(rate),
+            instead: String::new(),
+            of_ceiling: None,
+            ns: None,
+            cycles: None,
+            requests: None,
+            interrupts: None,
+            correct: None,
+        }));
+        Self {
+            bsp,
+            port_bits: build.port_bits,
+            build_id: build.build_id,
+            link: description,
+            bytes,
+            write_ceiling: link.write_ceiling(),
+            read_ceiling: link.read_ceiling(),
+            rows,
+            notes: vec![
+                format!(
+                    "Ceiling: payload after packet headers and framing, {:.0} MB/s from the board, {:.0} MB/s \
+                     to it. Time is simulated, from submission to the end of the wait.",
+                    link.write_ceiling() / 1e6,
+                    link.read_ceiling() / 1e6
+                ),
+                "The block is the Verilog of the extended BSP; the link, the hard IP's port, the GPU and the \
+                 FPGA's memory are models. The thesis's design is a model of its driver's loop."
+                    .into(),
+            ],
+        }
+    }
+
+    /// Whether all data arrived.
+    pub fn pass(&self) -> bool {
+        self.rows.iter().any(|r| r.correct.is_some())
+            && self.rows.iter().all(|r| r.correct != Some(false))
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("plain data only");
+        text.push('\n');
+        text
+    }
+}

@@ -1,0 +1,122 @@
+//! The one error type of the command: what is wrong, where, and what to do about it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Result of everything in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What sort of thing went wrong; for callers that act on it. People read the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The directory given is not the hardware directory of an OpenCL BSP.
+    NotABsp,
+    /// A file is not well-formed XML, or not the Platform Designer system it should be.
+    BadXml,
+    /// No instance of kind `acl_dma` in the BSP.
+    NoDma,
+    /// More than one instance of kind `acl_dma`.
+    SeveralDmas,
+    /// The BSP holds a `peerlane_dma` already.
+    AlreadyExtended,
+    /// No PCIe hard IP with an Avalon-MM interface beside the DMA block.
+    NoPcie,
+    /// The design has a shape that this command does not extend.
+    Unsupported,
+    /// The configuration file is wrong.
+    Config,
+    /// The output cannot be written there.
+    Output,
+    /// A link or special file that cannot be copied faithfully.
+    Link,
+    /// Reading or writing a file failed.
+    Io,
+    /// A file that Peerlane wrote does not agree with another one.
+    Inconsistent,
+    /// A tool that the check needs could not be run.
+    Tool,
+}
+
+/// A place in a file, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// File or directory.
+    pub path: PathBuf,
+    /// Line, counted from 1.
+    pub line: Option<usize>,
+}
+
+impl Place {
+    /// A file or directory as a whole.
+    pub fn file(path: impl AsRef<Path>) -> Self {
+        Self {
+            path: path.as_ref().to_path_buf(),
+            line: None,
+        }
+    }
+
+    /// A line of a file.
+    pub fn line(path: impl AsRef<Path>, line: usize) -> Self {
+        Self {
+            path: path.as_ref().to_path_buf(),
+            line: Some(line),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        match self.line {
+            Some(line) => write!(f, ":{line}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An error with its place and its remedy. Shown as one paragraph.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[error("{place}: {what}")]
+pub struct Error {
+    /// The sort of error.
+    pub kind: ErrorKind,
+    /// Where.
+    pub place: Place,
+    /// What is wrong: a sentence without its full stop.
+    pub what: String,
+    /// What to do: whole sentences.
+    #[help]
+    pub remedy: String,
+}
+
+impl Error {
+    /// A new error; `what` without, `remedy` with a full stop.
+    pub fn new(
+        kind: ErrorKind,
+        place: Place,
+        what: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            place,
+            what: what.into(),
+            remedy: remedy.into(),
+        }
+    }
+
+    /// A failed read, write or copy of `path`.
+    pub fn io(path: impl AsRef<Path>, doing: &str, source: &std::io::Error) -> Self {
+        Self::new(
+            ErrorKind::Io,
+            Place::file(path),
+            format!("cannot {doing}: {source}"),
+            "Check that the path exists, the permissions and the free space, then run it again.",
+        )
+    }
+
+    /// The paragraph that the command prints.
+    pub fn paragraph(&self) -> String {
+        format!("{self}. {}", self.remedy)
+    }
+}

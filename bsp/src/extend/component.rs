@@ -1,0 +1,148 @@
+//! The files that describe the block to Platform Designer and Quartus, from templates.
+
+use askama::Template;
+
+use crate::block::{self, Interface};
+use crate::config::Config;
+use crate::extend::settings::Partition;
+use crate::generator::VerilogModule;
+use crate::layout::{OWN_DIR, SCRIPT_DIR};
+use crate::library::{NEW_DMA, Role};
+
+/// Name of the register that takes a bus from the other clock first, as the Verilog spells it.
+/// The synchronisers of the RTL call it `meta`, and the Verilog back-end adds `_q`.
+const FIRST_STAGE: &str = "meta_q";
+/// Most skew between the bits of a Gray-coded pointer, in nanoseconds. Two bits may not change in one
+/// period of the sending clock, the faster of which is the hard IP's 250 MHz (4 ns); a fifth is kept
+/// back for the clocks' own uncertainty.
+const MAX_SKEW_NS: &str = "3.2";
+
+/// A file to be written, relative to the hardware directory.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// Path.
+    pub path: String,
+    /// Content.
+    pub text: String,
+}
+
+#[derive(Template)]
+#[template(path = "peerlane_dma_hw.tcl")]
+struct HwTcl<'a> {
+    kind: &'a str,
+    version: &'a str,
+    modules: &'a [VerilogModule],
+    interfaces: &'a [Interface],
+}
+
+#[derive(Template)]
+#[template(path = "peerlane_dma.sdc")]
+struct Sdc<'a> {
+    kind: &'a str,
+    first_stage: &'a str,
+    max_skew_ns: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "peerlane.qsf")]
+struct Qsf<'a> {
+    kind: &'a str,
+    dir: &'a str,
+    first_stage: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "partition.tcl")]
+struct PartitionTcl<'a> {
+    dir: &'a str,
+    project: &'a str,
+    partitions: &'a [Partition],
+}
+
+/// Word of Platform Designer for the type of an interface, and its side.
+fn interface_type(role: &Role) -> &'static str {
+    match role {
+        Role::Master => "avalon start",
+        Role::Slave => "avalon end",
+        Role::ClockSource => "clock start",
+        Role::ClockSink => "clock end",
+        Role::ResetSource => "reset start",
+        Role::ResetSink => "reset end",
+        Role::IrqReceiver => "interrupt start",
+        Role::IrqSender => "interrupt end",
+        Role::Conduit => "conduit end",
+    }
+}
+
+/// Path of the Platform Designer component.
+pub fn hw_tcl_path() -> String {
+    format!("{OWN_DIR}/{NEW_DMA}_hw.tcl")
+}
+
+/// Everything that goes into the IP path: Verilog, component, constraints.
+pub fn ip_files(config: &Config, port_bits: u32, modules: &[VerilogModule]) -> Vec<Written> {
+    let interfaces = block::interfaces(config, port_bits);
+    let mut files: Vec<Written> = modules
+        .iter()
+        .map(|m| Written {
+            path: format!("{OWN_DIR}/{}", m.file_name()),
+            text: m.text.clone(),
+        })
+        .collect();
+    let kind = NEW_DMA;
+    let hw_tcl = HwTcl {
+        kind,
+        version: block::COMPONENT_VERSION,
+        modules,
+        interfaces: &interfaces,
+    };
+    let sdc = Sdc {
+        kind,
+        first_stage: FIRST_STAGE,
+        max_skew_ns: MAX_SKEW_NS,
+    };
+    let qsf = Qsf {
+        kind,
+        dir: OWN_DIR,
+        first_stage: FIRST_STAGE,
+    };
+    files.push(Written {
+        path: hw_tcl_path(),
+        text: render(&hw_tcl),
+    });
+    files.push(Written {
+        path: format!("{OWN_DIR}/{NEW_DMA}.sdc"),
+        text: render(&sdc),
+    });
+    files.push(Written {
+        path: format!("{OWN_DIR}/peerlane.qsf"),
+        text: render(&qsf),
+    });
+    files
+}
+
+/// The script that rebuilds the compiled partition, if the BSP has one.
+pub fn scripts(project: &str, partitions: &[Partition]) -> Vec<Written> {
+    if partitions.is_empty() {
+        return Vec::new();
+    }
+    let script = PartitionTcl {
+        dir: SCRIPT_DIR,
+        project,
+        partitions,
+    };
+    vec![Written {
+        path: format!("{SCRIPT_DIR}/partition.tcl"),
+        text: render(&script),
+    }]
+}
+
+/// Templates are checked when this crate is compiled, and writing to a string does not fail. The template
+/// engine drops the last line end of a file.
+fn render(template: &impl Template) -> String {
+    let mut text = template
+        .render()
+        .expect("a compiled template renders into a string");
+    text.push('\n');
+    text
+}

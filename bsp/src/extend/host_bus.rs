@@ -1,0 +1,465 @@
+//! The way from the host's BAR to the block's registers, and room on it for the new slaves.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::config::{Config, Mode};
+use crate::error::{Error, ErrorKind, Result};
+use crate::extend::site::Site;
+use crate::library::{bridge_bytes, bridge_unit, is_bridge};
+use crate::qsys::{Connection, End, Module};
+use crate::xml::Edits;
+
+/// A slave in the BAR.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BarEntry {
+    /// Byte offset in the BAR.
+    pub base: u64,
+    /// Bytes it takes; where that is not known, up to the next slave.
+    pub bytes: u64,
+    /// Whether `bytes` is such an assumption.
+    pub assumed: bool,
+    /// `instance.interface`.
+    pub slave: String,
+    /// Kind of the instance.
+    pub kind: String,
+    /// Where `bytes` comes from.
+    pub source: String,
+}
+
+/// A BAR's content, in address order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BarMap {
+    /// Number of the BAR.
+    pub bar: u32,
+    /// log2 of its size, as the hard IP is set.
+    pub bits: u64,
+    /// The slaves.
+    pub entries: Vec<BarEntry>,
+}
+
+impl BarMap {
+    /// Offsets of an instance's slaves, by interface.
+    pub fn slaves_of(&self, instance: &str) -> BTreeMap<String, u64> {
+        self.entries
+            .iter()
+            .filter_map(|e| {
+                let (name, interface) = e.slave.split_once('.')?;
+                (name == instance).then(|| (interface.to_string(), e.base))
+            })
+            .collect()
+    }
+}
+
+/// The chain of connections from `Rxm_BARn` to `csr`.
+#[derive(Debug)]
+pub struct HostPath<'a> {
+    /// Number of the BAR.
+    pub bar: u32,
+    /// From the hard IP's master to the block's slave.
+    pub hops: Vec<&'a Connection>,
+}
+
+impl<'a> HostPath<'a> {
+    /// Walks from the hard IP's BAR masters to `csr`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] if no way of bridges leads there.
+    pub fn find(site: &Site<'a>) -> Result<Self> {
+        let mut ways: Vec<Vec<&Connection>> = site
+            .from(&site.hip.name, None)
+            .filter(|c| bar_number(&c.start).is_some())
+            .map(|c| vec![c])
+            .collect();
+        while let Some(way) = ways.pop() {
+            let last = way[way.len() - 1];
+            if last.end.instance == site.dma.name && last.end.interface == "csr" {
+                let bar = bar_number(&way[0].start).unwrap_or(0);
+                return Ok(Self { bar, hops: way });
+            }
+            let Some(module) = site.system.module(&last.end.instance) else {
+                continue;
+            };
+            if is_bridge(&module.kind) && way.len() <= site.system.modules.len() {
+                for next in site.from(&module.name, None) {
+                    ways.push(way.iter().copied().chain([next]).collect());
+                }
+            }
+        }
+        Err(site.unsupported(
+            site.system.place(site.dma),
+            format!(
+                "{}.csr cannot be reached from {}.Rxm_BARn through Avalon-MM bridges",
+                site.dma.name, site.hip.name
+            ),
+            "Connect the DMA's CSR slave to the BAR, directly or through \
+             altera_avalon_mm_bridge instances.",
+        ))
+    }
+
+    /// The master that the block's slaves hang on.
+    pub fn master(&self) -> &'a End {
+        &self.hops[self.hops.len() - 1].start
+    }
+
+    /// Byte offset in the BAR of address 0 on that master.
+    pub fn offset(&self) -> u64 {
+        self.hops[..self.hops.len() - 1]
+            .iter()
+            .map(|c| c.base.unwrap_or(0))
+            .sum()
+    }
+
+    /// The bridges on the way, from the hard IP on.
+    pub fn bridges(&self, site: &Site<'a>) -> Vec<&'a Module> {
+        let inner = &self.hops[..self.hops.len() - 1];
+        inner
+            .iter()
+            .filter_map(|c| site.system.module(&c.end.instance))
+            .collect()
+    }
+}
+
+fn bar_number(end: &End) -> Option<u32> {
+    end.interface.strip_prefix("Rxm_BAR")?.parse().ok()
+}
+
+/// Bytes of a master's address space, if it is limited.
+fn space(site: &Site<'_>, master: &End) -> Option<u128> {
+    let module = site.system.module(&master.instance)?;
+    match bar_number(master) {
+        Some(bar) => {
+            let bits = module.number(&format!("SLAVE_ADDRESS_MAP_{bar}"))?;
+            (1..64).contains(&bits).then(|| 1 << bits)
+        }
+        None => bridge_bytes(module),
+    }
+}
+
+/// What hangs on a master, with an upper bound for spans that are not known: the next slave above,
+/// or the end of the address space that the master has now.
+pub fn slaves(site: &Site<'_>, master: &End) -> Vec<BarEntry> {
+    let mut found: Vec<_> = site
+        .from(&master.instance, Some(&master.interface))
+        .filter_map(|c| {
+            Some((
+                c.base.unwrap_or(0),
+                site.system.module(&c.end.instance)?,
+                &c.end,
+            ))
+        })
+        .collect();
+    found.sort_by_key(|(base, ..)| *base);
+    let bases: Vec<u64> = found.iter().map(|(base, ..)| *base).collect();
+    found
+        .into_iter()
+        .map(|(base, module, end)| {
+            let extent = site.library.extent(module, &end.interface);
+            let next = bases.iter().copied().find(|&b| b > base).map(u128::from);
+            let limit = next
+                .or_else(|| space(site, master))
+                .unwrap_or(u128::from(base) + 0x1000);
+            let room = limit.saturating_sub(u128::from(base)).max(extent.least);
+            let (bytes, assumed, source) = match extent.most {
+                Some(most) => (most, false, extent.source),
+                None => (
+                    room,
+                    true,
+                    format!("{}; taken up to the next limit", extent.source),
+                ),
+            };
+            BarEntry {
+                base,
+                bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+                assumed,
+                slave: end.to_string(),
+                kind: module.kind.clone(),
+                source,
+            }
+        })
+        .collect()
+}
+
+/// The whole content of the BAR that a master drives, bridges looked through.
+pub fn bar_map(site: &Site<'_>, bar: u32) -> BarMap {
+    let master = End::new(&site.hip.name, &format!("Rxm_BAR{bar}"));
+    let mut entries = Vec::new();
+    let mut open = vec![(master, 0u64, 0usize)];
+    while let Some((master, offset, depth)) = open.pop() {
+        for entry in slaves(site, &master) {
+            let instance = entry.slave.split('.').next().unwrap_or_default();
+            let inner = site
+                .system
+                .module(instance)
+                .filter(|m| is_bridge(&m.kind) && depth < site.system.modules.len())
+                .filter(|m| site.from(&m.name, Some("m0")).next().is_some());
+            match inner {
+                Some(bridge) => {
+                    open.push((End::new(&bridge.name, "m0"), offset + entry.base, depth + 1));
+                }
+                None => entries.push(BarEntry {
+                    base: offset + entry.base,
+                    ..entry
+                }),
+            }
+        }
+    }
+    entries.sort_by(|a, b| (a.base, &a.slave).cmp(&(b.base, &b.slave)));
+    let bits = site
+        .hip
+        .number(&format!("SLAVE_ADDRESS_MAP_{bar}"))
+        .unwrap_or(0);
+    BarMap { bar, bits, entries }
+}
+
+/// Where the new slaves go: addresses on the master that `csr` hangs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placement {
+    /// Base of the channel pages.
+    pub chan: u64,
+    /// Base of the address table.
+    pub att: u64,
+}
+
+/// Puts the channel pages and the table above everything in use, each aligned to its size.
+///
+/// # Errors
+/// [`ErrorKind::Config`] if a place that the configuration asks for is taken or not aligned.
+pub fn place(site: &Site<'_>, path: &HostPath<'_>, config: &Config) -> Result<Placement> {
+    let used = slaves(site, path.master());
+    let mut floor = used
+        .iter()
+        .map(|e| e.base.saturating_add(e.bytes))
+        .max()
+        .unwrap_or(0);
+    if site
+        .system
+        .exported(&path.master().instance, Some(&path.master().interface))
+        .is_some()
+    {
+        // Slaves outside of this file: all of the space may be theirs.
+        let all = space(site, path.master())
+            .and_then(|s| u64::try_from(s).ok())
+            .unwrap_or(0);
+        floor = floor.max(all);
+    }
+    // The first page past all that is placed already; each slave stands at a multiple of its size.
+    let chan_bytes = config.chan_bytes().next_power_of_two().max(4096);
+    let att_bytes = config.att_bytes().next_power_of_two().max(4096);
+    let mut taken: Vec<(u64, u64, String)> = used
+        .iter()
+        .map(|e| (e.base, e.bytes, e.slave.clone()))
+        .collect();
+    let wanted = |base: Option<u64>,
+                  bytes,
+                  key,
+                  taken: &[(u64, u64, String)]|
+     -> Result<Option<u64>> {
+        let Some(base) = base else { return Ok(None) };
+        let problem = |what: String| {
+            Error::new(
+                ErrorKind::Config,
+                site.system.place(site.dma),
+                format!("{key} = {base:#x}: {what}"),
+                "Choose another multiple of the size, or leave the key out to get the lowest free \
+                 place.",
+            )
+        };
+        let local = base
+            .checked_sub(path.offset())
+            .ok_or_else(|| problem("is below the bridge that the registers hang on".into()))?;
+        if local % bytes != 0 {
+            return Err(problem(format!("is no multiple of its size {bytes:#x}")));
+        }
+        match taken
+            .iter()
+            .find(|(b, n, _)| local < b.saturating_add(*n) && *b < local + bytes)
+        {
+            Some((_, _, slave)) => Err(problem(format!("is taken by {slave}"))),
+            None => Ok(Some(local)),
+        }
+    };
+    let asked_chan = wanted(config.bar.chan_base, chan_bytes, "bar.chan_base", &taken)?;
+    if let Some(base) = asked_chan {
+        taken.push((base, chan_bytes, "bar.chan_base".into()));
+    }
+    let asked_att = wanted(config.bar.att_base, att_bytes, "bar.att_base", &taken)?;
+    if let Some(base) = asked_att {
+        floor = floor.max(base + att_bytes);
+    }
+    let chan = asked_chan.unwrap_or_else(|| floor.next_multiple_of(chan_bytes));
+    let floor = floor.max(chan + chan_bytes);
+    let att = asked_att.unwrap_or_else(|| floor.next_multiple_of(att_bytes));
+    Ok(Placement { chan, att })
+}
+
+/// A parameter that was raised.
+#[derive(Debug, Clone)]
+pub struct Raised {
+    /// Instance.
+    pub instance: String,
+    /// Parameter.
+    pub parameter: String,
+    /// Before.
+    pub from: u64,
+    /// After.
+    pub to: u64,
+}
+
+/// Raises the address widths on the way from the BAR so that `top` (exclusive, on the last master)
+/// can be reached.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] if a wider bridge would not be aligned or run into its neighbour, or
+/// the BAR would be larger than 2 GiB.
+pub fn raise(
+    site: &Site<'_>,
+    path: &HostPath<'_>,
+    top: u64,
+    edits: &mut Edits,
+) -> Result<Vec<Raised>> {
+    let mut raised = Vec::new();
+    let mut top = u128::from(top);
+    for hop in path.hops[..path.hops.len() - 1].iter().rev() {
+        let Some(bridge) = site.system.module(&hop.end.instance) else {
+            continue;
+        };
+        let (Some(bits), Some(old)) = (bridge.number("ADDRESS_WIDTH"), bridge_bytes(bridge)) else {
+            return Err(site.unsupported(
+                site.system.place(bridge),
+                format!("bridge {} has no ADDRESS_WIDTH", bridge.name),
+                "Open and save the system in Platform Designer, which writes the parameter.",
+            ));
+        };
+        let bytes = top.next_power_of_two().max(old);
+        let base = u128::from(hop.base.unwrap_or(0));
+        if bytes > old {
+            let to = u64::from((bytes / u128::from(bridge_unit(bridge))).ilog2());
+            site.system
+                .set_parameter(edits, bridge, "ADDRESS_WIDTH", &to.to_string());
+            let instance = bridge.name.clone();
+            raised.push(Raised {
+                instance,
+                parameter: "ADDRESS_WIDTH".into(),
+                from: bits,
+                to,
+            });
+            if base % bytes != 0 {
+                return Err(site.unsupported(
+                    site.place(hop),
+                    format!(
+                        "bridge {} must grow to {bytes:#x} bytes, but stands at {base:#x}",
+                        bridge.name
+                    ),
+                    "Move the bridge to a multiple of that size in Platform Designer.",
+                ));
+            }
+            for other in slaves(site, &hop.start) {
+                let start = u128::from(other.base);
+                if other.slave != hop.end.to_string() && start >= base && start < base + bytes {
+                    return Err(site.unsupported(
+                        site.place(hop),
+                        format!(
+                            "bridge {} must grow to {bytes:#x} bytes and would run into {}",
+                            bridge.name, other.slave
+                        ),
+                        "Move that slave above in Platform Designer, or give places that are free \
+                         as bar.chan_base and bar.att_base.",
+                    ));
+                }
+            }
+        }
+        top = slaves(site, &hop.start)
+            .iter()
+            .map(|e| u128::from(e.base) + u128::from(e.bytes))
+            .max()
+            .unwrap_or(0)
+            .max(base + bytes);
+    }
+    let parameter = format!("SLAVE_ADDRESS_MAP_{}", path.bar);
+    let from = site.hip.number(&parameter).unwrap_or(0);
+    let to = u64::from(top.next_power_of_two().ilog2());
+    if to > 31 {
+        return Err(site.unsupported(
+            site.system.place(site.hip),
+            format!("BAR {} would need 2^{to} bytes", path.bar),
+            "Ask for a smaller table (att_entries), or lower places (bar.chan_base, bar.att_base).",
+        ));
+    }
+    if to > from {
+        site.system
+            .set_parameter(edits, site.hip, &parameter, &to.to_string());
+        raised.push(Raised {
+            instance: site.hip.name.clone(),
+            parameter,
+            from,
+            to,
+        });
+    }
+    Ok(raised)
+}
+
+/// What the addressing mode means for the host's accesses; a sentence for the report.
+///
+/// With 64-bit addresses the bridge translates in neither direction, so that `Rxm_BARn` drives the
+/// PCIe address instead of the offset in the BAR: only the low bits may then be decoded.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] if the low bits do not decide in 64-bit mode.
+pub fn check_receive_side(site: &Site<'_>, mode: Mode) -> Result<String> {
+    let hip = &site.hip.name;
+    if mode == Mode::Windows {
+        return Ok(format!(
+            "{hip} keeps its 32-bit addresses: Rxm_BARn drives the offset in the BAR, as before."
+        ));
+    }
+    let mut bars: Vec<&Connection> = site
+        .from(hip, None)
+        .filter(|c| bar_number(&c.start).is_some())
+        .collect();
+    bars.sort_by(|a, b| a.start.cmp(&b.start));
+    let remedy = "Set mode = \"windows\" in the configuration, which leaves the receive side as it \
+                  is, or put one altera_avalon_mm_bridge at address 0 between it and its slaves.";
+    for pair in bars.windows(2) {
+        if pair[0].start == pair[1].start {
+            return Err(site.unsupported(
+                site.place(pair[1]),
+                format!(
+                    "with 64-bit addresses {} drives the PCIe address, not the offset in the BAR, \
+                     but it has more than one slave ({}, {})",
+                    pair[0].start, pair[0].end, pair[1].end
+                ),
+                remedy,
+            ));
+        }
+    }
+    let mut words = Vec::new();
+    for connection in bars {
+        let extent = site
+            .system
+            .module(&connection.end.instance)
+            .map(|m| site.library.extent(m, &connection.end.interface));
+        let most = extent.and_then(|e| e.most).filter(|&most| most <= 1 << 31);
+        let (Some(most), 0) = (most, connection.base.unwrap_or(0)) else {
+            return Err(site.unsupported(
+                site.place(connection),
+                format!(
+                    "with 64-bit addresses {} drives the PCIe address, not the offset in the BAR, \
+                     but its slave {} is not at address 0 with a known, smaller address width",
+                    connection.start, connection.end
+                ),
+                remedy,
+            ));
+        };
+        words.push(format!(
+            "{} drives the PCIe address instead of the offset in the BAR; its only slave {} stands at \
+             0 and decodes low address bits only ({} before this extension), and a BAR is aligned to \
+             its size, so the host's accesses arrive where they did.",
+            connection.start,
+            connection.end,
+            most.ilog2()
+        ));
+    }
+    Ok(words.join(" "))
+}

@@ -1,0 +1,138 @@
+//! Where the output goes: checked before anything is written.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::report::Report;
+
+/// Names the path as the caller gave it.
+pub fn named_as_given(mut error: Error, canonical: &Path, given: &Path) -> Error {
+    if error.place.path == canonical {
+        error.place.path = given.to_path_buf();
+    }
+    error
+}
+
+/// The error for a directory in which nothing can be made.
+pub fn not_writable(parent: &Path, source: &std::io::Error) -> Error {
+    Error::new(
+        ErrorKind::Output,
+        Place::file(parent),
+        format!("cannot write here: {source}"),
+        "Choose a directory for --out in which you may write.",
+    )
+}
+
+/// Checks that the output can be made; gives its parent directory.
+///
+/// # Errors
+/// [`ErrorKind::Output`].
+pub fn check_output(out: &Path, bsp: &Path) -> Result<PathBuf> {
+    let problem =
+        |what: &str, remedy: &str| Error::new(ErrorKind::Output, Place::file(out), what, remedy);
+    if fs::symlink_metadata(out).is_ok() || out.file_name().is_none() {
+        return Err(problem(
+            "the output exists already",
+            "Choose another --out, or remove it first: nothing is overwritten.",
+        ));
+    }
+    let parent = match out.parent() {
+        Some(p) if p.as_os_str().is_empty() => Path::new("."),
+        Some(p) => p,
+        None => Path::new("/"),
+    };
+    let parent = fs::canonicalize(parent)
+        .ok()
+        .filter(|p| p.is_dir())
+        .ok_or_else(|| {
+            problem(
+                "the directory that should hold the output does not exist or is no directory",
+                "Make it first, or choose another --out.",
+            )
+        })?;
+    if parent.starts_with(bsp) {
+        return Err(problem(
+            "the output lies inside of the BSP",
+            "Choose an --out outside of it: the input is never written.",
+        ));
+    }
+    Ok(parent)
+}
+
+/// Checks that a report can be written there.
+///
+/// # Errors
+/// [`ErrorKind::Output`].
+pub fn check_report(report: &Path, bsp: &Path, out: &Path) -> Result<()> {
+    let problem = |what: &str, remedy: &str| {
+        Err(Error::new(
+            ErrorKind::Output,
+            Place::file(report),
+            what,
+            remedy,
+        ))
+    };
+    if report.is_dir() {
+        return problem(
+            "the report's name is a directory's",
+            "Give a file name to --report.",
+        );
+    }
+    if report.starts_with(out) {
+        return problem(
+            "the report lies in the output, which does not exist yet",
+            "Leave --report out: the output holds peerlane-report.md and .json anyway.",
+        );
+    }
+    let parent = report_parent(report);
+    match fs::canonicalize(&parent) {
+        Ok(p) if p.starts_with(bsp) => problem(
+            "the report would be written into the BSP",
+            "Choose a --report outside of it: the input is never written.",
+        ),
+        Ok(p) if p.is_dir() => Ok(()),
+        _ => problem(
+            "the directory for the report does not exist",
+            "Make it first.",
+        ),
+    }
+}
+
+fn report_parent(report: &Path) -> PathBuf {
+    match report.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// The report in a temporary file beside its place.
+///
+/// # Errors
+/// [`ErrorKind::Io`].
+pub fn prepare_report(path: &Path, report: &Report) -> Result<tempfile::NamedTempFile> {
+    use std::io::Write as _;
+    let json = path.extension().is_some_and(|e| e == "json");
+    let text = if json {
+        report.json()
+    } else {
+        report.markdown()
+    };
+    let failed = |e: std::io::Error| Error::io(path, "write the report", &e);
+    let mut file = tempfile::Builder::new()
+        .prefix(".peerlane-report-")
+        .tempfile_in(report_parent(path))
+        .map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    Ok(file)
+}
+
+/// Temporary directories are private; the finished BSP is as open as any directory.
+///
+/// # Errors
+/// [`ErrorKind::Io`].
+pub fn set_directory_mode(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+        .map_err(|e| Error::io(path, "set the permissions", &e))
+}

@@ -1,0 +1,232 @@
+//! What was changed and why: as Markdown for people, as JSON for programs.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::config::{Config, Mode};
+use crate::extend::host_bus::BarMap;
+use crate::extend::resources::Resources;
+
+/// One change to a file of the BSP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// The file, relative to the BSP.
+    pub file: PathBuf,
+    /// What.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Everything that there is to say about an extension.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Version of this program.
+    pub version: &'static str,
+    /// Name of the BSP's directory.
+    pub bsp: String,
+    /// Hardware directory within it; empty if it is the same.
+    pub hardware: PathBuf,
+    /// Instance name of the block.
+    pub instance: String,
+    /// Hash of the register map.
+    pub map_id: u32,
+    /// Hash of the map and the build parameters.
+    pub build_id: u32,
+    /// Configuration.
+    pub config: Config,
+    /// Width of the port to PCIe in bits.
+    pub port_bits: u32,
+    /// Estimate of what the block takes.
+    pub resources: Resources,
+    /// The BAR before.
+    pub bar_before: BarMap,
+    /// The BAR after.
+    pub bar_after: BarMap,
+    /// Changes to files of the BSP.
+    pub changes: Vec<Change>,
+    /// Files that were added.
+    pub added: Vec<String>,
+    /// Files that were not copied.
+    pub left_out: Vec<PathBuf>,
+    /// Files that the BSP names and that were not there to begin with.
+    pub missing_in_input: Vec<String>,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// As JSON.
+    pub fn json(&self) -> String {
+        let mut text =
+            serde_json::to_string_pretty(self).expect("the report holds plain data only");
+        text.push('\n');
+        text
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        let mut out = String::new();
+        self.write_markdown(&mut out)
+            .expect("writing to a string does not fail");
+        out
+    }
+
+    fn write_markdown(&self, out: &mut String) -> std::fmt::Result {
+        let c = &self.config;
+        writeln!(out, "# Peerlane in the BSP `{}`\n", self.bsp)?;
+        writeln!(
+            out,
+            "Written by `peerlane extend` {}. The DMA block is the instance `{}` of kind `peerlane_dma`: \
+             {}-bit port to PCIe, {} address bits, {} table entries, queues of {}, {} channel(s). \
+             `MAP_ID` is `0x{:08x}`, `BUILD_ID` is `0x{:08x}`; driver and host library compare both.\n",
+            self.version,
+            self.instance,
+            self.port_bits,
+            c.txs_addr_bits(),
+            c.att_entries,
+            c.queue_depth,
+            c.channels,
+            self.map_id,
+            self.build_id
+        )?;
+        writeln!(out, "## What to know\n")?;
+        for note in &self.notes {
+            writeln!(out, "- {note}")?;
+        }
+        writeln!(
+            out,
+            "- The resources in `board_spec.xml` grew by {} ALMs, {} registers and {} memory blocks: an \
+             estimate until a compile is measured.",
+            self.resources.alms, self.resources.ffs, self.resources.rams
+        )?;
+        writeln!(
+            out,
+            "- Nothing here was compiled with Quartus. `peerlane extend --check` proves what can be \
+             proved without it.\n"
+        )?;
+        let mode = match c.mode {
+            Mode::Address64 => "64-bit bus addresses (`mode = \"address64\"`)".to_string(),
+            Mode::Windows => format!(
+                "windows (`mode = \"windows\"`): {} pages of 2^{} bytes",
+                c.windows.entries, c.windows.page_bits
+            ),
+        };
+        writeln!(out, "PCIe addressing: {mode}.\n")?;
+        self.write_bars(out)?;
+        writeln!(out, "## Changes\n")?;
+        let mut files: Vec<&Path> = self.changes.iter().map(|c| c.file.as_path()).collect();
+        files.dedup();
+        for file in files {
+            writeln!(
+                out,
+                "### `{}`\n\n| change | why |\n| --- | --- |",
+                file.display()
+            )?;
+            for change in self.changes.iter().filter(|c| c.file == file) {
+                writeln!(out, "| {} | {} |", cell(&change.what), cell(&change.why))?;
+            }
+            writeln!(out)?;
+        }
+        let list = |out: &mut String, title: &str, names: Vec<String>| -> std::fmt::Result {
+            if names.is_empty() {
+                return Ok(());
+            }
+            writeln!(out, "## {title}\n")?;
+            for name in names {
+                writeln!(out, "- `{name}`")?;
+            }
+            writeln!(out)
+        };
+        let paths = |p: &[PathBuf]| p.iter().map(|p| p.display().to_string()).collect();
+        list(out, "Files added", self.added.clone())?;
+        list(
+            out,
+            "Files left out (compiled with the old DMA)",
+            paths(&self.left_out),
+        )?;
+        list(
+            out,
+            "Files that the BSP names and that were missing before",
+            self.missing_in_input.clone(),
+        )?;
+        writeln!(out, "Every other file is a byte-for-byte copy.")
+    }
+
+    fn write_bars(&self, out: &mut String) -> std::fmt::Result {
+        writeln!(
+            out,
+            "## BAR {}: {} before, {} after\n",
+            self.bar_after.bar,
+            size(1 << self.bar_before.bits.min(63)),
+            size(1 << self.bar_after.bits.min(63))
+        )?;
+        writeln!(
+            out,
+            "| offset | size | slave | kind | before | size known from |"
+        )?;
+        writeln!(out, "| --- | --- | --- | --- | --- | --- |")?;
+        for entry in &self.bar_after.entries {
+            let before = self
+                .bar_before
+                .entries
+                .iter()
+                .find(|b| b.slave == entry.slave);
+            let before = match before {
+                None => "new".to_string(),
+                Some(b) if b.base == entry.base && b.kind == entry.kind => "same".into(),
+                Some(b) => format!("{:#07x}, {}", b.base, b.kind),
+            };
+            let about = if entry.assumed { "≤ " } else { "" };
+            writeln!(
+                out,
+                "| {:#07x} | {about}{} | {} | {} | {} | {} |",
+                entry.base,
+                size(entry.bytes),
+                entry.slave,
+                entry.kind,
+                before,
+                cell(&entry.source)
+            )?;
+        }
+        for gone in &self.bar_before.entries {
+            if !self.bar_after.entries.iter().any(|e| e.slave == gone.slave) {
+                writeln!(
+                    out,
+                    "| – | – | {} | {} | {:#07x}, removed | |",
+                    gone.slave, gone.kind, gone.base
+                )?;
+            }
+        }
+        writeln!(out)
+    }
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+/// A size in words.
+pub fn size(bytes: u64) -> String {
+    for (unit, name) in [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
+        if bytes >= unit && bytes.is_multiple_of(unit) {
+            return format!("{} {name}", bytes / unit);
+        }
+    }
+    format!("{bytes} B")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_exact() {
+        assert_eq!(size(4096), "4 KiB");
+        assert_eq!(size(1 << 31), "2 GiB");
+        assert_eq!(size(32), "32 B");
+        assert_eq!(size(1536), "1536 B");
+    }
+}

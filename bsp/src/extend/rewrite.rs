@@ -1,0 +1,200 @@
+//! The new text of the system that holds the DMA block.
+
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+use crate::extend::host_bus::{self, BarMap, HostPath};
+use crate::extend::report::Change;
+use crate::extend::site::{OldMaster, Site};
+use crate::extend::writer::Writer;
+use crate::library::{Library, NEW_DMA};
+use crate::qsys::{End, System};
+use crate::xml::Document;
+
+/// The rewritten system and what there is to say about it.
+#[derive(Debug)]
+pub struct Rewritten {
+    /// The new text of the file.
+    pub text: String,
+    /// What was changed and why.
+    pub changes: Vec<Change>,
+    /// What a person should look at.
+    pub notes: Vec<String>,
+    /// The BAR before and after.
+    pub bar_before: BarMap,
+    /// The BAR after.
+    pub bar_after: BarMap,
+    /// Instance name of the block.
+    pub instance: String,
+    /// Paths of instances that are gone: removed bridges, and what was inside the old block.
+    pub removed_instances: Vec<String>,
+    /// Width of the hard IP's port in bits.
+    pub port_bits: u32,
+}
+
+/// Interfaces of the old block that the new one has too: their connections stay.
+const KEPT: [&str; 5] = ["clk", "reset", "csr", "s_nondma", "dma_irq"];
+
+/// Width of the hard IP's Avalon-MM port, checked against the configuration.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] or [`ErrorKind::Config`].
+fn port_bits(site: &Site<'_>, config: &Config) -> Result<u32> {
+    let width = site.hip.number("avmm_width_hwtcl");
+    let Some(width) = width
+        .and_then(|w| u32::try_from(w).ok())
+        .filter(|w| [128, 256].contains(w))
+    else {
+        let has = width.map_or("no width".into(), |w| format!("a width of {w} bits"));
+        return Err(site.unsupported(
+            site.system.place(site.hip),
+            format!(
+                "the Avalon-MM port of {} has {has} (avmm_width_hwtcl)",
+                site.hip.name
+            ),
+            "The block drives a port of 128 or 256 bits; set the hard IP to one of them.",
+        ));
+    };
+    match config.port_bits {
+        Some(asked) if asked != width => Err(Error::new(
+            ErrorKind::Config,
+            site.system.place(site.hip),
+            format!(
+                "port_bits = {asked}, but the Txs port of {} is {width} bits wide",
+                site.hip.name
+            ),
+            format!("Set port_bits = {width} in the configuration, or leave the key out."),
+        )),
+        _ => Ok(width),
+    }
+}
+
+/// Rewrites the system.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] or [`ErrorKind::Config`], with the place.
+pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
+    let port_bits = port_bits(site, config)?;
+    check_connections(site)?;
+    let receive_side = host_bus::check_receive_side(site, config.mode)?;
+    let path = HostPath::find(site)?;
+    let old = OldMaster::follow(site)?;
+    let placement = host_bus::place(site, &path, config)?;
+    let bar_before = host_bus::bar_map(site, path.bar);
+
+    let mut writer = Writer::new(site);
+    let mut notes = vec![receive_side];
+    writer.replace_block();
+    writer.clocks_and_resets(&path)?;
+    writer.masters(&old)?;
+    writer.slaves(&path, placement, config, &mut notes)?;
+    writer.hard_ip(config);
+    writer.bonus(&old, placement);
+    notes.extend(assumption_notes(&bar_before));
+    if old.to_pcie.is_empty() && old.legs.is_empty() {
+        notes.push(format!(
+            "{}.m had no way to {}.Txs; nothing was to be removed.",
+            site.dma.name, site.hip.name
+        ));
+    }
+
+    let removed_instances = old
+        .bridges
+        .iter()
+        .map(|b| b.name.clone())
+        .chain([format!("{}|", site.dma.name)])
+        .collect();
+    let text = writer.edits.apply(&site.system.document.source);
+    let bar_after = map_after(site, config, &text, path.bar)?;
+    Ok(Rewritten {
+        text,
+        changes: writer.changes,
+        notes,
+        bar_before,
+        bar_after,
+        instance: site.dma.name.clone(),
+        removed_instances,
+        port_bits,
+    })
+}
+
+/// The BAR map of the new text.
+fn map_after(site: &Site<'_>, config: &Config, text: &str, bar: u32) -> Result<BarMap> {
+    let system = System::from_document(Document::parse(&site.system.document.path, text.into())?)?;
+    let mut library = Library::of(site.library.systems().cloned());
+    library.set_block(config.clone());
+    let (Some(dma), Some(hip)) = (system.module(&site.dma.name), system.module(&site.hip.name))
+    else {
+        unreachable!("the rewriting keeps both instances");
+    };
+    Ok(host_bus::bar_map(
+        &Site {
+            library: &library,
+            system: &system,
+            dma,
+            hip,
+        },
+        bar,
+    ))
+}
+
+/// Refuses connections that the new block could not keep.
+fn check_connections(site: &Site<'_>) -> Result<()> {
+    let dma = &site.dma.name;
+    for need in ["clk", "csr"] {
+        let kind = if need == "clk" { "clock" } else { "avalon" };
+        if site.of_dma(kind, need).is_none() {
+            return Err(site.unsupported(
+                site.system.place(site.dma),
+                format!("{dma}.{need} is not connected"),
+                "Connect it in Platform Designer as in the vendor's BSP.",
+            ));
+        }
+    }
+    let strange = |end: &End| {
+        end.instance == *dma && end.interface != "m" && !KEPT.contains(&end.interface.as_str())
+    };
+    for connection in &site.system.connections {
+        for end in [&connection.start, &connection.end] {
+            if strange(end) {
+                return Err(site.unsupported(
+                    site.place(connection),
+                    format!("{end} is an interface that {NEW_DMA} does not have"),
+                    "This acl_dma is not the one of the public BSPs; remove the connection, or \
+                     report the BSP so that the block can be taught it.",
+                ));
+            }
+        }
+    }
+    if let Some(export) = site
+        .system
+        .exports
+        .iter()
+        .find(|e| e.internal.as_ref().is_some_and(strange))
+    {
+        return Err(site.unsupported(
+            site.system.place(site.dma),
+            format!(
+                "the interface exported as {} is one that {NEW_DMA} does not have",
+                export.name
+            ),
+            "Remove the export in Platform Designer.",
+        ));
+    }
+    Ok(())
+}
+
+fn assumption_notes(map: &BarMap) -> Option<String> {
+    let assumed: Vec<_> = map
+        .entries
+        .iter()
+        .filter(|e| e.assumed)
+        .map(|e| format!("{} ({})", e.slave, e.kind))
+        .collect();
+    (!assumed.is_empty()).then(|| {
+        format!(
+            "The span of {} is not known here; each was taken to reach up to the next slave or the end \
+             of its bridge, and the new slaves were put above that.",
+            assumed.join(", ")
+        )
+    })
+}

@@ -1,0 +1,269 @@
+//! Where the DMA block sits: its system, the PCIe hard IP beside it, and the ways between them.
+
+use std::collections::BTreeSet;
+
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::library::{Library, NEW_DMA, OLD_DMA, is_bridge, is_pcie_hip};
+use crate::qsys::{Connection, Module, System};
+
+/// The instances that the extension is about. All in one system.
+#[derive(Debug, Clone, Copy)]
+pub struct Site<'a> {
+    /// All systems of the BSP.
+    pub library: &'a Library,
+    /// The system that holds the DMA block.
+    pub system: &'a System,
+    /// The `acl_dma` instance.
+    pub dma: &'a Module,
+    /// The PCIe hard IP.
+    pub hip: &'a Module,
+}
+
+impl<'a> Site<'a> {
+    /// Finds the block and the hard IP by their kinds.
+    ///
+    /// # Errors
+    /// [`ErrorKind::AlreadyExtended`], [`ErrorKind::NoDma`], [`ErrorKind::SeveralDmas`],
+    /// [`ErrorKind::NoPcie`], [`ErrorKind::Unsupported`] for more than one hard IP.
+    pub fn find(library: &'a Library, bsp: &std::path::Path) -> Result<Self> {
+        let instances = |kind: &'static str| {
+            library.systems().flat_map(move |s| {
+                s.modules
+                    .iter()
+                    .filter(move |m| m.kind == kind)
+                    .map(move |m| (s, m))
+            })
+        };
+        if let Some((system, module)) = instances(NEW_DMA).next() {
+            return Err(Error::new(
+                ErrorKind::AlreadyExtended,
+                system.place(module),
+                format!(
+                    "the BSP is extended already: instance {} is a {NEW_DMA}",
+                    module.name
+                ),
+                "Give the vendor's BSP as --bsp, not a BSP that this command wrote; \
+                 `peerlane extend --check` looks at an extended one.",
+            ));
+        }
+        let dmas: Vec<_> = instances(OLD_DMA).collect();
+        let (system, dma) = match dmas.as_slice() {
+            [] => {
+                return Err(Error::new(
+                    ErrorKind::NoDma,
+                    Place::file(bsp),
+                    format!("no instance of kind {OLD_DMA} in any .qsys file of the BSP"),
+                    "Peerlane takes that instance's place; give the hardware directory of a BSP \
+                     whose host interface is built with Altera's acl_dma component.",
+                ));
+            }
+            [one] => *one,
+            [_, (system, second), ..] => {
+                let names: Vec<_> = dmas
+                    .iter()
+                    .map(|(s, m)| format!("{} in {}.qsys", m.name, s.kind))
+                    .collect();
+                return Err(Error::new(
+                    ErrorKind::SeveralDmas,
+                    system.place(second),
+                    format!(
+                        "{} instances of kind {OLD_DMA} ({})",
+                        dmas.len(),
+                        names.join(", ")
+                    ),
+                    "Remove all but one in Platform Designer: the block can replace only one.",
+                ));
+            }
+        };
+        let hips: Vec<_> = system
+            .modules
+            .iter()
+            .filter(|m| is_pcie_hip(&m.kind))
+            .collect();
+        let hip = match hips.as_slice() {
+            [one] => *one,
+            [] => {
+                return Err(Error::new(
+                    ErrorKind::NoPcie,
+                    Place::file(&system.document.path),
+                    format!(
+                        "no PCIe hard IP with an Avalon-MM interface (kind altera_pcie_*_hip_avmm) \
+                         beside {}",
+                        dma.name
+                    ),
+                    "Peerlane drives that IP's Txs slave; a BSP with an Avalon-ST or a soft PCIe \
+                     core cannot be extended by this version.",
+                ));
+            }
+            [_, second, ..] => {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    system.place(second),
+                    "two PCIe hard IPs in one system",
+                    "Give a BSP with one PCIe endpoint.",
+                ));
+            }
+        };
+        Ok(Self {
+            library,
+            system,
+            dma,
+            hip,
+        })
+    }
+
+    /// An error about a connection or instance of this system.
+    pub fn unsupported(&self, place: Place, what: String, remedy: &str) -> Error {
+        Error::new(ErrorKind::Unsupported, place, what, remedy)
+    }
+
+    /// The place of a connection.
+    pub fn place(&self, connection: &Connection) -> Place {
+        self.system.document.place(&connection.element)
+    }
+
+    /// Avalon connections that start at an instance, at one interface or at any.
+    pub fn from(
+        &self,
+        instance: &'a str,
+        interface: Option<&'a str>,
+    ) -> impl Iterator<Item = &'a Connection> + use<'a> {
+        self.system.of_kind("avalon").filter(move |c| {
+            c.start.instance == instance && interface.is_none_or(|i| c.start.interface == i)
+        })
+    }
+
+    /// Avalon connections that end at an instance.
+    pub fn into(&self, instance: &'a str) -> impl Iterator<Item = &'a Connection> + use<'a> {
+        self.system
+            .of_kind("avalon")
+            .filter(move |c| c.end.instance == instance)
+    }
+
+    /// The one connection of a kind that ends at an interface of the DMA block.
+    pub fn of_dma(&self, kind: &'a str, interface: &str) -> Option<&'a Connection> {
+        self.system
+            .of_kind(kind)
+            .find(|c| c.end.instance == self.dma.name && c.end.interface == interface)
+    }
+}
+
+/// What becomes of the old master's connections.
+#[derive(Debug, Default)]
+pub struct OldMaster<'a> {
+    /// Connections of `dma.m` that lead to PCIe only.
+    pub to_pcie: Vec<&'a Connection>,
+    /// Connections of `dma.m` that lead to memory.
+    pub to_memory: Vec<&'a Connection>,
+    /// Bridges that nothing uses any more.
+    pub bridges: Vec<&'a Module>,
+    /// Avalon connections between those bridges and to `Txs`.
+    pub legs: Vec<&'a Connection>,
+}
+
+impl<'a> OldMaster<'a> {
+    /// Follows `dma.m` and decides what goes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] if `m` is exported or reaches no memory.
+    pub fn follow(site: &Site<'a>) -> Result<Self> {
+        if let Some(export) = site.system.exported(&site.dma.name, Some("m")) {
+            return Err(site.unsupported(
+                site.system.place(site.dma),
+                format!(
+                    "the master {}.m is exported as {}",
+                    site.dma.name, export.name
+                ),
+                "Connect the DMA's master inside the same system as the PCIe hard IP, in Platform \
+                 Designer.",
+            ));
+        }
+        let mut old = Self::default();
+        for connection in site.from(&site.dma.name, Some("m")) {
+            if old.prune(site, connection) {
+                old.to_pcie.push(connection);
+            } else {
+                old.to_memory.push(connection);
+            }
+        }
+        if old.to_memory.is_empty() {
+            return Err(site.unsupported(
+                site.system.place(site.dma),
+                format!("the master {}.m reaches no memory", site.dma.name),
+                "Give a BSP whose DMA is connected to its memory; the block's three memory masters \
+                 take that connection.",
+            ));
+        }
+        let ends_at_txs = |c: &&Connection| {
+            c.end.instance == site.hip.name
+                && c.end.interface == "Txs"
+                && !old
+                    .legs
+                    .iter()
+                    .chain(&old.to_pcie)
+                    .any(|gone| std::ptr::eq(*gone, *c))
+        };
+        if let Some(other) = site.system.of_kind("avalon").find(ends_at_txs) {
+            return Err(site.unsupported(
+                site.place(other),
+                format!(
+                    "something else than the DMA drives {} (through {})",
+                    other.end, other.start
+                ),
+                "Remove that connection, or export, in Platform Designer: the block sets the hard \
+                 IP's addressing for itself, and whatever else sends there would reach other \
+                 addresses than before.",
+            ));
+        }
+        Ok(old)
+    }
+
+    /// Whether a connection leads to PCIe only. What becomes unused with it is noted.
+    fn prune(&mut self, site: &Site<'a>, connection: &'a Connection) -> bool {
+        let mut seen = BTreeSet::new();
+        if !only_pcie(site, connection, &mut seen) {
+            // A bridge to both that is ours alone: its leg to PCIe goes, the bridge stays.
+            if let Some(bridge) = self.ours_alone(site, connection) {
+                for leg in site.from(&bridge.name, None) {
+                    if self.prune(site, leg) {
+                        self.legs.push(leg);
+                    }
+                }
+            }
+            return false;
+        }
+        if let Some(bridge) = self.ours_alone(site, connection) {
+            self.bridges.push(bridge);
+            for leg in site.from(&bridge.name, None) {
+                self.prune(site, leg);
+                self.legs.push(leg);
+            }
+        }
+        true
+    }
+
+    /// The bridge at the end of a connection, if nothing else comes in and it is not exported.
+    fn ours_alone(&self, site: &Site<'a>, connection: &Connection) -> Option<&'a Module> {
+        let bridge = site.system.module(&connection.end.instance)?;
+        let alone = is_bridge(&bridge.kind)
+            && site.into(&bridge.name).count() == 1
+            && site.system.exported(&bridge.name, None).is_none();
+        alone.then_some(bridge)
+    }
+}
+
+/// Whether every slave that a connection leads to is the hard IP's.
+fn only_pcie(site: &Site<'_>, connection: &Connection, seen: &mut BTreeSet<String>) -> bool {
+    let instance = &connection.end.instance;
+    if *instance == site.hip.name {
+        return connection.end.interface == "Txs";
+    }
+    let Some(module) = site.system.module(instance) else {
+        return false;
+    };
+    if !is_bridge(&module.kind) || !seen.insert(instance.clone()) {
+        return false;
+    }
+    let mut onward = site.from(&module.name, None).peekable();
+    onward.peek().is_some() && onward.all(|c| only_pcie(site, c, seen))
+}

@@ -1,0 +1,403 @@
+//! The edits of the system: what is put in, swapped and taken out.
+
+use std::collections::BTreeSet;
+
+use crate::block;
+use crate::config::{Config, Mode};
+use crate::error::Result;
+use crate::extend::bonus::{self, Base};
+use crate::extend::host_bus::{self, HostPath, Placement, Raised};
+use crate::extend::report::Change;
+use crate::extend::site::{OldMaster, Site};
+use crate::library::NEW_DMA;
+use crate::qsys::{Connection, End, Module, NewConnection};
+use crate::xml::Edits;
+
+/// Edits of one system with the reason for each.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    site: &'a Site<'a>,
+    /// The edits so far.
+    pub edits: Edits,
+    /// What they are and why.
+    pub changes: Vec<Change>,
+    /// Connections that are out already, by their place.
+    gone: BTreeSet<usize>,
+}
+
+impl<'a> Writer<'a> {
+    /// No edits yet.
+    pub fn new(site: &'a Site<'a>) -> Self {
+        Self {
+            site,
+            edits: Edits::default(),
+            changes: Vec::new(),
+            gone: BTreeSet::new(),
+        }
+    }
+
+    fn note(&mut self, what: String, why: &str) {
+        let file = self.site.system.document.path.clone();
+        self.changes.push(Change {
+            file,
+            what,
+            why: why.into(),
+        });
+    }
+
+    /// The instance becomes one of the new kind.
+    pub fn replace_block(&mut self) {
+        let dma = self.site.dma;
+        let text = self.site.system.module_text(
+            &dma.element,
+            NEW_DMA,
+            block::COMPONENT_VERSION,
+            &dma.name,
+        );
+        self.edits.replace(dma.element.span.clone(), text);
+        self.note(
+            format!("instance {}: kind {} becomes {NEW_DMA}, its parameters go", dma.name, dma.kind),
+            "the block takes the old DMA's place under its name; clock, reset, csr, s_nondma and the \
+             interrupt keep their connections and addresses",
+        );
+    }
+
+    /// Adds connections after an existing one.
+    fn add_after(&mut self, at: &Connection, new: &[NewConnection<'_>], why: &str) {
+        for connection in new {
+            let text = self.site.system.connection_text(&at.element, connection);
+            self.edits.insert(at.element.span.end, text);
+            self.added(connection, why);
+        }
+    }
+
+    fn added(&mut self, new: &NewConnection<'_>, why: &str) {
+        let base = new.base.map(|b| format!(" at {b:#x}")).unwrap_or_default();
+        self.note(
+            format!(
+                "{} connection added: {} → {}{base}",
+                new.kind, new.start, new.end
+            ),
+            why,
+        );
+    }
+
+    /// Puts connections in the place of one.
+    fn swap(&mut self, old: &Connection, new: &[NewConnection<'_>], why: &str) {
+        let mut text = String::new();
+        for connection in new {
+            text += &self.site.system.connection_text(&old.element, connection);
+            self.added(connection, why);
+        }
+        self.edits
+            .replace(old.element.span.clone(), text.trim_start());
+        self.removed(old, "the old master is gone");
+    }
+
+    fn removed(&mut self, old: &Connection, why: &str) {
+        self.note(
+            format!(
+                "{} connection removed: {} → {}",
+                old.kind, old.start, old.end
+            ),
+            why,
+        );
+    }
+
+    /// Connects the block's clock and reset of the PCIe side.
+    ///
+    /// # Errors
+    /// [`crate::error::ErrorKind::Unsupported`] if there is nothing to connect them to.
+    pub fn clocks_and_resets(&mut self, path: &HostPath<'_>) -> Result<()> {
+        let site = self.site;
+        let (dma, hip) = (&site.dma.name, &site.hip.name);
+        let clock = site
+            .system
+            .of_kind("clock")
+            .find(|c| c.start.instance == *hip && c.start.interface.starts_with("coreclkout"))
+            .map(|c| c.start.clone())
+            .ok_or_else(|| {
+                site.unsupported(
+                    site.system.place(site.hip),
+                    format!("{hip} gives its clock (coreclkout) to nothing"),
+                    "Connect the hard IP's coreclkout to the host-control bridge, as in the \
+                     vendor's BSP.",
+                )
+            })?;
+        if let Some(at) = site.of_dma("clock", "clk") {
+            let new = NewConnection {
+                kind: "clock",
+                version: &at.version,
+                start: clock,
+                end: End::new(dma, "pcie_clk"),
+                base: None,
+            };
+            self.add_after(
+                at,
+                &[new],
+                "csr, the channels, the table and the port to PCIe run in the hard IP's clock",
+            );
+        }
+        // The reset of the first block behind the hard IP serves its clock domain.
+        let first = &path.hops[0].end;
+        let beside = if first.instance == *dma {
+            None
+        } else {
+            site.system.module(&first.instance)
+        };
+        let sources: Vec<&Connection> = beside
+            .iter()
+            .flat_map(|m| {
+                site.system
+                    .of_kind("reset")
+                    .filter(move |c| c.end.instance == m.name)
+            })
+            .filter(|c| matches!(c.end.interface.as_str(), "reset" | "s0_reset"))
+            .collect();
+        let Some(last) = sources.last() else {
+            return Err(site.unsupported(
+                site.place(path.hops[0]),
+                format!(
+                    "no reset connection to {}, whose reset the block would share",
+                    first.instance
+                ),
+                "Put an altera_avalon_mm_bridge with clock and reset between the BAR and the DMA, \
+                 as in the vendor's BSPs.",
+            ));
+        };
+        let new: Vec<_> = sources
+            .iter()
+            .map(|c| NewConnection {
+                kind: "reset",
+                version: &c.version,
+                start: c.start.clone(),
+                end: End::new(dma, "pcie_reset"),
+                base: None,
+            })
+            .collect();
+        self.add_after(
+            last,
+            &new,
+            "the reset of the host-control bridge, which is in the same clock domain",
+        );
+        Ok(())
+    }
+
+    /// Connects the block's masters, and takes out what only the old master used.
+    ///
+    /// # Errors
+    /// [`crate::error::ErrorKind::Unsupported`] if the memory lies out of reach.
+    pub fn masters(&mut self, old: &OldMaster<'_>) -> Result<()> {
+        let site = self.site;
+        let (dma, hip) = (&site.dma.name, &site.hip.name);
+        for connection in &old.to_memory {
+            let base = connection.base.unwrap_or(0);
+            let extent = site
+                .system
+                .module(&connection.end.instance)
+                .and_then(|m| site.library.extent(m, &connection.end.interface).most)
+                .unwrap_or(0);
+            if u128::from(base) + extent > 1 << block::MEM_ADDR_BITS {
+                return Err(site.unsupported(
+                    site.place(connection),
+                    format!(
+                        "{} ends above 2^{} bytes",
+                        connection.end,
+                        block::MEM_ADDR_BITS
+                    ),
+                    "The block reaches that much FPGA memory; connect it lower.",
+                ));
+            }
+            let new: Vec<_> = ["mem_rd", "mem_wr", "mem_win"]
+                .iter()
+                .map(|name| NewConnection {
+                    kind: "avalon",
+                    version: &connection.version,
+                    start: End::new(dma, name),
+                    end: connection.end.clone(),
+                    base: Some(base),
+                })
+                .collect();
+            self.swap(
+                connection,
+                &new,
+                "the block's masters to memory, where the old master was",
+            );
+        }
+        let why =
+            "the block's own master to PCIe, at the hard IP's width and clock, without a bridge";
+        let end = End::new(hip, "Txs");
+        let start = End::new(dma, "txs");
+        let version = old.to_memory[0].version.as_str();
+        let txs = NewConnection {
+            kind: "avalon",
+            version,
+            start,
+            end,
+            base: Some(0),
+        };
+        match old.to_pcie.split_first() {
+            Some((first, more)) => {
+                self.swap(first, &[txs], why);
+                for connection in more {
+                    self.remove(connection, "the old master is gone");
+                }
+            }
+            None => self.add_after(old.to_memory[0], &[txs], why),
+        }
+        let bridge_gone = "nothing but the old master used the bridge";
+        for leg in &old.legs {
+            self.remove(leg, bridge_gone);
+        }
+        for bridge in &old.bridges {
+            self.site.system.remove(&mut self.edits, &bridge.element);
+            self.note(
+                format!("instance {} ({}) removed", bridge.name, bridge.kind),
+                bridge_gone,
+            );
+            for connection in &site.system.connections {
+                if connection.kind != "avalon"
+                    && (connection.end.instance == bridge.name
+                        || connection.start.instance == bridge.name)
+                {
+                    self.remove(connection, bridge_gone);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, connection: &Connection, why: &str) {
+        if !self.gone.insert(connection.element.span.start) {
+            return;
+        }
+        self.site
+            .system
+            .remove(&mut self.edits, &connection.element);
+        self.removed(connection, why);
+    }
+
+    /// Connects the channel pages and the table, and raises the widths on the way.
+    ///
+    /// # Errors
+    /// Those of [`host_bus::raise`].
+    pub fn slaves(
+        &mut self,
+        path: &HostPath<'_>,
+        placement: Placement,
+        config: &Config,
+        notes: &mut Vec<String>,
+    ) -> Result<()> {
+        let site = self.site;
+        let dma = &site.dma.name;
+        let csr = path.hops[path.hops.len() - 1];
+        let new: Vec<_> = [("chan", placement.chan), ("att", placement.att)]
+            .iter()
+            .map(|(name, base)| NewConnection {
+                kind: "avalon",
+                version: &csr.version,
+                start: path.master().clone(),
+                end: End::new(dma, name),
+                base: Some(*base),
+            })
+            .collect();
+        self.add_after(
+            csr,
+            &new,
+            "above everything in use, aligned to its size, so that it can be mapped alone",
+        );
+        let top = (placement.chan + config.chan_bytes()).max(placement.att + config.att_bytes());
+        for Raised {
+            instance,
+            parameter,
+            from,
+            to,
+        } in host_bus::raise(site, path, top, &mut self.edits)?
+        {
+            self.note(
+                format!("{instance}: {parameter} {from} → {to}"),
+                "the channel pages and the table lie above the old address range",
+            );
+        }
+        let names: Vec<_> = path
+            .bridges(site)
+            .iter()
+            .map(|m: &&Module| m.name.clone())
+            .collect();
+        notes.push(format!(
+            "The registers were found from BAR {} through {}.",
+            path.bar,
+            if names.is_empty() {
+                "no bridge".into()
+            } else {
+                names.join(", ")
+            }
+        ));
+        Ok(())
+    }
+
+    /// Sets the hard IP's addressing.
+    pub fn hard_ip(&mut self, config: &Config) {
+        let (settings, why): (Vec<(&str, String)>, &str) = match config.mode {
+            Mode::Address64 => (
+                vec![
+                    ("AVALON_ADDR_WIDTH", "64".into()),
+                    ("TX_S_ADDR_WIDTH", "64".into()),
+                    ("BYPASSS_A2P_TRANSLATION", "0".into()),
+                ],
+                "64-bit bus addresses without the hard IP's own translation: the block translates and \
+                 protects",
+            ),
+            Mode::Windows => (
+                vec![
+                    ("AVALON_ADDR_WIDTH", "32".into()),
+                    ("TX_S_ADDR_WIDTH", "32".into()),
+                    ("BYPASSS_A2P_TRANSLATION", "0".into()),
+                    ("CB_A2P_ADDR_MAP_IS_FIXED", "0".into()),
+                    (
+                        "CB_A2P_ADDR_MAP_NUM_ENTRIES",
+                        config.windows.entries.to_string(),
+                    ),
+                    (
+                        "CB_A2P_ADDR_MAP_PASS_THRU_BITS",
+                        config.windows.page_bits.to_string(),
+                    ),
+                ],
+                "windows mode: few large pages, which the driver points at host memory and the GPU",
+            ),
+        };
+        let hip = self.site.hip;
+        for (name, value) in settings {
+            let before = hip.parameter(name).map(str::to_string);
+            if before.as_deref() != Some(value.as_str()) {
+                self.site
+                    .system
+                    .set_parameter(&mut self.edits, hip, name, &value);
+                let before = before.unwrap_or_else(|| "not set".into());
+                self.note(format!("{}: {name} {before} → {value}", hip.name), why);
+            }
+        }
+    }
+
+    /// Keeps Platform Designer's notes true.
+    pub fn bonus(&mut self, old: &OldMaster<'_>, placement: Placement) {
+        let dma = &self.site.dma.name;
+        let bases = [("chan", placement.chan), ("att", placement.att)].map(|(name, base)| Base {
+            slave: format!("{dma}.{name}"),
+            base,
+        });
+        let old_master = format!("{dma}.m");
+        let gone = |name: &str| {
+            let instance = name.split('.').next().unwrap_or(name);
+            name == old_master || old.bridges.iter().any(|b| b.name == instance)
+        };
+        let after = format!("{dma}.csr");
+        let document = &self.site.system.document;
+        if bonus::update(document, &mut self.edits, gone, &after, &bases) {
+            self.note(
+                "bonusData: entries of removed instances dropped, base addresses of the new slaves added".into(),
+                "Platform Designer's own notes about the instances",
+            );
+        }
+    }
+}

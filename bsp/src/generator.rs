@@ -1,0 +1,109 @@
+//! The block's Verilog for a configuration, and the hashes in its header.
+
+use peerlane_hdl::Params;
+
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Place, Result};
+
+/// A Verilog module: one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerilogModule {
+    /// Name of the module.
+    pub name: String,
+    /// Text of the file.
+    pub text: String,
+}
+
+impl VerilogModule {
+    /// Name of the file.
+    pub fn file_name(&self) -> String {
+        format!("{}.v", self.name)
+    }
+}
+
+/// The hashes that hardware and software compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ids {
+    /// Hash of the register map.
+    pub map: u32,
+    /// Hash of the map and the build parameters.
+    pub build: u32,
+}
+
+/// Build parameters of the block.
+pub fn params(config: &Config, port_bits: u32) -> Params {
+    Params {
+        port_bits,
+        txs_addr_bits: config.txs_addr_bits(),
+        channels: config.channels,
+        queue_log2: config.queue_depth.ilog2(),
+        att_log2: config.att_entries.ilog2(),
+    }
+}
+
+/// The block as Verilog; the top module is the last.
+///
+/// # Errors
+/// [`ErrorKind::Inconsistent`] if the generator refuses what the configuration allowed.
+pub fn generate(config: &Config, port_bits: u32) -> Result<Vec<VerilogModule>> {
+    let design = peerlane_hdl::generate(&params(config, port_bits)).map_err(|e| {
+        Error::new(
+            ErrorKind::Inconsistent,
+            Place::file("peerlane_dma"),
+            format!("the Verilog could not be generated: {e}"),
+            "This is a defect of Peerlane; report it with the configuration.",
+        )
+    })?;
+    Ok(design
+        .modules
+        .into_iter()
+        .map(|m| VerilogModule {
+            name: m.name,
+            text: m.verilog,
+        })
+        .collect())
+}
+
+/// The hashes in the header comment of a Verilog file.
+pub fn ids(verilog: &str) -> Option<Ids> {
+    let mut words = verilog
+        .lines()
+        .take_while(|l| l.trim().is_empty() || l.starts_with("//"));
+    let (mut map, mut build) = (None, None);
+    for line in &mut words {
+        let parts: Vec<&str> = line.trim_start_matches('/').split_whitespace().collect();
+        for pair in parts.windows(2) {
+            let value = pair[1]
+                .strip_prefix("0x")
+                .and_then(|h| u32::from_str_radix(h, 16).ok());
+            match pair[0] {
+                "MAP_ID" => map = value,
+                "BUILD_ID" => build = value,
+                _ => {}
+            }
+        }
+    }
+    Some(Ids {
+        map: map?,
+        build: build?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_hashes_of_the_header_only() {
+        let text =
+            "// words\n// MAP_ID 0x0000abcd  BUILD_ID 0x12345678\nmodule m;\n// BUILD_ID 0x1\n";
+        assert_eq!(
+            ids(text),
+            Some(Ids {
+                map: 0xabcd,
+                build: 0x1234_5678
+            })
+        );
+        assert_eq!(ids("module m;\n// MAP_ID 0x1 BUILD_ID 0x2"), None);
+    }
+}

@@ -1,0 +1,285 @@
+//! The directories and files of a BSP, and copying them.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use crate::error::{Error, ErrorKind, Place, Result};
+
+/// Directory of what Peerlane writes for the design, in the BSP's IP path.
+pub const OWN_DIR: &str = "iface/peerlane";
+/// Directory of the scripts.
+pub const SCRIPT_DIR: &str = "scripts/peerlane";
+/// The record of how the block was built, which `--check` reads.
+pub const BUILD_FILE: &str = "iface/peerlane/build.json";
+
+/// A BSP on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// The directory that was given.
+    pub root: PathBuf,
+    /// The hardware directory, relative to it; empty if it is the same.
+    pub hardware: PathBuf,
+}
+
+impl Layout {
+    /// Takes a hardware directory, or a BSP root with exactly one below `hardware/`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotABsp`].
+    pub fn find(dir: &Path) -> Result<Self> {
+        let not = |what: String| {
+            Error::new(
+                ErrorKind::NotABsp,
+                Place::file(dir),
+                what,
+                "Give the BSP's hardware/<board> directory, which holds board_spec.xml, top.qsf and \
+                 the .qsys files, or a BSP root with one such directory.",
+            )
+        };
+        if !dir.is_dir() {
+            return Err(not("is not a directory".into()));
+        }
+        if is_hardware(dir) {
+            return Ok(Self {
+                root: dir.to_path_buf(),
+                hardware: PathBuf::new(),
+            });
+        }
+        let mut boards: Vec<PathBuf> = match fs::read_dir(dir.join("hardware")) {
+            Ok(entries) => entries
+                .filter_map(|e| Some(e.ok()?.path()))
+                .filter(|p| is_hardware(p))
+                .filter_map(|p| Some(Path::new("hardware").join(p.file_name()?)))
+                .collect(),
+            Err(_) => Vec::new(),
+        };
+        boards.sort();
+        match boards.as_slice() {
+            [one] => Ok(Self {
+                root: dir.to_path_buf(),
+                hardware: one.clone(),
+            }),
+            [] => Err(not(
+                "is no OpenCL BSP: no board_spec.xml with .qsys files beside it".into(),
+            )),
+            many => {
+                let names: Vec<_> = many.iter().map(|p| p.display().to_string()).collect();
+                Err(not(format!("holds several boards ({})", names.join(", "))))
+            }
+        }
+    }
+
+    /// The hardware directory.
+    pub fn hardware_dir(&self) -> PathBuf {
+        self.root.join(&self.hardware)
+    }
+
+    /// All `.qsys` files, sorted. Directories that Quartus makes are left out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn qsys_files(&self) -> Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        collect(&self.hardware_dir(), &mut |path| {
+            if path.extension().is_some_and(|e| e == "qsys") {
+                found.push(path.to_path_buf());
+            }
+        })?;
+        found.sort();
+        Ok(found)
+    }
+
+    /// The Quartus settings files: of the revisions that the project file names, else all.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotABsp`] if there is none, [`ErrorKind::Io`].
+    pub fn settings_files(&self) -> Result<Vec<PathBuf>> {
+        let dir = self.hardware_dir();
+        let mut all = with_extension(&dir, "qsf")?;
+        let mut revisions = Vec::new();
+        for project in with_extension(&dir, "qpf")? {
+            let text = fs::read(&project).map_err(|e| Error::io(&project, "read the file", &e))?;
+            for line in String::from_utf8_lossy(&text).lines() {
+                if let Some(value) = line.trim().strip_prefix("PROJECT_REVISION") {
+                    revisions.push(
+                        value
+                            .trim_matches(|c: char| c == '=' || c == '"' || c.is_whitespace())
+                            .to_string(),
+                    );
+                }
+            }
+        }
+        if !revisions.is_empty() {
+            all.retain(|p| {
+                revisions
+                    .iter()
+                    .any(|r| p.file_stem().is_some_and(|s| *s == **r))
+            });
+        }
+        if all.is_empty() {
+            return Err(Error::new(
+                ErrorKind::NotABsp,
+                Place::file(&dir),
+                "no Quartus settings file (.qsf) of the project",
+                "Give the hardware directory with the Quartus project (top.qpf, top.qsf) in it.",
+            ));
+        }
+        Ok(all)
+    }
+}
+
+fn is_hardware(dir: &Path) -> bool {
+    dir.join("board_spec.xml").is_file()
+        && with_extension(dir, "qsys").is_ok_and(|files| !files.is_empty())
+}
+
+/// Files of a directory with an extension, sorted.
+///
+/// # Errors
+/// [`ErrorKind::Io`].
+pub fn with_extension(dir: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(dir).map_err(|e| Error::io(dir, "list the directory", &e))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|e| Some(e.ok()?.path()))
+        .filter(|p| p.is_file() && p.extension().is_some_and(|e| e == extension))
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+fn collect(dir: &Path, take: &mut dyn FnMut(&Path)) -> Result<()> {
+    let entries = fs::read_dir(dir).map_err(|e| Error::io(dir, "list the directory", &e))?;
+    for entry in entries {
+        let entry = entry.map_err(|e| Error::io(dir, "list the directory", &e))?;
+        let (path, kind) = (entry.path(), entry.file_type());
+        let kind = kind.map_err(|e| Error::io(&path, "look at the file", &e))?;
+        if kind.is_dir() {
+            let made = [
+                "db",
+                "incremental_db",
+                "output_files",
+                "synthesis",
+                "simulation",
+            ];
+            if !made.iter().any(|m| entry.file_name() == *m) {
+                collect(&path, take)?;
+            }
+        } else {
+            take(&path);
+        }
+    }
+    Ok(())
+}
+
+/// Copies a directory into one that exists. Files for which `skip` (given the path relative to
+/// `from`) is true are left out. Files become writable by their owner; links inside the BSP are kept.
+///
+/// # Errors
+/// [`ErrorKind::Link`] for a link that leaves the BSP or a special file, [`ErrorKind::Io`].
+pub fn copy(from: &Path, to: &Path, skip: &dyn Fn(&Path) -> bool) -> Result<()> {
+    copy_below(from, to, Path::new(""), skip)
+}
+
+fn copy_below(from: &Path, to: &Path, below: &Path, skip: &dyn Fn(&Path) -> bool) -> Result<()> {
+    let dir = from.join(below);
+    let entries = fs::read_dir(&dir).map_err(|e| Error::io(&dir, "list the directory", &e))?;
+    for entry in entries {
+        let entry = entry.map_err(|e| Error::io(&dir, "list the directory", &e))?;
+        let path = entry.path();
+        let relative = below.join(entry.file_name());
+        let kind = entry
+            .file_type()
+            .map_err(|e| Error::io(&path, "look at the file", &e))?;
+        let target = to.join(&relative);
+        if kind.is_dir() {
+            fs::create_dir(&target).map_err(|e| Error::io(&target, "make the directory", &e))?;
+            copy_below(from, to, &relative, skip)?;
+        } else if skip(&relative) {
+            tracing::info!(file = %relative.display(), "left out");
+        } else if kind.is_symlink() {
+            let link = fs::read_link(&path).map_err(|e| Error::io(&path, "read the link", &e))?;
+            if !stays_inside(below, &link) {
+                return Err(Error::new(
+                    ErrorKind::Link,
+                    Place::file(&path),
+                    format!("the link points out of the BSP ({})", link.display()),
+                    "Replace it by the file or directory that it points to: the extended copy must \
+                     stand alone.",
+                ));
+            }
+            std::os::unix::fs::symlink(&link, &target)
+                .map_err(|e| Error::io(&target, "make the link", &e))?;
+        } else if kind.is_file() {
+            fs::copy(&path, &target).map_err(|e| Error::io(&path, "copy the file", &e))?;
+            make_writable(&target)?;
+        } else {
+            return Err(Error::new(
+                ErrorKind::Link,
+                Place::file(&path),
+                "neither a file, a directory nor a link",
+                "Take it out of the BSP.",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn make_writable(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = fs::metadata(path)
+        .map_err(|e| Error::io(path, "look at the file", &e))?
+        .permissions()
+        .mode();
+    fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o200))
+        .map_err(|e| Error::io(path, "make the file writable", &e))
+}
+
+/// Whether a link in the directory `below` (relative to the BSP) stays in the BSP.
+fn stays_inside(below: &Path, link: &Path) -> bool {
+    let mut depth = below.components().count();
+    for part in link.components() {
+        match part {
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::ParentDir if depth > 0 => depth -= 1,
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Writes a file of the copy, in place of a link too.
+///
+/// # Errors
+/// [`ErrorKind::Io`].
+pub fn write(path: &Path, content: &[u8]) -> Result<()> {
+    if let Some(dir) = path.parent() {
+        fs::create_dir_all(dir).map_err(|e| Error::io(dir, "make the directory", &e))?;
+    }
+    if path.is_symlink() {
+        fs::remove_file(path).map_err(|e| Error::io(path, "replace the link", &e))?;
+    }
+    fs::write(path, content).map_err(|e| Error::io(path, "write the file", &e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_judged_by_where_they_lead() {
+        for (below, link, inside) in [
+            ("", "top.qsf", true),
+            ("a/b", "../../top.qsf", true),
+            ("a", "../../top.qsf", false),
+            ("", "/etc/passwd", false),
+            ("a", "./b/../c", true),
+        ] {
+            assert_eq!(
+                stays_inside(Path::new(below), Path::new(link)),
+                inside,
+                "{below} {link}"
+            );
+        }
+    }
+}

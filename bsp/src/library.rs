@@ -1,0 +1,419 @@
+//! What is known of component kinds: address spans of slaves, names and types of interfaces.
+//!
+//! Kinds that a `.qsys` file of the BSP composes are looked through; for the others this module holds
+//! what public documents say. A span that is not known stays open above, and callers must then be
+//! careful.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::block;
+use crate::config::Config;
+use crate::error::Result;
+use crate::qsys::{Module, System};
+
+/// The kind that is replaced.
+pub const OLD_DMA: &str = "acl_dma";
+/// The kind that replaces it.
+pub const NEW_DMA: &str = "peerlane_dma";
+
+/// Bytes a slave takes in its master's address space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extent {
+    /// It takes at least this much.
+    pub least: u128,
+    /// It takes at most this much, if that is known.
+    pub most: Option<u128>,
+    /// Where the figure comes from.
+    pub source: String,
+}
+
+impl Extent {
+    fn exact(bytes: u128, source: impl Into<String>) -> Self {
+        Self {
+            least: bytes,
+            most: Some(bytes),
+            source: source.into(),
+        }
+    }
+
+    fn unknown(kind: &str) -> Self {
+        Self {
+            least: 4,
+            most: None,
+            source: format!("kind {kind}: span not known"),
+        }
+    }
+}
+
+/// Type of an interface, from the instance's own side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Avalon-MM master: start of `avalon` connections.
+    Master,
+    /// Avalon-MM slave: their end.
+    Slave,
+    /// Clock output, start of `clock` connections.
+    ClockSource,
+    /// Clock input.
+    ClockSink,
+    /// Reset output.
+    ResetSource,
+    /// Reset input.
+    ResetSink,
+    /// Interrupt input of the CPU side, start of `interrupt` connections.
+    IrqReceiver,
+    /// Interrupt output of the device, their end.
+    IrqSender,
+    /// Wires without a protocol.
+    Conduit,
+}
+
+impl Role {
+    /// Kind of connection that goes to such an interface.
+    pub fn connection_kind(self) -> &'static str {
+        match self {
+            Role::Master | Role::Slave => "avalon",
+            Role::ClockSource | Role::ClockSink => "clock",
+            Role::ResetSource | Role::ResetSink => "reset",
+            Role::IrqReceiver | Role::IrqSender => "interrupt",
+            Role::Conduit => "conduit",
+        }
+    }
+
+    /// Whether connections start here (`Some(true)`), end here, or either (`None`).
+    pub fn starts(self) -> Option<bool> {
+        match self {
+            Role::Master | Role::ClockSource | Role::ResetSource | Role::IrqReceiver => Some(true),
+            Role::Slave | Role::ClockSink | Role::ResetSink | Role::IrqSender => Some(false),
+            Role::Conduit => None,
+        }
+    }
+}
+
+/// What is known of an interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// The interface exists, with this role if that is known too.
+    Yes(Option<Role>),
+    /// The kind is known and has no such interface.
+    No,
+    /// Nothing is known of the kind.
+    Unknown,
+}
+
+/// The systems of a BSP by the kind that each defines.
+#[derive(Debug)]
+pub struct Library {
+    systems: BTreeMap<String, System>,
+    block: Option<Config>,
+}
+
+impl Library {
+    /// Reads the given `.qsys` files.
+    ///
+    /// # Errors
+    /// Those of [`System::read`].
+    pub fn read<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Self> {
+        let systems: Result<Vec<_>> = files.into_iter().map(System::read).collect();
+        Ok(Self::of(systems?))
+    }
+
+    /// A library of systems that are read already.
+    pub fn of(systems: impl IntoIterator<Item = System>) -> Self {
+        let systems = systems.into_iter().map(|s| (s.kind.clone(), s)).collect();
+        Self {
+            systems,
+            block: None,
+        }
+    }
+
+    /// Tells the library with which configuration `peerlane_dma` was built.
+    pub fn set_block(&mut self, config: Config) {
+        self.block = Some(config);
+    }
+
+    /// All systems.
+    pub fn systems(&self) -> impl Iterator<Item = &System> {
+        self.systems.values()
+    }
+
+    /// The system that defines a kind.
+    pub fn system(&self, kind: &str) -> Option<&System> {
+        self.systems.get(kind)
+    }
+
+    /// Bytes that a slave interface of an instance takes.
+    pub fn extent(&self, module: &Module, interface: &str) -> Extent {
+        self.extent_within(module, interface, 8)
+    }
+
+    fn extent_within(&self, module: &Module, interface: &str, depth: u32) -> Extent {
+        let kind = module.kind.as_str();
+        if let Some(inside) = self.systems.get(kind) {
+            let target = inside
+                .exports
+                .iter()
+                .find(|e| e.name == interface)
+                .and_then(|e| e.internal.as_ref())
+                .and_then(|end| Some((inside.module(&end.instance)?, &end.interface)));
+            if let (Some((module, interface)), true) = (target, depth > 0) {
+                let mut extent = self.extent_within(module, interface, depth - 1);
+                extent.source = format!("{}.qsys, {}", inside.kind, extent.source);
+                return extent;
+            }
+        }
+        known_extent(module, interface, self.block.as_ref())
+            .unwrap_or_else(|| Extent::unknown(kind))
+    }
+
+    /// Whether an instance has an interface, and of which role.
+    pub fn interface(&self, module: &Module, interface: &str) -> Known {
+        if let Some(inside) = self.systems.get(&module.kind) {
+            return match inside.exports.iter().find(|e| e.name == interface) {
+                None => Known::No,
+                Some(export) => Known::Yes(export.internal.as_ref().and_then(|end| {
+                    let inner = inside.module(&end.instance)?;
+                    match self.interface(inner, &end.interface) {
+                        Known::Yes(role) => role,
+                        _ => None,
+                    }
+                })),
+            };
+        }
+        if module.kind == NEW_DMA {
+            return match block::roles().find(|(name, _)| *name == interface) {
+                Some((_, role)) => Known::Yes(Some(role)),
+                None => Known::No,
+            };
+        }
+        known_interface(&module.kind, interface)
+    }
+}
+
+/// Whether a kind is a PCIe hard IP with an Avalon-MM interface, of whatever device family.
+pub fn is_pcie_hip(kind: &str) -> bool {
+    kind.starts_with("altera_pcie_") && kind.ends_with("_hip_avmm")
+}
+
+/// Whether a kind only passes transfers on, so that it can go when nothing uses it any more.
+pub fn is_bridge(kind: &str) -> bool {
+    matches!(
+        kind,
+        "altera_avalon_mm_bridge" | "altera_avalon_mm_clock_crossing_bridge" | "dma_pcie_bridge"
+    )
+}
+
+/// Bytes that a bridge with `ADDRESS_WIDTH` passes on.
+pub fn bridge_bytes(module: &Module) -> Option<u128> {
+    let bits = module.number("ADDRESS_WIDTH")?;
+    Some(1u128.checked_shl(u32::try_from(bits).ok()?)? * u128::from(bridge_unit(module)))
+}
+
+/// Bytes that one step of a bridge's address stands for.
+pub fn bridge_unit(module: &Module) -> u64 {
+    match module.parameter("ADDRESS_UNITS") {
+        Some("WORDS") => module.number("DATA_WIDTH").unwrap_or(32) / 8,
+        _ => 1,
+    }
+}
+
+fn known_extent(module: &Module, interface: &str, block: Option<&Config>) -> Option<Extent> {
+    let bits = |name: &str| module.number(name).filter(|&b| b <= 64).map(|b| 1u128 << b);
+    let kind = module.kind.as_str();
+    let extent = match (kind, interface) {
+        ("altera_avalon_mm_bridge" | "altera_avalon_mm_clock_crossing_bridge", "s0") => {
+            Extent::exact(bridge_bytes(module)?, "the bridge's ADDRESS_WIDTH")
+        }
+        ("altera_address_span_extender", "windowed_slave") => {
+            let bytes = u128::from(module.number("DATA_WIDTH")? / 8);
+            Extent::exact(
+                bits("SLAVE_ADDRESS_WIDTH")? * bytes,
+                "the extender's SLAVE_ADDRESS_WIDTH",
+            )
+        }
+        ("altera_avalon_onchip_memory2", "s1" | "s2") => Extent::exact(
+            module.number("memorySize")?.into(),
+            "the memory's memorySize",
+        ),
+        // The whole memory of a bank divider is its byte address width.
+        ("acl_memory_bank_divider", "s") => {
+            Extent::exact(bits("ADDRESS_WIDTH")?, "the divider's ADDRESS_WIDTH")
+        }
+        // Stratix V Avalon-MM user guide 683411, "Control Register Access": 14 address bits.
+        (kind, "Cra") if is_pcie_hip(kind) => Extent::exact(0x4000, "the hard IP's CRA, 16 KiB"),
+        (kind, "Txs") if is_pcie_hip(kind) => txs_extent(module)?,
+        // The public BAR map of these BSPs puts the next slave this far away.
+        ("version_id", "s") => bounded(0x20),
+        ("uniphy_status" | "temperature", "s") => bounded(0x10),
+        (OLD_DMA, "csr") => Extent::exact(0x400, "acl_dma's CSR, 1 KiB"),
+        (OLD_DMA | NEW_DMA, "s_nondma") => Extent::exact(0x1_0000, "the DMA window, 64 KiB"),
+        (NEW_DMA, "csr") => Extent::exact(block::CSR_BYTES.into(), "peerlane_dma's CSR"),
+        (NEW_DMA, "chan") => Extent::exact(block?.chan_bytes().into(), "peerlane_dma's channels"),
+        (NEW_DMA, "att") => {
+            Extent::exact(block?.att_bytes().into(), "peerlane_dma's address table")
+        }
+        _ => return None,
+    };
+    Some(extent)
+}
+
+fn bounded(most: u128) -> Extent {
+    Extent {
+        least: 4,
+        most: Some(most),
+        source: "the public BAR map of these BSPs".into(),
+    }
+}
+
+fn txs_extent(module: &Module) -> Option<Extent> {
+    let width = module.number("TX_S_ADDR_WIDTH")?;
+    if width == 64 {
+        return Some(Extent::exact(1 << 64, "Txs with 64 address bits"));
+    }
+    let entries = u128::from(module.number("CB_A2P_ADDR_MAP_NUM_ENTRIES")?);
+    let page = module
+        .number("CB_A2P_ADDR_MAP_PASS_THRU_BITS")
+        .filter(|&b| b <= 32)?;
+    Some(Extent::exact(
+        entries << page,
+        "the hard IP's translated pages",
+    ))
+}
+
+/// Interfaces of kinds whose interfaces are all known.
+fn known_interface(kind: &str, interface: &str) -> Known {
+    use Role::*;
+    let list: &[(&str, Role)] = match kind {
+        "altera_avalon_mm_bridge" => &[
+            ("clk", ClockSink),
+            ("reset", ResetSink),
+            ("s0", Slave),
+            ("m0", Master),
+        ],
+        "altera_avalon_mm_clock_crossing_bridge" => &[
+            ("m0_clk", ClockSink),
+            ("m0_reset", ResetSink),
+            ("s0_clk", ClockSink),
+            ("s0_reset", ResetSink),
+            ("s0", Slave),
+            ("m0", Master),
+        ],
+        "altera_clock_bridge" => &[("in_clk", ClockSink), ("out_clk", ClockSource)],
+        "clock_source" => &[
+            ("clk_in", ClockSink),
+            ("clk_in_reset", ResetSink),
+            ("clk", ClockSource),
+            ("clk_reset", ResetSource),
+        ],
+        OLD_DMA => &[
+            ("clk", ClockSink),
+            ("reset", ResetSink),
+            ("csr", Slave),
+            ("m", Master),
+            ("s_nondma", Slave),
+            ("dma_irq", IrqSender),
+        ],
+        "altera_reset_controller" => {
+            let input = interface
+                .strip_prefix("reset_in")
+                .and_then(|n| n.parse::<u32>().ok())
+                .is_some_and(|n| n < 16);
+            return match interface {
+                "clk" => Known::Yes(Some(ClockSink)),
+                "reset_out" => Known::Yes(Some(ResetSource)),
+                _ if input => Known::Yes(Some(ResetSink)),
+                _ => Known::No,
+            };
+        }
+        // Of the hard IP only the Avalon side is listed: its conduits differ from family to family.
+        kind if is_pcie_hip(kind) => {
+            return match interface {
+                "Txs" | "Cra" => Known::Yes(Some(Slave)),
+                "RxmIrq" => Known::Yes(Some(IrqReceiver)),
+                "coreclkout" => Known::Yes(Some(ClockSource)),
+                _ if interface
+                    .strip_prefix("Rxm_BAR")
+                    .and_then(|n| n.parse::<u32>().ok())
+                    .is_some_and(|n| n < 6) =>
+                {
+                    Known::Yes(Some(Master))
+                }
+                _ => Known::Unknown,
+            };
+        }
+        _ => return Known::Unknown,
+    };
+    match list.iter().find(|(name, _)| *name == interface) {
+        Some((_, role)) => Known::Yes(Some(*role)),
+        None => Known::No,
+    }
+}
+
+/// Whether Quartus brings a kind along.
+pub fn comes_with_quartus(kind: &str) -> bool {
+    kind.starts_with("altera_") || matches!(kind, "clock_source" | "sysid" | "interrupt_latency")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xml::Document;
+
+    fn module(kind: &str, parameters: &[(&str, &str)]) -> Module {
+        let p: String = parameters
+            .iter()
+            .map(|(n, v)| format!("<parameter name=\"{n}\" value=\"{v}\"/>"))
+            .collect();
+        let text = format!("<system><module kind=\"{kind}\" name=\"x\">{p}</module></system>");
+        let d = Document::parse(Path::new("s.qsys"), text).unwrap();
+        System::from_document(d).unwrap().modules.remove(0)
+    }
+
+    fn empty() -> Library {
+        Library {
+            systems: BTreeMap::new(),
+            block: None,
+        }
+    }
+
+    #[test]
+    fn spans_of_known_kinds() {
+        let bridge = module("altera_avalon_mm_bridge", &[("ADDRESS_WIDTH", "18")]);
+        assert_eq!(empty().extent(&bridge, "s0").most, Some(0x4_0000));
+        let words = module(
+            "altera_avalon_mm_bridge",
+            &[
+                ("ADDRESS_WIDTH", "8"),
+                ("ADDRESS_UNITS", "WORDS"),
+                ("DATA_WIDTH", "64"),
+            ],
+        );
+        assert_eq!(empty().extent(&words, "s0").most, Some(0x800));
+        let hip = "altera_pcie_cv_hip_avmm";
+        let pages = [
+            ("TX_S_ADDR_WIDTH", "32"),
+            ("CB_A2P_ADDR_MAP_NUM_ENTRIES", "256"),
+            ("CB_A2P_ADDR_MAP_PASS_THRU_BITS", "12"),
+        ];
+        assert_eq!(
+            empty().extent(&module(hip, &pages), "Txs").most,
+            Some(1 << 20)
+        );
+        let wide = module(hip, &[("TX_S_ADDR_WIDTH", "64")]);
+        assert_eq!(empty().extent(&wide, "Txs").most, Some(1 << 64));
+        assert_eq!(empty().extent(&module("anything", &[]), "s").most, None);
+    }
+
+    #[test]
+    fn interfaces_of_known_kinds() {
+        let bridge = module("altera_avalon_mm_bridge", &[]);
+        assert_eq!(
+            empty().interface(&bridge, "m0"),
+            Known::Yes(Some(Role::Master))
+        );
+        assert_eq!(empty().interface(&bridge, "m1"), Known::No);
+        assert_eq!(empty().interface(&module("odd", &[]), "m1"), Known::Unknown);
+        assert_eq!(empty().interface(&module(NEW_DMA, &[]), "m"), Known::No);
+    }
+}

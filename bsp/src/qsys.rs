@@ -1,0 +1,442 @@
+//! A Platform Designer system (`.qsys`): instances, connections, exported interfaces, and the edits
+//! that change them in place.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::xml::{Document, Edits, Element, escape};
+
+/// One end of a connection: `instance.interface`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct End {
+    /// Instance name; empty for an export that names none.
+    pub instance: String,
+    /// Interface of the instance.
+    pub interface: String,
+}
+
+impl End {
+    /// `instance.interface`.
+    pub fn new(instance: &str, interface: &str) -> Self {
+        Self {
+            instance: instance.into(),
+            interface: interface.into(),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (instance, interface) = text.split_once('.')?;
+        Some(Self::new(instance, interface))
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.instance, self.interface)
+    }
+}
+
+/// An instance of a component.
+#[derive(Debug, Clone)]
+pub struct Module {
+    /// Component kind, `altera_avalon_mm_bridge` for example.
+    pub kind: String,
+    /// Instance name.
+    pub name: String,
+    /// The element.
+    pub element: Element,
+}
+
+impl Module {
+    /// A parameter's value, from the attribute or the element's text.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        let p = self
+            .element
+            .children("parameter")
+            .find(|p| p.attribute("name") == Some(name))?;
+        Some(p.attribute("value").unwrap_or(&p.text))
+    }
+
+    /// A parameter that is a number.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        number(self.parameter(name)?)
+    }
+}
+
+/// A connection between two instances.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    /// `avalon`, `clock`, `reset`, `interrupt`, `conduit`, …
+    pub kind: String,
+    /// Version attribute, to be repeated in connections beside it.
+    pub version: String,
+    /// Master, or source.
+    pub start: End,
+    /// Slave, or sink.
+    pub end: End,
+    /// Base address of an `avalon` connection.
+    pub base: Option<u64>,
+    /// The element.
+    pub element: Element,
+}
+
+/// An interface of the whole system, passed on from an instance.
+#[derive(Debug, Clone)]
+pub struct Export {
+    /// Name outside.
+    pub name: String,
+    /// Interface inside; Platform Designer leaves stale ones without an instance.
+    pub internal: Option<End>,
+    /// Left over from an interface that is gone: Platform Designer keeps such a line without a type.
+    pub stale: bool,
+}
+
+/// A parsed system.
+#[derive(Debug, Clone)]
+pub struct System {
+    /// The file.
+    pub document: Document,
+    /// The kind that this file defines: its name without `.qsys`.
+    pub kind: String,
+    /// Instances in file order.
+    pub modules: Vec<Module>,
+    /// Connections in file order.
+    pub connections: Vec<Connection>,
+    /// Exports in file order.
+    pub exports: Vec<Export>,
+}
+
+impl System {
+    /// Reads a `.qsys` file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadXml`] with the line, [`ErrorKind::Io`].
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::from_document(Document::read(path)?)
+    }
+
+    /// Takes a parsed document as a system.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadXml`] if the outermost element is no `<system>` or an instance or a
+    /// connection lacks a name.
+    pub fn from_document(document: Document) -> Result<Self> {
+        let root = &document.root;
+        if root.name != "system" {
+            return Err(Error::new(
+                ErrorKind::BadXml,
+                document.place(root),
+                format!("the outermost element is <{}>, not <system>", root.name),
+                "Take the .qsys file from the vendor's BSP package again.",
+            ));
+        }
+        let need = |element: &Element, name: &str| -> Result<String> {
+            element.attribute(name).map(str::to_string).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::BadXml,
+                    document.place(element),
+                    format!("<{}> has no attribute \"{name}\"", element.name),
+                    "Open and save the system in Platform Designer, or take it from the vendor's \
+                     BSP package again.",
+                )
+            })
+        };
+        let end = |element: &Element, name: &str| -> Result<End> {
+            let text = need(element, name)?;
+            End::parse(&text).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::BadXml,
+                    document.place(element),
+                    format!("{name}=\"{text}\" is not of the form instance.interface"),
+                    "Open and save the system in Platform Designer, or take it from the vendor's \
+                     BSP package again.",
+                )
+            })
+        };
+        let mut modules = Vec::new();
+        for element in root.children("module") {
+            let (kind, name) = (need(element, "kind")?, need(element, "name")?);
+            modules.push(Module {
+                kind,
+                name,
+                element: element.clone(),
+            });
+        }
+        let mut connections = Vec::new();
+        for element in root.children("connection") {
+            let base = element
+                .children("parameter")
+                .find(|p| p.attribute("name") == Some("baseAddress"))
+                .and_then(|p| p.attribute("value").or(Some(&p.text)).and_then(number));
+            connections.push(Connection {
+                kind: need(element, "kind")?,
+                version: element.attribute("version").unwrap_or("13.1").to_string(),
+                start: end(element, "start")?,
+                end: end(element, "end")?,
+                base,
+                element: element.clone(),
+            });
+        }
+        let mut exports = Vec::new();
+        for element in root.children("interface") {
+            let internal = element
+                .attribute("internal")
+                .and_then(End::parse)
+                .filter(|end| !end.instance.is_empty());
+            exports.push(Export {
+                name: need(element, "name")?,
+                internal,
+                stale: element.attribute("type").is_none(),
+            });
+        }
+        let kind = document
+            .path
+            .file_stem()
+            .map(|s| s.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        Ok(Self {
+            kind,
+            modules,
+            connections,
+            exports,
+            document,
+        })
+    }
+
+    /// The instance of that name.
+    pub fn module(&self, name: &str) -> Option<&Module> {
+        self.modules.iter().find(|m| m.name == name)
+    }
+
+    /// Connections of one kind.
+    pub fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Connection> {
+        self.connections.iter().filter(move |c| c.kind == kind)
+    }
+
+    /// The place of an instance.
+    pub fn place(&self, module: &Module) -> Place {
+        self.document.place(&module.element)
+    }
+
+    /// Whether an interface of an instance is exported.
+    pub fn exported(&self, instance: &str, interface: Option<&str>) -> Option<&Export> {
+        self.exports.iter().find(|e| {
+            e.internal.as_ref().is_some_and(|end| {
+                end.instance == instance && interface.is_none_or(|i| end.interface == i)
+            })
+        })
+    }
+
+    /// Takes an element out together with its lines.
+    pub fn remove(&self, edits: &mut Edits, element: &Element) {
+        edits.delete(self.document.whole_lines(&element.span));
+    }
+
+    /// Sets a parameter of an instance; adds it after the last one if the instance lacks it.
+    pub fn set_parameter(&self, edits: &mut Edits, module: &Module, name: &str, value: &str) {
+        let found = module
+            .element
+            .children("parameter")
+            .find(|p| p.attribute("name") == Some(name));
+        if let Some(parameter) = found {
+            if let Some(attribute) = parameter.attribute_at("value") {
+                edits.replace(attribute.span.clone(), escape(value));
+            } else if let Some(content) = &parameter.content {
+                edits.replace(content.clone(), escape(value));
+            } else {
+                let span = parameter.span.clone();
+                edits.replace(span, parameter_text(name, value));
+            }
+        } else if let Some(last) = module.element.children.last() {
+            let eol = self.document.line_end_after(last.span.end);
+            edits.insert(
+                last.span.end,
+                format!("{eol}  {}", parameter_text(name, value)),
+            );
+        }
+    }
+
+    /// The text of an instance without parameters, to stand where another one stood.
+    pub fn module_text(&self, at: &Element, kind: &str, version: &str, name: &str) -> String {
+        let eol = self.document.line_end_after(at.span.start);
+        let tag = Tag::new("module")
+            .with("kind", kind)
+            .with("version", version)
+            .with("enabled", "1")
+            .with("name", name);
+        format!("{} />", tag.text(eol, " />".len()))
+    }
+
+    /// The text of a connection, with the line end before it, to stand after `at`.
+    pub fn connection_text(&self, at: &Element, new: &NewConnection<'_>) -> String {
+        let eol = self.document.line_end_after(at.span.end);
+        let tag = Tag::new("connection")
+            .with("kind", new.kind)
+            .with("version", new.version)
+            .with("start", &new.start.to_string())
+            .with("end", &new.end.to_string());
+        let Some(base) = new.base else {
+            return format!("{eol} {} />", tag.text(eol, " />".len()));
+        };
+        let base = if base > u64::from(u32::MAX) {
+            format!("0x{base:016x}")
+        } else if base > 0xffff {
+            format!("0x{base:08x}")
+        } else {
+            format!("0x{base:04x}")
+        };
+        let mut text = format!("{eol} {}>", tag.text(eol, 1));
+        for (name, value) in [
+            ("arbitrationPriority", "1"),
+            ("baseAddress", &base),
+            ("defaultConnection", "false"),
+        ] {
+            text += &format!("{eol}  {}", parameter_text(name, value));
+        }
+        text + eol + " </connection>"
+    }
+}
+
+/// A connection to be added.
+#[derive(Debug, Clone)]
+pub struct NewConnection<'a> {
+    /// Kind.
+    pub kind: &'a str,
+    /// Version attribute.
+    pub version: &'a str,
+    /// Master or source.
+    pub start: End,
+    /// Slave or sink.
+    pub end: End,
+    /// Base address, for `avalon`.
+    pub base: Option<u64>,
+}
+
+fn parameter_text(name: &str, value: &str) -> String {
+    format!(
+        "<parameter name=\"{}\" value=\"{}\" />",
+        escape(name),
+        escape(value)
+    )
+}
+
+/// A start tag laid out as Platform Designer does: on one line if it fits in 80 columns, else an
+/// attribute a line.
+struct Tag {
+    name: &'static str,
+    attributes: Vec<String>,
+}
+
+impl Tag {
+    fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            attributes: Vec::new(),
+        }
+    }
+
+    fn with(mut self, name: &str, value: &str) -> Self {
+        self.attributes
+            .push(format!("{name}=\"{}\"", escape(value)));
+        self
+    }
+
+    fn text(&self, eol: &str, closing: usize) -> String {
+        let line = format!("<{} {}", self.name, self.attributes.join(" "));
+        if line.len() + 1 + closing <= 80 {
+            line
+        } else {
+            let gap = format!("{eol}   ");
+            format!("<{}{gap}{}", self.name, self.attributes.join(&gap))
+        }
+    }
+}
+
+/// A number as Platform Designer writes it: decimal or `0x…`.
+pub fn number(text: &str) -> Option<u64> {
+    let text = text.trim();
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system(text: &str) -> System {
+        System::from_document(Document::parse(Path::new("s.qsys"), text.into()).unwrap()).unwrap()
+    }
+
+    const TEXT: &str = "<system name=\"s\">\r\n <interface name=\"old\" internal=\".x\" />\r\n \
+        <module kind=\"k\" version=\"1\" enabled=\"1\" name=\"m\">\r\n  \
+        <parameter name=\"A\" value=\"0x10\" />\r\n  <parameter name=\"B\">12</parameter>\r\n \
+        </module>\r\n <connection kind=\"avalon\" version=\"13.1\" start=\"m.a\" end=\"m.b\">\r\n  \
+        <parameter name=\"baseAddress\" value=\"0x0000000200000000\" />\r\n \
+        </connection>\r\n</system>\r\n";
+
+    #[test]
+    fn reads_instances_connections_and_parameters() {
+        let s = system(TEXT);
+        assert_eq!(s.kind, "s");
+        let m = s.module("m").unwrap();
+        assert_eq!(
+            (m.number("A"), m.number("B"), m.number("C")),
+            (Some(16), Some(12), None)
+        );
+        assert_eq!(s.connections[0].base, Some(0x2_0000_0000));
+        assert_eq!(s.connections[0].end, End::new("m", "b"));
+        assert!(s.exports[0].internal.is_none());
+    }
+
+    #[test]
+    fn sets_parameters_in_each_spelling_and_adds_missing_ones() {
+        let s = system(TEXT);
+        let m = s.module("m").unwrap();
+        let mut e = Edits::default();
+        s.set_parameter(&mut e, m, "A", "1");
+        s.set_parameter(&mut e, m, "B", "2");
+        s.set_parameter(&mut e, m, "C", "3");
+        let changed = e.apply(TEXT);
+        let m = system(&changed);
+        let m = m.module("m").unwrap();
+        assert_eq!(
+            (m.number("A"), m.number("B"), m.number("C")),
+            (Some(1), Some(2), Some(3))
+        );
+        assert!(
+            !changed.replace("\r\n", "").contains('\n'),
+            "line ends are kept"
+        );
+    }
+
+    #[test]
+    fn long_connections_are_wrapped_as_platform_designer_does() {
+        let s = system(TEXT);
+        let new = NewConnection {
+            kind: "avalon",
+            version: "13.1",
+            start: End::new("dma_0", "mem_rd"),
+            end: End::new("acl_memory_bank_divider_0", "s"),
+            base: Some(0x4_0000),
+        };
+        let text = s.connection_text(&s.connections[0].element, &new);
+        let want = "\r\n <connection\r\n   kind=\"avalon\"\r\n   version=\"13.1\"\r\n   \
+                    start=\"dma_0.mem_rd\"\r\n   end=\"acl_memory_bank_divider_0.s\">\r\n  \
+                    <parameter name=\"arbitrationPriority\" value=\"1\" />\r\n  \
+                    <parameter name=\"baseAddress\" value=\"0x00040000\" />\r\n  \
+                    <parameter name=\"defaultConnection\" value=\"false\" />\r\n </connection>";
+        assert_eq!(text, want);
+    }
+
+    #[test]
+    fn a_file_that_is_no_system_is_refused() {
+        let d = Document::parse(Path::new("s.qsys"), "<library />".into()).unwrap();
+        assert_eq!(
+            System::from_document(d).unwrap_err().kind,
+            ErrorKind::BadXml
+        );
+    }
+}

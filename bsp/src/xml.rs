@@ -1,0 +1,410 @@
+//! XML with the byte offset of everything, and edits by byte range.
+//!
+//! Platform Designer's files are rewritten by splicing whole elements or attribute values, so that
+//! every byte which an edit does not name stays as it was: mixed line ends, odd spacing, comments.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use crate::error::{Error, ErrorKind, Place, Result};
+
+/// An attribute and where its value stands.
+#[derive(Debug, Clone)]
+pub struct Attribute {
+    /// Name.
+    pub name: String,
+    /// Value with entities resolved.
+    pub value: String,
+    /// Bytes of the raw value, without the quotes.
+    pub span: Range<usize>,
+}
+
+/// An element and where it stands.
+#[derive(Debug, Clone)]
+pub struct Element {
+    /// Tag name.
+    pub name: String,
+    /// Attributes in file order.
+    pub attributes: Vec<Attribute>,
+    /// Child elements in file order.
+    pub children: Vec<Element>,
+    /// Own text and CDATA, concatenated.
+    pub text: String,
+    /// Bytes of the first CDATA section's content, if it has one.
+    pub cdata: Option<Range<usize>>,
+    /// Bytes from `<` of the start tag to `>` of the end tag.
+    pub span: Range<usize>,
+    /// Bytes between the start tag and the end tag; `None` for `<x />`.
+    pub content: Option<Range<usize>>,
+}
+
+impl Element {
+    /// The value of an attribute.
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes
+            .iter()
+            .find(|a| a.name == name)
+            .map(|a| a.value.as_str())
+    }
+
+    /// An attribute with its place.
+    pub fn attribute_at(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.iter().find(|a| a.name == name)
+    }
+
+    /// Child elements of one tag name.
+    pub fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
+        self.children.iter().filter(move |c| c.name == name)
+    }
+}
+
+/// A parsed file.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// Where it came from; for messages.
+    pub path: PathBuf,
+    /// The file as read.
+    pub source: String,
+    /// Its only outermost element.
+    pub root: Element,
+}
+
+impl Document {
+    /// Reads and parses a file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadXml`] if it is not well formed UTF-8 XML, with the line; [`ErrorKind::Io`].
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(|e| Error::io(path, "read the file", &e))?;
+        let source = String::from_utf8(bytes).map_err(|e| {
+            bad(
+                path,
+                None,
+                format!("not UTF-8 text (byte {})", e.utf8_error().valid_up_to()),
+            )
+        })?;
+        Self::parse(path, source)
+    }
+
+    /// Parses text that came from `path`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadXml`], with the line.
+    pub fn parse(path: &Path, source: String) -> Result<Self> {
+        let root = parse_root(path, &source)?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            source,
+            root,
+        })
+    }
+
+    /// The line of a byte offset, counted from 1.
+    pub fn line_of(&self, offset: usize) -> usize {
+        line_of(&self.source, offset)
+    }
+
+    /// The place of an element.
+    pub fn place(&self, element: &Element) -> Place {
+        Place::line(&self.path, self.line_of(element.span.start))
+    }
+
+    /// The line end in use just after `offset`.
+    pub fn line_end_after(&self, offset: usize) -> &'static str {
+        match self.source[offset..].find('\n') {
+            Some(at) if self.source[..offset + at].ends_with('\r') => "\r\n",
+            _ => "\n",
+        }
+    }
+
+    /// The span of an element together with its indentation and line end, when it has its lines
+    /// to itself.
+    pub fn whole_lines(&self, span: &Range<usize>) -> Range<usize> {
+        let start = self.source[..span.start].rfind('\n').map_or(0, |at| at + 1);
+        let end = self.source[span.end..]
+            .find('\n')
+            .map_or(self.source.len(), |at| span.end + at + 1);
+        let alone = |part: &str| part.chars().all(char::is_whitespace);
+        if alone(&self.source[start..span.start]) && alone(&self.source[span.end..end]) {
+            start..end
+        } else {
+            span.clone()
+        }
+    }
+}
+
+fn line_of(source: &str, offset: usize) -> usize {
+    source.as_bytes()[..offset.min(source.len())]
+        .iter()
+        .filter(|&&b| b == b'\n')
+        .count()
+        + 1
+}
+
+fn bad(path: &Path, line: Option<usize>, what: String) -> Error {
+    Error::new(
+        ErrorKind::BadXml,
+        Place {
+            path: path.to_path_buf(),
+            line,
+        },
+        what,
+        "Take the file from the vendor's BSP package again; it must be complete XML.",
+    )
+}
+
+fn parse_root(path: &Path, source: &str) -> Result<Element> {
+    let mut reader = Reader::from_str(source);
+    let mut open: Vec<Element> = Vec::new();
+    let mut root: Option<Element> = None;
+    let fail = |at: usize, what: String| bad(path, Some(line_of(source, at)), what);
+    loop {
+        let start = offset(reader.buffer_position());
+        let event = reader.read_event().map_err(|e| {
+            fail(
+                offset(reader.error_position()),
+                format!("not well-formed XML ({e})"),
+            )
+        })?;
+        let end = offset(reader.buffer_position());
+        match event {
+            Event::Start(tag) => {
+                let mut element = element(path, source, &tag, start..end)?;
+                element.content = Some(end..end);
+                open.push(element);
+            }
+            Event::Empty(tag) => {
+                let element = element(path, source, &tag, start..end)?;
+                close(&mut open, &mut root, element)
+                    .map_err(|what| fail(start, what.to_string()))?;
+            }
+            Event::End(_) => {
+                let mut element = open
+                    .pop()
+                    .ok_or_else(|| fail(start, "an end tag without a start".into()))?;
+                element.span.end = end;
+                element.content = element.content.map(|c| c.start..start);
+                close(&mut open, &mut root, element)
+                    .map_err(|what| fail(start, what.to_string()))?;
+            }
+            Event::Text(text) => {
+                let text = text.decode().map_err(|e| fail(start, e.to_string()))?;
+                match open.last_mut() {
+                    Some(element) => element.text.push_str(&text),
+                    None if text.trim_start_matches('\u{feff}').trim().is_empty() => {}
+                    None => return Err(fail(start, "text outside of any XML element".into())),
+                }
+            }
+            Event::CData(data) => {
+                let raw: &[u8] = &data;
+                let span = within(source, raw);
+                let element = open
+                    .last_mut()
+                    .ok_or_else(|| fail(start, "CDATA outside of any XML element".into()))?;
+                element.text.push_str(&source[span.clone()]);
+                element.cdata.get_or_insert(span);
+            }
+            Event::GeneralRef(name) => {
+                let resolved = match name.resolve_char_ref() {
+                    Ok(Some(c)) => c.to_string(),
+                    _ => quick_xml::escape::resolve_predefined_entity(&String::from_utf8_lossy(
+                        &name,
+                    ))
+                    .ok_or_else(|| fail(start, "an unknown entity".into()))?
+                    .to_string(),
+                };
+                if let Some(element) = open.last_mut() {
+                    element.text.push_str(&resolved);
+                }
+            }
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+            Event::Eof => break,
+        }
+    }
+    if let Some(element) = open.last() {
+        let what = format!(
+            "the file ends inside <{}> (opened in line {}): it is cut short",
+            element.name,
+            line_of(source, element.span.start)
+        );
+        return Err(fail(source.len(), what));
+    }
+    root.ok_or_else(|| bad(path, None, "no XML element in the file".into()))
+}
+
+/// Hangs a finished element below the innermost open one.
+fn close(
+    open: &mut [Element],
+    root: &mut Option<Element>,
+    element: Element,
+) -> Result<(), &'static str> {
+    match open.last_mut() {
+        Some(parent) => parent.children.push(element),
+        None if root.is_some() => return Err("a second outermost element"),
+        None => *root = Some(element),
+    }
+    Ok(())
+}
+
+fn element(path: &Path, source: &str, tag: &BytesStart<'_>, span: Range<usize>) -> Result<Element> {
+    let wrong = |what: String| bad(path, Some(line_of(source, span.start)), what);
+    let mut attributes = Vec::new();
+    for attribute in tag.attributes() {
+        let attribute = attribute.map_err(|e| wrong(format!("bad attribute ({e})")))?;
+        let value = attribute
+            .unescape_value()
+            .map_err(|e| wrong(format!("bad attribute value ({e})")))?;
+        attributes.push(Attribute {
+            name: String::from_utf8_lossy(attribute.key.as_ref()).into_owned(),
+            value: value.into_owned(),
+            span: within(source, &attribute.value),
+        });
+    }
+    Ok(Element {
+        name: String::from_utf8_lossy(tag.name().as_ref()).into_owned(),
+        attributes,
+        children: Vec::new(),
+        text: String::new(),
+        cdata: None,
+        span,
+        content: None,
+    })
+}
+
+/// Where a slice that the reader borrowed from `source` lies in it.
+fn within(source: &str, part: &[u8]) -> Range<usize> {
+    let start = part.as_ptr() as usize - source.as_ptr() as usize;
+    debug_assert!(start + part.len() <= source.len());
+    start..start + part.len()
+}
+
+fn offset(position: u64) -> usize {
+    usize::try_from(position).expect("a file that is in memory has offsets of usize")
+}
+
+/// Changes to one file, kept as byte ranges and applied at once.
+#[derive(Debug, Default, Clone)]
+pub struct Edits(Vec<(Range<usize>, String)>);
+
+impl Edits {
+    /// Puts `text` in place of the bytes of `span`.
+    pub fn replace(&mut self, span: Range<usize>, text: impl Into<String>) {
+        self.0.push((span, text.into()));
+    }
+
+    /// Takes the bytes of `span` out.
+    pub fn delete(&mut self, span: Range<usize>) {
+        self.replace(span, "");
+    }
+
+    /// Puts `text` in before the byte at `at`.
+    pub fn insert(&mut self, at: usize, text: impl Into<String>) {
+        self.replace(at..at, text);
+    }
+
+    /// Whether nothing is changed.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The changed text. Insertions at one place keep the order in which they were made.
+    ///
+    /// # Panics
+    /// If two edits overlap: an error of the caller.
+    pub fn apply(mut self, source: &str) -> String {
+        self.0.sort_by_key(|(span, _)| (span.start, span.end));
+        let mut out = String::with_capacity(source.len() + 4096);
+        let mut at = 0;
+        for (span, text) in &self.0 {
+            assert!(at <= span.start, "edits overlap at byte {}", span.start);
+            out.push_str(&source[at..span.start]);
+            out.push_str(text);
+            at = span.end;
+        }
+        out.push_str(&source[at..]);
+        out
+    }
+}
+
+/// Text as an attribute value.
+pub fn escape(value: &str) -> String {
+    quick_xml::escape::escape(value).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Document> {
+        Document::parse(Path::new("x.qsys"), text.into())
+    }
+
+    #[test]
+    fn spans_name_the_bytes_they_should() {
+        let text = "<?xml version=\"1.0\"?>\r\n<a>\r\n <b k='1 &lt; 2' j=\"x\"/>\n \
+                    <c><![CDATA[t{\r\n}]]></c>é</a>\n";
+        let d = parse(text).unwrap();
+        let b = &d.root.children[0];
+        assert_eq!(&text[b.span.clone()], "<b k='1 &lt; 2' j=\"x\"/>");
+        assert_eq!(b.attribute("k"), Some("1 < 2"));
+        assert_eq!(&text[b.attribute_at("k").unwrap().span.clone()], "1 &lt; 2");
+        assert_eq!(
+            &text[d.whole_lines(&b.span)],
+            " <b k='1 &lt; 2' j=\"x\"/>\n"
+        );
+        let c = &d.root.children[1];
+        assert_eq!(&text[c.cdata.clone().unwrap()], "t{\r\n}");
+        assert_eq!(&text[c.content.clone().unwrap()], "<![CDATA[t{\r\n}]]>");
+        assert_eq!(d.line_of(c.span.start), 4);
+        assert_eq!(d.line_end_after(b.span.start), "\n");
+        assert_eq!(d.line_end_after(0), "\r\n");
+    }
+
+    #[test]
+    fn bad_xml_is_refused_with_a_line() {
+        for (text, line) in [
+            ("<a>\n<b>\n", Some(3)),
+            ("<a>\n</b>\n</a>", Some(2)),
+            ("plain words\n", Some(1)),
+            ("", None),
+            ("<a/>\n<b/>", Some(2)),
+            ("<a>\n<b k=></b></a>", Some(2)),
+            ("<a>\n<b k=\"", Some(2)),
+        ] {
+            let e = parse(text).expect_err(text);
+            assert_eq!(e.kind, ErrorKind::BadXml, "{text}");
+            assert_eq!(e.place.line, line, "{text}: {e}");
+        }
+    }
+
+    #[test]
+    fn edits_leave_the_rest_alone() {
+        let mut e = Edits::default();
+        e.insert(5, "B");
+        e.delete(1..3);
+        e.insert(5, "C");
+        assert_eq!(e.apply("01234567"), "034BC567");
+        assert!(Edits::default().is_empty());
+    }
+
+    proptest::proptest! {
+        /// Deleting any element leaves exactly the bytes before and after it.
+        #[test]
+        fn splice_is_exact(names in proptest::collection::vec("[a-z]{1,6}", 1..8), pick in 0usize..8,
+                           crlf in proptest::bool::ANY) {
+            let eol = if crlf { "\r\n" } else { "\n" };
+            let body: String = names.iter().map(|n| format!("  <{n} v=\"{n}\"/>{eol}")).collect();
+            let text = format!("<r>{eol}{body}</r>{eol}");
+            let d = parse(&text).unwrap();
+            let pick = pick % names.len();
+            let mut edits = Edits::default();
+            edits.delete(d.whole_lines(&d.root.children[pick].span));
+            let want: String = names.iter().enumerate().filter(|(i, _)| *i != pick)
+                .map(|(_, n)| format!("  <{n} v=\"{n}\"/>{eol}")).collect();
+            proptest::prop_assert_eq!(edits.apply(&text), format!("<r>{eol}{want}</r>{eol}"));
+        }
+    }
+}

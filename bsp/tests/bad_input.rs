@@ -1,0 +1,452 @@
+//! Bad input: an error of one paragraph with the place and the remedy, exit status 2, nothing left behind.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Work, edit, one_paragraph, peerlane, snapshot, text};
+use peerlane_bsp::error::{Error, ErrorKind};
+use peerlane_bsp::layout::Layout;
+use peerlane_bsp::xml::Document;
+
+const SYSTEM: &str = "acl_iface_system.qsys";
+
+/// Runs the command on a workplace; it must fail with status 2 and one paragraph that has all words.
+fn command_refuses(work: &Work, more: &[&str], words: &[&str]) {
+    let mut arguments = vec!["extend", "--bsp", text(&work.bsp), "--out", text(&work.out)];
+    arguments.extend(more);
+    let run = peerlane(&arguments);
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert_eq!(run.status.code(), Some(2), "{said}");
+    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    for word in words {
+        assert!(said.contains(word), "no {word:?} in: {said}");
+    }
+}
+
+fn expect(error: &Error, kind: ErrorKind, words: &[&str]) {
+    assert_eq!(error.kind, kind, "{error}");
+    for word in words {
+        assert!(
+            error.paragraph().contains(word),
+            "no {word:?} in: {}",
+            error.paragraph()
+        );
+    }
+}
+
+#[test]
+fn a_directory_that_is_no_bsp() {
+    let work = Work::new();
+    for dir in [
+        work.dir.path().join("work"),
+        work.dir.path().join("nowhere"),
+        work.input(SYSTEM),
+    ] {
+        let error = Layout::find(&dir).unwrap_err();
+        one_paragraph(&error);
+        expect(
+            &error,
+            ErrorKind::NotABsp,
+            &["hardware/<board>", text(&dir)],
+        );
+    }
+    fs::remove_file(work.input("board_spec.xml")).unwrap();
+    expect(&work.refused(""), ErrorKind::NotABsp, &["board_spec.xml"]);
+    command_refuses(&work, &[], &["no OpenCL BSP", text(&work.bsp)]);
+}
+
+#[test]
+fn a_root_with_two_boards() {
+    let work = Work::new();
+    let other = work.bsp.join("hardware/other");
+    fs::create_dir(&other).unwrap();
+    peerlane_bsp::layout::copy(&work.bsp.join("hardware/peerlane_ref"), &other, &|_| false)
+        .unwrap();
+    expect(
+        &work.refused(""),
+        ErrorKind::NotABsp,
+        &["other", "peerlane_ref"],
+    );
+}
+
+#[test]
+fn a_system_that_is_cut_short_anywhere() {
+    let work = Work::new();
+    let path = work.input(SYSTEM);
+    let whole = fs::read_to_string(&path).unwrap();
+    for length in (0..whole.trim_end().len()).step_by(211) {
+        let error = Document::parse(&path, whole[..length].into()).expect_err("cut short");
+        assert_eq!(error.kind, ErrorKind::BadXml, "cut at {length}: {error}");
+    }
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    expect(
+        &work.refused(""),
+        ErrorKind::BadXml,
+        &[SYSTEM, "vendor's BSP package"],
+    );
+    command_refuses(&work, &[], &[SYSTEM]);
+}
+
+#[test]
+fn a_system_that_is_no_xml() {
+    let work = Work::new();
+    for content in [
+        &b"just words\n"[..],
+        b"",
+        b"\x7fELF\xff\xfe\x00",
+        b"<library />",
+        b"<system><module/></system>",
+    ] {
+        fs::write(work.input("system.qsys"), content).unwrap();
+        expect(&work.refused(""), ErrorKind::BadXml, &["system.qsys"]);
+    }
+    command_refuses(&work, &[], &["system.qsys"]);
+}
+
+#[test]
+fn no_acl_dma() {
+    let work = Work::new();
+    work.edit(SYSTEM, "kind=\"acl_dma\"", "kind=\"other_dma\"");
+    expect(&work.refused(""), ErrorKind::NoDma, &["acl_dma"]);
+    command_refuses(&work, &[], &["no instance of kind acl_dma"]);
+}
+
+#[test]
+fn two_acl_dmas() {
+    let work = Work::new();
+    work.edit(
+        SYSTEM,
+        " <connection",
+        " <module kind=\"acl_dma\" version=\"1.0\" name=\"second\" />\n <connection",
+    );
+    expect(
+        &work.refused(""),
+        ErrorKind::SeveralDmas,
+        &["dma_engine", "second"],
+    );
+    command_refuses(&work, &[], &["2 instances of kind acl_dma"]);
+}
+
+#[test]
+fn already_extended() {
+    let mut work = Work::new();
+    work.extend("").unwrap();
+    work.bsp = work.out.clone();
+    work.out = work.dir.path().join("again");
+    let error = work.extend("").unwrap_err();
+    expect(
+        &error,
+        ErrorKind::AlreadyExtended,
+        &["dma_engine", "--check"],
+    );
+    assert!(!work.out.exists());
+    command_refuses(&work, &[], &["extended already"]);
+}
+
+#[test]
+fn an_output_that_cannot_be_written() {
+    let mut work = Work::new();
+    // A directory in which not even root can make one.
+    work.out = PathBuf::from("/proc/peerlane");
+    expect(&work.refused(""), ErrorKind::Output, &["/proc", "--out"]);
+    command_refuses(&work, &[], &["/proc"]);
+    for parent in ["bsp/board_env.xml", "work/nowhere"] {
+        work.out = work.dir.path().join(parent).join("out");
+        expect(&work.refused(""), ErrorKind::Output, &["directory"]);
+    }
+}
+
+#[test]
+fn an_output_that_exists() {
+    for make in [
+        (|p: &Path| fs::create_dir(p).unwrap()) as fn(&Path),
+        |p| fs::write(p, b"mine").unwrap(),
+        |p| std::os::unix::fs::symlink("nowhere", p).unwrap(),
+    ] {
+        let work = Work::new();
+        make(&work.out);
+        let before = fs::symlink_metadata(&work.out).unwrap().file_type();
+        let error = work.extend("").unwrap_err();
+        one_paragraph(&error);
+        expect(
+            &error,
+            ErrorKind::Output,
+            &["exists already", text(&work.out)],
+        );
+        assert_eq!(fs::symlink_metadata(&work.out).unwrap().file_type(), before);
+        assert_eq!(
+            fs::read_dir(work.dir.path().join("work")).unwrap().count(),
+            1
+        );
+    }
+    let work = Work::new();
+    fs::create_dir(&work.out).unwrap();
+    command_refuses(&work, &[], &["exists already"]);
+}
+
+#[test]
+fn an_output_inside_of_the_bsp() {
+    let mut work = Work::new();
+    for inside in ["out", "hardware/out", "hardware/../out"] {
+        work.out = work.bsp.join(inside);
+        expect(&work.refused(""), ErrorKind::Output, &["inside of the BSP"]);
+    }
+    // Through a link as well.
+    let door = work.dir.path().join("door");
+    std::os::unix::fs::symlink(&work.bsp, &door).unwrap();
+    work.out = door.join("out");
+    expect(&work.refused(""), ErrorKind::Output, &["inside of the BSP"]);
+}
+
+#[test]
+fn a_report_in_the_wrong_place() {
+    let work = Work::new();
+    for place in [
+        work.bsp.join("r.md"),
+        work.out.join("r.md"),
+        work.dir.path().join("no/r.md"),
+        work.bsp.clone(),
+    ] {
+        let before = snapshot(&work.bsp);
+        command_refuses(&work, &["--report", text(&place)], &["report"]);
+        assert_eq!(snapshot(&work.bsp), before);
+        assert!(!work.out.exists());
+    }
+}
+
+#[test]
+fn a_table_of_100_entries() {
+    let work = Work::new();
+    let config = work.dir.path().join("peerlane.toml");
+    fs::write(&config, "# mine\nchannels = 1\natt_entries = 100\n").unwrap();
+    command_refuses(
+        &work,
+        &["--config", text(&config)],
+        &["peerlane.toml:3", "att_entries = 100", "256 to 65536"],
+    );
+    assert!(!work.out.exists());
+}
+
+#[test]
+fn configurations_that_do_not_fit() {
+    let work = Work::new();
+    expect(
+        &work.refused("att_entrys = 4096"),
+        ErrorKind::Config,
+        &["att_entrys", "peerlane config"],
+    );
+    expect(
+        &work.refused("port_bits = 256"),
+        ErrorKind::Config,
+        &["port_bits = 256", "128 bits wide"],
+    );
+    let taken = work.refused("[bar]\nchan_base = 0x3000");
+    expect(
+        &taken,
+        ErrorKind::Config,
+        &["bar.chan_base", "dma_engine.csr"],
+    );
+    let odd = work.refused("[bar]\natt_base = 0x21000");
+    expect(&odd, ErrorKind::Config, &["bar.att_base", "multiple"]);
+    let both = work.refused("[bar]\nchan_base = 0x28000\natt_base = 0x28000");
+    expect(&both, ErrorKind::Config, &["bar.att_base", "bar.chan_base"]);
+    let missing = work.dir.path().join("none.toml");
+    command_refuses(&work, &["--config", text(&missing)], &["none.toml"]);
+}
+
+#[test]
+fn links_that_leave_the_bsp_and_special_files() {
+    let work = Work::new();
+    let link = work.input("iface/lib");
+    for target in ["/etc", "../../../../elsewhere"] {
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        expect(
+            &work.refused(""),
+            ErrorKind::Link,
+            &["iface/lib", "out of the BSP"],
+        );
+        fs::remove_file(&link).unwrap();
+    }
+    let socket = std::os::unix::net::UnixListener::bind(work.bsp.join("socket")).unwrap();
+    let error = work.extend("").unwrap_err();
+    expect(&error, ErrorKind::Link, &["socket"]);
+    assert!(!work.out.exists());
+    drop(socket);
+}
+
+#[test]
+fn no_hard_ip_or_a_strange_one() {
+    let work = Work::new();
+    work.edit(SYSTEM, "altera_pcie_sv_hip_avmm", "altera_pcie_sv_hip_ast");
+    expect(
+        &work.refused(""),
+        ErrorKind::NoPcie,
+        &["altera_pcie_*_hip_avmm", "dma_engine"],
+    );
+    let work = Work::new();
+    work.edit(
+        SYSTEM,
+        "name=\"avmm_width_hwtcl\" value=\"128\"",
+        "name=\"avmm_width_hwtcl\" value=\"64\"",
+    );
+    expect(
+        &work.refused(""),
+        ErrorKind::Unsupported,
+        &["64 bits", "128 or 256"],
+    );
+}
+
+#[test]
+fn shapes_that_cannot_be_extended() {
+    let avalon = |start: &str, end: &str, base: &str| {
+        format!(
+            " <connection kind=\"avalon\" version=\"13.1\" start=\"{start}\" end=\"{end}\">\n  \
+             <parameter name=\"baseAddress\" value=\"{base}\" />\n </connection>\n"
+        )
+    };
+    // A second slave on the BAR's master: its low bits do not decide alone.
+    let work = Work::new();
+    let two = avalon("host_link.Rxm_BAR2", "status.s", "0x40000");
+    let text = fs::read_to_string(work.input(SYSTEM)).unwrap();
+    let at = text.find("start=\"host_link.Rxm_BAR2\"").unwrap();
+    let at = text[..at].rfind(" <connection").unwrap();
+    fs::write(
+        work.input(SYSTEM),
+        format!("{}{two}{}", &text[..at], &text[at..]),
+    )
+    .unwrap();
+    let error = work.refused("");
+    expect(
+        &error,
+        ErrorKind::Unsupported,
+        &["more than one slave", "mode = \"windows\""],
+    );
+    // What the remedy says works.
+    work.extend("mode = \"windows\"").unwrap();
+
+    // Its only slave away from 0.
+    let work = Work::new();
+    let text = fs::read_to_string(work.input(SYSTEM)).unwrap();
+    let at = text.find("start=\"host_link.Rxm_BAR2\"").unwrap();
+    let changed = text[at..].replacen("0x0000", "0x40000", 1);
+    fs::write(work.input(SYSTEM), format!("{}{changed}", &text[..at])).unwrap();
+    expect(
+        &work.refused(""),
+        ErrorKind::Unsupported,
+        &["not at address 0", "windows"],
+    );
+
+    for (from, to, words) in [
+        (
+            "end=\"dma_engine.csr\"",
+            "end=\"dma_engine.elsewhere\"",
+            vec!["csr is not connected"],
+        ),
+        (
+            "start=\"kernels.kernel_reset\"\n   end=\"memory.kernel_reset\"",
+            "start=\"kernels.kernel_reset\"\n   end=\"dma_engine.odd\"",
+            vec!["dma_engine.odd"],
+        ),
+        (
+            "internal=\"kernel_memory.s0\"",
+            "internal=\"dma_engine.m\"",
+            vec!["exported as kernel_mem0"],
+        ),
+        (
+            "end=\"memory.s\"",
+            "end=\"host_link.Txs\"",
+            vec!["reaches no memory"],
+        ),
+        (
+            "<parameter name=\"ADDRESS_WIDTH\" value=\"17\" />",
+            "",
+            vec!["address"],
+        ),
+    ] {
+        let work = Work::new();
+        work.edit(SYSTEM, from, to);
+        expect(&work.refused(""), ErrorKind::Unsupported, &words);
+    }
+}
+
+#[test]
+fn something_else_that_drives_the_hard_ip() {
+    for (before, more) in [
+        (
+            "<interconnectRequirement",
+            "<connection kind=\"avalon\" start=\"kernels.spare\" end=\"dma_out.s0\" />",
+        ),
+        (
+            "<interconnectRequirement",
+            "<connection kind=\"avalon\" start=\"kernels.spare\" end=\"host_link.Txs\" />",
+        ),
+        (
+            "<module",
+            "<interface name=\"spare\" internal=\"dma_narrow.s0\" type=\"avalon\" dir=\"end\" />",
+        ),
+    ] {
+        let work = Work::new();
+        work.edit(SYSTEM, before, &format!("{more}\n {before}"));
+        expect(
+            &work.refused(""),
+            ErrorKind::Unsupported,
+            &["host_link.Txs", "Remove"],
+        );
+    }
+}
+
+#[test]
+fn a_bridge_that_cannot_grow() {
+    // A neighbour right above the bridge to the registers.
+    let work = Work::new();
+    let text = fs::read_to_string(work.input(SYSTEM)).unwrap();
+    let from = "start=\"bar_pipe.m0\"";
+    let at = text
+        .find(from)
+        .map(|at| text[..at].rfind(" <connection").unwrap())
+        .unwrap();
+    let neighbour = " <connection kind=\"avalon\" version=\"13.1\" start=\"bar_pipe.m0\" end=\"kernels.near\">\n  \
+                     <parameter name=\"baseAddress\" value=\"0x20000\" />\n </connection>\n";
+    fs::write(
+        work.input(SYSTEM),
+        format!("{}{neighbour}{}", &text[..at], &text[at..]),
+    )
+    .unwrap();
+    expect(
+        &work.refused(""),
+        ErrorKind::Unsupported,
+        &["run into kernels.near"],
+    );
+}
+
+#[test]
+fn other_files_that_are_spoilt() {
+    for (file, kind) in [
+        ("iface.ipx", ErrorKind::BadXml),
+        ("board_spec.xml", ErrorKind::BadXml),
+        ("iface/board_status.qsys", ErrorKind::BadXml),
+    ] {
+        let work = Work::new();
+        fs::write(work.input(file), "<board><de").unwrap();
+        expect(&work.refused(""), kind, &[file]);
+    }
+    let work = Work::new();
+    fs::write(work.input("board_spec.xml"), "<board/>").unwrap();
+    expect(&work.refused(""), ErrorKind::BadXml, &["used_resources"]);
+    let work = Work::new();
+    fs::remove_file(work.input("top.qsf")).unwrap();
+    expect(&work.refused(""), ErrorKind::NotABsp, &[".qsf"]);
+    let work = Work::new();
+    edit(
+        &work.input(SYSTEM),
+        "start=\"dma_engine.m\"",
+        "start=\"dma_engine\"",
+    );
+    expect(
+        &work.refused(""),
+        ErrorKind::BadXml,
+        &["instance.interface"],
+    );
+}

@@ -1,0 +1,160 @@
+//! What the tests share.
+#![allow(dead_code, missing_docs)] // Each test crate uses a part of it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use peerlane_bsp::error::{Error, Result};
+use peerlane_bsp::extend::{Options, extend, report::Report};
+use peerlane_bsp::layout;
+
+/// The vendor BSP among the fixtures: `$PEERLANE_FIXTURES`, or beside the workspace. `None`, with a
+/// message, on a machine without them.
+pub fn vendor_bsp() -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/fixtures");
+    let dir = std::env::var_os("PEERLANE_FIXTURES").map_or_else(beside, PathBuf::from);
+    let bsp = dir.join("de5net-13.1");
+    if bsp.is_dir() {
+        Some(bsp)
+    } else {
+        eprintln!("skipped: no vendor BSP at {}", bsp.display());
+        None
+    }
+}
+
+/// The reference BSP of this crate.
+pub fn reference() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("reference")
+}
+
+/// A workplace with a copy of the reference BSP in it, to be spoilt.
+pub struct Work {
+    pub dir: tempfile::TempDir,
+    pub bsp: PathBuf,
+    pub out: PathBuf,
+}
+
+impl Work {
+    pub fn new() -> Self {
+        Self::of(&reference())
+    }
+
+    pub fn of(bsp: &Path) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let copy = dir.path().join("bsp");
+        fs::create_dir(&copy).unwrap();
+        layout::copy(bsp, &copy, &|_| false).unwrap();
+        let place = dir.path().join("work");
+        fs::create_dir(&place).unwrap();
+        Self {
+            bsp: copy,
+            out: place.join("out"),
+            dir,
+        }
+    }
+
+    /// A file of the hardware directory, given as `root` says where that is.
+    pub fn hardware(&self, root: &Path) -> PathBuf {
+        let below = root.join("hardware/peerlane_ref");
+        if below.is_dir() {
+            below
+        } else {
+            root.to_path_buf()
+        }
+    }
+
+    pub fn input(&self, file: &str) -> PathBuf {
+        self.hardware(&self.bsp).join(file)
+    }
+
+    pub fn output(&self, file: &str) -> PathBuf {
+        self.hardware(&self.out).join(file)
+    }
+
+    /// Replaces text in an input file; it must be there.
+    pub fn edit(&self, file: &str, from: &str, to: &str) {
+        edit(&self.input(file), from, to);
+    }
+
+    pub fn extend(&self, config: &str) -> Result<Report> {
+        let config = peerlane_bsp::config::Config::parse(Path::new("c.toml"), config)?;
+        extend(&Options {
+            bsp: self.bsp.clone(),
+            out: self.out.clone(),
+            config,
+            report: None,
+        })
+    }
+
+    /// Extends, expecting an error; nothing may be left behind and nothing may have been changed.
+    pub fn refused(&self, config: &str) -> Error {
+        let before = snapshot(&self.bsp);
+        let error = self.extend(config).expect_err("the input must be refused");
+        let left: Vec<_> = fs::read_dir(self.dir.path().join("work"))
+            .unwrap()
+            .collect();
+        assert!(left.is_empty(), "left behind: {left:?}");
+        assert_eq!(snapshot(&self.bsp), before, "the input was changed");
+        one_paragraph(&error);
+        error
+    }
+}
+
+/// An error is a paragraph with a place, and tells what to do.
+pub fn one_paragraph(error: &Error) {
+    let text = error.paragraph();
+    assert!(!text.contains('\n'), "{text}");
+    assert!(text.ends_with('.') && !text.ends_with(".."), "{text}");
+    assert!(
+        !error.remedy.is_empty() && !error.place.path.as_os_str().is_empty(),
+        "{text}"
+    );
+}
+
+/// Replaces text in a file; it must be there.
+pub fn edit(path: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{} has no {from:?}", path.display());
+    fs::write(path, text.replacen(from, to, 1)).unwrap();
+}
+
+/// Every file below a directory with its content.
+pub fn snapshot(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![dir.to_path_buf()];
+    while let Some(at) = open.pop() {
+        for entry in fs::read_dir(&at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_symlink() {
+                let link = fs::read_link(&path).unwrap();
+                found.insert(
+                    path.strip_prefix(dir).unwrap().into(),
+                    link.into_os_string().into_encoded_bytes(),
+                );
+            } else if path.is_dir() {
+                open.push(path);
+            } else {
+                found.insert(
+                    path.strip_prefix(dir).unwrap().into(),
+                    fs::read(&path).unwrap(),
+                );
+            }
+        }
+    }
+    found
+}
+
+/// Runs the command.
+pub fn peerlane(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_peerlane"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// A path as text.
+pub fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}

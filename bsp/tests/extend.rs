@@ -1,0 +1,484 @@
+//! What `peerlane extend` writes, seen by another XML parser.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Work, peerlane, snapshot, text, vendor_bsp};
+
+/// Every element below the root with its attributes and content, and how often it occurs.
+fn elements(path: &Path) -> BTreeMap<String, usize> {
+    let source = fs::read_to_string(path).unwrap();
+    let document = roxmltree::Document::parse(&source).unwrap();
+    let mut found = BTreeMap::new();
+    for node in document
+        .root_element()
+        .children()
+        .filter(|n| n.is_element())
+    {
+        *found.entry(describe(node)).or_default() += 1;
+    }
+    found
+}
+
+fn describe(node: roxmltree::Node<'_, '_>) -> String {
+    let mut words = vec![node.tag_name().name().to_string()];
+    // Notes of Platform Designer about instances: compared on their own.
+    if node.attribute("name") == Some("bonusData") {
+        return "bonusData".into();
+    }
+    words.extend(
+        node.attributes()
+            .map(|a| format!("{}={}", a.name(), a.value())),
+    );
+    words.extend(
+        node.children()
+            .filter(|n| n.is_element())
+            .map(|n| format!("({})", describe(n))),
+    );
+    words.extend(
+        node.text()
+            .map(str::trim)
+            .filter(|t| !t.is_empty())
+            .map(str::to_string),
+    );
+    words.join(" ")
+}
+
+fn minus(a: &BTreeMap<String, usize>, b: &BTreeMap<String, usize>) -> BTreeSet<String> {
+    a.iter()
+        .filter(|(k, n)| b.get(*k).copied().unwrap_or(0) < **n)
+        .map(|(k, _)| k.clone())
+        .collect()
+}
+
+/// `kind start end [base]` of connections.
+fn connections(elements: &BTreeSet<String>) -> BTreeSet<String> {
+    elements
+        .iter()
+        .filter(|e| e.starts_with("connection "))
+        .map(|e| short(e))
+        .collect()
+}
+
+fn short(connection: &str) -> String {
+    let value = |key: &str| {
+        connection
+            .split(' ')
+            .find_map(|w| w.strip_prefix(key))
+            .unwrap_or_default()
+            .to_string()
+    };
+    let base = connection
+        .split("name=baseAddress value=")
+        .nth(1)
+        .map(|v| format!(" {}", v.split(')').next().unwrap()))
+        .unwrap_or_default();
+    format!(
+        "{} {} {}{base}",
+        value("kind="),
+        value("start="),
+        value("end=")
+    )
+}
+
+fn set(words: &[&str]) -> BTreeSet<String> {
+    words.iter().map(|w| w.to_string()).collect()
+}
+
+fn instances(dir: &Path, kind: &str) -> usize {
+    snapshot(dir)
+        .iter()
+        .filter(|(path, _)| path.extension().is_some_and(|e| e == "qsys"))
+        .map(|(_, bytes)| {
+            let text = String::from_utf8(bytes.clone()).unwrap();
+            let document = roxmltree::Document::parse(&text).unwrap();
+            let of_kind = |n: &roxmltree::Node<'_, '_>| {
+                n.tag_name().name() == "module" && n.attribute("kind") == Some(kind)
+            };
+            document.descendants().filter(of_kind).count()
+        })
+        .sum()
+}
+
+/// Files that differ, and files that are new.
+fn differences(before: &Path, after: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (before, after) = (snapshot(before), snapshot(after));
+    let name = |p: &PathBuf| p.to_str().unwrap().to_string();
+    for path in before.keys() {
+        assert!(
+            after.contains_key(path),
+            "{} is not in the output",
+            path.display()
+        );
+    }
+    let changed = before
+        .iter()
+        .filter(|(p, b)| after[*p] != **b)
+        .map(|(p, _)| name(p))
+        .collect();
+    let added = after
+        .keys()
+        .filter(|p| !before.contains_key(*p))
+        .map(name)
+        .collect();
+    (changed, added)
+}
+
+#[test]
+fn the_vendor_bsp_is_extended_by_the_command() {
+    let Some(bsp) = vendor_bsp() else { return };
+    let before = snapshot(&bsp);
+    let work = tempfile::tempdir().unwrap();
+    let out = work.path().join("D");
+    let run = peerlane(&["extend", "--bsp", text(&bsp), "--out", text(&out)]);
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    let run = peerlane(&["extend", "--check", text(&out)]);
+    let said = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(
+        run.status.success() && said.trim_end().ends_with("sound"),
+        "{said}"
+    );
+
+    assert_eq!(snapshot(&bsp), before, "the original was changed");
+    assert_eq!(instances(&out, "acl_dma"), 0);
+    assert_eq!(instances(&out, "peerlane_dma"), 1);
+    let (changed, added) = differences(&bsp, &out);
+    assert_eq!(
+        changed,
+        set(&[
+            "acl_iface_system.qsys",
+            "board_spec.xml",
+            "iface.ipx",
+            "top.qsf"
+        ])
+    );
+    for path in &added {
+        assert!(
+            path.starts_with("iface/peerlane/")
+                || path == "scripts/peerlane/partition.tcl"
+                || path.starts_with("peerlane-report."),
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn only_the_intended_elements_of_the_vendor_system_change() {
+    let Some(bsp) = vendor_bsp() else { return };
+    let work = Work::of(&bsp);
+    work.extend("").unwrap();
+    let before = elements(&work.input("acl_iface_system.qsys"));
+    let after = elements(&work.output("acl_iface_system.qsys"));
+    let (gone, new) = (minus(&before, &after), minus(&after, &before));
+    assert_eq!(
+        connections(&gone),
+        set(&[
+            "avalon dma_0.m acl_memory_bank_divider_0.s 0x0000",
+            "avalon dma_0.m clock_cross_dma_to_pcie.s0 0x0000000200000000",
+            "avalon clock_cross_dma_to_pcie.m0 pcie.Txs 0x0000",
+            "clock pcie.coreclkout clock_cross_dma_to_pcie.m0_clk",
+            "clock ddr3a.afi_clk clock_cross_dma_to_pcie.s0_clk",
+            "reset reset_controller_pcie.reset_out clock_cross_dma_to_pcie.m0_reset",
+            "reset global_reset.out_reset clock_cross_dma_to_pcie.s0_reset",
+        ])
+    );
+    assert_eq!(
+        connections(&new),
+        set(&[
+            "avalon dma_0.mem_rd acl_memory_bank_divider_0.s 0x0000",
+            "avalon dma_0.mem_wr acl_memory_bank_divider_0.s 0x0000",
+            "avalon dma_0.mem_win acl_memory_bank_divider_0.s 0x0000",
+            "avalon dma_0.txs pcie.Txs 0x0000",
+            "avalon pipe_stage_host_ctrl.m0 dma_0.chan 0x00040000",
+            "avalon pipe_stage_host_ctrl.m0 dma_0.att 0x00048000",
+            "clock pcie.coreclkout dma_0.pcie_clk",
+            "reset reset_controller_pcie.reset_out dma_0.pcie_reset",
+        ])
+    );
+    // What the old block had and the new one keeps.
+    for kept in [
+        "avalon pipe_stage_host_ctrl.m0 dma_0.csr 0xc800",
+        "avalon pipe_stage_host_ctrl.m0 dma_0.s_nondma 0x00010000",
+        "clock ddr3a.afi_clk dma_0.clk",
+        "reset reset_controller_ddr3b.reset_out dma_0.reset",
+        "interrupt pcie.RxmIrq dma_0.dma_irq",
+    ] {
+        let all: BTreeSet<String> = after.keys().cloned().collect();
+        assert!(connections(&all).contains(kept), "{kept}");
+    }
+    // Of the instances only the block, its bridge, the host-control bridge and the hard IP.
+    let modules = |set: &BTreeSet<String>| -> BTreeSet<String> {
+        set.iter()
+            .filter(|e| !e.starts_with("connection "))
+            .map(|e| e.split(" (").next().unwrap().into())
+            .collect()
+    };
+    let hip = "module kind=altera_pcie_sv_hip_avmm version=13.1 enabled=1 name=pcie";
+    let bridge =
+        "module kind=altera_avalon_mm_bridge version=13.1 enabled=1 name=pipe_stage_host_ctrl";
+    let old = "module kind=acl_dma version=1.0 enabled=1 name=dma_0";
+    let crossing = "module kind=altera_avalon_mm_clock_crossing_bridge version=13.1 enabled=1 name=clock_cross_dma_to_pcie";
+    assert_eq!(modules(&gone), set(&[hip, bridge, old, crossing]));
+    assert_eq!(
+        modules(&new),
+        set(&[
+            hip,
+            bridge,
+            "module kind=peerlane_dma version=1.0 enabled=1 name=dma_0"
+        ])
+    );
+    // And of those two, these parameters.
+    let parameters = |set: &BTreeSet<String>, of: &str| -> BTreeSet<String> {
+        let element = set.iter().find(|e| e.starts_with(of)).unwrap();
+        element
+            .split(" (parameter ")
+            .skip(1)
+            .map(|p| p.trim_end_matches(')').to_string())
+            .collect()
+    };
+    let changed: BTreeSet<String> = parameters(&new, hip)
+        .difference(&parameters(&gone, hip))
+        .cloned()
+        .collect();
+    assert_eq!(
+        changed,
+        set(&[
+            "name=AVALON_ADDR_WIDTH value=64",
+            "name=TX_S_ADDR_WIDTH value=64",
+            "name=SLAVE_ADDRESS_MAP_0 value=19",
+        ])
+    );
+    let changed: BTreeSet<String> = parameters(&new, bridge)
+        .difference(&parameters(&gone, bridge))
+        .cloned()
+        .collect();
+    assert_eq!(changed, set(&["name=ADDRESS_WIDTH value=19"]));
+}
+
+#[test]
+fn line_ends_of_the_vendor_files_stay() {
+    let Some(bsp) = vendor_bsp() else { return };
+    let work = Work::of(&bsp);
+    work.extend("").unwrap();
+    for file in [
+        "acl_iface_system.qsys",
+        "board_spec.xml",
+        "iface.ipx",
+        "top.qsf",
+    ] {
+        let before = fs::read_to_string(work.input(file)).unwrap();
+        let after = fs::read_to_string(work.output(file)).unwrap();
+        // All lines that are in the output and not in the input, by their own bytes.
+        let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+        for line in before.split_inclusive('\n') {
+            *known.entry(line).or_default() += 1;
+        }
+        let same_but_for_the_end = |line: &str| {
+            let other = if line.ends_with("\r\n") {
+                line.replace("\r\n", "\n")
+            } else {
+                line.replace('\n', "\r\n")
+            };
+            before.split_inclusive('\n').any(|l| l == other) && !known.contains_key(line)
+        };
+        for line in after.split_inclusive('\n') {
+            assert!(
+                !same_but_for_the_end(line),
+                "{file}: {line:?} changed its line end"
+            );
+        }
+    }
+    // The notes of Platform Designer have line ends of their own; new entries follow them.
+    let after = fs::read_to_string(work.output("acl_iface_system.qsys")).unwrap();
+    assert!(after.contains("   element dma_0.chan\r\n   {\r\n"));
+    assert!(after.contains("\n   end=\"dma_0.chan\">\n"));
+    assert!(!after.contains("element clock_cross_dma_to_pcie"));
+}
+
+#[test]
+fn what_is_not_named_as_elsewhere_is_found_by_kind() {
+    let work = Work::new();
+    let report = work.extend("").unwrap();
+    assert_eq!(report.instance, "dma_engine");
+    assert_eq!(
+        (
+            report.bar_after.bar,
+            report.bar_before.bits,
+            report.bar_after.bits
+        ),
+        (2, 17, 18)
+    );
+    let before = elements(&work.input("acl_iface_system.qsys"));
+    let after = elements(&work.output("acl_iface_system.qsys"));
+    assert_eq!(
+        connections(&minus(&after, &before)),
+        set(&[
+            "avalon dma_engine.mem_rd memory.s 0x0000",
+            "avalon dma_engine.mem_wr memory.s 0x0000",
+            "avalon dma_engine.mem_win memory.s 0x0000",
+            "avalon dma_engine.txs host_link.Txs 0x0000",
+            "avalon control_pipe.m0 dma_engine.chan 0x00020000",
+            "avalon control_pipe.m0 dma_engine.att 0x00028000",
+            "clock host_link.coreclkout dma_engine.pcie_clk",
+            "reset link_reset.reset_out dma_engine.pcie_reset",
+        ])
+    );
+    let gone = connections(&minus(&before, &after));
+    for bridge in ["dma_out", "dma_narrow"] {
+        assert!(gone.iter().any(|c| c.contains(bridge)));
+        assert!(
+            !after.keys().any(|e| e.contains(bridge)),
+            "{bridge} is still named"
+        );
+    }
+    let (changed, _) = differences(&work.bsp, &work.out);
+    let hardware = "hardware/peerlane_ref/";
+    let want = [
+        "acl_iface_system.qsys",
+        "board_spec.xml",
+        "iface.ipx",
+        "top.qsf",
+    ];
+    assert_eq!(
+        changed,
+        want.iter().map(|f| format!("{hardware}{f}")).collect()
+    );
+}
+
+#[test]
+fn windows_mode_keeps_32_bit_addresses() {
+    let work = Work::new();
+    let report = work
+        .extend("mode = \"windows\"\n[windows]\nentries = 32\npage_bits = 27")
+        .unwrap();
+    assert!(
+        report.notes.iter().any(|n| n.contains("as before")),
+        "{:?}",
+        report.notes
+    );
+    let text = fs::read_to_string(work.output("acl_iface_system.qsys")).unwrap();
+    for want in [
+        "name=\"TX_S_ADDR_WIDTH\" value=\"32\"",
+        "name=\"AVALON_ADDR_WIDTH\" value=\"32\"",
+        "name=\"CB_A2P_ADDR_MAP_NUM_ENTRIES\" value=\"32\"",
+        "name=\"CB_A2P_ADDR_MAP_PASS_THRU_BITS\" value=\"27\"",
+    ] {
+        assert!(text.contains(want), "{want}");
+    }
+    let verilog = fs::read_to_string(work.output("iface/peerlane/peerlane_dma.v")).unwrap();
+    assert!(verilog.contains("[31:0] txs_address"));
+}
+
+#[test]
+fn places_in_the_bar_can_be_asked_for() {
+    let work = Work::new();
+    let report = work
+        .extend("att_entries = 65536\n[bar]\nchan_base = 0x70000\natt_base = 0x80000")
+        .unwrap();
+    let base = |slave: &str| {
+        report
+            .bar_after
+            .entries
+            .iter()
+            .find(|e| e.slave == slave)
+            .unwrap()
+            .base
+    };
+    assert_eq!(
+        (base("dma_engine.chan"), base("dma_engine.att")),
+        (0x7_0000, 0x8_0000)
+    );
+    assert_eq!(report.bar_after.bits, 20);
+}
+
+#[test]
+fn a_compiled_partition_is_left_out_and_its_import_turned_off() {
+    let work = Work::new();
+    fs::write(work.input("acl_iface_partition.qxp"), b"old").unwrap();
+    work.edit(
+        "top.qsf",
+        "set_global_assignment -name PARTITION_NETLIST_TYPE SOURCE -section_id \"system_acl_iface:acl_iface\"\n",
+        "set_global_assignment -name PARTITION_NETLIST_TYPE POST_FIT -section_id \"system_acl_iface:acl_iface\"\n\
+         set_global_assignment -name PARTITION_IMPORT_FILE acl_iface_partition.qxp -section_id \"system_acl_iface:acl_iface\"\n",
+    );
+    let report = work.extend("").unwrap();
+    assert!(!work.output("acl_iface_partition.qxp").exists());
+    assert_eq!(
+        report.left_out,
+        [PathBuf::from(
+            "hardware/peerlane_ref/acl_iface_partition.qxp"
+        )]
+    );
+    let settings = fs::read_to_string(work.output("top.qsf")).unwrap();
+    assert!(!settings.contains("PARTITION_IMPORT_FILE") && !settings.contains("POST_FIT"));
+    assert!(work.output("scripts/peerlane/partition.tcl").is_file());
+    assert!(
+        report.missing_in_input.is_empty(),
+        "{:?}",
+        report.missing_in_input
+    );
+}
+
+#[test]
+fn the_report_can_be_had_elsewhere_too() {
+    let work = tempfile::tempdir().unwrap();
+    let (out, file) = (work.path().join("D"), work.path().join("r.json"));
+    let bsp = common::reference();
+    let run = peerlane(&[
+        "extend",
+        "--bsp",
+        text(&bsp),
+        "--out",
+        text(&out),
+        "--report",
+        text(&file),
+    ]);
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    assert_eq!(json["instance"], "dma_engine");
+    assert_eq!(
+        fs::read(&file).unwrap(),
+        fs::read(out.join("peerlane-report.json")).unwrap()
+    );
+    let markdown = fs::read_to_string(out.join("peerlane-report.md")).unwrap();
+    assert!(
+        markdown.contains("| 0x20000 | 4 KiB | dma_engine.chan | peerlane_dma | new |"),
+        "{markdown}"
+    );
+    assert!(
+        !markdown.contains(text(work.path())),
+        "paths of this machine in the report"
+    );
+}
+
+#[test]
+fn links_inside_the_bsp_are_kept() {
+    let work = Work::new();
+    let link = work.input("scripts/again.tcl");
+    std::os::unix::fs::symlink("post_flow.tcl", &link).unwrap();
+    // A file that is rewritten and is a link becomes a file; what it points to stays.
+    let (spec, moved) = (work.input("board_spec.xml"), work.input("real_spec.xml"));
+    fs::rename(&spec, &moved).unwrap();
+    std::os::unix::fs::symlink("real_spec.xml", &spec).unwrap();
+    work.extend("").unwrap();
+    assert_eq!(
+        fs::read_link(work.output("scripts/again.tcl")).unwrap(),
+        Path::new("post_flow.tcl")
+    );
+    assert!(!work.output("board_spec.xml").is_symlink());
+    assert_eq!(
+        fs::read(work.output("real_spec.xml")).unwrap(),
+        fs::read(&moved).unwrap()
+    );
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a build of the block can do, read from its CSR.
+
+use super::regs::{chan, csr};
+use core::fmt;
+
+/// The registers that identify a block, as read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// `MAP_ID`: hash of the register map.
+    pub map_id: u32,
+    /// `BUILD_ID`: hash of the map and the build's parameters.
+    pub build_id: u32,
+    /// `CAPS0`.
+    pub caps0: u32,
+    /// `CAPS1`.
+    pub caps1: u32,
+}
+
+/// What a build of the block can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Version of the register map.
+    pub version: u32,
+    /// Channels, each with a 4 KiB page.
+    pub channels: u32,
+    /// Width of the PCIe port in bytes, 16 or 32.
+    pub port_bytes: u32,
+    /// Bits of a bus address: 64, or 32 when the board reaches the bus through windows.
+    pub txs_addr_bits: u32,
+    /// log2 of the descriptors that each direction's queue holds.
+    pub queue_log2: u32,
+    /// log2 of the ATT's entries.
+    pub att_log2: u32,
+    /// log2 of the longest request on the bus, bytes.
+    pub max_burst_log2: u32,
+    /// Bits of an FPGA memory address.
+    pub mem_addr_bits: u32,
+}
+
+/// Why software and block do not go together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdentityError {
+    /// Every register reads as ones: nothing answers.
+    Gone,
+    /// The block was generated from another register map.
+    Map {
+        /// What the software was built with.
+        software: u32,
+        /// What the block says.
+        hardware: u32,
+    },
+    /// The block is of another build than the one expected.
+    Build {
+        /// What was expected.
+        expected: u32,
+        /// What the block says.
+        hardware: u32,
+    },
+    /// A capability is outside what the map allows.
+    Capability {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        value: u32,
+    },
+}
+
+impl fmt::Display for IdentityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gone => f.write_str("the block does not answer (every register reads as ones)"),
+            Self::Map { software, hardware } => write!(
+                f,
+                "register maps differ: MAP_ID is {hardware:#010x} in the hardware and {software:#010x} in this software"
+            ),
+            Self::Build { expected, hardware } => write!(
+                f,
+                "builds differ: BUILD_ID is {hardware:#010x} in the hardware and {expected:#010x} was expected"
+            ),
+            Self::Capability { name, value } => {
+                write!(f, "the block reports an impossible {name}: {value}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for IdentityError {}
+
+impl Identity {
+    /// The byte offsets in the CSR, in the order of the fields.
+    pub const OFFSETS: [usize; 4] = [csr::MAP_ID, csr::BUILD_ID, csr::CAPS0, csr::CAPS1];
+
+    /// Checks the identity against the software's map and, if one is named, a build.
+    pub fn check(&self, map_id: u32, build_id: Option<u32>) -> Result<Capabilities, IdentityError> {
+        if [self.map_id, self.build_id, self.caps0, self.caps1] == [u32::MAX; 4] {
+            return Err(IdentityError::Gone);
+        }
+        if self.map_id != map_id {
+            return Err(IdentityError::Map {
+                software: map_id,
+                hardware: self.map_id,
+            });
+        }
+        if let Some(expected) = build_id {
+            if expected != self.build_id {
+                return Err(IdentityError::Build {
+                    expected,
+                    hardware: self.build_id,
+                });
+            }
+        }
+        self.capabilities()
+    }
+
+    /// The capability fields, checked.
+    fn capabilities(&self) -> Result<Capabilities, IdentityError> {
+        let caps = Capabilities {
+            version: (self.caps0 & csr::CAPS0_VERSION_MASK) >> csr::CAPS0_VERSION_LSB,
+            channels: (self.caps0 & csr::CAPS0_CHANNELS_MASK) >> csr::CAPS0_CHANNELS_LSB,
+            port_bytes: (self.caps0 & csr::CAPS0_PORT_BYTES_MASK) >> csr::CAPS0_PORT_BYTES_LSB,
+            txs_addr_bits: (self.caps0 & csr::CAPS0_TXS_ADDR_BITS_MASK)
+                >> csr::CAPS0_TXS_ADDR_BITS_LSB,
+            queue_log2: (self.caps1 & csr::CAPS1_QUEUE_LOG2_MASK) >> csr::CAPS1_QUEUE_LOG2_LSB,
+            att_log2: (self.caps1 & csr::CAPS1_ATT_LOG2_MASK) >> csr::CAPS1_ATT_LOG2_LSB,
+            max_burst_log2: (self.caps1 & csr::CAPS1_MAX_BURST_LOG2_MASK)
+                >> csr::CAPS1_MAX_BURST_LOG2_LSB,
+            mem_addr_bits: (self.caps1 & csr::CAPS1_MEM_ADDR_BITS_MASK)
+                >> csr::CAPS1_MEM_ADDR_BITS_LSB,
+        };
+        let checks = [
+            (
+                "number of channels",
+                caps.channels,
+                (1..=chan::COUNT as u32).contains(&caps.channels),
+            ),
+            (
+                "port width in bytes",
+                caps.port_bytes,
+                matches!(caps.port_bytes, 16 | 32),
+            ),
+            (
+                "number of bus address bits",
+                caps.txs_addr_bits,
+                (32..=64).contains(&caps.txs_addr_bits),
+            ),
+            // QUEUE_FREE counts slots in 16 bits.
+            (
+                "log2 of the queue's depth",
+                caps.queue_log2,
+                caps.queue_log2 < 16,
+            ),
+            (
+                "log2 of the ATT's entries",
+                caps.att_log2,
+                (8..=16).contains(&caps.att_log2),
+            ),
+            // Requests never cross 4 KiB (PCIe Base Specification, section 2.2.7).
+            (
+                "log2 of the longest request",
+                caps.max_burst_log2,
+                caps.max_burst_log2 <= 12,
+            ),
+            (
+                "number of FPGA memory address bits",
+                caps.mem_addr_bits,
+                (1..64).contains(&caps.mem_addr_bits),
+            ),
+        ];
+        match checks.iter().find(|(_, _, sound)| !sound) {
+            Some(&(name, value, _)) => Err(IdentityError::Capability { name, value }),
+            None => Ok(caps),
+        }
+    }
+}
+
+impl Capabilities {
+    /// Descriptors that each direction's queue holds.
+    pub const fn queue_depth(&self) -> u32 {
+        1 << self.queue_log2
+    }
+
+    /// Entries of the ATT.
+    pub const fn att_entries(&self) -> u32 {
+        1 << self.att_log2
+    }
+
+    /// Bytes of FPGA memory that a descriptor can name.
+    pub const fn memory_bytes(&self) -> u64 {
+        1 << self.mem_addr_bits
+    }
+
+    /// Whether the block can put `address` on the bus.
+    pub const fn reaches(&self, address: u64) -> bool {
+        self.txs_addr_bits >= 64 || address >> self.txs_addr_bits == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: Identity = Identity {
+        map_id: 0x1234_5678,
+        build_id: 0x9abc_def0,
+        caps0: 0x4010_0101,
+        caps1: 0x2809_0c0a,
+    };
+
+    #[test]
+    fn capabilities_are_taken_apart() {
+        let caps = GOOD.check(0x1234_5678, None).unwrap();
+        assert_eq!((caps.version, caps.channels), (1, 1));
+        assert_eq!((caps.port_bytes, caps.txs_addr_bits), (16, 64));
+        assert_eq!((caps.queue_depth(), caps.att_entries()), (1024, 4096));
+        assert_eq!(caps.memory_bytes(), 1 << 40);
+        assert!(caps.reaches(u64::MAX));
+    }
+
+    #[test]
+    fn windows_reach_four_gigabytes() {
+        let identity = Identity {
+            caps0: 0x2010_0101,
+            ..GOOD
+        };
+        let caps = identity.check(0x1234_5678, None).unwrap();
+        assert!(caps.reaches(0xffff_ffff) && !caps.reaches(1 << 32));
+    }
+
+    #[test]
+    fn differences_are_refused() {
+        assert_eq!(
+            GOOD.check(1, None),
+            Err(IdentityError::Map {
+                software: 1,
+                hardware: 0x1234_5678
+            })
+        );
+        assert_eq!(
+            GOOD.check(0x1234_5678, Some(2)),
+            Err(IdentityError::Build {
+                expected: 2,
+                hardware: 0x9abc_def0
+            })
+        );
+        assert!(GOOD.check(0x1234_5678, Some(0x9abc_def0)).is_ok());
+        let gone = Identity {
+            map_id: u32::MAX,
+            build_id: u32::MAX,
+            caps0: u32::MAX,
+            caps1: u32::MAX,
+        };
+        assert_eq!(gone.check(u32::MAX, None), Err(IdentityError::Gone));
+        for (caps0, caps1) in [
+            (0x4010_0001, GOOD.caps1),
+            (0x4008_0101, GOOD.caps1),
+            (0x4110_0101, GOOD.caps1),
+            (GOOD.caps0, 0x2809_0c10),
+            (GOOD.caps0, 0x2809_070a),
+            (GOOD.caps0, 0x280d_0c0a),
+            (GOOD.caps0, 0x4009_0c0a),
+        ] {
+            let identity = Identity {
+                caps0,
+                caps1,
+                ..GOOD
+            };
+            assert!(matches!(
+                identity.check(0x1234_5678, None),
+                Err(IdentityError::Capability { .. })
+            ));
+        }
+    }
+}

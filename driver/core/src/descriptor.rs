@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Descriptors: encoding, validation, and cutting a transfer into pieces.
+
+use super::att::AttAddress;
+use super::regs;
+use core::fmt;
+
+pub use super::regs::Direction;
+
+/// The dwords of a descriptor that are written; the rest is reserved.
+pub const DWORDS: usize = 7;
+
+impl Direction {
+    /// Both directions.
+    pub const BOTH: [Self; 2] = [Self::Write, Self::Read];
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Write => "write",
+            Self::Read => "read",
+        })
+    }
+}
+
+/// One order to the board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Descriptor {
+    /// Where in the peer's memory.
+    pub peer: AttAddress,
+    /// Byte address in FPGA memory.
+    pub local: u64,
+    /// Bytes to move, at least 1.
+    pub length: u32,
+    /// Write a completion record.
+    pub record: bool,
+    /// Raise the interrupt behind the record.
+    pub interrupt: bool,
+    /// Do not flush the destination before the record.
+    pub no_flush: bool,
+    /// Returned in the record.
+    pub cookie: u32,
+}
+
+/// Why a descriptor is not one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DescriptorError {
+    /// The length is zero.
+    Empty,
+    /// The FPGA range ends behind the addresses that a descriptor can name.
+    Local {
+        /// First FPGA byte address.
+        address: u64,
+        /// Bytes.
+        length: u64,
+    },
+    /// The peer address is none.
+    Peer {
+        /// The address as read.
+        raw: u64,
+    },
+    /// The peer range ends behind the last entry that any ATT has.
+    PeerRange {
+        /// First address.
+        peer: AttAddress,
+        /// Bytes.
+        length: u32,
+    },
+    /// A reserved bit is set.
+    Reserved {
+        /// Index of the dword.
+        dword: usize,
+    },
+}
+
+impl fmt::Display for DescriptorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("a transfer of no bytes"),
+            Self::Local { address, length } => write!(
+                f,
+                "{length} bytes at FPGA address {address:#x} do not lie in the FPGA's memory"
+            ),
+            Self::Peer { raw } => write!(f, "{raw:#x} is no ATT address"),
+            Self::PeerRange { peer, length } => {
+                write!(f, "{length} bytes at {peer} end behind the ATT")
+            }
+            Self::Reserved { dword } => {
+                write!(
+                    f,
+                    "reserved bits are set in dword {dword} of the descriptor"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for DescriptorError {}
+
+/// Checks that FPGA memory of `memory` bytes holds the range.
+pub fn check_local(address: u64, length: u64, memory: u64) -> Result<(), DescriptorError> {
+    match address.checked_add(length) {
+        _ if length == 0 => Err(DescriptorError::Empty),
+        Some(end) if end <= memory => Ok(()),
+        _ => Err(DescriptorError::Local { address, length }),
+    }
+}
+
+impl Descriptor {
+    /// Checks what the hardware would refuse, as far as it shows without the ATT.
+    pub fn validate(&self) -> Result<(), DescriptorError> {
+        let limit = regs::Descriptor::default()
+            .with_local_address(u64::MAX)
+            .local
+            + 1;
+        check_local(self.local, u64::from(self.length), limit)?;
+        // The last byte must have an address.
+        if self.peer.checked_add(u64::from(self.length) - 1).is_none() {
+            return Err(DescriptorError::PeerRange {
+                peer: self.peer,
+                length: self.length,
+            });
+        }
+        Ok(())
+    }
+
+    fn record(&self) -> regs::Descriptor {
+        regs::Descriptor {
+            peer: self.peer.raw(),
+            length: self.length,
+            cookie: self.cookie,
+            ..Default::default()
+        }
+        .with_local_address(self.local)
+        .with_local_port(regs::Port::Memory)
+        .with_control_record(self.record)
+        .with_control_irq(self.interrupt)
+        .with_control_no_flush(self.no_flush)
+    }
+
+    /// The dwords to write to a channel's descriptor registers, in ascending order.
+    pub fn encode(&self) -> Result<[u32; DWORDS], DescriptorError> {
+        self.validate()?;
+        let [a, b, c, d, e, f, g, ..] = self.record().to_words();
+        Ok([a, b, c, d, e, f, g])
+    }
+
+    /// The descriptor that these dwords encode.
+    pub fn decode(dwords: &[u32; DWORDS]) -> Result<Self, DescriptorError> {
+        let [
+            peer_lo,
+            peer_hi,
+            local_lo,
+            local_hi,
+            length,
+            control,
+            cookie,
+        ] = *dwords;
+        let raw = u64::from(peer_hi) << 32 | u64::from(peer_lo);
+        let record = regs::Descriptor {
+            peer: raw,
+            local: u64::from(local_hi) << 32 | u64::from(local_lo),
+            length,
+            control,
+            cookie,
+            ..Default::default()
+        };
+        let descriptor = Self {
+            peer: AttAddress::from_raw(raw).ok_or(DescriptorError::Peer { raw })?,
+            local: record.local_address(),
+            length,
+            record: record.control_record(),
+            interrupt: record.control_irq(),
+            no_flush: record.control_no_flush(),
+            cookie,
+        };
+        // What it does not hold must be zero.
+        let known = descriptor.record().to_words();
+        if let Some(dword) = dwords.iter().zip(&known).position(|(a, b)| a != b) {
+            return Err(DescriptorError::Reserved { dword });
+        }
+        descriptor.validate()?;
+        Ok(descriptor)
+    }
+}
+
+/// One piece of a transfer, to become one descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Bytes of the transfer that lie before this piece.
+    pub start: u64,
+    /// Bytes in this piece, at least 1.
+    pub length: u32,
+}
+
+/// Iterator over the pieces of a transfer.
+///
+/// Pieces of 4 KiB or more end at multiples of 4 KiB on the peer's side, so that
+/// cutting costs no extra request on the bus; only the first and the last piece
+/// can be shorter than asked for.
+#[derive(Debug, Clone)]
+pub struct Pieces {
+    done: u64,
+    length: u64,
+    piece: u32,
+    /// Bytes by which the first piece is shorter.
+    skew: u32,
+}
+
+impl Pieces {
+    /// The smallest size from which pieces are aligned: the boundary that no
+    /// request crosses (PCIe Base Specification, section 2.2.7).
+    pub const ALIGN: u32 = 4096;
+
+    /// Cuts `length` bytes at `peer` into pieces of `piece` bytes (0 counts as 1).
+    pub fn new(peer: AttAddress, length: u64, piece: u32) -> Self {
+        let (piece, skew) = if piece >= Self::ALIGN {
+            let skew = peer.page_offset() % u64::from(Self::ALIGN);
+            (piece - piece % Self::ALIGN, skew as u32)
+        } else {
+            (piece.max(1), 0)
+        };
+        Self {
+            done: 0,
+            length,
+            piece,
+            skew,
+        }
+    }
+
+    /// Pieces that are still to come.
+    pub fn remaining(&self) -> u64 {
+        let left = self.length - self.done;
+        if left == 0 {
+            return 0;
+        }
+        let first = self.next_length().min(left);
+        1 + (left - first).div_ceil(u64::from(self.piece))
+    }
+
+    /// Cuts no further piece.
+    pub fn stop(&mut self) {
+        self.length = self.done;
+    }
+
+    /// Length of the next piece, were the transfer long enough.
+    fn next_length(&self) -> u64 {
+        u64::from(if self.done == 0 {
+            // `skew` is below `ALIGN`, and so below `piece`.
+            self.piece - self.skew
+        } else {
+            self.piece
+        })
+    }
+}
+
+impl Iterator for Pieces {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        let left = self.length - self.done;
+        let length = self.next_length().min(left);
+        if length == 0 {
+            return None;
+        }
+        let start = self.done;
+        self.done += length;
+        // At most `piece`, which is a u32.
+        let length = u32::try_from(length).ok()?;
+        Some(Piece { start, length })
+    }
+}
+
+#[cfg(test)]
+#[path = "descriptor_tests.rs"]
+mod tests;

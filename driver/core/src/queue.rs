@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How full a channel's two descriptor queues and its completion ring are.
+//!
+//! The board looks neither at the ring's fill nor at software's mistakes: a doorbell
+//! too many is refused, a record too many overwrites one that was not read. This
+//! account prevents both. It hands out the cookies: per direction they count the
+//! descriptors, so a record says which one ended, and with it all before it, for
+//! the board works through each queue in order.
+
+use super::descriptor::Direction;
+use core::fmt;
+
+/// The account of one channel.
+#[derive(Debug, Clone)]
+pub struct Occupancy {
+    write: Side,
+    read: Side,
+}
+
+#[derive(Debug, Clone)]
+struct Side {
+    /// Descriptors that may be outstanding.
+    limit: u32,
+    /// Cookie of the oldest outstanding descriptor.
+    oldest: u32,
+    /// Cookie of the next descriptor.
+    next: u32,
+    /// Descriptors since the last one that raises an interrupt.
+    silent: u32,
+}
+
+/// Leave to ring one doorbell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticket {
+    /// The descriptor's cookie.
+    pub cookie: u32,
+    /// Whether the descriptor must raise the interrupt.
+    pub interrupt: bool,
+}
+
+/// Why a completion does not fit the account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueError {
+    /// No descriptor with this cookie is outstanding.
+    Cookie {
+        /// The direction.
+        direction: Direction,
+        /// The cookie.
+        cookie: u32,
+    },
+    /// The queue or the ring has no room at all.
+    Capacity {
+        /// Slots of each queue.
+        slots: u32,
+        /// Records in the ring.
+        ring: u64,
+    },
+}
+
+impl fmt::Display for QueueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cookie { direction, cookie } => write!(
+                f,
+                "a completion record names the {direction} descriptor {cookie}, which is not outstanding"
+            ),
+            Self::Capacity { slots, ring } => write!(
+                f,
+                "a queue of {slots} descriptors with a ring of {ring} records can hold nothing"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for QueueError {}
+
+impl Side {
+    fn outstanding(&self) -> u32 {
+        self.next.wrapping_sub(self.oldest)
+    }
+}
+
+impl Occupancy {
+    /// An empty account for queues of `slots` descriptors in each direction and a ring
+    /// of `ring` records.
+    ///
+    /// Each outstanding descriptor counts as an outstanding record. A direction gets at
+    /// most half the ring, so that neither can take the other's room.
+    pub fn new(slots: u32, ring: u64) -> Result<Self, QueueError> {
+        let half = u32::try_from(ring / 2).unwrap_or(u32::MAX);
+        let limit = slots.min(half);
+        if limit == 0 {
+            return Err(QueueError::Capacity { slots, ring });
+        }
+        let side = Side {
+            limit,
+            oldest: 0,
+            next: 0,
+            silent: 0,
+        };
+        Ok(Self {
+            write: side.clone(),
+            read: side,
+        })
+    }
+
+    /// log2 of the records in a ring that lets queues of `2^queue_log2` descriptors be full.
+    pub const fn ring_log2(queue_log2: u32) -> u32 {
+        queue_log2 + 1
+    }
+
+    fn side(&self, direction: Direction) -> &Side {
+        match direction {
+            Direction::Write => &self.write,
+            Direction::Read => &self.read,
+        }
+    }
+
+    fn side_mut(&mut self, direction: Direction) -> &mut Side {
+        match direction {
+            Direction::Write => &mut self.write,
+            Direction::Read => &mut self.read,
+        }
+    }
+
+    /// Descriptors under way.
+    pub fn outstanding(&self, direction: Direction) -> u32 {
+        self.side(direction).outstanding()
+    }
+
+    /// Doorbells that may be rung now.
+    pub fn room(&self, direction: Direction) -> u32 {
+        let side = self.side(direction);
+        side.limit - side.outstanding()
+    }
+
+    /// Takes one place, if there is one. `more` is the number of pieces of the same
+    /// transfer that come after this one.
+    ///
+    /// The interrupt is for a transfer's last piece. A transfer that does not fit the
+    /// queue raises a few more on the way, so that the rest can be queued in time.
+    pub fn submit(&mut self, direction: Direction, more: u64) -> Option<Ticket> {
+        let room = self.room(direction).checked_sub(1)?;
+        let side = self.side_mut(direction);
+        let due = more > u64::from(room) && side.silent + 1 >= (side.limit / 4).max(1);
+        let ticket = Ticket {
+            cookie: side.next,
+            interrupt: more == 0 || due,
+        };
+        side.silent = if ticket.interrupt { 0 } else { side.silent + 1 };
+        side.next = side.next.wrapping_add(1);
+        Some(ticket)
+    }
+
+    /// Takes note that descriptor `cookie` has ended, and all before it. Returns how
+    /// many places that frees, at least 1.
+    pub fn complete(&mut self, direction: Direction, cookie: u32) -> Result<u32, QueueError> {
+        let side = self.side_mut(direction);
+        let before = cookie.wrapping_sub(side.oldest);
+        if before >= side.outstanding() {
+            return Err(QueueError::Cookie { direction, cookie });
+        }
+        side.oldest = cookie.wrapping_add(1);
+        Ok(before + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Direction::{Read, Write};
+
+    #[test]
+    fn a_full_queue_gives_no_ticket() {
+        let mut queue = Occupancy::new(4, 8).unwrap();
+        for cookie in 0..4 {
+            assert_eq!(queue.submit(Write, 0).unwrap().cookie, cookie);
+        }
+        assert_eq!(queue.submit(Write, 0), None);
+        assert_eq!(queue.room(Read), 4);
+        assert_eq!(queue.complete(Write, 1), Ok(2));
+        assert_eq!(queue.room(Write), 2);
+        assert_eq!(queue.submit(Write, 0).unwrap().cookie, 4);
+    }
+
+    #[test]
+    fn a_small_ring_bounds_the_queue() {
+        let mut queue = Occupancy::new(1024, 8).unwrap();
+        assert_eq!((queue.room(Write), queue.room(Read)), (4, 4));
+        for direction in Direction::BOTH {
+            while queue.submit(direction, 0).is_some() {}
+        }
+        assert_eq!(queue.outstanding(Write) + queue.outstanding(Read), 8);
+        assert!(Occupancy::new(4, 1).is_err());
+        assert!(Occupancy::new(0, 64).is_err());
+    }
+
+    #[test]
+    fn unknown_cookies_are_refused() {
+        let mut queue = Occupancy::new(4, 8).unwrap();
+        assert!(queue.complete(Write, 0).is_err());
+        queue.submit(Write, 0).unwrap();
+        assert!(queue.complete(Write, 1).is_err());
+        assert!(queue.complete(Read, 0).is_err());
+        assert_eq!(queue.complete(Write, 0), Ok(1));
+        assert!(queue.complete(Write, 0).is_err());
+    }
+
+    #[test]
+    fn a_transfer_that_fits_interrupts_once() {
+        let mut queue = Occupancy::new(1024, 2048).unwrap();
+        let interrupts = (0..1024u64)
+            .filter(|i| queue.submit(Write, 1023 - i).unwrap().interrupt)
+            .count();
+        assert_eq!(interrupts, 1);
+    }
+
+    #[test]
+    fn a_transfer_that_does_not_fit_goes_on() {
+        let mut queue = Occupancy::new(16, 32).unwrap();
+        let (mut submitted, mut interrupts) = (0u64, 0);
+        let mut waiting = None;
+        while submitted < 100 {
+            match queue.submit(Read, 99 - submitted) {
+                Some(ticket) => {
+                    submitted += 1;
+                    if ticket.interrupt {
+                        interrupts += 1;
+                        waiting.get_or_insert(ticket.cookie);
+                    }
+                }
+                // Nothing happens before the next interrupt: there must be one.
+                None => {
+                    queue.complete(Read, waiting.take().unwrap()).unwrap();
+                }
+            }
+        }
+        assert!(interrupts > 1 && interrupts <= 100 / 4 + 1);
+    }
+
+    #[test]
+    fn cookies_wrap() {
+        let mut queue = Occupancy::new(2, 4).unwrap();
+        queue.write.next = u32::MAX;
+        queue.write.oldest = u32::MAX;
+        assert_eq!(queue.submit(Write, 0).unwrap().cookie, u32::MAX);
+        assert_eq!(queue.submit(Write, 0).unwrap().cookie, 0);
+        assert_eq!(queue.complete(Write, 0), Ok(2));
+        assert_eq!(queue.submit(Write, 5).unwrap().cookie, 1);
+    }
+}

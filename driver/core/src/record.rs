@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Completion records.
+
+use super::att::AttAddress;
+use super::descriptor::Direction;
+use super::regs::{self, StatusCode};
+use core::fmt;
+
+/// Why a descriptor failed, as the hardware says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// Zero length or a bad FPGA range.
+    Length,
+    /// The entry index lies behind the table.
+    AttBounds,
+    /// The entry maps nothing.
+    AttInvalid,
+    /// The entry belongs to another channel.
+    AttOwner,
+    /// The entry does not permit this direction.
+    AttPermission,
+    /// The entry has another page size than the descriptor says.
+    AttPageSize,
+    /// The peer did not answer a read in time.
+    ReadTimeout,
+    /// Reads are refused until completions owed after a timeout are accounted for.
+    ReadPortDown,
+    /// The descriptor was thrown away by a reset.
+    Aborted,
+    /// The descriptor has reserved bits set or names an unknown port.
+    Descriptor,
+    /// All bytes were sent, but their arrival could not be confirmed.
+    Flush,
+}
+
+impl Fault {
+    /// Every fault, in the order of the codes.
+    pub const ALL: [Self; 11] = [
+        Self::Length,
+        Self::AttBounds,
+        Self::AttInvalid,
+        Self::AttOwner,
+        Self::AttPermission,
+        Self::AttPageSize,
+        Self::ReadTimeout,
+        Self::ReadPortDown,
+        Self::Aborted,
+        Self::Descriptor,
+        Self::Flush,
+    ];
+
+    /// The status code.
+    pub const fn code(self) -> StatusCode {
+        match self {
+            Self::Length => StatusCode::Length,
+            Self::AttBounds => StatusCode::AttBounds,
+            Self::AttInvalid => StatusCode::AttInvalid,
+            Self::AttOwner => StatusCode::AttOwner,
+            Self::AttPermission => StatusCode::AttPermission,
+            Self::AttPageSize => StatusCode::AttPageSize,
+            Self::ReadTimeout => StatusCode::ReadTimeout,
+            Self::ReadPortDown => StatusCode::ReadPortDown,
+            Self::Aborted => StatusCode::Aborted,
+            Self::Descriptor => StatusCode::Descriptor,
+            Self::Flush => StatusCode::Flush,
+        }
+    }
+
+    /// What a status code says.
+    pub const fn from_code(code: StatusCode) -> Result<(), Self> {
+        Err(match code {
+            StatusCode::Ok => return Ok(()),
+            StatusCode::Length => Self::Length,
+            StatusCode::AttBounds => Self::AttBounds,
+            StatusCode::AttInvalid => Self::AttInvalid,
+            StatusCode::AttOwner => Self::AttOwner,
+            StatusCode::AttPermission => Self::AttPermission,
+            StatusCode::AttPageSize => Self::AttPageSize,
+            StatusCode::ReadTimeout => Self::ReadTimeout,
+            StatusCode::ReadPortDown => Self::ReadPortDown,
+            StatusCode::Aborted => Self::Aborted,
+            StatusCode::Descriptor => Self::Descriptor,
+            StatusCode::Flush => Self::Flush,
+        })
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Length => "the length is zero or the FPGA range is bad",
+            Self::AttBounds => "the address lies behind the ATT",
+            Self::AttInvalid => "the ATT entry maps nothing",
+            Self::AttOwner => "the ATT entry belongs to another channel",
+            Self::AttPermission => "the ATT entry does not permit this direction",
+            Self::AttPageSize => "the ATT entry has another page size",
+            Self::ReadTimeout => "the peer did not answer a read in time",
+            Self::ReadPortDown => "reads are refused: completions are owed after a timeout",
+            Self::Aborted => "the descriptor was thrown away by a reset",
+            Self::Descriptor => "the descriptor has reserved bits set or names an unknown port",
+            Self::Flush => "the data were sent, but the read that confirms their arrival failed",
+        })
+    }
+}
+
+impl core::error::Error for Fault {}
+
+/// A completion record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// The descriptor's cookie.
+    pub cookie: u32,
+    /// Which queue the descriptor came from.
+    pub direction: Direction,
+    /// The channel.
+    pub channel: u32,
+    /// Phase bit.
+    pub phase: bool,
+    /// How it ended.
+    pub outcome: Result<(), Fault>,
+    /// Bytes moved.
+    pub bytes_done: u32,
+    /// Records of this channel before this one.
+    pub sequence: u32,
+    /// Address of the failing request, if one failed.
+    pub fault_address: Option<AttAddress>,
+}
+
+/// Why 32 bytes are no completion record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordError {
+    /// Reserved bits are set in the status.
+    Reserved {
+        /// The status dword.
+        status: u32,
+    },
+    /// The status code is unknown.
+    Code {
+        /// The code.
+        code: u32,
+    },
+    /// The fault address is none.
+    FaultAddress {
+        /// As read.
+        raw: u64,
+    },
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reserved { status } => write!(
+                f,
+                "reserved bits are set in the status {status:#010x} of a completion record"
+            ),
+            Self::Code { code } => {
+                write!(f, "a completion record has the unknown status code {code}")
+            }
+            Self::FaultAddress { raw } => {
+                write!(
+                    f,
+                    "a completion record has the impossible fault address {raw:#x}"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for RecordError {}
+
+/// Dwords of a record.
+pub const DWORDS: usize = regs::Completion::SIZE / 4;
+
+/// Index of the status dword, which holds the phase bit.
+pub const STATUS: usize = core::mem::offset_of!(regs::Completion, status) / 4;
+
+/// The phase bit of a record's status dword.
+pub fn phase(status: u32) -> bool {
+    let record = regs::Completion {
+        status,
+        ..Default::default()
+    };
+    record.status_phase()
+}
+
+impl Record {
+    /// Decodes the dwords of a record.
+    pub fn decode(dwords: &[u32; DWORDS]) -> Result<Self, RecordError> {
+        let [cookie, status, bytes_done, sequence, fault_lo, fault_hi, ..] = *dwords;
+        let raw = regs::Completion {
+            cookie,
+            status,
+            bytes_done,
+            sequence,
+            fault_address: u64::from(fault_hi) << 32 | u64::from(fault_lo),
+            ..Default::default()
+        };
+        let code = raw
+            .status_code()
+            .map_err(|code| RecordError::Code { code })?;
+        let outcome = Fault::from_code(code);
+        // 0 stands for "no request failed"; a fault at entry 0 + 0 reads the same.
+        let fault_address = match raw.fault_address {
+            0 => None,
+            raw => match (AttAddress::from_raw(raw), outcome) {
+                (Some(address), _) => Some(address),
+                // The descriptor's own address can be what is wrong.
+                (None, Err(_)) => None,
+                (None, Ok(())) => return Err(RecordError::FaultAddress { raw }),
+            },
+        };
+        let record = Self {
+            cookie,
+            direction: raw
+                .status_direction()
+                .map_err(|_| RecordError::Reserved { status })?,
+            channel: raw.status_channel(),
+            phase: raw.status_phase(),
+            outcome,
+            bytes_done,
+            sequence,
+            fault_address,
+        };
+        // What it does not hold must be zero.
+        if record.raw().status != status {
+            return Err(RecordError::Reserved { status });
+        }
+        Ok(record)
+    }
+
+    fn raw(&self) -> regs::Completion {
+        let code = match self.outcome {
+            Ok(()) => StatusCode::Ok,
+            Err(fault) => fault.code(),
+        };
+        regs::Completion {
+            cookie: self.cookie,
+            bytes_done: self.bytes_done,
+            sequence: self.sequence,
+            fault_address: self.fault_address.map_or(0, AttAddress::raw),
+            ..Default::default()
+        }
+        .with_status_phase(self.phase)
+        .with_status_direction(self.direction)
+        .with_status_channel(self.channel)
+        .with_status_code(code)
+    }
+
+    /// The dwords of the record, as the hardware writes them (for models of it).
+    pub fn encode(&self) -> [u32; DWORDS] {
+        self.raw().to_words()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::att::PageSize;
+
+    #[test]
+    fn a_record_is_taken_apart() {
+        // Channel 2, a read, phase 1, READ_TIMEOUT, at entry 7 + 0x10 of 4 KiB pages.
+        let record = Record::decode(&[5, 0x0007_0203, 0x1000, 9, 0x7010, 0, 0, 0]).unwrap();
+        assert_eq!(
+            record,
+            Record {
+                cookie: 5,
+                direction: Direction::Read,
+                channel: 2,
+                phase: true,
+                outcome: Err(Fault::ReadTimeout),
+                bytes_done: 0x1000,
+                sequence: 9,
+                fault_address: AttAddress::new(PageSize::Kib4, 7, 0x10),
+            }
+        );
+        assert_eq!(
+            record.encode(),
+            [5, 0x0007_0203, 0x1000, 9, 0x7010, 0, 0, 0]
+        );
+    }
+
+    #[test]
+    fn garbage_is_refused() {
+        assert_eq!(
+            Record::decode(&[u32::MAX; 8]),
+            Err(RecordError::Code { code: 255 })
+        );
+        for status in [0x0100_0001, 0x0000_0005] {
+            assert_eq!(
+                Record::decode(&[0, status, 0, 0, 0, 0, 0, 0]),
+                Err(RecordError::Reserved { status })
+            );
+        }
+        assert_eq!(
+            Record::decode(&[0, 0x000b_0001, 0, 0, 0, 0, 0, 0]),
+            Err(RecordError::Code { code: 11 })
+        );
+        assert_eq!(
+            Record::decode(&[0, 1, 0, 0, 0, 0xc000_0000, 0, 0]),
+            Err(RecordError::FaultAddress {
+                raw: 0xc000_0000_0000_0000
+            })
+        );
+    }
+
+    #[test]
+    fn codes_and_faults_go_together() {
+        for fault in Fault::ALL {
+            assert_eq!(Fault::from_code(fault.code()), Err(fault));
+        }
+        assert_eq!(Fault::from_code(StatusCode::Ok), Ok(()));
+        assert_eq!(Fault::AttPermission.code().raw(), 5);
+    }
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A region: memory of a peer that the board can reach through a run of ATT entries.
+
+use super::att::{AttAddress, PageSize, Permissions, Run};
+use super::descriptor::Direction;
+use super::layout::Layout;
+use core::fmt;
+
+/// A registered range of peer memory.
+#[derive(Debug)]
+pub struct Region {
+    run: Run,
+    page_size: PageSize,
+    first_offset: u64,
+    length: u64,
+    permissions: Permissions,
+}
+
+/// Why a region cannot be made or used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RegionError {
+    /// The run does not hold the entries that the layout needs.
+    Entries {
+        /// Entries of the run.
+        run: u32,
+        /// Entries of the layout.
+        layout: u32,
+    },
+    /// The range is not inside the region.
+    Bounds {
+        /// First byte of the range.
+        offset: u64,
+        /// Bytes in the range.
+        length: u64,
+        /// Bytes in the region.
+        region: u64,
+    },
+    /// The region does not permit this direction.
+    Permission {
+        /// What was tried.
+        direction: Direction,
+        /// What the region permits.
+        permissions: Permissions,
+    },
+}
+
+impl fmt::Display for RegionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Entries { run, layout } => write!(
+                f,
+                "a run of {run} ATT entries was taken for a layout of {layout}"
+            ),
+            Self::Bounds {
+                offset,
+                length,
+                region,
+            } => write!(
+                f,
+                "{length} bytes at offset {offset} do not lie in a region of {region} bytes"
+            ),
+            Self::Permission { direction, .. } => f.write_str(match direction {
+                Direction::Write => "the region does not permit the board to write",
+                Direction::Read => "the region does not permit the board to read",
+            }),
+        }
+    }
+}
+
+impl core::error::Error for RegionError {}
+
+impl Region {
+    /// A region of a layout in a run of entries. On failure the run comes back.
+    pub fn new(
+        run: Run,
+        layout: &Layout,
+        permissions: Permissions,
+    ) -> Result<Self, (Run, RegionError)> {
+        if run.count() != layout.entries {
+            let error = RegionError::Entries {
+                run: run.count(),
+                layout: layout.entries,
+            };
+            return Err((run, error));
+        }
+        Ok(Self {
+            run,
+            page_size: layout.page_size,
+            first_offset: layout.first_offset,
+            length: layout.length,
+            permissions,
+        })
+    }
+
+    /// Its ATT entries.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Gives the entries back, when the hardware has forgotten them.
+    pub fn into_run(self) -> Run {
+        self.run
+    }
+
+    /// Its page size.
+    pub fn page_size(&self) -> PageSize {
+        self.page_size
+    }
+
+    /// How its bytes lie in its entries.
+    pub fn layout(&self) -> Layout {
+        Layout {
+            page_size: self.page_size,
+            entries: self.run.count(),
+            first_offset: self.first_offset,
+            length: self.length,
+        }
+    }
+
+    /// Its length in bytes, at least 1.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// What the board may do.
+    pub fn permissions(&self) -> Permissions {
+        self.permissions
+    }
+
+    /// Whether the board may move `length` bytes at `offset` in this direction.
+    pub fn check(&self, direction: Direction, offset: u64, length: u64) -> Result<(), RegionError> {
+        let inside = offset
+            .checked_add(length)
+            .is_some_and(|end| end <= self.length);
+        if !inside {
+            return Err(RegionError::Bounds {
+                offset,
+                length,
+                region: self.length,
+            });
+        }
+        let permitted = match direction {
+            Direction::Write => self.permissions.write(),
+            Direction::Read => self.permissions.read(),
+        };
+        if !permitted {
+            return Err(RegionError::Permission {
+                direction,
+                permissions: self.permissions,
+            });
+        }
+        Ok(())
+    }
+
+    /// The ATT address of the byte at `offset`.
+    pub fn att_address(&self, offset: u64) -> Result<AttAddress, RegionError> {
+        (offset < self.length)
+            .then(|| self.first_offset.checked_add(offset))
+            .flatten()
+            .and_then(|inner| AttAddress::new(self.page_size, self.run.first(), inner))
+            .ok_or(RegionError::Bounds {
+                offset,
+                length: 1,
+                region: self.length,
+            })
+    }
+
+    /// The offset of an ATT address in the region, if it lies there.
+    pub fn offset_of(&self, address: AttAddress) -> Option<u64> {
+        let base = self.att_address(0).ok()?;
+        address
+            .offset_from(base)
+            .filter(|offset| *offset < self.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::att::AttAllocator;
+    use std::vec;
+
+    fn region(permissions: Permissions) -> Region {
+        let mut att = AttAllocator::new(vec![0; 8], 256).unwrap();
+        let _before = att.allocate(9).unwrap();
+        let layout = Layout {
+            page_size: PageSize::Kib64,
+            entries: 3,
+            first_offset: 0x100,
+            length: 0x2_0000,
+        };
+        Region::new(att.allocate(3).unwrap(), &layout, permissions).unwrap()
+    }
+
+    #[test]
+    fn addresses_are_first_entry_plus_offset() {
+        let region = region(Permissions::ReadWrite);
+        let address = region.att_address(0x1_ff00).unwrap();
+        assert_eq!(address.raw(), 1 << 62 | ((9 << 16) + 0x100 + 0x1_ff00));
+        assert_eq!(region.offset_of(address), Some(0x1_ff00));
+        assert!(region.att_address(0x2_0000).is_err());
+        assert!(region.att_address(u64::MAX).is_err());
+        // In the region's first page, but before its first byte.
+        assert_eq!(
+            region.offset_of(AttAddress::new(PageSize::Kib64, 9, 0).unwrap()),
+            None
+        );
+        assert_eq!(
+            region.offset_of(AttAddress::new(PageSize::Kib64, 11, 0x100).unwrap()),
+            None
+        );
+    }
+
+    #[test]
+    fn bounds_and_permissions_are_checked() {
+        let region = region(Permissions::Write);
+        assert_eq!(region.check(Direction::Write, 0, 0x2_0000), Ok(()));
+        assert!(matches!(
+            region.check(Direction::Write, 1, 0x2_0000),
+            Err(RegionError::Bounds { .. })
+        ));
+        assert!(matches!(
+            region.check(Direction::Write, u64::MAX, 2),
+            Err(RegionError::Bounds { .. })
+        ));
+        assert!(matches!(
+            region.check(Direction::Read, 0, 1),
+            Err(RegionError::Permission { .. })
+        ));
+    }
+
+    #[test]
+    fn the_run_must_fit_the_layout() {
+        let mut att = AttAllocator::new(vec![0; 8], 256).unwrap();
+        let layout = Layout {
+            page_size: PageSize::Kib4,
+            entries: 3,
+            first_offset: 0,
+            length: 0x3000,
+        };
+        let (run, error) =
+            Region::new(att.allocate(2).unwrap(), &layout, Permissions::Read).unwrap_err();
+        assert_eq!(error, RegionError::Entries { run: 2, layout: 3 });
+        att.free(run).unwrap();
+        assert_eq!(att.free_entries(), 256);
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The consumer's side of a completion ring.
+
+use super::record::{self, Record, RecordError};
+use super::regs;
+use core::fmt;
+
+const RECORD_BYTES: u64 = regs::Completion::SIZE as u64;
+
+/// The largest size that the ring register can express.
+const MAX_LOG2: u32 = (1 << regs::csr::RING_LO_SIZE_LOG2_WIDTH) - 1;
+
+/// Access to the records of a ring in memory that the board writes.
+///
+/// The ring reads a slot's status first and the whole record only when the phase
+/// bit says that it is new. An implementation over real memory must keep that
+/// order: a volatile or atomic load of the status with acquire ordering.
+pub trait Slots {
+    /// The status dword of slot `index`.
+    fn status(&mut self, index: u32) -> u32;
+    /// All dwords of slot `index`.
+    fn record(&mut self, index: u32) -> [u32; record::DWORDS];
+}
+
+/// Where the consumer stands in a completion ring.
+#[derive(Debug, Clone)]
+pub struct Ring {
+    size_log2: u32,
+    channel: u32,
+    /// Sequence number of the next record; its low bits are the slot, the bit above
+    /// them is the lap's parity.
+    next: u64,
+    failed: Option<RingError>,
+}
+
+/// Why a ring can no longer be trusted. It says so until it is started anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RingError {
+    /// Records are missing: the board wrote over them, or they went elsewhere.
+    Lost {
+        /// The sequence number that was next.
+        expected: u32,
+        /// The one found.
+        found: u32,
+    },
+    /// A record that was seen before.
+    Duplicate {
+        /// The sequence number that was next.
+        expected: u32,
+        /// The one found.
+        found: u32,
+    },
+    /// A record of another channel.
+    Channel {
+        /// This ring's channel.
+        expected: u32,
+        /// The one found.
+        found: u32,
+    },
+    /// What lies in the slot is no record.
+    Record {
+        /// The slot.
+        slot: u32,
+        /// Why.
+        error: RecordError,
+    },
+    /// The size is not 1 to 2^31 records.
+    Size {
+        /// log2 of the size asked for.
+        size_log2: u32,
+    },
+}
+
+impl fmt::Display for RingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost { expected, found } => write!(
+                f,
+                "completion records were lost: number {expected} was next, {found} was found"
+            ),
+            Self::Duplicate { expected, found } => write!(
+                f,
+                "a completion record came twice: number {expected} was next, {found} was found"
+            ),
+            Self::Channel { expected, found } => write!(
+                f,
+                "a completion record of channel {found} lies in the ring of channel {expected}"
+            ),
+            Self::Record { slot, error } => write!(f, "slot {slot} of the ring: {error}"),
+            Self::Size { size_log2 } => {
+                write!(f, "a ring of 2^{size_log2} records cannot be described")
+            }
+        }
+    }
+}
+
+impl core::error::Error for RingError {}
+
+impl Ring {
+    /// A ring of `2^size_log2` records, from its first slot and lap on. The memory
+    /// must be all zero, and the sequence numbers of the channel start at 0 too.
+    pub fn new(size_log2: u32, channel: u32) -> Result<Self, RingError> {
+        if size_log2 > MAX_LOG2 {
+            return Err(RingError::Size { size_log2 });
+        }
+        Ok(Self {
+            size_log2,
+            channel,
+            next: 0,
+            failed: None,
+        })
+    }
+
+    /// log2 of the records in the ring.
+    pub fn size_log2(&self) -> u32 {
+        self.size_log2
+    }
+
+    /// Records in the ring.
+    pub fn entries(&self) -> u64 {
+        1 << self.size_log2
+    }
+
+    /// Bytes of memory that the ring takes.
+    pub fn bytes(&self) -> u64 {
+        self.entries() * RECORD_BYTES
+    }
+
+    /// The slot of the next record.
+    pub fn slot(&self) -> u32 {
+        (self.next & (self.entries() - 1)) as u32
+    }
+
+    /// The phase bit of the next record: 1 on the first lap.
+    pub fn phase(&self) -> bool {
+        self.next >> self.size_log2 & 1 == 0
+    }
+
+    /// Takes the next record, if the board has written it.
+    pub fn poll(&mut self, slots: &mut impl Slots) -> Result<Option<Record>, RingError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let slot = self.slot();
+        if record::phase(slots.status(slot)) != self.phase() {
+            return Ok(None);
+        }
+        match self.accept(slot, &slots.record(slot)) {
+            Ok(record) => {
+                self.next = self.next.wrapping_add(1);
+                Ok(Some(record))
+            }
+            Err(error) => {
+                self.failed = Some(error);
+                Err(error)
+            }
+        }
+    }
+
+    fn accept(&self, slot: u32, dwords: &[u32; record::DWORDS]) -> Result<Record, RingError> {
+        let record = Record::decode(dwords).map_err(|error| RingError::Record { slot, error })?;
+        if record.channel != self.channel {
+            return Err(RingError::Channel {
+                expected: self.channel,
+                found: record.channel,
+            });
+        }
+        let expected = self.next as u32;
+        let found = record.sequence;
+        match found.wrapping_sub(expected) {
+            0 => Ok(record),
+            ahead if ahead < 1 << 31 => Err(RingError::Lost { expected, found }),
+            _ => Err(RingError::Duplicate { expected, found }),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "ring_tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Unit tests of the completion ring.
+
+use super::*;
+use crate::descriptor::Direction;
+use std::vec;
+use std::vec::Vec;
+
+struct Memory(Vec<[u32; 8]>);
+
+impl Slots for Memory {
+    fn status(&mut self, index: u32) -> u32 {
+        self.0[index as usize][1]
+    }
+    fn record(&mut self, index: u32) -> [u32; 8] {
+        self.0[index as usize]
+    }
+}
+
+impl Memory {
+    /// Writes record `sequence` as the board does, in a ring of 4.
+    fn write(&mut self, sequence: u32) {
+        let record = Record {
+            cookie: sequence + 100,
+            direction: Direction::Write,
+            channel: 0,
+            phase: sequence / 4 % 2 == 0,
+            outcome: Ok(()),
+            bytes_done: 1,
+            sequence,
+            fault_address: None,
+        };
+        self.0[sequence as usize % 4] = record.encode();
+    }
+}
+
+#[test]
+fn laps_are_followed_by_the_phase() {
+    let mut memory = Memory(vec![[0; 8]; 4]);
+    let mut ring = Ring::new(2, 0).unwrap();
+    assert_eq!(ring.bytes(), 128);
+    for sequence in 0..21 {
+        assert_eq!(ring.poll(&mut memory), Ok(None), "before {sequence}");
+        memory.write(sequence);
+        let record = ring.poll(&mut memory).unwrap().unwrap();
+        assert_eq!(record.cookie, sequence + 100);
+    }
+    // A full lap at once.
+    (21..25).for_each(|sequence| memory.write(sequence));
+    for sequence in 21..25 {
+        assert_eq!(ring.poll(&mut memory).unwrap().unwrap().sequence, sequence);
+    }
+    assert_eq!(ring.poll(&mut memory), Ok(None));
+}
+
+#[test]
+fn overrun_is_noticed_and_stays() {
+    let mut memory = Memory(vec![[0; 8]; 4]);
+    let mut ring = Ring::new(2, 0).unwrap();
+    // Two laps and one record: slot 0 has the right phase but is two laps ahead.
+    (0..9).for_each(|sequence| memory.write(sequence));
+    let lost = RingError::Lost {
+        expected: 0,
+        found: 8,
+    };
+    assert_eq!(ring.poll(&mut memory), Err(lost));
+    memory.write(0);
+    assert_eq!(ring.poll(&mut memory), Err(lost));
+}
+
+#[test]
+fn a_repeated_record_is_noticed() {
+    let mut memory = Memory(vec![[0; 8]; 4]);
+    let mut ring = Ring::new(2, 0).unwrap();
+    memory.write(0);
+    memory.0[1] = memory.0[0];
+    assert!(ring.poll(&mut memory).unwrap().is_some());
+    assert_eq!(
+        ring.poll(&mut memory),
+        Err(RingError::Duplicate {
+            expected: 1,
+            found: 0
+        })
+    );
+}
+
+#[test]
+fn foreign_and_broken_records_are_refused() {
+    let mut memory = Memory(vec![[u32::MAX; 8]; 4]);
+    assert!(matches!(
+        Ring::new(2, 0).unwrap().poll(&mut memory),
+        Err(RingError::Record { slot: 0, .. })
+    ));
+    memory.write(0);
+    assert_eq!(
+        Ring::new(2, 3).unwrap().poll(&mut memory),
+        Err(RingError::Channel {
+            expected: 3,
+            found: 0
+        })
+    );
+    assert!(Ring::new(32, 0).is_err());
+}

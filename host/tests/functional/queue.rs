@@ -1,0 +1,309 @@
+//! Transfers in numbers: many at once, larger than the queue, with few interrupts and
+//! register accesses.
+
+use crate::fake::{Config, Fake};
+use peerlane_host::{
+    Device, Direction, Error, Fault, MemoryKind, Options, Permissions, Request, Transfer,
+};
+use proptest::prelude::*;
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+const MIB: u64 = 1 << 20;
+
+fn open(config: Config) -> (Fake, Device) {
+    let fake = Fake::new(config);
+    let device = Device::open(fake.clone(), &Options::default()).unwrap();
+    (fake, device)
+}
+
+fn small_queue(queue_log2: u32) -> Config {
+    Config {
+        queue_log2,
+        ..Config::default()
+    }
+}
+
+#[test]
+fn a_gibibyte_takes_one_interrupt_and_few_accesses() {
+    let (fake, device) = open(Config {
+        gpu_granule: 1 << 30,
+        ..Config::default()
+    });
+    let memory = device.allocate(MemoryKind::Gpu, 1 << 30).unwrap();
+    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
+    assert_eq!(region.entries(), 512);
+    for direction in Direction::BOTH {
+        let before = {
+            let state = fake.lock();
+            (state.seen.reads, state.seen.writes, state.seen.interrupts)
+        };
+        let request = Request {
+            direction,
+            region: &region,
+            offset: 0,
+            fpga_address: 0,
+            length: 1 << 30,
+            piece: None,
+        };
+        let transfer = device.queue().submit(&request).unwrap();
+        assert_eq!(transfer.wait(10 * SECOND).unwrap(), 1 << 30);
+        let state = fake.lock();
+        assert_eq!(state.seen.interrupts - before.2, 1);
+        // 1024 pieces of seven dwords and a doorbell; one acknowledgement.
+        assert_eq!(state.seen.writes - before.1, 1024 * 8 + 1);
+        assert_eq!(state.seen.reads - before.0, 1);
+        assert_eq!(state.seen.flushes, 0, "the block does that by itself");
+    }
+}
+
+#[test]
+fn every_piece_leaves_a_record_and_the_last_an_interrupt() {
+    let (fake, device) = open(Config::default());
+    let memory = device.allocate(MemoryKind::Gpu, 4 * MIB).unwrap();
+    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
+    let transfer = device.queue().write(77, &region, 0, 4 * MIB).unwrap();
+    transfer.wait(SECOND).unwrap();
+    let state = fake.lock();
+    let control: Vec<u32> = state.seen.descriptors.iter().map(|d| d[5]).collect();
+    // Record; no flush but behind the last piece; interrupt.
+    assert_eq!(control, [0b101, 0b101, 0b101, 0b011]);
+    let local: Vec<u32> = state.seen.descriptors.iter().map(|d| d[2]).collect();
+    assert_eq!(local, [77, 0x10_004d, 0x20_004d, 0x30_004d]);
+}
+
+#[test]
+fn what_the_block_cannot_flush_is_flushed_for_it() {
+    let (fake, device) = open(Config::default());
+    let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
+    let closed = device.register(&memory, Permissions::Write).unwrap();
+    let open = device.register(&memory, Permissions::ReadWrite).unwrap();
+    let queue = device.queue();
+    queue.write(0, &open, 0, 64).unwrap().wait(SECOND).unwrap();
+    queue.read(&open, 0, 0, 64).unwrap().wait(SECOND).unwrap();
+    assert_eq!(fake.lock().seen.flushes, 0);
+    queue
+        .write(0, &closed, 0, 64)
+        .unwrap()
+        .wait(SECOND)
+        .unwrap();
+    assert_eq!(fake.lock().seen.flushes, 1);
+    fake.lock().tricks.fault = Some((0, 0, 3, 0));
+    assert!(queue.write(0, &open, 0, 64).unwrap().wait(SECOND).is_err());
+    assert_eq!(fake.lock().seen.flushes, 2);
+}
+
+#[test]
+fn a_transfer_larger_than_the_queue_goes_on() {
+    let (fake, device) = open(small_queue(4));
+    let memory = device.allocate(MemoryKind::Gpu, 4 * MIB).unwrap();
+    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
+    let request = Request {
+        direction: Direction::Write,
+        region: &region,
+        offset: 0,
+        fpga_address: 0,
+        length: 4 * MIB,
+        piece: Some(4096),
+    };
+    let transfer = device.queue().submit(&request).unwrap();
+    assert_eq!(transfer.wait(SECOND).unwrap(), 4 * MIB);
+    let state = fake.lock();
+    assert_eq!(state.seen.descriptors.len(), 1024);
+    assert!(state.seen.interrupts <= 1024 / 4 + 1);
+}
+
+#[test]
+fn polling_alone_brings_a_transfer_to_its_end() {
+    let (fake, device) = open(small_queue(2));
+    let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
+    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
+    let request = Request {
+        direction: Direction::Read,
+        region: &region,
+        offset: 0,
+        fpga_address: 0,
+        length: MIB,
+        piece: Some(65536),
+    };
+    let transfer = device.queue().submit(&request).unwrap();
+    let reads = fake.lock().seen.reads;
+    let other = {
+        let memory = device.allocate(MemoryKind::Host, 4096).unwrap();
+        device.register(&memory, Permissions::ReadWrite).unwrap()
+    };
+    let mut rounds = 0;
+    while transfer.poll().unwrap().is_none() {
+        rounds += 1;
+        assert!(rounds < 100);
+        // Time passes in another's wait.
+        let pause = device.queue().write(0, &other, 0, 1).unwrap();
+        pause.wait(SECOND).unwrap();
+    }
+    assert!(fake.lock().seen.reads - reads <= 2 * rounds);
+}
+
+#[test]
+fn after_a_fault_the_silent_rest_is_not_waited_for_in_vain() {
+    // 100 pieces, 16 on the board: the interrupt of the last is never submitted.
+    let (fake, device) = open(small_queue(4));
+    let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
+    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
+    for after in 0..40 {
+        fake.lock().tricks.fault = Some((0, after, 2, 0));
+        let request = Request {
+            direction: Direction::Write,
+            region: &region,
+            offset: 0,
+            fpga_address: 0,
+            length: 409_600,
+            piece: Some(4096),
+        };
+        let transfer = device.queue().submit(&request).unwrap();
+        let start = device.now();
+        let error = transfer.wait(SECOND).unwrap_err();
+        let done = after as u64 * 4096;
+        assert!(matches!(
+            error,
+            Error::Fault { fault: Fault::AttBounds, bytes_done, .. } if bytes_done == done
+        ));
+        assert!(device.now() - start < Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn dropped_handles_do_not_stop_transfers() {
+    let (fake, device) = open(small_queue(3));
+    let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
+    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
+    let queue = device.queue();
+    device.fpga_memory_backdoor_write(0, &[7; 65536]).unwrap();
+    for i in 0..16 {
+        drop(queue.write(0, &region, i * 65536, 65536).unwrap());
+    }
+    let last = queue.write(0, &region, 0, 1).unwrap();
+    last.wait(SECOND).unwrap();
+    assert_eq!(fake.lock().seen.descriptors.len(), 17);
+    let mut bytes = vec![0; MIB as usize];
+    memory.read(0, &mut bytes).unwrap();
+    assert!(bytes.iter().all(|byte| *byte == 7));
+}
+
+#[test]
+fn threads_share_a_device() {
+    let (_, device) = open(small_queue(4));
+    std::thread::scope(|scope| {
+        for (seed, direction) in [
+            (1u8, Direction::Write),
+            (2, Direction::Read),
+            (3, Direction::Write),
+        ] {
+            let device = &device;
+            scope.spawn(move || {
+                let memory = device.allocate(MemoryKind::Host, MIB).unwrap();
+                let region = device.register(&memory, Permissions::ReadWrite).unwrap();
+                let fpga = u64::from(seed) << 24;
+                let data = vec![seed; MIB as usize];
+                let mut found = vec![0; MIB as usize];
+                for round in 0..8 {
+                    let request = Request {
+                        direction,
+                        region: &region,
+                        offset: 0,
+                        fpga_address: fpga,
+                        length: MIB,
+                        piece: Some(4096 << (round % 4)),
+                    };
+                    match direction {
+                        Direction::Write => device.fpga_memory_backdoor_write(fpga, &data),
+                        Direction::Read => memory.write(0, &data),
+                    }
+                    .unwrap();
+                    let transfer = device.queue().submit(&request).unwrap();
+                    assert_eq!(transfer.wait(SECOND).unwrap(), MIB);
+                    match direction {
+                        Direction::Write => memory.read(0, &mut found),
+                        Direction::Read => device.fpga_memory_backdoor_read(fpga, &mut found),
+                    }
+                    .unwrap();
+                    assert!(found == data);
+                }
+            });
+        }
+    });
+}
+
+#[derive(Debug, Clone)]
+struct Order {
+    direction: Direction,
+    offset: u64,
+    length: u64,
+    piece: u32,
+    wait: bool,
+}
+
+fn orders() -> impl Strategy<Value = Vec<Order>> {
+    let order = (
+        prop::sample::select(Direction::BOTH.to_vec()),
+        0u64..200_000,
+        1u64..50_000,
+        prop_oneof![500u32..4096, 4096u32..40_000],
+        prop::bool::weighted(0.2),
+    );
+    let order = order.prop_map(|(direction, offset, length, piece, wait)| Order {
+        direction,
+        offset,
+        length,
+        piece,
+        wait,
+    });
+    prop::collection::vec(order, 1..30)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Random transfers in both directions through a small queue, several under way at
+    /// once: the memories end as if they had been copied one by one.
+    #[test]
+    fn random_transfers_are_exact(orders in orders(), queue_log2 in 1u32..5) {
+        let (_, device) = open(small_queue(queue_log2));
+        // Writes go from FPGA address 0 to `to`; reads from `from` to FPGA address 1 MiB.
+        let size = 256 << 10;
+        let to = device.allocate(MemoryKind::Host, size).unwrap();
+        let from = device.allocate(MemoryKind::Gpu, size).unwrap();
+        let to_region = device.register(&to, Permissions::Write).unwrap();
+        let from_region = device.register(&from, Permissions::Read).unwrap();
+        let data: Vec<u8> = (0..size).map(|i| ((i * i) >> 7) as u8 | 1).collect();
+        device.fpga_memory_backdoor_write(0, &data).unwrap();
+        from.write(0, &data).unwrap();
+        let mut wanted = [vec![0; size as usize], vec![0; size as usize]];
+        let queue = device.queue();
+        let mut open: Vec<Transfer> = Vec::new();
+        for order in orders {
+            let Order { direction, offset, length, piece, wait } = order;
+            let (side, region, fpga_address) = match direction {
+                Direction::Write => (0, &to_region, offset),
+                Direction::Read => (1, &from_region, MIB + offset),
+            };
+            let range = offset as usize..(offset + length) as usize;
+            wanted[side][range.clone()].copy_from_slice(&data[range]);
+            let piece = Some(piece);
+            let request = Request { direction, region, offset, fpga_address, length, piece };
+            open.push(queue.submit(&request).unwrap());
+            if wait {
+                let transfer = open.remove(open.len() / 2);
+                prop_assert_eq!(transfer.wait(SECOND).unwrap(), transfer.length());
+            }
+        }
+        // Last first.
+        for transfer in open.iter().rev() {
+            prop_assert_eq!(transfer.wait(SECOND).unwrap(), transfer.length());
+        }
+        let mut found = vec![0; size as usize];
+        to.read(0, &mut found).unwrap();
+        prop_assert!(found == wanted[0]);
+        device.fpga_memory_backdoor_read(MIB, &mut found).unwrap();
+        prop_assert!(found == wanted[1]);
+    }
+}

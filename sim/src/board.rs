@@ -1,0 +1,397 @@
+//! The board: clocks, the design, and the models around it.
+
+mod host_access;
+mod view;
+
+use peerlane_verilated::{Direction, Library, Model, Port};
+
+use crate::{
+    bus::Bus,
+    config::BoardConfig,
+    ddr::{Budget, DdrPort},
+    memory::{Gpu, HostMemory, Memory},
+    pcie::Pcie,
+    slaves::{Slaves, Window},
+    txs::Txs,
+    violation::{Error, Log, Result},
+};
+
+/// Cycles of each clock that a reset lasts.
+const RESET_CYCLES: u64 = 16;
+
+#[derive(Debug)]
+struct Domain {
+    clock: Port,
+    reset: Option<Port>,
+    /// Femtoseconds.
+    period: u64,
+    next: u64,
+    cycles: u64,
+}
+
+/// A simulated board: a Verilated design with `peerlane_dma`'s ports, and PCIe, host memory, a
+/// GPU and FPGA memory around it.
+///
+/// An interface whose ports the design lacks is left out, so that a part of the block, or a test
+/// master, runs as well; `pcie_clk` there must be.
+///
+/// # Time
+/// Both clocks run on one time axis with a configured phase. At an edge the outputs of the design
+/// are looked at as they were before it, all models decide what they do next, then the clock
+/// rises, the design is settled, and only then its inputs change. So a model never sees what the
+/// same edge causes, and neither does the design.
+///
+/// # Errors
+/// Rules that the design breaks are collected; [`Board::run`] and what calls it end at the first
+/// cycle with one and give [`Error::Violations`]. The board goes on when called again.
+#[derive(Debug)]
+pub struct Board {
+    model: Model,
+    config: BoardConfig,
+    pcie_clk: Domain,
+    clk: Option<Domain>,
+    now: u64,
+    txs: Option<Txs>,
+    pcie: Pcie,
+    bus: Bus,
+    ddr: Memory,
+    mem_rd: Option<DdrPort>,
+    mem_wr: Option<DdrPort>,
+    mem_win: Option<DdrPort>,
+    budget: Budget,
+    slaves: Slaves,
+    window: Window,
+    irq: Option<Port>,
+    irq_level: bool,
+    irqs: u64,
+    in_reset: bool,
+    log: Log,
+}
+
+fn domain(
+    library: &Library,
+    names: [&str; 2],
+    period_ps: u64,
+    first_ps: u64,
+) -> Result<Option<Domain>> {
+    let has = |name: &str| library.ports().iter().any(|port| port.name == name);
+    if !has(names[0]) {
+        return Ok(None);
+    }
+    let reset = if has(names[1]) {
+        Some(library.port_as(names[1], Direction::Input, 1)?)
+    } else {
+        None
+    };
+    Ok(Some(Domain {
+        clock: library.port_as(names[0], Direction::Input, 1)?,
+        reset,
+        period: period_ps * 1000,
+        next: first_ps * 1000,
+        cycles: 0,
+    }))
+}
+
+impl Board {
+    /// A board around an instance of the design, reset and ready.
+    ///
+    /// # Errors
+    /// When the configuration is impossible, `pcie_clk` or part of an interface is missing, or
+    /// the design stops during reset.
+    pub fn new(model: Model, config: BoardConfig) -> Result<Self> {
+        if let Some(message) = config.problem() {
+            return Err(Error::Config { message });
+        }
+        let library = model.library().clone();
+        let first = config.pcie_clk_ps;
+        let Some(pcie_clk) = domain(
+            &library,
+            ["pcie_clk", "pcie_reset"],
+            config.pcie_clk_ps,
+            first,
+        )?
+        else {
+            // Asked for again so that the error names the port.
+            return Err(library.port("pcie_clk").err().map_or_else(
+                || Error::Config {
+                    message: "the design has no pcie_clk".to_owned(),
+                },
+                Error::from,
+            ));
+        };
+        let clk = domain(
+            &library,
+            ["clk", "reset"],
+            config.clk_ps,
+            first + config.clk_phase_ps,
+        )?;
+        let txs = Txs::bind(&library, &config)?;
+        let pcie = Pcie::new(&config, txs.as_ref().map_or(16, Txs::width));
+        let mut host = HostMemory::default();
+        host.add_range(config.host.0, config.host.1)?;
+        let gpu = Gpu::new(&config.gpu)?;
+        let (bar, size) = (gpu.bar_base(), gpu.bar_size());
+        if host
+            .ranges()
+            .any(|(base, len)| base < bar + size && bar < base + len)
+        {
+            return Err(Error::Overlap {
+                what: "the GPU's BAR",
+                address: bar,
+            });
+        }
+        let port = |name, stream| DdrPort::bind(&library, name, &config.ddr, config.seed, stream);
+        let irq = library.ports().iter().any(|port| port.name == "dma_irq");
+        let mut board = Self {
+            pcie_clk,
+            clk,
+            now: 0,
+            txs,
+            pcie,
+            bus: Bus::new(host, gpu),
+            ddr: Memory::new("FPGA memory", 0, config.ddr.bytes)?,
+            mem_rd: port("mem_rd", 3)?,
+            mem_wr: port("mem_wr", 4)?,
+            mem_win: port("mem_win", 5)?,
+            budget: Budget::default(),
+            slaves: Slaves::bind(&library)?,
+            window: Window::bind(&library)?,
+            irq: irq
+                .then(|| library.port_as("dma_irq", Direction::Output, 1))
+                .transpose()?,
+            irq_level: false,
+            irqs: 0,
+            in_reset: false,
+            log: Log::default(),
+            model,
+            config,
+        };
+        board.reset()?;
+        Ok(board)
+    }
+
+    /// Resets the block (both resets together), the link and all that is under way. Memories and
+    /// counters stay.
+    ///
+    /// # Errors
+    /// When the design stops itself.
+    pub fn reset(&mut self) -> Result<()> {
+        self.in_reset = true;
+        self.pcie.reset();
+        self.slaves.reset();
+        self.window.reset();
+        if let Some(txs) = &mut self.txs {
+            txs.reset();
+        }
+        for port in [&mut self.mem_rd, &mut self.mem_wr, &mut self.mem_win]
+            .into_iter()
+            .flatten()
+        {
+            port.reset();
+        }
+        self.set_resets(1);
+        let cycles = self.pcie_clk.cycles + RESET_CYCLES;
+        let memory = self.clk.as_ref().map_or(0, |clk| clk.cycles + RESET_CYCLES);
+        while self.pcie_clk.cycles < cycles
+            || self.clk.as_ref().is_some_and(|clk| clk.cycles < memory)
+        {
+            self.edge()?;
+        }
+        self.set_resets(0);
+        self.settle()?;
+        self.irq_level = false;
+        self.in_reset = false;
+        Ok(())
+    }
+
+    fn set_resets(&mut self, value: u64) {
+        let clk = self.clk.as_ref().and_then(|clk| clk.reset);
+        for reset in [self.pcie_clk.reset, clk].into_iter().flatten() {
+            self.model.set(reset, value);
+        }
+    }
+
+    /// The link goes down and comes up again without a reset of the block: writes not yet
+    /// across are lost, and reads are no longer owed an answer.
+    pub fn link_reset(&mut self) {
+        self.pcie.reset();
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        let cycle = self.pcie_clk.cycles;
+        self.model
+            .eval()
+            .map_err(|fault| Error::Fault { cycle, fault })
+    }
+
+    /// The next edge, of one clock or of both; `true` when `pcie_clk` rose.
+    fn edge(&mut self) -> Result<bool> {
+        let memory_next = self.clk.as_ref().map_or(u64::MAX, |clk| clk.next);
+        let now = self.pcie_clk.next.min(memory_next);
+        let (pcie_rises, memory_rises) = (self.pcie_clk.next == now, memory_next == now);
+        self.now = now;
+        if pcie_rises {
+            self.sample_pcie();
+            self.pcie_clk.next += self.pcie_clk.period;
+            self.pcie_clk.cycles += 1;
+            self.model.set(self.pcie_clk.clock, 1);
+        }
+        if memory_rises {
+            self.sample_memory();
+            if let Some(clk) = &mut self.clk {
+                clk.next += clk.period;
+                clk.cycles += 1;
+                self.model.set(clk.clock, 1);
+            }
+        }
+        self.settle()?;
+        // The clocks fall together with the change of the inputs: the block uses rising edges
+        // only.
+        if pcie_rises {
+            self.model.set(self.pcie_clk.clock, 0);
+            self.slaves.drive(&mut self.model);
+            if let Some(txs) = &self.txs {
+                txs.drive(&mut self.model);
+            }
+        }
+        if memory_rises {
+            if let Some(clk) = &self.clk {
+                self.model.set(clk.clock, 0);
+            }
+            self.window.drive(&mut self.model);
+            for port in [&self.mem_rd, &self.mem_wr, &self.mem_win]
+                .into_iter()
+                .flatten()
+            {
+                port.drive(&mut self.model);
+            }
+        }
+        self.settle()?;
+        if let Some(txs) = &mut self.txs
+            && txs.hold_reads(&mut self.model, &self.pcie)
+        {
+            self.settle()?;
+        }
+        Ok(pcie_rises)
+    }
+
+    fn sample_pcie(&mut self) {
+        let (now, cycle) = (self.now, self.pcie_clk.cycles);
+        if self.in_reset {
+            return;
+        }
+        self.pcie.advance(now, cycle, &mut self.bus, &mut self.log);
+        if let Some(txs) = &mut self.txs {
+            let (pcie, bus) = (&mut self.pcie, &mut self.bus);
+            txs.sample(&self.model, now, cycle, pcie, bus, &mut self.log);
+        }
+        self.slaves.sample(&self.model, now, cycle);
+        if let Some(irq) = self.irq {
+            let level = self.model.get(irq) != 0;
+            if level && !self.irq_level {
+                self.irqs += 1;
+                self.pcie.interrupt(now);
+            }
+            self.irq_level = level;
+        }
+    }
+
+    fn sample_memory(&mut self) {
+        if self.in_reset {
+            return;
+        }
+        let cycle = self.clk.as_ref().map_or(0, |clk| clk.cycles);
+        self.budget.refill();
+        for port in [&mut self.mem_win, &mut self.mem_wr, &mut self.mem_rd]
+            .into_iter()
+            .flatten()
+        {
+            let (memory, budget) = (&mut self.ddr, &mut self.budget);
+            port.sample(&self.model, cycle, memory, budget, &mut self.log);
+        }
+        self.window.sample(&self.model);
+    }
+
+    /// One cycle of `pcie_clk`, with the edges of `clk` that come before its end.
+    fn step(&mut self) -> Result<()> {
+        while !self.edge()? {}
+        if self.log.fresh() {
+            self.log.take()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Runs so many cycles of `pcie_clk`.
+    ///
+    /// # Errors
+    /// [`Error::Violations`] at the first cycle in which the design breaks a rule,
+    /// [`Error::Fault`] when it stops itself.
+    pub fn run(&mut self, cycles: u64) -> Result<()> {
+        for _ in 0..cycles {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// Runs until `done` holds, looking at every cycle of `pcie_clk`; gives the cycles run.
+    ///
+    /// # Errors
+    /// As [`Board::run`], and [`Error::Timeout`] after `max_cycles`.
+    pub fn run_until(
+        &mut self,
+        mut done: impl FnMut(&Self) -> bool,
+        max_cycles: u64,
+    ) -> Result<u64> {
+        for cycle in 0..=max_cycles {
+            if done(self) {
+                return Ok(cycle);
+            }
+            if cycle < max_cycles {
+                self.step()?;
+            }
+        }
+        Err(Error::Timeout {
+            what: "the awaited state".to_owned(),
+            cycles: max_cycles,
+        })
+    }
+
+    /// Runs until the design has nothing on its ports, every host access is taken, no read is
+    /// owed an answer and every write has landed, for `quiet` cycles on end.
+    ///
+    /// # Errors
+    /// As [`Board::run_until`].
+    pub fn run_until_quiet(&mut self, quiet: u64, max_cycles: u64) -> Result<u64> {
+        let (mut last, mut still) = ((0, 0), 0);
+        self.run_until(
+            |board| {
+                let ddr = [&board.mem_rd, &board.mem_wr, &board.mem_win].map(|port| {
+                    port.as_ref()
+                        .map_or(0, |port| port.stats.words_read + port.stats.words_written)
+                });
+                let txs = board.txs.as_ref().map_or(0, |txs| {
+                    txs.stats.write_words + txs.stats.read_words + txs.stats.wait_cycles
+                });
+                let now = (txs, ddr.iter().sum());
+                let idle = board.pcie.outstanding() == 0
+                    && board.pcie.writes_landed()
+                    && board.slaves.idle()
+                    && board.window.idle()
+                    && now == last;
+                last = now;
+                still = if idle { still + 1 } else { 0 };
+                still >= quiet
+            },
+            max_cycles,
+        )
+    }
+
+    /// Violations since the last report, as `run` would give them.
+    ///
+    /// # Errors
+    /// [`Error::Violations`] if there are any.
+    pub fn check(&mut self) -> Result<()> {
+        self.log.take()
+    }
+}

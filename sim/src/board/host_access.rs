@@ -1,0 +1,235 @@
+//! What the host's processor does with the board's BAR.
+
+use crate::{
+    board::Board,
+    link::FS_PER_NS,
+    slaves::Space,
+    violation::{Error, Result},
+};
+
+/// Cycles of `pcie_clk` that a host read, or a window access, may take.
+const PATIENCE: u64 = 1_000_000;
+
+/// Where an offset of the flat BAR lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Slave(Space, u64),
+    Window(u64),
+}
+
+impl Board {
+    /// Size of a slave in bytes; 0 if the design has none.
+    pub fn space_size(&self, space: Space) -> u64 {
+        self.slaves.size(space)
+    }
+
+    /// Writes a dword to a slave. The write is posted: it arrives while the board runs, in the
+    /// order of all host accesses to the slaves.
+    ///
+    /// # Errors
+    /// When the offset is no multiple of 4 or not in the slave.
+    pub fn bar_write32(&mut self, space: Space, offset: u64, value: u32) -> Result<()> {
+        self.bar_write(space, offset, &[value])
+    }
+
+    /// Writes several dwords as one packet (a write-combined store of a descriptor).
+    ///
+    /// # Errors
+    /// As [`Board::bar_write32`].
+    pub fn bar_write(&mut self, space: Space, offset: u64, values: &[u32]) -> Result<()> {
+        self.check_offset(space, offset, values.len() as u64 * 4)?;
+        let due = self.pcie.host_write(self.now, values.len() as u32) + self.mmio_latency();
+        for (index, value) in values.iter().enumerate() {
+            let at = offset + index as u64 * 4;
+            self.slaves.write(due, space, at, *value, 15);
+        }
+        Ok(())
+    }
+
+    /// Writes part of a dword: the bytes of `value` whose bit in `enable` (0 to 15) is set.
+    ///
+    /// # Errors
+    /// As [`Board::bar_write32`].
+    pub fn bar_write_bytes(
+        &mut self,
+        space: Space,
+        offset: u64,
+        value: u32,
+        enable: u8,
+    ) -> Result<()> {
+        self.check_offset(space, offset, 4)?;
+        let due = self.pcie.host_write(self.now, 1) + self.mmio_latency();
+        self.slaves.write(due, space, offset, value, enable & 15);
+        Ok(())
+    }
+
+    /// Reads a dword from a slave. Runs the board until the answer has come back, which is also
+    /// when all writes before it have arrived.
+    ///
+    /// # Errors
+    /// As [`Board::bar_write32`] and [`Board::run`].
+    pub fn bar_read32(&mut self, space: Space, offset: u64) -> Result<u32> {
+        self.check_offset(space, offset, 4)?;
+        let due = self.pcie.host_read(self.now) + self.mmio_latency();
+        let number = self.slaves.read(due, space, offset);
+        self.run_until(|board| board.slaves.answer(number).is_some(), PATIENCE)
+            .map_err(|error| waited("a register read", error))?;
+        let value = self.slaves.answer(number).unwrap_or(u32::MAX);
+        let back = self.pcie.host_answer(self.now) + self.mmio_latency();
+        self.run_until(|board| board.now >= back, PATIENCE)?;
+        Ok(value)
+    }
+
+    /// Runs until all host writes so far have been taken by the slaves.
+    ///
+    /// # Errors
+    /// As [`Board::run`].
+    pub fn drain_host(&mut self) -> Result<()> {
+        self.run_until(|board| board.slaves.idle() && board.window.idle(), PATIENCE)
+            .map(|_| ())
+            .map_err(|error| waited("a register write", error))
+    }
+
+    fn mmio_latency(&self) -> u64 {
+        u64::from(self.config.link.mmio_latency_ns) * FS_PER_NS
+    }
+
+    fn check_offset(&self, space: Space, offset: u64, bytes: u64) -> Result<()> {
+        let size = self.slaves.size(space);
+        let refused = |message: String| Err(Error::HostAccess { offset, message });
+        if !offset.is_multiple_of(4) {
+            return refused("not a multiple of 4".to_owned());
+        }
+        if offset.checked_add(bytes).is_none_or(|end| end > size) {
+            return refused(format!("the {space:?} slave has {size} bytes"));
+        }
+        Ok(())
+    }
+
+    /// Finds an offset of the flat BAR among the slaves (`BoardConfig::bar`).
+    fn place(&self, offset: u64) -> Option<Place> {
+        let bar = &self.config.bar;
+        let slaves = [
+            (bar.csr, Space::Csr),
+            (bar.channels, Space::Chan),
+            (bar.att, Space::Att),
+        ];
+        for (base, space) in slaves {
+            if let Some(at) = offset.checked_sub(base)
+                && at < self.slaves.size(space)
+            {
+                return Some(Place::Slave(space, at));
+            }
+        }
+        let at = offset.checked_sub(bar.window)?;
+        (at < self.window.size()).then_some(Place::Window(at))
+    }
+
+    /// Writes a dword at an offset of the flat BAR. Where no slave is, nothing happens, as on
+    /// the interconnect.
+    ///
+    /// # Errors
+    /// When the offset is no multiple of 4; in the window as [`Board::window_write`].
+    pub fn bar_write32_at(&mut self, offset: u64, value: u32) -> Result<()> {
+        match self.place(offset) {
+            Some(Place::Slave(space, at)) => self.bar_write32(space, at, value),
+            Some(Place::Window(at)) => self.window_write(at, &value.to_le_bytes()),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads a dword at an offset of the flat BAR; all-ones where no slave is.
+    ///
+    /// # Errors
+    /// As [`Board::bar_read32`] and [`Board::window_read`].
+    pub fn bar_read32_at(&mut self, offset: u64) -> Result<u32> {
+        match self.place(offset) {
+            Some(Place::Slave(space, at)) => self.bar_read32(space, at),
+            Some(Place::Window(at)) => {
+                let mut bytes = [0; 4];
+                self.window_read(at, &mut bytes)?;
+                Ok(u32::from_le_bytes(bytes))
+            }
+            None => Ok(u32::MAX),
+        }
+    }
+
+    fn check_window(&self, offset: u64, bytes: usize) -> Result<()> {
+        let size = self.window.size();
+        if offset
+            .checked_add(bytes as u64)
+            .is_none_or(|end| end > size)
+        {
+            return Err(Error::HostAccess {
+                offset,
+                message: format!("the memory window has {size} bytes"),
+            });
+        }
+        Ok(())
+    }
+
+    /// Writes bytes through the memory window (`s_nondma`), a 64-byte word at a time. Runs the
+    /// board until the block has taken them.
+    ///
+    /// # Errors
+    /// When the range is not in the window, and as [`Board::run`].
+    pub fn window_write(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.check_window(offset, bytes.len())?;
+        let mut at = offset;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let lane = (at % 64) as usize;
+            let (now, later) = rest.split_at(rest.len().min(64 - lane));
+            let mut word = [0; 64];
+            word[lane..lane + now.len()].copy_from_slice(now);
+            self.window
+                .access(at / 64, true, lanes(lane, now.len()), word);
+            self.run_until(|board| board.window.idle(), PATIENCE)
+                .map_err(|error| waited("a window write", error))?;
+            at += now.len() as u64;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Reads bytes through the memory window. Runs the board until they are there.
+    ///
+    /// # Errors
+    /// As [`Board::window_write`].
+    pub fn window_read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        self.check_window(offset, bytes.len())?;
+        let mut at = offset;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let lane = (at % 64) as usize;
+            let take = rest.len().min(64 - lane);
+            let (now, later) = rest.split_at_mut(take);
+            self.window
+                .access(at / 64, false, lanes(lane, take), [0; 64]);
+            self.run_until(|board| board.window.idle(), PATIENCE)
+                .map_err(|error| waited("a window read", error))?;
+            let word = self.window.answer().unwrap_or([0xFF; 64]);
+            now.copy_from_slice(&word[lane..lane + take]);
+            at += take as u64;
+            rest = later;
+        }
+        Ok(())
+    }
+}
+
+/// Byte enables of `len` bytes from `lane` on.
+fn lanes(lane: usize, len: usize) -> u64 {
+    let ones = if len >= 64 { u64::MAX } else { (1 << len) - 1 };
+    ones << lane
+}
+
+/// Puts a name on a timeout.
+fn waited(what: &str, error: Error) -> Error {
+    match error {
+        Error::Timeout { cycles, .. } => Error::Timeout {
+            what: what.to_owned(),
+            cycles,
+        },
+        other => other,
+    }
+}

@@ -1,0 +1,163 @@
+//! What a caller sees and sets of a board between runs.
+
+use crate::{
+    board::Board,
+    bus::Bus,
+    config::{Backpressure, BoardConfig},
+    ddr::DdrPort,
+    memory::{Gpu, HostMemory, Memory},
+    stats::Stats,
+};
+
+impl Board {
+    /// Host memory.
+    pub fn host(&self) -> &HostMemory {
+        &self.bus.host
+    }
+
+    /// Host memory to write to, or to add ranges to.
+    pub fn host_mut(&mut self) -> &mut HostMemory {
+        &mut self.bus.host
+    }
+
+    /// The GPU.
+    pub fn gpu(&self) -> &Gpu {
+        &self.bus.gpu
+    }
+
+    /// The GPU, to write to its memory and to pin.
+    pub fn gpu_mut(&mut self) -> &mut Gpu {
+        &mut self.bus.gpu
+    }
+
+    /// FPGA memory.
+    pub fn ddr(&self) -> &Memory {
+        &self.ddr
+    }
+
+    /// FPGA memory to write to.
+    pub fn ddr_mut(&mut self) -> &mut Memory {
+        &mut self.ddr
+    }
+
+    /// The bus: registered ranges, faults, unsupported requests.
+    pub fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    /// The bus, to register ranges and to inject faults.
+    pub fn bus_mut(&mut self) -> &mut Bus {
+        &mut self.bus
+    }
+
+    /// The configuration the board was made with.
+    pub fn config(&self) -> &BoardConfig {
+        &self.config
+    }
+
+    /// Width of `Txs` in bytes, and of its address in bits; `None` without that port.
+    pub fn txs_shape(&self) -> Option<(u32, u32)> {
+        self.txs
+            .as_ref()
+            .map(|txs| (txs.width(), txs.address_bits()))
+    }
+
+    /// Sets the translation windows of a 32-bit `Txs`: window `n` of `1 << shift` bytes shows
+    /// the bus address `bases[n]`. Without effect on a 64-bit one.
+    pub fn set_windows(&mut self, shift: u32, bases: Vec<u64>) {
+        if let Some(txs) = &mut self.txs {
+            txs.set_windows(shift.min(63), bases);
+        }
+    }
+
+    /// Changes the waiting of `Txs` from now on.
+    pub fn set_txs_backpressure(&mut self, backpressure: Backpressure) {
+        if let Some(txs) = &mut self.txs {
+            txs.set_backpressure(backpressure);
+        }
+    }
+
+    /// Changes the waiting of all memory ports from now on.
+    pub fn set_ddr_backpressure(&mut self, backpressure: Backpressure) {
+        for port in [&mut self.mem_rd, &mut self.mem_wr, &mut self.mem_win]
+            .into_iter()
+            .flatten()
+        {
+            port.set_backpressure(backpressure);
+        }
+    }
+
+    /// Level of `dma_irq` at the last edge of `pcie_clk`.
+    pub fn irq(&self) -> bool {
+        self.irq_level
+    }
+
+    /// Rising edges of `dma_irq`.
+    pub fn irqs(&self) -> u64 {
+        self.irqs
+    }
+
+    /// Reads of `Txs` that are owed an answer.
+    pub fn reads_outstanding(&self) -> usize {
+        self.pcie.outstanding()
+    }
+
+    /// Cycles of `pcie_clk` since the start.
+    pub fn cycles(&self) -> u64 {
+        self.pcie_clk.cycles
+    }
+
+    /// Simulated nanoseconds since the start.
+    pub fn ns(&self) -> f64 {
+        self.now as f64 / 1e6
+    }
+
+    /// Starts the measure of the first request after a doorbell:
+    /// `stats().txs.first_request_cycle` is empty until then.
+    pub fn mark(&mut self) {
+        if let Some(txs) = &mut self.txs {
+            txs.stats.first_request_cycle = None;
+        }
+    }
+
+    /// Cycle of `pcie_clk` at which a slave last took a write.
+    pub fn last_host_write_cycle(&self) -> u64 {
+        self.slaves.last_write_cycle
+    }
+
+    /// What has happened so far.
+    pub fn stats(&self) -> Stats {
+        let link = &self.pcie.stats;
+        let now = self.now.max(1) as f64;
+        let port =
+            |port: &Option<DdrPort>| port.as_ref().map(|port| port.stats).unwrap_or_default();
+        Stats {
+            pcie_cycles: self.pcie_clk.cycles,
+            clk_cycles: self.clk.as_ref().map_or(0, |clk| clk.cycles),
+            ns: self.ns(),
+            bytes_written: link.tx_payload,
+            bytes_read: link.rx_payload,
+            write_packets: link.write_packets,
+            read_requests: link.read_requests,
+            tx_packets: link.tx_packets,
+            rx_packets: link.rx_packets,
+            tx_busy: link.tx_busy as f64 / now,
+            rx_busy: link.rx_busy as f64 / now,
+            reads_done: link.reads_done,
+            reads_failed: link.reads_failed,
+            read_ns_mean: link.read_time as f64 / 1e6 / link.reads_done.max(1) as f64,
+            read_ns_max: link.read_time_max as f64 / 1e6,
+            irqs: self.irqs,
+            irqs_delivered: link.interrupts_delivered,
+            txs: self.txs.as_ref().map(|txs| txs.stats).unwrap_or_default(),
+            host: self.bus.host_stats,
+            gpu: self.bus.gpu_stats,
+            mem_rd: port(&self.mem_rd),
+            mem_wr: port(&self.mem_wr),
+            mem_win: port(&self.mem_win),
+            unsupported: self.bus.unsupported_total(),
+            strays: self.bus.stray_total(),
+            violations: self.log.total(),
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! What a simulated board is made of.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{link::LinkConfig, rng::Rng};
+
+/// When a slave port holds `waitrequest` beyond what its own state demands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backpressure {
+    /// Never.
+    #[default]
+    None,
+    /// In so many of 100 cycles, at random.
+    Random(u8),
+    /// By a pattern: bit `n % len` of `bits` in cycle `n`.
+    Pattern {
+        /// The pattern, first cycle in bit 0.
+        bits: u64,
+        /// Bits used, 1 to 64.
+        len: u8,
+    },
+}
+
+impl Backpressure {
+    pub(crate) fn holds(self, cycle: u64, rng: &mut Rng) -> bool {
+        match self {
+            Self::None => false,
+            Self::Random(percent) => rng.chance(percent),
+            Self::Pattern { bits, len } => bits >> (cycle % u64::from(len.clamp(1, 64))) & 1 == 1,
+        }
+    }
+}
+
+/// Bytes or dwords.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Granularity {
+    /// Any adjacent bytes.
+    Byte,
+    /// Whole, adjacent dwords.
+    Dword,
+}
+
+/// The `Txs` port of the hard IP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TxsConfig {
+    /// Reads that may be outstanding (user guide 683411, A.4.3: eight).
+    pub max_reads: u32,
+    /// Largest burst in bytes (A.4.2 and A.4.3: 512).
+    pub max_burst: u32,
+    /// What a single-beat write, and the last qword of a burst, may enable. The user guide does
+    /// not say for this direction; not verified.
+    pub write_granularity: Granularity,
+    /// Counts a burst across 4 KiB as a violation. The bridge would split it (A.4.2, A.4.3), but
+    /// Peerlane's block promises not to ask for it.
+    pub forbid_4k_crossing: bool,
+    /// Bytes of posted writes that the bridge holds before it waits for the link. The user guide
+    /// gives no figure; not verified.
+    pub write_buffer: u32,
+    /// Additional waiting.
+    pub backpressure: Backpressure,
+    /// In so many of 100 cycles a read word that is there is not yet given out.
+    pub response_gaps: u8,
+}
+
+impl Default for TxsConfig {
+    fn default() -> Self {
+        Self {
+            max_reads: 8,
+            max_burst: 512,
+            write_granularity: Granularity::Byte,
+            forbid_4k_crossing: true,
+            write_buffer: 2048,
+            backpressure: Backpressure::None,
+            response_gaps: 0,
+        }
+    }
+}
+
+/// The board's memory, behind three Avalon-MM masters of the block.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DdrConfig {
+    /// Bytes, from address 0. Untouched memory costs nothing.
+    pub bytes: u64,
+    /// Cycles of `clk` from the acceptance of a read to its first word. An assumption: about
+    /// what a DDR3 controller at quarter rate with its interconnect needs.
+    pub latency: u32,
+    /// Random addition, 0 to this many cycles.
+    pub jitter: u32,
+    /// Reads that a port may have outstanding.
+    pub max_reads: u32,
+    /// Largest burst in words.
+    pub max_burst: u32,
+    /// Additional waiting on each port.
+    pub backpressure: Backpressure,
+}
+
+impl Default for DdrConfig {
+    fn default() -> Self {
+        Self {
+            bytes: 2 << 30,
+            latency: 40,
+            jitter: 0,
+            max_reads: 32,
+            max_burst: 16,
+            backpressure: Backpressure::None,
+        }
+    }
+}
+
+/// The GPU as a PCIe peer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GpuConfig {
+    /// Bytes of GPU memory.
+    pub bytes: u64,
+    /// Bus address of the BAR.
+    pub bar_base: u64,
+    /// Bytes of the BAR (GK107: 256 MiB; thesis, 5.2).
+    pub bar_bytes: u64,
+    /// Bytes at the end of the BAR that the GPU's driver keeps for itself (thesis, 5.2: 32 MiB).
+    pub bar_reserved: u64,
+    /// From the end of a posted write on the link to its bytes being in GPU memory. Longer than
+    /// to host memory, so that a record can overtake data. An assumption.
+    pub write_latency_ns: u32,
+    /// Read round trip, defined as `link.read_round_trip_ns`.
+    pub read_round_trip_ns: u32,
+}
+
+impl Default for GpuConfig {
+    fn default() -> Self {
+        Self {
+            bytes: 2 << 30,
+            bar_base: 0x38_0000_0000,
+            bar_bytes: 256 << 20,
+            bar_reserved: 32 << 20,
+            write_latency_ns: 700,
+            read_round_trip_ns: 1000,
+        }
+    }
+}
+
+/// Where the block's slaves lie in the flat BAR space that a driver sees. The defaults are
+/// Peerlane's own arrangement for tests; a BSP's are given by its interconnect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BarConfig {
+    /// CSR slave, 1 KiB.
+    pub csr: u64,
+    /// DMA window (`s_nondma`), 64 KiB.
+    pub window: u64,
+    /// Channel pages.
+    pub channels: u64,
+    /// ATT.
+    pub att: u64,
+}
+
+impl Default for BarConfig {
+    fn default() -> Self {
+        Self {
+            csr: 0xC800,
+            window: 0x1_0000,
+            channels: 0x4_0000,
+            att: 0x10_0000,
+        }
+    }
+}
+
+/// A simulated board.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BoardConfig {
+    /// Period of `pcie_clk` in picoseconds (250 MHz).
+    pub pcie_clk_ps: u64,
+    /// Period of `clk` in picoseconds (200 MHz).
+    pub clk_ps: u64,
+    /// First rising edge of `clk`, in picoseconds after that of `pcie_clk`.
+    pub clk_phase_ps: u64,
+    /// The link.
+    pub link: LinkConfig,
+    /// The hard IP's port.
+    pub txs: TxsConfig,
+    /// FPGA memory.
+    pub ddr: DdrConfig,
+    /// The GPU.
+    pub gpu: GpuConfig,
+    /// First range of host memory: bus address and bytes. More by `HostMemory::add_range`.
+    pub host: (u64, u64),
+    /// Bases of the slaves in the flat BAR.
+    pub bar: BarConfig,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl Default for BoardConfig {
+    fn default() -> Self {
+        Self {
+            pcie_clk_ps: 4000,
+            clk_ps: 5000,
+            clk_phase_ps: 1300,
+            link: LinkConfig::default(),
+            txs: TxsConfig::default(),
+            ddr: DdrConfig::default(),
+            gpu: GpuConfig::default(),
+            host: (0x1_0000_0000, 2 << 30),
+            bar: BarConfig::default(),
+            seed: 1,
+        }
+    }
+}
+
+impl BoardConfig {
+    pub(crate) fn problem(&self) -> Option<String> {
+        if self.pcie_clk_ps == 0 || self.clk_ps == 0 {
+            return Some("a clock has the period 0".to_owned());
+        }
+        if self.txs.max_reads == 0 || self.ddr.max_reads == 0 || self.ddr.max_burst == 0 {
+            return Some("max_reads and max_burst must be 1 or more".to_owned());
+        }
+        if !(64..=512).contains(&self.txs.max_burst) || self.txs.write_buffer < self.txs.max_burst {
+            return Some("txs.max_burst must be 64 to 512 and fit in txs.write_buffer".to_owned());
+        }
+        if self.gpu.bar_reserved > self.gpu.bar_bytes {
+            return Some("gpu.bar_reserved is larger than gpu.bar_bytes".to_owned());
+        }
+        self.link.problem()
+    }
+}

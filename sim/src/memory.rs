@@ -1,0 +1,416 @@
+//! Host memory, GPU memory behind its BAR, and FPGA memory: flat bytes with ranges.
+
+use std::ops::Range;
+
+use crate::violation::{Error, Result};
+
+/// Size of a page of the GPU's BAR: 64 KiB (NVIDIA TB-06712-001, "Pinning GPU memory"; thesis, 5.2).
+pub const GPU_PAGE: u64 = 64 << 10;
+
+/// Bytes at consecutive addresses. Untouched pages take no memory of the machine: the vector
+/// comes zeroed from the operating system.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    name: &'static str,
+    base: u64,
+    bytes: Vec<u8>,
+}
+
+impl Memory {
+    pub(crate) fn new(name: &'static str, base: u64, size: u64) -> Result<Self> {
+        let size = usize::try_from(size).map_err(|_| Error::Address {
+            memory: name,
+            address: base,
+            bytes: size,
+        })?;
+        Ok(Self {
+            name,
+            base,
+            bytes: vec![0; size],
+        })
+    }
+
+    /// First address.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Length in bytes.
+    pub fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn range(&self, address: u64, len: usize) -> Option<Range<usize>> {
+        let start = usize::try_from(address.checked_sub(self.base)?).ok()?;
+        let end = start.checked_add(len)?;
+        (end <= self.bytes.len()).then_some(start..end)
+    }
+
+    fn missing(&self, address: u64, len: usize) -> Error {
+        Error::Address {
+            memory: self.name,
+            address,
+            bytes: len as u64,
+        }
+    }
+
+    /// The bytes at `address`, if all are there.
+    pub fn slice(&self, address: u64, len: usize) -> Option<&[u8]> {
+        self.range(address, len)
+            .and_then(|range| self.bytes.get(range))
+    }
+
+    /// The bytes at `address` to write to, if all are there.
+    pub fn slice_mut(&mut self, address: u64, len: usize) -> Option<&mut [u8]> {
+        self.range(address, len)
+            .and_then(|range| self.bytes.get_mut(range))
+    }
+
+    /// Copies from the memory.
+    ///
+    /// # Errors
+    /// When the range is not all there.
+    pub fn read(&self, address: u64, data: &mut [u8]) -> Result<()> {
+        let source = self
+            .slice(address, data.len())
+            .ok_or_else(|| self.missing(address, data.len()))?;
+        data.copy_from_slice(source);
+        Ok(())
+    }
+
+    /// Copies into the memory.
+    ///
+    /// # Errors
+    /// When the range is not all there.
+    pub fn write(&mut self, address: u64, data: &[u8]) -> Result<()> {
+        let missing = self.missing(address, data.len());
+        self.slice_mut(address, data.len())
+            .ok_or(missing)?
+            .copy_from_slice(data);
+        Ok(())
+    }
+}
+
+/// The host's memory: one or more ranges of bus addresses.
+#[derive(Debug, Clone, Default)]
+pub struct HostMemory {
+    /// Sorted by base, without overlap.
+    ranges: Vec<Memory>,
+}
+
+impl HostMemory {
+    /// Adds `size` zero bytes at the bus address `base`.
+    ///
+    /// # Errors
+    /// When a range there already is.
+    pub fn add_range(&mut self, base: u64, size: u64) -> Result<()> {
+        let overlap = Error::Overlap {
+            what: "host memory",
+            address: base,
+        };
+        let Some(end) = base.checked_add(size) else {
+            return Err(overlap);
+        };
+        let taken = self
+            .ranges
+            .iter()
+            .any(|range| base < range.base + range.size() && range.base < end);
+        if taken {
+            return Err(overlap);
+        }
+        let at = self.ranges.partition_point(|range| range.base < base);
+        self.ranges
+            .insert(at, Memory::new("host memory", base, size)?);
+        Ok(())
+    }
+
+    /// The ranges there are: first address and length.
+    pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.ranges.iter().map(|range| (range.base, range.size()))
+    }
+
+    fn find(&self, address: u64) -> Option<usize> {
+        self.ranges
+            .partition_point(|range| range.base <= address)
+            .checked_sub(1)
+    }
+
+    /// The bytes at the bus address, if all are in one range.
+    pub fn slice(&self, address: u64, len: usize) -> Option<&[u8]> {
+        self.ranges.get(self.find(address)?)?.slice(address, len)
+    }
+
+    /// The bytes at the bus address to write to, if all are in one range.
+    pub fn slice_mut(&mut self, address: u64, len: usize) -> Option<&mut [u8]> {
+        let index = self.find(address)?;
+        self.ranges.get_mut(index)?.slice_mut(address, len)
+    }
+
+    /// Copies from host memory.
+    ///
+    /// # Errors
+    /// When the bytes are not all in one range.
+    pub fn read(&self, address: u64, data: &mut [u8]) -> Result<()> {
+        let source = self.slice(address, data.len()).ok_or(Error::Address {
+            memory: "host memory",
+            address,
+            bytes: data.len() as u64,
+        })?;
+        data.copy_from_slice(source);
+        Ok(())
+    }
+
+    /// Copies into host memory.
+    ///
+    /// # Errors
+    /// When the bytes are not all in one range.
+    pub fn write(&mut self, address: u64, data: &[u8]) -> Result<()> {
+        self.slice_mut(address, data.len())
+            .ok_or(Error::Address {
+                memory: "host memory",
+                address,
+                bytes: data.len() as u64,
+            })?
+            .copy_from_slice(data);
+        Ok(())
+    }
+
+    /// Reads a little-endian dword, as the host's processor would.
+    ///
+    /// # Errors
+    /// As [`HostMemory::read`].
+    pub fn read32(&self, address: u64) -> Result<u32> {
+        let mut bytes = [0; 4];
+        self.read(address, &mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+}
+
+/// A GPU: its memory, and a BAR whose 64 KiB pages each show a page of that memory or nothing.
+#[derive(Debug, Clone)]
+pub struct Gpu {
+    memory: Memory,
+    bar_base: u64,
+    /// For each page of the BAR, the page of GPU memory it shows.
+    pages: Vec<Option<u64>>,
+    /// Pages that may be used for pinning.
+    usable: usize,
+}
+
+impl Gpu {
+    pub(crate) fn new(config: &crate::config::GpuConfig) -> Result<Self> {
+        let count = (config.bar_bytes / GPU_PAGE) as usize;
+        Ok(Self {
+            memory: Memory::new("GPU memory", 0, config.bytes)?,
+            bar_base: config.bar_base,
+            pages: vec![None; count],
+            usable: count - (config.bar_reserved / GPU_PAGE) as usize,
+        })
+    }
+
+    /// GPU memory as the GPU sees it, from address 0.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// GPU memory to write to.
+    pub fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    /// Copies from GPU memory.
+    ///
+    /// # Errors
+    /// When the range is not all there.
+    pub fn read(&self, address: u64, data: &mut [u8]) -> Result<()> {
+        self.memory.read(address, data)
+    }
+
+    /// Copies into GPU memory.
+    ///
+    /// # Errors
+    /// When the range is not all there.
+    pub fn write(&mut self, address: u64, data: &[u8]) -> Result<()> {
+        self.memory.write(address, data)
+    }
+
+    /// Bus address of the BAR.
+    pub fn bar_base(&self) -> u64 {
+        self.bar_base
+    }
+
+    /// Length of the BAR in bytes.
+    pub fn bar_size(&self) -> u64 {
+        self.pages.len() as u64 * GPU_PAGE
+    }
+
+    /// Pages of the BAR that pinning could still use.
+    pub fn free_pages(&self) -> u64 {
+        self.pages[..self.usable]
+            .iter()
+            .filter(|page| page.is_none())
+            .count() as u64
+    }
+
+    /// Shows the 64 KiB pages that `address..address + len` touches in the BAR and gives the bus
+    /// address of each, in order. Pages of one call follow each other in the BAR where it has
+    /// room for that, as the thesis saw (5.3.2: consecutive in most cases), not always.
+    ///
+    /// # Errors
+    /// When the range is not in GPU memory, or the BAR has not enough free pages.
+    pub fn pin(&mut self, address: u64, len: u64) -> Result<Vec<u64>> {
+        let missing = Error::Address {
+            memory: "GPU memory",
+            address,
+            bytes: len,
+        };
+        let end = match address.checked_add(len) {
+            Some(end) if end <= self.memory.size() && len > 0 => end,
+            _ => return Err(missing),
+        };
+        let first = address / GPU_PAGE;
+        let needed = (end.div_ceil(GPU_PAGE) - first) as usize;
+        let free = self.free_pages();
+        if free < needed as u64 {
+            return Err(Error::BarFull {
+                free,
+                needed: needed as u64,
+            });
+        }
+        let run = self.pages[..self.usable]
+            .windows(needed)
+            .position(|window| window.iter().all(Option::is_none))
+            .unwrap_or(0);
+        let mut bus = Vec::with_capacity(needed);
+        for (slot, page) in self.pages[..self.usable].iter_mut().enumerate().skip(run) {
+            if bus.len() == needed {
+                break;
+            }
+            if page.is_none() {
+                *page = Some(first + bus.len() as u64);
+                bus.push(self.bar_base + slot as u64 * GPU_PAGE);
+            }
+        }
+        Ok(bus)
+    }
+
+    /// Takes pages out of the BAR again, by the bus addresses that [`Gpu::pin`] gave. An access
+    /// to such a page is an unsupported request from then on.
+    pub fn unpin(&mut self, bus: &[u64]) {
+        for address in bus {
+            if let Some(page) = self.page_mut(*address) {
+                *page = None;
+            }
+        }
+    }
+
+    /// Shows a page of GPU memory at a page of the BAR of the caller's choice: both are rounded
+    /// down to 64 KiB. For tests that want scattered pages.
+    ///
+    /// # Errors
+    /// When `bus` is not in the BAR or `address` not in GPU memory.
+    pub fn map(&mut self, bus: u64, address: u64) -> Result<()> {
+        if self
+            .memory
+            .slice(address / GPU_PAGE * GPU_PAGE, GPU_PAGE as usize)
+            .is_none()
+        {
+            return Err(Error::Address {
+                memory: "GPU memory",
+                address,
+                bytes: GPU_PAGE,
+            });
+        }
+        *self.page_mut(bus).ok_or(Error::Address {
+            memory: "GPU BAR",
+            address: bus,
+            bytes: GPU_PAGE,
+        })? = Some(address / GPU_PAGE);
+        Ok(())
+    }
+
+    fn page_mut(&mut self, bus: u64) -> Option<&mut Option<u64>> {
+        let slot = bus.checked_sub(self.bar_base)? / GPU_PAGE;
+        self.pages.get_mut(usize::try_from(slot).ok()?)
+    }
+
+    /// Whether a bus address is in the BAR, mapped or not.
+    pub fn in_bar(&self, bus: u64) -> bool {
+        bus.checked_sub(self.bar_base)
+            .is_some_and(|offset| offset < self.bar_size())
+    }
+
+    /// The GPU address that a bus address shows. The page size bounds how far it holds.
+    pub fn translate(&self, bus: u64) -> Option<u64> {
+        let offset = bus.checked_sub(self.bar_base)?;
+        let slot = usize::try_from(offset / GPU_PAGE).ok()?;
+        let page = (*self.pages.get(slot)?)?;
+        Some(page * GPU_PAGE + offset % GPU_PAGE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::GpuConfig;
+
+    fn gpu() -> Gpu {
+        Gpu::new(&GpuConfig {
+            bytes: 64 << 20,
+            bar_base: 0x10_0000_0000,
+            bar_bytes: 2 << 20,
+            bar_reserved: 1 << 20,
+            ..GpuConfig::default()
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn host_ranges_do_not_overlap_and_do_not_run_over() {
+        let mut host = HostMemory::default();
+        host.add_range(0x10000, 0x1000).unwrap();
+        host.add_range(0x20000, 0x1000).unwrap();
+        assert!(host.add_range(0x10FFF, 0x10).is_err());
+        assert!(host.add_range(0xF000, 0x1001).is_err());
+        host.add_range(0x11000, 0x1000).unwrap();
+        assert!(host.add_range(u64::MAX - 1, 16).is_err());
+        host.write(0x20FFC, &[1, 2, 3, 4]).unwrap();
+        assert_eq!(host.read32(0x20FFC).unwrap(), 0x0403_0201);
+        assert!(host.write(0x20FFD, &[0; 4]).is_err());
+        assert!(host.read32(0xFFFC).is_err());
+        assert!(host.read32(0x9_0000_0000).is_err());
+    }
+
+    #[test]
+    fn pinned_pages_show_gpu_memory() {
+        let mut gpu = gpu();
+        // From the middle of page 3 to the middle of page 5: three pages.
+        let bus = gpu.pin(3 * GPU_PAGE + 100, 2 * GPU_PAGE).unwrap();
+        assert_eq!(bus.len(), 3);
+        assert_eq!(gpu.translate(bus[1] + 7), Some(4 * GPU_PAGE + 7));
+        gpu.unpin(&bus[1..2]);
+        assert_eq!(gpu.translate(bus[1] + 7), None);
+        assert_eq!(gpu.translate(bus[2]), Some(5 * GPU_PAGE));
+        assert_eq!(gpu.translate(gpu.bar_base() - 1), None);
+    }
+
+    #[test]
+    fn the_bar_fills_up() {
+        let mut gpu = gpu();
+        // Half of 2 MiB is reserved: 16 pages are left.
+        assert_eq!(gpu.free_pages(), 16);
+        let first = gpu.pin(0, 8 * GPU_PAGE).unwrap();
+        let second = gpu.pin(16 * GPU_PAGE, 4 * GPU_PAGE).unwrap();
+        assert!(matches!(
+            gpu.pin(0, 5 * GPU_PAGE),
+            Err(Error::BarFull { free: 4, needed: 5 })
+        ));
+        gpu.unpin(&first[2..4]);
+        // Six pages are free, in two pieces.
+        let scattered = gpu.pin(32 * GPU_PAGE, 6 * GPU_PAGE).unwrap();
+        assert_eq!(gpu.translate(scattered[5]), Some(37 * GPU_PAGE));
+        assert_eq!(gpu.translate(second[0]), Some(16 * GPU_PAGE));
+        assert!(gpu.pin(64 << 20, 1).is_err());
+        assert!(gpu.pin(0, 0).is_err());
+    }
+}

@@ -1,0 +1,356 @@
+//! The host's way to the block: CSR, channel and ATT slaves (read latency 1, no waiting), and
+//! the memory window.
+
+use std::collections::VecDeque;
+
+use peerlane_verilated::{Direction, Library, Model, Port};
+
+use crate::violation::Result;
+
+/// A 32-bit slave of the block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Control and status registers, 1 KiB.
+    Csr,
+    /// Channel pages, 4 KiB each.
+    Chan,
+    /// Address translation table.
+    Att,
+}
+
+impl Space {
+    const ALL: [Self; 3] = [Self::Csr, Self::Chan, Self::Att];
+
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Csr => "csr",
+            Self::Chan => "chan",
+            Self::Att => "att",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct SlavePorts {
+    address: Port,
+    read: Port,
+    write: Port,
+    writedata: Port,
+    byteenable: Port,
+    readdata: Port,
+    /// Size in bytes.
+    bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Write { value: u32, enable: u8 },
+    Read { number: u64 },
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Access {
+    due: u64,
+    space: Space,
+    word: u64,
+    kind: Kind,
+}
+
+/// The three 32-bit slaves. Accesses reach them one a cycle, in the order the host made them.
+#[derive(Debug)]
+pub(crate) struct Slaves {
+    ports: [Option<SlavePorts>; 3],
+    queue: VecDeque<Access>,
+    /// What is driven in this cycle.
+    driving: Option<Access>,
+    /// The last access is to be taken off the port.
+    clear: Option<Space>,
+    /// A read whose data come at this many edges from now.
+    awaited: Option<(u8, Space, u64)>,
+    answer: Option<(u64, u32)>,
+    reads: u64,
+    last_due: u64,
+    /// Cycle at which the last write was taken by a slave.
+    pub(crate) last_write_cycle: u64,
+}
+
+impl Slaves {
+    pub(crate) fn bind(library: &Library) -> Result<Self> {
+        let mut ports = [None; 3];
+        for (slot, space) in ports.iter_mut().zip(Space::ALL) {
+            let prefix = space.prefix();
+            let name = format!("{prefix}_address");
+            let Some(info) = library.ports().iter().find(|port| port.name == name) else {
+                continue;
+            };
+            let input = |suffix: &str, bits| {
+                library.port_as(&format!("{prefix}_{suffix}"), Direction::Input, bits)
+            };
+            *slot = Some(SlavePorts {
+                address: input("address", info.width)?,
+                read: input("read", 1)?,
+                write: input("write", 1)?,
+                writedata: input("writedata", 32)?,
+                byteenable: input("byteenable", 4)?,
+                readdata: library.port_as(&format!("{prefix}_readdata"), Direction::Output, 32)?,
+                bytes: 4 << info.width.min(60),
+            });
+        }
+        Ok(Self {
+            ports,
+            queue: VecDeque::new(),
+            driving: None,
+            clear: None,
+            awaited: None,
+            answer: None,
+            reads: 0,
+            last_due: 0,
+            last_write_cycle: 0,
+        })
+    }
+
+    fn port(&self, space: Space) -> Option<&SlavePorts> {
+        self.ports[space as usize].as_ref()
+    }
+
+    /// Size of a slave in bytes; 0 if the design has none.
+    pub(crate) fn size(&self, space: Space) -> u64 {
+        self.port(space).map_or(0, |ports| ports.bytes)
+    }
+
+    /// A write that arrives at `due`.
+    pub(crate) fn write(&mut self, due: u64, space: Space, offset: u64, value: u32, enable: u8) {
+        self.push(due, space, offset, Kind::Write { value, enable });
+    }
+
+    /// A read that arrives at `due`; gives its number.
+    pub(crate) fn read(&mut self, due: u64, space: Space, offset: u64) -> u64 {
+        self.reads += 1;
+        let number = self.reads;
+        self.push(due, space, offset, Kind::Read { number });
+        number
+    }
+
+    fn push(&mut self, due: u64, space: Space, offset: u64, kind: Kind) {
+        self.last_due = self.last_due.max(due);
+        self.queue.push_back(Access {
+            due: self.last_due,
+            space,
+            word: offset / 4,
+            kind,
+        });
+    }
+
+    /// The value of a read, once it is there.
+    pub(crate) fn answer(&self, number: u64) -> Option<u32> {
+        self.answer
+            .filter(|(answered, _)| *answered == number)
+            .map(|(_, value)| value)
+    }
+
+    /// Whether everything the host sent has been taken.
+    pub(crate) fn idle(&self) -> bool {
+        self.queue.is_empty() && self.driving.is_none() && self.awaited.is_none()
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.queue.clear();
+        self.clear = self.driving.take().map(|access| access.space);
+        self.awaited = None;
+    }
+
+    /// An edge of `pcie_clk`: what was driven is taken, what comes next is chosen.
+    pub(crate) fn sample(&mut self, model: &Model, now: u64, cycle: u64) {
+        if let Some((edges, space, number)) = self.awaited {
+            if edges > 0 {
+                self.awaited = Some((edges - 1, space, number));
+            } else {
+                let value = self
+                    .port(space)
+                    .map_or(0, |ports| model.get(ports.readdata));
+                self.answer = Some((number, value as u32));
+                self.awaited = None;
+            }
+        }
+        if let Some(access) = self.driving.take() {
+            self.clear = Some(access.space);
+            match access.kind {
+                // Read latency 1: the data are there at the edge after this one.
+                Kind::Read { number } => self.awaited = Some((0, access.space, number)),
+                Kind::Write { .. } => self.last_write_cycle = cycle,
+            }
+        }
+        // A read is alone on the bus until it is answered, as the hard IP keeps order.
+        if self.awaited.is_none()
+            && let Some(access) = self.queue.front()
+            && access.due <= now
+        {
+            self.driving = Some(*access);
+            self.queue.pop_front();
+        }
+    }
+
+    /// Drives the slaves after the edge.
+    pub(crate) fn drive(&mut self, model: &mut Model) {
+        if let Some(space) = self.clear.take()
+            && let Some(ports) = self.port(space).copied()
+        {
+            model.set(ports.read, 0);
+            model.set(ports.write, 0);
+        }
+        if let Some(access) = self.driving
+            && let Some(ports) = self.port(access.space).copied()
+        {
+            model.set(ports.address, access.word);
+            match access.kind {
+                Kind::Write { value, enable } => {
+                    model.set(ports.write, 1);
+                    model.set(ports.writedata, u64::from(value));
+                    model.set(ports.byteenable, u64::from(enable));
+                }
+                Kind::Read { .. } => {
+                    model.set(ports.read, 1);
+                    model.set(ports.byteenable, 15);
+                }
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct WindowPorts {
+    address: Port,
+    read: Port,
+    write: Port,
+    writedata: Port,
+    byteenable: Port,
+    readdata: Port,
+    readdatavalid: Port,
+    waitrequest: Port,
+    bytes: u64,
+}
+
+/// An access to the memory window.
+#[derive(Debug, Clone, Copy)]
+struct WindowAccess {
+    word: u64,
+    write: bool,
+    enable: u64,
+    data: [u8; 64],
+}
+
+/// The memory window (`s_nondma`): one access at a time.
+#[derive(Debug)]
+pub(crate) struct Window {
+    ports: Option<WindowPorts>,
+    queue: VecDeque<WindowAccess>,
+    driving: Option<WindowAccess>,
+    clear: bool,
+    awaiting: bool,
+    answer: Option<[u8; 64]>,
+}
+
+impl Window {
+    pub(crate) fn bind(library: &Library) -> Result<Self> {
+        let name = "s_nondma_address";
+        let mut ports = None;
+        if let Some(info) = library.ports().iter().find(|port| port.name == name) {
+            let input = |suffix: &str, bits| {
+                library.port_as(&format!("s_nondma_{suffix}"), Direction::Input, bits)
+            };
+            let output = |suffix: &str, bits| {
+                library.port_as(&format!("s_nondma_{suffix}"), Direction::Output, bits)
+            };
+            ports = Some(WindowPorts {
+                address: input("address", info.width)?,
+                read: input("read", 1)?,
+                write: input("write", 1)?,
+                writedata: input("writedata", 512)?,
+                byteenable: input("byteenable", 64)?,
+                readdata: output("readdata", 512)?,
+                readdatavalid: output("readdatavalid", 1)?,
+                waitrequest: output("waitrequest", 1)?,
+                bytes: 64 << info.width.min(40),
+            });
+        }
+        Ok(Self {
+            ports,
+            queue: VecDeque::new(),
+            driving: None,
+            clear: false,
+            awaiting: false,
+            answer: None,
+        })
+    }
+
+    /// Size in bytes; 0 if the design has none.
+    pub(crate) fn size(&self) -> u64 {
+        self.ports.map_or(0, |ports| ports.bytes)
+    }
+
+    /// Asks for an access to the 64-byte word at `word`.
+    pub(crate) fn access(&mut self, word: u64, write: bool, enable: u64, data: [u8; 64]) {
+        self.answer = None;
+        self.queue.push_back(WindowAccess {
+            word,
+            write,
+            enable,
+            data,
+        });
+    }
+
+    pub(crate) fn idle(&self) -> bool {
+        self.queue.is_empty() && self.driving.is_none() && !self.awaiting
+    }
+
+    pub(crate) fn answer(&self) -> Option<[u8; 64]> {
+        self.answer
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.queue.clear();
+        self.clear = self.driving.take().is_some();
+        self.awaiting = false;
+    }
+
+    /// An edge of `clk`.
+    pub(crate) fn sample(&mut self, model: &Model) {
+        let Some(ports) = &self.ports else {
+            return;
+        };
+        if self.awaiting && model.get(ports.readdatavalid) != 0 {
+            let mut data = [0; 64];
+            model.get_bytes(ports.readdata, &mut data);
+            self.answer = Some(data);
+            self.awaiting = false;
+        }
+        if let Some(access) = self.driving
+            && model.get(ports.waitrequest) == 0
+        {
+            self.driving = None;
+            self.clear = true;
+            self.awaiting = !access.write;
+        }
+        if self.driving.is_none() && !self.awaiting {
+            self.driving = self.queue.pop_front();
+        }
+    }
+
+    /// Drives the slave after the edge.
+    pub(crate) fn drive(&mut self, model: &mut Model) {
+        let Some(ports) = self.ports else {
+            return;
+        };
+        if std::mem::take(&mut self.clear) {
+            model.set(ports.read, 0);
+            model.set(ports.write, 0);
+        }
+        if let Some(access) = &self.driving {
+            model.set(ports.address, access.word);
+            model.set(ports.byteenable, access.enable);
+            model.set(ports.read, u64::from(!access.write));
+            model.set(ports.write, u64::from(access.write));
+            model.set_bytes(ports.writedata, &access.data);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What a run has done.
+
+use serde::Serialize;
+
+use crate::bus::TargetStats;
+
+/// Counters of the link; times in femtoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LinkStats {
+    pub tx_packets: u64,
+    pub rx_packets: u64,
+    pub tx_payload: u64,
+    pub rx_payload: u64,
+    pub tx_busy: u64,
+    pub rx_busy: u64,
+    pub write_packets: u64,
+    pub read_requests: u64,
+    pub reads_done: u64,
+    pub reads_failed: u64,
+    pub read_time: u64,
+    pub read_time_max: u64,
+    pub interrupts_delivered: u64,
+}
+
+/// Counters of the `Txs` port.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TxsStats {
+    /// Write bursts accepted.
+    pub write_bursts: u64,
+    /// Read bursts accepted.
+    pub read_bursts: u64,
+    /// Write words accepted.
+    pub write_words: u64,
+    /// Read words given out.
+    pub read_words: u64,
+    /// Cycles a request was held by `waitrequest`.
+    pub wait_cycles: u64,
+    /// Of these, cycles a read was held because too many were outstanding.
+    pub wait_reads: u64,
+    /// Cycle of the last request that began.
+    pub last_request_cycle: u64,
+    /// Cycle of the first request that began since [`crate::Board::mark`].
+    pub first_request_cycle: Option<u64>,
+    /// Most reads outstanding at once.
+    pub most_reads: u32,
+}
+
+/// Counters of one memory port.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct DdrPortStats {
+    /// Words read.
+    pub words_read: u64,
+    /// Words written (with any byte enabled).
+    pub words_written: u64,
+    /// Cycles a request was held by `waitrequest`.
+    pub wait_cycles: u64,
+}
+
+/// What a board has done since it was made. Differences of two say what a run did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Stats {
+    /// Cycles of `pcie_clk`.
+    pub pcie_cycles: u64,
+    /// Cycles of `clk`.
+    pub clk_cycles: u64,
+    /// Simulated time in nanoseconds.
+    pub ns: f64,
+    /// Payload bytes written by the board to the link.
+    pub bytes_written: u64,
+    /// Payload bytes of completions.
+    pub bytes_read: u64,
+    /// Write packets of the board.
+    pub write_packets: u64,
+    /// Read requests on the link.
+    pub read_requests: u64,
+    /// Packets towards the host: writes, read requests, interrupts, answers to the host's reads.
+    pub tx_packets: u64,
+    /// Packets towards the board: completions and host accesses.
+    pub rx_packets: u64,
+    /// Part of the time that the link towards the host was busy, 0 to 1.
+    pub tx_busy: f64,
+    /// Part of the time that the link towards the board was busy, 0 to 1.
+    pub rx_busy: f64,
+    /// Avalon reads answered.
+    pub reads_done: u64,
+    /// Read requests that got no data.
+    pub reads_failed: u64,
+    /// Mean time from acceptance of an Avalon read to its last word, in nanoseconds.
+    pub read_ns_mean: f64,
+    /// The longest such time.
+    pub read_ns_max: f64,
+    /// Rising edges of `dma_irq`.
+    pub irqs: u64,
+    /// Interrupt messages that have reached the host.
+    pub irqs_delivered: u64,
+    /// The port.
+    pub txs: TxsStats,
+    /// Traffic with host memory.
+    pub host: TargetStats,
+    /// Traffic with the GPU.
+    pub gpu: TargetStats,
+    /// Port `mem_rd`.
+    pub mem_rd: DdrPortStats,
+    /// Port `mem_wr`.
+    pub mem_wr: DdrPortStats,
+    /// Port `mem_win`.
+    pub mem_win: DdrPortStats,
+    /// Unsupported requests.
+    pub unsupported: u64,
+    /// Accesses outside the registered ranges.
+    pub strays: u64,
+    /// Broken rules.
+    pub violations: u64,
+}
+
+impl Stats {
+    /// Payload rate towards the host in bytes a second, since `before`.
+    pub fn write_rate(&self, before: &Self) -> f64 {
+        rate(
+            self.bytes_written - before.bytes_written,
+            self.ns - before.ns,
+        )
+    }
+
+    /// Payload rate towards the board in bytes a second, since `before`.
+    pub fn read_rate(&self, before: &Self) -> f64 {
+        rate(self.bytes_read - before.bytes_read, self.ns - before.ns)
+    }
+}
+
+fn rate(bytes: u64, ns: f64) -> f64 {
+    if ns > 0.0 {
+        bytes as f64 * 1e9 / ns
+    } else {
+        0.0
+    }
+}

@@ -1,0 +1,246 @@
+//! Broken rules, and the other errors of a simulation.
+
+use std::fmt;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+/// A clock of the block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Clock {
+    /// `pcie_clk`.
+    Pcie,
+    /// `clk`, the memory's.
+    Memory,
+}
+
+impl fmt::Display for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pcie => "pcie_clk",
+            Self::Memory => "clk",
+        })
+    }
+}
+
+/// A rule of an interface. Avalon rules are from the Avalon Interface Specifications (MNL-AVABUSREF,
+/// chapter 3), `Txs` rules from the Stratix V user guide 683411, A.4.2 and A.4.3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// `read` and `write` at once.
+    ReadAndWrite,
+    /// A signal changed, or the request was withdrawn, while `waitrequest` was asserted.
+    StableWhileWaiting,
+    /// `burstcount` is 0 or too large.
+    BurstCount,
+    /// The address is no multiple of the port's width.
+    AddressAlignment,
+    /// The byte enables break the port's rules.
+    ByteEnable,
+    /// A write burst was interrupted by a read.
+    BurstInterrupted,
+    /// A burst crosses 4 KiB although the block promises that none does.
+    Crosses4K,
+    /// The request goes to addresses that are not there (`Txs`: beyond the translation windows).
+    OutOfRange,
+    /// The block reached a bus address that is not registered for this kind of access.
+    Stray,
+    /// A host access found no slave.
+    HostStray,
+}
+
+impl Rule {
+    /// The rule in words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::ReadAndWrite => "read and write asserted together",
+            Self::StableWhileWaiting => "a request changed while waitrequest held it",
+            Self::BurstCount => "burst count out of bounds",
+            Self::AddressAlignment => "address not a multiple of the port's width",
+            Self::ByteEnable => "byte enables not allowed",
+            Self::BurstInterrupted => "write burst interrupted",
+            Self::Crosses4K => "burst crosses 4 KiB",
+            Self::OutOfRange => "address out of range",
+            Self::Stray => "access outside the registered ranges",
+            Self::HostStray => "host access outside the slaves",
+        }
+    }
+}
+
+/// One broken rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The clock that `cycle` counts.
+    pub clock: Clock,
+    /// Cycle of that clock since the start.
+    pub cycle: u64,
+    /// The signal, or the interface where no single one is to blame (`txs_burstcount`).
+    pub signal: String,
+    /// The rule.
+    pub rule: Rule,
+    /// Values.
+    pub detail: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} cycle {}, {}: {} ({})",
+            self.clock,
+            self.cycle,
+            self.signal,
+            self.rule.text(),
+            self.detail
+        )
+    }
+}
+
+/// Violations kept; the count goes on.
+const KEPT: usize = 64;
+
+/// The violations of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    kept: Vec<Violation>,
+    total: u64,
+    reported: u64,
+}
+
+impl Log {
+    #[cold]
+    pub(crate) fn add(
+        &mut self,
+        clock: Clock,
+        cycle: u64,
+        signal: impl Into<String>,
+        rule: Rule,
+        detail: String,
+    ) {
+        self.total += 1;
+        if self.kept.len() < KEPT {
+            self.kept.push(Violation {
+                clock,
+                cycle,
+                signal: signal.into(),
+                rule,
+                detail,
+            });
+        }
+    }
+
+    /// Whether there is one that `take` has not given yet.
+    pub(crate) fn fresh(&self) -> bool {
+        self.total > self.reported
+    }
+
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The violations since the last call, as an error.
+    pub(crate) fn take(&mut self) -> Result<(), Error> {
+        if !self.fresh() {
+            return Ok(());
+        }
+        let count = self.total - self.reported;
+        self.reported = self.total;
+        Err(Error::Violations {
+            count,
+            list: std::mem::take(&mut self.kept),
+        })
+    }
+}
+
+/// Result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a simulation could not begin or go on.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum Error {
+    /// A configuration value is impossible.
+    #[error("board configuration: {message}")]
+    Config {
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The design could not be built, or lacks a port.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Model(#[from] peerlane_verilated::Error),
+    /// A port of the design has a width that the board does not know.
+    #[error("port `{port}` is {width} bits wide, expected {expected}")]
+    Width {
+        /// The port.
+        port: String,
+        /// Its width.
+        width: u32,
+        /// The widths that would do.
+        expected: String,
+    },
+    /// The design stopped itself.
+    #[error("pcie_clk cycle {cycle}: {fault}")]
+    Fault {
+        /// Cycle of `pcie_clk`.
+        cycle: u64,
+        /// What it said.
+        #[source]
+        fault: peerlane_verilated::Fault,
+    },
+    /// The design broke rules of its interfaces.
+    #[error("{count} interface violations, the first: {}", first(list))]
+    Violations {
+        /// How many since the last report.
+        count: u64,
+        /// The first of them.
+        list: Vec<Violation>,
+    },
+    /// Something did not happen in time.
+    #[error("{what} did not happen within {cycles} cycles of pcie_clk")]
+    Timeout {
+        /// What was waited for.
+        what: String,
+        /// For how long.
+        cycles: u64,
+    },
+    /// An address range is not in the memory named.
+    #[error("{memory}: {bytes} bytes at {address:#x} are not there")]
+    Address {
+        /// Which memory.
+        memory: &'static str,
+        /// First address.
+        address: u64,
+        /// Length.
+        bytes: u64,
+    },
+    /// Ranges of host memory or of the GPU's BAR would overlap.
+    #[error("{what} at {address:#x} overlaps what is there")]
+    Overlap {
+        /// What was to be added.
+        what: &'static str,
+        /// At which address.
+        address: u64,
+    },
+    /// The GPU's BAR has no room for another pinned range.
+    #[error("the GPU's BAR has {free} free pages of 64 KiB, {needed} are needed")]
+    #[diagnostic(help("unpin something first"))]
+    BarFull {
+        /// Pages free.
+        free: u64,
+        /// Pages asked for.
+        needed: u64,
+    },
+    /// A host access is not possible as asked.
+    #[error("host access at {offset:#x}: {message}")]
+    HostAccess {
+        /// Offset in the BAR or in the slave.
+        offset: u64,
+        /// Why not.
+        message: String,
+    },
+}
+
+fn first(list: &[Violation]) -> String {
+    list.first().map(ToString::to_string).unwrap_or_default()
+}

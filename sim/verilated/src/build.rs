@@ -1,0 +1,366 @@
+//! From sources to a shared library in the cache.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use sha2::{Digest, Sha256};
+
+use crate::{Direction, Error, Library, Result, Toolchain, error::io, header, shim};
+
+/// Flags given to Verilator for every design. `unique` gives every uninitialised bit a value of
+/// its own, set from the instance's seed, so that code that relies on a start value shows.
+const VERILATOR_FLAGS: &[&str] = &[
+    "--cc",
+    "-O3",
+    // 5.048 folds `(a >> b) >> c` into `a >> (b + c)` with an addition that overflows, and `<<` alike
+    // (verilator issue 7955, mended after 5.050).
+    "-fno-dfg-peephole-replace-shiftl-shiftl",
+    "-fno-dfg-peephole-replace-shiftr-shiftr",
+    "--x-assign",
+    "unique",
+    "--x-initial",
+    "unique",
+    "--assert",
+    "--prefix",
+    "Vmodel",
+    "--Mdir",
+    "obj",
+];
+
+/// Flags given to the C++ compiler for every file.
+const COMPILER_FLAGS: &[&str] = &[
+    "-std=c++17",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-w",
+    "-DVL_USER_FINISH",
+    "-DVL_USER_STOP",
+    "-DVL_USER_FATAL",
+    "-DVM_COVERAGE=0",
+    "-DVM_SC=0",
+    "-DVM_TRACE=0",
+];
+
+/// One Verilog file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// File name without directory; unique in a design, and the name in error messages.
+    pub name: String,
+    /// The Verilog text.
+    pub text: String,
+}
+
+/// A design to be made into a model.
+#[derive(Debug, Clone)]
+pub struct Build {
+    top: String,
+    sources: Vec<Source>,
+    flags: Vec<String>,
+    ports: Vec<(String, Direction, u32)>,
+}
+
+impl Build {
+    /// A design whose top module is `top`, without sources yet.
+    pub fn new(top: impl Into<String>) -> Self {
+        Self {
+            top: top.into(),
+            sources: Vec::new(),
+            flags: Vec::new(),
+            ports: Vec::new(),
+        }
+    }
+
+    /// Adds a Verilog file, read now.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn file(self, path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let text = fs::read_to_string(path).map_err(io("read", path))?;
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        Ok(self.text(name, text))
+    }
+
+    /// Adds several Verilog files.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn files<P: AsRef<Path>>(self, paths: impl IntoIterator<Item = P>) -> Result<Self> {
+        paths.into_iter().try_fold(self, Self::file)
+    }
+
+    /// Adds Verilog text under a file name (`counter.v`).
+    pub fn text(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
+        self.sources.push(Source {
+            name: name.into(),
+            text: text.into(),
+        });
+        self
+    }
+
+    /// Adds a flag for Verilator (`-Wno-UNUSED`, `-Gwidth=8`).
+    pub fn flag(mut self, flag: impl Into<String>) -> Self {
+        self.flags.push(flag.into());
+        self
+    }
+
+    /// Says that the top module must have this port, in this direction and width (bits).
+    /// The ports are found in the design itself; what is said here is checked against it.
+    pub fn port(mut self, name: impl Into<String>, direction: Direction, width: u32) -> Self {
+        self.ports.push((name.into(), direction, width));
+        self
+    }
+
+    /// The library of this design: from the cache, or compiled now (seconds).
+    ///
+    /// # Errors
+    /// With the tool's own text when Verilator or the compiler refuses the design, and when a
+    /// port named by [`Build::port`] is missing or of another shape.
+    pub fn model(&self, tools: &Toolchain) -> Result<Library> {
+        self.check_names()?;
+        let key = self.key(tools);
+        let target = tools.models().join(format!("{key}.so"));
+        if !target.exists() {
+            let lock_path = tools.models().join(format!("{key}.lock"));
+            let lock = File::create(&lock_path).map_err(io("create", &lock_path))?;
+            lock.lock().map_err(io("lock", &lock_path))?;
+            // Another process may have finished while this one waited.
+            if !target.exists() {
+                self.compile(tools, &target)?;
+            }
+        }
+        let library = Library::load(&target, &self.top)?;
+        for (name, direction, width) in &self.ports {
+            library.port_as(name, *direction, *width)?;
+        }
+        Ok(library)
+    }
+
+    fn check_names(&self) -> Result<()> {
+        let mut seen = BTreeSet::new();
+        for source in &self.sources {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+            if source.name.is_empty()
+                || source.name.starts_with(['-', '.'])
+                || !source.name.chars().all(plain)
+            {
+                return Err(Error::SourceName {
+                    name: source.name.clone(),
+                });
+            }
+            if !seen.insert(source.name.as_str()) {
+                return Err(Error::DuplicateSource {
+                    name: source.name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Hash of everything that goes into the library.
+    fn key(&self, tools: &Toolchain) -> String {
+        let mut hash = Sha256::new();
+        // Lengths go in too: without them `ab`,`c` and `a`,`bc` would be the same.
+        let mut add = |text: &str| {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text.as_bytes());
+        };
+        add(tools.identity());
+        add(&shim::source(&[]));
+        for flag in VERILATOR_FLAGS.iter().chain(COMPILER_FLAGS) {
+            add(flag);
+        }
+        add(&self.top);
+        add("flags");
+        for flag in &self.flags {
+            add(flag);
+        }
+        add("sources");
+        for source in &self.sources {
+            add(&source.name);
+            add(&source.text);
+        }
+        hex(&hash.finalize())
+    }
+
+    fn compile(&self, tools: &Toolchain, target: &Path) -> Result<()> {
+        let work = tempfile::Builder::new()
+            .prefix(".build-")
+            .tempdir_in(tools.models())
+            .map_err(io("create a directory in", tools.models()))?;
+        let dir = work.path();
+        for source in &self.sources {
+            let path = dir.join(&source.name);
+            fs::write(&path, &source.text).map_err(io("write", &path))?;
+        }
+        let mut verilator = tools.verilator();
+        verilator
+            .current_dir(dir)
+            .args(VERILATOR_FLAGS)
+            .args(["--top-module", &self.top])
+            .args(&self.flags)
+            .args(self.sources.iter().map(|source| &source.name));
+        self.tool("Verilator", &mut verilator)?;
+
+        let obj = dir.join("obj");
+        let header_path = obj.join("Vmodel.h");
+        let text = fs::read_to_string(&header_path).map_err(io("read", &header_path))?;
+        let shim_path = obj.join("shim.cpp");
+        let shim = shim::source(&header::ports(&text)?);
+        fs::write(&shim_path, shim).map_err(io("write", &shim_path))?;
+
+        let mut generated: Vec<String> = fs::read_dir(&obj)
+            .map_err(io("read", &obj))?
+            .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
+            .collect::<std::io::Result<_>>()
+            .map_err(io("read", &obj))?;
+        generated.retain(|name| name.ends_with(".cpp"));
+        generated.sort();
+        let mut objects = vec![
+            self.runtime(tools, "verilated")?,
+            self.runtime(tools, "verilated_threads")?,
+        ];
+        objects.extend(self.compile_all(tools, &units(&obj, &generated)?)?);
+
+        let library = dir.join("model.so");
+        let mut link = tools.compiler();
+        link.args(["-shared", "-o"])
+            .arg(&library)
+            .args(&objects)
+            .arg("-pthread");
+        self.tool("the linker", &mut link)?;
+        fs::rename(&library, target).map_err(io("rename into", target))
+    }
+
+    /// An object of Verilator's own run time, the same for all designs and kept in the cache.
+    fn runtime(&self, tools: &Toolchain, unit: &str) -> Result<PathBuf> {
+        let mut hash = Sha256::new();
+        hash.update(tools.identity().as_bytes());
+        hash.update(COMPILER_FLAGS.join(" ").as_bytes());
+        let name = format!("{unit}-{}.o", hex(&hash.finalize()));
+        let target = tools.models().join(&name);
+        if target.exists() {
+            return Ok(target);
+        }
+        let lock_path = tools.models().join(format!("{name}.lock"));
+        let lock = File::create(&lock_path).map_err(io("create", &lock_path))?;
+        lock.lock().map_err(io("lock", &lock_path))?;
+        if !target.exists() {
+            let temporary = tempfile::Builder::new()
+                .prefix(".runtime-")
+                .suffix(".o")
+                .tempfile_in(tools.models())
+                .map_err(io("create a file in", tools.models()))?
+                .into_temp_path();
+            let source = tools.include().join(format!("{unit}.cpp"));
+            self.compile_unit(tools, &source, &temporary)?;
+            temporary.persist(&target).map_err(|error| Error::Io {
+                action: "rename into",
+                path: target.clone(),
+                source: error.error,
+            })?;
+        }
+        Ok(target)
+    }
+
+    /// Compiles the units beside their sources, all at once: there are few.
+    fn compile_all(&self, tools: &Toolchain, units: &[PathBuf]) -> Result<Vec<PathBuf>> {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = units
+                .iter()
+                .map(|unit| {
+                    scope.spawn(|| {
+                        let object = unit.with_extension("o");
+                        self.compile_unit(tools, unit, &object).map(|()| object)
+                    })
+                })
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| {
+                    thread
+                        .join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                })
+                .collect()
+        })
+    }
+
+    fn compile_unit(&self, tools: &Toolchain, source: &Path, object: &Path) -> Result<()> {
+        let slow = source.file_stem().is_some_and(|stem| stem == SLOW_UNIT);
+        let mut command = tools.compiler();
+        command
+            .args(COMPILER_FLAGS)
+            .arg(if slow { "-O1" } else { "-O2" })
+            .arg("-I")
+            .arg(tools.include())
+            .arg("-I")
+            .arg(tools.include().join("vltstd"))
+            .arg("-c")
+            .arg(source)
+            .arg("-o")
+            .arg(object);
+        self.tool("the C++ compiler", &mut command)
+    }
+
+    fn tool(&self, tool: &'static str, command: &mut Command) -> Result<()> {
+        let output = command.output().map_err(|source| Error::Start {
+            program: PathBuf::from(command.get_program()),
+            source,
+        })?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(Error::Failed {
+            tool,
+            top: self.top.clone(),
+            status: output.status.to_string(),
+            output: format!(
+                "{}{}",
+                String::from_utf8_lossy(&output.stdout),
+                String::from_utf8_lossy(&output.stderr)
+            ),
+        })
+    }
+}
+
+/// Name of the unit with code that runs once, at start.
+const SLOW_UNIT: &str = "unit_slow";
+
+/// Puts the generated files together into few units, one for what runs once and as many as there
+/// are processors for the rest: Verilator's headers take longer to read than a small design.
+fn units(obj: &Path, generated: &[String]) -> Result<Vec<PathBuf>> {
+    // Verilator names files that run once, at start, `…Slow.cpp`.
+    let (slow, fast): (Vec<_>, Vec<_>) = generated
+        .iter()
+        .partition(|name| name.ends_with("Slow.cpp") || *name == "shim.cpp");
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let share = fast.len().div_ceil(workers).max(1);
+    let named = fast
+        .chunks(share)
+        .enumerate()
+        .map(|(n, files)| (format!("unit_{n}"), files));
+    named
+        .chain([(SLOW_UNIT.to_owned(), &slow[..])])
+        .map(|(name, files)| {
+            let path = obj.join(name).with_extension("cpp");
+            let text: String = files
+                .iter()
+                .map(|file| format!("#include \"{file}\"\n"))
+                .collect();
+            fs::write(&path, text).map_err(io("write", &path))?;
+            Ok(path)
+        })
+        .collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,143 @@
+//! What can go wrong, with the tool's own words.
+
+use std::path::PathBuf;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+/// Result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a model could not be made or loaded.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file or directory could not be read or written.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was tried, as a verb ("read", "create").
+        action: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// The operating system's answer.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The tools could not be set up.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Tools(#[from] peerlane_tools::Error),
+    /// A tool could not be started.
+    #[error("cannot run {}", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// The operating system's answer.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A tool ran and refused.
+    #[error("{tool} failed for top module `{top}` ({status}):\n{output}")]
+    #[diagnostic(help(
+        "the text is the tool's own; Verilator's warnings count as errors unless waived with a -Wno- flag"
+    ))]
+    Failed {
+        /// Which tool.
+        tool: &'static str,
+        /// The design's top module.
+        top: String,
+        /// Exit status in words.
+        status: String,
+        /// The tool's standard output and error.
+        output: String,
+    },
+    /// Two sources have the same file name.
+    #[error("two Verilog sources are called `{name}`")]
+    #[diagnostic(help("the sources are compiled in one directory: give each its own file name"))]
+    DuplicateSource {
+        /// The file name.
+        name: String,
+    },
+    /// A source has no usable file name.
+    #[error("`{name}` is not a usable Verilog file name")]
+    #[diagnostic(help("use letters, digits, `_`, `-` and `.`"))]
+    SourceName {
+        /// The name given.
+        name: String,
+    },
+    /// Verilator's header was not understood.
+    #[error("cannot read port `{line}` in Verilator's header")]
+    #[diagnostic(help("this Verilator writes its headers in another form than 5.048 does"))]
+    Header {
+        /// The line.
+        line: String,
+    },
+    /// The shared library cannot be loaded.
+    #[error("cannot load the model {}", path.display())]
+    #[diagnostic(help("delete the file; it is made again at the next run"))]
+    Load {
+        /// The library.
+        path: PathBuf,
+        /// The loader's answer.
+        #[source]
+        source: libloading::Error,
+    },
+    /// The shared library's table is not what this crate writes.
+    #[error("the model {} has a damaged port table", path.display())]
+    #[diagnostic(help("delete the file; it is made again at the next run"))]
+    Table {
+        /// The library.
+        path: PathBuf,
+    },
+    /// The design failed before its first clock edge.
+    #[error("top module `{top}` could not be instantiated: {message}")]
+    Instance {
+        /// The design's top module.
+        top: String,
+        /// What it said.
+        message: String,
+    },
+    /// There is no such port.
+    #[error("top module `{top}` has no port `{port}` (it has: {known})")]
+    NoPort {
+        /// The design's top module.
+        top: String,
+        /// The name looked for.
+        port: String,
+        /// All ports, comma separated.
+        known: String,
+    },
+    /// The port is there and of another kind.
+    #[error("port `{port}` of `{top}` is {found}, expected {expected}")]
+    PortShape {
+        /// The design's top module.
+        top: String,
+        /// The port.
+        port: String,
+        /// Direction and width in the Verilog.
+        found: String,
+        /// Direction and width asked for.
+        expected: String,
+    },
+}
+
+/// The design stopped itself: `$stop`, `$fatal`, a failed assertion, or a combinational loop
+/// that does not settle. The model is dead afterwards; make a new instance.
+#[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
+#[error("the design stopped: {message}")]
+pub struct Fault {
+    /// File, line and reason, as Verilator reports them.
+    pub message: String,
+}
+
+pub(crate) fn io(
+    action: &'static str,
+    path: impl Into<PathBuf>,
+) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.into();
+    move |source| Error::Io {
+        action,
+        path,
+        source,
+    }
+}

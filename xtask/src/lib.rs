@@ -1,1 +1,0 @@
-//! cargo xtask: tools, demo, test.

@@ -1,0 +1,133 @@
+//! `cargo xtask`: the project's own commands. `cargo xtask --help` lists them.
+
+mod regen;
+mod runner;
+mod suites;
+mod tools;
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use clap::{Parser, Subcommand, builder::PossibleValuesParser};
+use miette::{IntoDiagnostic, WrapErr};
+
+/// The project's own commands.
+#[derive(Debug, Parser)]
+#[command(
+    bin_name = "cargo xtask",
+    after_help = "Examples:\n  \
+        cargo xtask demo                 extend a board package and move data through its Verilog\n  \
+        cargo xtask test                 run the test suites\n  \
+        cargo xtask test unit rtl        run two of them\n  \
+        cargo xtask tools                install the external tools and say where they are\n\n\
+        External tools are kept in the user's cache directory; PEERLANE_CACHE names another."
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Run test suites; each closes with a line `N passed, N failed`.
+    #[command(after_help = suites::help())]
+    Test {
+        /// The suites, in the order they run. Default: those that belong to every run.
+        #[arg(value_name = "SUITE", value_parser = PossibleValuesParser::new(suites::names()))]
+        suites: Vec<String>,
+        /// Run every suite there is.
+        #[arg(long, conflicts_with = "suites")]
+        all: bool,
+    },
+    /// Build the `peerlane` command and run its demo.
+    #[command(
+        after_help = "Examples:\n  \
+        cargo xtask demo\n  \
+        cargo xtask demo --help          the demo's own options\n  \
+        cargo xtask demo --json out.json write the results to a file as well",
+        disable_help_flag = true
+    )]
+    Demo {
+        /// Passed on to `peerlane demo`.
+        #[arg(
+            value_name = "ARGS",
+            trailing_var_arg = true,
+            allow_hyphen_values = true
+        )]
+        arguments: Vec<String>,
+    },
+    /// Install all external tools and list where each is, and its version.
+    Tools,
+    /// Write the generated files that are committed again.
+    Regen {
+        /// Write nothing; fail when a file is not what the generator writes.
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(code) => code,
+        Err(report) => {
+            eprintln!("{report:?}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> miette::Result<ExitCode> {
+    match task {
+        Task::Test { suites, all } => {
+            let chosen = suites::choose(&suites, all);
+            Ok(exit(runner::run(&root(), &chosen)?))
+        }
+        Task::Demo { arguments } => {
+            let root = root();
+            let status = cargo(&root)
+                .args(["run", "--package", "peerlane"])
+                .arg("--manifest-path")
+                .arg(root.join("Cargo.toml"))
+                .args(["--bin", "peerlane", "--", "demo"])
+                .args(arguments)
+                // The demo's file arguments are relative to where the user is.
+                .current_dir(env::current_dir().into_diagnostic()?)
+                .status()
+                .into_diagnostic()
+                .wrap_err("cannot run cargo")?;
+            Ok(ExitCode::from(
+                status
+                    .code()
+                    .map_or(1, |code| u8::try_from(code).unwrap_or(1)),
+            ))
+        }
+        Task::Tools => Ok(exit(tools::run())),
+        Task::Regen { check } => Ok(exit(regen::run(&root(), check)?)),
+    }
+}
+
+fn exit(success: bool) -> ExitCode {
+    if success {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// The root of the workspace.
+fn root() -> PathBuf {
+    // This program is always built in the tree that it works on.
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map_or_else(|| PathBuf::from("."), Path::to_owned)
+}
+
+/// The cargo that runs this program, in the workspace.
+fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}

@@ -1,0 +1,109 @@
+//! `cargo xtask regen`: the generated files that are committed.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use miette::{IntoDiagnostic, WrapErr, bail};
+
+/// What `peerlane-regmap emit` writes, and the directory it belongs to.
+const GENERATED: &[(&str, &str)] = &[("rtl", "hdl/src/generated"), ("host", "driver/core/src")];
+
+/// Writes the files, or with `check` compares them only and says whether all are current.
+pub(crate) fn run(root: &Path, check: bool) -> miette::Result<bool> {
+    let mut stale = Vec::new();
+    for (kind, directory) in GENERATED {
+        let fresh = tempfile::tempdir().into_diagnostic()?;
+        let status = crate::cargo(root)
+            .args(["run", "--quiet", "--package", "peerlane-regmap"])
+            .args(["--", "emit", kind, "--out"])
+            .arg(fresh.path())
+            .stdout(std::process::Stdio::null())
+            .status()
+            .into_diagnostic()
+            .wrap_err("cannot run cargo")?;
+        if !status.success() {
+            bail!("`peerlane-regmap emit {kind}` failed");
+        }
+        stale.extend(changed(fresh.path(), &root.join(directory))?);
+    }
+    for Change { path, text } in &stale {
+        let shown = path.strip_prefix(root).unwrap_or(path).display();
+        if check {
+            println!("not current: {shown}");
+        } else {
+            write(path, text).wrap_err_with(|| format!("cannot write {shown}"))?;
+            println!("written: {shown}");
+        }
+    }
+    if check && !stale.is_empty() {
+        println!("`cargo xtask regen` writes them");
+    }
+    if stale.is_empty() {
+        println!("all generated files are current");
+    }
+    Ok(!check || stale.is_empty())
+}
+
+/// A file that is to get another text.
+#[derive(Debug, PartialEq, Eq)]
+struct Change {
+    path: PathBuf,
+    text: String,
+}
+
+/// The files of `fresh` that `committed` lacks or has otherwise.
+fn changed(fresh: &Path, committed: &Path) -> miette::Result<Vec<Change>> {
+    let mut changes = Vec::new();
+    for entry in fs::read_dir(fresh).into_diagnostic()? {
+        let entry = entry.into_diagnostic()?;
+        let text = fs::read_to_string(entry.path()).into_diagnostic()?;
+        let path = committed.join(entry.file_name());
+        if fs::read_to_string(&path).ok().as_deref() != Some(text.as_str()) {
+            changes.push(Change { path, text });
+        }
+    }
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(changes)
+}
+
+/// Writes a file in one step.
+fn write(path: &Path, text: &str) -> miette::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory).into_diagnostic()?;
+    let temporary = path.with_extension("new");
+    fs::write(&temporary, text).into_diagnostic()?;
+    fs::rename(&temporary, path).into_diagnostic()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_differs_is_changed() {
+        let fresh = tempfile::tempdir().unwrap();
+        let committed = tempfile::tempdir().unwrap();
+        fs::write(fresh.path().join("a.rs"), "a").unwrap();
+        fs::write(fresh.path().join("b.rs"), "new").unwrap();
+        fs::write(fresh.path().join("c.rs"), "c").unwrap();
+        fs::write(committed.path().join("a.rs"), "a").unwrap();
+        fs::write(committed.path().join("b.rs"), "old").unwrap();
+        let changes = changed(fresh.path(), committed.path()).unwrap();
+        let paths: Vec<_> = changes.iter().map(|change| change.path.clone()).collect();
+        assert_eq!(
+            paths,
+            [committed.path().join("b.rs"), committed.path().join("c.rs")]
+        );
+        for change in &changes {
+            write(&change.path, &change.text).unwrap();
+        }
+        assert_eq!(fs::read(committed.path().join("b.rs")).unwrap(), b"new");
+        assert!(
+            super::changed(fresh.path(), committed.path())
+                .unwrap()
+                .is_empty()
+        );
+    }
+}

@@ -1,0 +1,244 @@
+//! Runs suites, counts and reports.
+
+use std::{
+    env,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use miette::{IntoDiagnostic, WrapErr};
+
+use crate::suites::{Step, Suite};
+
+/// How many passed and how many failed.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Count {
+    passed: u64,
+    failed: u64,
+}
+
+impl Count {
+    fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+
+    fn line(self) -> String {
+        format!("{} passed, {} failed", self.passed, self.failed)
+    }
+}
+
+/// What became of one step or suite.
+struct Outcome {
+    label: String,
+    count: Count,
+    time: Duration,
+}
+
+/// Runs the suites, prints the report, and says whether everything passed.
+pub(crate) fn run(root: &Path, suites: &[&Suite]) -> miette::Result<bool> {
+    let mut report = Vec::new();
+    for suite in suites {
+        let start = Instant::now();
+        let mut count = Count::default();
+        let mut steps = Vec::new();
+        for step in suite.steps {
+            let outcome = run_step(root, suite.name, step)?;
+            count.add(outcome.count);
+            steps.push(outcome);
+        }
+        println!("\nsuite {}", suite.name);
+        println!("{}", count.line());
+        report.push(Outcome {
+            label: suite.name.to_owned(),
+            count,
+            time: start.elapsed(),
+        });
+        report.extend(steps);
+    }
+    println!("\n{}", table(&report));
+    Ok(report.iter().all(|outcome| outcome.count.failed == 0))
+}
+
+fn run_step(root: &Path, suite: &str, step: &Step) -> miette::Result<Outcome> {
+    let start = Instant::now();
+    let (label, count) = match step {
+        Step::Check { label, cargo, env } => {
+            announce(suite, label);
+            let mut command = crate::cargo(root);
+            command.args(*cargo).envs(env.iter().copied());
+            let passed = command
+                .status()
+                .into_diagnostic()
+                .wrap_err("cannot run cargo")?
+                .success();
+            if !passed {
+                println!("{suite}: {label} FAILED: cargo {}", cargo.join(" "));
+            }
+            let count = Count {
+                passed: u64::from(passed),
+                failed: u64::from(!passed),
+            };
+            (label, count)
+        }
+        Step::Tests { label, cargo } => {
+            announce(suite, label);
+            let mut command = crate::cargo(root);
+            command.args(["test", "--no-fail-fast"]);
+            if env::var_os("CI").is_some() {
+                command.arg("--locked");
+            }
+            command.args(*cargo);
+            let (count, success) = count_tests(command)?;
+            let (count, problem) = judge(count, success);
+            if let Some(problem) = problem {
+                println!(
+                    "{suite}: {label} FAILED: {problem}: cargo test {}",
+                    cargo.join(" ")
+                );
+            }
+            (label, count)
+        }
+    };
+    Ok(Outcome {
+        label: format!("  {label}"),
+        count,
+        time: start.elapsed(),
+    })
+}
+
+fn announce(suite: &str, label: &str) {
+    println!("\n== {suite}: {label}");
+}
+
+/// Makes failures that no test reported count as one, and a run without tests a failure.
+fn judge(count: Count, success: bool) -> (Count, Option<&'static str>) {
+    let problem = match (count, success) {
+        (Count { failed: 0, .. }, false) => "it did not build, or a test program crashed",
+        (
+            Count {
+                passed: 0,
+                failed: 0,
+            },
+            true,
+        ) => "it ran no test",
+        _ => return (count, None),
+    };
+    let count = Count {
+        failed: count.failed + 1,
+        ..count
+    };
+    (count, Some(problem))
+}
+
+/// Runs a `cargo test`, shows its output as it comes, and adds up its results.
+fn count_tests(mut command: Command) -> miette::Result<(Count, bool)> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .into_diagnostic()
+        .wrap_err("cannot run cargo")?;
+    let mut count = Count::default();
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).split(b'\n') {
+            let line = line.into_diagnostic()?;
+            let line = String::from_utf8_lossy(&line);
+            println!("{line}");
+            if let Some(result) = test_result(&line) {
+                count.add(result);
+            }
+        }
+    }
+    let status = child.wait().into_diagnostic()?;
+    Ok((count, status.success()))
+}
+
+/// Reads libtest's closing line: `test result: ok. 5 passed; 0 failed; 1 ignored; …`.
+fn test_result(line: &str) -> Option<Count> {
+    let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
+    let number = |what: &str| {
+        counts
+            .split("; ")
+            .find_map(|part| part.strip_suffix(what))
+            .and_then(|number| number.trim().parse().ok())
+    };
+    Some(Count {
+        passed: number(" passed")?,
+        failed: number(" failed")?,
+    })
+}
+
+/// The summary. Suites stand at the margin, their steps are indented.
+fn table(report: &[Outcome]) -> String {
+    let width = report
+        .iter()
+        .map(|outcome| outcome.label.chars().count())
+        .chain(["suite".len()])
+        .max()
+        .unwrap_or(0);
+    let mut lines = vec![format!(
+        "{:<width$}  {:>7}  {:>7}  {:>8}",
+        "suite", "passed", "failed", "time"
+    )];
+    for Outcome { label, count, time } in report {
+        let mark = if count.failed == 0 { "" } else { "  FAILED" };
+        lines.push(format!(
+            "{label:<width$}  {:>7}  {:>7}  {:>6.1} s{mark}",
+            count.passed,
+            count.failed,
+            time.as_secs_f32()
+        ));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(passed: u64, failed: u64) -> Count {
+        Count { passed, failed }
+    }
+
+    #[test]
+    fn libtest_results_are_read() {
+        let line = "test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured; 1 filtered out; \
+                    finished in 0.00s";
+        assert_eq!(test_result(line), Some(count(12, 0)));
+        let line = "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered \
+                    out; finished in 1.10s";
+        assert_eq!(test_result(line), Some(count(3, 2)));
+        assert_eq!(test_result("test a::b ... ok"), None);
+        assert_eq!(test_result("all doctests ran in 0.18s"), None);
+        assert_eq!(test_result("test result: ok."), None);
+    }
+
+    #[test]
+    fn nothing_run_and_nothing_built_are_failures() {
+        assert_eq!(judge(count(3, 0), true), (count(3, 0), None));
+        assert_eq!(judge(count(3, 1), false), (count(3, 1), None));
+        let (ran_none, why) = judge(count(0, 0), true);
+        assert_eq!((ran_none, why.is_some()), (count(0, 1), true));
+        let (crashed, why) = judge(count(7, 0), false);
+        assert_eq!((crashed, why.is_some()), (count(7, 1), true));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn results_of_several_programs_are_added_and_the_exit_status_kept() {
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            "echo 'test result: ok. 2 passed; 0 failed; 0 ignored'; \
+             echo 'test result: FAILED. 1 passed; 4 failed; 0 ignored'; exit 101",
+        ]);
+        assert_eq!(count_tests(command).unwrap(), (count(3, 4), false));
+    }
+
+    #[test]
+    fn the_closing_line_stands_as_others_read_it() {
+        assert_eq!(count(5, 0).line(), "5 passed, 0 failed");
+    }
+}

@@ -1,0 +1,204 @@
+//! The table of test suites.
+//!
+//! A new suite is a new entry of [`SUITES`]. Tests that need external tools are marked
+//! `#[ignore = "external tools: cargo xtask test rtl"]`, so that a plain `cargo test` needs none.
+
+/// A named set of steps.
+#[derive(Debug)]
+pub(crate) struct Suite {
+    /// What the user types.
+    pub(crate) name: &'static str,
+    /// One line for the help.
+    pub(crate) about: &'static str,
+    /// Whether it runs when no suite is named.
+    pub(crate) default: bool,
+    /// What is run, in order.
+    pub(crate) steps: &'static [Step],
+}
+
+/// One command of a suite.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// A cargo command that counts as one check.
+    Check {
+        /// What it is called in the report.
+        label: &'static str,
+        /// Arguments of cargo.
+        cargo: &'static [&'static str],
+        /// Environment variables set for it.
+        env: &'static [(&'static str, &'static str)],
+    },
+    /// `cargo test` with these arguments; its tests are counted. Must run at least one.
+    Tests {
+        /// What it is called in the report.
+        label: &'static str,
+        /// Arguments of cargo test, and after `--` of the test programs.
+        cargo: &'static [&'static str],
+    },
+}
+
+/// All suites, in the order they run.
+pub(crate) const SUITES: &[Suite] = &[
+    Suite {
+        name: "lint",
+        about: "cargo fmt, clippy and doc, all without a warning",
+        default: true,
+        steps: &[
+            Step::Check {
+                label: "format",
+                cargo: &["fmt", "--all", "--check"],
+                env: &[],
+            },
+            Step::Check {
+                label: "clippy",
+                cargo: &[
+                    "clippy",
+                    "--workspace",
+                    "--all-targets",
+                    "--",
+                    "--deny",
+                    "warnings",
+                ],
+                env: &[],
+            },
+            Step::Check {
+                label: "documentation",
+                cargo: &["doc", "--workspace", "--no-deps"],
+                env: &[("RUSTDOCFLAGS", "--deny warnings")],
+            },
+            Step::Check {
+                label: "generated files are current",
+                cargo: &[
+                    "run",
+                    "--quiet",
+                    "--package",
+                    "xtask",
+                    "--",
+                    "regen",
+                    "--check",
+                ],
+                env: &[],
+            },
+        ],
+    },
+    Suite {
+        name: "unit",
+        about: "every crate's tests, and the register map read by other people's tools",
+        default: true,
+        steps: &[
+            Step::Tests {
+                label: "all crates",
+                cargo: &["--workspace"],
+            },
+            Step::Tests {
+                label: "register map, external tools",
+                cargo: &["--package", "peerlane-regmap", "--", "--ignored"],
+            },
+        ],
+    },
+    Suite {
+        name: "rtl",
+        about: "the Verilog: linted, simulated, compared with the rust-hdl simulator",
+        default: true,
+        steps: &[
+            Step::Tests {
+                label: "tools",
+                cargo: &["--package", "peerlane-tools", "--", "--ignored"],
+            },
+            Step::Tests {
+                label: "Verilog back-end",
+                cargo: &["--package", "peerlane-verilog", "--", "--ignored"],
+            },
+            Step::Tests {
+                label: "Verilated models",
+                cargo: &["--package", "peerlane-verilated", "--", "--ignored"],
+            },
+            Step::Tests {
+                label: "lint",
+                cargo: &["--package", "peerlane-tests", "--", "--ignored"],
+            },
+            Step::Tests {
+                label: "block",
+                cargo: &["--package", "peerlane-hdl", "--", "--ignored"],
+            },
+            Step::Tests {
+                label: "simulated board",
+                cargo: &["--package", "peerlane-sim", "--", "--ignored"],
+            },
+            Step::Tests {
+                label: "host library on the simulated board",
+                cargo: &["--package", "peerlane-host", "--", "--ignored"],
+            },
+        ],
+    },
+    Suite {
+        name: "bsp",
+        about: "the `peerlane` command: board packages extended and checked",
+        default: true,
+        steps: &[Step::Tests {
+            label: "peerlane command",
+            cargo: &["--package", "peerlane", "--", "--include-ignored"],
+        }],
+    },
+];
+
+/// The names, for the command line.
+pub(crate) fn names() -> Vec<&'static str> {
+    SUITES.iter().map(|suite| suite.name).collect()
+}
+
+/// The suites asked for, in the order asked; a name given twice runs once.
+pub(crate) fn choose(asked: &[String], all: bool) -> Vec<&'static Suite> {
+    if asked.is_empty() {
+        return SUITES.iter().filter(|suite| all || suite.default).collect();
+    }
+    let mut chosen: Vec<&'static Suite> = Vec::new();
+    for name in asked {
+        let found = SUITES.iter().find(|suite| suite.name == name);
+        chosen.extend(found.filter(|suite| chosen.iter().all(|other| other.name != suite.name)));
+    }
+    chosen
+}
+
+/// The list of suites, for the help.
+pub(crate) fn help() -> String {
+    let mut text = "Suites:\n".to_owned();
+    for suite in SUITES {
+        let when = if suite.default {
+            ""
+        } else {
+            " (only when named, or with --all)"
+        };
+        text.push_str(&format!("  {:<10} {}{when}\n", suite.name, suite.about));
+    }
+    text.push_str(
+        "\nExamples:\n  cargo xtask test\n  cargo xtask test unit\n  cargo xtask test --all",
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(asked: &[&str], all: bool) -> Vec<&'static str> {
+        let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
+        choose(&asked, all).iter().map(|suite| suite.name).collect()
+    }
+
+    #[test]
+    fn suites_run_in_the_order_asked_and_once() {
+        assert_eq!(chosen(&["rtl", "unit", "rtl"], false), ["rtl", "unit"]);
+        assert_eq!(chosen(&[], true), names());
+        let default: Vec<_> = SUITES.iter().filter(|suite| suite.default).collect();
+        assert_eq!(chosen(&[], false).len(), default.len());
+    }
+
+    #[test]
+    fn names_are_unique_and_every_suite_does_something() {
+        for (index, suite) in SUITES.iter().enumerate() {
+            assert!(!suite.steps.is_empty(), "{}", suite.name);
+            assert!(SUITES[..index].iter().all(|other| other.name != suite.name));
+        }
+    }
+}

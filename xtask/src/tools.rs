@@ -1,0 +1,82 @@
+//! `cargo xtask tools`.
+
+use peerlane_tools::{Cache, Error, Requirements, cxx};
+
+/// A tool's version and place.
+type Found = Result<(String, String), Error>;
+
+/// Installs every tool and prints a table. A tool that is not to be had does not stop the others.
+pub(crate) fn run() -> bool {
+    let cache = match Cache::open() {
+        Ok(cache) => cache,
+        Err(error) => {
+            eprintln!("{:?}", miette::Report::new(error));
+            return false;
+        }
+    };
+    let version = |set: Requirements| set.top().replace("==", " ");
+    let tools: [(&str, Found); 6] = [
+        (
+            "C++ compiler",
+            cxx().map(|tool| (tool.version, tool.bin.display().to_string())),
+        ),
+        (
+            "verilator",
+            cache.verilator().map(|tool| {
+                (
+                    version(Requirements::Verilator),
+                    tool.bin.display().to_string(),
+                )
+            }),
+        ),
+        (
+            "iverilog",
+            cache.iverilog().map(|tool| {
+                let bin = tool.bin().display().to_string();
+                (tool.version, bin)
+            }),
+        ),
+        (
+            "tclsh",
+            cache.tclsh().map(|tool| {
+                let bin = tool.bin().display().to_string();
+                (tool.version, bin)
+            }),
+        ),
+        (
+            "systemrdl",
+            cache.python(Requirements::Rdl).map(|python| {
+                (
+                    version(Requirements::Rdl),
+                    python.site.display().to_string(),
+                )
+            }),
+        ),
+        (
+            "yosys",
+            cache.yosys().map(|yosys| {
+                (
+                    version(Requirements::Yosys),
+                    yosys.python().site.display().to_string(),
+                )
+            }),
+        ),
+    ];
+
+    println!("cache {}", cache.root().display());
+    let mut missing = Vec::new();
+    for (name, result) in tools {
+        match result {
+            Ok((version, place)) => println!("{name:<13} {version}\n{:<13} {place}", ""),
+            Err(error) => {
+                println!("{name:<13} not available, see below");
+                missing.push(error);
+            }
+        }
+    }
+    let complete = missing.is_empty();
+    for error in missing {
+        eprintln!("{:?}", miette::Report::new(error));
+    }
+    complete
+}
