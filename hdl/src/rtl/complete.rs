@@ -107,13 +107,11 @@ impl Logic for Completer {
         self.recorded.next = self.done.val() & self.ring_enable.q.val();
         self.position_next.next = self.position.q.val() + 1;
 
-        if !self.offering.q.val() {
-            if self.write_end.val() | self.read_end.val() {
-                self.offering.d.next = true;
-                // In turn when both wait.
-                self.is_read.d.next =
-                    self.read_end.val() & (!self.write_end.val() | !self.is_read.q.val());
-            }
+        if !self.offering.q.val() & (self.write_end.val() | self.read_end.val()) {
+            self.offering.d.next = true;
+            // In turn when both wait.
+            self.is_read.d.next =
+                self.read_end.val() & (!self.write_end.val() | !self.is_read.q.val());
         }
         if self.done.val() {
             self.offering.d.next = false;

@@ -119,7 +119,10 @@ fn a_read_that_is_never_answered_ends_and_the_rest_goes_on() {
         });
         let record = run(&mut rig, true, peer, 0, 8192, 0);
         assert_eq!(record.code, READ_TIMEOUT, "{record:?}");
-        assert!(record.bytes < 8192 && record.bytes % 512 == 0, "{record:?}");
+        assert!(
+            record.bytes < 8192 && record.bytes.is_multiple_of(512),
+            "{record:?}"
+        );
         assert_eq!(record.fault, peer + u64::from(record.bytes));
         assert_ne!(rig.read_csr(csr::STATUS) & QUARANTINE_BIT, 0);
         // Reads fail at once, writes work; one that wants its flush says that it had none.
@@ -133,7 +136,7 @@ fn a_read_that_is_never_answered_ends_and_the_rest_goes_on() {
         rig.csr(csr::QUARANTINE, 1);
         rig.board.run(2000).unwrap();
         assert_eq!(rig.read_csr(csr::STATUS) & QUARANTINE_BIT, 0);
-        let data: Vec<u8> = (0..8192u32).map(|i| (i * 31 >> 3) as u8).collect();
+        let data: Vec<u8> = (0..8192u32).map(|i| ((i * 31) >> 3) as u8).collect();
         rig.board.gpu_mut().write(0, &data).unwrap();
         rig.transfer(true, peer, 0x4000, 8192);
         let mut got = vec![0; 8192];
@@ -162,7 +165,7 @@ fn late_answers_are_not_taken_for_new_ones() {
         waited += 500;
         assert!(waited < 100_000, "the port stays closed");
     }
-    let data: Vec<u8> = (0..8192u32).map(|i| (i * 13 >> 2) as u8).collect();
+    let data: Vec<u8> = (0..8192u32).map(|i| ((i * 13) >> 2) as u8).collect();
     rig.board.gpu_mut().write(0, &data).unwrap();
     rig.transfer(true, peer, 0x4000, 8192);
     let mut got = vec![0; 8192];

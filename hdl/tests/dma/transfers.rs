@@ -182,7 +182,7 @@ fn windows_mode_drives_32_bit_addresses() {
         peerlane_sim::Access::Both,
     );
     let code = 1u64;
-    rig.entry(0, (2 << 28) + 0x10_0000 | code << 3 | 7);
+    rig.entry(0, ((2 << 28) + 0x10_0000) | (code << 3) | 7);
     rig.queue(
         false,
         Descriptor {
