@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::generator::Board;
 use crate::layout::{BUILD_FILE, Layout};
 
 /// What `--check` compares the files with.
@@ -20,6 +21,8 @@ pub struct Build {
     pub config: Config,
     /// Width of the port to PCIe in bits.
     pub port_bits: u32,
+    /// Bytes of FPGA memory that the block can name, log2.
+    pub memory_log2: u32,
     /// Hash of the register map.
     pub map_id: u32,
     /// Hash of the map and the build parameters.
@@ -43,6 +46,14 @@ impl Build {
             serde_json::to_string_pretty(self).expect("the record holds plain data only");
         text.push('\n');
         text
+    }
+
+    /// What the board decided about the block.
+    pub fn board(&self) -> Board {
+        Board {
+            port_bits: self.port_bits,
+            memory_log2: self.memory_log2,
+        }
     }
 
     /// The block's Verilog files.

@@ -30,14 +30,24 @@ pub struct Ids {
     pub build: u32,
 }
 
+/// What the board decides about the block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Board {
+    /// Width of the port to PCIe in bits.
+    pub port_bits: u32,
+    /// Bytes of FPGA memory, log2.
+    pub memory_log2: u32,
+}
+
 /// Build parameters of the block.
-pub fn params(config: &Config, port_bits: u32) -> Params {
+pub fn params(config: &Config, board: Board) -> Params {
     Params {
-        port_bits,
+        port_bits: board.port_bits,
         txs_addr_bits: config.txs_addr_bits(),
         channels: config.channels,
         queue_log2: config.queue_depth.ilog2(),
         att_log2: config.att_entries.ilog2(),
+        memory_log2: board.memory_log2,
     }
 }
 
@@ -45,8 +55,8 @@ pub fn params(config: &Config, port_bits: u32) -> Params {
 ///
 /// # Errors
 /// [`ErrorKind::Inconsistent`] if the generator refuses what the configuration allowed.
-pub fn generate(config: &Config, port_bits: u32) -> Result<Vec<VerilogModule>> {
-    let design = peerlane_hdl::generate(&params(config, port_bits)).map_err(|e| {
+pub fn generate(config: &Config, board: Board) -> Result<Vec<VerilogModule>> {
+    let design = peerlane_hdl::generate(&params(config, board)).map_err(|e| {
         Error::new(
             ErrorKind::Inconsistent,
             Place::file("peerlane_dma"),

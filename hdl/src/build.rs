@@ -53,6 +53,7 @@ fn top<const W: usize, const B: usize, const E: usize, const T: usize, const A: 
     let config = TopConfig {
         queue_log2: params.queue_log2 as usize,
         att_log2: params.att_log2 as usize,
+        memory_log2: params.memory_log2 as usize,
         build_id: params.build_id(),
     };
     let mut block = PeerlaneDma::<W, B, E, T, A>::new(config);

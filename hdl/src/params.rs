@@ -17,6 +17,9 @@ pub struct Params {
     pub queue_log2: u32,
     /// Entries of the address translation table, log2: 8–16.
     pub att_log2: u32,
+    /// Bytes of FPGA memory, log2: 20–40. A descriptor that goes beyond is refused; behind the last
+    /// byte a board's interconnect need not answer at all.
+    pub memory_log2: u32,
 }
 
 impl Default for Params {
@@ -27,6 +30,7 @@ impl Default for Params {
             channels: 1,
             queue_log2: 10,
             att_log2: 12,
+            memory_log2: 32,
         }
     }
 }
@@ -86,14 +90,25 @@ impl Params {
             "att_log2",
             self.att_log2,
             "8 to 16 (256 to 65536 entries)",
+        )?;
+        check(
+            (20..=40).contains(&self.memory_log2),
+            "memory_log2",
+            self.memory_log2,
+            "20 to 40 (1 MiB to 1 TiB)",
         )
     }
 
     /// The parameters as text, the same for the same build: what `BUILD_ID` is hashed from.
     pub fn canonical(&self) -> String {
         format!(
-            "port_bits={} txs_addr_bits={} channels={} queue_log2={} att_log2={}",
-            self.port_bits, self.txs_addr_bits, self.channels, self.queue_log2, self.att_log2
+            "port_bits={} txs_addr_bits={} channels={} queue_log2={} att_log2={} memory_log2={}",
+            self.port_bits,
+            self.txs_addr_bits,
+            self.channels,
+            self.queue_log2,
+            self.att_log2,
+            self.memory_log2
         )
     }
 
@@ -150,6 +165,13 @@ mod tests {
                     ..Default::default()
                 },
             ),
+            (
+                "memory_log2",
+                Params {
+                    memory_log2: 41,
+                    ..Default::default()
+                },
+            ),
         ];
         for (name, params) in bad {
             assert_eq!(params.validate().unwrap_err().name, name);
@@ -174,6 +196,10 @@ mod tests {
             },
             Params {
                 att_log2: 13,
+                ..base
+            },
+            Params {
+                memory_log2: 33,
                 ..base
             },
         ];

@@ -61,7 +61,7 @@ pub fn check(bsp: &Extended<'_>, findings: &mut Findings) -> Result<()> {
         }
     }
     // What the record's configuration gives with this version of the program.
-    let ours = generator::params(&build.config, build.port_bits).build_id();
+    let ours = generator::params(&build.config, build.board()).build_id();
     if ours != build.build_id {
         findings.note(
             TEST,

@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand.
 
+mod bench;
 mod config;
 mod demo;
 mod extend;
@@ -28,6 +29,7 @@ enum Command {
     Extend(extend::Args),
     Config(config::Args),
     Demo(demo::Args),
+    Bench(bench::Args),
 }
 
 /// The exit status of a subcommand, or the error that the command prints.
@@ -54,6 +56,7 @@ pub fn main() -> ExitCode {
         Command::Extend(args) => extend::run(args),
         Command::Config(args) => config::run(args),
         Command::Demo(args) => demo::run(args),
+        Command::Bench(args) => bench::run(args),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("peerlane: {}", error.paragraph());

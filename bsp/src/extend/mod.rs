@@ -143,7 +143,13 @@ fn plan(layout: &Layout, options: &Options) -> Result<Plan> {
     let mut missing = check::files::missing(layout, &library)?;
     let new = rewrite::rewrite(&site, config)?;
     let port_bits = new.port_bits;
-    let modules = generator::generate(config, port_bits)?;
+    let specification = Document::read(&hardware.join("board_spec.xml"))?;
+    let memory_log2 = resources::memory_log2(&specification)?;
+    let board = generator::Board {
+        port_bits,
+        memory_log2,
+    };
+    let modules = generator::generate(config, board)?;
     let ids = agree(config, port_bits, &modules)?;
     tracing::info!(modules = modules.len(), port_bits, "Verilog generated");
 
@@ -208,9 +214,8 @@ fn plan(layout: &Layout, options: &Options) -> Result<Plan> {
         &mut added,
     )?);
 
-    let board = Document::read(&hardware.join("board_spec.xml"))?;
     let resources = resources::estimate(config, port_bits);
-    let (text, more) = resources::raise(&board, resources)?;
+    let (text, more) = resources::raise(&specification, resources)?;
     files.push(Written {
         path: "board_spec.xml".into(),
         text,
@@ -221,6 +226,7 @@ fn plan(layout: &Layout, options: &Options) -> Result<Plan> {
         version: env!("CARGO_PKG_VERSION").into(),
         config: config.clone(),
         port_bits,
+        memory_log2,
         map_id: ids.map,
         build_id: ids.build,
         instance: new.instance.clone(),

@@ -1,4 +1,5 @@
-//! What the block adds to `board_spec.xml`: the one place of these figures.
+//! `board_spec.xml`: what the block adds to the used resources (the one place of these figures), and
+//! how much memory the board has.
 //!
 //! **The figures are estimates until a Quartus compile has been measured.** Block memory is counted
 //! from the sizes of the memories; registers and ALMs are a rule of thumb from the widths that the
@@ -92,10 +93,67 @@ pub fn raise(document: &Document, add: Resources) -> Result<(String, Vec<Change>
     Ok((edits.apply(&document.source), changes))
 }
 
+/// Bytes of the board's memory, log2, rounded up: the end of the last interface of a `global_mem`.
+///
+/// # Errors
+/// [`ErrorKind::BadXml`] if the file describes no memory that the block can have.
+pub fn memory_log2(document: &Document) -> Result<u32> {
+    let number = |text: &str| {
+        let text = text.trim();
+        match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+            Some(hex) => u64::from_str_radix(hex, 16).ok(),
+            None => text.parse().ok(),
+        }
+    };
+    let end = document
+        .root
+        .children("global_mem")
+        .flat_map(|memory| memory.children("interface"))
+        .filter_map(|interface| {
+            let start = number(interface.attribute("address")?)?;
+            start.checked_add(number(interface.attribute("size")?)?)
+        })
+        .max()
+        .unwrap_or(0);
+    let log2 = end.checked_next_power_of_two().map_or(64, u64::ilog2);
+    if end > 0 && (20..=40).contains(&log2) {
+        return Ok(log2);
+    }
+    Err(Error::new(
+        ErrorKind::BadXml,
+        Place::file(&document.path),
+        format!("the <global_mem> interfaces end at {end:#x}; the block serves 1 MiB to 1 TiB"),
+        "Each <interface> of <global_mem> needs an address and a size in bytes.",
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::path::Path;
+
+    fn specification(memory: &str) -> Document {
+        let text = format!("<board>{memory}</board>");
+        Document::parse(Path::new("board_spec.xml"), text).unwrap()
+    }
+
+    #[test]
+    fn memory_ends_with_its_last_interface() {
+        let two = "<global_mem><interface address=\"0x00000000\" size=\"0x80000000\"/>\
+                   <interface address=\"0x80000000\" size=\"0x80000000\"/></global_mem>";
+        assert_eq!(memory_log2(&specification(two)).unwrap(), 32);
+        let odd = "<global_mem><interface address=\"0\" size=\"3221225472\"/></global_mem>";
+        assert_eq!(memory_log2(&specification(odd)).unwrap(), 32);
+        for none in [
+            "",
+            "<global_mem/>",
+            "<global_mem><interface address=\"x\" size=\"0x80000000\"/></global_mem>",
+            "<global_mem><interface address=\"0\" size=\"0x100000000000\"/></global_mem>",
+        ] {
+            let error = memory_log2(&specification(none)).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::BadXml, "{none}");
+        }
+    }
 
     #[test]
     fn memory_blocks_are_counted_by_their_widest_shape() {

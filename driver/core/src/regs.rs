@@ -91,8 +91,8 @@ pub mod csr {
     pub const CAPS1_MAX_BURST_LOG2_LSB: usize = 16;
     /// Number of its bits.
     pub const CAPS1_MAX_BURST_LOG2_WIDTH: usize = 8;
-    /// Mask of CAPS1.mem_addr_bits (bits 31:24, ro). Width of the byte addresses of the FPGA
-    /// memory ports.
+    /// Mask of CAPS1.mem_addr_bits (bits 31:24, ro). Bytes of FPGA memory, log2. A descriptor
+    /// that reaches beyond ends with LENGTH and moves nothing.
     pub const CAPS1_MEM_ADDR_BITS_MASK: u32 = 0xff00_0000;
     /// Position of its lowest bit.
     pub const CAPS1_MEM_ADDR_BITS_LSB: usize = 24;

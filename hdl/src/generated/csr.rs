@@ -44,7 +44,8 @@ pub struct CsrRegs {
     pub caps1_att_log2: Signal<In, Bits<8>>,
     /// CAPS1.max_burst_log2: Longest request that the block gives to the PCIe port.
     pub caps1_max_burst_log2: Signal<In, Bits<8>>,
-    /// CAPS1.mem_addr_bits: Width of the byte addresses of the FPGA memory ports.
+    /// CAPS1.mem_addr_bits: Bytes of FPGA memory, log2. A descriptor that reaches beyond ends with
+    /// LENGTH and moves nothing.
     pub caps1_mem_addr_bits: Signal<In, Bits<8>>,
     /// CONTROL.enable: 1: queued descriptors are executed. 0: no new descriptor is started; one
     /// that runs is finished.

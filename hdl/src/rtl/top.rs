@@ -12,9 +12,6 @@ use crate::generated::{ChanRegs, CsrRegs};
 use crate::prim::{BitSync, BusSync, ResetStretch};
 use rust_hdl::prelude::*;
 
-/// Width of byte addresses in FPGA memory.
-pub const MEMORY_ADDRESS_BITS: usize = 40;
-
 /// What a build fixes, beside the widths in the type.
 #[derive(Clone, Copy, Debug)]
 pub struct TopConfig {
@@ -22,6 +19,8 @@ pub struct TopConfig {
     pub queue_log2: usize,
     /// ATT entries, log2; the type's `A` is one more.
     pub att_log2: usize,
+    /// Bytes of FPGA memory, log2, at most 40.
+    pub memory_log2: usize,
     /// Hash of the register map and the build parameters.
     pub build_id: u32,
 }
@@ -31,7 +30,7 @@ impl TopConfig {
         SegmentConfig {
             read,
             att_log2: self.att_log2,
-            memory_log2: MEMORY_ADDRESS_BITS,
+            memory_log2: self.memory_log2,
         }
     }
 }
@@ -157,6 +156,7 @@ pub struct PeerlaneDma<
     txs_bits: Constant<Bits<8>>,
     queue_bits: Constant<Bits<8>>,
     att_bits: Constant<Bits<8>>,
+    memory_bits: Constant<Bits<8>>,
 }
 
 impl<const W: usize, const B: usize, const E: usize, const T: usize, const A: usize>
@@ -266,6 +266,7 @@ impl<const W: usize, const B: usize, const E: usize, const T: usize, const A: us
             txs_bits: Constant::new((T as u64).into()),
             queue_bits: Constant::new((config.queue_log2 as u64).into()),
             att_bits: Constant::new((config.att_log2 as u64).into()),
+            memory_bits: Constant::new((config.memory_log2 as u64).into()),
         }
     }
 
@@ -421,7 +422,7 @@ impl<const W: usize, const B: usize, const E: usize, const T: usize, const A: us
         self.csr.caps1_queue_log2.next = self.queue_bits.val();
         self.csr.caps1_att_log2.next = self.att_bits.val();
         self.csr.caps1_max_burst_log2.next = 9.into();
-        self.csr.caps1_mem_addr_bits.next = 40.into();
+        self.csr.caps1_mem_addr_bits.next = self.memory_bits.val();
         self.csr.status_write_busy.next = self.write_queue.valid.val()
             | self.write_segment.busy.val()
             | !self.write_path.idle.val();

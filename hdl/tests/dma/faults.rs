@@ -91,7 +91,8 @@ fn a_descriptor_of_garbage_is_one() {
     for read in [false, true] {
         for (d_peer, local, length, control, code) in [
             (peer, 0, 0, 0, LENGTH),
-            (peer, (1 << 40) - 64, 65, 0, LENGTH),
+            (peer, (1 << 32) - 64, 65, 0, LENGTH),
+            (peer, 1 << 32, 1, 0, LENGTH),
             (peer, 1 << 40, 64, 0, DESCRIPTOR),
             (peer, 1 << 60, 64, 0, DESCRIPTOR),
             (peer | 1 << 40, 0, 64, 0, DESCRIPTOR),

@@ -1,0 +1,62 @@
+//! What can go wrong, as one sentence and a remedy.
+
+/// Result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why there is no measurement.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The block could not be generated.
+    #[error("the block cannot be generated: {0}")]
+    Generate(#[from] peerlane_hdl::GenerateError),
+    /// The tools could not be set up, or the block could not be compiled.
+    #[error("the block cannot be compiled for simulation: {0}")]
+    Model(#[from] peerlane_verilated::Error),
+    /// The board stopped: a broken rule, or something that did not happen in time.
+    #[error("{row}: the simulated board stopped: {source}")]
+    Board {
+        /// The row that was being measured.
+        row: &'static str,
+        /// What the board said.
+        source: peerlane_sim::Error,
+    },
+    /// A descriptor ended with a status other than OK.
+    #[error("{row}: descriptor {cookie} ended with status {code} after {bytes} bytes")]
+    Status {
+        /// The row that was being measured.
+        row: &'static str,
+        /// The descriptor's cookie.
+        cookie: u32,
+        /// Its status code.
+        code: u8,
+        /// Bytes that it moved.
+        bytes: u32,
+    },
+    /// Bytes arrived wrong.
+    #[error("{row}: the byte at {offset:#x} arrived wrong")]
+    Data {
+        /// The row that was being measured.
+        row: &'static str,
+        /// Offset in what was moved.
+        offset: u64,
+    },
+    /// The page could not be drawn.
+    #[error("the page cannot be drawn: {0}")]
+    Page(String),
+}
+
+impl Error {
+    /// What to do about it: a whole sentence.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Model(_) => {
+                "`cargo xtask tools` installs what the simulation needs and says what it cannot install."
+            }
+            Self::Generate(_) | Self::Board { .. } | Self::Status { .. } | Self::Data { .. } => {
+                "This is a defect of the block: `cargo xtask test rtl` looks for it."
+            }
+            Self::Page(_) => "Run it without the page.",
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What the DMA block reaches: its Verilog on the simulated board, beside what the link and the
+//! contract of the hard IP's `Txs` port allow, and beside the thesis's designs.
+//!
+//! [`run`] measures the rows of [`SCENARIOS`]; [`Report::json`] and [`html`] show them. All times
+//! are simulated, so two runs of the same block give the same numbers; only `sim.rate` is the speed of
+//! the simulator itself. The block is driven register by register, and every byte that a row moves is
+//! compared.
+
+mod error;
+mod limits;
+mod measure;
+mod page;
+mod plot;
+mod results;
+mod rig;
+mod run;
+mod scenario;
+mod sweep;
+
+pub use error::{Error, Result};
+pub use limits::Limit;
+pub use page::html;
+pub use results::{Bar, Report, Row, Stalls, Verdict};
+pub use run::{Options, Progress, run};
+pub use scenario::{SCENARIOS, Scenario, UnknownName, select};
+pub use sweep::{Curve, Point, Sweep};

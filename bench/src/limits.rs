@@ -1,0 +1,202 @@
+//! What a row could reach at most: by the link, and by the contract of the hard IP's `Txs` port.
+//!
+//! # Sources
+//! Packets on the link: `peerlane_sim`'s `LinkConfig`, from the PCI Express Base Specification 3.0.
+//! `Txs` (Stratix V Avalon-MM interface for PCIe user guide 683411, A.4.2 and A.4.3): one word a cycle,
+//! bursts of at most 512 bytes, 8 reads in flight, requests of at most 256 bytes on the link, a read
+//! not answered before the writes in front of it have left.
+
+use peerlane_sim::{BoardConfig, COMPLETION_HEADER_BYTES, FRAMING_BYTES, LinkConfig};
+use serde::Serialize;
+
+use crate::rig::Way;
+
+/// Header of a request with a 64-bit address: 4 dwords.
+const REQUEST_HEADER_BYTES: u32 = 16;
+/// A completion record.
+const RECORD_BYTES: u32 = 32;
+/// Largest read request of `Txs` on the link.
+const LINK_READ_BYTES: u32 = 256;
+
+/// The two limits of a row, in the row's unit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Limit {
+    /// What the link carries.
+    pub link: f64,
+    /// What the contract of `Txs` allows.
+    pub contract: f64,
+}
+
+impl Limit {
+    /// The smaller one.
+    pub fn smaller(&self) -> f64 {
+        self.link.min(self.contract)
+    }
+}
+
+/// Width of the port in bytes, and its cycles a second.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Port {
+    pub bytes: u32,
+    pub clock: f64,
+}
+
+impl Port {
+    pub fn of(config: &BoardConfig, port_bits: u32) -> Self {
+        Self {
+            bytes: port_bits / 8,
+            clock: 1e12 / config.pcie_clk_ps as f64,
+        }
+    }
+
+    fn rate(self) -> f64 {
+        f64::from(self.bytes) * self.clock
+    }
+}
+
+/// Link bytes of a write of `payload` bytes to a 64-bit address.
+fn write_bytes(payload: u32) -> u32 {
+    payload + REQUEST_HEADER_BYTES + FRAMING_BYTES
+}
+
+/// Link bytes of a read request.
+fn request_bytes() -> u32 {
+    REQUEST_HEADER_BYTES + FRAMING_BYTES
+}
+
+/// Link bytes of a completion.
+fn completion_bytes(payload: u32) -> u32 {
+    payload + COMPLETION_HEADER_BYTES + FRAMING_BYTES
+}
+
+/// Bulk in one direction, bytes a second.
+pub(crate) fn bulk(config: &BoardConfig, port: Port, way: Way) -> Limit {
+    let link = &config.link;
+    match way {
+        Way::Write => Limit {
+            link: link.write_ceiling(),
+            contract: port.rate(),
+        },
+        Way::Read => Limit {
+            link: link.read_ceiling(),
+            contract: window(config).min(port.rate()),
+        },
+    }
+}
+
+fn window(config: &BoardConfig) -> f64 {
+    let txs = &config.txs;
+    config.link.window_ceiling(txs.max_reads, txs.max_burst)
+}
+
+/// Bulk in both directions at once: writes share the link with the requests of the reads, and the
+/// port with their commands, reads being at their own limit.
+pub(crate) fn duplex(config: &BoardConfig, port: Port, way: Way) -> Limit {
+    let link = &config.link;
+    let reads = bulk(config, port, Way::Read);
+    match way {
+        Way::Read => reads,
+        Way::Write => {
+            let requests = reads.smaller() / f64::from(LINK_READ_BYTES);
+            let left = link.raw_rate() - requests * f64::from(request_bytes());
+            let payload = f64::from(link.max_payload);
+            let commands = reads.smaller() / f64::from(config.txs.max_burst);
+            Limit {
+                link: left * payload / f64::from(write_bytes(link.max_payload)),
+                contract: (port.clock - commands) * f64::from(port.bytes),
+            }
+        }
+    }
+}
+
+/// Descriptors of `bytes` (one packet each), a record for every `every`th: descriptors a cycle.
+pub(crate) fn small(config: &BoardConfig, port: Port, way: Way, bytes: u32, every: u32) -> Limit {
+    let link = &config.link;
+    let share = 1.0 / f64::from(every);
+    let record = f64::from(write_bytes(RECORD_BYTES)) * share;
+    let beats = f64::from(bytes.div_ceil(port.bytes));
+    let record_beats = f64::from(RECORD_BYTES.div_ceil(port.bytes)) * share;
+    // Descriptors a second that so many link bytes each leave room for.
+    let fit = |bytes: f64| link.raw_rate() / bytes;
+    let (per_second, per_cycle) = match way {
+        // A record waits for a read that follows the data (one request, one port cycle).
+        Way::Write => (
+            fit(f64::from(write_bytes(bytes)) + record + f64::from(request_bytes()) * share),
+            1.0 / (beats + record_beats + share),
+        ),
+        Way::Read => {
+            let out = fit(f64::from(request_bytes()) + record);
+            let back = fit(f64::from(completion_bytes(bytes)));
+            let in_flight = f64::from(config.txs.max_reads) / round_trip_cycles(link, port, bytes);
+            (out.min(back), in_flight.min(1.0 / beats))
+        }
+    };
+    Limit {
+        link: per_second / port.clock,
+        contract: per_cycle,
+    }
+}
+
+/// Round trip of a read of `bytes` in cycles: the configured one is that of 512 bytes, and the time
+/// that those take on the link and out of the port does not pass for fewer.
+fn round_trip_cycles(link: &LinkConfig, port: Port, bytes: u32) -> f64 {
+    let drained = |bytes: u32| {
+        let packets = bytes.div_ceil(link.completion_bytes);
+        let on_link = f64::from(completion_bytes(0) * packets + bytes) / link.raw_rate();
+        let last = bytes - (packets - 1) * link.completion_bytes;
+        let first = f64::from(completion_bytes(bytes.min(link.completion_bytes))) / link.raw_rate();
+        let words = |bytes: u32| f64::from(bytes.div_ceil(port.bytes)) / port.clock;
+        (on_link + words(last)).max(first + words(bytes))
+    };
+    let whole = f64::from(link.read_round_trip_ns) * 1e-9;
+    (whole - drained(512) + drained(bytes)) * port.clock
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(value: f64, expected: f64) {
+        assert!(
+            (value / expected - 1.0).abs() < 1e-3,
+            "{value}, not {expected}"
+        );
+    }
+
+    fn port() -> Port {
+        Port::of(&BoardConfig::default(), 128)
+    }
+
+    #[test]
+    fn bulk_limits_are_the_published_ones() {
+        let mut config = BoardConfig::default();
+        let write = bulk(&config, port(), Way::Write);
+        near(write.link, 3.657e9);
+        near(write.contract, 4.0e9);
+        near(bulk(&config, port(), Way::Read).smaller(), 3.710e9);
+        config.link.read_round_trip_ns = 2000;
+        near(bulk(&config, port(), Way::Read).smaller(), 2.048e9);
+    }
+
+    #[test]
+    fn writes_share_the_link_with_the_requests_of_reads() {
+        // 3.710e9 / 256 requests of 24 bytes are 347.8 MB/s; 256 of 280 bytes of the rest are payload.
+        near(
+            duplex(&BoardConfig::default(), port(), Way::Write).link,
+            3.3391e9,
+        );
+    }
+
+    #[test]
+    fn small_descriptors_by_hand() {
+        let config = BoardConfig::default();
+        // 88 bytes, a sixteenth of 56 for the record and of 24 for the read: 93 bytes, 23.25 ns.
+        let write = small(&config, port(), Way::Write, 64, 16);
+        near(write.link, 4.0 / 23.25);
+        near(write.contract, 16.0 / 67.0);
+        // 64 bytes drain in 37 ns instead of 202: 835 ns, 208.75 cycles, 8 at a time.
+        let read = small(&config, port(), Way::Read, 64, 16);
+        near(read.contract, 8.0 / 208.75);
+        near(read.link, 4.0 / 21.0);
+    }
+}

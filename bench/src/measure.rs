@@ -1,0 +1,354 @@
+//! How each row is measured.
+//!
+//! A queue of descriptors is measured in its steady state: a descriptor before them keeps the engine
+//! busy while the host queues the rest, and the clock runs from its record in host memory to the last
+//! record of the queue. So no doorbell is written inside the measured time. Another descriptor behind
+//! them keeps the link as full at the end as at the start, so that the latency of the first record and
+//! that of the last cancel.
+
+use std::time::Instant;
+
+use peerlane_hdl::Params;
+use peerlane_sim::{BoardConfig, GPU_PAGE, Stats, thesis};
+use peerlane_verilated::Library;
+
+use crate::limits::{self, Port};
+use crate::results::{Row, Stalls};
+use crate::rig::{Counters, Descriptor, Rig, Way};
+use crate::scenario::{Kind, Scenario, Stream};
+use crate::{Error, Result};
+
+/// Where what a direction moves lies in GPU memory and in FPGA memory: the reads behind the writes.
+const READS: u64 = 96 << 20;
+
+/// Bytes of the descriptor before the queue: 1023 doorbells take about 10,000 cycles.
+const AHEAD: u64 = 512 << 10;
+
+/// Bytes of the descriptor behind the queue: more than any buffer holds.
+const BEHIND: u64 = 32 << 10;
+
+/// Bytes of memory that a row may use in each direction, with the one ahead.
+pub(crate) const SPACE: u64 = (64 << 20) + AHEAD + GPU_PAGE;
+
+/// What all rows share.
+pub(crate) struct Bench<'a> {
+    pub library: &'a Library,
+    pub params: Params,
+    /// Called with the part that is done, 0 to 1.
+    pub progress: &'a (dyn Fn(f64) + Sync),
+}
+
+/// What was moved between two moments.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    ns: f64,
+    cycles: u64,
+    write_rate: f64,
+    read_rate: f64,
+    stalls: Stalls,
+}
+
+impl Span {
+    fn between(rig: &mut Rig, from: (&Stats, &Counters)) -> Result<Self> {
+        let after = rig.board.stats();
+        let counters = rig.counters()?;
+        let before = from.0;
+        let cycles = after.pcie_cycles - before.pcie_cycles;
+        let part = |n: u64| n as f64 / cycles.max(1) as f64;
+        let grown = |to: u32, from: u32| part(u64::from(to.wrapping_sub(from)));
+        let reads = after.reads_done - before.reads_done;
+        let read_time = after.read_ns_mean * after.reads_done as f64
+            - before.read_ns_mean * before.reads_done as f64;
+        Ok(Self {
+            ns: after.ns - before.ns,
+            cycles,
+            write_rate: after.write_rate(before),
+            read_rate: after.read_rate(before),
+            stalls: Stalls {
+                cycles,
+                port: part(
+                    after.txs.write_words - before.txs.write_words + after.txs.read_bursts
+                        - before.txs.read_bursts,
+                ),
+                txs: grown(counters.stall_txs, from.1.stall_txs),
+                tags: grown(counters.stall_tags, from.1.stall_tags),
+                mem: grown(counters.stall_mem, from.1.stall_mem),
+                read_ns: if reads == 0 {
+                    0.0
+                } else {
+                    read_time / reads as f64
+                },
+            },
+        })
+    }
+}
+
+/// Where a direction's memory begins.
+fn base(way: Way) -> u64 {
+    match way {
+        Way::Write => 0,
+        Way::Read => READS,
+    }
+}
+
+/// A board for a row that moves data in these directions.
+pub(crate) fn rig(
+    bench: &Bench<'_>,
+    row: &'static str,
+    config: &BoardConfig,
+    ways: &[Way],
+) -> Result<Rig> {
+    let bytes = ways
+        .iter()
+        .map(|way| base(*way) + SPACE)
+        .max()
+        .unwrap_or(SPACE);
+    Rig::new(row, bench.library, config.clone(), bytes)
+}
+
+/// Queues the one ahead, the stream and the one behind. Their cookies count from 0.
+fn submit(rig: &mut Rig, way: Way, stream: &Stream) -> Result<()> {
+    let base = base(way);
+    rig.fill(way, base, base, AHEAD + stream.bytes() + GPU_PAGE)?;
+    let other = |length: u64, cookie| Descriptor {
+        peer: base,
+        local: base,
+        length: length as u32,
+        record: true,
+        cookie,
+    };
+    rig.queue(way, &other(AHEAD, 0))?;
+    for n in 0..stream.count {
+        rig.queue(
+            way,
+            &Descriptor {
+                peer: base + AHEAD + stream.peer + n * stream.length,
+                local: base + AHEAD + stream.local + n * stream.length,
+                length: stream.length as u32,
+                record: (n + 1) % stream.every == 0 || n + 1 == stream.count,
+                cookie: n as u32 + 1,
+            },
+        )?;
+    }
+    rig.queue(way, &other(BEHIND, stream.count as u32 + 1))
+}
+
+fn check(rig: &Rig, way: Way, stream: &Stream) -> Result<()> {
+    let at = base(way) + AHEAD;
+    rig.check(at + stream.peer, at + stream.local, stream.bytes())
+}
+
+/// A stream in one direction; the clock runs between the records of these cookies.
+fn span(
+    bench: &Bench<'_>,
+    rig: &mut Rig,
+    way: Way,
+    stream: &Stream,
+    (from, to): (u64, u64),
+) -> Result<Span> {
+    submit(rig, way, stream)?;
+    let whole = (stream.bytes() + AHEAD) as f64;
+    let tick = |stats: &Stats| {
+        let moved = match way {
+            Way::Write => stats.bytes_written,
+            Way::Read => stats.bytes_read,
+        };
+        (bench.progress)(moved as f64 / whole);
+    };
+    while u64::from(rig.record(tick)?.0) != from {}
+    let before = rig.board.stats();
+    let counters = rig.counters()?;
+    while u64::from(rig.record(tick)?.0) != to {}
+    let span = Span::between(rig, (&before, &counters))?;
+    while u64::from(rig.record(tick)?.0) <= stream.count {}
+    check(rig, way, stream)?;
+    Ok(span)
+}
+
+/// Payload a second of a stream after its first record.
+pub(crate) fn stream_rate(
+    bench: &Bench<'_>,
+    rig: &mut Rig,
+    way: Way,
+    stream: &Stream,
+) -> Result<(f64, Stalls)> {
+    let span = span(bench, rig, way, stream, (0, stream.count))?;
+    Ok((stream.bytes() as f64 * 1e9 / span.ns, span.stalls))
+}
+
+/// Measures a row.
+pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario) -> Result<Row> {
+    let mut config = BoardConfig::default();
+    let port = Port::of(&config, bench.params.port_bits);
+    let name = scenario.name;
+    match scenario.kind {
+        Kind::Rate(way, stream) => rate(bench, scenario, &config, way, &stream),
+        Kind::FarRate(way, stream, round_trip) => {
+            config.link.read_round_trip_ns = round_trip;
+            config.gpu.read_round_trip_ns = round_trip;
+            rate(bench, scenario, &config, way, &stream)
+        }
+        Kind::Descriptors(way, stream) => {
+            // With as many of their kind before and behind as the buffers on the way hold.
+            let mut rig = rig(bench, name, &config, &[way])?;
+            let aside = 4 * stream.every;
+            let between = (aside, stream.count - aside);
+            let span = span(bench, &mut rig, way, &stream, between)?;
+            let value = (between.1 - between.0) as f64 / span.cycles as f64;
+            let (bytes, every) = (stream.length as u32, stream.every as u32);
+            let limit = limits::small(&config, port, way, bytes, every);
+            let row = Row::new(scenario, value, "descriptors/cycle", Some(limit.smaller()));
+            Ok(row.with(limit, span.stalls))
+        }
+        Kind::Duplex(stream) => duplex(bench, scenario, &config, &stream),
+        Kind::Doorbell => doorbell(bench, scenario, &config),
+        Kind::Thesis(design) => {
+            let way = thesis::Direction::FpgaToGpu;
+            let model = thesis::Parameters::default();
+            let value = model.run(design, way, &config.link, 64 << 20).rate();
+            let published = Some(design.published_rate());
+            Ok(Row::new(scenario, value.unwrap_or(0.0), "B/s", published))
+        }
+        Kind::Simulator(stream) => {
+            let mut rig = rig(bench, name, &config, &[Way::Write])?;
+            submit(&mut rig, Way::Write, &stream)?;
+            rig.record(|_| ())?;
+            let (cycles, start) = (rig.board.cycles(), Instant::now());
+            while rig.record(|_| ())?.0 != stream.count as u32 {}
+            let rate = (rig.board.cycles() - cycles) as f64 / start.elapsed().as_secs_f64();
+            check(&rig, Way::Write, &stream)?;
+            Ok(Row::new(scenario, rate, "cycles/s", None))
+        }
+    }
+}
+
+fn rate(
+    bench: &Bench<'_>,
+    scenario: &Scenario,
+    config: &BoardConfig,
+    way: Way,
+    stream: &Stream,
+) -> Result<Row> {
+    let port = Port::of(config, bench.params.port_bits);
+    let mut rig = rig(bench, scenario.name, config, &[way])?;
+    let (rate, stalls) = stream_rate(bench, &mut rig, way, stream)?;
+    let limit = limits::bulk(config, port, way);
+    Ok(Row::new(scenario, rate, "B/s", Some(limit.smaller())).with(limit, stalls))
+}
+
+/// Both directions from the moment both run until the first has done.
+fn duplex(
+    bench: &Bench<'_>,
+    scenario: &Scenario,
+    config: &BoardConfig,
+    stream: &Stream,
+) -> Result<Row> {
+    let port = Port::of(config, bench.params.port_bits);
+    let ways = [Way::Write, Way::Read];
+    let mut rig = rig(bench, scenario.name, config, &ways)?;
+    for way in ways {
+        submit(&mut rig, way, stream)?;
+    }
+    let whole = (2 * stream.bytes()) as f64;
+    let tick = |stats: &Stats| {
+        (bench.progress)((stats.bytes_written + stats.bytes_read) as f64 / whole);
+    };
+    let mut left = ways.len();
+    while left > 0 {
+        if rig.record(tick)?.0 == 0 {
+            left -= 1;
+        }
+    }
+    let before = rig.board.stats();
+    let counters = rig.counters()?;
+    let last = stream.count as u32;
+    while rig.record(tick)?.0 != last {}
+    let span = Span::between(&mut rig, (&before, &counters))?;
+    while rig.record(tick)?.0 != last {}
+    for way in ways {
+        check(&rig, way, stream)?;
+    }
+    let found = [(Way::Write, span.write_rate), (Way::Read, span.read_rate)].map(|(way, rate)| {
+        let limit = limits::duplex(config, port, way);
+        (rate, limit, rate / limit.smaller())
+    });
+    let [write, read] = found;
+    let (worse, better, other) = if write.2 <= read.2 {
+        (write, read, "GPU to FPGA")
+    } else {
+        (read, write, "FPGA to GPU")
+    };
+    let limit = worse.1;
+    let mut row =
+        Row::new(scenario, worse.0, "B/s", Some(limit.smaller())).with(limit, span.stalls);
+    row.notes.push(format!(
+        "{other}, the better one: {:.0} MB/s of {:.0}, {:.1} %",
+        better.0 / 1e6,
+        better.1.smaller() / 1e6,
+        better.2 * 100.0
+    ));
+    Ok(row)
+}
+
+/// Cycles from the slave taking the doorbell to the first request on the port.
+fn doorbell(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Result<Row> {
+    let cycles = |way: Way| -> Result<u64> {
+        let mut rig = rig(bench, scenario.name, config, &[way])?;
+        let board = |source| Error::Board {
+            row: scenario.name,
+            source,
+        };
+        rig.board.run(1000).map_err(board)?;
+        rig.board.mark();
+        let at = base(way);
+        rig.queue(
+            way,
+            &Descriptor {
+                peer: at,
+                local: at,
+                length: 64,
+                record: true,
+                cookie: 0,
+            },
+        )?;
+        rig.board.drain_host().map_err(board)?;
+        let rung = rig.board.last_host_write_cycle();
+        rig.record(|_| ())?;
+        let first = rig.board.stats().txs.first_request_cycle;
+        Ok(first.unwrap_or(u64::MAX).saturating_sub(rung))
+    };
+    let read = cycles(Way::Read)?;
+    let write = cycles(Way::Write)?;
+    let bar = match scenario.bar {
+        Some(crate::Bar::ValueAtMost(bar)) => Some(bar),
+        _ => None,
+    };
+    let mut row = Row::new(scenario, read as f64, "cycles", bar);
+    row.notes.push(format!(
+        "a write's first request comes after {write} cycles: its data are fetched first, from a memory \
+         that takes {} cycles of its own clock",
+        config.ddr.latency
+    ));
+    Ok(row)
+}
+
+/// Time from the host's first register write to the record in host memory, of one descriptor.
+pub(crate) fn single(rig: &mut Rig, way: Way, bytes: u64) -> Result<f64> {
+    let at = base(way);
+    rig.board
+        .run_until_quiet(200, 1_000_000)
+        .map_err(|source| rig.failed(source))?;
+    let start = rig.board.ns();
+    rig.queue(
+        way,
+        &Descriptor {
+            peer: at,
+            local: at,
+            length: bytes as u32,
+            record: true,
+            cookie: 0,
+        },
+    )?;
+    rig.record(|_| ())?;
+    Ok(rig.board.ns() - start)
+}

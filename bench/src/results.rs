@@ -1,0 +1,306 @@
+//! Rows with their numbers, and what is said about those below their bar.
+
+use serde::{Serialize, Serializer};
+
+use crate::limits::Limit;
+use crate::sweep::Sweep;
+
+/// What a row is to reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bar {
+    /// So much of the limit.
+    RatioAtLeast(f64),
+    /// The limit, within this part of it.
+    RatioWithin(f64),
+    /// The value itself.
+    ValueAtLeast(f64),
+    /// The value itself.
+    ValueAtMost(f64),
+}
+
+impl std::fmt::Display for Bar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::RatioAtLeast(bar) => write!(f, "≥ {:.0} %", bar * 100.0),
+            Self::RatioWithin(bar) => write!(f, "± {:.0} %", bar * 100.0),
+            Self::ValueAtLeast(bar) => write!(f, "≥ {bar}"),
+            Self::ValueAtMost(bar) => write!(f, "≤ {bar}"),
+        }
+    }
+}
+
+impl Serialize for Bar {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// How a row stands to its bar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It is reached.
+    Pass,
+    /// It is not reached.
+    Below,
+    /// It is not reached, and the limit is below the bar.
+    LimitBelow,
+    /// There is none.
+    Reported,
+}
+
+/// Where the cycles of a row went, as parts of all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Stalls {
+    /// Cycles of `pcie_clk`.
+    pub cycles: u64,
+    /// A word or a command crossed the port (counted by the model).
+    pub port: f64,
+    /// `waitrequest` held the port (STALL_TXS).
+    pub txs: f64,
+    /// A read waited because as many were in flight as `Txs` takes (STALL_TAGS).
+    pub tags: f64,
+    /// A write waited for data from FPGA memory (STALL_MEM).
+    pub mem: f64,
+    /// Mean time of a read from `Txs` taking it to its last word, nanoseconds; 0 without reads.
+    pub read_ns: f64,
+}
+
+/// A row of the report.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub name: &'static str,
+    /// What was measured.
+    pub value: f64,
+    /// Of the value and the limits.
+    pub unit: &'static str,
+    /// The smaller of the link's ceiling and what the contract of `Txs` allows; of a latency its bar,
+    /// of a modelled design the published value.
+    pub limit: Option<f64>,
+    /// Value ÷ limit.
+    pub ratio: Option<f64>,
+    /// What is measured, in words.
+    pub what: &'static str,
+    /// What it is to reach.
+    pub bar: Option<Bar>,
+    /// Whether it does.
+    pub verdict: Verdict,
+    /// Both limits, where there are two.
+    #[serde(flatten)]
+    pub limits: Option<Limit>,
+    /// Where the cycles went, where the block moved data.
+    pub stalls: Option<Stalls>,
+    /// What must be said beside it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl Row {
+    /// A row; what it is to reach is compared here.
+    pub(crate) fn new(
+        scenario: &crate::Scenario,
+        value: f64,
+        unit: &'static str,
+        limit: Option<f64>,
+    ) -> Self {
+        let ratio = limit.map(|limit| value / limit);
+        let reaches = |ratio: Option<f64>, value: f64| match scenario.bar {
+            None => true,
+            Some(Bar::RatioAtLeast(bar)) => ratio.is_some_and(|ratio| ratio >= bar),
+            Some(Bar::RatioWithin(bar)) => ratio.is_some_and(|ratio| (ratio - 1.0).abs() <= bar),
+            Some(Bar::ValueAtLeast(bar)) => value >= bar,
+            Some(Bar::ValueAtMost(bar)) => value <= bar,
+        };
+        let verdict = match (scenario.bar, limit) {
+            (None, _) => Verdict::Reported,
+            _ if reaches(ratio, value) => Verdict::Pass,
+            (_, Some(limit)) if !reaches(Some(1.0), limit) => Verdict::LimitBelow,
+            _ => Verdict::Below,
+        };
+        Self {
+            name: scenario.name,
+            value,
+            unit,
+            limit,
+            ratio,
+            what: scenario.what,
+            bar: scenario.bar,
+            verdict,
+            limits: None,
+            stalls: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Adds both limits and the cycles; a row below its bar is explained by them.
+    pub(crate) fn with(mut self, limits: Limit, stalls: Stalls) -> Self {
+        self.limits = Some(limits);
+        if matches!(self.verdict, Verdict::Below | Verdict::LimitBelow) {
+            self.notes.push(explain(&stalls));
+        }
+        if self.verdict == Verdict::LimitBelow {
+            let word = if limits.contract <= limits.link {
+                "the contract of Txs allows"
+            } else {
+                "the link carries"
+            };
+            self.notes.push(format!(
+                "{word} {:.4} {}, less than the bar",
+                limits.smaller(),
+                self.unit
+            ));
+        }
+        self.stalls = Some(stalls);
+        self
+    }
+}
+
+/// The line for a row below its bar: what the counters say, the largest first.
+fn explain(stalls: &Stalls) -> String {
+    // Below this a stall explains nothing.
+    const SEEN: f64 = 0.01;
+    let mut causes = vec![
+        (
+            stalls.tags,
+            format!(
+                "a read waited because 8 were in flight, the most that Txs takes, each for {:.0} ns \
+                 (STALL_TAGS)",
+                stalls.read_ns
+            ),
+        ),
+        (
+            stalls.txs,
+            "Txs held the port: its buffer was full of writes that the link had yet to take \
+             (STALL_TXS)"
+                .to_owned(),
+        ),
+        (
+            stalls.mem,
+            "a write waited for its data: memory or request maker were behind (STALL_MEM)"
+                .to_owned(),
+        ),
+    ];
+    causes.retain(|(part, _)| *part >= SEEN);
+    causes.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut text = format!(
+        "of {} cycles the port moved something in {:.1} %",
+        stalls.cycles,
+        stalls.port * 100.0
+    );
+    for (part, cause) in &causes {
+        text.push_str(&format!("; in {:.1} % {cause}", part * 100.0));
+    }
+    if causes.is_empty() {
+        text.push_str("; no stall was counted, so the block had no request to make in the others");
+    }
+    text
+}
+
+/// All that was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// The build of the block, in words.
+    pub build: String,
+    /// The link, in words.
+    pub link: String,
+    /// The rows, in their order.
+    pub rows: Vec<Row>,
+    /// Rate against size, when it was asked for.
+    pub sweep: Option<Sweep>,
+}
+
+impl Report {
+    /// As JSON: `{"results": [{"name", "value", "unit", "limit", "ratio", …}, …]}`.
+    pub fn json(&self) -> String {
+        #[derive(Serialize)]
+        struct Results<'a> {
+            results: &'a [Row],
+        }
+        let results = Results {
+            results: &self.rows,
+        };
+        let mut text = serde_json::to_string_pretty(&results).expect("plain data only");
+        text.push('\n');
+        text
+    }
+
+    /// How many rows stand so.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.rows.iter().filter(|r| r.verdict == verdict).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SCENARIOS;
+
+    const STALLS: Stalls = Stalls {
+        cycles: 1000,
+        port: 0.2,
+        txs: 0.004,
+        tags: 0.7,
+        mem: 0.05,
+        read_ns: 1010.0,
+    };
+
+    fn row(name: &str, value: f64, limit: Limit) -> Row {
+        let scenario = SCENARIOS.iter().find(|s| s.name == name).unwrap();
+        Row::new(scenario, value, "u", Some(limit.smaller())).with(limit, STALLS)
+    }
+
+    #[test]
+    fn a_row_at_its_bar_needs_no_explanation() {
+        let limit = Limit {
+            link: 100.0,
+            contract: 120.0,
+        };
+        let row = row("write.bulk", 99.0, limit);
+        assert_eq!((row.verdict, row.ratio), (Verdict::Pass, Some(0.99)));
+        assert!(row.notes.is_empty());
+    }
+
+    #[test]
+    fn a_row_below_it_is_explained_by_the_largest_stall_first() {
+        let limit = Limit {
+            link: 100.0,
+            contract: 120.0,
+        };
+        let row = row("read.bulk", 98.9, limit);
+        assert_eq!(row.verdict, Verdict::Below);
+        let [note] = &row.notes[..] else {
+            panic!("{:?}", row.notes)
+        };
+        let tags = note.find("in 70.0 % a read waited").unwrap();
+        let mem = note.find("in 5.0 % a write waited").unwrap();
+        assert!(tags < mem && !note.contains("STALL_TXS"), "{note}");
+    }
+
+    #[test]
+    fn a_limit_below_the_bar_is_told_apart() {
+        let limit = Limit {
+            link: 0.19,
+            contract: 0.038,
+        };
+        let row = row("read.64b.rate", 0.037, limit);
+        assert_eq!(row.verdict, Verdict::LimitBelow);
+        assert!(row.notes[1].contains("the contract of Txs allows 0.0380"));
+    }
+
+    #[test]
+    fn json_has_the_five_fields_of_each_row() {
+        let report = Report {
+            build: String::new(),
+            link: String::new(),
+            rows: vec![Row::new(SCENARIOS.last().unwrap(), 5.0, "cycles/s", None)],
+            sweep: None,
+        };
+        let value: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+        let row = &value["results"][0];
+        assert_eq!(row["name"], "sim.rate");
+        assert_eq!(row["value"], 5.0);
+        assert_eq!(row["unit"], "cycles/s");
+        assert!(row["limit"].is_null() && row["ratio"].is_null());
+    }
+}

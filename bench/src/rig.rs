@@ -1,0 +1,245 @@
+//! The Verilated block on the simulated board, driven register by register.
+
+use peerlane_hdl::generated::constants::{chan, csr};
+use peerlane_hdl::{Params, TOP, generate};
+use peerlane_sim::{Access, Board, BoardConfig, GPU_PAGE, Space, Stats};
+use peerlane_verilated::{Build, Library, Toolchain};
+
+use crate::{Error, Result};
+
+/// Which way the data go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Way {
+    /// FPGA memory to the GPU.
+    Write,
+    /// The GPU to FPGA memory.
+    Read,
+}
+
+/// Where the ring of completion records lies in host memory.
+const RING: u64 = 0x1_0000_0000;
+const RING_LOG2: u32 = 12;
+const RECORD_BYTES: u64 = 32;
+
+/// Cycles between two records after which a row is given up: 100 ms.
+const PATIENCE: u64 = 25_000_000;
+
+/// Bits of a descriptor's control dword.
+const RECORD: u32 = 1;
+
+/// Page size code of a 64 KiB page in ATT addresses and entries.
+const PAGE_64K: u64 = 1;
+const ENTRY_VALID_READ_WRITE: u64 = 0b111;
+
+/// One descriptor.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Descriptor {
+    /// Offset in the mapped GPU memory.
+    pub peer: u64,
+    /// FPGA memory address.
+    pub local: u64,
+    /// Bytes.
+    pub length: u32,
+    /// Whether it leaves a record.
+    pub record: bool,
+    /// Returned in the record.
+    pub cookie: u32,
+}
+
+/// Counts of the block itself since its reset.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counters {
+    pub stall_txs: u32,
+    pub stall_tags: u32,
+    pub stall_mem: u32,
+}
+
+/// The block, compiled.
+pub(crate) fn library(params: &Params) -> Result<Library> {
+    let design = generate(params)?;
+    let mut build = Build::new(TOP);
+    for module in &design.modules {
+        build = build.text(format!("{}.v", module.name), module.verilog.clone());
+    }
+    Ok(build.model(&Toolchain::open()?)?)
+}
+
+/// A board with one channel that runs and GPU memory that is mapped.
+pub(crate) struct Rig {
+    pub board: Board,
+    row: &'static str,
+    next_record: u32,
+}
+
+impl Rig {
+    /// A fresh board. GPU memory `0..bytes` is mapped in pages of 64 KiB, from ATT address 0 on.
+    pub fn new(
+        row: &'static str,
+        library: &Library,
+        config: BoardConfig,
+        bytes: u64,
+    ) -> Result<Self> {
+        let failed = |source| Error::Board { row, source };
+        let board = Board::new(library.instance()?, config).map_err(failed)?;
+        let mut rig = Self {
+            board,
+            row,
+            next_record: 0,
+        };
+        rig.start(bytes).map_err(failed)?;
+        Ok(rig)
+    }
+
+    fn start(&mut self, bytes: u64) -> peerlane_sim::Result<()> {
+        let board = &mut self.board;
+        while board.bar_read32(Space::Csr, csr::STATUS as u64)? & csr::STATUS_ATT_SWEEP_MASK != 0 {
+            board.run(500)?;
+        }
+        let ring = RING..RING + (RECORD_BYTES << RING_LOG2);
+        board.bus_mut().allow(ring, Access::Both);
+        board.bar_write32(Space::Csr, csr::RING_HI as u64, (RING >> 32) as u32)?;
+        let low = RING as u32 | RING_LOG2 << csr::RING_LO_SIZE_LOG2_LSB | csr::RING_LO_ENABLE_MASK;
+        board.bar_write32(Space::Csr, csr::RING_LO as u64, low)?;
+        let pages = board.gpu_mut().pin(0, bytes)?;
+        for (n, page) in pages.into_iter().enumerate() {
+            board.bus_mut().allow(page..page + GPU_PAGE, Access::Both);
+            let entry = page | PAGE_64K << 3 | ENTRY_VALID_READ_WRITE;
+            let words = [entry as u32, (entry >> 32) as u32];
+            board.bar_write(Space::Att, 8 * n as u64, &words)?;
+        }
+        board.bar_write32(Space::Csr, csr::CONTROL as u64, csr::CONTROL_ENABLE_MASK)?;
+        board.drain_host()
+    }
+
+    /// Errors of the board, with the row's name.
+    pub fn failed(&self, source: peerlane_sim::Error) -> Error {
+        Error::Board {
+            row: self.row,
+            source,
+        }
+    }
+
+    /// Queues a descriptor: the writes are on their way when this returns.
+    pub fn queue(&mut self, way: Way, d: &Descriptor) -> Result<()> {
+        let (desc, doorbell) = match way {
+            Way::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
+            Way::Read => (chan::READ_DESC, chan::READ_DOORBELL),
+        };
+        let peer = PAGE_64K << 62 | d.peer;
+        let dwords = [
+            peer as u32,
+            (peer >> 32) as u32,
+            d.local as u32,
+            (d.local >> 32) as u32,
+            d.length,
+            if d.record { RECORD } else { 0 },
+            d.cookie,
+        ];
+        let board = &mut self.board;
+        board
+            .bar_write(Space::Chan, desc as u64, &dwords)
+            .and_then(|()| board.bar_write32(Space::Chan, doorbell as u64, 1))
+            .map_err(|source| self.failed(source))
+    }
+
+    /// Runs until the next record is in host memory; gives its cookie and direction. `tick` is called
+    /// now and then.
+    pub fn record(&mut self, mut tick: impl FnMut(&Stats)) -> Result<(u32, Way)> {
+        const SLICE: u64 = 20_000;
+        let slot = RING + u64::from(self.next_record % (1 << RING_LOG2)) * RECORD_BYTES;
+        let phase = 1 ^ self.next_record >> RING_LOG2 & 1;
+        let word = |board: &Board, n: u64| board.host().read32(slot + 4 * n);
+        let mut waited = 0;
+        loop {
+            let there = |board: &Board| word(board, 1).is_ok_and(|status| status & 1 == phase);
+            match self.board.run_until(there, SLICE) {
+                Ok(_) => break,
+                Err(peerlane_sim::Error::Timeout { .. }) if waited < PATIENCE => {
+                    waited += SLICE;
+                    tick(&self.board.stats());
+                }
+                Err(source) => return Err(self.failed(source)),
+            }
+        }
+        self.next_record += 1;
+        let read = |n| word(&self.board, n).map_err(|source| self.failed(source));
+        let (cookie, status, bytes) = (read(0)?, read(1)?, read(2)?);
+        let code = (status >> 16) as u8;
+        if code != 0 {
+            return Err(Error::Status {
+                row: self.row,
+                cookie,
+                code,
+                bytes,
+            });
+        }
+        let way = if status >> 1 & 1 == 1 {
+            Way::Read
+        } else {
+            Way::Write
+        };
+        Ok((cookie, way))
+    }
+
+    /// The block's own stall counters of this moment. Takes about 2 µs of simulated time and three
+    /// register reads.
+    pub fn counters(&mut self) -> Result<Counters> {
+        let mut read = || -> peerlane_sim::Result<Counters> {
+            let board = &mut self.board;
+            board.bar_write32(Space::Csr, csr::COUNTER_SNAPSHOT as u64, 1)?;
+            Ok(Counters {
+                stall_txs: board.bar_read32(Space::Csr, csr::STALL_TXS_LO as u64)?,
+                stall_tags: board.bar_read32(Space::Csr, csr::STALL_TAGS_LO as u64)?,
+                stall_mem: board.bar_read32(Space::Csr, csr::STALL_MEM_LO as u64)?,
+            })
+        };
+        read().map_err(|source| self.failed(source))
+    }
+
+    /// Puts noise where a transfer takes its data from.
+    pub fn fill(&mut self, way: Way, peer: u64, local: u64, bytes: u64) -> Result<()> {
+        let missing = self.outside(peer.max(local), bytes);
+        let place = match way {
+            Way::Write => self.board.ddr_mut().slice_mut(local, bytes as usize),
+            Way::Read => {
+                let memory = self.board.gpu_mut().memory_mut();
+                memory.slice_mut(peer, bytes as usize)
+            }
+        };
+        let place = place.ok_or(missing)?;
+        // Marsaglia's xorshift64.
+        let mut state = 0x9E37_79B9_7F4A_7C15u64 ^ bytes ^ u64::from(way == Way::Read);
+        for chunk in place.chunks_mut(8) {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            chunk.copy_from_slice(&state.to_le_bytes()[..chunk.len()]);
+        }
+        Ok(())
+    }
+
+    /// Compares both ends of a transfer.
+    pub fn check(&self, peer: u64, local: u64, bytes: u64) -> Result<()> {
+        let gpu = self.board.gpu().memory().slice(peer, bytes as usize);
+        let fpga = self.board.ddr().slice(local, bytes as usize);
+        let (Some(gpu), Some(fpga)) = (gpu, fpga) else {
+            return Err(self.outside(peer.max(local), bytes));
+        };
+        if gpu == fpga {
+            return Ok(());
+        }
+        let offset = gpu.iter().zip(fpga).position(|(a, b)| a != b);
+        Err(Error::Data {
+            row: self.row,
+            offset: offset.unwrap_or_default() as u64,
+        })
+    }
+
+    fn outside(&self, address: u64, bytes: u64) -> Error {
+        self.failed(peerlane_sim::Error::Address {
+            memory: "memory of the transfer",
+            address,
+            bytes,
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! Runs the rows, several at once where there are processors for it.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use peerlane_hdl::Params;
+use peerlane_sim::{BoardConfig, LinkConfig};
+use peerlane_verilated::Library;
+
+use crate::limits::{self, Port};
+use crate::measure::{self, Bench};
+use crate::results::{Report, Row};
+use crate::rig::{self, Way};
+use crate::scenario::{Kind, Scenario};
+use crate::sweep::{self, Curve, Sweep};
+use crate::{Error, Result};
+
+/// What to do.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The build of the block.
+    pub params: Params,
+    /// The rows.
+    pub rows: Vec<&'static Scenario>,
+    /// Measure rate against size too.
+    pub sweep: bool,
+}
+
+/// Who wants to know how far it is. Called from several threads.
+pub trait Progress: Sync {
+    /// The block is being compiled.
+    fn building(&self);
+    /// It is compiled; so many jobs follow.
+    fn built(&self, jobs: usize);
+    /// Part of a job that is done, 0 to 1.
+    fn advance(&self, job: &'static str, part: f64);
+    /// A job is done.
+    fn done(&self, job: &'static str);
+}
+
+enum Job {
+    Row(&'static Scenario),
+    Sweep(Way),
+}
+
+enum Done {
+    Row(Row),
+    Sweep(Way, Vec<Curve>),
+}
+
+impl Job {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Row(scenario) => scenario.name,
+            Self::Sweep(Way::Write) => "sizes, FPGA to GPU",
+            Self::Sweep(Way::Read) => "sizes, GPU to FPGA",
+        }
+    }
+
+    /// A wall-clock measure has the machine for itself, as far as this program goes.
+    fn alone(&self) -> bool {
+        matches!(self, Self::Row(scenario) if matches!(scenario.kind, Kind::Simulator(_)))
+    }
+
+    fn run(&self, params: Params, library: &Library, progress: &dyn Progress) -> Result<Done> {
+        let part = |part: f64| progress.advance(self.name(), part);
+        let done = match self {
+            Self::Row(scenario) => {
+                let bench = Bench {
+                    library,
+                    params,
+                    progress: &part,
+                };
+                Done::Row(measure::measure(&bench, scenario)?)
+            }
+            Self::Sweep(way) => Done::Sweep(*way, sweep::block(library, params, *way, &part)?),
+        };
+        progress.done(self.name());
+        Ok(done)
+    }
+}
+
+/// Compiles the block and measures.
+///
+/// # Errors
+/// When a tool is missing, the board stops, a descriptor fails or a byte arrives wrong. A row below its
+/// bar is a result, not an error.
+pub fn run(options: &Options, progress: &dyn Progress) -> Result<Report> {
+    progress.building();
+    let library = rig::library(&options.params)?;
+    let mut jobs: Vec<Job> = Vec::new();
+    if options.sweep {
+        jobs.extend([Way::Write, Way::Read].map(Job::Sweep));
+    }
+    jobs.extend(options.rows.iter().copied().map(Job::Row));
+    progress.built(jobs.len());
+    let (alone, together): (Vec<_>, Vec<_>) = jobs.into_iter().partition(Job::alone);
+    let mut done = several(&together, options.params, &library, progress)?;
+    for job in &alone {
+        done.push(job.run(options.params, &library, progress)?);
+    }
+    Ok(assemble(options, done))
+}
+
+/// Runs jobs on as many threads as there are processors.
+fn several(
+    jobs: &[Job],
+    params: Params,
+    library: &Library,
+    progress: &dyn Progress,
+) -> Result<Vec<Done>> {
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(jobs.len());
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Result<Vec<Done>>> = Mutex::new(Ok(Vec::new()));
+    let keep = |result: Result<Done, Error>| {
+        let mut all = done
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        match (all.as_mut(), result) {
+            (Ok(list), Ok(one)) => list.push(one),
+            (Ok(_), Err(error)) => *all = Err(error),
+            // The first error stays.
+            (Err(_), _) => {}
+        }
+        all.is_ok()
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if !keep(job.run(params, library, progress)) {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    done.into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn assemble(options: &Options, done: Vec<Done>) -> Report {
+    let config = BoardConfig::default();
+    let (mut rows, mut write, mut read) = (Vec::new(), Vec::new(), Vec::new());
+    for one in done {
+        match one {
+            Done::Row(row) => rows.push(row),
+            Done::Sweep(Way::Write, curves) => write = curves,
+            Done::Sweep(Way::Read, curves) => read = curves,
+        }
+    }
+    rows.sort_by_key(|row| options.rows.iter().position(|s| s.name == row.name));
+    let port = Port::of(&config, options.params.port_bits);
+    let sweep = options.sweep.then(|| {
+        write.extend(sweep::thesis(&config.link));
+        Sweep {
+            write,
+            read,
+            limits: [Way::Write, Way::Read].map(|way| limits::bulk(&config, port, way).smaller()),
+        }
+    });
+    Report {
+        build: options.params.canonical(),
+        link: describe(&config.link),
+        rows,
+        sweep,
+    }
+}
+
+fn describe(link: &LinkConfig) -> String {
+    format!(
+        "PCIe {:?} x{}, {}-byte payloads, {} ns read round trip",
+        link.generation, link.lanes, link.max_payload, link.read_round_trip_ns
+    )
+}

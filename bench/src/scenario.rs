@@ -1,0 +1,231 @@
+//! The rows: what each does, and what it is to reach.
+
+use crate::results::Bar;
+use crate::rig::Way;
+
+const MIB: u64 = 1 << 20;
+const KIB: u64 = 1 << 10;
+
+/// A row of the report.
+#[derive(Debug, Clone, Copy)]
+pub struct Scenario {
+    /// Its name.
+    pub name: &'static str,
+    /// What is measured.
+    pub what: &'static str,
+    /// What it is to reach; `None` is reported only.
+    pub bar: Option<Bar>,
+    pub(crate) kind: Kind,
+}
+
+/// A queue of equal descriptors.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stream {
+    /// Bytes of a descriptor.
+    pub length: u64,
+    /// How many.
+    pub count: u64,
+    /// A record for every so manieth, and for the last.
+    pub every: u64,
+    /// Offset of the first byte at the peer and in FPGA memory.
+    pub peer: u64,
+    pub local: u64,
+}
+
+impl Stream {
+    pub const fn bulk(bytes: u64) -> Self {
+        Self::aligned(512 * KIB, bytes / (512 * KIB), 1)
+    }
+
+    pub const fn aligned(length: u64, count: u64, every: u64) -> Self {
+        Self {
+            length,
+            count,
+            every,
+            peer: 0,
+            local: 0,
+        }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.length * self.count
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    /// Payload a second of a queue.
+    Rate(Way, Stream),
+    /// Descriptors a cycle of a queue.
+    Descriptors(Way, Stream),
+    /// Both directions, the worse one.
+    Duplex(Stream),
+    /// As `Rate` with another read round trip, in nanoseconds.
+    FarRate(Way, Stream, u32),
+    /// Doorbell to first request.
+    Doorbell,
+    /// The thesis's design, modelled.
+    Thesis(peerlane_sim::thesis::Design),
+    /// Speed of the simulator.
+    Simulator(Stream),
+}
+
+/// Bytes of a bulk row.
+const BULK: u64 = 64 * MIB;
+/// Descriptors of a row of small ones; with those around them they fit in a queue of 1024.
+const SMALL: u64 = 1008;
+
+/// All rows, in the order of the report.
+pub static SCENARIOS: &[Scenario] = &{
+    use peerlane_sim::thesis::Design;
+    [
+        Scenario {
+            name: "write.bulk",
+            what: "FPGA to GPU, 64 MiB from 512 KiB descriptors",
+            bar: Some(Bar::RatioAtLeast(0.99)),
+            kind: Kind::Rate(Way::Write, Stream::bulk(BULK)),
+        },
+        Scenario {
+            name: "read.bulk",
+            what: "GPU to FPGA, 64 MiB from 512 KiB descriptors",
+            bar: Some(Bar::RatioAtLeast(0.99)),
+            kind: Kind::Rate(Way::Read, Stream::bulk(BULK)),
+        },
+        Scenario {
+            name: "duplex.bulk",
+            what: "both at once, the worse of the two",
+            bar: Some(Bar::RatioAtLeast(0.97)),
+            kind: Kind::Duplex(Stream::bulk(BULK)),
+        },
+        Scenario {
+            name: "write.4k",
+            what: "FPGA to GPU, queue of 4 KiB descriptors, a record for every 16th",
+            bar: Some(Bar::RatioAtLeast(0.95)),
+            kind: Kind::Rate(Way::Write, Stream::aligned(4 * KIB, SMALL, 16)),
+        },
+        Scenario {
+            name: "read.4k",
+            what: "GPU to FPGA, queue of 4 KiB descriptors, a record for every 16th",
+            bar: Some(Bar::RatioAtLeast(0.95)),
+            kind: Kind::Rate(Way::Read, Stream::aligned(4 * KIB, SMALL, 16)),
+        },
+        Scenario {
+            name: "write.64b.rate",
+            what: "FPGA to GPU, queue of 64-byte descriptors, a record for every 16th",
+            bar: Some(Bar::ValueAtLeast(0.12)),
+            kind: Kind::Descriptors(Way::Write, Stream::aligned(64, SMALL, 16)),
+        },
+        Scenario {
+            name: "read.64b.rate",
+            what: "GPU to FPGA, queue of 64-byte descriptors, a record for every 16th",
+            bar: Some(Bar::ValueAtLeast(0.12)),
+            kind: Kind::Descriptors(Way::Read, Stream::aligned(64, SMALL, 16)),
+        },
+        Scenario {
+            name: "write.unaligned",
+            what: "FPGA to GPU, 64 MiB from byte 7 to byte 13 of a word",
+            bar: Some(Bar::RatioAtLeast(0.94)),
+            kind: Kind::Rate(
+                Way::Write,
+                Stream {
+                    peer: 13,
+                    local: 7,
+                    ..Stream::bulk(BULK)
+                },
+            ),
+        },
+        Scenario {
+            name: "read.bulk.2us",
+            what: "as read.bulk, 2 µs read round trip",
+            bar: Some(Bar::RatioAtLeast(0.97)),
+            kind: Kind::FarRate(Way::Read, Stream::bulk(BULK), 2000),
+        },
+        Scenario {
+            name: "latency.doorbell",
+            what: "doorbell of a read to its request on the port",
+            bar: Some(Bar::ValueAtMost(24.0)),
+            kind: Kind::Doorbell,
+        },
+        Scenario {
+            name: "thesis.basic",
+            what: "modelled: one 4 KiB descriptor at a time, 64 MiB FPGA to GPU",
+            bar: Some(Bar::RatioWithin(0.1)),
+            kind: Kind::Thesis(Design::Basic),
+        },
+        Scenario {
+            name: "thesis.512k",
+            what: "modelled: one 512 KiB descriptor at a time",
+            bar: Some(Bar::RatioWithin(0.1)),
+            kind: Kind::Thesis(Design::LargeDescriptors),
+        },
+        Scenario {
+            name: "thesis.multiple",
+            what: "modelled: two such descriptors at a time",
+            bar: Some(Bar::RatioWithin(0.1)),
+            kind: Kind::Thesis(Design::MultipleDescriptors),
+        },
+        Scenario {
+            name: "thesis.lazy",
+            what: "modelled: and memory stays pinned",
+            bar: Some(Bar::RatioWithin(0.1)),
+            kind: Kind::Thesis(Design::LazyUnpinning),
+        },
+        Scenario {
+            name: "sim.rate",
+            what: "speed of this simulation while it streams (wall clock)",
+            bar: None,
+            kind: Kind::Simulator(Stream::bulk(8 * MIB)),
+        },
+    ]
+};
+
+/// A name that is no row's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no row `{0}`")]
+pub struct UnknownName(pub String);
+
+/// The rows that are called so, in their order; all without names. A name stands for the rows that
+/// begin with it at a dot too: `read.bulk` for `read.bulk.2us`, and `thesis.*` is `thesis`.
+///
+/// # Errors
+/// When a name stands for no row.
+pub fn select(names: &[String]) -> Result<Vec<&'static Scenario>, UnknownName> {
+    let stands_for = |name: &str, row: &str| {
+        let name = name.strip_suffix(".*").unwrap_or(name);
+        row.strip_prefix(name)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    if let Some(name) = names
+        .iter()
+        .find(|name| !SCENARIOS.iter().any(|s| stands_for(name, s.name)))
+    {
+        return Err(UnknownName(name.clone()));
+    }
+    Ok(SCENARIOS
+        .iter()
+        .filter(|s| names.is_empty() || names.iter().any(|name| stands_for(name, s.name)))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(names: &[&str]) -> Vec<&'static str> {
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        select(&names).unwrap().iter().map(|s| s.name).collect()
+    }
+
+    #[test]
+    fn names_choose_rows_in_their_order() {
+        assert_eq!(chosen(&[]).len(), SCENARIOS.len());
+        assert_eq!(
+            chosen(&["write.4k", "write.bulk"]),
+            ["write.bulk", "write.4k"]
+        );
+        assert_eq!(chosen(&["thesis.*"]).len(), 4);
+        assert_eq!(chosen(&["read.bulk"]), ["read.bulk", "read.bulk.2us"]);
+        let unknown = select(&["writ".into()]).unwrap_err();
+        assert_eq!(unknown, UnknownName("writ".into()));
+    }
+}

@@ -1,0 +1,119 @@
+//! Rate against size.
+
+use peerlane_sim::{BoardConfig, LinkConfig, thesis};
+use peerlane_verilated::Library;
+
+use crate::Result;
+use crate::measure::{self, Bench};
+use crate::rig::Way;
+use crate::scenario::Stream;
+
+/// A point of a curve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Bytes of a descriptor, or of the thesis's transfer.
+    pub bytes: u64,
+    /// Payload bytes a second.
+    pub rate: f64,
+}
+
+/// A curve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    /// What it shows.
+    pub name: &'static str,
+    /// Its points, the smallest size first.
+    pub points: Vec<Point>,
+}
+
+/// The curves of both directions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweep {
+    /// FPGA to GPU.
+    pub write: Vec<Curve>,
+    /// GPU to FPGA.
+    pub read: Vec<Curve>,
+    /// The smaller of the link's ceiling and the contract's, in the same order.
+    pub limits: [f64; 2],
+}
+
+/// Sizes of the block's curves: 64 B to 4 MiB.
+fn sizes() -> impl Iterator<Item = u64> {
+    (6..=22).step_by(2).map(|log2| 1 << log2)
+}
+
+/// Descriptors of a queued point: 1 MiB of them, at least 8, at most what waits behind one.
+fn count(bytes: u64) -> u64 {
+    ((1 << 20) / bytes).clamp(8, 1000)
+}
+
+/// The block's two curves of a direction.
+pub(crate) fn block(
+    library: &Library,
+    params: peerlane_hdl::Params,
+    way: Way,
+    progress: &(dyn Fn(f64) + Sync),
+) -> Result<Vec<Curve>> {
+    let bench = Bench {
+        library,
+        params,
+        progress: &|_| (),
+    };
+    let config = BoardConfig::default();
+    let row = match way {
+        Way::Write => "sweep, FPGA to GPU",
+        Way::Read => "sweep, GPU to FPGA",
+    };
+    let steps = sizes().count() as f64;
+    let mut alone = Vec::new();
+    let mut queued = Vec::new();
+    let mut single = measure::rig(&bench, row, &config, &[way])?;
+    for (n, bytes) in sizes().enumerate() {
+        progress(n as f64 / steps);
+        let ns = measure::single(&mut single, way, bytes)?;
+        alone.push(Point {
+            bytes,
+            rate: bytes as f64 * 1e9 / ns,
+        });
+        let stream = Stream::aligned(bytes, count(bytes), 16);
+        let mut rig = measure::rig(&bench, row, &config, &[way])?;
+        let (rate, _) = measure::stream_rate(&bench, &mut rig, way, &stream)?;
+        queued.push(Point { bytes, rate });
+    }
+    Ok(vec![
+        Curve {
+            name: "Peerlane, queued descriptors",
+            points: queued,
+        },
+        Curve {
+            name: "Peerlane, one descriptor, register write to record",
+            points: alone,
+        },
+    ])
+}
+
+/// The thesis's designs, modelled, from FPGA to GPU.
+pub(crate) fn thesis(link: &LinkConfig) -> Vec<Curve> {
+    let parameters = thesis::Parameters::default();
+    let name = |design| match design {
+        thesis::Design::Basic => "thesis: 4 KiB at a time",
+        thesis::Design::LargeDescriptors => "thesis: 512 KiB at a time",
+        thesis::Design::MultipleDescriptors => "thesis: two descriptors",
+        thesis::Design::LazyUnpinning => "thesis: and lazy unpinning",
+    };
+    thesis::Design::ALL
+        .into_iter()
+        .map(|design| Curve {
+            name: name(design),
+            points: (12..=26)
+                .step_by(2)
+                .filter_map(|log2| {
+                    let bytes = 1 << log2;
+                    let way = thesis::Direction::FpgaToGpu;
+                    let rate = parameters.run(design, way, link, bytes).rate()?;
+                    Some(Point { bytes, rate })
+                })
+                .collect(),
+        })
+        .collect()
+}

@@ -1,0 +1,122 @@
+//! The Verilog of the block, read by Verilator, Icarus Verilog and Yosys.
+
+use peerlane_hdl::{Params, TOP, generate};
+use peerlane_tests::lint::{Finding, Reader, Source, Waiver, lint};
+use peerlane_tools::Cache;
+
+/// What the generated Verilog may waive.
+const WAIVERS: &[Waiver] = &[Waiver {
+    rule: "UNUSEDSIGNAL",
+    reason: "the back-end names each bit that nothing reads: spare bits of a slave's address or \
+             write data, fixed by the bus",
+}];
+
+fn check(sources: &[Source], top: &str) -> Vec<Finding> {
+    lint(&Cache::open().unwrap(), sources, top, WAIVERS).unwrap()
+}
+
+fn one(text: &str) -> Vec<Finding> {
+    let source = Source {
+        name: "top.v".to_owned(),
+        text: text.to_owned(),
+    };
+    check(&[source], "top")
+}
+
+fn readers(findings: &[Finding]) -> Vec<Reader> {
+    findings.iter().map(|finding| finding.reader).collect()
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_good_file_has_no_finding() {
+    let good = "module top (\n  input wire clk,\n  input wire [7:0] d,\n  output reg [7:0] q\n);\n\
+                  always @(posedge clk) begin\n    q <= d;\n  end\nendmodule\n";
+    assert_eq!(one(good), []);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn each_reader_finds_what_it_is_there_for() {
+    // Assigned with the wrong width: Verilator.
+    let width = "module top(input wire [7:0] a, output wire [3:0] y);\n\
+                 assign y = a;\nendmodule\n";
+    assert!(readers(&one(width)).contains(&Reader::Verilator));
+
+    // Two drivers of one wire: Yosys.
+    let drivers = "module top(input wire a, input wire b, output wire y);\n\
+                   assign y = a;\nassign y = b;\nendmodule\n";
+    assert!(readers(&one(drivers)).contains(&Reader::Yosys));
+
+    // SystemVerilog: Icarus and the list of words.
+    let system = "module top(input logic a, output logic y);\nalways_comb y = a;\nendmodule\n";
+    let found = readers(&one(system));
+    assert!(found.contains(&Reader::Icarus), "{found:?}");
+    assert!(found.contains(&Reader::Words), "{found:?}");
+
+    // A name that SystemVerilog reserves: the list of words alone.
+    let name = "module top(input wire bit, output wire y);\nassign y = bit;\nendmodule\n";
+    assert!(readers(&one(name)).contains(&Reader::Words));
+
+    // A module that is not there: all three programs.
+    let missing = "module top(input wire a, output wire y);\nother o(.a(a), .y(y));\nendmodule\n";
+    let found = readers(&one(missing));
+    assert_eq!(found, [Reader::Verilator, Reader::Icarus, Reader::Yosys]);
+
+    // A waiver that nobody allowed.
+    let waived = "/* verilator lint_off WIDTH */\nmodule top(input wire [7:0] a, output wire [3:0] \
+                  y);\nassign y = a;\nendmodule\n";
+    assert!(readers(&one(waived)).contains(&Reader::Waivers));
+}
+
+fn the_block_is_clean(params: Params) {
+    let design = generate(&params).unwrap();
+    let sources: Vec<Source> = design
+        .modules
+        .iter()
+        .map(|module| Source {
+            name: format!("{}.v", module.name),
+            text: module.verilog.clone(),
+        })
+        .collect();
+    let findings = check(&sources, TOP);
+    let text: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    assert!(findings.is_empty(), "{params:?}:\n{}", text.join("\n"));
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_block_with_a_128_bit_port_and_64_bit_addresses_is_clean() {
+    the_block_is_clean(Params {
+        port_bits: 128,
+        txs_addr_bits: 64,
+        att_log2: 12,
+        ..Params::default()
+    });
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_block_with_a_256_bit_port_and_the_largest_tables_is_clean() {
+    the_block_is_clean(Params {
+        port_bits: 256,
+        txs_addr_bits: 64,
+        queue_log2: 12,
+        att_log2: 16,
+        ..Params::default()
+    });
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_block_in_windows_mode_and_with_the_smallest_tables_is_clean() {
+    for port_bits in [128, 256] {
+        the_block_is_clean(Params {
+            port_bits,
+            txs_addr_bits: 32,
+            queue_log2: 8,
+            att_log2: 8,
+            ..Params::default()
+        });
+    }
+}
