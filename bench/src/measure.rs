@@ -13,7 +13,7 @@ use peerlane_sim::{BoardConfig, GPU_PAGE, Stats, thesis};
 use peerlane_verilated::Library;
 
 use crate::limits::{self, Port};
-use crate::results::{Row, Stalls};
+use crate::results::{Row, Stalls, Verdict};
 use crate::rig::{Counters, Descriptor, Rig, Way};
 use crate::scenario::{Kind, Scenario, Stream};
 use crate::{Error, Result};
@@ -56,6 +56,10 @@ impl Span {
         let cycles = after.pcie_cycles - before.pcie_cycles;
         let part = |n: u64| n as f64 / cycles.max(1) as f64;
         let grown = |to: u32, from: u32| part(u64::from(to.wrapping_sub(from)));
+        // Both count since the board was made.
+        let busy = |to: f64, from: f64| {
+            (to * after.ns - from * before.ns) / (after.ns - before.ns).max(1.0)
+        };
         let reads = after.reads_done - before.reads_done;
         let read_time = after.read_ns_mean * after.reads_done as f64
             - before.read_ns_mean * before.reads_done as f64;
@@ -70,6 +74,8 @@ impl Span {
                     after.txs.write_words - before.txs.write_words + after.txs.read_bursts
                         - before.txs.read_bursts,
                 ),
+                link_out: busy(after.tx_busy, before.tx_busy),
+                link_in: busy(after.rx_busy, before.rx_busy),
                 txs: grown(counters.stall_txs, from.1.stall_txs),
                 tags: grown(counters.stall_tags, from.1.stall_tags),
                 mem: grown(counters.stall_mem, from.1.stall_mem),
@@ -281,6 +287,14 @@ fn duplex(
     let limit = worse.1;
     let mut row =
         Row::new(scenario, worse.0, "B/s", Some(limit.smaller())).with(limit, span.stalls);
+    let idle_ns = f64::from(config.gpu.read_round_trip_ns);
+    if row.verdict != Verdict::Pass && span.stalls.read_ns > 1.2 * idle_ns {
+        row.notes.push(format!(
+            "a read that takes {idle_ns:.0} ns alone takes {:.0} ns: its request leaves behind the writes \
+             that Txs has buffered (up to {} bytes), and 8 reads do not cover that",
+            span.stalls.read_ns, config.txs.write_buffer
+        ));
+    }
     row.notes.push(format!(
         "{other}, the better one: {:.0} MB/s of {:.0}, {:.1} %",
         better.0 / 1e6,

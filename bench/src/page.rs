@@ -34,6 +34,8 @@ struct Shown<'a> {
 struct Cycles {
     all: u64,
     port: String,
+    link_out: String,
+    link_in: String,
     txs: String,
     tags: String,
     mem: String,
@@ -88,6 +90,8 @@ fn cycles(stalls: &Stalls) -> Cycles {
     Cycles {
         all: stalls.cycles,
         port: percent(stalls.port),
+        link_out: percent(stalls.link_out),
+        link_in: percent(stalls.link_in),
         txs: percent(stalls.txs),
         tags: percent(stalls.tags),
         mem: percent(stalls.mem),

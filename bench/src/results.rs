@@ -56,6 +56,10 @@ pub struct Stalls {
     pub cycles: u64,
     /// A word or a command crossed the port (counted by the model).
     pub port: f64,
+    /// The link towards the host was busy (the model's count).
+    pub link_out: f64,
+    /// The link towards the board was busy.
+    pub link_in: f64,
     /// `waitrequest` held the port (STALL_TXS).
     pub txs: f64,
     /// A read waited because as many were in flight as `Txs` takes (STALL_TAGS).
@@ -184,9 +188,12 @@ fn explain(stalls: &Stalls) -> String {
     causes.retain(|(part, _)| *part >= SEEN);
     causes.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut text = format!(
-        "of {} cycles the port moved something in {:.1} %",
+        "of {} cycles the port moved something in {:.1} %, and the link was busy in {:.1} % towards the \
+         host and in {:.1} % towards the board",
         stalls.cycles,
-        stalls.port * 100.0
+        stalls.port * 100.0,
+        stalls.link_out * 100.0,
+        stalls.link_in * 100.0
     );
     for (part, cause) in &causes {
         text.push_str(&format!("; in {:.1} % {cause}", part * 100.0));
@@ -239,6 +246,8 @@ mod tests {
     const STALLS: Stalls = Stalls {
         cycles: 1000,
         port: 0.2,
+        link_out: 0.5,
+        link_in: 0.6,
         txs: 0.004,
         tags: 0.7,
         mem: 0.05,

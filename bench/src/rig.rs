@@ -187,6 +187,8 @@ impl Rig {
         let mut read = || -> peerlane_sim::Result<Counters> {
             let board = &mut self.board;
             board.bar_write32(Space::Csr, csr::COUNTER_SNAPSHOT as u64, 1)?;
+            // A read in the very next cycle would still see the snapshot before.
+            board.drain_host()?;
             Ok(Counters {
                 stall_txs: board.bar_read32(Space::Csr, csr::STALL_TXS_LO as u64)?,
                 stall_tags: board.bar_read32(Space::Csr, csr::STALL_TAGS_LO as u64)?,

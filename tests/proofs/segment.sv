@@ -5,6 +5,7 @@ module proof #(
   parameter BYTES = 16,      // bytes of a beat
   parameter ATT_LOG2 = 4,
   parameter MEMORY_LOG2 = 16,
+  parameter PART = 1,        // which assertions: 1 permission and edges, 2 accounting
   parameter MUTANT = 0       // 1..: a fault at the block's pins that an assertion must see
 ) (
   input wire clock,
@@ -100,7 +101,13 @@ module proof #(
     end
   end
 
-  always @(posedge clock) if (!reset) begin
+  // Accounting, by induction: waiting is taken out, it is in the other part.
+  if (PART == 2) always @(posedge clock) begin
+    assume (answer == ask);
+    assume (accept == request);
+  end
+
+  if (PART == 2) always @(posedge clock) if (!reset) begin
     // Every descriptor that is taken gives exactly one last request, after all of its bytes.
     if (pop) assert (valid & enable & !open);
     if (request | ask) assert (open);
@@ -112,7 +119,9 @@ module proof #(
     if (request & code == 0) assert (bytes != 0);
     // A fault takes no bytes.
     if (request & code != 0) assert (bytes == 0 & last);
+  end
 
+  if (PART == 1) always @(posedge clock) if (!reset) begin
     if (request & bytes != 0) begin
       // Nothing without permission: the entry was looked up for this very request, and it is
       // valid, owned, permitted, of the right page size and inside the table.

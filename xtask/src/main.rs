@@ -1,5 +1,6 @@
 //! `cargo xtask`: the project's own commands. `cargo xtask --help` lists them.
 
+mod programs;
 mod regen;
 mod runner;
 mod suites;
@@ -88,7 +89,7 @@ fn run(task: Task) -> miette::Result<ExitCode> {
         Task::Demo { arguments } => {
             let root = root();
             let status = cargo(&root)
-                .args(["run", "--package", "peerlane"])
+                .args(["run"])
                 .arg("--manifest-path")
                 .arg(root.join("Cargo.toml"))
                 .args(["--bin", "peerlane", "--", "demo"])

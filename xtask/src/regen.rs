@@ -8,7 +8,12 @@ use std::{
 use miette::{IntoDiagnostic, WrapErr, bail};
 
 /// What `peerlane-regmap emit` writes, and the directory it belongs to.
-const GENERATED: &[(&str, &str)] = &[("rtl", "hdl/src/generated"), ("host", "driver/core/src")];
+const GENERATED: &[(&str, &str)] = &[
+    ("rtl", "hdl/src/generated"),
+    ("host", "driver/core/src"),
+    ("host", "regmap/tests/generated"),
+    ("kernel", "regmap/tests/generated"),
+];
 
 /// Writes the files, or with `check` compares them only and says whether all are current.
 pub(crate) fn run(root: &Path, check: bool) -> miette::Result<bool> {
@@ -16,7 +21,7 @@ pub(crate) fn run(root: &Path, check: bool) -> miette::Result<bool> {
     for (kind, directory) in GENERATED {
         let fresh = tempfile::tempdir().into_diagnostic()?;
         let status = crate::cargo(root)
-            .args(["run", "--quiet", "--package", "peerlane-regmap"])
+            .args(["run", "--quiet", "--bin", "peerlane-regmap"])
             .args(["--", "emit", kind, "--out"])
             .arg(fresh.path())
             .stdout(std::process::Stdio::null())

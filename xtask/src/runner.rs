@@ -1,7 +1,6 @@
 //! Runs suites, counts and reports.
 
 use std::{
-    env,
     io::{BufRead, BufReader},
     path::Path,
     process::{Command, Stdio},
@@ -10,7 +9,10 @@ use std::{
 
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::suites::{Step, Suite};
+use crate::{
+    programs::{self, Program},
+    suites::{Step, Suite},
+};
 
 /// How many passed and how many failed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -40,12 +42,13 @@ struct Outcome {
 /// Runs the suites, prints the report, and says whether everything passed.
 pub(crate) fn run(root: &Path, suites: &[&Suite]) -> miette::Result<bool> {
     let mut report = Vec::new();
+    let mut programs = Programs::default();
     for suite in suites {
         let start = Instant::now();
         let mut count = Count::default();
         let mut steps = Vec::new();
         for step in suite.steps {
-            let outcome = run_step(root, suite.name, step)?;
+            let outcome = run_step(root, &mut programs, suite.name, step)?;
             count.add(outcome.count);
             steps.push(outcome);
         }
@@ -62,7 +65,12 @@ pub(crate) fn run(root: &Path, suites: &[&Suite]) -> miette::Result<bool> {
     Ok(report.iter().all(|outcome| outcome.count.failed == 0))
 }
 
-fn run_step(root: &Path, suite: &str, step: &Step) -> miette::Result<Outcome> {
+fn run_step(
+    root: &Path,
+    programs: &mut Programs,
+    suite: &str,
+    step: &Step,
+) -> miette::Result<Outcome> {
     let start = Instant::now();
     let (label, count) = match step {
         Step::Check { label, cargo, env } => {
@@ -81,25 +89,38 @@ fn run_step(root: &Path, suite: &str, step: &Step) -> miette::Result<Outcome> {
                 passed: u64::from(passed),
                 failed: u64::from(!passed),
             };
-            (label, count)
+            (*label, count)
         }
-        Step::Tests { label, cargo } => {
+        Step::Tests {
+            label,
+            of,
+            arguments,
+        } => {
+            announce(suite, label);
+            let mut count = Count::default();
+            let mut success = true;
+            match programs.get(root)? {
+                None => success = false,
+                Some(programs) => {
+                    for program in programs.iter().filter(|p| of.takes(&p.package, &p.target)) {
+                        println!("\n{} {}", program.package, program.target);
+                        let mut command = program.command();
+                        command.args(*arguments);
+                        let (more, ended_well) = count_tests(command)?;
+                        count.add(more);
+                        success &= ended_well;
+                    }
+                }
+            }
+            (*label, judged(suite, label, count, success))
+        }
+        Step::DocTests => {
+            let label = "examples in the documentation";
             announce(suite, label);
             let mut command = crate::cargo(root);
-            command.args(["test", "--no-fail-fast"]);
-            if env::var_os("CI").is_some() {
-                command.arg("--locked");
-            }
-            command.args(*cargo);
+            command.args(["test", "--workspace", "--doc", "--no-fail-fast"]);
             let (count, success) = count_tests(command)?;
-            let (count, problem) = judge(count, success);
-            if let Some(problem) = problem {
-                println!(
-                    "{suite}: {label} FAILED: {problem}: cargo test {}",
-                    cargo.join(" ")
-                );
-            }
-            (label, count)
+            (label, judged(suite, label, count, success))
         }
     };
     Ok(Outcome {
@@ -109,8 +130,31 @@ fn run_step(root: &Path, suite: &str, step: &Step) -> miette::Result<Outcome> {
     })
 }
 
+/// The test programs, built when the first step wants them.
+#[derive(Default)]
+struct Programs(Option<Option<Vec<Program>>>);
+
+impl Programs {
+    fn get(&mut self, root: &Path) -> miette::Result<Option<&[Program]>> {
+        let built = match self.0.take() {
+            Some(built) => built,
+            None => programs::build(root)?,
+        };
+        Ok(self.0.insert(built).as_deref())
+    }
+}
+
 fn announce(suite: &str, label: &str) {
     println!("\n== {suite}: {label}");
+}
+
+/// [`judge`], with a line for the user.
+fn judged(suite: &str, label: &str, count: Count, success: bool) -> Count {
+    let (count, problem) = judge(count, success);
+    if let Some(problem) = problem {
+        println!("{suite}: {label} FAILED: {problem}");
+    }
+    count
 }
 
 /// Makes failures that no test reported count as one, and a run without tests a failure.
@@ -133,13 +177,13 @@ fn judge(count: Count, success: bool) -> (Count, Option<&'static str>) {
     (count, Some(problem))
 }
 
-/// Runs a `cargo test`, shows its output as it comes, and adds up its results.
+/// Runs a program with tests, shows its output as it comes, and adds up its results.
 fn count_tests(mut command: Command) -> miette::Result<(Count, bool)> {
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
         .into_diagnostic()
-        .wrap_err("cannot run cargo")?;
+        .wrap_err_with(|| format!("cannot run {}", command.get_program().display()))?;
     let mut count = Count::default();
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).split(b'\n') {

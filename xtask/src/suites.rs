@@ -28,13 +28,39 @@ pub(crate) enum Step {
         /// Environment variables set for it.
         env: &'static [(&'static str, &'static str)],
     },
-    /// `cargo test` with these arguments; its tests are counted. Must run at least one.
+    /// Test programs of the workspace; their tests are counted. Must run at least one.
     Tests {
         /// What it is called in the report.
         label: &'static str,
-        /// Arguments of cargo test, and after `--` of the test programs.
-        cargo: &'static [&'static str],
+        /// Which programs.
+        of: Of,
+        /// Arguments of each program.
+        arguments: &'static [&'static str],
     },
+    /// The examples in the documentation.
+    DocTests,
+}
+
+/// A choice of test programs.
+#[derive(Debug)]
+pub(crate) enum Of {
+    /// All of the workspace.
+    Workspace,
+    /// All of a package.
+    Package(&'static str),
+    /// Some integration tests of a package.
+    Targets(&'static str, &'static [&'static str]),
+}
+
+impl Of {
+    /// Whether a target of a package is meant.
+    pub(crate) fn takes(&self, package: &str, target: &str) -> bool {
+        match self {
+            Self::Workspace => true,
+            Self::Package(name) => *name == package,
+            Self::Targets(name, targets) => *name == package && targets.contains(&target),
+        }
+    }
 }
 
 /// All suites, in the order they run.
@@ -68,15 +94,7 @@ pub(crate) const SUITES: &[Suite] = &[
             },
             Step::Check {
                 label: "generated files are current",
-                cargo: &[
-                    "run",
-                    "--quiet",
-                    "--package",
-                    "xtask",
-                    "--",
-                    "regen",
-                    "--check",
-                ],
+                cargo: &["run", "--quiet", "--bin", "xtask", "--", "regen", "--check"],
                 env: &[],
             },
         ],
@@ -88,11 +106,14 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[
             Step::Tests {
                 label: "all crates",
-                cargo: &["--workspace"],
+                of: Of::Workspace,
+                arguments: &[],
             },
+            Step::DocTests,
             Step::Tests {
                 label: "register map, external tools",
-                cargo: &["--package", "peerlane-regmap", "--", "--ignored"],
+                of: Of::Package("peerlane-regmap"),
+                arguments: &["--ignored"],
             },
         ],
     },
@@ -103,31 +124,38 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[
             Step::Tests {
                 label: "tools",
-                cargo: &["--package", "peerlane-tools", "--", "--ignored"],
+                of: Of::Package("peerlane-tools"),
+                arguments: &["--ignored"],
             },
             Step::Tests {
                 label: "Verilog back-end",
-                cargo: &["--package", "peerlane-verilog", "--", "--ignored"],
+                of: Of::Package("peerlane-verilog"),
+                arguments: &["--ignored"],
             },
             Step::Tests {
                 label: "Verilated models",
-                cargo: &["--package", "peerlane-verilated", "--", "--ignored"],
+                of: Of::Package("peerlane-verilated"),
+                arguments: &["--ignored"],
             },
             Step::Tests {
                 label: "lint",
-                cargo: &["--package", "peerlane-tests", "--", "--ignored"],
+                of: Of::Targets("peerlane-tests", &["lint_verilog"]),
+                arguments: &["--ignored"],
             },
             Step::Tests {
                 label: "block",
-                cargo: &["--package", "peerlane-hdl", "--", "--ignored"],
+                of: Of::Package("peerlane-hdl"),
+                arguments: &["--ignored"],
             },
             Step::Tests {
                 label: "simulated board",
-                cargo: &["--package", "peerlane-sim", "--", "--ignored"],
+                of: Of::Package("peerlane-sim"),
+                arguments: &["--ignored"],
             },
             Step::Tests {
                 label: "host library on the simulated board",
-                cargo: &["--package", "peerlane-host", "--", "--ignored"],
+                of: Of::Package("peerlane-host"),
+                arguments: &["--ignored"],
             },
         ],
     },
@@ -137,7 +165,8 @@ pub(crate) const SUITES: &[Suite] = &[
         default: true,
         steps: &[Step::Tests {
             label: "peerlane command",
-            cargo: &["--package", "peerlane", "--", "--include-ignored"],
+            of: Of::Package("peerlane"),
+            arguments: &["--include-ignored"],
         }],
     },
 ];
@@ -192,6 +221,14 @@ mod tests {
         assert_eq!(chosen(&[], true), names());
         let default: Vec<_> = SUITES.iter().filter(|suite| suite.default).collect();
         assert_eq!(chosen(&[], false).len(), default.len());
+    }
+
+    #[test]
+    fn programs_are_chosen_by_package_and_target() {
+        assert!(Of::Workspace.takes("a", "b"));
+        assert!(Of::Package("a").takes("a", "b") && !Of::Package("a").takes("b", "a"));
+        let some = Of::Targets("a", &["b"]);
+        assert!(some.takes("a", "b") && !some.takes("a", "c") && !some.takes("c", "b"));
     }
 
     #[test]

@@ -293,8 +293,8 @@ mod tests {
             );
         }
         assert_eq!(
-            Record::decode(&[0, 0x000b_0001, 0, 0, 0, 0, 0, 0]),
-            Err(RecordError::Code { code: 11 })
+            Record::decode(&[0, 0x000c_0001, 0, 0, 0, 0, 0, 0]),
+            Err(RecordError::Code { code: 12 })
         );
         assert_eq!(
             Record::decode(&[0, 1, 0, 0, 0, 0xc000_0000, 0, 0]),

@@ -7,7 +7,7 @@
 //! endian form in memory.
 
 /// Hash of the map, the value of MAP_ID. Refuse hardware that has another one.
-pub const MAP_ID: u32 = 0x502b_7d76;
+pub const MAP_ID: u32 = 0x35a3_8240;
 
 /// Version of the map.
 pub const MAP_VERSION: u32 = 1;
@@ -91,8 +91,8 @@ pub mod csr {
     pub const CAPS1_MAX_BURST_LOG2_LSB: usize = 16;
     /// Number of its bits.
     pub const CAPS1_MAX_BURST_LOG2_WIDTH: usize = 8;
-    /// Mask of CAPS1.mem_addr_bits (bits 31:24, ro). Width of the byte addresses of the FPGA
-    /// memory ports.
+    /// Mask of CAPS1.mem_addr_bits (bits 31:24, ro). Bytes of FPGA memory, log2. A descriptor
+    /// that reaches beyond ends with LENGTH and moves nothing.
     pub const CAPS1_MEM_ADDR_BITS_MASK: u32 = 0xff00_0000;
     /// Position of its lowest bit.
     pub const CAPS1_MEM_ADDR_BITS_LSB: usize = 24;
@@ -114,9 +114,11 @@ pub mod csr {
     pub const CONTROL_IRQ_ENABLE_LSB: usize = 1;
     /// Number of its bits.
     pub const CONTROL_IRQ_ENABLE_WIDTH: usize = 1;
-    /// Mask of CONTROL.reset (bits 8, pulse). Write 1: resets the engines and empties the
-    /// descriptor queues. The ATT, the rings and the other fields of this register are kept.
-    /// Completions that are still owed to reads stay counted (STATUS.read_quarantine).
+    /// Mask of CONTROL.reset (bits 8, pulse). Write 1: the descriptors that run end with
+    /// ABORTED at their next request, then the queues are emptied without a record for what was
+    /// in them. STATUS reads 0 when it is done. The ATT, the rings and the other fields of this
+    /// register are kept. Completions that are still owed to reads stay counted
+    /// (STATUS.read_quarantine).
     pub const CONTROL_RESET_MASK: u32 = 0x0000_0100;
     /// Position of its lowest bit.
     pub const CONTROL_RESET_LSB: usize = 8;
@@ -593,6 +595,9 @@ pub enum StatusCode {
     /// The descriptor has reserved bits set, or names a port that this build does not have. Nothing
     /// was moved.
     Descriptor = 10,
+    /// All bytes were sent, but the read that would have shown their arrival was not answered or
+    /// could not be issued.
+    Flush = 11,
 }
 
 impl StatusCode {
@@ -615,6 +620,7 @@ impl StatusCode {
             8 => Ok(StatusCode::ReadPortDown),
             9 => Ok(StatusCode::Aborted),
             10 => Ok(StatusCode::Descriptor),
+            11 => Ok(StatusCode::Flush),
             other => Err(other),
         }
     }
@@ -911,7 +917,8 @@ impl Descriptor {
         self
     }
 
-    /// `control` bits 0: Write a completion record to the channel's ring.
+    /// `control` bits 0: Write a completion record to the channel's ring. A descriptor that ends
+    /// with a fault writes one in any case.
     pub const fn control_record(self) -> bool {
         self.control & 0x1 != 0
     }
@@ -927,8 +934,8 @@ impl Descriptor {
         self
     }
 
-    /// `control` bits 1: Raise the interrupt (IRQ_STATUS.completion), after the completion record
-    /// if there is one.
+    /// `control` bits 1: Raise the interrupt (IRQ_STATUS.completion), after a completion record,
+    /// which is written even if `record` is 0.
     pub const fn control_irq(self) -> bool {
         self.control & 0x2 != 0
     }
@@ -944,8 +951,10 @@ impl Descriptor {
         self
     }
 
-    /// `control` bits 2: Do not read back from the destination before the completion record. This
-    /// version never does; the bit is accepted and has no effect.
+    /// `control` bits 2: Writes only. 0: before the completion record the block reads back from the
+    /// last destination, so the record says that the data have arrived; where the ATT entry does
+    /// not permit reads it cannot, and the record says only that they were sent. 1: the record
+    /// follows the data at once.
     pub const fn control_no_flush(self) -> bool {
         self.control & 0x4 != 0
     }

@@ -6,7 +6,7 @@
 //! Offsets count from the base of the block.
 
 /// Hash of the map, the value of MAP_ID.
-pub(crate) const MAP_ID: u32 = 0x502b_7d76;
+pub(crate) const MAP_ID: u32 = 0x35a3_8240;
 
 /// Control and status of the whole block, at the base where the BSP's `acl_dma` had its control
 /// port. Only the driver maps it.
@@ -47,7 +47,8 @@ pub(crate) mod csr {
 
         /// Capabilities of this build, second word.
         pub(crate) CAPS1(u32) @ 0x00c {
-            /// Width of the byte addresses of the FPGA memory ports.
+            /// Bytes of FPGA memory, log2. A descriptor that reaches beyond ends with LENGTH and
+            /// moves nothing.
             31:24 mem_addr_bits;
             /// Longest request that the block gives to the PCIe port.
             23:16 max_burst_log2;
@@ -59,9 +60,10 @@ pub(crate) mod csr {
 
         /// Runs, stops and resets the block.
         pub(crate) CONTROL(u32) @ 0x010 {
-            /// Write 1: resets the engines and empties the descriptor queues. The ATT, the rings
-            /// and the other fields of this register are kept. Completions that are still owed to
-            /// reads stay counted (STATUS.read_quarantine).
+            /// Write 1: the descriptors that run end with ABORTED at their next request, then the
+            /// queues are emptied without a record for what was in them. STATUS reads 0 when it is
+            /// done. The ATT, the rings and the other fields of this register are kept. Completions
+            /// that are still owed to reads stay counted (STATUS.read_quarantine).
             8:8 reset => bool;
             /// 1: the interrupt line is high while any bit of IRQ_STATUS is set. 0: the line is
             /// low; IRQ_STATUS is kept.
