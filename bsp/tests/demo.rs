@@ -1,0 +1,91 @@
+//! `peerlane demo`, small: on Peerlane's own BSP, and on a vendor's where there is one.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+/// Runs the demo with 1 MiB each way; checks what it prints and what it writes.
+fn demo(bsp: Option<&Path>) {
+    let work = tempfile::tempdir().unwrap();
+    let json = work.path().join("demo.json");
+    let kept = work.path().join("kept");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_peerlane"));
+    command
+        .args(["demo", "--size", "1", "--json"])
+        .arg(&json)
+        .arg("--keep")
+        .arg(&kept);
+    if let Some(bsp) = bsp {
+        command.arg("--bsp").arg(bsp);
+    }
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let said = format!("{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(text.lines().last(), Some("demo: PASS"), "{said}");
+
+    let results: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(results["bytes"], 1 << 20);
+    let rows = results["rows"].as_array().unwrap();
+    let moved: Vec<_> = rows
+        .iter()
+        .filter(|row| !row["correct"].is_null())
+        .collect();
+    assert_eq!(moved.len(), 2, "one row a direction");
+    for row in moved {
+        assert_eq!(row["correct"], true, "{row}");
+        // Each direction asks for one interrupt, and moves 1 MiB in requests of 256 bytes or more.
+        assert_eq!(row["interrupts"], 1, "{row}");
+        assert!(
+            row["requests"].as_u64().unwrap() >= (1 << 20) / 512,
+            "{row}"
+        );
+        assert!(row["of_ceiling"].as_f64().unwrap() < 1.0, "{row}");
+    }
+
+    let check = Command::new(env!("CARGO_BIN_EXE_peerlane"))
+        .args(["extend", "--check"])
+        .arg(&kept)
+        .output()
+        .unwrap();
+    assert_eq!(
+        check.status.code(),
+        Some(0),
+        "the BSP that was kept is sound"
+    );
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test bsp"]
+fn on_the_reference_bsp() {
+    demo(None);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test bsp"]
+fn on_a_vendors_bsp() {
+    if let Some(bsp) = common::vendor_bsp() {
+        demo(Some(&bsp));
+    }
+}
+
+#[test]
+fn a_wrong_bsp_fails_with_one_line_and_leaves_nothing() {
+    let work = tempfile::tempdir().unwrap();
+    let json = work.path().join("demo.json");
+    let output = Command::new(env!("CARGO_BIN_EXE_peerlane"))
+        .args(["demo", "--json"])
+        .arg(&json)
+        .arg("--bsp")
+        .arg(work.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(text.lines().last(), Some("demo: FAIL"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("hardware/<board>"), "{said}");
+    assert!(!json.exists());
+}
