@@ -44,7 +44,7 @@ enum Job {
 }
 
 enum Done {
-    Row(Row),
+    Row(Box<Row>),
     Sweep(Way, Vec<Curve>),
 }
 
@@ -71,7 +71,7 @@ impl Job {
                     params,
                     progress: &part,
                 };
-                Done::Row(measure::measure(&bench, scenario)?)
+                Done::Row(Box::new(measure::measure(&bench, scenario)?))
             }
             Self::Sweep(way) => Done::Sweep(*way, sweep::block(library, params, *way, &part)?),
         };
@@ -146,7 +146,7 @@ fn assemble(options: &Options, done: Vec<Done>) -> Report {
     let (mut rows, mut write, mut read) = (Vec::new(), Vec::new(), Vec::new());
     for one in done {
         match one {
-            Done::Row(row) => rows.push(row),
+            Done::Row(row) => rows.push(*row),
             Done::Sweep(Way::Write, curves) => write = curves,
             Done::Sweep(Way::Read, curves) => read = curves,
         }
