@@ -434,6 +434,13 @@ fn other_files_that_are_spoilt() {
     }
     let work = Work::new();
     fs::write(work.input("board_spec.xml"), "<board/>").unwrap();
+    expect(&work.refused(""), ErrorKind::BadXml, &["global_mem"]);
+    let work = Work::new();
+    fs::write(
+        work.input("board_spec.xml"),
+        "<board><global_mem><interface address=\"0\" size=\"0x40000000\"/></global_mem></board>",
+    )
+    .unwrap();
     expect(&work.refused(""), ErrorKind::BadXml, &["used_resources"]);
     let work = Work::new();
     fs::remove_file(work.input("top.qsf")).unwrap();

@@ -42,13 +42,18 @@ struct Message {
     package_id: Option<String>,
     manifest_path: Option<PathBuf>,
     target: Option<Target>,
+    profile: Option<Profile>,
     executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    test: bool,
 }
 
 #[derive(Deserialize)]
 struct Target {
     name: String,
-    kind: Vec<String>,
 }
 
 /// Builds all test programs; `None` when one does not build.
@@ -85,7 +90,8 @@ fn program(line: &str) -> Option<Program> {
         return None;
     }
     let (executable, target) = (message.executable?, message.target?);
-    if target.kind.iter().any(|kind| kind == "example") {
+    // Programs and examples are built too, for the tests that run them.
+    if !message.profile?.test {
         return None;
     }
     Some(Program {
@@ -122,16 +128,16 @@ mod tests {
 
     #[test]
     fn only_test_programs_are_taken() {
-        let line = |kind: &str, executable: &str| {
+        let line = |test: bool, executable: &str| {
             format!(
-                r#"{{"reason":"compiler-artifact","package_id":"path+file:///a/hdl#peerlane-hdl@0.1.0","manifest_path":"/a/hdl/Cargo.toml","target":{{"name":"dma","kind":["{kind}"]}},"executable":{executable}}}"#
+                r#"{{"reason":"compiler-artifact","package_id":"path+file:///a/hdl#peerlane-hdl@0.1.0","manifest_path":"/a/hdl/Cargo.toml","target":{{"name":"dma","kind":["bin"]}},"profile":{{"opt_level":"1","test":{test}}},"executable":{executable}}}"#
             )
         };
-        let found = program(&line("test", "\"/a/target/debug/deps/dma-1\"")).unwrap();
+        let found = program(&line(true, "\"/a/target/debug/deps/dma-1\"")).unwrap();
         assert_eq!((&*found.package, &*found.target), ("peerlane-hdl", "dma"));
         assert_eq!(found.directory, Path::new("/a/hdl"));
-        assert_eq!(program(&line("lib", "null")), None);
-        assert_eq!(program(&line("example", "\"/a/x\"")), None);
+        assert_eq!(program(&line(true, "null")), None);
+        assert_eq!(program(&line(false, "\"/a/x\"")), None);
         assert_eq!(
             program(r#"{"reason":"build-finished","success":true}"#),
             None
