@@ -68,17 +68,23 @@ pub fn run(options: &Options) -> Result<Summary> {
     })?;
     let layout = Layout::find(&out)?;
     let build = Build::read(&layout)?;
-    step.finish_with_message(format!(
-        "extended {name}: {} changes, {} files added",
-        report.changes.len(),
-        report.added.len()
-    ));
+    finish(
+        &step,
+        format!(
+            "extended {name}: {} changes, {} files added",
+            report.changes.len(),
+            report.added.len()
+        ),
+    );
 
     let toolchain = Toolchain::open().map_err(|e| tool(&e))?;
     let step = spinner("building the Verilog that was written into it (a minute, then cached)");
     let library = library(&build, &layout, &toolchain)?;
     let files = build.verilog(&layout).len();
-    step.finish_with_message(format!("built {files} Verilog files of the extended BSP"));
+    finish(
+        &step,
+        format!("built {files} Verilog files of the extended BSP"),
+    );
 
     let config = BoardConfig::default();
     let link = config.link.clone();
@@ -122,6 +128,14 @@ fn spinner(message: &'static str) -> ProgressBar {
     }
     bar.enable_steady_tick(std::time::Duration::from_millis(120));
     bar
+}
+
+/// The last word of a step; a line of its own where there is no terminal to turn on.
+fn finish(step: &ProgressBar, message: String) {
+    if step.is_hidden() {
+        eprintln!("{message}");
+    }
+    step.finish_with_message(message);
 }
 
 fn tool(error: &dyn std::fmt::Display) -> Error {
