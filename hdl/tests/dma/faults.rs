@@ -283,6 +283,39 @@ fn a_soft_reset_ends_what_runs_and_empties_the_queues() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
+fn a_hard_reset_at_any_moment_leaves_a_clean_block() {
+    let mut rig = rig();
+    for cycles in [1, 40, 333, 2048, 5001] {
+        let peer = rig.map_gpu(0, MIB);
+        for read in [false, true] {
+            for cookie in 0..3 {
+                rig.queue(
+                    read,
+                    Descriptor {
+                        peer,
+                        local: 0,
+                        length: MIB as u32,
+                        control: RECORD | IRQ,
+                        cookie,
+                    },
+                );
+            }
+        }
+        rig.board.run(cycles).unwrap();
+        rig.board.reset().unwrap();
+        rig.restart();
+        // Nothing is left of what was mapped or queued.
+        assert_eq!(run(&mut rig, false, peer, 0, 64, 0).code, ATT_INVALID);
+        let fresh = rig.map_gpu(MIB, MIB);
+        rig.transfer(false, fresh, 0, 9000);
+        rig.transfer(true, fresh, 0, 9000);
+        rig.board.run(2000).unwrap();
+        assert_eq!(rig.poll(), None);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
 fn the_ring_laps_and_the_interrupt_follows() {
     let mut rig = rig();
     let peer = rig.map_gpu(0, MIB);

@@ -56,10 +56,6 @@ pub fn library(params: &Params) -> Library {
 impl Rig {
     pub fn new(library: &Library, config: BoardConfig) -> Self {
         let mut board = Board::new(library.instance().unwrap(), config).unwrap();
-        board.run(100).unwrap();
-        while board.bar_read32(Space::Csr, csr::STATUS as u64).unwrap() & (1 << 3) != 0 {
-            board.run(1000).unwrap();
-        }
         board
             .bus_mut()
             .allow(RING..RING + (32 << RING_LOG2), Access::Both);
@@ -68,9 +64,18 @@ impl Rig {
             next_record: 0,
             free_entry: 0,
         };
-        rig.start_ring();
-        rig.csr(csr::CONTROL, 0b11);
+        rig.restart();
         rig
+    }
+
+    /// What a driver does after a reset: waits for the ATT's sweep, sets the ring, enables.
+    pub fn restart(&mut self) {
+        self.board.run(100).unwrap();
+        while self.read_csr(csr::STATUS) & (1 << 3) != 0 {
+            self.board.run(1000).unwrap();
+        }
+        self.start_ring();
+        self.csr(csr::CONTROL, 0b11);
     }
 
     /// Points the block at the (cleared) ring.

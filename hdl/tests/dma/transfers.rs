@@ -112,6 +112,21 @@ fn every_alignment_under_back_pressure() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
+fn every_alignment_at_other_ratios_of_the_clocks() {
+    // Gen1 x8 with fast memory, and memory slower than the port; edges that drift past each other.
+    for (pcie_clk_ps, clk_ps, clk_phase_ps) in [(8000, 3751, 11), (4000, 7013, 1999)] {
+        let config = BoardConfig {
+            pcie_clk_ps,
+            clk_ps,
+            clk_phase_ps,
+            ..BoardConfig::default()
+        };
+        alignments(Params::default(), config, clk_ps);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
 fn every_length_up_to_two_beats_and_around_the_edges() {
     let library = library(&Params::default());
     let mut rig = Rig::new(&library, BoardConfig::default());
