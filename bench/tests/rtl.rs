@@ -1,0 +1,51 @@
+//! The quick rows on the real block.
+
+use peerlane_bench::{Options, Progress, Report, Verdict, html, run, select};
+
+struct Silent;
+
+impl Progress for Silent {
+    fn building(&self) {}
+    fn built(&self, _: usize) {}
+    fn advance(&self, _: &'static str, _: f64) {}
+    fn done(&self, _: &'static str) {}
+}
+
+fn measure(sweep: bool) -> Report {
+    let names = ["write.4k", "write.64b.rate", "read.64b.rate", "latency"].map(String::from);
+    let options = Options {
+        rows: select(&names).unwrap(),
+        sweep,
+        ..Options::default()
+    };
+    run(&options, &Silent).unwrap()
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn rows_are_the_same_each_time_and_below_their_limits() {
+    let report = measure(false);
+    assert_eq!(report, measure(false));
+    assert_eq!(report.rows.len(), 4);
+    for row in &report.rows {
+        let ratio = row.ratio.unwrap();
+        assert!(ratio > 0.2 && ratio <= 1.001, "{row:?}");
+        assert_ne!(row.verdict, Verdict::Below, "{row:?}");
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_page_has_a_drawing_for_each_direction() {
+    let report = measure(true);
+    let sweep = report.sweep.as_ref().unwrap();
+    for (curves, limit) in [
+        (&sweep.write, sweep.limits[0]),
+        (&sweep.read, sweep.limits[1]),
+    ] {
+        for point in curves.iter().flat_map(|curve| &curve.points) {
+            assert!(point.rate > 0.0 && point.rate < 1.001 * limit, "{point:?}");
+        }
+    }
+    assert_eq!(html(&report).unwrap().matches("<svg role=").count(), 2);
+}

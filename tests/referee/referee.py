@@ -1,0 +1,273 @@
+"""An independent referee: random transfers through the emitted Verilog, compared byte for byte.
+
+Nothing of Peerlane's own models, driver or library is used. The numbers of the registers come from
+the C header; the layouts of entry, descriptor and record are written out here, from the register
+map's text. The bus models are those of cocotbext-avalon.
+"""
+
+import os
+import random
+import struct
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, RisingEdge
+
+import header
+from memory import Pair, Region
+from ports import Ports
+
+# Transfers in each direction, and how many are queued at once.
+EACH_WAY = int(os.environ["REFEREE_TRANSFERS"])
+BATCH = 8
+# Bytes on each side of a transfer's target that are looked at with it.
+GUARD = 96
+# Cycles without a record after which a batch is given up.
+PATIENCE = 20_000
+
+RING = 0x1_2345_6000
+RING_LOG2 = 8
+RECORD = struct.Struct("<IIIIQQ")
+
+# In FPGA memory: where writes take their data from, and where reads put theirs.
+SOURCES = 0x0100_0000
+TARGETS = 0x0200_0000
+LOCAL_BYTES = 1 << 18
+
+VALID, BOARD_READS, BOARD_WRITES = 1, 2, 4
+
+
+class Referee:
+    """A design with its models, set up to transfer."""
+
+    def __init__(self, dut, **options):
+        self.dut = dut
+        self.regs = header.load(os.environ["REFEREE_HEADER"])
+        self.bus = Pair()
+        self.fpga = Pair()
+        self.ports = Ports(dut, self.bus.real, self.fpga.real, **options)
+        self.records = 0
+        self.cookie = 0
+        self.passed = 0
+        self.failed = []
+
+    async def csr_write(self, name, value):
+        await self.ports.csr.write(self.regs["CSR_" + name] // 4, value)
+
+    async def csr_read(self, name):
+        return await self.ports.csr.read(self.regs["CSR_" + name] // 4)
+
+    async def reset(self):
+        dut = self.dut
+        for name in ("read", "write", "address", "writedata", "byteenable"):
+            getattr(dut, f"s_nondma_{name}").value = 0
+        for name in ("waitrequest", "readdata", "readdatavalid"):
+            getattr(dut, f"mem_win_{name}").value = 0
+        dut.reset.value = 1
+        dut.pcie_reset.value = 1
+        self.ports.start()
+        cocotb.start_soon(Clock(dut.pcie_clk, 4, unit="ns").start())
+        cocotb.start_soon(Clock(dut.clk, 5, unit="ns").start())
+        await ClockCycles(dut.clk, 20)
+        dut.reset.value = 0
+        dut.pcie_reset.value = 0
+        await ClockCycles(dut.clk, 20)
+        assert await self.csr_read("MAP_ID") == self.regs["MAP_ID"]
+        while await self.csr_read("STATUS") & self.regs["CSR_STATUS_ATT_SWEEP_MASK"]:
+            await ClockCycles(dut.pcie_clk, 50)
+
+    async def set_up(self):
+        """Ring, table with pages of every size at random places, random bytes everywhere."""
+        await self.csr_write("RING_HI", RING >> 32)
+        low = RING & 0xFFFF_F000 | RING_LOG2 << self.regs["CSR_RING_LO_SIZE_LOG2_SHIFT"] | 1
+        await self.csr_write("RING_LO", low)
+        taken = {RING >> 21}
+        entry = 0
+        self.regions = {"write": [], "read": []}
+        for way, rights in (("write", BOARD_READS | BOARD_WRITES), ("read", BOARD_READS)):
+            for shift, count in ((12, 20), (16, 5), (21, 2)):
+                pages = []
+                for n in range(count):
+                    place = random.getrandbits(25)
+                    while place in taken:
+                        place = random.getrandbits(25)
+                    taken.add(place)
+                    within = random.randrange(1 << (21 - shift)) << shift
+                    page = place << 21 | within
+                    pages.append(page)
+                    value = page | Region.CODES[shift] << 3 | rights | VALID
+                    await self.ports.att.write(2 * (entry + n), value & 0xFFFF_FFFF)
+                    await self.ports.att.write(2 * (entry + n) + 1, value >> 32)
+                self.regions[way].append(Region(entry, shift, pages))
+                entry += count
+        for base in (SOURCES, TARGETS):
+            self.fpga.put(base, random.randbytes(LOCAL_BYTES))
+        enable = (
+            self.regs["CSR_CONTROL_ENABLE_MASK"] | self.regs["CSR_CONTROL_IRQ_ENABLE_MASK"]
+        )
+        await self.csr_write("CONTROL", enable)
+
+    def choose(self, way):
+        """A random transfer, near an edge as often as not."""
+        region = random.choice(self.regions[way])
+        length = random.choice(
+            (
+                random.randint(1, 40),
+                random.randint(1, 700),
+                random.choice((511, 512, 513, 1024, 4095, 4096, 4097)),
+                random.randint(1, 3000),
+            )
+        )
+        room = region.bytes() - length - 2 * GUARD
+        offset = random.randrange(room)
+        if random.random() < 0.5:
+            edge = random.choice((512, 4096, 1 << region.shift))
+            near = offset // edge * edge + edge - random.randint(0, length)
+            offset = min(max(near, 0), room - 1)
+        offset += GUARD
+        local = random.randrange(GUARD, LOCAL_BYTES - length - GUARD)
+        local += SOURCES if way == "write" else TARGETS
+        if way == "write":
+            # Something else than zeros where the data are to go, and beside it.
+            spot = random.randbytes(length + 2 * GUARD)
+            for memory in (self.bus.real, self.bus.expected):
+                region.write(memory, offset - GUARD, spot)
+        else:
+            data = random.randbytes(length)
+            for memory in (self.bus.real, self.bus.expected):
+                region.write(memory, offset, data)
+        self.cookie += 1
+        return {
+            "way": way,
+            "region": region,
+            "offset": offset,
+            "local": local,
+            "length": length,
+            "cookie": self.cookie,
+        }
+
+    async def queue(self, transfer, interrupt):
+        name = transfer["way"].upper()
+        record, irq = 1, 2
+        dwords = struct.unpack(
+            "<7I",
+            struct.pack(
+                "<QQIII",
+                transfer["region"].att_address(transfer["offset"]),
+                transfer["local"],
+                transfer["length"],
+                record | (irq if interrupt else 0),
+                transfer["cookie"],
+            ),
+        )
+        order = list(enumerate(dwords))
+        random.shuffle(order)
+        base = self.regs[f"CHAN_{name}_DESC"] // 4
+        for n, dword in order:
+            await self.ports.chan.write(base + n, dword)
+        await self.ports.chan.write(self.regs[f"CHAN_{name}_DOORBELL"] // 4, 1)
+
+    async def next_record(self):
+        slot = RING + self.records % (1 << RING_LOG2) * RECORD.size
+        phase = self.records >> RING_LOG2 & 1 ^ 1
+        for _ in range(PATIENCE):
+            raw = self.bus.real.read(slot, RECORD.size)
+            record = RECORD.unpack(raw)
+            if record[1] & 1 == phase:
+                break
+            await RisingEdge(self.dut.pcie_clk)
+        else:
+            status = await self.csr_read("STATUS")
+            raise AssertionError(f"no record {self.records}, status {status:#x}")
+        assert record[3] == self.records, f"sequence {record}"
+        self.records += 1
+        return record
+
+    async def batch(self, transfers):
+        """Queues them all, waits for their records, and compares."""
+        for n, transfer in enumerate(transfers):
+            await self.queue(transfer, n + 1 == len(transfers))
+        due = {way: [t for t in transfers if t["way"] == way] for way in ("write", "read")}
+        for _ in transfers:
+            cookie, status, done, _, fault, reserved = await self.next_record()
+            transfer = due["read" if status >> 1 & 1 else "write"].pop(0)
+            found = (cookie, status >> 8, done, fault, reserved)
+            assert found == (transfer["cookie"], 0, transfer["length"], 0, 0), (
+                f"{found} is the record of {transfer}"
+            )
+        await ClockCycles(self.dut.pcie_clk, 20)
+        assert int(self.dut.dma_irq.value) == 1, "no interrupt"
+        await self.csr_write("IRQ_STATUS", self.regs["CSR_IRQ_STATUS_COMPLETION_MASK"])
+        await ClockCycles(self.dut.pcie_clk, 4)
+        assert int(self.dut.dma_irq.value) == 0, "the interrupt stays"
+        for t in transfers:
+            if t["way"] == "write":
+                data = self.fpga.expected.read(t["local"], t["length"])
+                t["region"].write(self.bus.expected, t["offset"], data)
+            else:
+                data = t["region"].read(self.bus.expected, t["offset"], t["length"])
+                self.fpga.expected.write(t["local"], data)
+        for transfer in transfers:
+            self.compare(transfer)
+
+    def compare(self, t):
+        whole = t["length"] + 2 * GUARD
+        if t["way"] == "write":
+            found, wanted = (
+                t["region"].read(memory, t["offset"] - GUARD, whole)
+                for memory in (self.bus.real, self.bus.expected)
+            )
+        else:
+            found, wanted = (
+                memory.read(t["local"] - GUARD, whole)
+                for memory in (self.fpga.real, self.fpga.expected)
+            )
+        if found == wanted:
+            self.passed += 1
+            return
+        at = next(i for i in range(whole) if found[i] != wanted[i]) - GUARD
+        self.failed.append(
+            f"{t['way']} of {t['length']} bytes, peer offset {t['offset']:#x} in pages of "
+            f"2^{t['region'].shift}, local {t['local']:#x}: byte {at} is wrong"
+        )
+
+    def whole_memories(self):
+        """Nothing was touched that no transfer names."""
+        for page in range(RING >> 12, RING + (RECORD.size << RING_LOG2) + 4095 >> 12):
+            self.bus.real.pages.pop(page, None)
+        for name, pair in (("bus", self.bus), ("FPGA memory", self.fpga)):
+            found = pair.real.differences(pair.expected)
+            if found:
+                self.failed.append(f"{name}: wrong at {', '.join(map(hex, found[:8]))}")
+
+
+async def random_transfers(dut, each_way, **options):
+    referee = Referee(dut, **options)
+    await referee.reset()
+    await referee.set_up()
+    ways = ["write", "read"] * each_way
+    random.shuffle(ways)
+    for start in range(0, len(ways), BATCH):
+        await referee.batch([referee.choose(way) for way in ways[start : start + BATCH]])
+    await ClockCycles(dut.pcie_clk, 200)
+    referee.whole_memories()
+    referee.failed += referee.ports.txs.broken
+    with open(os.environ["REFEREE_VERDICT"], "a", encoding="utf-8") as file:
+        for line in referee.failed:
+            file.write(line + "\n")
+        file.write(f"{referee.passed} passed, {len(referee.failed)} failed\n")
+    assert not referee.failed, referee.failed[0]
+    return referee
+
+
+@cocotb.test()
+async def quick_memories(dut):
+    """Half of the transfers with memories that always take."""
+    referee = await random_transfers(dut, EACH_WAY // 2, txs_latency=40, percent=0)
+    assert referee.ports.txs.most_reads > 1, "reads never overlapped"
+
+
+@cocotb.test()
+async def memories_that_hold(dut):
+    """The other half with memories that say wait in two of five cycles."""
+    await random_transfers(dut, EACH_WAY - EACH_WAY // 2, txs_latency=8, percent=40)
