@@ -34,17 +34,18 @@ module proof #(
   wire [31:0] tag;
   wire [38:0] att_address;
 
-  // Faults: an entry bit that the block sees set, an address that moved, a lost acceptance.
+  // Faults: an entry bit that the block sees set, an address that moved, a lost request, a byte too many.
   wire [64:0] seen_entry = MUTANT == 1 ? (entry | 65'h1)
                          : MUTANT == 2 ? (entry | 65'h6)
                          : MUTANT == 3 ? (entry | 65'h20) : entry;
   wire [63:0] bus = MUTANT == 4 ? bus_pin + BYTES : bus_pin;
   wire seen_accept = MUTANT == 5 ? 1'b1 : accept;
+  wire [31:0] seen_length = MUTANT == 6 ? length + 1 : length;
 
   peerlane_segment dut (
     .clock(clock), .reset(reset), .enable(enable), .abort_(abort_now), .port_down(port_down),
     .busy(busy), .valid(valid), .pop(pop), .peer_low(peer_low), .peer_high(peer_high),
-    .local_low(local_low), .local_high(local_high), .length(length), .control(control),
+    .local_low(local_low), .local_high(local_high), .length(seen_length), .control(control),
     .cookie(cookie), .ask(ask), .index(index), .answer(answer), .entry(seen_entry),
     .request(request), .accept(seen_accept), .bus(bus_pin), .local_(local_at), .bytes(bytes),
     .last(last), .code(code), .want_record(want_record), .want_irq(want_irq),
@@ -101,10 +102,23 @@ module proof #(
     end
   end
 
-  // Accounting, by induction: waiting is taken out, it is in the other part.
+  // What makes the accounting inductive: the block's own count and its next step (state 0 is idle,
+  // 1 cuts the request, 2 looks it up, 3 offers it).
+  (* hierconn, init = 0 *) wire [1:0] \dut.state_q ;
+  (* hierconn, init = 0 *) wire [31:0] \dut.remaining_q ;
+  (* hierconn, init = 0 *) wire [9:0] \dut.chunk_q ;
+  (* hierconn, init = 0 *) wire \dut.final_chunk_q ;
+  (* hierconn, init = 0 *) wire \dut.out_of_memory_q ;
   if (PART == 2) always @(posedge clock) begin
-    assume (answer == ask);
-    assume (accept == request);
+    assert (open == (\dut.state_q != 0));
+    if (open) assert (\dut.remaining_q == left);
+    if (\dut.state_q >= 2) begin
+      assert (left != 0 | \dut.out_of_memory_q );
+      if (left != 0) begin
+        assert (\dut.chunk_q != 0);
+        assert (\dut.final_chunk_q ? \dut.chunk_q == left : \dut.chunk_q < left);
+      end
+    end
   end
 
   if (PART == 2) always @(posedge clock) if (!reset) begin

@@ -184,6 +184,26 @@ pub(crate) const SUITES: &[Suite] = &[
             arguments: &["--ignored"],
         }],
     },
+    Suite {
+        name: "proofs",
+        about: "properties of the blocks, proved on their Verilog",
+        default: false,
+        steps: &[Step::Tests {
+            label: "proofs",
+            of: Of::Targets("peerlane-tests", &["proofs"]),
+            arguments: &["--ignored"],
+        }],
+    },
+    Suite {
+        name: "budgets",
+        about: "the area of the default build, held to what is recorded",
+        default: false,
+        steps: &[Step::Tests {
+            label: "budgets",
+            of: Of::Targets("peerlane-tests", &["budgets"]),
+            arguments: &["--ignored"],
+        }],
+    },
 ];
 
 /// The names, for the command line.

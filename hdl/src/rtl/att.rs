@@ -34,6 +34,7 @@ pub struct Att {
     swept: DFF<Bit>,
     write_turn: DFF<Bit>,
     read_turn: DFF<Bit>,
+    writing: Signal<Local, Bit>,
     ask_read: Signal<Local, Bit>,
     ask_write: Signal<Local, Bit>,
     last: Constant<Bits<17>>,
@@ -63,6 +64,7 @@ impl Att {
             swept: Default::default(),
             write_turn: Default::default(),
             read_turn: Default::default(),
+            writing: Default::default(),
             ask_read: Default::default(),
             ask_write: Default::default(),
             last: Constant::new(((1u64 << log2) - 1).into()),
@@ -79,32 +81,29 @@ impl Logic for Att {
         self.sweeping.next = !self.swept.q.val();
 
         // Writes: the sweep, then the driver.
-        self.ram.write_enable.next = false;
+        self.writing.next =
+            !self.swept.q.val() | (self.write.val() & self.address.val().get_bit(0));
+        self.ram.write_enable.next = self.writing.val();
         self.ram.write_address.next = self.address.val().get_bits::<16>(1);
         self.ram.write_data.next = (bit_cast::<65, 20>(self.low.q.val().get_bits::<20>(12)) << 13)
             | (bit_cast::<65, 32>(self.data.val()) << 33)
             | (bit_cast::<65, 8>(self.owner.val()) << 5)
             | bit_cast::<65, 5>(self.low.q.val().get_bits::<5>(0));
         if !self.swept.q.val() {
-            self.ram.write_enable.next = true;
             self.ram.write_address.next = self.sweep.q.val().get_bits::<16>(0);
             self.ram.write_data.next = 0.into();
             self.sweep.d.next = self.sweep.q.val() + 1;
             self.swept.d.next = self.sweep.q.val() == self.last.val();
-        } else if self.write.val() {
-            if self.address.val().get_bit(0) {
-                self.ram.write_enable.next = true;
-            } else {
-                self.low.d.next = self.data.val();
-            }
+        } else if self.write.val() & !self.address.val().get_bit(0) {
+            self.low.d.next = self.data.val();
         }
 
         // Look-ups: one a cycle, the answer is in the RAM's output register in the next. An engine
-        // whose answer is due does not ask again.
-        self.ask_read.next = self.read_ask.val() & !self.read_turn.q.val() & self.swept.q.val();
+        // whose answer is due does not ask again; nobody reads in the cycle of a write.
+        self.ask_read.next = self.read_ask.val() & !self.read_turn.q.val() & !self.writing.val();
         self.ask_write.next = self.write_ask.val()
             & !self.write_turn.q.val()
-            & self.swept.q.val()
+            & !self.writing.val()
             & !self.ask_read.val();
         self.ram.read_enable.next = self.ask_read.val() | self.ask_write.val();
         self.ram.read_address.next = self.write_index.val();

@@ -322,7 +322,7 @@ impl<const W: usize, const B: usize, const T: usize> Logic for TxsAdapter<W, B, 
         self.sizes.data_in.next = bit_cast::<7, 6>(self.issued_beats.val())
             | (bit_cast::<7, 1>(self.probe.val().into()) << 6);
         self.sizes.pop.next = self.finished.val();
-        if self.answered.val() {
+        if self.answered.val() & !self.isolated.q.val() {
             self.seen.d.next = self.seen.q.val() + 1;
         }
         if self.finished.val() {
@@ -368,7 +368,12 @@ impl<const W: usize, const B: usize, const T: usize> Logic for TxsAdapter<W, B, 
         if self.absorb.val() {
             self.made_up.d.next = bit_cast::<10, 6>(self.read_beats.val());
         }
-        if self.isolated.q.val() & !self.owed.q.val().any() & !self.make_up.val() {
+        if self.isolated.q.val()
+            & !self.owed.q.val().any()
+            & !self.make_up.val()
+            & !self.absorb.val()
+            & !self.flushes_lost.q.val().any()
+        {
             self.isolated.d.next = false;
         }
         if self.release.val() & self.isolated.q.val() {

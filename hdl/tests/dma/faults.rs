@@ -149,29 +149,35 @@ fn a_read_that_is_never_answered_ends_and_the_rest_goes_on() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn late_answers_are_not_taken_for_new_ones() {
-    let mut rig = rig();
-    let peer = rig.map_gpu(0, MIB);
-    rig.csr(csr::READ_TIMEOUT, 1000);
-    rig.board.bus_mut().inject(FaultRule {
-        hits: Hits::Nth(5),
-        answer: Answer::Late(40_000),
-    });
-    rig.board.gpu_mut().write(0, &[0x11; 8192]).unwrap();
-    let record = run(&mut rig, true, peer, 0, 8192, 0);
-    assert_eq!(record.code, READ_TIMEOUT);
-    // The port opens by itself when all that was owed has come.
-    let mut waited = 0;
-    while rig.read_csr(csr::STATUS) & QUARANTINE_BIT != 0 {
-        rig.board.run(500).unwrap();
-        waited += 500;
-        assert!(waited < 100_000, "the port stays closed");
+    // Lengths whose owed beats do and do not fill the counters that see them go by.
+    for (length, nth) in [(8192u32, 5), (8000, 5), (5000, 3), (700, 0), (64, 0)] {
+        let mut rig = rig();
+        let peer = rig.map_gpu(0, MIB);
+        rig.csr(csr::READ_TIMEOUT, 1000);
+        rig.board.bus_mut().inject(FaultRule {
+            hits: Hits::Nth(nth),
+            answer: Answer::Late(40_000),
+        });
+        rig.board.gpu_mut().write(0, &[0x11; 8192]).unwrap();
+        let record = run(&mut rig, true, peer, 0, length, 0);
+        assert_eq!(record.code, READ_TIMEOUT);
+        // The port opens by itself when all that was owed has come.
+        let mut waited = 0;
+        while rig.read_csr(csr::STATUS) & QUARANTINE_BIT != 0 {
+            rig.board.run(500).unwrap();
+            waited += 500;
+            assert!(waited < 100_000, "the port stays closed");
+        }
+        let data: Vec<u8> = (0..8192u32).map(|i| ((i * 13) >> 2) as u8).collect();
+        rig.board.gpu_mut().write(0, &data).unwrap();
+        // Short ones first: a miscount of the late beats would use up the reads in flight.
+        for after in [16; 10].into_iter().chain([8192]) {
+            rig.transfer(true, peer, 0x4000, after);
+            let mut got = vec![0; after as usize];
+            rig.board.ddr_mut().read(0x4000, &mut got).unwrap();
+            same("after the late ones", &got, &data[..after as usize]);
+        }
     }
-    let data: Vec<u8> = (0..8192u32).map(|i| ((i * 13) >> 2) as u8).collect();
-    rig.board.gpu_mut().write(0, &data).unwrap();
-    rig.transfer(true, peer, 0x4000, 8192);
-    let mut got = vec![0; 8192];
-    rig.board.ddr_mut().read(0x4000, &mut got).unwrap();
-    same("after the late ones", &got, &data);
 }
 
 #[test]
