@@ -34,6 +34,8 @@ pub struct Att {
     swept: DFF<Bit>,
     write_turn: DFF<Bit>,
     read_turn: DFF<Bit>,
+    /// The write engine lost to the read engine: it comes first now.
+    write_first: DFF<Bit>,
     writing: Signal<Local, Bit>,
     ask_read: Signal<Local, Bit>,
     ask_write: Signal<Local, Bit>,
@@ -64,6 +66,7 @@ impl Att {
             swept: Default::default(),
             write_turn: Default::default(),
             read_turn: Default::default(),
+            write_first: Default::default(),
             writing: Default::default(),
             ask_read: Default::default(),
             ask_write: Default::default(),
@@ -75,7 +78,16 @@ impl Att {
 impl Logic for Att {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, low, sweep, swept, write_turn, read_turn);
+        dff_setup!(
+            self,
+            clock,
+            low,
+            sweep,
+            swept,
+            write_turn,
+            read_turn,
+            write_first
+        );
         self.ram.write_clock.next = self.clock.val();
         self.ram.read_clock.next = self.clock.val();
         self.sweeping.next = !self.swept.q.val();
@@ -100,11 +112,19 @@ impl Logic for Att {
 
         // Look-ups: one a cycle, the answer is in the RAM's output register in the next. An engine
         // whose answer is due does not ask again; nobody reads in the cycle of a write.
-        self.ask_read.next = self.read_ask.val() & !self.read_turn.q.val() & !self.writing.val();
+        self.ask_read.next = self.read_ask.val()
+            & !self.read_turn.q.val()
+            & !self.writing.val()
+            & !self.write_first.q.val();
         self.ask_write.next = self.write_ask.val()
             & !self.write_turn.q.val()
             & !self.writing.val()
             & !self.ask_read.val();
+        if !self.write_ask.val() | self.ask_write.val() {
+            self.write_first.d.next = false;
+        } else if self.ask_read.val() & !self.write_turn.q.val() {
+            self.write_first.d.next = true;
+        }
         self.ram.read_enable.next = self.ask_read.val() | self.ask_write.val();
         self.ram.read_address.next = self.write_index.val();
         if self.ask_read.val() {
@@ -121,6 +141,7 @@ impl Logic for Att {
             self.swept.d.next = false;
             self.read_turn.d.next = false;
             self.write_turn.d.next = false;
+            self.write_first.d.next = false;
         }
     }
 }
