@@ -1,8 +1,7 @@
 //! `peerlane bench`.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -12,7 +11,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use peerlane_bench::{Limit, Options, Progress, Report, Row, Verdict};
 
-use crate::cli::Outcome;
+use crate::cli::{Outcome, save};
 use crate::error::{Error, ErrorKind, Place};
 
 /// Measure what the block reaches.
@@ -100,21 +99,6 @@ fn failed(error: &peerlane_bench::Error) -> Error {
         error.to_string(),
         error.remedy(),
     )
-}
-
-/// Writes beside the file and renames, so that there is never half a file.
-fn save(file: &Path, text: &str) -> Result<(), Error> {
-    let directory = match file.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let failed = |e: &std::io::Error| Error::io(file, "write the results", e);
-    let mut temporary = tempfile::NamedTempFile::new_in(directory).map_err(|e| failed(&e))?;
-    temporary
-        .write_all(text.as_bytes())
-        .map_err(|e| failed(&e))?;
-    temporary.persist(file).map_err(|e| failed(&e.error))?;
-    Ok(())
 }
 
 /// One bar for all jobs, and one for each that runs.

@@ -1,14 +1,12 @@
 //! `peerlane demo`.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 
-use crate::cli::{FAILED, Outcome};
+use crate::cli::{FAILED, Outcome, save};
 use crate::demo::{self, Options, Row, Summary};
-use crate::error::Error;
 
 /// Extend a BSP, build the Verilog that was written into it, and move data both ways through it.
 ///
@@ -70,21 +68,6 @@ pub fn run(args: &Args) -> Outcome {
             Ok(ExitCode::from(FAILED))
         }
     }
-}
-
-/// Writes beside the file and renames, so that there is never half a file.
-fn save(file: &Path, text: &str) -> Result<(), Error> {
-    let directory = match file.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let failed = |e: &std::io::Error| Error::io(file, "write the results", e);
-    let mut temporary = tempfile::NamedTempFile::new_in(directory).map_err(|e| failed(&e))?;
-    temporary
-        .write_all(text.as_bytes())
-        .map_err(|e| failed(&e))?;
-    temporary.persist(file).map_err(|e| failed(&e.error))?;
-    Ok(())
 }
 
 fn print(summary: &Summary) {

@@ -5,6 +5,8 @@ mod config;
 mod demo;
 mod extend;
 
+use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -62,6 +64,21 @@ pub fn main() -> ExitCode {
         eprintln!("peerlane: {}", error.paragraph());
         ExitCode::from(FAILED)
     })
+}
+
+/// Writes beside the file and renames, so that there is never half a file.
+fn save(file: &Path, text: &str) -> Result<(), Error> {
+    let directory = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let failed = |e: &std::io::Error| Error::io(file, "write the results", e);
+    let mut temporary = tempfile::NamedTempFile::new_in(directory).map_err(|e| failed(&e))?;
+    temporary
+        .write_all(text.as_bytes())
+        .map_err(|e| failed(&e))?;
+    temporary.persist(file).map_err(|e| failed(&e.error))?;
+    Ok(())
 }
 
 #[cfg(test)]
