@@ -7,6 +7,7 @@
 //! compared.
 
 mod error;
+mod fairness;
 mod limits;
 mod measure;
 mod page;

@@ -6,6 +6,7 @@
 //! bursts of at most 512 bytes, 8 reads in flight, requests of at most 256 bytes on the link, a read
 //! not answered before the writes in front of it have left.
 
+use peerlane_hdl::Params;
 use peerlane_sim::{BoardConfig, COMPLETION_HEADER_BYTES, FRAMING_BYTES, LinkConfig};
 use serde::Serialize;
 
@@ -17,6 +18,10 @@ const REQUEST_HEADER_BYTES: u32 = 16;
 const RECORD_BYTES: u32 = 32;
 /// Largest read request of `Txs` on the link.
 const LINK_READ_BYTES: u32 = 256;
+/// Largest read request of the tagged streams.
+const STREAM_READ_BYTES: u32 = 512;
+/// Their tags.
+const TAGS: u32 = 64;
 
 /// The two limits of a row, in the row's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -34,18 +39,41 @@ impl Limit {
     }
 }
 
-/// Width of the port in bytes, and its cycles a second.
+/// What the port is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Port {
+    /// Width.
     pub bytes: u32,
+    /// Cycles a second.
     pub clock: f64,
+    /// Completions come by tag, as many reads in flight as are needed.
+    pub tagged: bool,
+    /// Packets cross the link; otherwise the port itself is the limit.
+    pub link: bool,
 }
 
 impl Port {
-    pub fn of(config: &BoardConfig, port_bits: u32) -> Self {
+    pub fn of(config: &BoardConfig, params: &Params) -> Self {
+        let tagged = params.port == peerlane_hdl::Port::Stream;
         Self {
-            bytes: port_bits / 8,
+            bytes: params.port_bits / 8,
             clock: 1e12 / config.pcie_clk_ps as f64,
+            tagged,
+            link: !tagged || config.stream.link,
+        }
+    }
+
+    /// Bytes a second that the link carries one way; no limit without one.
+    fn link(self, rate: f64) -> f64 {
+        if self.link { rate } else { f64::INFINITY }
+    }
+
+    /// Largest read request on the link.
+    fn read_request(self) -> f64 {
+        if self.tagged {
+            f64::from(STREAM_READ_BYTES)
+        } else {
+            f64::from(LINK_READ_BYTES)
         }
     }
 
@@ -74,12 +102,16 @@ pub(crate) fn bulk(config: &BoardConfig, port: Port, way: Way) -> Limit {
     let link = &config.link;
     match way {
         Way::Write => Limit {
-            link: link.write_ceiling(),
+            link: port.link(link.write_ceiling()),
             contract: port.rate(),
         },
         Way::Read => Limit {
-            link: link.read_ceiling(),
-            contract: window(config).min(port.rate()),
+            link: port.link(link.read_ceiling()),
+            contract: if port.tagged {
+                port.rate()
+            } else {
+                window(config).min(port.rate())
+            },
         },
     }
 }
@@ -97,13 +129,17 @@ pub(crate) fn duplex(config: &BoardConfig, port: Port, way: Way) -> Limit {
     match way {
         Way::Read => reads,
         Way::Write => {
-            let requests = reads.smaller() / f64::from(LINK_READ_BYTES);
+            let requests = reads.smaller() / port.read_request();
             let left = link.raw_rate() - requests * f64::from(request_bytes());
             let payload = f64::from(link.max_payload);
             let commands = reads.smaller() / f64::from(config.txs.max_burst);
             Limit {
                 link: left * payload / f64::from(write_bytes(link.max_payload)),
-                contract: (port.clock - commands) * f64::from(port.bytes),
+                contract: if port.tagged {
+                    port.rate()
+                } else {
+                    (port.clock - commands) * f64::from(port.bytes)
+                },
             }
         }
     }
@@ -127,7 +163,12 @@ pub(crate) fn small(config: &BoardConfig, port: Port, way: Way, bytes: u32, ever
         Way::Read => {
             let out = fit(f64::from(request_bytes()) + record);
             let back = fit(f64::from(completion_bytes(bytes)));
-            let in_flight = f64::from(config.txs.max_reads) / round_trip_cycles(link, port, bytes);
+            let reads = if port.tagged {
+                TAGS
+            } else {
+                config.txs.max_reads
+            };
+            let in_flight = f64::from(reads) / round_trip_cycles(link, port, bytes);
             (out.min(back), in_flight.min(1.0 / beats))
         }
     };
@@ -164,7 +205,7 @@ mod tests {
     }
 
     fn port() -> Port {
-        Port::of(&BoardConfig::default(), 128)
+        Port::of(&BoardConfig::default(), &Params::default())
     }
 
     #[test]

@@ -14,7 +14,7 @@ use peerlane_verilated::Library;
 
 use crate::limits::{self, Port};
 use crate::results::{Row, Stalls, Verdict};
-use crate::rig::{Counters, Descriptor, Rig, Way};
+use crate::rig::{Counters, Descriptor, NO_FLUSH, RECORD, Rig, Way};
 use crate::scenario::{Kind, Scenario, Stream};
 use crate::{Error, Result};
 
@@ -78,7 +78,9 @@ impl Span {
                 link_in: busy(after.rx_busy, before.rx_busy),
                 txs: grown(counters.stall_txs, from.1.stall_txs),
                 tags: grown(counters.stall_tags, from.1.stall_tags),
-                mem: grown(counters.stall_mem, from.1.stall_mem),
+                credits: grown(counters.stall_credits, from.1.stall_credits),
+                mem: grown(counters.stall_mem_read, from.1.stall_mem_read),
+                mem_write: grown(counters.stall_mem_write, from.1.stall_mem_write),
                 read_ns: if reads == 0 {
                     0.0
                 } else {
@@ -109,10 +111,23 @@ pub(crate) fn rig(
         .map(|way| base(*way) + SPACE)
         .max()
         .unwrap_or(SPACE);
-    Rig::new(row, bench.library, config.clone(), bytes)
+    Rig::new(row, bench.library, &bench.params, config.clone(), bytes)
 }
 
-/// Queues the one ahead, the stream and the one behind. Their cookies count from 0.
+/// Descriptor `n` of a stream. Its cookie is `n + 1`.
+fn nth(way: Way, stream: &Stream, n: u64) -> Descriptor {
+    let at = base(way) + AHEAD + n * stream.length;
+    let reports = (n + 1).is_multiple_of(stream.every) || n + 1 == stream.count;
+    Descriptor {
+        peer: at + stream.peer,
+        local: at + stream.local,
+        length: stream.length as u32,
+        control: if reports { RECORD } else { 0 },
+        cookie: n as u32 + 1,
+    }
+}
+
+/// Queues the one ahead, the stream and the one behind on channel 0. Their cookies count from 0.
 fn submit(rig: &mut Rig, way: Way, stream: &Stream) -> Result<()> {
     let base = base(way);
     rig.fill(way, base, base, AHEAD + stream.bytes() + GPU_PAGE)?;
@@ -120,23 +135,48 @@ fn submit(rig: &mut Rig, way: Way, stream: &Stream) -> Result<()> {
         peer: base,
         local: base,
         length: length as u32,
-        record: true,
+        control: RECORD,
         cookie,
     };
-    rig.queue(way, &other(AHEAD, 0))?;
+    rig.queue(0, way, &other(AHEAD, 0))?;
     for n in 0..stream.count {
-        rig.queue(
-            way,
-            &Descriptor {
-                peer: base + AHEAD + stream.peer + n * stream.length,
-                local: base + AHEAD + stream.local + n * stream.length,
-                length: stream.length as u32,
-                record: (n + 1) % stream.every == 0 || n + 1 == stream.count,
-                cookie: n as u32 + 1,
-            },
-        )?;
+        rig.queue(0, way, &nth(way, stream, n))?;
     }
-    rig.queue(way, &other(BEHIND, stream.count as u32 + 1))
+    rig.queue(0, way, &other(BEHIND, stream.count as u32 + 1))
+}
+
+/// Many small ones: spread over all channels, queued while none runs, then let go. The clock runs
+/// between two records, with as many descriptors before and behind as the buffers on the way hold.
+fn spread(bench: &Bench<'_>, rig: &mut Rig, way: Way, stream: &Stream) -> Result<(u64, Span)> {
+    let at = base(way) + AHEAD;
+    rig.fill(way, at, at, stream.bytes() + GPU_PAGE)?;
+    rig.run(false)?;
+    let channels = u64::from(rig.channels());
+    for n in 0..stream.count {
+        rig.queue((n % channels) as u32, way, &nth(way, stream, n))?;
+    }
+    // Every 16th of 8 channels: all records come to one ring, in order.
+    let reporter = ((stream.every - 1) % channels) as u32;
+    rig.run(true)?;
+    let tick = |_: &Stats| (bench.progress)(0.5);
+    let aside = 4 * stream.every;
+    let (from, to) = (aside, stream.count - aside);
+    while u64::from(rig.record(reporter, tick)?.0) != from {}
+    let before = rig.board.stats();
+    let counters = rig.counters()?;
+    while u64::from(rig.record(reporter, tick)?.0) != to {}
+    let span = Span::between(rig, (&before, &counters))?;
+    while u64::from(rig.record(reporter, tick)?.0) != stream.count {}
+    rig.board
+        .run_until_quiet(2000, 1_000_000)
+        .map_err(|source| rig.failed(source))?;
+    check(rig, way, stream)?;
+    Ok((to - from, span))
+}
+
+/// Whether a stream is more than one channel's queue takes at once.
+fn is_many(stream: &Stream) -> bool {
+    stream.length <= 4096 && stream.count > 100
 }
 
 fn check(rig: &Rig, way: Way, stream: &Stream) -> Result<()> {
@@ -161,12 +201,12 @@ fn span(
         };
         (bench.progress)(moved as f64 / whole);
     };
-    while u64::from(rig.record(tick)?.0) != from {}
+    while u64::from(rig.record(0, tick)?.0) != from {}
     let before = rig.board.stats();
     let counters = rig.counters()?;
-    while u64::from(rig.record(tick)?.0) != to {}
+    while u64::from(rig.record(0, tick)?.0) != to {}
     let span = Span::between(rig, (&before, &counters))?;
-    while u64::from(rig.record(tick)?.0) <= stream.count {}
+    while u64::from(rig.record(0, tick)?.0) <= stream.count {}
     check(rig, way, stream)?;
     Ok(span)
 }
@@ -178,14 +218,19 @@ pub(crate) fn stream_rate(
     way: Way,
     stream: &Stream,
 ) -> Result<(f64, Stalls)> {
+    if is_many(stream) {
+        let (count, span) = spread(bench, rig, way, stream)?;
+        let bytes = count * stream.length;
+        return Ok((bytes as f64 * 1e9 / span.ns, span.stalls));
+    }
     let span = span(bench, rig, way, stream, (0, stream.count))?;
     Ok((stream.bytes() as f64 * 1e9 / span.ns, span.stalls))
 }
 
 /// Measures a row.
 pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario) -> Result<Row> {
-    let mut config = BoardConfig::default();
-    let port = Port::of(&config, bench.params.port_bits);
+    let mut config = scenario.variant.config();
+    let port = Port::of(&config, &bench.params);
     let name = scenario.name;
     match scenario.kind {
         Kind::Rate(way, stream) => rate(bench, scenario, &config, way, &stream),
@@ -195,12 +240,9 @@ pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario) -> Result<Row> {
             rate(bench, scenario, &config, way, &stream)
         }
         Kind::Descriptors(way, stream) => {
-            // With as many of their kind before and behind as the buffers on the way hold.
             let mut rig = rig(bench, name, &config, &[way])?;
-            let aside = 4 * stream.every;
-            let between = (aside, stream.count - aside);
-            let span = span(bench, &mut rig, way, &stream, between)?;
-            let value = (between.1 - between.0) as f64 / span.cycles as f64;
+            let (count, span) = spread(bench, &mut rig, way, &stream)?;
+            let value = count as f64 / span.cycles as f64;
             let (bytes, every) = (stream.length as u32, stream.every as u32);
             let limit = limits::small(&config, port, way, bytes, every);
             let row = Row::new(scenario, value, "descriptors/cycle", Some(limit.smaller()));
@@ -208,6 +250,7 @@ pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario) -> Result<Row> {
         }
         Kind::Duplex(stream) => duplex(bench, scenario, &config, &stream),
         Kind::Doorbell => doorbell(bench, scenario, &config),
+        Kind::Fairness => crate::fairness::measure(bench, scenario, &config),
         Kind::Thesis(design) => {
             let way = thesis::Direction::FpgaToGpu;
             let model = thesis::Parameters::default();
@@ -218,9 +261,9 @@ pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario) -> Result<Row> {
         Kind::Simulator(stream) => {
             let mut rig = rig(bench, name, &config, &[Way::Write])?;
             submit(&mut rig, Way::Write, &stream)?;
-            rig.record(|_| ())?;
+            rig.record(0, |_| ())?;
             let (cycles, start) = (rig.board.cycles(), Instant::now());
-            while rig.record(|_| ())?.0 != stream.count as u32 {}
+            while rig.record(0, |_| ())?.0 != stream.count as u32 {}
             let rate = (rig.board.cycles() - cycles) as f64 / start.elapsed().as_secs_f64();
             check(&rig, Way::Write, &stream)?;
             Ok(Row::new(scenario, rate, "cycles/s", None))
@@ -235,7 +278,7 @@ fn rate(
     way: Way,
     stream: &Stream,
 ) -> Result<Row> {
-    let port = Port::of(config, bench.params.port_bits);
+    let port = Port::of(config, &bench.params);
     let mut rig = rig(bench, scenario.name, config, &[way])?;
     let (rate, stalls) = stream_rate(bench, &mut rig, way, stream)?;
     let limit = limits::bulk(config, port, way);
@@ -249,7 +292,7 @@ fn duplex(
     config: &BoardConfig,
     stream: &Stream,
 ) -> Result<Row> {
-    let port = Port::of(config, bench.params.port_bits);
+    let port = Port::of(config, &bench.params);
     let ways = [Way::Write, Way::Read];
     let mut rig = rig(bench, scenario.name, config, &ways)?;
     for way in ways {
@@ -261,16 +304,16 @@ fn duplex(
     };
     let mut left = ways.len();
     while left > 0 {
-        if rig.record(tick)?.0 == 0 {
+        if rig.record(0, tick)?.0 == 0 {
             left -= 1;
         }
     }
     let before = rig.board.stats();
     let counters = rig.counters()?;
     let last = stream.count as u32;
-    while rig.record(tick)?.0 != last {}
+    while rig.record(0, tick)?.0 != last {}
     let span = Span::between(&mut rig, (&before, &counters))?;
-    while rig.record(tick)?.0 != last {}
+    while rig.record(0, tick)?.0 != last {}
     for way in ways {
         check(&rig, way, stream)?;
     }
@@ -316,18 +359,19 @@ fn doorbell(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Res
         rig.board.mark();
         let at = base(way);
         rig.queue(
+            0,
             way,
             &Descriptor {
                 peer: at,
                 local: at,
                 length: 64,
-                record: true,
+                control: RECORD | NO_FLUSH,
                 cookie: 0,
             },
         )?;
         rig.board.drain_host().map_err(board)?;
         let rung = rig.board.last_host_write_cycle();
-        rig.record(|_| ())?;
+        rig.record(0, |_| ())?;
         let first = rig.board.stats().txs.first_request_cycle;
         Ok(first.unwrap_or(u64::MAX).saturating_sub(rung))
     };
@@ -354,15 +398,16 @@ pub(crate) fn single(rig: &mut Rig, way: Way, bytes: u64) -> Result<f64> {
         .map_err(|source| rig.failed(source))?;
     let start = rig.board.ns();
     rig.queue(
+        0,
         way,
         &Descriptor {
             peer: at,
             local: at,
             length: bytes as u32,
-            record: true,
+            control: RECORD,
             cookie: 0,
         },
     )?;
-    rig.record(|_| ())?;
+    rig.record(0, |_| ())?;
     Ok(rig.board.ns() - start)
 }

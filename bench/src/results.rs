@@ -64,8 +64,12 @@ pub struct Stalls {
     pub txs: f64,
     /// A read waited because as many were in flight as `Txs` takes (STALL_TAGS).
     pub tags: f64,
-    /// A write waited for data from FPGA memory (STALL_MEM).
+    /// A read waited for room in the receive buffer (STALL_CREDITS).
+    pub credits: f64,
+    /// A write waited for data from FPGA memory (STALL_MEM_READ).
     pub mem: f64,
+    /// Received data waited for FPGA memory (STALL_MEM_WRITE).
+    pub mem_write: f64,
     /// Mean time of a read from `Txs` taking it to its last word, nanoseconds; 0 without reads.
     pub read_ns: f64,
 }
@@ -181,8 +185,16 @@ fn explain(stalls: &Stalls) -> String {
         ),
         (
             stalls.mem,
-            "a write waited for its data: memory or request maker were behind (STALL_MEM)"
+            "a write waited for its data: memory or request maker were behind (STALL_MEM_READ)"
                 .to_owned(),
+        ),
+        (
+            stalls.credits,
+            "a read waited for room in the receive buffer (STALL_CREDITS)".to_owned(),
+        ),
+        (
+            stalls.mem_write,
+            "received data waited for FPGA memory (STALL_MEM_WRITE)".to_owned(),
         ),
     ];
     causes.retain(|(part, _)| *part >= SEEN);
@@ -250,7 +262,9 @@ mod tests {
         link_in: 0.6,
         txs: 0.004,
         tags: 0.7,
+        credits: 0.0,
         mem: 0.05,
+        mem_write: 0.0,
         read_ns: 1010.0,
     };
 

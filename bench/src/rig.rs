@@ -11,9 +11,9 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Way {
     /// FPGA memory to the GPU.
-    Write,
+    Write = 0,
     /// The GPU to FPGA memory.
-    Read,
+    Read = 1,
 }
 
 /// Where the ring of completion records lies in host memory.
@@ -25,7 +25,8 @@ const RECORD_BYTES: u64 = 32;
 const PATIENCE: u64 = 25_000_000;
 
 /// Bits of a descriptor's control dword.
-const RECORD: u32 = 1;
+pub(crate) const RECORD: u32 = 1;
+pub(crate) const NO_FLUSH: u32 = 1 << 2;
 
 /// Page size code of a 64 KiB page in ATT addresses and entries.
 const PAGE_64K: u64 = 1;
@@ -40,8 +41,8 @@ pub(crate) struct Descriptor {
     pub local: u64,
     /// Bytes.
     pub length: u32,
-    /// Whether it leaves a record.
-    pub record: bool,
+    /// Its control word.
+    pub control: u32,
     /// Returned in the record.
     pub cookie: u32,
 }
@@ -51,7 +52,9 @@ pub(crate) struct Descriptor {
 pub(crate) struct Counters {
     pub stall_txs: u32,
     pub stall_tags: u32,
-    pub stall_mem: u32,
+    pub stall_credits: u32,
+    pub stall_mem_read: u32,
+    pub stall_mem_write: u32,
 }
 
 /// The block, compiled.
@@ -64,11 +67,32 @@ pub(crate) fn library(params: &Params) -> Result<Library> {
     Ok(build.model(&Toolchain::open()?)?)
 }
 
-/// A board with one channel that runs and GPU memory that is mapped.
+/// Where a channel's ring is.
+fn ring(channel: u32) -> u64 {
+    RING + u64::from(channel) * (RECORD_BYTES << RING_LOG2)
+}
+
+/// What a driver tells the block of the link (PORT_PACE): its bytes in a cycle of the port, less one
+/// part in 64 for what the block does not see.
+fn pace(config: &BoardConfig) -> u32 {
+    let per_cycle = config.link.raw_rate() * config.pcie_clk_ps as f64 / 1e12;
+    (per_cycle * 256.0 * 63.0 / 64.0) as u32
+}
+
+/// A channel as its process sees it.
+#[derive(Debug, Clone, Copy)]
+struct Channel {
+    next_record: u32,
+    /// Descriptors that are known to fit, by direction.
+    room: [u32; 2],
+}
+
+/// A board with all channels running and GPU memory that is mapped for all of them.
 pub(crate) struct Rig {
     pub board: Board,
     row: &'static str,
-    next_record: u32,
+    channels: Vec<Channel>,
+    pages: Vec<u64>,
 }
 
 impl Rig {
@@ -76,31 +100,55 @@ impl Rig {
     pub fn new(
         row: &'static str,
         library: &Library,
+        params: &Params,
         config: BoardConfig,
         bytes: u64,
     ) -> Result<Self> {
         let failed = |source| Error::Board { row, source };
+        let pace = pace(&config);
         let board = Board::new(library.instance()?, config).map_err(failed)?;
+        let channel = Channel {
+            next_record: 0,
+            room: [params.queue_depth(); 2],
+        };
         let mut rig = Self {
             board,
             row,
-            next_record: 0,
+            channels: vec![channel; params.channels as usize],
+            pages: Vec::new(),
         };
-        rig.start(bytes).map_err(failed)?;
+        rig.start(bytes, params.channels, pace).map_err(failed)?;
         Ok(rig)
     }
 
-    fn start(&mut self, bytes: u64) -> peerlane_sim::Result<()> {
+    fn start(&mut self, bytes: u64, channels: u32, pace: u32) -> peerlane_sim::Result<()> {
         let board = &mut self.board;
         while board.bar_read32(Space::Csr, csr::STATUS as u64)? & csr::STATUS_ATT_SWEEP_MASK != 0 {
             board.run(500)?;
         }
-        let ring = RING..RING + (RECORD_BYTES << RING_LOG2);
-        board.bus_mut().allow(ring, Access::Both);
-        board.bar_write32(Space::Csr, csr::RING_HI as u64, (RING >> 32) as u32)?;
-        let low = RING as u32 | RING_LOG2 << csr::RING_LO_SIZE_LOG2_LSB | csr::RING_LO_ENABLE_MASK;
-        board.bar_write32(Space::Csr, csr::RING_LO as u64, low)?;
+        let rings = RING..ring(channels);
+        board.bus_mut().allow(rings, Access::Both);
+        for channel in 0..channels {
+            let base = ring(channel);
+            let low = base as u32
+                | RING_LOG2 << csr::CHANNEL_RING_LO_SIZE_LOG2_LSB
+                | csr::CHANNEL_RING_LO_ENABLE_MASK;
+            let run = csr::CHANNEL_CONTROL_ACCEPT_MASK | csr::CHANNEL_CONTROL_RUN_MASK;
+            for (register, value) in [
+                (csr::CHANNEL_SELECT, channel),
+                (csr::CHANNEL_RING_HI, (base >> 32) as u32),
+                (csr::CHANNEL_RING_LO, low),
+                (csr::CHANNEL_MEM_END, csr::CHANNEL_MEM_END_PAGE_MASK),
+                (csr::CHANNEL_CONTROL, run),
+            ] {
+                board.bar_write32(Space::Csr, register as u64, value)?;
+            }
+        }
+        board.bar_write32(Space::Csr, csr::CHANNEL_SELECT as u64, 0)?;
+        board.bar_write32(Space::Csr, csr::ATT_OWNER_LO as u64, u32::MAX)?;
+        board.bar_write32(Space::Csr, csr::PORT_PACE as u64, pace)?;
         let pages = board.gpu_mut().pin(0, bytes)?;
+        self.pages.clone_from(&pages);
         for (n, page) in pages.into_iter().enumerate() {
             board.bus_mut().allow(page..page + GPU_PAGE, Access::Both);
             let entry = page | PAGE_64K << 3 | ENTRY_VALID_READ_WRITE;
@@ -119,8 +167,62 @@ impl Rig {
         }
     }
 
-    /// Queues a descriptor: the writes are on their way when this returns.
-    pub fn queue(&mut self, way: Way, d: &Descriptor) -> Result<()> {
+    /// Bus address of an offset in the mapped GPU memory.
+    pub fn bus_address(&self, offset: u64) -> u64 {
+        self.pages[(offset / GPU_PAGE) as usize] + offset % GPU_PAGE
+    }
+
+    /// Channels of the build.
+    pub fn channels(&self) -> u32 {
+        self.channels.len() as u32
+    }
+
+    /// Lets all channels start descriptors, or none.
+    pub fn run(&mut self, run: bool) -> Result<()> {
+        for channel in 0..self.channels() {
+            let mut control = csr::CHANNEL_CONTROL_ACCEPT_MASK;
+            if run {
+                control |= csr::CHANNEL_CONTROL_RUN_MASK;
+            }
+            for (register, value) in [
+                (csr::CHANNEL_SELECT, channel),
+                (csr::CHANNEL_CONTROL, control),
+            ] {
+                self.board
+                    .bar_write32(Space::Csr, register as u64, value)
+                    .map_err(|source| self.failed(source))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until a channel's queue takes another descriptor.
+    fn make_room(&mut self, channel: u32, way: Way) -> Result<()> {
+        let at = (u64::from(channel) << 12) + chan::QUEUE_FREE as u64;
+        let mut waited = 0;
+        while self.channels[channel as usize].room[way as usize] == 0 {
+            let free = self
+                .board
+                .bar_read32(Space::Chan, at)
+                .map_err(|source| self.failed(source))?;
+            self.channels[channel as usize].room = [free & 0xFFFF, free >> 16];
+            waited += 1;
+            if waited > PATIENCE / 100 {
+                let source = peerlane_sim::Error::Timeout {
+                    what: "room in a queue".to_owned(),
+                    cycles: waited,
+                };
+                return Err(self.failed(source));
+            }
+        }
+        self.channels[channel as usize].room[way as usize] -= 1;
+        Ok(())
+    }
+
+    /// Queues a descriptor on a channel: the writes are on their way when this returns.
+    pub fn queue(&mut self, channel: u32, way: Way, d: &Descriptor) -> Result<()> {
+        self.make_room(channel, way)?;
+        let page = u64::from(channel) << 12;
         let (desc, doorbell) = match way {
             Way::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
             Way::Read => (chan::READ_DESC, chan::READ_DOORBELL),
@@ -132,22 +234,23 @@ impl Rig {
             d.local as u32,
             (d.local >> 32) as u32,
             d.length,
-            if d.record { RECORD } else { 0 },
+            d.control,
             d.cookie,
         ];
         let board = &mut self.board;
         board
-            .bar_write(Space::Chan, desc as u64, &dwords)
-            .and_then(|()| board.bar_write32(Space::Chan, doorbell as u64, 1))
+            .bar_write(Space::Chan, page + desc as u64, &dwords)
+            .and_then(|()| board.bar_write32(Space::Chan, page + doorbell as u64, 1))
             .map_err(|source| self.failed(source))
     }
 
-    /// Runs until the next record is in host memory; gives its cookie and direction. `tick` is called
-    /// now and then.
-    pub fn record(&mut self, mut tick: impl FnMut(&Stats)) -> Result<(u32, Way)> {
+    /// Runs until the next record of a channel is in host memory; gives its cookie and direction.
+    /// `tick` is called now and then.
+    pub fn record(&mut self, channel: u32, mut tick: impl FnMut(&Stats)) -> Result<(u32, Way)> {
         const SLICE: u64 = 20_000;
-        let slot = RING + u64::from(self.next_record % (1 << RING_LOG2)) * RECORD_BYTES;
-        let phase = 1 ^ self.next_record >> RING_LOG2 & 1;
+        let next = self.channels[channel as usize].next_record;
+        let slot = ring(channel) + u64::from(next % (1 << RING_LOG2)) * RECORD_BYTES;
+        let phase = 1 ^ next >> RING_LOG2 & 1;
         let word = |board: &Board, n: u64| board.host().read32(slot + 4 * n);
         let mut waited = 0;
         loop {
@@ -161,7 +264,7 @@ impl Rig {
                 Err(source) => return Err(self.failed(source)),
             }
         }
-        self.next_record += 1;
+        self.channels[channel as usize].next_record += 1;
         let read = |n| word(&self.board, n).map_err(|source| self.failed(source));
         let (cookie, status, bytes) = (read(0)?, read(1)?, read(2)?);
         let code = (status >> 16) as u8;
@@ -181,18 +284,23 @@ impl Rig {
         Ok((cookie, way))
     }
 
-    /// The block's own stall counters of this moment. Takes about 2 µs of simulated time and three
-    /// register reads.
+    /// The block's own stall counters of this moment. Takes a few µs of simulated time: a register
+    /// read for each.
     pub fn counters(&mut self) -> Result<Counters> {
         let mut read = || -> peerlane_sim::Result<Counters> {
             let board = &mut self.board;
             board.bar_write32(Space::Csr, csr::COUNTER_SNAPSHOT as u64, 1)?;
-            // A read in the very next cycle would still see the snapshot before.
-            board.drain_host()?;
+            while board.bar_read32(Space::Csr, csr::COUNTER_SNAPSHOT as u64)?
+                & csr::COUNTER_SNAPSHOT_BUSY_MASK
+                != 0
+            {}
+            let mut low = |register: usize| board.bar_read32(Space::Csr, register as u64);
             Ok(Counters {
-                stall_txs: board.bar_read32(Space::Csr, csr::STALL_TXS_LO as u64)?,
-                stall_tags: board.bar_read32(Space::Csr, csr::STALL_TAGS_LO as u64)?,
-                stall_mem: board.bar_read32(Space::Csr, csr::STALL_MEM_LO as u64)?,
+                stall_txs: low(csr::STALL_TXS_LO)?,
+                stall_tags: low(csr::STALL_TAGS_LO)?,
+                stall_credits: low(csr::STALL_CREDITS_LO)?,
+                stall_mem_read: low(csr::STALL_MEM_READ_LO)?,
+                stall_mem_write: low(csr::STALL_MEM_WRITE_LO)?,
             })
         };
         read().map_err(|source| self.failed(source))

@@ -11,7 +11,7 @@ use crate::limits::{self, Port};
 use crate::measure::{self, Bench};
 use crate::results::{Report, Row};
 use crate::rig::{self, Way};
-use crate::scenario::{Kind, Scenario};
+use crate::scenario::{Kind, Scenario, Variant};
 use crate::sweep::{self, Curve, Sweep};
 use crate::{Error, Result};
 
@@ -43,6 +43,34 @@ enum Job {
     Sweep(Way),
 }
 
+/// The compiled builds.
+struct Builds(Vec<(Variant, Params, Library)>);
+
+impl Builds {
+    /// Compiles what the jobs need.
+    fn make(asked: Params, jobs: &[Job]) -> Result<Self> {
+        let needed = Variant::ALL
+            .into_iter()
+            .filter(|variant| jobs.iter().any(|job| job.variant() == *variant));
+        needed
+            .map(|variant| {
+                let params = variant.params(asked);
+                Ok((variant, params, rig::library(&params)?))
+            })
+            .collect::<Result<_>>()
+            .map(Self)
+    }
+
+    fn of(&self, variant: Variant) -> (Params, &Library) {
+        let (_, params, library) = self
+            .0
+            .iter()
+            .find(|build| build.0 == variant)
+            .expect("every job's build was made");
+        (*params, library)
+    }
+}
+
 enum Done {
     Row(Box<Row>),
     Sweep(Way, Vec<Curve>),
@@ -62,7 +90,16 @@ impl Job {
         matches!(self, Self::Row(scenario) if matches!(scenario.kind, Kind::Simulator(_)))
     }
 
-    fn run(&self, params: Params, library: &Library, progress: &dyn Progress) -> Result<Done> {
+    /// The build that it needs.
+    fn variant(&self) -> Variant {
+        match self {
+            Self::Row(scenario) => scenario.variant,
+            Self::Sweep(_) => Variant::Asked,
+        }
+    }
+
+    fn run(&self, builds: &Builds, progress: &dyn Progress) -> Result<Done> {
+        let (params, library) = builds.of(self.variant());
         let part = |part: f64| progress.advance(self.name(), part);
         let done = match self {
             Self::Row(scenario) => {
@@ -87,28 +124,23 @@ impl Job {
 /// bar is a result, not an error.
 pub fn run(options: &Options, progress: &dyn Progress) -> Result<Report> {
     progress.building();
-    let library = rig::library(&options.params)?;
     let mut jobs: Vec<Job> = Vec::new();
     if options.sweep {
         jobs.extend([Way::Write, Way::Read].map(Job::Sweep));
     }
     jobs.extend(options.rows.iter().copied().map(Job::Row));
+    let builds = Builds::make(options.params, &jobs)?;
     progress.built(jobs.len());
     let (alone, together): (Vec<_>, Vec<_>) = jobs.into_iter().partition(Job::alone);
-    let mut done = several(&together, options.params, &library, progress)?;
+    let mut done = several(&together, &builds, progress)?;
     for job in &alone {
-        done.push(job.run(options.params, &library, progress)?);
+        done.push(job.run(&builds, progress)?);
     }
     Ok(assemble(options, done))
 }
 
 /// Runs jobs on as many threads as there are processors.
-fn several(
-    jobs: &[Job],
-    params: Params,
-    library: &Library,
-    progress: &dyn Progress,
-) -> Result<Vec<Done>> {
+fn several(jobs: &[Job], builds: &Builds, progress: &dyn Progress) -> Result<Vec<Done>> {
     let threads = std::thread::available_parallelism()
         .map_or(1, usize::from)
         .min(jobs.len());
@@ -130,7 +162,7 @@ fn several(
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if !keep(job.run(params, library, progress)) {
+                    if !keep(job.run(builds, progress)) {
                         return;
                     }
                 }
@@ -152,7 +184,7 @@ fn assemble(options: &Options, done: Vec<Done>) -> Report {
         }
     }
     rows.sort_by_key(|row| options.rows.iter().position(|s| s.name == row.name));
-    let port = Port::of(&config, options.params.port_bits);
+    let port = Port::of(&config, &options.params);
     let sweep = options.sweep.then(|| {
         write.extend(sweep::thesis(&config.link));
         Sweep {

@@ -1,5 +1,8 @@
 //! The rows: what each does, and what it is to reach.
 
+use peerlane_hdl::{Params, Port};
+use peerlane_sim::BoardConfig;
+
 use crate::results::Bar;
 use crate::rig::Way;
 
@@ -15,7 +18,53 @@ pub struct Scenario {
     pub what: &'static str,
     /// What it is to reach; `None` is reported only.
     pub bar: Option<Bar>,
+    /// What stands behind the engine.
+    pub(crate) variant: Variant,
     pub(crate) kind: Kind,
+}
+
+/// The build that a row measures, and its surroundings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Variant {
+    /// The build that was asked for, by default behind `Txs`.
+    Asked,
+    /// Tagged streams on the same link: 64 tags, 512-byte requests.
+    Tagged,
+    /// Tagged streams of 256 bits, a beat a cycle each way and no link: the engine alone.
+    Alone256,
+}
+
+impl Variant {
+    pub const ALL: [Self; 3] = [Self::Asked, Self::Tagged, Self::Alone256];
+
+    /// The build's parameters.
+    pub fn params(self, asked: Params) -> Params {
+        let stream = Params {
+            port: Port::Stream,
+            reads_log2: 6,
+            receive_log2: 11,
+            ..asked
+        };
+        match self {
+            Self::Asked => asked,
+            Self::Tagged => stream,
+            Self::Alone256 => Params {
+                port_bits: 256,
+                ..stream
+            },
+        }
+    }
+
+    /// The board around it.
+    pub fn config(self) -> BoardConfig {
+        let mut config = BoardConfig::default();
+        config.link.max_read_request = match self {
+            Self::Asked => config.link.max_read_request,
+            Self::Tagged | Self::Alone256 => 512,
+        };
+        config.stream.link = self != Self::Alone256;
+        config
+    }
 }
 
 /// A queue of equal descriptors.
@@ -64,6 +113,8 @@ pub(crate) enum Kind {
     FarRate(Way, Stream, u32),
     /// Doorbell to first request.
     Doorbell,
+    /// 64 bytes on one channel while the others stream, against the same alone.
+    Fairness,
     /// The thesis's design, modelled.
     Thesis(peerlane_sim::thesis::Design),
     /// Speed of the simulator.
@@ -72,7 +123,7 @@ pub(crate) enum Kind {
 
 /// Bytes of a bulk row.
 const BULK: u64 = 64 * MIB;
-/// Descriptors of a row of small ones; with those around them they fit in a queue of 1024.
+/// Descriptors of a row of small ones; they fit in the queues of 1024.
 const SMALL: u64 = 1008;
 
 /// All rows, in the order of the report.
@@ -83,48 +134,56 @@ pub static SCENARIOS: &[Scenario] = &{
             name: "write.bulk",
             what: "FPGA to GPU, 64 MiB from 512 KiB descriptors",
             bar: Some(Bar::RatioAtLeast(0.99)),
+            variant: Variant::Asked,
             kind: Kind::Rate(Way::Write, Stream::bulk(BULK)),
         },
         Scenario {
             name: "read.bulk",
             what: "GPU to FPGA, 64 MiB from 512 KiB descriptors",
             bar: Some(Bar::RatioAtLeast(0.99)),
+            variant: Variant::Asked,
             kind: Kind::Rate(Way::Read, Stream::bulk(BULK)),
         },
         Scenario {
             name: "duplex.bulk",
             what: "both at once, the worse of the two",
             bar: Some(Bar::RatioAtLeast(0.97)),
+            variant: Variant::Asked,
             kind: Kind::Duplex(Stream::bulk(BULK)),
         },
         Scenario {
             name: "write.4k",
             what: "FPGA to GPU, queue of 4 KiB descriptors, a record for every 16th",
             bar: Some(Bar::RatioAtLeast(0.95)),
+            variant: Variant::Asked,
             kind: Kind::Rate(Way::Write, Stream::aligned(4 * KIB, SMALL, 16)),
         },
         Scenario {
             name: "read.4k",
             what: "GPU to FPGA, queue of 4 KiB descriptors, a record for every 16th",
             bar: Some(Bar::RatioAtLeast(0.95)),
+            variant: Variant::Asked,
             kind: Kind::Rate(Way::Read, Stream::aligned(4 * KIB, SMALL, 16)),
         },
         Scenario {
             name: "write.64b.rate",
             what: "FPGA to GPU, queue of 64-byte descriptors, a record for every 16th",
             bar: Some(Bar::ValueAtLeast(0.12)),
+            variant: Variant::Asked,
             kind: Kind::Descriptors(Way::Write, Stream::aligned(64, SMALL, 16)),
         },
         Scenario {
             name: "read.64b.rate",
             what: "GPU to FPGA, queue of 64-byte descriptors, a record for every 16th",
             bar: Some(Bar::ValueAtLeast(0.12)),
+            variant: Variant::Asked,
             kind: Kind::Descriptors(Way::Read, Stream::aligned(64, SMALL, 16)),
         },
         Scenario {
             name: "write.unaligned",
             what: "FPGA to GPU, 64 MiB from byte 7 to byte 13 of a word",
             bar: Some(Bar::RatioAtLeast(0.94)),
+            variant: Variant::Asked,
             kind: Kind::Rate(
                 Way::Write,
                 Stream {
@@ -138,42 +197,91 @@ pub static SCENARIOS: &[Scenario] = &{
             name: "read.bulk.2us",
             what: "as read.bulk, 2 µs read round trip",
             bar: Some(Bar::RatioAtLeast(0.97)),
+            variant: Variant::Asked,
             kind: Kind::FarRate(Way::Read, Stream::bulk(BULK), 2000),
+        },
+        Scenario {
+            name: "read.bulk.2us.tagged",
+            what: "the same through tagged streams",
+            bar: Some(Bar::RatioAtLeast(0.97)),
+            variant: Variant::Tagged,
+            kind: Kind::FarRate(Way::Read, Stream::bulk(BULK), 2000),
+        },
+        Scenario {
+            name: "read.64b.rate.tagged",
+            what: "as read.64b.rate, through tagged streams",
+            bar: Some(Bar::ValueAtLeast(0.12)),
+            variant: Variant::Tagged,
+            kind: Kind::Descriptors(Way::Read, Stream::aligned(64, SMALL, 16)),
+        },
+        Scenario {
+            name: "duplex.bulk.tagged",
+            what: "as duplex.bulk, through tagged streams",
+            bar: Some(Bar::RatioAtLeast(0.97)),
+            variant: Variant::Tagged,
+            kind: Kind::Duplex(Stream::bulk(BULK)),
+        },
+        Scenario {
+            name: "write.bulk.256",
+            what: "FPGA to GPU, the engine alone, 256 bits at 250 MHz",
+            bar: Some(Bar::RatioAtLeast(0.98)),
+            variant: Variant::Alone256,
+            kind: Kind::Rate(Way::Write, Stream::bulk(BULK)),
+        },
+        Scenario {
+            name: "read.bulk.256",
+            what: "GPU to FPGA, the engine alone, 256 bits at 250 MHz",
+            bar: Some(Bar::RatioAtLeast(0.98)),
+            variant: Variant::Alone256,
+            kind: Kind::Rate(Way::Read, Stream::bulk(BULK)),
+        },
+        Scenario {
+            name: "fairness",
+            what: "64 bytes on one channel while seven stream: delay over unloaded, worst case",
+            bar: Some(Bar::ValueAtMost(8.0)),
+            variant: Variant::Asked,
+            kind: Kind::Fairness,
         },
         Scenario {
             name: "latency.doorbell",
             what: "doorbell of a read to its request on the port",
             bar: Some(Bar::ValueAtMost(24.0)),
+            variant: Variant::Asked,
             kind: Kind::Doorbell,
         },
         Scenario {
             name: "thesis.basic",
             what: "modelled: one 4 KiB descriptor at a time, 64 MiB FPGA to GPU",
             bar: Some(Bar::RatioWithin(0.1)),
+            variant: Variant::Asked,
             kind: Kind::Thesis(Design::Basic),
         },
         Scenario {
             name: "thesis.512k",
             what: "modelled: one 512 KiB descriptor at a time",
             bar: Some(Bar::RatioWithin(0.1)),
+            variant: Variant::Asked,
             kind: Kind::Thesis(Design::LargeDescriptors),
         },
         Scenario {
             name: "thesis.multiple",
             what: "modelled: two such descriptors at a time",
             bar: Some(Bar::RatioWithin(0.1)),
+            variant: Variant::Asked,
             kind: Kind::Thesis(Design::MultipleDescriptors),
         },
         Scenario {
             name: "thesis.lazy",
             what: "modelled: and memory stays pinned",
             bar: Some(Bar::RatioWithin(0.1)),
+            variant: Variant::Asked,
             kind: Kind::Thesis(Design::LazyUnpinning),
         },
         Scenario {
             name: "sim.rate",
             what: "speed of this simulation while it streams (wall clock)",
             bar: None,
+            variant: Variant::Asked,
             kind: Kind::Simulator(Stream::bulk(8 * MIB)),
         },
     ]
@@ -224,7 +332,8 @@ mod tests {
             ["write.bulk", "write.4k"]
         );
         assert_eq!(chosen(&["thesis.*"]).len(), 4);
-        assert_eq!(chosen(&["read.bulk"]), ["read.bulk", "read.bulk.2us"]);
+        assert_eq!(chosen(&["read.4k"]), ["read.4k"]);
+        assert_eq!(chosen(&["read.bulk"]).len(), 4);
         let unknown = select(&["writ".into()]).unwrap_err();
         assert_eq!(unknown, UnknownName("writ".into()));
     }

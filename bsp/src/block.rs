@@ -1,13 +1,20 @@
 //! The interfaces of `peerlane_dma` as Platform Designer sees them: the contract between the RTL's
 //! port list and the system around it.
 
-use crate::config::Config;
-use crate::library::Role;
+use crate::config::{Config, Irq};
+use crate::library::{NEW_DMA, Role};
 
 /// Bytes of the CSR slave.
 pub const CSR_BYTES: u32 = 1024;
 /// Bytes of the window slave.
 pub const WINDOW_BYTES: u32 = 65536;
+/// Bytes of the slave with the MSI-X table and its pending bits.
+pub const MSIX_BYTES: u32 = 4096;
+/// Byte offset of the pending bits in that slave.
+pub const PBA_OFFSET: u32 = 0x800;
+/// The block with its interrupt interfaces as the hard IP exports them: the top module of builds with an
+/// MSI-X table.
+pub const MSIX_TOP: &str = "peerlane_dma_msix";
 /// Address bits of the masters to FPGA memory (bytes).
 pub const MEM_ADDR_BITS: u32 = 40;
 /// Width of FPGA memory's ports in bits.
@@ -86,9 +93,29 @@ const ROLES: [(&str, Role); 13] = [
     ("mem_win", Role::Master),
 ];
 
+/// What a block with an MSI-X table has beside them.
+const MSIX_ROLES: [(&str, Role); 4] = [
+    ("msix", Role::Slave),
+    ("kernel_irq", Role::IrqReceiver),
+    ("msix_control", Role::Conduit),
+    ("intx", Role::Conduit),
+];
+
 /// Every interface with its role.
-pub fn roles() -> impl Iterator<Item = (&'static str, Role)> {
-    ROLES.into_iter()
+pub fn roles(irq: Irq) -> impl Iterator<Item = (&'static str, Role)> {
+    let more: &[_] = match irq {
+        Irq::Rxm => &[],
+        Irq::Msix => &MSIX_ROLES,
+    };
+    ROLES.into_iter().chain(more.iter().copied())
+}
+
+/// Name of the component's top module.
+pub fn top(irq: Irq) -> &'static str {
+    match irq {
+        Irq::Rxm => NEW_DMA,
+        Irq::Msix => MSIX_TOP,
+    }
 }
 
 /// Which ports an Avalon-MM interface has.
@@ -181,7 +208,7 @@ pub fn interfaces(config: &Config, port_bits: u32) -> Vec<Interface> {
         properties: vec![("associatedAddressablePoint", "csr".to_string())],
         ports: vec![("irq", port("dma_irq".into(), Direction::Output, 1))],
     };
-    vec![
+    let mut list = vec![
         clock("clk"),
         reset("reset", "clk"),
         clock("pcie_clk"),
@@ -195,6 +222,47 @@ pub fn interfaces(config: &Config, port_bits: u32) -> Vec<Interface> {
         master("mem_wr", "clk", "reset", memory(5, false, true)),
         window,
         master("mem_win", "clk", "reset", memory(0, true, true)),
+    ];
+    if config.irq == Irq::Msix {
+        list.push(config_slave("msix", u64::from(MSIX_BYTES) / 4));
+        list.extend(interrupt_interfaces());
+    }
+    list
+}
+
+/// The OpenCL kernel's interrupt, and what the hard IP exports with CG_ENABLE_ADVANCED_INTERRUPT (Stratix V
+/// Avalon-MM user guide 683411, 4.6), seen from the other side. The names of the conduits' roles are those of
+/// the hard IP's component (Quartus 13.1), which a connection compares.
+fn interrupt_interfaces() -> [Interface; 3] {
+    use Direction::{Input, Output};
+    let conduit = |name, ports| Interface {
+        name,
+        role: Role::Conduit,
+        clock: "",
+        reset: "",
+        properties: Vec::new(),
+        ports,
+    };
+    let kernel = Interface {
+        name: "kernel_irq",
+        role: Role::IrqReceiver,
+        clock: "pcie_clk",
+        reset: "pcie_reset",
+        properties: vec![
+            ("associatedAddressablePoint", "\"\"".to_string()),
+            ("irqScheme", "INDIVIDUAL_REQUESTS".to_string()),
+        ],
+        ports: vec![("irq", port("kernel_irq".into(), Input, 1))],
+    };
+    let control = vec![("msix_intfc", port("msix_control".into(), Input, 16))];
+    let legacy = vec![
+        ("intx_req", port("intx_req".into(), Output, 1)),
+        ("intx_ack", port("intx_ack".into(), Input, 1)),
+    ];
+    [
+        kernel,
+        conduit("msix_control", control),
+        conduit("intx", legacy),
     ]
 }
 
@@ -281,7 +349,7 @@ mod tests {
     /// The interface table of the design, written out by hand: "+" in, "-" out.
     const TABLE: &str = "+clk 1 +reset 1 +pcie_clk 1 +pcie_reset 1 \
         +csr_address 8 +csr_read 1 +csr_write 1 +csr_writedata 32 +csr_byteenable 4 -csr_readdata 32 \
-        +chan_address 10 +chan_read 1 +chan_write 1 +chan_writedata 32 +chan_byteenable 4 \
+        +chan_address 13 +chan_read 1 +chan_write 1 +chan_writedata 32 +chan_byteenable 4 \
         -chan_readdata 32 +att_address 13 +att_read 1 +att_write 1 +att_writedata 32 \
         +att_byteenable 4 -att_readdata 32 -txs_address 64 -txs_read 1 -txs_write 1 \
         -txs_writedata 128 -txs_byteenable 16 -txs_burstcount 6 +txs_waitrequest 1 \
@@ -294,9 +362,12 @@ mod tests {
         -mem_win_write 1 -mem_win_writedata 512 -mem_win_byteenable 64 +mem_win_waitrequest 1 \
         +mem_win_readdata 512 +mem_win_readdatavalid 1";
 
-    #[test]
-    fn ports_are_those_of_the_design() {
-        let mut want: Vec<Port> = TABLE
+    /// What comes to it with an MSI-X table.
+    const MSIX_TABLE: &str = "+msix_address 10 +msix_read 1 +msix_write 1 +msix_writedata 32 \
+        +msix_byteenable 4 -msix_readdata 32 +kernel_irq 1 +msix_control 16 -intx_req 1 +intx_ack 1";
+
+    fn table(text: &str) -> Vec<Port> {
+        let mut ports: Vec<Port> = text
             .split_whitespace()
             .collect::<Vec<_>>()
             .chunks(2)
@@ -310,29 +381,52 @@ mod tests {
                 width: c[1].parse().unwrap(),
             })
             .collect();
-        let mut have: Vec<Port> = interfaces(&Config::default(), 128)
+        ports.sort();
+        ports
+    }
+
+    fn ports(config: &Config) -> Vec<Port> {
+        let mut ports: Vec<Port> = interfaces(config, 128)
             .into_iter()
             .flat_map(|i| i.ports.into_iter().map(|(_, p)| p))
             .collect();
-        want.sort();
-        have.sort();
-        assert_eq!(have, want);
+        ports.sort();
+        ports
+    }
+
+    #[test]
+    fn ports_are_those_of_the_design() {
+        assert_eq!(ports(&Config::default()), table(TABLE));
+        let msix = Config {
+            irq: Irq::Msix,
+            ..Config::default()
+        };
+        assert_eq!(ports(&msix), table(&format!("{TABLE} {MSIX_TABLE}")));
+        for (channels, bits) in [(1, 10), (64, 16)] {
+            let config = Config {
+                channels,
+                ..Config::default()
+            };
+            let wide = format!("+chan_address {bits}");
+            assert_eq!(
+                ports(&config),
+                table(&TABLE.replace("+chan_address 13", &wide))
+            );
+        }
     }
 
     #[test]
     fn every_interface_has_its_role() {
-        let list = interfaces(&Config::default(), 256);
-        let have: Vec<_> = list.iter().map(|i| (i.name, i.role)).collect();
-        assert_eq!(have, roles().collect::<Vec<_>>());
-        assert_eq!(
-            list[7]
-                .ports
-                .iter()
-                .find(|p| p.0 == "byteenable")
-                .unwrap()
-                .1
-                .width,
-            32
-        );
+        for irq in [Irq::Rxm, Irq::Msix] {
+            let config = Config {
+                irq,
+                ..Config::default()
+            };
+            let list = interfaces(&config, 256);
+            let have: Vec<_> = list.iter().map(|i| (i.name, i.role)).collect();
+            assert_eq!(have, roles(irq).collect::<Vec<_>>());
+            let enable = list[7].ports.iter().find(|p| p.0 == "byteenable").unwrap();
+            assert_eq!(enable.1.width, 32);
+        }
     }
 }

@@ -6,6 +6,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+pub use peerlane_hdl::Irq;
+
+use crate::block;
 use crate::error::{Error, ErrorKind, Place, Result};
 
 /// How the block's requests become PCIe addresses.
@@ -18,14 +21,6 @@ pub enum Mode {
     Windows,
 }
 
-/// How the block interrupts the host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Irq {
-    /// Through the hard IP's `RxmIrq` input, as the replaced block did.
-    Rxm,
-}
-
 /// Where the new slaves are put in the BAR; unset means the lowest free place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,6 +31,9 @@ pub struct Bar {
     /// Byte offset of the address table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub att_base: Option<u64>,
+    /// Byte offset of the table of interrupt vectors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub msix_base: Option<u64>,
 }
 
 /// The hard IP's own pages, in windows mode.
@@ -77,13 +75,13 @@ pub struct Config {
     pub port_bits: Option<u32>,
     /// Entries of the address translation table.
     pub att_entries: u32,
-    /// Descriptors that wait in each direction.
+    /// Descriptors that wait in each direction, all channels together.
     pub queue_depth: u32,
     /// Channels, a 4 KiB page each.
     pub channels: u32,
     /// Addressing of PCIe.
     pub mode: Mode,
-    /// Interrupt.
+    /// How the host is interrupted.
     pub irq: Irq,
     /// Places in the BAR.
     #[serde(default)]
@@ -99,7 +97,7 @@ impl Default for Config {
             port_bits: None,
             att_entries: 4096,
             queue_depth: 1024,
-            channels: 1,
+            channels: 8,
             mode: Mode::Address64,
             irq: Irq::Rxm,
             bar: Bar::default(),
@@ -117,7 +115,7 @@ struct File {
     queue_depth: Option<Spanned<i64>>,
     channels: Option<Spanned<i64>>,
     mode: Option<Mode>,
-    irq: Option<Irq>,
+    irq: Option<Spanned<Irq>>,
     bar: BarFile,
     windows: WindowsFile,
 }
@@ -127,6 +125,7 @@ struct File {
 struct BarFile {
     chan_base: Option<Spanned<i64>>,
     att_base: Option<Spanned<i64>>,
+    msix_base: Option<Spanned<i64>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -195,11 +194,23 @@ impl Config {
             &mut config.channels,
             "channels",
             &file.channels,
-            |v| v == 1,
-            "Use 1: this version of the block has one channel.",
+            power_of_two(1, 64),
+            "Use a power of two from 1 to 64.",
         )?;
         config.mode = file.mode.unwrap_or(config.mode);
-        config.irq = file.irq.unwrap_or(config.irq);
+        if let Some(irq) = &file.irq {
+            config.irq = *irq.get_ref();
+            if config.irq == Irq::Msix && config.mode == Mode::Windows {
+                return Err(checker.error(
+                    irq.span(),
+                    "irq = \"msix\" is not possible with mode = \"windows\": the host writes the \
+                     messages' bus addresses into the table, and the hard IP would take them for \
+                     addresses in its windows"
+                        .into(),
+                    "Set mode = \"address64\", or irq = \"rxm\".",
+                ));
+            }
+        }
         let page = |v: i64| (0..1 << 31).contains(&v) && v % 4096 == 0;
         let remedy = "Use a multiple of 4096 (a page) below 2 GiB.";
         if let Some(value) = &file.bar.chan_base {
@@ -207,6 +218,17 @@ impl Config {
         }
         if let Some(value) = &file.bar.att_base {
             config.bar.att_base = Some(checker.number("bar.att_base", value, page, remedy)?);
+        }
+        if let Some(value) = &file.bar.msix_base {
+            if config.irq != Irq::Msix {
+                return Err(checker.error(
+                    value.span(),
+                    "bar.msix_base is given, but the block has no table of interrupt vectors"
+                        .into(),
+                    "Set irq = \"msix\", or leave the key out.",
+                ));
+            }
+            config.bar.msix_base = Some(checker.number("bar.msix_base", value, page, remedy)?);
         }
         checker.set(
             &mut config.windows.entries,
@@ -255,6 +277,48 @@ impl Config {
     pub fn att_bytes(&self) -> u64 {
         u64::from(self.att_entries) * 8
     }
+
+    /// The slaves that the old block did not have, in the order in which they are placed.
+    pub fn new_slaves(&self) -> Vec<NewSlave> {
+        let slave = |name, key, bytes, asked| NewSlave {
+            name,
+            key,
+            bytes,
+            asked,
+        };
+        let mut list = vec![
+            slave(
+                "chan",
+                "bar.chan_base",
+                self.chan_bytes(),
+                self.bar.chan_base,
+            ),
+            slave("att", "bar.att_base", self.att_bytes(), self.bar.att_base),
+        ];
+        if self.irq == Irq::Msix {
+            let bytes = u64::from(block::MSIX_BYTES);
+            list.push(slave("msix", "bar.msix_base", bytes, self.bar.msix_base));
+        }
+        list
+    }
+
+    /// Vectors of the MSI-X table: one for faults, one for the OpenCL kernel, one a channel.
+    pub fn vectors(&self) -> u32 {
+        self.channels + 2
+    }
+}
+
+/// A slave that is to be placed in the BAR.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewSlave {
+    /// Interface of the block.
+    pub name: &'static str,
+    /// Key of the configuration that asks for a place.
+    pub key: &'static str,
+    /// Its bytes.
+    pub bytes: u64,
+    /// The place asked for: a byte offset in the BAR.
+    pub asked: Option<u64>,
 }
 
 struct Checker<'a> {
@@ -338,8 +402,9 @@ mod tests {
             .map(|l| format!("{l}\n"))
             .collect();
         assert_ne!(all, COMMENTED_DEFAULT);
-        let config = parse(&all).unwrap();
+        let config = parse(&all.replace("\"rxm\"\n", "\"msix\"\n")).unwrap();
         assert!(config.port_bits.is_some() && config.bar.chan_base.is_some());
+        assert!(config.irq == Irq::Msix && config.bar.msix_base.is_some());
     }
 
     #[test]
@@ -349,7 +414,14 @@ mod tests {
             ("att_entries = 131072", 1, "att_entries"),
             ("channels = 1\nqueue_depth = 128", 2, "queue_depth"),
             ("port_bits = 64", 1, "port_bits"),
-            ("channels = 2", 1, "channels"),
+            ("channels = 12", 1, "channels = 12"),
+            ("\nchannels = 128", 2, "channels"),
+            ("channels = 0", 1, "channels"),
+            ("irq = \"msi\"", 1, "msi"),
+            ("mode = \"windows\"\nirq = \"msix\"", 2, "windows"),
+            ("irq = \"msix\"\nmode = \"windows\"", 1, "windows"),
+            ("[bar]\n\nmsix_base = 0x50000", 3, "bar.msix_base"),
+            ("irq = \"msix\"\n[bar]\nmsix_base = 8", 3, "bar.msix_base"),
             ("[bar]\nchan_base = 0x40010", 2, "bar.chan_base"),
             ("[windows]\nentries = 1024", 2, "windows.entries"),
             ("[windows]\npage_bits = 29", 2, "windows.page_bits"),
@@ -375,7 +447,12 @@ mod tests {
         .unwrap();
         assert_eq!(
             (c.att_bytes(), c.chan_bytes(), c.txs_addr_bits()),
-            (2048, 4096, 32)
+            (2048, 32768, 32)
         );
+        let c = parse("channels = 64\nirq = \"msix\"").unwrap();
+        assert_eq!((c.chan_bytes(), c.vectors()), (0x4_0000, 66));
+        let names = |c: &Config| c.new_slaves().iter().map(|s| s.name).collect::<Vec<_>>();
+        assert_eq!(names(&c), ["chan", "att", "msix"]);
+        assert_eq!(names(&Config::default()), ["chan", "att"]);
     }
 }

@@ -1,9 +1,14 @@
 //! The block's Verilog for a configuration, and the hashes in its header.
 
+use std::path::Path;
+
+use askama::Template;
 use peerlane_hdl::Params;
 
-use crate::config::Config;
+use crate::block::{self, Port};
+use crate::config::{Config, Irq};
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::verilog;
 
 /// A Verilog module: one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,12 +47,14 @@ pub struct Board {
 /// Build parameters of the block.
 pub fn params(config: &Config, board: Board) -> Params {
     Params {
+        irq: config.irq,
         port_bits: board.port_bits,
         txs_addr_bits: config.txs_addr_bits(),
         channels: config.channels,
         queue_log2: config.queue_depth.ilog2(),
         att_log2: config.att_entries.ilog2(),
         memory_log2: board.memory_log2,
+        ..Params::default()
     }
 }
 
@@ -64,14 +71,65 @@ pub fn generate(config: &Config, board: Board) -> Result<Vec<VerilogModule>> {
             "This is a defect of Peerlane; report it with the configuration.",
         )
     })?;
-    Ok(design
+    let mut modules: Vec<_> = design
         .modules
         .into_iter()
         .map(|m| VerilogModule {
             name: m.name,
             text: m.verilog,
         })
-        .collect())
+        .collect();
+    if config.irq == Irq::Msix
+        && let Some(top) = modules.last()
+    {
+        modules.push(msix_top(top)?);
+    }
+    Ok(modules)
+}
+
+/// The module that stands between the block and the interfaces of the hard IP.
+#[derive(Template)]
+#[template(path = "peerlane_dma_msix.v")]
+struct MsixTop<'a> {
+    /// Head of the block's own file.
+    header: Vec<&'a str>,
+    name: &'a str,
+    block: &'a str,
+    /// Ports that both have.
+    shared: Vec<Port>,
+}
+
+/// Ports of the block that the module makes from the hard IP's interfaces.
+const MADE: [&str; 2] = ["msix_enable", "msix_mask"];
+
+fn msix_top(top: &VerilogModule) -> Result<VerilogModule> {
+    let parsed = verilog::module(Path::new(&top.file_name()), &top.text, &top.name)?;
+    let shared = parsed.ports.into_iter();
+    let template = MsixTop {
+        header: top
+            .text
+            .lines()
+            .take_while(|l| l.starts_with("//"))
+            .collect(),
+        name: block::MSIX_TOP,
+        block: &top.name,
+        shared: shared
+            .filter(|p| !MADE.contains(&p.name.as_str()))
+            .collect(),
+    };
+    Ok(VerilogModule {
+        name: template.name.into(),
+        text: crate::extend::component::render(&template),
+    })
+}
+
+/// A port's direction and range as Verilog declares them.
+fn declaration(port: &Port) -> String {
+    let direction = port.direction.verilog();
+    match port.width {
+        1 => format!("{direction} wire"),
+        width => format!("{direction} wire [{}:0]", width - 1),
+    }
 }
 
 /// The hashes in the header comment of a Verilog file.

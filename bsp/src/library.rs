@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::block;
-use crate::config::Config;
+use crate::config::{Config, Irq};
 use crate::error::Result;
 use crate::qsys::{Module, System};
 
@@ -182,7 +182,8 @@ impl Library {
             };
         }
         if module.kind == NEW_DMA {
-            return match block::roles().find(|(name, _)| *name == interface) {
+            let irq = self.block.as_ref().map_or(Irq::Rxm, |config| config.irq);
+            return match block::roles(irq).find(|(name, _)| *name == interface) {
                 Some((_, role)) => Known::Yes(Some(role)),
                 None => Known::No,
             };
@@ -253,6 +254,10 @@ fn known_extent(module: &Module, interface: &str, block: Option<&Config>) -> Opt
         (NEW_DMA, "att") => {
             Extent::exact(block?.att_bytes().into(), "peerlane_dma's address table")
         }
+        (NEW_DMA, "msix") => Extent::exact(
+            block::MSIX_BYTES.into(),
+            "peerlane_dma's interrupt vectors, with their pending bits",
+        ),
         _ => return None,
     };
     Some(extent)
@@ -326,12 +331,14 @@ fn known_interface(kind: &str, interface: &str) -> Known {
                 _ => Known::No,
             };
         }
-        // Of the hard IP only the Avalon side is listed: its conduits differ from family to family.
+        // Of the hard IP only the Avalon side and the interrupts are listed: its other conduits differ from
+        // family to family.
         kind if is_pcie_hip(kind) => {
             return match interface {
                 "Txs" | "Cra" => Known::Yes(Some(Slave)),
                 "RxmIrq" => Known::Yes(Some(IrqReceiver)),
                 "coreclkout" => Known::Yes(Some(ClockSource)),
+                "MSI_Interface" | "MSIX_Interface" | "INTX_Interface" => Known::Yes(Some(Conduit)),
                 _ if interface
                     .strip_prefix("Rxm_BAR")
                     .and_then(|n| n.parse::<u32>().ok())

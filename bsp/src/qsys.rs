@@ -276,23 +276,13 @@ impl System {
             .with("version", new.version)
             .with("start", &new.start.to_string())
             .with("end", &new.end.to_string());
-        let Some(base) = new.base else {
+        let parameters = new.parameters();
+        if parameters.is_empty() {
             return format!("{eol} {} />", tag.text(eol, " />".len()));
-        };
-        let base = if base > u64::from(u32::MAX) {
-            format!("0x{base:016x}")
-        } else if base > 0xffff {
-            format!("0x{base:08x}")
-        } else {
-            format!("0x{base:04x}")
-        };
+        }
         let mut text = format!("{eol} {}>", tag.text(eol, 1));
-        for (name, value) in [
-            ("arbitrationPriority", "1"),
-            ("baseAddress", &base),
-            ("defaultConnection", "false"),
-        ] {
-            text += &format!("{eol}  {}", parameter_text(name, value));
+        for (name, value) in parameters {
+            text += &format!("{eol}  {}", parameter_text(name, &value));
         }
         text + eol + " </connection>"
     }
@@ -311,6 +301,40 @@ pub struct NewConnection<'a> {
     pub end: End,
     /// Base address, for `avalon`.
     pub base: Option<u64>,
+}
+
+impl NewConnection<'_> {
+    /// The parameters that Platform Designer writes for a connection of this kind, with their defaults.
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        match (self.kind, self.base) {
+            ("avalon", Some(base)) => vec![
+                ("arbitrationPriority", "1".into()),
+                ("baseAddress", address(base)),
+                ("defaultConnection", "false".into()),
+            ],
+            ("interrupt", _) => vec![("irqNumber", "0".into())],
+            // The whole of each conduit.
+            ("conduit", _) => vec![
+                ("endPort", String::new()),
+                ("endPortLSB", "0".into()),
+                ("startPort", String::new()),
+                ("startPortLSB", "0".into()),
+                ("width", "0".into()),
+            ],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// An address as Platform Designer writes it.
+fn address(base: u64) -> String {
+    if base > u64::from(u32::MAX) {
+        format!("0x{base:016x}")
+    } else if base > 0xffff {
+        format!("0x{base:08x}")
+    } else {
+        format!("0x{base:04x}")
+    }
 }
 
 fn parameter_text(name: &str, value: &str) -> String {
@@ -429,6 +453,34 @@ mod tests {
                     <parameter name=\"baseAddress\" value=\"0x00040000\" />\r\n  \
                     <parameter name=\"defaultConnection\" value=\"false\" />\r\n </connection>";
         assert_eq!(text, want);
+    }
+
+    #[test]
+    fn each_kind_of_connection_has_its_parameters() {
+        let s = system(TEXT);
+        let text = |kind: &'static str| {
+            let new = NewConnection {
+                kind,
+                version: "13.1",
+                start: End::new("m", "a"),
+                end: End::new("n", "b"),
+                base: None,
+            };
+            s.connection_text(&s.connections[0].element, &new)
+        };
+        let head = |kind: &str| {
+            format!("\r\n <connection kind=\"{kind}\" version=\"13.1\" start=\"m.a\" end=\"n.b\"")
+        };
+        assert_eq!(text("clock"), head("clock") + " />");
+        let irq = ">\r\n  <parameter name=\"irqNumber\" value=\"0\" />\r\n </connection>";
+        assert_eq!(text("interrupt"), head("interrupt") + irq);
+        // As in a system of Quartus 13.1.
+        let whole = ">\r\n  <parameter name=\"endPort\" value=\"\" />\r\n  \
+                     <parameter name=\"endPortLSB\" value=\"0\" />\r\n  \
+                     <parameter name=\"startPort\" value=\"\" />\r\n  \
+                     <parameter name=\"startPortLSB\" value=\"0\" />\r\n  \
+                     <parameter name=\"width\" value=\"0\" />\r\n </connection>";
+        assert_eq!(text("conduit"), head("conduit") + whole);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Reads a Verilog module's header: names, directions and widths of its ports, and the modules that it
 //! instantiates. It knows nothing of the generator: it is how `--check` sees the file as Quartus will.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::block::{Direction, Port};
@@ -14,8 +14,8 @@ pub struct Module {
     pub name: String,
     /// Ports in the order of the header.
     pub ports: Vec<Port>,
-    /// Kinds of the modules that it instantiates.
-    pub instances: BTreeSet<String>,
+    /// Kinds of the modules that it instantiates, and how often.
+    pub instances: BTreeMap<String, u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,7 +215,7 @@ fn declarations(tokens: &[Token]) -> Result<Vec<Port>, Fault> {
 }
 
 /// Kinds in `kind name (.port…` and `kind #(…) name (.port…`.
-fn instances(body: &[Token]) -> BTreeSet<String> {
+fn instances(body: &[Token]) -> BTreeMap<String, u64> {
     let at = |n: usize| body.get(n).map_or("", |t| t.text.as_str());
     let identifier = |n: usize| {
         at(n).starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -224,7 +224,7 @@ fn instances(body: &[Token]) -> BTreeSet<String> {
                 "begin" | "else" | "end" | "module" | "function" | "task"
             )
     };
-    let mut found = BTreeSet::new();
+    let mut found = BTreeMap::new();
     for n in 0..body.len() {
         if !identifier(n) {
             continue;
@@ -235,7 +235,7 @@ fn instances(body: &[Token]) -> BTreeSet<String> {
             n + 1
         };
         if identifier(name) && at(name + 1) == "(" && at(name + 2) == "." {
-            found.insert(at(n).to_string());
+            *found.entry(at(n).to_string()).or_default() += 1;
         }
     }
     found
@@ -275,10 +275,10 @@ mod tests {
 
     #[test]
     fn finds_what_is_instantiated() {
-        let text = "module m(input a);\n fifo #(.W(8), .D(2)) f0 (.clk(a));\n sync s (\n .d(a));\n \
+        let text = "module m(input a);\n fifo #(.W(8), .D(2)) f0 (.clk(a));\n sync s (\n .d(a));\n sync t (.d(a));\n \
                     always @(posedge a) begin if (a) x <= f(a); end\nendmodule";
-        let names: Vec<_> = read(text).unwrap().instances.into_iter().collect();
-        assert_eq!(names, ["fifo", "sync"]);
+        let found: Vec<_> = read(text).unwrap().instances.into_iter().collect();
+        assert_eq!(found, [("fifo".to_string(), 1), ("sync".to_string(), 2)]);
     }
 
     #[test]

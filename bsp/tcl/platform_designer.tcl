@@ -37,7 +37,10 @@ array set interface_properties [list \
     {reset end} [list ENABLED $boolean associatedClock $name \
         synchronousEdges {^(NONE|DEASSERT|BOTH)$}] \
     {interrupt end} [list ENABLED $boolean associatedClock $name associatedReset $name \
-        associatedAddressablePoint $name bridgedReceiverOffset $count]]
+        associatedAddressablePoint $name bridgedReceiverOffset $count] \
+    {interrupt start} [list ENABLED $boolean associatedClock $name associatedReset $name \
+        associatedAddressablePoint {^([A-Za-z_]\w*)?$} irqScheme {^(INDIVIDUAL_REQUESTS|NONE)$}] \
+    {conduit end} [list ENABLED $boolean associatedClock $name associatedReset $name]]
 set request {address writedata read write byteenable burstcount}
 set answer {readdata readdatavalid waitrequest}
 
@@ -120,7 +123,16 @@ proc add_interface_port {interface port role direction width} {
     switch $type {
         clock { set good [list clk Input] }
         reset { set good [list reset Input reset_n Input] }
-        interrupt { set good [list irq Output irq_n Output] }
+        interrupt {
+            set way [expr {$side eq "start" ? "Input" : "Output"}]
+            set good [list irq $way irq_n $way]
+        }
+        conduit {
+            # Its roles are names that the two ends agree on.
+            if {![regexp {^[a-z_]\w*$} $role]} { error "$interface: role $role" }
+            if {$direction ni {Input Output}} { error "port $port: direction $direction" }
+            set good [list $role $direction]
+        }
         avalon {
             set good {}
             lassign [expr {$side eq "start" ? {Output Input} : {Input Output}}] forward back
@@ -157,10 +169,12 @@ proc finish {} {
         foreach {property wanted} {associatedClock clock associatedReset reset associatedAddressablePoint avalon} {
             if {[info exists properties($interface,$property)]} {
                 set other $properties($interface,$property)
+                # An interrupt receiver without a master of its own.
+                if {$other eq "" && $property eq "associatedAddressablePoint"} { continue }
                 if {![info exists types($other)] || [lindex $types($other) 0] ne $wanted} {
                     error "$interface: $property $other is no $wanted interface"
                 }
-            } elseif {$property eq "associatedClock" && $type ne "clock"} {
+            } elseif {$property eq "associatedClock" && $type ni {clock conduit}} {
                 error "interface $interface has no associatedClock"
             } elseif {$property eq "associatedReset" && $type in {avalon interrupt}} {
                 error "interface $interface has no associatedReset"

@@ -14,9 +14,9 @@ set_module_property INSTANTIATE_IN_SYSTEM_MODULE true
 set_module_property EDITABLE false
 {% for fileset in ["QUARTUS_SYNTH", "SIM_VERILOG"] %}
 add_fileset {{ fileset }} {{ fileset }} "" ""
-set_fileset_property {{ fileset }} TOP_LEVEL {{ kind }}
+set_fileset_property {{ fileset }} TOP_LEVEL {{ top }}
 {%- for module in modules %}
-add_fileset_file {{ module.file_name() }} VERILOG PATH {{ module.file_name() }}{% if module.name == *kind %} TOP_LEVEL_FILE{% endif %}
+add_fileset_file {{ module.file_name() }} VERILOG PATH {{ module.file_name() }}{% if module.name == *top %} TOP_LEVEL_FILE{% endif %}
 {%- endfor %}
 {% endfor %}
 {%- for interface in interfaces %}

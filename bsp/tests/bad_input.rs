@@ -5,8 +5,8 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Work, edit, one_paragraph, peerlane, snapshot, text};
-use peerlane_bsp::error::{Error, ErrorKind};
+use common::{Work, edit, expect, one_paragraph, peerlane, snapshot, text};
+use peerlane_bsp::error::ErrorKind;
 use peerlane_bsp::layout::Layout;
 use peerlane_bsp::xml::Document;
 
@@ -22,17 +22,6 @@ fn command_refuses(work: &Work, more: &[&str], words: &[&str]) {
     assert_eq!(said.trim_end().lines().count(), 1, "{said}");
     for word in words {
         assert!(said.contains(word), "no {word:?} in: {said}");
-    }
-}
-
-fn expect(error: &Error, kind: ErrorKind, words: &[&str]) {
-    assert_eq!(error.kind, kind, "{error}");
-    for word in words {
-        assert!(
-            error.paragraph().contains(word),
-            "no {word:?} in: {}",
-            error.paragraph()
-        );
     }
 }
 
@@ -220,13 +209,37 @@ fn a_report_in_the_wrong_place() {
 fn a_table_of_100_entries() {
     let work = Work::new();
     let config = work.dir.path().join("peerlane.toml");
-    fs::write(&config, "# mine\nchannels = 1\natt_entries = 100\n").unwrap();
+    fs::write(&config, "# mine\nchannels = 16\natt_entries = 100\n").unwrap();
     command_refuses(
         &work,
         &["--config", text(&config)],
         &["peerlane.toml:3", "att_entries = 100", "256 to 65536"],
     );
     assert!(!work.out.exists());
+}
+
+#[test]
+fn channels_and_interrupts_that_are_not_possible() {
+    let work = Work::new();
+    let config = work.dir.path().join("peerlane.toml");
+    for (text, words) in [
+        (
+            "channels = 100\n",
+            ["peerlane.toml:1", "channels = 100", "1 to 64"],
+        ),
+        (
+            "mode = \"windows\"\n\nirq = \"msix\"\n",
+            ["peerlane.toml:3", "mode = \"windows\"", "irq = \"rxm\""],
+        ),
+        (
+            "irq = \"msi\"\n",
+            ["peerlane.toml:1", "`rxm` or `msix`", "peerlane config"],
+        ),
+    ] {
+        fs::write(&config, text).unwrap();
+        command_refuses(&work, &["--config", common::text(&config)], &words);
+        assert!(!work.out.exists());
+    }
 }
 
 #[test]
@@ -242,7 +255,7 @@ fn configurations_that_do_not_fit() {
         ErrorKind::Config,
         &["port_bits = 256", "128 bits wide"],
     );
-    let taken = work.refused("[bar]\nchan_base = 0x3000");
+    let taken = work.refused("channels = 1\n[bar]\nchan_base = 0x3000");
     expect(
         &taken,
         ErrorKind::Config,
@@ -252,6 +265,18 @@ fn configurations_that_do_not_fit() {
     expect(&odd, ErrorKind::Config, &["bar.att_base", "multiple"]);
     let both = work.refused("[bar]\nchan_base = 0x28000\natt_base = 0x28000");
     expect(&both, ErrorKind::Config, &["bar.att_base", "bar.chan_base"]);
+    let pages = work.refused("channels = 64\n[bar]\nchan_base = 0x20000");
+    expect(
+        &pages,
+        ErrorKind::Config,
+        &["bar.chan_base", "multiple", "0x40000"],
+    );
+    let vectors = work.refused("irq = \"msix\"\n[bar]\natt_base = 0x28000\nmsix_base = 0x2f000");
+    expect(
+        &vectors,
+        ErrorKind::Config,
+        &["bar.msix_base", "bar.att_base"],
+    );
     let missing = work.dir.path().join("none.toml");
     command_refuses(&work, &["--config", text(&missing)], &["none.toml"]);
 }

@@ -5,7 +5,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use peerlane_bsp::config::Config;
+use peerlane_bsp::config::{Config, Irq};
 use peerlane_bsp::extend::rewrite::rewrite;
 use peerlane_bsp::extend::site::Site;
 use peerlane_bsp::layout::Layout;
@@ -13,8 +13,13 @@ use peerlane_bsp::library::Library;
 use peerlane_bsp::qsys::System;
 use peerlane_bsp::xml::{Document, Edits};
 
-/// Rewrites a changed system; gives how many were extended.
+/// Rewrites a changed system with each kind of interrupt; gives how many were extended.
 fn attempt(path: &Path, text: String) -> usize {
+    let irqs = [Irq::Rxm, Irq::Msix].into_iter();
+    irqs.map(|irq| attempt_with(path, text.clone(), irq)).sum()
+}
+
+fn attempt_with(path: &Path, text: String, irq: Irq) -> usize {
     let Ok(system) = Document::parse(path, text).and_then(System::from_document) else {
         return 0;
     };
@@ -22,7 +27,11 @@ fn attempt(path: &Path, text: String) -> usize {
     let Ok(site) = Site::find(&library, path) else {
         return 0;
     };
-    let Ok(new) = rewrite(&site, &Config::default()) else {
+    let config = Config {
+        irq,
+        ..Config::default()
+    };
+    let Ok(new) = rewrite(&site, &config) else {
         return 0;
     };
     let document = Document::parse(path, new.text).unwrap();
@@ -64,7 +73,7 @@ fn every_element_of(bsp: &Path, children: bool) {
         }
     }
     assert!(
-        extended > document.root.children.len(),
+        extended > 2 * document.root.children.len(),
         "{extended} of them were extended"
     );
 }

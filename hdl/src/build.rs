@@ -1,8 +1,10 @@
 //! From build parameters to Verilog.
 
-use crate::params::{ParamError, Params};
-use crate::rtl::top::{PeerlaneDma, TopConfig};
-use peerlane_verilog::{Design, EmitError, emit};
+use crate::params::{Irq, ParamError, Params, Port};
+use crate::rtl::engine::{Engine, EngineConfig};
+use crate::rtl::stream::StreamAdapter;
+use crate::rtl::txs::TxsAdapter;
+use peerlane_verilog::{Design, EmitError, JoinError, Narrow, emit, join};
 use rust_hdl::prelude::*;
 
 /// Name of the top module.
@@ -17,49 +19,91 @@ pub enum GenerateError {
     /// The back-end refused the design: a defect of this crate.
     #[error("the Verilog back-end refused {TOP}: {0}")]
     Emit(#[from] EmitError),
+    /// Engine and adapter do not fit: a defect of this crate.
+    #[error("the parts of {TOP} do not fit: {0}")]
+    Join(#[from] JoinError),
 }
 
 /// The block as Verilog-2005, one file a module, top module [`TOP`].
+///
+/// The top joins the engine and the adapter of its PCIe port, and leaves the bits of addresses away
+/// that this build has no use for.
 pub fn generate(params: &Params) -> Result<Design, GenerateError> {
     params.validate()?;
-    match (params.port_bits, params.txs_addr_bits) {
-        (128, 64) => with_table::<128, 16, 129, 64>(params),
-        (128, _) => with_table::<128, 16, 129, 32>(params),
-        (_, 64) => with_table::<256, 32, 257, 64>(params),
-        (_, _) => with_table::<256, 32, 257, 32>(params),
+    let header = header(params);
+    let (engine, adapter) = match params.port_bits {
+        128 => parts::<128, 16, 129>(params, &header)?,
+        _ => parts::<256, 32, 257>(params, &header)?,
+    };
+    let mut narrow = vec![
+        cut("chan_address", 10 + params.channels_log2()),
+        cut("att_address", params.att_log2 + 1),
+    ];
+    if params.port == Port::Txs {
+        narrow.push(cut("txs_address", params.txs_addr_bits));
+    }
+    if params.irq == Irq::Rxm {
+        narrow.extend(MSIX_PORTS.map(|name| cut(name, 0)));
+    }
+    Ok(join(TOP, vec![engine, adapter], &narrow, &header)?)
+}
+
+/// What a block without an MSI-X table does not have.
+const MSIX_PORTS: [&str; 9] = [
+    "msix_address",
+    "msix_read",
+    "msix_write",
+    "msix_writedata",
+    "msix_byteenable",
+    "msix_readdata",
+    "msix_enable",
+    "msix_mask",
+    "kernel_irq",
+];
+
+fn cut(name: &str, width: u32) -> Narrow<'_> {
+    Narrow {
+        name,
+        width: width as usize,
     }
 }
 
-/// The ATT slave's address width is a width of the type; everything inside takes the size at run time.
-fn with_table<const W: usize, const B: usize, const E: usize, const T: usize>(
+fn parts<const W: usize, const B: usize, const E: usize>(
     params: &Params,
-) -> Result<Design, GenerateError> {
-    match params.att_log2 {
-        8 => top::<W, B, E, T, 9>(params),
-        9 => top::<W, B, E, T, 10>(params),
-        10 => top::<W, B, E, T, 11>(params),
-        11 => top::<W, B, E, T, 12>(params),
-        12 => top::<W, B, E, T, 13>(params),
-        13 => top::<W, B, E, T, 14>(params),
-        14 => top::<W, B, E, T, 15>(params),
-        15 => top::<W, B, E, T, 16>(params),
-        _ => top::<W, B, E, T, 17>(params),
-    }
-}
-
-fn top<const W: usize, const B: usize, const E: usize, const T: usize, const A: usize>(
-    params: &Params,
-) -> Result<Design, GenerateError> {
-    let config = TopConfig {
+    header: &str,
+) -> Result<(Design, Design), GenerateError> {
+    let mut engine = Engine::<W, B, E>::new(EngineConfig {
+        channels_log2: params.channels_log2() as usize,
         queue_log2: params.queue_log2 as usize,
         att_log2: params.att_log2 as usize,
         memory_log2: params.memory_log2 as usize,
+        reads_log2: params.reads_log2 as usize,
+        receive_log2: params.receive_log2 as usize,
+        address_bits: match params.port {
+            Port::Txs => params.txs_addr_bits as usize,
+            Port::Stream => 64,
+        },
+        msix: params.irq == Irq::Msix,
         build_id: params.build_id(),
+    });
+    engine.connect_inputs();
+    engine.connect_all();
+    let engine = emit("peerlane_engine", &engine, header)?;
+    let adapter = match params.port {
+        Port::Txs => {
+            let mut adapter = TxsAdapter::<W, B>::default();
+            adapter.connect_inputs();
+            adapter.connect_all();
+            emit("peerlane_txs", &adapter, header)?
+        }
+        Port::Stream => {
+            let mut adapter = StreamAdapter::<W, B>::new(params.reads_log2 as usize);
+            adapter.connect_inputs();
+            adapter.connect_all();
+            emit("peerlane_stream", &adapter, header)?
+        }
     };
-    let mut block = PeerlaneDma::<W, B, E, T, A>::new(config);
-    block.connect_inputs();
-    block.connect_all();
-    Ok(emit(TOP, &block, &header(params))?)
+    Ok((engine, adapter))
 }
 
 /// What stands at the head of each file. `peerlane extend --check` reads the two hashes back.

@@ -2,35 +2,68 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Form of the PCIe port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Port {
+    /// An Avalon-MM master for the hard IP's `Txs` slave.
+    Txs,
+    /// Tagged request and completion streams, for an adapter to transaction layer packets.
+    Stream,
+}
+
+/// How the block interrupts the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Irq {
+    /// A level line to the hard IP's `RxmIrq`, which makes an MSI of it.
+    Rxm,
+    /// An MSI-X table in the block; a message is a write through the port. The line is there too.
+    Msix,
+}
+
 /// Build parameters. The defaults fit a Stratix V OpenCL BSP (Gen2 x8, 128-bit `Txs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
+    /// Form of the PCIe port.
+    pub port: Port,
+    /// How the host is interrupted.
+    pub irq: Irq,
     /// Width of the PCIe port in bits: 128 or 256, as the hard IP's Avalon-MM data width.
     pub port_bits: u32,
     /// Address bits of the PCIe port: 64 (PCIe bus addresses), or 32 (the hard IP translates, in
     /// windows).
     pub txs_addr_bits: u32,
-    /// Channels; this version has one.
+    /// Channels: 1, 2, 4, 8, 16, 32 or 64.
     pub channels: u32,
-    /// Descriptors that wait, a direction, log2: 8–12.
+    /// Descriptors that wait in all channels of one direction, log2: 8–12.
     pub queue_log2: u32,
     /// Entries of the address translation table, log2: 8–16.
     pub att_log2: u32,
     /// Bytes of FPGA memory, log2: 20–40. A descriptor that goes beyond is refused; behind the last
     /// byte a board's interconnect need not answer at all.
     pub memory_log2: u32,
+    /// Read requests between the request maker and FPGA memory, log2: 3–6. `Txs` itself has 8 in
+    /// flight.
+    pub reads_log2: u32,
+    /// Beats of the receive buffer, log2: 9–12. A read leaves when the buffer has room for it.
+    pub receive_log2: u32,
 }
 
 impl Default for Params {
     fn default() -> Self {
         Self {
+            port: Port::Txs,
+            irq: Irq::Rxm,
             port_bits: 128,
             txs_addr_bits: 64,
-            channels: 1,
+            channels: 8,
             queue_log2: 10,
             att_log2: 12,
             memory_log2: 32,
+            reads_log2: 5,
+            receive_log2: 9,
         }
     }
 }
@@ -74,10 +107,10 @@ impl Params {
             "32 or 64",
         )?;
         check(
-            self.channels == 1,
+            self.channels.is_power_of_two() && self.channels <= 64,
             "channels",
             self.channels,
-            "1 in this version",
+            "1, 2, 4, 8, 16, 32 or 64",
         )?;
         check(
             (8..=12).contains(&self.queue_log2),
@@ -96,19 +129,52 @@ impl Params {
             "memory_log2",
             self.memory_log2,
             "20 to 40 (1 MiB to 1 TiB)",
+        )?;
+        check(
+            (3..=6).contains(&self.reads_log2),
+            "reads_log2",
+            self.reads_log2,
+            "3 to 6 (8 to 64 requests)",
+        )?;
+        check(
+            (9..=12).contains(&self.receive_log2),
+            "receive_log2",
+            self.receive_log2,
+            "9 to 12 (512 to 4096 beats)",
         )
+    }
+
+    /// Channels, log2.
+    pub fn channels_log2(&self) -> u32 {
+        self.channels.ilog2()
+    }
+
+    /// Descriptors of one channel and direction.
+    pub fn queue_depth(&self) -> u32 {
+        (1 << self.queue_log2) / self.channels
     }
 
     /// The parameters as text, the same for the same build: what `BUILD_ID` is hashed from.
     pub fn canonical(&self) -> String {
         format!(
-            "port_bits={} txs_addr_bits={} channels={} queue_log2={} att_log2={} memory_log2={}",
+            "port={} irq={} port_bits={} txs_addr_bits={} channels={} queue_log2={} att_log2={} \
+             memory_log2={} reads_log2={} receive_log2={}",
+            match self.port {
+                Port::Txs => "txs",
+                Port::Stream => "stream",
+            },
+            match self.irq {
+                Irq::Rxm => "rxm",
+                Irq::Msix => "msix",
+            },
             self.port_bits,
             self.txs_addr_bits,
             self.channels,
             self.queue_log2,
             self.att_log2,
-            self.memory_log2
+            self.memory_log2,
+            self.reads_log2,
+            self.receive_log2
         )
     }
 
@@ -147,7 +213,21 @@ mod tests {
             (
                 "channels",
                 Params {
-                    channels: 0,
+                    channels: 12,
+                    ..Default::default()
+                },
+            ),
+            (
+                "reads_log2",
+                Params {
+                    reads_log2: 7,
+                    ..Default::default()
+                },
+            ),
+            (
+                "receive_log2",
+                Params {
+                    receive_log2: 8,
                     ..Default::default()
                 },
             ),
@@ -200,6 +280,26 @@ mod tests {
             },
             Params {
                 memory_log2: 33,
+                ..base
+            },
+            Params {
+                channels: 4,
+                ..base
+            },
+            Params {
+                port: Port::Stream,
+                ..base
+            },
+            Params {
+                irq: Irq::Msix,
+                ..base
+            },
+            Params {
+                reads_log2: 6,
+                ..base
+            },
+            Params {
+                receive_log2: 10,
                 ..base
             },
         ];

@@ -1,6 +1,7 @@
 //! What stands between the library and a board.
 
 use peerlane_core::layout::Segment;
+use peerlane_core::link::Link;
 use std::time::Duration;
 
 /// The register spaces of the block.
@@ -85,8 +86,15 @@ pub trait Backend: Send {
         Ok(())
     }
 
+    /// The link as it was trained, where the backend knows it. The block then holds writes
+    /// back a little where reads would have to wait for them.
+    fn link(&self) -> Option<Link>;
+
     /// Time as the board lives it: simulated time, or a monotonic clock.
     fn now(&self) -> Duration;
+
+    /// Lets some time pass, whatever the interrupt line does.
+    fn pause(&mut self, time: Duration) -> Result<(), BackendError>;
 
     /// Lets time pass until the interrupt line is high or `limit` is over; says
     /// whether it is high.

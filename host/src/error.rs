@@ -3,9 +3,10 @@
 use crate::backend::BackendError;
 use peerlane_core::att::AllocError;
 use peerlane_core::capability::IdentityError;
+use peerlane_core::channel::WindowError;
 use peerlane_core::descriptor::Direction;
+use peerlane_core::fault::Fault;
 use peerlane_core::layout::LayoutError;
-use peerlane_core::record::Fault;
 use std::time::Duration;
 
 /// Result of the library's calls.
@@ -28,14 +29,48 @@ pub enum Error {
         /// Why not.
         reason: &'static str,
     },
-    /// The block did not become ready after a reset.
-    #[error("the block is still busy {waited:?} after a reset (STATUS is {status:#010x})")]
+    /// The block has not done in time what it promises to.
+    #[error(
+        "the block has not {what} after {waited:?} (the register at {register:#x} is {value:#010x})"
+    )]
     NotReady {
+        /// What it was to do.
+        what: &'static str,
         /// How long was waited, in the board's time.
         waited: Duration,
-        /// The status register.
-        status: u32,
+        /// Offset of the register that was looked at.
+        register: usize,
+        /// What it said last.
+        value: u32,
     },
+    /// Every channel is held by somebody.
+    #[error("all {channels} channels of the board are taken")]
+    ChannelsTaken {
+        /// Channels of this build.
+        channels: u32,
+    },
+    /// The range cannot be a channel's window of FPGA memory.
+    #[error("cannot open the channel: {0}")]
+    Window(#[source] WindowError),
+    /// A channel has not come to rest in time. Its transfers go on.
+    #[error("channel {channel} still has transfers under way after {waited:?}")]
+    NotDrained {
+        /// The channel.
+        channel: u32,
+        /// How long was waited, in the board's time.
+        waited: Duration,
+    },
+    /// The region was revoked.
+    #[error("the region was revoked: it maps no memory any more")]
+    Revoked,
+    /// A region for no channel.
+    #[error("a region that no channel may use")]
+    NoOwner,
+    /// The PCIe port has stopped taking what the block sends. Every transfer ends, but
+    /// nobody knows what the port still holds: memory that was registered is not given
+    /// back.
+    #[error("the board's PCIe port takes nothing any more (STATUS.port_dead)")]
+    PortDead,
     /// A range does not lie in a region or in memory.
     #[error("{length} bytes at offset {offset} do not lie in the {what} of {size} bytes")]
     Bounds {
@@ -175,12 +210,24 @@ impl Error {
             Self::NotReady { .. } => {
                 "A peer may be holding the bus up: reset the link or the board."
             }
+            Self::ChannelsTaken { .. } => {
+                "Drop a channel with its queues and transfers, or build the block with more channels."
+            }
+            Self::Window(_) => "Give a range of whole 4 KiB inside the FPGA's memory.",
+            Self::NotDrained { .. } => "Wait longer, or abort the channel.",
+            Self::Revoked => "Register the memory again.",
+            Self::NoOwner => "Name a channel, or register the memory for all.",
+            Self::PortDead => {
+                "Reset the FPGA: nothing less opens the port again. Look at the hard IP and the link for the cause."
+            }
             Self::Bounds { .. } | Self::Empty => "Give an offset and a length that lie inside.",
             Self::FpgaBounds { .. } => "Give an address and a length inside the FPGA's memory.",
             Self::Permission { .. } => {
                 "Register the memory with the permission that the transfer needs."
             }
-            Self::Foreign { .. } => "Use memory and regions with the device they were made by.",
+            Self::Foreign { .. } => {
+                "Use memory, regions and channels with the device they were made by."
+            }
             Self::Layout(_) => "Register a smaller range, or memory in larger contiguous pieces.",
             Self::AttFull(_) => {
                 "Drop regions that are not needed, or build the block with a larger ATT."
@@ -189,33 +236,12 @@ impl Error {
                 "Use memory below the limit, or a build with 64-bit addresses."
             }
             Self::Fault {
-                direction: Direction::Write,
-                fault: Fault::ReadTimeout | Fault::ReadPortDown | Fault::Flush,
-                ..
-            } => {
-                "The block could not read back what it wrote: register the memory for writing only, if the platform passes no reads between peers."
+                fault, direction, ..
+            } => fault.remedy(*direction),
+            Self::Timeout { .. } => "Wait longer, abort the channel, or reset the device.",
+            Self::Broken { .. } => {
+                "Abort the channel, or reset the device; transfers under way are lost."
             }
-            Self::Fault { fault, .. } => match fault {
-                Fault::ReadTimeout => {
-                    "The platform may not pass reads between peers: use a route by writes. Reads stay refused until the late answers have come."
-                }
-                Fault::ReadPortDown => {
-                    "An earlier read was never answered: wait for it, or reset the link and release the quarantine."
-                }
-                Fault::Flush | Fault::Aborted => "Submit the transfer again.",
-                Fault::AttOwner
-                | Fault::AttPermission
-                | Fault::AttInvalid
-                | Fault::AttBounds
-                | Fault::AttPageSize => {
-                    "The board's ATT does not hold what was registered: reset the device, and see that no other program uses it."
-                }
-                Fault::Length | Fault::Descriptor => {
-                    "The board refused the descriptor: check that the FPGA image matches this library."
-                }
-            },
-            Self::Timeout { .. } => "Wait longer, or reset the device.",
-            Self::Broken { .. } => "Reset the device; transfers under way are lost.",
             Self::NoBackdoor => "Only simulated devices have it: move data by transfers.",
             Self::Backend(BackendError::OutOfMemory { .. }) => "Free memory, or ask for less.",
             Self::Backend(_) => "See the message of the backend.",

@@ -1,88 +1,21 @@
-//! Transfers: pieces onto the board, records back.
+//! Transfers on their way: pieces onto the board, records back.
 
-use crate::backend::{Backend, BackendError, MemoryId, Space};
-use crate::engine::{CHANNEL, Inner};
+use crate::backend::{Backend, BackendError, MemoryId};
+use crate::channels::ChannelState;
+use crate::engine::Inner;
 use crate::error::{Error, Result};
-use crate::transfer::Request;
-use peerlane_core::descriptor::{self, Descriptor, DescriptorError, Direction, Pieces};
-use peerlane_core::record::{self, Fault, Record};
+use crate::resources::region_error;
+use crate::transfer::{Request, Terms};
+use crate::transfers::{Flight, TransferState};
+use peerlane_core::channel::page;
+use peerlane_core::descriptor::{
+    self, Control, DWORDS, Descriptor, DescriptorError, Direction, Pieces,
+};
+use peerlane_core::record::{self, Record};
 use peerlane_core::regs::{Completion, chan, csr};
 use peerlane_core::ring::Slots;
-use std::collections::{BTreeMap, VecDeque};
+use peerlane_core::steps::Register;
 use std::time::Duration;
-
-/// A descriptor on the board.
-struct Flight {
-    cookie: u32,
-    transfer: u64,
-    length: u32,
-    interrupt: bool,
-}
-
-/// One direction.
-#[derive(Default)]
-struct Lane {
-    /// Transfers with pieces that are not on the board yet.
-    waiting: VecDeque<u64>,
-    /// Descriptors on the board, oldest first.
-    flights: VecDeque<Flight>,
-}
-
-/// How a transfer failed.
-struct Failure {
-    fault: Fault,
-    region_offset: Option<u64>,
-}
-
-/// A transfer that somebody holds or the board works on.
-struct TransferState {
-    direction: Direction,
-    region: u64,
-    offset: u64,
-    fpga_address: u64,
-    length: u64,
-    /// Pieces that are not on the board yet.
-    pieces: Pieces,
-    /// Pieces on the board.
-    outstanding: u32,
-    /// Bytes moved from the start without a gap.
-    done: u64,
-    failure: Option<Failure>,
-    /// The caller still has its handle.
-    held: bool,
-    finished: bool,
-}
-
-/// All transfers of a device.
-#[derive(Default)]
-pub(crate) struct Transfers {
-    all: BTreeMap<u64, TransferState>,
-    next: u64,
-    lanes: [Lane; 2],
-}
-
-impl Transfers {
-    fn lane(&mut self, direction: Direction) -> &mut Lane {
-        match direction {
-            Direction::Write => &mut self.lanes[0],
-            Direction::Read => &mut self.lanes[1],
-        }
-    }
-
-    /// Ends all that is under way; gives the transfers' names.
-    pub(crate) fn abort(&mut self) -> Vec<u64> {
-        self.lanes = Default::default();
-        let mut aborted = Vec::new();
-        for (id, transfer) in &mut self.all {
-            if !transfer.finished {
-                transfer.outstanding = 0;
-                transfer.fail(Fault::Aborted, None);
-                aborted.push(*id);
-            }
-        }
-        aborted
-    }
-}
 
 /// The ring's memory. A failing read counts as "no record", and is reported after.
 struct RingMemory<'a> {
@@ -119,9 +52,8 @@ impl Slots for RingMemory<'_> {
 }
 
 impl Inner {
-    /// Takes a transfer on, and queues what the board has room for.
-    pub(crate) fn submit(&mut self, request: &Request<'_>) -> Result<u64> {
-        self.usable()?;
+    /// Checks what shows without the board.
+    pub(crate) fn check(&self, request: &Request<'_>) -> Result<()> {
         let &Request {
             direction,
             offset,
@@ -130,6 +62,7 @@ impl Inner {
             ..
         } = request;
         let memory = self.caps.memory_bytes();
+        // The window is the board's to check: it is what protects one channel from another.
         descriptor::check_local(fpga_address, length, memory).map_err(|error| match error {
             DescriptorError::Empty => Error::Empty,
             _ => Error::FpgaBounds {
@@ -138,43 +71,45 @@ impl Inner {
                 memory,
             },
         })?;
-        let piece = request.piece.unwrap_or(self.piece);
-        if piece == 0 {
+        if request.piece == Some(0) {
             return Err(Error::Option {
                 option: "piece",
                 value: 0,
                 reason: "a descriptor moves at least one byte",
             });
         }
+        self.resources.check_mapped(request.region.id)?;
+        let region = self.resources.region(request.region.id)?;
+        region
+            .check(direction, offset, length)
+            .map_err(region_error)
+    }
+
+    /// Takes a transfer on that was checked, and queues what the board has room for.
+    pub(crate) fn submit(
+        &mut self,
+        channel: u32,
+        request: &Request<'_>,
+        terms: Terms,
+    ) -> Result<u64> {
+        self.usable(channel)?;
         let region = request.region.id;
-        let mapped = self
-            .resources
-            .use_region(region, direction, offset, length)?;
-        let pieces = match mapped.att_address(offset) {
-            Ok(peer) => Pieces::new(peer, length, piece),
-            Err(error) => {
-                self.resources.unuse(self.backend.as_mut(), region);
-                return Err(self.broken(&error));
-            }
+        let mapped = self.resources.region(region)?;
+        let piece = request.piece.unwrap_or(self.piece);
+        let pieces = match mapped.att_address(request.offset) {
+            Ok(peer) => Pieces::new(peer, request.length, piece),
+            Err(error) => return Err(self.broken(channel, &error)),
         };
-        let id = self.transfers.next;
-        self.transfers.next += 1;
-        let transfer = TransferState {
-            direction,
-            region,
-            offset,
-            fpga_address,
-            length,
-            pieces,
-            outstanding: 0,
-            done: 0,
-            failure: None,
-            held: true,
-            finished: false,
-        };
-        self.transfers.all.insert(id, transfer);
-        self.transfers.lane(direction).waiting.push_back(id);
-        match self.pump(direction) {
+        self.resources.use_region(region);
+        let way = (request.direction, terms);
+        let peer = (region, request.offset);
+        let local = (request.fpga_address, request.length);
+        let transfer = TransferState::new(channel, way, peer, local, pieces);
+        let id = self.transfers.add(transfer);
+        if let Some(Some(state)) = self.channels.get_mut(channel as usize) {
+            state.lane(request.direction).waiting.push_back(id);
+        }
+        match self.pump(channel) {
             Ok(()) => Ok(id),
             Err(error) => {
                 self.abandon(id);
@@ -183,23 +118,58 @@ impl Inner {
         }
     }
 
-    /// Queues pieces while the board has room.
-    fn pump(&mut self, direction: Direction) -> Result<()> {
-        while let Some(&id) = self.transfers.lane(direction).waiting.front() {
-            let Some(transfer) = self.transfers.all.get_mut(&id) else {
-                self.transfers.lane(direction).waiting.pop_front();
+    /// Queues a channel's pieces while the board has room.
+    fn pump(&mut self, channel: u32) -> Result<()> {
+        // A piece of one direction can be what the other one waited for.
+        while self.pump_lane(channel, Direction::Write)?
+            | self.pump_lane(channel, Direction::Read)?
+        {}
+        Ok(())
+    }
+
+    /// Queues pieces of one direction; says whether it had any that could go.
+    fn pump_lane(&mut self, channel: u32, direction: Direction) -> Result<bool> {
+        let mut moved = false;
+        loop {
+            let Some(Some(state)) = self.channels.get_mut(channel as usize) else {
+                return Ok(false);
+            };
+            let Some(id) = state.first_waiting(direction) else {
+                return Ok(moved);
+            };
+            let Some(transfer) = self.transfers.get_mut(id) else {
+                state.lane(direction).waiting.pop_front();
                 continue;
             };
             let Some(more) = transfer.pieces.remaining().checked_sub(1) else {
-                self.transfers.lane(direction).waiting.pop_front();
+                state.lane(direction).waiting.pop_front();
+                // The other direction may have waited for just that.
+                moved = true;
                 continue;
             };
-            let Some(ticket) = self.occupancy.submit(direction, more) else {
-                return Ok(());
+            if held_back(state, id, transfer) {
+                return Ok(moved);
+            }
+            moved = true;
+            let lost = "a transfer has fewer pieces than it said";
+            let Some(ticket) = state.occupancy.submit(direction, more) else {
+                return Err(self.broken(channel, &lost));
             };
             let Some(piece) = transfer.pieces.next() else {
-                return Err(self.broken(&"a transfer has fewer pieces than it said"));
+                return Err(self.broken(channel, &lost));
             };
+            let control = Control {
+                // Each piece: one that fails without a record would go unseen.
+                record: true,
+                interrupt: ticket.interrupt,
+                urgent: ticket.interrupt && transfer.terms.urgent,
+                // The flush of the last piece covers those before it.
+                no_flush: direction == Direction::Write && more > 0,
+                // The pieces behind the first start after it.
+                after_write: transfer.terms.after_writes && !transfer.begun,
+                after_read: transfer.terms.after_reads && !transfer.begun,
+            };
+            transfer.begun = true;
             transfer.outstanding += 1;
             let region = self.resources.region(transfer.region)?;
             let dwords = region
@@ -210,105 +180,137 @@ impl Inner {
                         peer,
                         local: transfer.fpga_address + piece.start,
                         length: piece.length,
-                        // Each piece: one that fails without a record would go unseen.
-                        record: true,
-                        interrupt: ticket.interrupt,
-                        // The flush of the last piece covers those before it.
-                        no_flush: direction == Direction::Write && more > 0,
+                        control,
                         cookie: ticket.cookie,
                     };
                     descriptor.encode().map_err(|error| error.to_string())
                 });
             let dwords = match dwords {
                 Ok(dwords) => dwords,
-                Err(reason) => return Err(self.broken(&reason)),
+                Err(reason) => return Err(self.broken(channel, &reason)),
             };
-            self.transfers.lane(direction).flights.push_back(Flight {
+            state.lane(direction).flights.push_back(Flight {
                 cookie: ticket.cookie,
                 transfer: id,
                 length: piece.length,
                 interrupt: ticket.interrupt,
             });
-            self.ring_doorbell(direction, &dwords)?;
+            self.ring_doorbell(channel, direction, &dwords)?;
         }
-        Ok(())
     }
 
-    fn ring_doorbell(&mut self, direction: Direction, dwords: &[u32]) -> Result<()> {
+    fn ring_doorbell(
+        &mut self,
+        channel: u32,
+        direction: Direction,
+        dwords: &[u32; DWORDS],
+    ) -> Result<()> {
         let (desc, doorbell) = match direction {
             Direction::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
             Direction::Read => (chan::READ_DESC, chan::READ_DOORBELL),
         };
-        let page = CHANNEL as usize * chan::SIZE;
-        self.backend.write_block(Space::Chan, page + desc, dwords)?;
-        self.backend.write32(Space::Chan, page + doorbell, 0)?;
-        Ok(())
+        self.board.write_block(page(channel, desc), dwords)?;
+        self.board.write(page(channel, doorbell), 0)
     }
 
     /// Takes note of what has ended, and queues what there is room for. After an
     /// interrupt it is acknowledged first: a record that comes after that raises it again.
     pub(crate) fn service(&mut self, interrupted: bool) -> Result<()> {
-        self.usable()?;
+        if self.board.gone {
+            return Err(Error::Gone);
+        }
         if interrupted {
             self.acknowledge()?;
         }
-        self.drain()?;
-        Direction::BOTH.into_iter().try_for_each(|d| self.pump(d))
-    }
-
-    fn acknowledge(&mut self) -> Result<()> {
-        let status = self.read_csr(csr::IRQ_STATUS)?;
-        self.write_csr(csr::IRQ_STATUS, status)?;
-        if status & csr::IRQ_STATUS_REFUSED_MASK != 0 {
-            return Err(self.broken(&"the board refused a doorbell: its queue was full"));
+        for channel in 0..self.caps.channels {
+            // One that is in trouble does not hold up the others.
+            if self.usable(channel).is_ok() {
+                self.drain(channel)?;
+            }
+            if self.usable(channel).is_ok() {
+                match self.pump(channel) {
+                    Ok(()) | Err(Error::Broken { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
         }
         Ok(())
     }
 
-    /// Takes the records that have come.
-    pub(crate) fn drain(&mut self) -> Result<()> {
+    fn acknowledge(&mut self) -> Result<()> {
+        let place = Register::Csr(csr::IRQ_STATUS);
+        let status = self.board.read(place)?;
+        self.board.write(place, status)?;
+        if status & csr::IRQ_STATUS_REFUSED_MASK == 0 {
+            return Ok(());
+        }
+        for channel in 0..self.caps.channels {
+            let refused = self.board.read(page(channel, chan::REFUSED))?;
+            if refused != 0 {
+                self.board.write(page(channel, chan::REFUSED), refused)?;
+                self.broken(channel, &"the board refused a doorbell: its queue was full");
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a channel's records that have come. One that does not fit is the channel's
+    /// trouble.
+    pub(crate) fn drain(&mut self, channel: u32) -> Result<()> {
         loop {
+            let Some(Some(state)) = self.channels.get_mut(channel as usize) else {
+                return Ok(());
+            };
             let mut memory = RingMemory {
-                backend: self.backend.as_mut(),
-                id: self.ring_memory,
+                backend: self.board.backend.as_mut(),
+                id: state.ring_memory,
                 error: None,
             };
-            let polled = self.ring.poll(&mut memory);
+            let polled = state.ring.poll(&mut memory);
             if let Some(error) = memory.error {
                 return Err(error.into());
             }
-            match polled {
-                Ok(Some(record)) => self.complete(&record)?,
+            let taken = match polled {
+                Ok(Some(record)) => self.complete(channel, &record),
                 Ok(None) => return Ok(()),
-                Err(error) => return Err(self.broken(&error)),
+                Err(error) => Err(self.broken(channel, &error)),
+            };
+            match taken {
+                Ok(()) => {}
+                Err(Error::Broken { .. }) => return Ok(()),
+                Err(error) => return Err(error),
             }
         }
     }
 
-    fn complete(&mut self, record: &Record) -> Result<()> {
+    fn complete(&mut self, channel: u32, record: &Record) -> Result<()> {
         let direction = record.direction;
-        match self.occupancy.complete(direction, record.cookie) {
-            Ok(1) => {}
-            Ok(_) => return Err(self.broken(&"a descriptor ended without a record")),
-            Err(error) => return Err(self.broken(&error)),
-        }
-        let flight = self.transfers.lane(direction).flights.pop_front();
-        let Some(flight) = flight.filter(|flight| flight.cookie == record.cookie) else {
-            return Err(self.broken(&"a record names a descriptor out of turn"));
+        let Some(Some(state)) = self.channels.get_mut(channel as usize) else {
+            return Err(self.broken(channel, &"a record came for a closed channel"));
         };
-        let Some(transfer) = self.transfers.all.get_mut(&flight.transfer) else {
-            return Err(self.broken(&"a record names a transfer that has ended"));
+        match state.occupancy.complete(direction, record.cookie) {
+            Ok(1) => {}
+            Ok(_) => return Err(self.broken(channel, &"a descriptor ended without a record")),
+            Err(error) => return Err(self.broken(channel, &error)),
+        }
+        let flight = state.lane(direction).flights.pop_front();
+        let Some(flight) = flight.filter(|flight| flight.cookie == record.cookie) else {
+            return Err(self.broken(channel, &"a record names a descriptor out of turn"));
+        };
+        let Some(transfer) = self.transfers.get_mut(flight.transfer) else {
+            return Err(self.broken(channel, &"a record names a transfer that has ended"));
         };
         transfer.outstanding -= 1;
-        if transfer.failure.is_none() {
+        if !transfer.failed() {
             let moved = record.bytes_done.min(flight.length);
             transfer.done += u64::from(moved);
             match record.outcome {
                 Ok(()) if record.bytes_done != flight.length => {
-                    return Err(self.broken(&format!(
+                    let reason = format!(
                         "a descriptor of {} bytes ended well after {}",
                         flight.length, record.bytes_done
-                    )));
+                    );
+                    return Err(self.broken(channel, &reason));
                 }
                 Ok(()) => {}
                 Err(fault) => {
@@ -318,7 +320,7 @@ impl Inner {
                 }
             }
         }
-        if transfer.outstanding == 0 && transfer.pieces.remaining() == 0 {
+        if transfer.ended() {
             self.finish(flight.transfer)?;
         }
         Ok(())
@@ -326,71 +328,51 @@ impl Inner {
 
     /// The board has done with a transfer.
     pub(crate) fn finish(&mut self, id: u64) -> Result<()> {
-        let Some(transfer) = self.transfers.all.get_mut(&id) else {
+        let Some(transfer) = self.transfers.get(id) else {
             return Ok(());
         };
-        transfer.finished = true;
         let region = transfer.region;
         // The block flushes behind the last piece of a write, where it may read.
         let flush = transfer.direction == Direction::Write
-            && (transfer.failure.is_some() || !self.resources.region(region)?.permissions().read());
-        if !transfer.held {
-            self.transfers.all.remove(&id);
-        }
-        let backend = self.backend.as_mut();
+            && (transfer.failed() || !self.resources.region(region)?.permissions().read());
+        self.transfers.finish(id);
         // Before the memory can go, and before anybody is told.
         let flushed = if flush {
-            self.resources.flush(backend, region)
+            self.resources.flush(self.board.backend.as_mut(), region)
         } else {
             Ok(())
         };
-        self.resources.unuse(backend, region);
+        self.resources.unuse(&mut self.board, region);
         flushed
     }
 
     /// The caller has dropped its handle.
     pub(crate) fn abandon(&mut self, id: u64) {
-        if let Some(transfer) = self.transfers.all.get_mut(&id) {
-            transfer.held = false;
-            if transfer.finished {
-                self.transfers.all.remove(&id);
-            }
-        }
+        self.transfers.abandon(id);
     }
 
     /// Looks for the end of a transfer. One that is known to have ended stays so,
     /// whatever happens to the device.
     pub(crate) fn poll(&mut self, id: u64) -> Result<Option<u64>> {
-        if let Some(bytes) = self.result(id)? {
+        if let Some(bytes) = self.transfers.result(id)? {
             return Ok(Some(bytes));
         }
         self.service(false)?;
-        self.result(id)
-    }
-
-    /// The result of a transfer, if it has ended.
-    fn result(&self, id: u64) -> Result<Option<u64>> {
-        match self.transfers.all.get(&id) {
-            Some(transfer) if transfer.finished => transfer.result().map(Some),
-            _ => Ok(None),
+        if let Some(bytes) = self.transfers.result(id)? {
+            return Ok(Some(bytes));
         }
-    }
-
-    pub(crate) fn timeout(&self, id: u64, waited: Duration) -> Error {
-        let transfer = self.transfers.all.get(&id);
-        Error::Timeout {
-            direction: transfer.map_or(Direction::Write, |t| t.direction),
-            bytes_done: transfer.map_or(0, |t| t.done),
-            length: transfer.map_or(0, |t| t.length),
-            waited,
+        if let Some(transfer) = self.transfers.get(id) {
+            self.usable(transfer.channel)?;
         }
+        Ok(None)
     }
 
     /// How long to wait at a stretch. A descriptor that raises the interrupt ends the
     /// wait; the limit only lets other threads in. After a fault the last pieces of a
     /// transfer may all be silent: then the ring is looked at every few microseconds.
     pub(crate) fn slice(&self) -> Duration {
-        let mut flights = self.transfers.lanes.iter().flat_map(|lane| &lane.flights);
+        let lanes = (self.channels.iter().flatten()).flat_map(ChannelState::lanes);
+        let mut flights = lanes.flat_map(|lane| &lane.flights);
         if flights.any(|flight| flight.interrupt) {
             Duration::from_millis(10)
         } else {
@@ -399,26 +381,17 @@ impl Inner {
     }
 }
 
-impl TransferState {
-    /// Ends the transfer with its first fault; what is not on the board stays there.
-    fn fail(&mut self, fault: Fault, region_offset: Option<u64>) {
-        self.pieces.stop();
-        self.failure.get_or_insert(Failure {
-            fault,
-            region_offset,
-        });
+/// Whether the next piece of a direction's first transfer cannot go to the board now.
+fn held_back(state: &ChannelState, id: u64, transfer: &TransferState) -> bool {
+    if state.occupancy.room(transfer.direction) == 0 {
+        return true;
     }
-
-    fn result(&self) -> Result<u64> {
-        match &self.failure {
-            None => Ok(self.done),
-            Some(failure) => Err(Error::Fault {
-                direction: self.direction,
-                fault: failure.fault,
-                bytes_done: self.done,
-                length: self.length,
-                region_offset: failure.region_offset,
-            }),
-        }
-    }
+    // The board chains to what it was given before: all of the other direction's earlier
+    // transfers must be there. Earlier ones never wait for later ones, so this ends.
+    let (other, chained) = match transfer.direction {
+        Direction::Write => (Direction::Read, transfer.terms.after_reads),
+        Direction::Read => (Direction::Write, transfer.terms.after_writes),
+    };
+    let earlier = state.first_waiting(other).is_some_and(|first| first < id);
+    chained && !transfer.begun && earlier
 }

@@ -5,6 +5,11 @@
 //! the board can reach; a [`Queue`] takes transfers in either direction and gives a
 //! [`Transfer`] to wait for.
 //!
+//! The board has several channels. Who needs one only uses [`Device::queue`]. Who wants
+//! parts of a program, or of FPGA memory, kept apart takes a [`Channel`] for each: with
+//! queues of its own, a window of FPGA memory, and regions that no other channel can use.
+//! The board checks that, not this library.
+//!
 //! "Write" is FPGA to peer, "read" is peer to FPGA, as everywhere in Peerlane.
 //!
 //! The library starts no thread. A transfer of any size goes on without the CPU as
@@ -13,6 +18,9 @@
 //! several threads.
 
 mod backend;
+mod board;
+mod channel;
+mod channels;
 mod device;
 mod engine;
 mod error;
@@ -21,15 +29,21 @@ mod memory;
 mod resources;
 mod sim;
 mod transfer;
+mod transfers;
 
 pub use backend::{Allocation, Backend, BackendError, FpgaMemory, MemoryId, MemoryKind, Space};
-pub use device::{Device, Options, Status};
+pub use channel::{Channel, ChannelOptions};
+pub use device::{Counters, Device, Options, Status};
 pub use error::{Error, Result};
 pub use memory::{Memory, Region};
 pub use peerlane_core::att::{PageSize, Permissions};
 pub use peerlane_core::capability::Capabilities;
+pub use peerlane_core::channel::Moderation;
+pub use peerlane_core::counters::{BlockCounters, ChannelCounters, DirectionCounters};
 pub use peerlane_core::descriptor::Direction;
+pub use peerlane_core::fault::Fault;
 pub use peerlane_core::layout::Segment;
-pub use peerlane_core::record::Fault;
+pub use peerlane_core::link::Link;
+pub use peerlane_core::owners::Owners;
 pub use sim::SimBoard;
-pub use transfer::{Queue, Request, Transfer};
+pub use transfer::{Queue, Request, Terms, Transfer};

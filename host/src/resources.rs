@@ -1,13 +1,14 @@
 //! Memory, regions and the ATT: who holds what, and when it can go.
 
-use crate::backend::{Backend, MemoryId, MemoryKind, Space};
+use crate::backend::{Backend, MemoryId, MemoryKind};
+use crate::board::Board;
 use crate::error::{Error, Result};
-use peerlane_core::att::{AllocError, AttAllocator, Entry, PageSize, Permissions};
+use peerlane_core::att::{AllocError, AttAllocator, Permissions, Run};
 use peerlane_core::capability::Capabilities;
-use peerlane_core::descriptor::Direction;
-use peerlane_core::layout::{Segment, layout, pages};
+use peerlane_core::layout::{Layout, Segment, layout, pages};
+use peerlane_core::owners::Owners;
 use peerlane_core::region::{Region, RegionError};
-use peerlane_core::regs::{AttEntry, csr};
+use peerlane_core::table;
 use std::collections::BTreeMap;
 
 /// Memory that somebody holds.
@@ -23,13 +24,17 @@ struct MemoryState {
 /// A registered region.
 struct RegionState {
     region: Region,
-    memory: MemoryId,
+    /// What it maps; nothing any more if it was revoked.
+    memory: Option<MemoryId>,
     /// Offset of the region in the memory.
     offset: u64,
     /// The caller still has its handle.
     held: bool,
     /// Transfers under way.
     users: u32,
+    /// Nobody needs it, but the board has not said that it has done with it. Its memory
+    /// is kept.
+    kept: bool,
 }
 
 /// The tables of a device.
@@ -40,7 +45,7 @@ pub(crate) struct Resources {
     next_region: u64,
 }
 
-fn region_error(error: RegionError) -> Error {
+pub(crate) fn region_error(error: RegionError) -> Error {
     match error {
         RegionError::Bounds {
             offset,
@@ -73,14 +78,14 @@ impl Resources {
 
     pub(crate) fn allocate(
         &mut self,
-        backend: &mut dyn Backend,
+        board: &mut Board,
         kind: MemoryKind,
         length: u64,
     ) -> Result<MemoryId> {
         if length == 0 {
             return Err(Error::Empty);
         }
-        let allocation = backend.allocate(kind, length, false)?;
+        let allocation = board.backend.allocate(kind, length, false)?;
         let state = MemoryState {
             segments: allocation.segments,
             length,
@@ -105,31 +110,30 @@ impl Resources {
         }
     }
 
-    pub(crate) fn release_memory(&mut self, backend: &mut dyn Backend, id: MemoryId) {
+    pub(crate) fn release_memory(&mut self, board: &mut Board, id: MemoryId) {
         if let Some(state) = self.memories.get_mut(&id) {
             state.held = false;
         }
-        self.collect_memory(backend, id);
+        self.collect_memory(board, id);
     }
 
-    fn collect_memory(&mut self, backend: &mut dyn Backend, id: MemoryId) {
+    fn collect_memory(&mut self, board: &mut Board, id: MemoryId) {
         let unused = |state: &MemoryState| !state.held && state.regions == 0;
         if self.memories.get(&id).is_some_and(unused) {
             self.memories.remove(&id);
-            backend.free(id);
+            board.backend.free(id);
         }
     }
 
     /// Maps a range of a memory: takes entries and writes them.
     pub(crate) fn register(
         &mut self,
-        backend: &mut dyn Backend,
+        board: &mut Board,
         caps: &Capabilities,
         memory: MemoryId,
-        range: (u64, u64),
-        permissions: Permissions,
-    ) -> Result<(u64, PageSize, u32)> {
-        let (offset, length) = range;
+        (offset, length): (u64, u64),
+        (permissions, owners): (Permissions, Owners),
+    ) -> Result<(u64, Layout)> {
         if length == 0 {
             return Err(Error::Empty);
         }
@@ -148,17 +152,17 @@ impl Resources {
             });
         }
         let run = self.att.allocate(layout.entries).map_err(Error::AttFull)?;
-        let region = match Region::new(run, &layout, permissions) {
+        let region = match Region::new(run, &layout, permissions, owners) {
             Ok(region) => region,
             Err((run, error)) => {
-                self.give_back(run)?;
+                give_back(&mut self.att, run)?;
                 return Err(region_error(error));
             }
         };
-        if let Err(error) = program(backend, &region, &state.segments, offset) {
+        if let Err(error) = program(board, &region, &state.segments, offset) {
             // What was written maps nothing that the caller does not hold.
-            let _ = invalidate(backend, &region);
-            self.give_back(region.into_run())?;
+            let _ = invalidate(board, &region);
+            give_back(&mut self.att, region.into_run())?;
             return Err(error);
         }
         state.regions += 1;
@@ -166,47 +170,100 @@ impl Resources {
         self.next_region += 1;
         let state = RegionState {
             region,
-            memory,
+            memory: Some(memory),
             offset,
             held: true,
             users: 0,
+            kept: false,
         };
         self.regions.insert(id, state);
-        Ok((id, layout.page_size, layout.entries))
+        Ok((id, layout))
     }
 
-    fn give_back(&mut self, run: peerlane_core::att::Run) -> Result<()> {
-        self.att
-            .free(run)
-            .map_err(|error: AllocError| Error::Broken {
-                reason: error.to_string(),
-            })
-    }
-
-    pub(crate) fn release_region(&mut self, backend: &mut dyn Backend, id: u64) {
+    pub(crate) fn release_region(&mut self, board: &mut Board, id: u64) {
         if let Some(state) = self.regions.get_mut(&id) {
             state.held = false;
         }
-        self.collect_region(backend, id);
+        self.collect_region(board, id);
     }
 
-    /// Invalidates a region that neither handle nor transfer needs.
-    fn collect_region(&mut self, backend: &mut dyn Backend, id: u64) {
+    /// Takes a region from the board at once. Transfers under way run into a fault; what
+    /// they were to move may go when this has ended well.
+    pub(crate) fn revoke(&mut self, board: &mut Board, id: u64) -> Result<()> {
+        let Some(state) = self.regions.get_mut(&id) else {
+            return Err(Error::Foreign { what: "region" });
+        };
+        if state.memory.is_none() {
+            return Ok(());
+        }
+        match invalidate(board, &state.region) {
+            // A board that is gone, as the next call will say, reaches no memory.
+            Ok(()) | Err(Error::Gone) => {}
+            Err(error) => return Err(error),
+        }
+        if let Some(id) = state.memory.take() {
+            if let Some(memory) = self.memories.get_mut(&id) {
+                memory.regions -= 1;
+            }
+            self.collect_memory(board, id);
+        }
+        Ok(())
+    }
+
+    /// Gives a region back that neither handle nor transfer needs. Its entries are not
+    /// used again before: a descriptor on the board may still name them.
+    fn collect_region(&mut self, board: &mut Board, id: u64) {
         let unused = |state: &RegionState| !state.held && state.users == 0;
         if !self.regions.get(&id).is_some_and(unused) {
             return;
         }
-        let Some(state) = self.regions.remove(&id) else {
-            return;
-        };
-        // A failure here means that the device is gone, as the next call will say. It
-        // can then not reach the memory either.
-        let _ = invalidate(backend, &state.region);
-        let _ = self.give_back(state.region.into_run());
-        if let Some(memory) = self.memories.get_mut(&state.memory) {
-            memory.regions -= 1;
+        let revoked = self.revoke(board, id);
+        if let Some(state) = self.regions.get_mut(&id) {
+            state.kept = revoked.is_err();
         }
-        self.collect_memory(backend, state.memory);
+        if revoked.is_ok()
+            && let Some(state) = self.regions.remove(&id)
+        {
+            let _ = give_back(&mut self.att, state.region.into_run());
+        }
+    }
+
+    /// Tries again to give back what could not be given back before.
+    pub(crate) fn collect_kept(&mut self, board: &mut Board) {
+        let kept = self.regions.iter().filter(|(_, state)| state.kept);
+        let kept: Vec<u64> = kept.map(|(id, _)| *id).collect();
+        for id in kept {
+            self.collect_region(board, id);
+        }
+    }
+
+    /// Takes regions away from channels that go; those of all channels stay as they are.
+    /// What they have under way is not waited for.
+    pub(crate) fn take_from(&mut self, board: &mut Board, channels: Owners) -> Result<()> {
+        for state in self.regions.values_mut() {
+            let owners = state.region.owners();
+            let left = owners.without(channels);
+            if owners == Owners::ALL || left == owners {
+                continue;
+            }
+            state.region.set_owners(left);
+            let memory = state.memory.and_then(|id| self.memories.get(&id));
+            match memory {
+                Some(memory) if !left.is_empty() => {
+                    program(board, &state.region, &memory.segments, state.offset)?;
+                }
+                _ => board.run("unmapped a region", table::unmap(state.region.run()))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a region still maps memory.
+    pub(crate) fn check_mapped(&self, id: u64) -> Result<()> {
+        match self.regions.get(&id) {
+            Some(state) if state.memory.is_none() => Err(Error::Revoked),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn region(&self, id: u64) -> Result<&Region> {
@@ -216,91 +273,81 @@ impl Resources {
         }
     }
 
-    /// Checks a transfer's range, and keeps the region until [`Resources::unuse`].
-    pub(crate) fn use_region(
-        &mut self,
-        id: u64,
-        direction: Direction,
-        offset: u64,
-        length: u64,
-    ) -> Result<&Region> {
-        let Some(state) = self.regions.get_mut(&id) else {
-            return Err(Error::Foreign { what: "region" });
-        };
-        state
-            .region
-            .check(direction, offset, length)
-            .map_err(region_error)?;
-        state.users += 1;
-        Ok(&state.region)
+    /// Keeps a region for a transfer, until [`Resources::unuse`].
+    pub(crate) fn use_region(&mut self, id: u64) {
+        if let Some(state) = self.regions.get_mut(&id) {
+            state.users += 1;
+        }
     }
 
     /// Waits until what was written to a region can be seen.
     pub(crate) fn flush(&self, backend: &mut dyn Backend, id: u64) -> Result<()> {
         match self.regions.get(&id) {
-            Some(state) => Ok(backend.flush(state.memory)?),
-            None => Ok(()),
+            Some(RegionState {
+                memory: Some(memory),
+                ..
+            }) => Ok(backend.flush(*memory)?),
+            _ => Ok(()),
         }
     }
 
-    pub(crate) fn unuse(&mut self, backend: &mut dyn Backend, id: u64) {
+    pub(crate) fn unuse(&mut self, board: &mut Board, id: u64) {
         if let Some(state) = self.regions.get_mut(&id) {
             state.users -= 1;
         }
-        self.collect_region(backend, id);
+        self.collect_region(board, id);
     }
 
     /// Writes every region's entries again, after a reset.
-    pub(crate) fn program_all(&self, backend: &mut dyn Backend) -> Result<()> {
+    pub(crate) fn program_all(&self, board: &mut Board) -> Result<()> {
         for state in self.regions.values() {
-            if let Some(memory) = self.memories.get(&state.memory) {
-                program(backend, &state.region, &memory.segments, state.offset)?;
+            if state.kept || state.region.owners().is_empty() {
+                continue;
+            }
+            if let Some(memory) = state.memory.and_then(|id| self.memories.get(&id)) {
+                program(board, &state.region, &memory.segments, state.offset)?;
             }
         }
         Ok(())
     }
 
     /// Invalidates every region's entries, when the device is closed.
-    pub(crate) fn invalidate_all(&self, backend: &mut dyn Backend) -> Result<()> {
-        (self.regions.values()).try_for_each(|state| invalidate(backend, &state.region))
+    pub(crate) fn unmap_all(&self, board: &mut Board) -> Result<()> {
+        let runs = self.regions.values().map(|state| state.region.run());
+        let steps = runs.flat_map(table::unmap).chain(table::fence());
+        board.run("reached the fence", steps)
+    }
+
+    /// Gives all memory back, when the device is closed and cannot reach it any more.
+    pub(crate) fn free_all(&mut self, board: &mut Board) {
+        self.regions.clear();
+        while let Some((id, _)) = self.memories.pop_first() {
+            board.backend.free(id);
+        }
     }
 }
 
-/// Writes one entry: the high word commits both.
-fn write_entry(backend: &mut dyn Backend, index: u32, raw: u64) -> Result<()> {
-    let offset = index as usize * AttEntry::SIZE;
-    backend.write32(Space::Att, offset, raw as u32)?;
-    backend.write32(Space::Att, offset + 4, (raw >> 32) as u32)?;
-    Ok(())
+fn give_back(att: &mut AttAllocator<Vec<u64>>, run: Run) -> Result<()> {
+    att.free(run).map_err(|error: AllocError| Error::Broken {
+        reason: error.to_string(),
+    })
 }
 
-fn program(
-    backend: &mut dyn Backend,
-    region: &Region,
-    segments: &[Segment],
-    offset: u64,
-) -> Result<()> {
+fn program(board: &mut Board, region: &Region, segments: &[Segment], offset: u64) -> Result<()> {
+    board.run("taken owners", table::set_owners(region.owners()))?;
     let pages = pages(segments.iter().copied(), offset, &region.layout());
-    for (index, address) in (region.run().first()..).zip(pages) {
-        let entry = Entry {
-            address,
-            page_size: region.page_size(),
-            permissions: region.permissions(),
-        };
-        let raw = entry.encode().map_err(|error| Error::Broken {
+    for steps in table::map(region, pages) {
+        let steps = steps.map_err(|error| Error::Broken {
             reason: error.to_string(),
         })?;
-        write_entry(backend, index, raw)?;
+        board.run("taken an entry", steps)?;
     }
     Ok(())
 }
 
-fn invalidate(backend: &mut dyn Backend, region: &Region) -> Result<()> {
-    let first = region.run().first();
-    for index in first..first + region.run().count() {
-        write_entry(backend, index, Entry::INVALID)?;
-    }
-    // Writes are posted: the read's answer says that they have arrived.
-    backend.read32(Space::Csr, csr::STATUS)?;
-    Ok(())
+/// Invalidates a region's entries, and waits until no request to its pages is under way.
+fn invalidate(board: &mut Board, region: &Region) -> Result<()> {
+    let steps = table::unmap(region.run()).chain(table::fence());
+    board.run("reached the fence", steps)?;
+    board.check_port()
 }

@@ -4,6 +4,7 @@ use crate::backend::{Allocation, Backend, BackendError, FpgaMemory, MemoryId, Me
 use crate::device::{Device, Options};
 use crate::error::Result;
 use peerlane_core::layout::Segment;
+use peerlane_core::link::Link;
 use peerlane_sim::{Access, Board, BoardConfig, GPU_PAGE, RangeId};
 use peerlane_verilated::Model;
 use std::collections::BTreeMap;
@@ -141,6 +142,13 @@ impl Device {
 }
 
 impl Sim {
+    /// Cycles of the PCIe clock that make up a time.
+    fn cycles(&self, time: Duration) -> u64 {
+        let period = u128::from(self.board.config().pcie_clk_ps);
+        let cycles = (time.as_nanos() * 1000).div_ceil(period);
+        u64::try_from(cycles).unwrap_or(u64::MAX)
+    }
+
     /// Where a range of a memory lies, in host or GPU memory.
     fn place(&self, id: MemoryId, offset: u64, length: usize) -> BackendResult<(MemoryKind, u64)> {
         let Some(memory) = self.memories.get(&id) else {
@@ -234,15 +242,28 @@ impl Backend for SimBoard {
         written.map_err(failed)
     }
 
+    fn link(&self) -> Option<Link> {
+        let sim = self.lock();
+        let config = sim.board.config();
+        Some(Link {
+            bytes_per_second: config.link.raw_rate() as u64,
+            clock: 1_000_000_000_000 / config.pcie_clk_ps,
+        })
+    }
+
     fn now(&self) -> Duration {
         Duration::from_nanos(self.lock().board.ns() as u64)
     }
 
+    fn pause(&mut self, time: Duration) -> BackendResult<()> {
+        let mut sim = self.lock();
+        let cycles = sim.cycles(time);
+        sim.board.run(cycles).map_err(failed)
+    }
+
     fn wait_interrupt(&mut self, limit: Duration) -> BackendResult<bool> {
         let mut sim = self.lock();
-        let period = u128::from(sim.board.config().pcie_clk_ps);
-        let cycles = (limit.as_nanos() * 1000).div_ceil(period);
-        let cycles = u64::try_from(cycles).unwrap_or(u64::MAX);
+        let cycles = sim.cycles(limit);
         match sim.board.run_until(Board::irq, cycles) {
             Ok(_) => Ok(true),
             Err(peerlane_sim::Error::Timeout { .. }) => Ok(false),
@@ -307,7 +328,7 @@ impl Backend for SimBoard {
                 .max(config.gpu.write_latency_ns),
             _ => return Ok(()),
         };
-        let cycles = (u64::from(ns) * 1000).div_ceil(config.pcie_clk_ps);
+        let cycles = sim.cycles(Duration::from_nanos(ns.into()));
         sim.board.run(cycles).map_err(failed)
     }
 

@@ -1,5 +1,6 @@
 //! Submitting transfers and waiting for them.
 
+use crate::channel::Claim;
 use crate::device::Shared;
 use crate::error::{Error, Result};
 use crate::memory::Region;
@@ -24,23 +25,53 @@ pub struct Request<'a> {
     pub piece: Option<u32>,
 }
 
-/// The device's submission queues, one for each direction. Transfers of one direction
-/// are worked through in the order of submission; the two directions run at once.
+/// When a transfer starts, and how it is told of. By default it starts in its turn, beside
+/// what the other direction does, and its interrupt is moderated like all others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// Start when all writes that were submitted to the channel before have ended, well or
+    /// not: their data have arrived, or their faults are told.
+    pub after_writes: bool,
+    /// Start when all reads that were submitted to the channel before have ended, well or
+    /// not: their data are in FPGA memory, or their faults are told.
+    pub after_reads: bool,
+    /// The interrupt at its end is not held back by the channel's moderation.
+    pub urgent: bool,
+}
+
+/// A channel's submission queues, one for each direction. Transfers of one direction are
+/// worked through in the order of submission; the two directions run at once.
 #[derive(Debug, Clone)]
 pub struct Queue {
     pub(crate) shared: Arc<Shared>,
+    /// The channel; the device's own if there is none.
+    pub(crate) claim: Option<Arc<Claim>>,
 }
 
 impl Queue {
     /// Submits a transfer. It never waits for room on the board: what does not fit is
     /// queued while this or another transfer is waited for.
     pub fn submit(&self, request: &Request<'_>) -> Result<Transfer> {
+        self.submit_with(request, Terms::default())
+    }
+
+    /// Submits a transfer on other terms: chained to those before, or urgent. The board
+    /// keeps the order by itself; nothing needs to be waited for in between.
+    pub fn submit_with(&self, request: &Request<'_>, terms: Terms) -> Result<Transfer> {
         if !Arc::ptr_eq(&self.shared, &request.region.shared) {
             return Err(Error::Foreign { what: "region" });
         }
-        let id = self.shared.lock().submit(request)?;
+        let mut inner = self.shared.lock();
+        inner.check(request)?;
+        let channel = match &self.claim {
+            Some(claim) => claim.number,
+            None => inner.own_channel()?,
+        };
+        let id = inner.submit(channel, request, terms)?;
+        drop(inner);
         Ok(Transfer {
             shared: Arc::clone(&self.shared),
+            _claim: self.claim.clone(),
             id,
             direction: request.direction,
             length: request.length,
@@ -91,6 +122,8 @@ impl Queue {
 #[derive(Debug)]
 pub struct Transfer {
     shared: Arc<Shared>,
+    /// The channel cannot go before it.
+    _claim: Option<Arc<Claim>>,
     id: u64,
     direction: Direction,
     length: u64,

@@ -106,6 +106,7 @@ impl Block {
                 count: *entries,
                 stride: record.size,
                 record: None,
+                held: Held::default(),
                 doc: member.doc.clone(),
                 fields: member.fields.iter().map(MemberField::as_written).collect(),
             })
@@ -128,6 +129,8 @@ pub struct Register {
     pub stride: u64,
     /// The record that the elements form together, if any.
     pub record: Option<String>,
+    /// Who keeps the value, in the RTL. No part of what the map promises.
+    pub held: Held,
     /// What the register is for.
     pub doc: String,
     /// The fields, by ascending position. All other bits are reserved.
@@ -146,6 +149,11 @@ impl Register {
     /// True if the writes are handed to the hardware with a strobe instead of being stored.
     pub fn is_strobe(&self) -> bool {
         self.fields.iter().any(|field| field.access == Access::Wo)
+    }
+
+    /// True if any field can be written.
+    pub fn is_writable(&self) -> bool {
+        self.fields.iter().any(|field| field.access.writable())
     }
 
     /// True if a part of the register is stored, so that a reset gives it a value.
@@ -261,6 +269,18 @@ impl Field {
     pub fn msb(&self) -> u32 {
         self.lsb + self.width - 1
     }
+}
+
+/// Who keeps the value of a register, in the RTL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Held {
+    /// Flip-flops of the generated decoder.
+    #[default]
+    Decoder,
+    /// The block around it: the decoder gives a strobe for a write and takes the value to show.
+    Block,
+    /// A memory with a read port of its own: the decoder shows 0, to be or'ed.
+    Memory,
 }
 
 /// What software can do with a field.

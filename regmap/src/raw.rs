@@ -55,6 +55,7 @@ pub(crate) struct RawRegister {
     pub count: Option<Spanned<u64>>,
     pub stride: Option<Spanned<u64>>,
     pub record: Option<Spanned<String>>,
+    pub held: Option<Spanned<String>>,
     pub doc: Spanned<String>,
     #[serde(default, rename = "field")]
     pub fields: Vec<RawField>,

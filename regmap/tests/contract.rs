@@ -1,357 +1,329 @@
 //! The map against a second, hand-written list of what hardware and software were told.
+//!
+//! A map is printed in the form of the lists below and compared with them as text, so a register that
+//! is in only one of the two shows as well as one that differs.
 
-use peerlane_regmap::{Content, Map};
+use std::fmt::Write;
 
-/// Block, register, offset, width, count, then the fields as `name access bits reset`.
-type Line = (
-    &'static str,
-    &'static str,
-    u64,
-    u32,
-    u64,
-    &'static [(&'static str, &'static str, u32, u32, u64)],
-);
+use peerlane_regmap::{Block, Content, Map, Register};
 
-const REGISTERS: &[Line] = &[
-    ("csr", "MAP_ID", 0x000, 32, 1, &[("value", "ro", 31, 0, 0)]),
-    (
-        "csr",
-        "BUILD_ID",
-        0x004,
-        32,
-        1,
-        &[("value", "ro", 31, 0, 0)],
-    ),
-    (
-        "csr",
-        "CAPS0",
-        0x008,
-        32,
-        1,
-        &[
-            ("version", "ro", 7, 0, 0),
-            ("channels", "ro", 15, 8, 0),
-            ("port_bytes", "ro", 23, 16, 0),
-            ("txs_addr_bits", "ro", 31, 24, 0),
-        ],
-    ),
-    (
-        "csr",
-        "CAPS1",
-        0x00C,
-        32,
-        1,
-        &[
-            ("queue_log2", "ro", 7, 0, 0),
-            ("att_log2", "ro", 15, 8, 0),
-            ("max_burst_log2", "ro", 23, 16, 0),
-            ("mem_addr_bits", "ro", 31, 24, 0),
-        ],
-    ),
-    (
-        "csr",
-        "CONTROL",
-        0x010,
-        32,
-        1,
-        &[
-            ("enable", "rw", 0, 0, 0),
-            ("irq_enable", "rw", 1, 1, 0),
-            ("reset", "pulse", 8, 8, 0),
-        ],
-    ),
-    (
-        "csr",
-        "STATUS",
-        0x014,
-        32,
-        1,
-        &[
-            ("write_busy", "ro", 0, 0, 0),
-            ("read_busy", "ro", 1, 1, 0),
-            ("read_quarantine", "ro", 2, 2, 0),
-            ("att_sweep", "ro", 3, 3, 0),
-            ("completer_busy", "ro", 4, 4, 0),
-        ],
-    ),
-    (
-        "csr",
-        "IRQ_STATUS",
-        0x018,
-        32,
-        1,
-        &[
-            ("completion", "w1c", 0, 0, 0),
-            ("error", "w1c", 1, 1, 0),
-            ("refused", "w1c", 2, 2, 0),
-        ],
-    ),
-    (
-        "csr",
-        "READ_TIMEOUT",
-        0x020,
-        32,
-        1,
-        &[("cycles", "rw", 31, 0, 12_500_000)],
-    ),
-    (
-        "csr",
-        "ATT_OWNER",
-        0x024,
-        32,
-        1,
-        &[("channels", "rw", 7, 0, 1)],
-    ),
-    (
-        "csr",
-        "QUARANTINE",
-        0x028,
-        32,
-        1,
-        &[("drop_owed", "pulse", 0, 0, 0)],
-    ),
-    (
-        "csr",
-        "COUNTER_SNAPSHOT",
-        0x02C,
-        32,
-        1,
-        &[("take", "pulse", 0, 0, 0)],
-    ),
-    ("csr", "WINDOW", 0x070, 64, 1, &[("base", "rw", 39, 16, 0)]),
-    (
-        "csr",
-        "WRITE_BYTES",
-        0x080,
-        64,
-        1,
-        &[("value", "ro", 63, 0, 0)],
-    ),
-    (
-        "csr",
-        "WRITE_REQUESTS",
-        0x088,
-        64,
-        1,
-        &[("value", "ro", 63, 0, 0)],
-    ),
-    (
-        "csr",
-        "READ_BYTES",
-        0x090,
-        64,
-        1,
-        &[("value", "ro", 63, 0, 0)],
-    ),
-    (
-        "csr",
-        "READ_REQUESTS",
-        0x098,
-        64,
-        1,
-        &[("value", "ro", 63, 0, 0)],
-    ),
-    ("csr", "RECORDS", 0x0A0, 64, 1, &[("value", "ro", 63, 0, 0)]),
-    (
-        "csr",
-        "STALL_TXS",
-        0x0A8,
-        64,
-        1,
-        &[("value", "ro", 63, 0, 0)],
-    ),
-    (
-        "csr",
-        "STALL_TAGS",
-        0x0B0,
-        64,
-        1,
-        &[("value", "ro", 63, 0, 0)],
-    ),
-    (
-        "csr",
-        "STALL_MEM",
-        0x0B8,
-        64,
-        1,
-        &[("value", "ro", 63, 0, 0)],
-    ),
-    ("csr", "IRQS", 0x0C0, 64, 1, &[("value", "ro", 63, 0, 0)]),
-    ("csr", "FAULTS", 0x0C8, 64, 1, &[("value", "ro", 63, 0, 0)]),
-    (
-        "csr",
-        "RING",
-        0x200,
-        64,
-        64,
-        &[
-            ("enable", "wo", 0, 0, 0),
-            ("size_log2", "wo", 8, 4, 0),
-            ("base", "wo", 63, 12, 0),
-        ],
-    ),
-    (
-        "chan",
-        "WRITE_DESC",
-        0x000,
-        32,
-        16,
-        &[("value", "wo", 31, 0, 0)],
-    ),
-    (
-        "chan",
-        "WRITE_DOORBELL",
-        0x040,
-        32,
-        1,
-        &[("value", "wo", 31, 0, 0)],
-    ),
-    (
-        "chan",
-        "READ_DESC",
-        0x080,
-        32,
-        16,
-        &[("value", "wo", 31, 0, 0)],
-    ),
-    (
-        "chan",
-        "READ_DOORBELL",
-        0x0C0,
-        32,
-        1,
-        &[("value", "wo", 31, 0, 0)],
-    ),
-    (
-        "chan",
-        "QUEUE_FREE",
-        0x100,
-        32,
-        1,
-        &[("write", "ro", 15, 0, 0), ("read", "ro", 31, 16, 0)],
-    ),
-    (
-        "chan",
-        "REFUSED",
-        0x104,
-        32,
-        1,
-        &[("write", "w1c", 0, 0, 0), ("read", "w1c", 1, 1, 0)],
-    ),
-];
+/// Blocks: name, bytes of one instance, instances; then what is in them. A register: offset, name,
+/// width, how many with what stride; then bits, name, access, what is not 0 after reset, and `=` what
+/// the bits mean.
+const BLOCKS: &str = "\
+csr 0x400 x1
+  0x000 MAP_ID 32
+    31:0 value ro, constant
+  0x004 BUILD_ID 32
+    31:0 value ro
+  0x008 CAPS0 32
+    7:0 version ro, constant
+    15:8 channels ro, 1 to 64
+    23:16 port_bytes ro, 16 to 32
+    31:24 txs_addr_bits ro, 32 to 64
+  0x00c CAPS1 32
+    7:0 queue_log2 ro
+    15:8 att_log2 ro, 8 to 16
+    23:16 max_burst_log2 ro
+    31:24 mem_addr_bits ro
+  0x010 CONTROL 32
+    0:0 enable rw
+    1:1 irq_enable rw
+    8:8 reset pulse
+  0x014 STATUS 32
+    0:0 write_busy ro
+    1:1 read_busy ro
+    2:2 read_quarantine ro
+    3:3 att_sweep ro
+    4:4 completer_busy ro
+    5:5 port_dead ro
+  0x018 IRQ_STATUS 32
+    0:0 completion w1c
+    1:1 error w1c
+    2:2 refused w1c
+  0x01c CAPS2 32
+    7:0 reads_log2 ro
+    8:8 tagged ro
+    9:9 msix ro
+  0x020 PORT_TIMEOUT 32
+    31:0 cycles rw, reset 12500000
+  0x024 PORT_PACE 32
+    15:0 rate rw
+  0x028 QUARANTINE 32
+    0:0 drop_owed pulse
+  0x02c COUNTER_SNAPSHOT 32
+    0:0 take pulse
+    1:1 busy ro
+  0x030 ATT_OWNER 64
+    63:0 channels rw
+  0x038 ATT_INVALIDATE 32
+    0:0 start pulse
+    1:1 busy ro
+  0x070 WINDOW 64
+    39:16 base rw
+  0x080 CHANNEL_SELECT 32
+    5:0 channel rw
+  0x084 CHANNEL_CONTROL 32
+    0:0 accept rw
+    1:1 run rw
+    2:2 abort rw
+  0x088 CHANNEL_STATUS 32
+    0:0 write_busy ro
+    1:1 read_busy ro
+  0x08c CHANNEL_MODERATION 32
+    7:0 count wo
+    31:16 age wo
+  0x090 CHANNEL_RING 64
+    0:0 enable wo
+    8:4 size_log2 wo, to 15
+    63:12 base wo
+  0x098 CHANNEL_MEM_BASE 32
+    27:0 page wo
+  0x09c CHANNEL_MEM_END 32
+    28:0 page wo
+  0x100 WRITE_BYTES counter
+  0x108 WRITE_REQUESTS counter
+  0x110 WRITE_DESCRIPTORS counter
+  0x118 WRITE_FAULTS counter
+  0x120 WRITE_ATT_FAULTS counter
+  0x128 WRITE_TIMEOUTS counter
+  0x140 READ_BYTES counter
+  0x148 READ_REQUESTS counter
+  0x150 READ_DESCRIPTORS counter
+  0x158 READ_FAULTS counter
+  0x160 READ_ATT_FAULTS counter
+  0x168 READ_TIMEOUTS counter
+  0x180 WRITE_BUSY counter
+  0x188 READ_BUSY counter
+  0x190 STALL_TXS counter
+  0x198 STALL_TAGS counter
+  0x1a0 STALL_CREDITS counter
+  0x1a8 STALL_MEM_READ counter
+  0x1b0 STALL_MEM_WRITE counter
+  0x1b8 RECORDS counter
+  0x1c0 IRQS counter
+chan 0x1000 x64
+  0x000 WRITE_DESC 32 x16 each 4: descriptor
+    31:0 value wo
+  0x040 WRITE_DOORBELL 32
+    31:0 value wo
+  0x080 READ_DESC 32 x16 each 4: descriptor
+    31:0 value wo
+  0x0c0 READ_DOORBELL 32
+    31:0 value wo
+  0x100 QUEUE_FREE 32
+    15:0 write ro
+    31:16 read ro
+  0x104 REFUSED 32
+    0:0 write w1c
+    1:1 read w1c
+att 0x80000 x1
+  65536 of att_entry
+msix 0x800 x1
+  128 of msix_entry
+";
 
-#[test]
-fn registers() {
-    let map = Map::load();
-    let there: usize = map.blocks.iter().map(|b| b.registers().len()).sum();
-    assert_eq!(there, REGISTERS.len());
-    for (block, name, offset, width, count, fields) in REGISTERS {
-        let registers = map.block(block).unwrap().registers();
-        let register = registers.iter().find(|r| r.name == *name).unwrap();
-        let shape = (register.offset, register.width, register.count);
-        assert_eq!(shape, (*offset, *width, *count), "{name}");
-        let there: Vec<_> = (register.fields.iter())
-            .map(|f| (f.name.as_str(), f.access.name(), f.msb(), f.lsb, f.reset))
-            .collect();
-        assert_eq!(there, *fields, "{name}");
+/// Records: size, what of them no member has; a member: offset, name, type, what of it no field has.
+const RECORDS: &str = "\
+att_entry 8
+  0x00 entry u64, not 11:5
+    0:0 valid
+    1:1 device_read
+    2:2 device_write
+    4:3 page_size = page_size
+    63:12 address
+msix_entry 16
+  0x00 message_address u64, not 1:0
+    63:2 address
+  0x08 message_data u32
+    31:0 value
+  0x0c vector_control u32, not 31:1
+    0:0 mask
+descriptor 64, not 0x1c..0x40
+  0x00 peer u64
+    61:0 address
+    63:62 page_size = page_size
+  0x08 local u64, not 59:40
+    39:0 address
+    63:60 port = port
+  0x10 length u32
+    31:0 bytes
+  0x14 control u32, not 31:6
+    0:0 record
+    1:1 irq
+    2:2 no_flush
+    3:3 urgent
+    4:4 after_write
+    5:5 after_read
+  0x18 cookie u32
+    31:0 value
+completion 32, not 0x18..0x20
+  0x00 cookie u32
+    31:0 value
+  0x04 status u32, not 7:2 31:24
+    0:0 phase
+    1:1 direction = direction
+    15:8 channel
+    23:16 code = status_code
+  0x08 bytes_done u32
+    31:0 bytes
+  0x0c sequence u32
+    31:0 value
+  0x10 fault_address u64
+    63:0 address
+";
+
+const ENUMERATIONS: &str = "\
+status_code
+  0 OK
+  1 LENGTH
+  2 ATT_BOUNDS
+  3 ATT_INVALID
+  4 ATT_OWNER
+  5 ATT_PERMISSION
+  6 ATT_PAGE_SIZE
+  7 READ_TIMEOUT
+  8 PORT_DOWN
+  9 ABORTED
+  10 DESCRIPTOR
+  11 FLUSH
+  12 LOCAL_WINDOW
+  13 UNSUPPORTED
+  14 COMPLETER_ABORT
+  15 POISONED
+page_size
+  0 KIB_4
+  1 KIB_64
+  2 MIB_2
+direction
+  0 WRITE
+  1 READ
+port
+  0 MEMORY
+";
+
+/// Prints into a `String`, which cannot fail.
+macro_rules! put {
+    ($text:expr, $($rest:tt)*) => { write!($text, $($rest)*).unwrap() };
+}
+
+/// All counters look the same: 64 bits that software reads.
+fn is_counter(register: &Register) -> bool {
+    let [value] = &register.fields[..] else {
+        return false;
+    };
+    let shape = (register.width, register.count, value.lsb, value.width);
+    let plain = value.reset == 0 && value.constant.is_none() && value.enumeration.is_none();
+    shape == (64, 1, 0, 64) && value.name == "value" && value.access.name() == "ro" && plain
+}
+
+fn print_register(text: &mut String, register: &Register) {
+    put!(text, "  {:#05x} {} ", register.offset, register.name);
+    if is_counter(register) {
+        put!(text, "counter\n");
+        return;
+    }
+    put!(text, "{}", register.width);
+    if register.count > 1 {
+        put!(text, " x{} each {}", register.count, register.stride);
+    }
+    if let Some(record) = &register.record {
+        put!(text, ": {record}");
+    }
+    put!(text, "\n");
+    for field in &register.fields {
+        let access = field.access.name();
+        put!(
+            text,
+            "    {}:{} {} {access}",
+            field.msb(),
+            field.lsb,
+            field.name
+        );
+        if field.constant.is_some() {
+            put!(text, ", constant");
+        }
+        if field.reset != 0 {
+            put!(text, ", reset {}", field.reset);
+        }
+        match (field.min, field.max) {
+            (Some(min), Some(max)) => put!(text, ", {min} to {max}"),
+            (Some(min), None) => put!(text, ", from {min}"),
+            (None, Some(max)) => put!(text, ", to {max}"),
+            (None, None) => {}
+        }
+        if let Some(meaning) = &field.enumeration {
+            put!(text, " = {meaning}");
+        }
+        put!(text, "\n");
     }
 }
 
+fn print_block(text: &mut String, block: &Block) {
+    put!(text, "{} {:#x} x{}\n", block.name, block.size, block.count);
+    match &block.content {
+        Content::Registers(registers) => {
+            registers.iter().for_each(|r| print_register(text, r));
+        }
+        Content::Table { record, entries } => put!(text, "  {entries} of {record}\n"),
+    }
+}
+
+/// Compares line by line, so that the first difference is what is said.
+#[track_caller]
+fn same(there: &str, list: &str) {
+    for (number, (there, list)) in there.lines().zip(list.lines()).enumerate() {
+        assert_eq!(there, list, "line {} of the list", number + 1);
+    }
+    assert_eq!(there, list);
+}
+
 #[test]
-fn blocks() {
-    let map = Map::load();
-    let shapes: Vec<_> = (map.blocks.iter())
-        .map(|b| (b.name.as_str(), b.size, b.count))
-        .collect();
-    assert_eq!(
-        shapes,
-        [("csr", 1024, 1), ("chan", 4096, 64), ("att", 8 << 16, 1)]
-    );
-    let table = Content::Table {
-        record: "att_entry".into(),
-        entries: 1 << 16,
-    };
-    assert_eq!(map.block("att").unwrap().content, table);
+fn blocks_and_registers() {
+    let mut text = String::new();
+    for block in &Map::load().blocks {
+        print_block(&mut text, block);
+    }
+    same(&text, BLOCKS);
 }
 
 #[test]
 fn records() {
-    let map = Map::load();
-    let lines: Vec<String> = map
-        .records
-        .iter()
-        .flat_map(|r| {
-            let head = format!("{} {}", r.name, r.size);
-            let members = r.members.iter().flat_map(|m| {
-                let head = format!("  {:#x} {} u{}", m.offset, m.name, m.width);
-                let fields =
-                    (m.fields.iter()).map(|f| format!("    {}:{} {}", f.msb(), f.lsb, f.name));
-                std::iter::once(head).chain(fields).collect::<Vec<_>>()
-            });
-            std::iter::once(head).chain(members).collect::<Vec<_>>()
-        })
-        .collect();
-    let expected = "\
-att_entry 8
-  0x0 entry u64
-    0:0 valid
-    1:1 device_read
-    2:2 device_write
-    4:3 page_size
-    63:12 address
-descriptor 64
-  0x0 peer u64
-    61:0 address
-    63:62 page_size
-  0x8 local u64
-    39:0 address
-    63:60 port
-  0x10 length u32
-    31:0 bytes
-  0x14 control u32
-    0:0 record
-    1:1 irq
-    2:2 no_flush
-  0x18 cookie u32
-    31:0 value
-completion 32
-  0x0 cookie u32
-    31:0 value
-  0x4 status u32
-    0:0 phase
-    1:1 direction
-    15:8 channel
-    23:16 code
-  0x8 bytes_done u32
-    31:0 bytes
-  0xc sequence u32
-    31:0 value
-  0x10 fault_address u64
-    63:0 address";
-    assert_eq!(lines.join("\n"), expected);
+    let mut text = String::new();
+    for record in &Map::load().records {
+        put!(text, "{} {}", record.name, record.size);
+        for range in &record.reserved {
+            put!(text, ", not {:#x}..{:#x}", range.start, range.end);
+        }
+        put!(text, "\n");
+        for member in &record.members {
+            let (name, width) = (&member.name, member.width);
+            put!(text, "  {:#04x} {name} u{width}", member.offset);
+            for (index, bits) in member.reserved.iter().enumerate() {
+                let comma = if index == 0 { ", not" } else { "" };
+                put!(text, "{comma} {}:{}", bits.end - 1, bits.start);
+            }
+            put!(text, "\n");
+            for field in &member.fields {
+                put!(text, "    {}:{} {}", field.msb(), field.lsb, field.name);
+                if let Some(meaning) = &field.enumeration {
+                    put!(text, " = {meaning}");
+                }
+                put!(text, "\n");
+            }
+        }
+    }
+    same(&text, RECORDS);
 }
 
 #[test]
-fn codes() {
-    let map = Map::load();
-    let codes: Vec<_> = (map.enumeration("status_code").unwrap().variants.iter())
-        .map(|v| (v.value, v.name.as_str()))
-        .collect();
-    assert_eq!(
-        codes,
-        [
-            (0, "OK"),
-            (1, "LENGTH"),
-            (2, "ATT_BOUNDS"),
-            (3, "ATT_INVALID"),
-            (4, "ATT_OWNER"),
-            (5, "ATT_PERMISSION"),
-            (6, "ATT_PAGE_SIZE"),
-            (7, "READ_TIMEOUT"),
-            (8, "READ_PORT_DOWN"),
-            (9, "ABORTED"),
-            (10, "DESCRIPTOR"),
-            (11, "FLUSH"),
-        ]
-    );
+fn enumerations() {
+    let mut text = String::new();
+    for enumeration in &Map::load().enums {
+        put!(text, "{}\n", enumeration.name);
+        for variant in &enumeration.variants {
+            put!(text, "  {} {}\n", variant.value, variant.name);
+        }
+    }
+    same(&text, ENUMERATIONS);
 }

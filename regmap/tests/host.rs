@@ -10,11 +10,11 @@ use regs::{AttEntry, Completion, Descriptor, Direction, PageSize, Port, StatusCo
 #[test]
 fn constants() {
     assert_eq!(regs::MAP_ID, Map::load().map_id());
-    assert_eq!(csr::READ_TIMEOUT, 0x20);
-    assert_eq!(csr::READ_TIMEOUT_RESET, 12_500_000);
+    assert_eq!(csr::PORT_TIMEOUT, 0x20);
+    assert_eq!(csr::PORT_TIMEOUT_RESET, 12_500_000);
     assert_eq!(csr::CONTROL_RESET_MASK, 0x100);
-    assert_eq!(csr::FAULTS_HI, 0xCC);
-    assert_eq!(csr::RING_HI + 63 * csr::RING_STRIDE, 0x3FC);
+    assert_eq!(csr::WRITE_FAULTS_HI, 0x11C);
+    assert_eq!((csr::CHANNEL_RING_HI, csr::ATT_OWNER_HI), (0x94, 0x34));
     assert_eq!(
         (csr::WINDOW_LO_BASE_MASK, csr::WINDOW_HI_BASE_MASK),
         (0xFFFF_0000, 0xFF)

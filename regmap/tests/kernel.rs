@@ -54,6 +54,7 @@ fn every_word_is_there() {
         ("csr", (regs::csr::SIZE, regs::csr::ENTRIES)),
         ("chan", (regs::chan::SIZE, regs::chan::ENTRIES)),
         ("att", (regs::att::SIZE, regs::att::ENTRIES)),
+        ("msix", (regs::msix::SIZE, regs::msix::ENTRIES)),
     ]);
     assert_eq!(blocks.len(), map.blocks.len());
     for block in &map.blocks {

@@ -78,7 +78,7 @@ fn after_reset() {
     assert_eq!(csr.read(0x010), 0);
     assert_eq!(csr.read(0x018), 0);
     assert_eq!(csr.read(0x020), 12_500_000);
-    assert_eq!(csr.read(0x024), 1);
+    assert_eq!([csr.read(0x030), csr.read(0x034)], [0, 0]);
     // Back to it after a write.
     csr.write(0x020, 7);
     assert_eq!(csr.read(0x020), 7);
@@ -101,16 +101,23 @@ fn hardware_inputs_are_read_at_their_place() {
     csr.0.caps1_mem_addr_bits.next = 40u64.into();
     csr.0.status_read_quarantine.next = true;
     csr.0.status_completer_busy.next = true;
-    csr.0.faults.next = 0x1122_3344_5566_7788u64.into();
-    csr.0.write_bytes.next = 0x99AA_BBCC_DDEE_FF00u64.into();
+    csr.0.status_port_dead.next = true;
+    csr.0.caps2_reads_log2.next = 5u64.into();
+    csr.0.caps2_msix.next = true;
+    // Values that the block keeps itself.
+    csr.0.counter_snapshot_busy.next = true;
+    csr.0.att_invalidate_busy.next = true;
+    csr.0.channel_control_run.next = true;
+    csr.0.channel_status_read_busy.next = true;
     assert_eq!(csr.read(0x004), 0xDEAD_BEEF);
     assert_eq!(csr.read(0x008), 0x4020_0801);
     assert_eq!(csr.read(0x00C), 0x2809_0C0A);
-    assert_eq!(csr.read(0x014), 0b1_0100);
-    assert_eq!(csr.read(0x0C8), 0x5566_7788);
-    assert_eq!(csr.read(0x0CC), 0x1122_3344);
-    assert_eq!(csr.read(0x080), 0xDDEE_FF00);
-    assert_eq!(csr.read(0x084), 0x99AA_BBCC);
+    assert_eq!(csr.read(0x014), 0b11_0100);
+    assert_eq!(csr.read(0x01C), 0x205);
+    assert_eq!(csr.read(0x02C), 2);
+    assert_eq!(csr.read(0x038), 2);
+    assert_eq!(csr.read(0x084), 2);
+    assert_eq!(csr.read(0x088), 2);
 }
 
 #[test]
@@ -122,7 +129,8 @@ fn what_no_register_has_reads_as_zero() {
         .registers()
         .iter()
         .flat_map(|r| r.words().into_iter().map(|w| w.offset).collect::<Vec<_>>())
-        .filter(|offset| *offset < 0x200)
+        // Counters are in a memory beside the decoder, which shows 0 for them.
+        .filter(|offset| *offset < 0x100)
         .collect();
     let mut csr = Csr::new();
     for offset in (0..0x400).step_by(4) {
@@ -148,9 +156,12 @@ fn stored_fields_and_pulses() {
     assert!(!csr.0.control_reset.val());
     assert_eq!(csr.read(0x010), 1);
     csr.write(0x028, 1);
-    assert!(csr.0.quarantine_drop_owed.val() && !csr.0.counter_snapshot_take.val());
-    csr.write(0x02C, 1);
-    assert!(!csr.0.quarantine_drop_owed.val() && csr.0.counter_snapshot_take.val());
+    assert!(csr.0.quarantine_drop_owed.val());
+    csr.tick();
+    assert!(!csr.0.quarantine_drop_owed.val());
+    csr.write(0x080, 0xFFFF_FFEA);
+    assert_eq!(csr.0.channel_select_channel.val().to_u64(), 0x2A);
+    assert_eq!(csr.read(0x080), 0x2A);
 }
 
 #[test]
@@ -161,6 +172,13 @@ fn a_field_in_two_words() {
     assert_eq!(csr.0.window_base.val().to_u64(), 0x12_ABCD);
     assert_eq!(csr.read(0x070), 0xABCD_0000);
     assert_eq!(csr.read(0x074), 0x12);
+    csr.write(0x034, 0x8000_0001);
+    csr.write(0x030, 0x0000_0002);
+    assert_eq!(
+        csr.0.att_owner_channels.val().to_u64(),
+        0x8000_0001_0000_0002
+    );
+    assert_eq!(csr.read(0x034), 0x8000_0001);
 }
 
 #[test]
@@ -169,8 +187,10 @@ fn partial_writes_are_ignored() {
     for enables in 0..15 {
         csr.request(0x020, 1, enables);
         csr.tick();
-        csr.request(0x200, 1, enables);
-        assert!(!csr.0.ring_lo_we.val());
+        csr.request(0x090, 1, enables);
+        assert!(!csr.0.channel_ring_lo_we.val());
+        csr.request(0x084, 1, enables);
+        assert!(!csr.0.channel_control_we.val());
     }
     csr.0.write.next = false;
     assert_eq!(csr.read(0x020), 12_500_000);
@@ -199,21 +219,29 @@ fn write_one_to_clear() {
 }
 
 #[test]
-fn ring_strobes() {
+fn strobes_of_what_the_block_keeps() {
     let mut csr = Csr::new();
-    for channel in [0, 1, 31, 63] {
-        csr.request(0x200 + 8 * channel, 0, 15);
-        assert!(csr.0.ring_lo_we.val() && !csr.0.ring_hi_we.val());
-        assert_eq!(csr.0.ring_index.val().to_u64(), channel as u64);
-        csr.request(0x204 + 8 * channel, 0, 15);
-        assert!(!csr.0.ring_lo_we.val() && csr.0.ring_hi_we.val());
-        assert_eq!(csr.0.ring_index.val().to_u64(), channel as u64);
+    let strobes = |csr: &Csr| {
+        [
+            csr.0.counter_snapshot_we.val(),
+            csr.0.att_invalidate_we.val(),
+            csr.0.channel_control_we.val(),
+            csr.0.channel_moderation_we.val(),
+            csr.0.channel_ring_lo_we.val(),
+            csr.0.channel_ring_hi_we.val(),
+            csr.0.channel_mem_base_we.val(),
+            csr.0.channel_mem_end_we.val(),
+        ]
+    };
+    let places = [0x02C, 0x038, 0x084, 0x08C, 0x090, 0x094, 0x098, 0x09C];
+    for offset in (0..0x400).step_by(4) {
+        csr.request(offset, 1, 15);
+        assert_eq!(strobes(&csr), places.map(|at| at == offset), "{offset:#x}");
     }
+    csr.request(0x084, 1, 15);
     csr.0.write.next = false;
     csr.settle();
-    assert!(!csr.0.ring_hi_we.val());
-    csr.request(0x1FC, 0, 15);
-    assert!(!csr.0.ring_lo_we.val() && !csr.0.ring_hi_we.val());
+    assert_eq!(strobes(&csr), [false; 8]);
 }
 
 #[test]
@@ -245,11 +273,14 @@ fn channel_page() {
     chan.0.queue_free_read.next = 0x0123u64.into();
     assert_eq!(chan.read(0x100), 0x0123_0400);
     assert_eq!(chan.read(0x000), 0);
-    chan.0.refused_read_set.next = true;
-    chan.tick();
-    chan.0.refused_read_set.next = false;
+    chan.0.refused_read.next = true;
     assert_eq!(chan.read(0x104), 2);
-    assert!(chan.0.refused_read.val() && !chan.0.refused_write.val());
+    for offset in [0x100, 0x104, 0x108] {
+        chan.request(offset, 2, 15);
+        assert_eq!(chan.0.refused_we.val(), offset == 0x104, "{offset:#x}");
+    }
+    // The block clears it, not the decoder.
     chan.write(0x104, 2);
-    assert_eq!(chan.read(0x104), 0);
+    assert!(!chan.0.refused_we.val());
+    assert_eq!(chan.read(0x104), 2);
 }

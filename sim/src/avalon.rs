@@ -85,7 +85,8 @@ pub(crate) struct Checker {
     burst: Option<Burst>,
 }
 
-fn full(width: u32) -> u64 {
+/// Byte enables of a whole word.
+pub(crate) fn full(width: u32) -> u64 {
     if width >= 64 {
         u64::MAX
     } else {
@@ -94,7 +95,7 @@ fn full(width: u32) -> u64 {
 }
 
 /// Whether the set bits are adjacent; at least one.
-fn adjacent(mask: u64) -> bool {
+pub(crate) fn adjacent(mask: u64) -> bool {
     let low = mask >> mask.trailing_zeros().min(63);
     mask != 0 && low & low.wrapping_add(1) == 0
 }

@@ -10,10 +10,12 @@ use crate::{
     config::BoardConfig,
     ddr::{Budget, DdrPort},
     memory::{Gpu, HostMemory, Memory},
-    pcie::Pcie,
+    pcie::{Pcie, Shape},
     slaves::{Slaves, Window},
+    stream::Stream,
     txs::Txs,
     violation::{Error, Log, Result},
+    wires::Wires,
 };
 
 /// Cycles of each clock that a reset lasts.
@@ -52,6 +54,7 @@ pub struct Board {
     clk: Option<Domain>,
     now: u64,
     txs: Option<Txs>,
+    stream: Option<Stream>,
     pcie: Pcie,
     bus: Bus,
     ddr: Memory,
@@ -61,6 +64,7 @@ pub struct Board {
     budget: Budget,
     slaves: Slaves,
     window: Window,
+    wires: Wires,
     irq: Option<Port>,
     irq_level: bool,
     irqs: u64,
@@ -126,7 +130,19 @@ impl Board {
             first + config.clk_phase_ps,
         )?;
         let txs = Txs::bind(&library, &config)?;
-        let pcie = Pcie::new(&config, txs.as_ref().map_or(16, Txs::width));
+        let stream = Stream::bind(&library, &config)?;
+        let shape = match &stream {
+            Some(stream) => Shape {
+                width: stream.width(),
+                link: config.stream.link,
+                buffer: config.stream.post_buffer,
+            },
+            None => Shape {
+                width: txs.as_ref().map_or(16, Txs::width),
+                link: true,
+                buffer: config.txs.write_buffer,
+            },
+        };
         let mut host = HostMemory::default();
         host.add_range(config.host.0, config.host.1)?;
         let gpu = Gpu::new(&config.gpu)?;
@@ -141,14 +157,19 @@ impl Board {
             });
         }
         let port = |name, stream| DdrPort::bind(&library, name, &config.ddr, config.seed, stream);
+        let mut bus = Bus::new(host, gpu);
+        if stream.is_some() {
+            bus.signals = ["ask_address", "post_address"];
+        }
         let irq = library.ports().iter().any(|port| port.name == "dma_irq");
         let mut board = Self {
             pcie_clk,
             clk,
             now: 0,
             txs,
-            pcie,
-            bus: Bus::new(host, gpu),
+            pcie: Pcie::new(&config, shape),
+            stream,
+            bus,
             ddr: Memory::new("FPGA memory", 0, config.ddr.bytes)?,
             mem_rd: port("mem_rd", 3)?,
             mem_wr: port("mem_wr", 4)?,
@@ -156,6 +177,7 @@ impl Board {
             budget: Budget::default(),
             slaves: Slaves::bind(&library)?,
             window: Window::bind(&library)?,
+            wires: Wires::bind(&library)?,
             irq: irq
                 .then(|| library.port_as("dma_irq", Direction::Output, 1))
                 .transpose()?,
@@ -182,6 +204,9 @@ impl Board {
         self.window.reset();
         if let Some(txs) = &mut self.txs {
             txs.reset();
+        }
+        if let Some(stream) = &mut self.stream {
+            stream.reset();
         }
         for port in [&mut self.mem_rd, &mut self.mem_wr, &mut self.mem_win]
             .into_iter()
@@ -253,6 +278,10 @@ impl Board {
             if let Some(txs) = &self.txs {
                 txs.drive(&mut self.model);
             }
+            if let Some(stream) = &self.stream {
+                stream.drive(&mut self.model);
+            }
+            self.wires.drive(&mut self.model);
         }
         if memory_rises {
             if let Some(clk) = &self.clk {
@@ -284,6 +313,10 @@ impl Board {
         if let Some(txs) = &mut self.txs {
             let (pcie, bus) = (&mut self.pcie, &mut self.bus);
             txs.sample(&self.model, now, cycle, pcie, bus, &mut self.log);
+        }
+        if let Some(stream) = &mut self.stream {
+            let (pcie, bus) = (&mut self.pcie, &mut self.bus);
+            stream.sample(&self.model, now, cycle, pcie, bus, &mut self.log);
         }
         self.slaves.sample(&self.model, now, cycle);
         if let Some(irq) = self.irq {
@@ -370,10 +403,9 @@ impl Board {
                     port.as_ref()
                         .map_or(0, |port| port.stats.words_read + port.stats.words_written)
                 });
-                let txs = board.txs.as_ref().map_or(0, |txs| {
-                    txs.stats.write_words + txs.stats.read_words + txs.stats.wait_cycles
-                });
-                let now = (txs, ddr.iter().sum());
+                let port = board.port_stats();
+                let port = port.write_words + port.read_words + port.wait_cycles;
+                let now = (port, ddr.iter().sum());
                 let idle = board.pcie.outstanding() == 0
                     && board.pcie.writes_landed()
                     && board.slaves.idle()

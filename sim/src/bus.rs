@@ -1,6 +1,10 @@
 //! Bus addresses: what answers where, what was reached, and what goes wrong on purpose.
+//!
+//! Writes to [`MESSAGES`] are interrupts: they are kept as [`Message`]s and reach no memory.
 
 use std::ops::Range;
+
+use serde::Serialize;
 
 use crate::{
     memory::{Gpu, HostMemory},
@@ -24,26 +28,63 @@ impl Access {
     }
 }
 
-/// What the requester sees of a read that fails. Which of these the hard IP does for an
+/// Where x86 takes a write of a dword for an interrupt (Intel 64 and IA-32 manual, volume 3,
+/// "Message Address Register Format").
+pub const MESSAGES: Range<u64> = 0xFEE0_0000..0xFEF0_0000;
+
+/// An interrupt message of the board (MSI or MSI-X) that has reached the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Message {
+    /// Cycle of `pcie_clk` at which it arrived.
+    pub cycle: u64,
+    /// Its address, in [`MESSAGES`].
+    pub address: u64,
+    /// Its data.
+    pub data: u32,
+}
+
+/// What the requester sees of a read that fails. Which of these the hard IP does on `Txs` for an
 /// unsupported request, a completer abort or a missing completion is not documented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// All-ones, at the usual time: an unsupported request as software knows it.
+    /// All-ones as data, at the usual time: what software knows of an unsupported request, and
+    /// on the stream port data like any other.
     AllOnes,
     /// Pseudo-random bytes, at the usual time.
     Garbage,
-    /// Nothing ever. As `Txs` answers in order, nothing behind it is answered either.
+    /// Nothing ever. As `Txs` answers in order, nothing behind it is answered either; on the
+    /// stream port the other tags are.
     Never,
     /// The right data, so many nanoseconds later than usual.
     Late(u64),
+    /// A completion with the status Unsupported Request. `Txs` has no status: all-ones.
+    Unsupported,
+    /// A completion with the status Completer Abort. On `Txs` all-ones.
+    Abort,
+    /// A poisoned completion. On `Txs` all-ones.
+    Poisoned,
+}
+
+impl Answer {
+    /// The code of a completion on the stream port that says so; 0 for data.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::AllOnes | Self::Garbage | Self::Never | Self::Late(_) => 0,
+            Self::Unsupported => 1,
+            Self::Abort => 2,
+            Self::Poisoned => 3,
+        }
+    }
 }
 
 /// Which reads a fault hits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hits {
-    /// PCIe read requests (at most 256 bytes) that touch these bus addresses.
+    /// PCIe read requests that touch these bus addresses (through `Txs` at most 256 bytes of a
+    /// read). On the stream port a status, or no answer, comes in place of the first completion
+    /// that would have to hold one of them; those before it come with their data.
     Addresses(Range<u64>),
-    /// All of the n-th Avalon read from now on, the next one being 0; once.
+    /// All of the n-th read of the block from now on, the next one being 0; once.
     Nth(u64),
 }
 
@@ -68,7 +109,7 @@ pub struct Unsupported {
 }
 
 /// Counters of one destination.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TargetStats {
     /// Bytes written.
     pub bytes_written: u64,
@@ -105,6 +146,10 @@ pub struct Bus {
     unsupported: Vec<Unsupported>,
     unsupported_total: u64,
     stray_total: u64,
+    messages: Vec<Message>,
+    message_total: u64,
+    /// The signals to blame for a stray read and a stray write.
+    pub(crate) signals: [&'static str; 2],
 }
 
 /// Name of a registered range, to revoke it.
@@ -122,10 +167,13 @@ impl Bus {
             guarded: false,
             next_id: 0,
             faults: Vec::new(),
-            unmapped: Answer::AllOnes,
+            unmapped: Answer::Unsupported,
             unsupported: Vec::new(),
             unsupported_total: 0,
             stray_total: 0,
+            messages: Vec::new(),
+            message_total: 0,
+            signals: ["txs_address"; 2],
         }
     }
 
@@ -154,7 +202,7 @@ impl Bus {
         self.faults.clear();
     }
 
-    /// What a read of an address where nothing is gets; all-ones if not set.
+    /// What a read of an address where nothing is gets; [`Answer::Unsupported`] if not set.
     pub fn answer_unmapped(&mut self, answer: Answer) {
         self.unmapped = answer;
     }
@@ -172,6 +220,36 @@ impl Bus {
     /// Accesses outside the registered ranges.
     pub fn stray_total(&self) -> u64 {
         self.stray_total
+    }
+
+    /// Interrupt messages that nobody has taken yet, the oldest first.
+    pub(crate) fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    pub(crate) fn take_messages(&mut self) -> Vec<Message> {
+        std::mem::take(&mut self.messages)
+    }
+
+    /// All interrupt messages so far.
+    pub(crate) fn message_total(&self) -> u64 {
+        self.message_total
+    }
+
+    /// A write packet to [`MESSAGES`]. What is no aligned dword is no interrupt.
+    #[cold]
+    fn message(&mut self, address: u64, data: &[u8], cycle: u64) {
+        match <[u8; 4]>::try_from(data) {
+            Ok(bytes) if address.is_multiple_of(4) => {
+                self.message_total += 1;
+                self.messages.push(Message {
+                    cycle,
+                    address,
+                    data: u32::from_le_bytes(bytes),
+                });
+            }
+            _ => self.unsupported_request(Access::Write, address, data.len() as u32),
+        }
     }
 
     pub(crate) fn target(&self, address: u64) -> Option<Target> {
@@ -197,7 +275,7 @@ impl Bus {
             log.add(
                 Clock::Pcie,
                 cycle,
-                "txs_address",
+                self.signals[usize::from(access == Access::Write)],
                 Rule::Stray,
                 format!("{access:?} of {len} bytes at {address:#x}"),
             );
@@ -229,6 +307,9 @@ impl Bus {
 
     /// A write packet arrives.
     pub(crate) fn write(&mut self, address: u64, data: &[u8], cycle: u64, log: &mut Log) {
+        if MESSAGES.contains(&address) {
+            return self.message(address, data, cycle);
+        }
         let len = data.len() as u32;
         self.guard(Access::Write, address, len, cycle, log);
         match self.bytes_mut(address, data.len()) {
@@ -279,7 +360,7 @@ impl Bus {
         self.unmapped
     }
 
-    /// The answer that an injected fault gives this Avalon read as a whole, if any. Counts down
+    /// The answer that an injected fault gives this read of the block as a whole, if any. Counts down
     /// the rules for the n-th read.
     pub(crate) fn fault_of_read(&mut self) -> Option<Answer> {
         let mut hit = None;
@@ -297,11 +378,14 @@ impl Bus {
         hit
     }
 
-    /// The answer that an injected fault gives a read request to these addresses, if any.
-    pub(crate) fn fault_of_request(&self, address: u64, len: u32) -> Option<Answer> {
+    /// The answer that an injected fault gives a read request to these addresses, if any, and
+    /// the first of them that it hits.
+    pub(crate) fn fault_of_request(&self, address: u64, len: u32) -> Option<(Answer, u64)> {
         let end = address.saturating_add(u64::from(len));
         self.faults.iter().find_map(|rule| match &rule.hits {
-            Hits::Addresses(range) if range.start < end && address < range.end => Some(rule.answer),
+            Hits::Addresses(range) if range.start < end && address < range.end => {
+                Some((rule.answer, range.start.max(address)))
+            }
             _ => None,
         })
     }
@@ -369,6 +453,28 @@ mod tests {
     }
 
     #[test]
+    fn interrupts_are_messages_and_no_strays() {
+        let (mut bus, mut log) = (bus(), Log::default());
+        bus.allow(0x1000..0x2000, Access::Both);
+        bus.write(0xFEE0_1000, &[0x21, 0x43, 0, 1], 9, &mut log);
+        assert_eq!(
+            bus.take_messages(),
+            [Message {
+                cycle: 9,
+                address: 0xFEE0_1000,
+                data: 0x0100_4321
+            }]
+        );
+        // Neither two bytes nor an odd address make an interrupt.
+        bus.write(0xFEE0_1000, &[0x21, 0x43], 10, &mut log);
+        bus.write(0xFEE0_1002, &[0; 4], 11, &mut log);
+        assert_eq!((bus.messages().len(), bus.unsupported_total()), (0, 2));
+        assert!(!log.fresh());
+        bus.write(0xFEF0_0000, &[0; 4], 12, &mut log);
+        assert!(log.fresh());
+    }
+
+    #[test]
     fn faults_hit_what_they_name() {
         let mut bus = bus();
         bus.inject(FaultRule {
@@ -383,7 +489,14 @@ mod tests {
         assert_eq!(bus.fault_of_read(), Some(Answer::Never));
         assert_eq!(bus.fault_of_read(), None);
         assert_eq!(bus.fault_of_request(0x1000, 0x100), None);
-        assert_eq!(bus.fault_of_request(0x1001, 0x100), Some(Answer::Garbage));
+        assert_eq!(
+            bus.fault_of_request(0x1001, 0x100),
+            Some((Answer::Garbage, 0x1100))
+        );
+        assert_eq!(
+            bus.fault_of_request(0x1100, 0x100),
+            Some((Answer::Garbage, 0x1100))
+        );
         assert_eq!(bus.fault_of_request(0x1101, 0x100), None);
         bus.clear_faults();
         assert_eq!(bus.fault_of_request(0x1100, 1), None);

@@ -79,6 +79,62 @@ impl Default for TxsConfig {
     }
 }
 
+/// The stream port, which a design has instead of `Txs`: tagged requests and completions, for an
+/// adapter that makes TLPs of them. All in `pcie_clk`, `W` bits (128 or 256) wide; `B = W / 8`.
+///
+/// - Posted writes: `post_valid`, `post_ready`, `post_address` (of the burst, a multiple of `B`, the
+///   same for all its beats), `post_beats` (1 to 32), `post_data`, `post_enable`. The enabled bytes
+///   of a burst are one run without a hole, as a packet needs it.
+/// - Reads: `ask_valid`, `ask_ready`, `ask_address` (of the first byte), `ask_bytes` (1 to 512, at
+///   most MRRS, not across 4 KiB), `ask_tag` (0 to 71). A tag is in use from there until the last
+///   beat of its last completion is on the port.
+/// - Completions, never refused: `answer_valid`, `answer_first`, `answer_tag`, `answer_bytes` and
+///   `answer_code` (valid with `answer_first`; 0 data, 1 unsupported request, 2 completer abort,
+///   3 poisoned), `answer_data` with the byte of address `a` in lane `a mod B`. A completion with a
+///   code is one beat of 0 bytes and ends the tag.
+///
+/// What the port gives beyond that, nobody may rely on: lanes outside a completion, and
+/// `answer_bytes` and `answer_code` without `answer_first`, show noise.
+///
+/// A read sees the posted writes that were accepted in cycles before its own and go to the same
+/// destination; one accepted in the very cycle of a write's last beat does not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StreamConfig {
+    /// With `true` packets take their time on the configured link in both directions. With `false`
+    /// the adapter is ideal: one beat a cycle each way and the latencies, nothing else.
+    pub link: bool,
+    /// Bytes of posted writes that wait for the link before `post_ready` goes low, as for want of
+    /// flow-control credits; at least MPS and 32. Counts with `link`.
+    pub post_buffer: u32,
+    /// Read requests that wait for the link before `ask_ready` goes low. Counts with `link`.
+    pub ask_buffer: u32,
+    /// In so many of 100 cases the next completion is of any read that is ready, rather than of the
+    /// oldest one. With 0 the reads are answered in their order, but for those that a fault delays.
+    /// `link.read_jitter_ns` makes reads ready in another order.
+    pub reorder: u8,
+    /// In so many of 100 cases a completion ends at an earlier RCB boundary than it could.
+    pub short_completions: u8,
+    /// In so many of 100 cycles a beat of a completion that is there is not yet given out.
+    pub answer_gaps: u8,
+    /// Additional waiting of `post_ready` and `ask_ready`, each for itself.
+    pub backpressure: Backpressure,
+}
+
+impl Default for StreamConfig {
+    fn default() -> Self {
+        Self {
+            link: true,
+            post_buffer: 1024,
+            ask_buffer: 8,
+            reorder: 0,
+            short_completions: 0,
+            answer_gaps: 0,
+            backpressure: Backpressure::None,
+        }
+    }
+}
+
 /// The board's memory, behind three Avalon-MM masters of the block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -156,6 +212,8 @@ pub struct BarConfig {
     pub channels: u64,
     /// ATT.
     pub att: u64,
+    /// MSI-X table and pending bits.
+    pub msix: u64,
 }
 
 impl Default for BarConfig {
@@ -165,6 +223,7 @@ impl Default for BarConfig {
             window: 0x1_0000,
             channels: 0x4_0000,
             att: 0x10_0000,
+            msix: 0x8_0000,
         }
     }
 }
@@ -181,8 +240,10 @@ pub struct BoardConfig {
     pub clk_phase_ps: u64,
     /// The link.
     pub link: LinkConfig,
-    /// The hard IP's port.
+    /// The hard IP's port, for a design with `txs_*`.
     pub txs: TxsConfig,
+    /// The stream port, for a design with `post_*`, `ask_*` and `answer_*`.
+    pub stream: StreamConfig,
     /// FPGA memory.
     pub ddr: DdrConfig,
     /// The GPU.
@@ -203,6 +264,7 @@ impl Default for BoardConfig {
             clk_phase_ps: 1300,
             link: LinkConfig::default(),
             txs: TxsConfig::default(),
+            stream: StreamConfig::default(),
             ddr: DdrConfig::default(),
             gpu: GpuConfig::default(),
             host: (0x1_0000_0000, 2 << 30),
@@ -222,6 +284,14 @@ impl BoardConfig {
         }
         if !(64..=512).contains(&self.txs.max_burst) || self.txs.write_buffer < self.txs.max_burst {
             return Some("txs.max_burst must be 64 to 512 and fit in txs.write_buffer".to_owned());
+        }
+        // A packet is put together in the buffer, and its last beat may bring less than it could.
+        if self.stream.post_buffer < self.link.max_payload + 32 || self.stream.ask_buffer == 0 {
+            return Some(
+                "stream.post_buffer must hold link.max_payload and 32 bytes more, and \
+                 stream.ask_buffer be 1 or more"
+                    .to_owned(),
+            );
         }
         if self.gpu.bar_reserved > self.gpu.bar_bytes {
             return Some("gpu.bar_reserved is larger than gpu.bar_bytes".to_owned());

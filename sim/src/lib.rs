@@ -3,7 +3,8 @@
 //! [`Board`] runs a design with the ports of `peerlane_dma` among models of what surrounds it:
 //!
 //! - the `Txs` port of the Stratix V PCIe hard IP, its contract checked at every edge
-//!   ([`TxsConfig`], [`Rule`]);
+//!   ([`TxsConfig`], [`Rule`]); or, for a design that has it, the stream port and an ideal adapter
+//!   behind it ([`StreamConfig`]);
 //! - the link with the time that every packet takes ([`LinkConfig`]);
 //! - host memory and a GPU behind its BAR ([`HostMemory`], [`Gpu`], [`Bus`]), with faults on
 //!   demand;
@@ -39,14 +40,19 @@ mod pcie;
 mod rng;
 mod slaves;
 mod stats;
+mod stream;
 pub mod thesis;
 mod txs;
 mod violation;
+mod wires;
 
 pub use board::Board;
-pub use bus::{Access, Answer, Bus, FaultRule, Hits, RangeId, TargetStats, Unsupported};
+pub use bus::{
+    Access, Answer, Bus, FaultRule, Hits, MESSAGES, Message, RangeId, TargetStats, Unsupported,
+};
 pub use config::{
-    Backpressure, BarConfig, BoardConfig, DdrConfig, GpuConfig, Granularity, TxsConfig,
+    Backpressure, BarConfig, BoardConfig, DdrConfig, GpuConfig, Granularity, StreamConfig,
+    TxsConfig,
 };
 pub use link::{COMPLETION_HEADER_BYTES, FRAMING_BYTES, Generation, LinkConfig};
 pub use memory::{GPU_PAGE, Gpu, HostMemory, Memory};

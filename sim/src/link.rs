@@ -178,8 +178,19 @@ impl LinkConfig {
     }
 
     /// Femtoseconds from the end of a read request on the link to the start of its completion,
-    /// so that the whole round trip of a 512-byte read comes to `round_trip_ns`.
-    pub(crate) fn completer_latency(&self, round_trip_ns: u32, port_bytes: u32, cycle: u64) -> u64 {
+    /// so that the whole round trip of a 512-byte read comes to `round_trip_ns`. Without a link
+    /// only the words' way out of the port comes off it.
+    pub(crate) fn completer_latency(
+        &self,
+        round_trip_ns: u32,
+        port_bytes: u32,
+        cycle: u64,
+        link: bool,
+    ) -> u64 {
+        let round_trip = u64::from(round_trip_ns) * FS_PER_NS;
+        if !link {
+            return round_trip.saturating_sub(u64::from(512 / port_bytes) * cycle);
+        }
         let completions = 512 / self.completion_bytes;
         // The requests follow each other while the first is answered, so only one counts.
         let request = self.time(request_bytes(u64::MAX));
@@ -190,7 +201,7 @@ impl LinkConfig {
         let last = u64::from(self.completion_bytes.div_ceil(port_bytes));
         let first_in = self.time(self.completion_bytes + COMPLETION_HEADER_BYTES + FRAMING_BYTES);
         let drained = (answer + last * cycle).max(first_in + beats * cycle);
-        (u64::from(round_trip_ns) * FS_PER_NS).saturating_sub(request + drained)
+        round_trip.saturating_sub(request + drained)
     }
 }
 

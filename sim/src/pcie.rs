@@ -1,22 +1,28 @@
-//! The hard IP behind `Txs`, the link, and the completer at its other end.
+//! The hard IP behind the block's port, the link, and the completer at its other end.
 //!
 //! Posted writes are cut into packets at 4 KiB and at MPS, wait for the link in a bounded buffer
 //! and reach memory some time after they have crossed it. Reads are cut into requests of at most
 //! 256 bytes, follow the writes before them, find the memory as those writes left it, and come
 //! back in completions cut at RCB; `Txs` gives the data out in the order of the reads (user guide
-//! 683411, A.4.2 and A.4.3; ordering: Base Specification 2.4.1).
+//! 683411, A.4.2 and A.4.3; ordering: Base Specification 2.4.1). The stream port's reads are one
+//! request each, and their completions come tag by tag in any order ([`tagged`]); without a link
+//! (`StreamConfig::link`) packets take no time on it.
 //!
-//! Not modelled: flow-control credits of the other end, data link packets, replay.
+//! Not modelled: flow-control credits of the other end but as a bound on what waits for the link,
+//! data link packets, replay.
 
 mod read;
+mod tagged;
 
 use std::collections::VecDeque;
 
 use read::{Arrival, AvalonRead, ReadRequest};
+use tagged::Tagged;
+pub(crate) use tagged::{Beat, TAGS, WIDEST};
 
 use crate::{
     bus::{Bus, Target},
-    config::{BoardConfig, TxsConfig},
+    config::{BoardConfig, StreamConfig, TxsConfig},
     link::{
         COMPLETION_HEADER_BYTES, FRAMING_BYTES, FS_PER_NS, LinkConfig, request_bytes, write_bytes,
     },
@@ -36,12 +42,24 @@ struct PendingWrite {
     slot: u32,
 }
 
+/// What the port in front of the bridge is like.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    /// Bytes of a word.
+    pub width: u32,
+    /// Whether packets take time on the link.
+    pub link: bool,
+    /// Bytes of posted writes that may wait for the link.
+    pub buffer: u32,
+}
+
 /// The bridge and the link.
 #[derive(Debug)]
 pub(crate) struct Pcie {
     link: LinkConfig,
     txs: TxsConfig,
-    width: u32,
+    stream: StreamConfig,
+    shape: Shape,
     latency: [u64; 2],
     write_latency: [u64; 2],
     rng: Rng,
@@ -65,6 +83,7 @@ pub(crate) struct Pcie {
     reads: VecDeque<AvalonRead>,
     /// Number of the read at the front of `reads`.
     first_read: u64,
+    tagged: Tagged,
     messages: VecDeque<u64>,
     slots: Vec<[u8; BURST]>,
     free: Vec<u32>,
@@ -79,13 +98,15 @@ fn index(target: Option<Target>) -> usize {
 }
 
 impl Pcie {
-    pub(crate) fn new(config: &BoardConfig, width: u32) -> Self {
+    pub(crate) fn new(config: &BoardConfig, shape: Shape) -> Self {
         let cycle = config.pcie_clk_ps * 1000;
-        let latency = |ns| config.link.completer_latency(ns, width, cycle);
+        let (width, link) = (shape.width, shape.link);
+        let latency = |ns| config.link.completer_latency(ns, width, cycle, link);
         Self {
             link: config.link.clone(),
             txs: config.txs.clone(),
-            width,
+            stream: config.stream.clone(),
+            shape,
             latency: [
                 latency(config.link.read_round_trip_ns),
                 latency(config.gpu.read_round_trip_ns),
@@ -110,6 +131,7 @@ impl Pcie {
             arrivals: VecDeque::with_capacity(256),
             reads: VecDeque::with_capacity(64),
             first_read: 0,
+            tagged: Tagged::new(),
             messages: VecDeque::new(),
             slots: Vec::new(),
             free: Vec::new(),
@@ -123,9 +145,18 @@ impl Pcie {
         })
     }
 
+    /// Time of so many bytes on the link.
+    fn time(&self, bytes: u32) -> u64 {
+        if self.shape.link {
+            self.link.time(bytes)
+        } else {
+            0
+        }
+    }
+
     /// Puts bytes on the link towards the host; gives the time they have crossed it.
     fn send(&mut self, now: u64, bytes: u32) -> u64 {
-        let time = self.link.time(bytes);
+        let time = self.time(bytes);
         self.tx_free = self.tx_free.max(now) + time;
         self.stats.tx_busy += time;
         self.stats.tx_packets += 1;
@@ -134,7 +165,7 @@ impl Pcie {
 
     /// Puts bytes on the link towards the board.
     fn receive(&mut self, now: u64, bytes: u32) -> u64 {
-        let time = self.link.time(bytes);
+        let time = self.time(bytes);
         self.rx_free = self.rx_free.max(now) + time;
         self.stats.rx_busy += time;
         self.stats.rx_packets += 1;
@@ -165,7 +196,7 @@ impl Pcie {
     /// Whether the port has no room for another write beat.
     #[inline]
     pub(crate) fn full(&self) -> bool {
-        self.buffered + self.width > self.txs.write_buffer
+        self.shape.link && self.buffered + self.shape.width > self.shape.buffer
     }
 
     /// Whether another read would be one too many.
@@ -176,7 +207,7 @@ impl Pcie {
 
     /// Reads that are owed an answer.
     pub(crate) fn outstanding(&self) -> usize {
-        self.reads.len()
+        self.reads.len() + self.tagged.outstanding
     }
 
     /// Whether no write is on its way any more.
@@ -292,6 +323,7 @@ impl Pcie {
             self.sample(now, cycle, bus, log);
             self.complete(now);
         }
+        self.advance_tagged(now, cycle, bus, log);
         while let Some(arrival) = self.arrivals.front()
             && arrival.at <= now
         {
@@ -319,6 +351,7 @@ impl Pcie {
                 self.free.push(write.slot);
             }
         }
+        self.free.extend(self.tagged.reset());
         self.requests.clear();
         self.sampled = 0;
         self.arrivals.clear();

@@ -1,4 +1,4 @@
-//! The host's way to the block: CSR, channel and ATT slaves (read latency 1, no waiting), and
+//! The host's way to the block: CSR, channel, ATT and MSI-X slaves (read latency 1, no waiting), and
 //! the memory window.
 
 use std::collections::VecDeque;
@@ -16,16 +16,19 @@ pub enum Space {
     Chan,
     /// Address translation table.
     Att,
+    /// MSI-X table and pending bits.
+    Msix,
 }
 
 impl Space {
-    const ALL: [Self; 3] = [Self::Csr, Self::Chan, Self::Att];
+    const ALL: [Self; 4] = [Self::Csr, Self::Chan, Self::Att, Self::Msix];
 
     fn prefix(self) -> &'static str {
         match self {
             Self::Csr => "csr",
             Self::Chan => "chan",
             Self::Att => "att",
+            Self::Msix => "msix",
         }
     }
 }
@@ -56,10 +59,10 @@ struct Access {
     kind: Kind,
 }
 
-/// The three 32-bit slaves. Accesses reach them one a cycle, in the order the host made them.
+/// The 32-bit slaves. Accesses reach them one a cycle, in the order the host made them.
 #[derive(Debug)]
 pub(crate) struct Slaves {
-    ports: [Option<SlavePorts>; 3],
+    ports: [Option<SlavePorts>; 4],
     queue: VecDeque<Access>,
     /// What is driven in this cycle.
     driving: Option<Access>,
@@ -76,7 +79,7 @@ pub(crate) struct Slaves {
 
 impl Slaves {
     pub(crate) fn bind(library: &Library) -> Result<Self> {
-        let mut ports = [None; 3];
+        let mut ports = [None; 4];
         for (slot, space) in ports.iter_mut().zip(Space::ALL) {
             let prefix = space.prefix();
             let name = format!("{prefix}_address");

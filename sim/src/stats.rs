@@ -22,7 +22,17 @@ pub(crate) struct LinkStats {
     pub interrupts_delivered: u64,
 }
 
-/// Counters of the `Txs` port.
+impl LinkStats {
+    /// A read has been answered in full, so long after it was accepted.
+    pub(crate) fn read_done(&mut self, took: u64) {
+        self.reads_done += 1;
+        self.read_time += took;
+        self.read_time_max = self.read_time_max.max(took);
+    }
+}
+
+/// Counters of the port towards PCIe: of `Txs`, or of the stream port (a word is a beat there, and
+/// what `waitrequest` does is done by a low `post_ready` or `ask_ready`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TxsStats {
     /// Write bursts accepted.
@@ -35,7 +45,8 @@ pub struct TxsStats {
     pub read_words: u64,
     /// Cycles a request was held by `waitrequest`.
     pub wait_cycles: u64,
-    /// Of these, cycles a read was held because too many were outstanding.
+    /// Of these, cycles a read was held because too many were outstanding; on the stream port
+    /// cycles a read was held.
     pub wait_reads: u64,
     /// Cycle of the last request that began.
     pub last_request_cycle: u64,
@@ -81,11 +92,11 @@ pub struct Stats {
     pub tx_busy: f64,
     /// Part of the time that the link towards the board was busy, 0 to 1.
     pub rx_busy: f64,
-    /// Avalon reads answered.
+    /// Reads of the block answered, with data or with a failure.
     pub reads_done: u64,
     /// Read requests that got no data.
     pub reads_failed: u64,
-    /// Mean time from acceptance of an Avalon read to its last word, in nanoseconds.
+    /// Mean time from acceptance of a read of the block to its last word, in nanoseconds.
     pub read_ns_mean: f64,
     /// The longest such time.
     pub read_ns_max: f64,
@@ -93,7 +104,9 @@ pub struct Stats {
     pub irqs: u64,
     /// Interrupt messages that have reached the host.
     pub irqs_delivered: u64,
-    /// The port.
+    /// Interrupt messages that the block wrote (MSI-X) and that have reached the host.
+    pub messages: u64,
+    /// The port towards PCIe.
     pub txs: TxsStats,
     /// Traffic with host memory.
     pub host: TargetStats,

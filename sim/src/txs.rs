@@ -1,5 +1,7 @@
 //! The `Txs` port: what the design drives, the hard IP's answers, and the contract between them.
 
+use std::ops::Range;
+
 use peerlane_verilated::{Direction, Library, Model, Port};
 
 use crate::{
@@ -45,6 +47,8 @@ pub(crate) struct Txs {
     holding: bool,
     in_burst: bool,
     pub(crate) stats: TxsStats,
+    /// Addresses whose first request is looked for.
+    pub(crate) watch: Range<u64>,
 }
 
 impl Txs {
@@ -97,6 +101,7 @@ impl Txs {
             holding: false,
             in_burst: false,
             stats: TxsStats::default(),
+            watch: 0..u64::MAX,
         }))
     }
 
@@ -189,7 +194,9 @@ impl Txs {
         if read || write {
             if !self.holding && !self.in_burst {
                 self.stats.last_request_cycle = cycle;
-                self.stats.first_request_cycle.get_or_insert(cycle);
+                if self.watch.contains(&request.address) {
+                    self.stats.first_request_cycle.get_or_insert(cycle);
+                }
             }
             if self.wait {
                 self.stats.wait_cycles += 1;

@@ -24,12 +24,13 @@ impl fmt::Display for Clock {
 }
 
 /// A rule of an interface. Avalon rules are from the Avalon Interface Specifications (MNL-AVABUSREF,
-/// chapter 3), `Txs` rules from the Stratix V user guide 683411, A.4.2 and A.4.3.
+/// chapter 3), `Txs` rules from the Stratix V user guide 683411, A.4.2 and A.4.3; those of the stream
+/// port are Peerlane's own ([`crate::StreamConfig`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// `read` and `write` at once.
     ReadAndWrite,
-    /// A signal changed, or the request was withdrawn, while `waitrequest` was asserted.
+    /// A signal changed, or the request was withdrawn, while the other side did not take it.
     StableWhileWaiting,
     /// `burstcount` is 0 or too large.
     BurstCount,
@@ -37,7 +38,7 @@ pub enum Rule {
     AddressAlignment,
     /// The byte enables break the port's rules.
     ByteEnable,
-    /// A write burst was interrupted by a read.
+    /// A write burst was interrupted by a read, or its address or length changed within it.
     BurstInterrupted,
     /// A burst crosses 4 KiB although the block promises that none does.
     Crosses4K,
@@ -47,6 +48,12 @@ pub enum Rule {
     Stray,
     /// A host access found no slave.
     HostStray,
+    /// A read of no bytes, or of more than the port or the link allows.
+    ReadSize,
+    /// A tag that there is not.
+    TagRange,
+    /// A tag was used again before all that it is owed had come.
+    TagReuse,
 }
 
 impl Rule {
@@ -54,7 +61,7 @@ impl Rule {
     pub fn text(self) -> &'static str {
         match self {
             Self::ReadAndWrite => "read and write asserted together",
-            Self::StableWhileWaiting => "a request changed while waitrequest held it",
+            Self::StableWhileWaiting => "a request changed while it was not taken",
             Self::BurstCount => "burst count out of bounds",
             Self::AddressAlignment => "address not a multiple of the port's width",
             Self::ByteEnable => "byte enables not allowed",
@@ -63,6 +70,9 @@ impl Rule {
             Self::OutOfRange => "address out of range",
             Self::Stray => "access outside the registered ranges",
             Self::HostStray => "host access outside the slaves",
+            Self::ReadSize => "read size out of bounds",
+            Self::TagRange => "no such tag",
+            Self::TagReuse => "tag used again before its completion came in full",
         }
     }
 }

@@ -375,11 +375,18 @@ fn injected_faults_do_what_they_say() {
     result.unwrap();
     assert_ne!(garbage.bar_read32(Space::Csr, 24).unwrap(), good);
     // Only the 256-byte request that touches the range fails.
-    let (mut ones, result) = run(Answer::AllOnes, Hits::Addresses(HOST + 0x310..HOST + 0x311));
-    result.unwrap();
     data[0x300..0x400].fill(0xFF);
-    assert_eq!(ones.bar_read32(Space::Csr, 24).unwrap(), sum(&data, 16));
-    assert_eq!(ones.stats().reads_failed, 1);
+    for answer in [
+        Answer::AllOnes,
+        Answer::Unsupported,
+        Answer::Abort,
+        Answer::Poisoned,
+    ] {
+        let (mut ones, result) = run(answer, Hits::Addresses(HOST + 0x310..HOST + 0x311));
+        result.unwrap();
+        assert_eq!(ones.bar_read32(Space::Csr, 24).unwrap(), sum(&data, 16));
+        assert_eq!(ones.stats().reads_failed, 1);
+    }
     // Nothing behind a lost completion is answered, until the link is reset.
     let (mut never, result) = run(Answer::Never, Hits::Addresses(HOST + 0x500..HOST + 0x501));
     assert!(matches!(result, Err(Error::Timeout { .. })), "{result:?}");
@@ -431,6 +438,23 @@ fn interrupts_are_counted_and_delivered() {
     }
     board.run(1000).unwrap();
     assert_eq!((board.irqs(), board.stats().irqs_delivered), (3, 3));
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_write_to_the_interrupt_range_is_a_message() {
+    let mut board = board(BoardConfig::default());
+    board.bus_mut().allow(HOST..HOST + 0x1000, Access::Both);
+    board.bar_write32(Space::Csr, 28, 0x0F00).unwrap();
+    job(&mut board, 0xFEE0_0100, 1, 1, WRITE).unwrap();
+    let messages = board.take_messages();
+    let found: Vec<_> = messages
+        .iter()
+        .map(|message| (message.address, message.data))
+        .collect();
+    // Lane 8 to 11 of the toy's first word holds 2.
+    assert_eq!(found, [(0xFEE0_0108, 2)]);
+    assert_eq!((board.stats().strays, board.stats().unsupported), (0, 0));
 }
 
 #[test]

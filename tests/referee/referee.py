@@ -27,6 +27,7 @@ PATIENCE = 20_000
 
 RING = 0x1_2345_6000
 RING_LOG2 = 8
+CHANNELS = 8
 RECORD = struct.Struct("<IIIIQQ")
 
 # In FPGA memory: where writes take their data from, and where reads put theirs.
@@ -46,7 +47,7 @@ class Referee:
         self.bus = Pair()
         self.fpga = Pair()
         self.ports = Ports(dut, self.bus.real, self.fpga.real, **options)
-        self.records = 0
+        self.records = [0] * CHANNELS
         self.cookie = 0
         self.passed = 0
         self.failed = []
@@ -78,10 +79,20 @@ class Referee:
 
     async def set_up(self):
         """Ring, table with pages of every size at random places, random bytes everywhere."""
-        await self.csr_write("RING_HI", RING >> 32)
-        low = RING & 0xFFFF_F000 | RING_LOG2 << self.regs["CSR_RING_LO_SIZE_LOG2_SHIFT"] | 1
-        await self.csr_write("RING_LO", low)
-        taken = {RING >> 21}
+        run = (
+            self.regs["CSR_CHANNEL_CONTROL_ACCEPT_MASK"] | self.regs["CSR_CHANNEL_CONTROL_RUN_MASK"]
+        )
+        size = RING_LOG2 << self.regs["CSR_CHANNEL_RING_LO_SIZE_LOG2_SHIFT"]
+        for channel in range(CHANNELS):
+            ring = self.ring(channel)
+            await self.csr_write("CHANNEL_SELECT", channel)
+            await self.csr_write("CHANNEL_RING_HI", ring >> 32)
+            await self.csr_write("CHANNEL_RING_LO", ring & 0xFFFF_F000 | size | 1)
+            await self.csr_write("CHANNEL_MEM_BASE", 0)
+            await self.csr_write("CHANNEL_MEM_END", TARGETS + LOCAL_BYTES >> 12)
+            await self.csr_write("CHANNEL_CONTROL", run)
+        await self.csr_write("ATT_OWNER_LO", (1 << CHANNELS) - 1)
+        taken = {self.ring(channel) >> 21 for channel in range(CHANNELS)}
         entry = 0
         self.regions = {"write": [], "read": []}
         for way, rights in (("write", BOARD_READS | BOARD_WRITES), ("read", BOARD_READS)):
@@ -144,7 +155,21 @@ class Referee:
             "local": local,
             "length": length,
             "cookie": self.cookie,
+            "channel": random.randrange(CHANNELS),
         }
+
+    @staticmethod
+    def ring(channel):
+        return RING + channel * (RECORD.size << RING_LOG2)
+
+    def choose_apart(self, ways):
+        """A transfer for each, none near another: channels are served in any order."""
+        chosen = []
+        while len(chosen) < len(ways):
+            new = self.choose(ways[len(chosen)])
+            if not any(near(new, old) for old in chosen):
+                chosen.append(new)
+        return chosen
 
     async def queue(self, transfer, interrupt):
         name = transfer["way"].upper()
@@ -162,14 +187,16 @@ class Referee:
         )
         order = list(enumerate(dwords))
         random.shuffle(order)
-        base = self.regs[f"CHAN_{name}_DESC"] // 4
+        page = transfer["channel"] << 10
+        base = page + self.regs[f"CHAN_{name}_DESC"] // 4
         for n, dword in order:
             await self.ports.chan.write(base + n, dword)
-        await self.ports.chan.write(self.regs[f"CHAN_{name}_DOORBELL"] // 4, 1)
+        await self.ports.chan.write(page + self.regs[f"CHAN_{name}_DOORBELL"] // 4, 1)
 
-    async def next_record(self):
-        slot = RING + self.records % (1 << RING_LOG2) * RECORD.size
-        phase = self.records >> RING_LOG2 & 1 ^ 1
+    async def next_record(self, channel):
+        sequence = self.records[channel]
+        slot = self.ring(channel) + sequence % (1 << RING_LOG2) * RECORD.size
+        phase = sequence >> RING_LOG2 & 1 ^ 1
         for _ in range(PATIENCE):
             raw = self.bus.real.read(slot, RECORD.size)
             record = RECORD.unpack(raw)
@@ -178,21 +205,24 @@ class Referee:
             await RisingEdge(self.dut.pcie_clk)
         else:
             status = await self.csr_read("STATUS")
-            raise AssertionError(f"no record {self.records}, status {status:#x}")
-        assert record[3] == self.records, f"sequence {record}"
-        self.records += 1
+            raise AssertionError(f"no record {sequence} of {channel}, status {status:#x}")
+        assert record[3] == sequence, f"sequence {record}"
+        self.records[channel] += 1
         return record
 
     async def batch(self, transfers):
         """Queues them all, waits for their records, and compares."""
         for n, transfer in enumerate(transfers):
             await self.queue(transfer, n + 1 == len(transfers))
-        due = {way: [t for t in transfers if t["way"] == way] for way in ("write", "read")}
-        for _ in transfers:
-            cookie, status, done, _, fault, reserved = await self.next_record()
-            transfer = due["read" if status >> 1 & 1 else "write"].pop(0)
+        # A channel's descriptors of one direction end in order; nothing else is promised.
+        due = {}
+        for t in transfers:
+            due.setdefault((t["channel"], t["way"]), []).append(t)
+        for channel in [t["channel"] for t in transfers]:
+            cookie, status, done, _, fault, reserved = await self.next_record(channel)
+            transfer = due[channel, "read" if status >> 1 & 1 else "write"].pop(0)
             found = (cookie, status >> 8, done, fault, reserved)
-            assert found == (transfer["cookie"], 0, transfer["length"], 0, 0), (
+            assert found == (transfer["cookie"], channel, transfer["length"], 0, 0), (
                 f"{found} is the record of {transfer}"
             )
         await ClockCycles(self.dut.pcie_clk, 20)
@@ -233,12 +263,27 @@ class Referee:
 
     def whole_memories(self):
         """Nothing was touched that no transfer names."""
-        for page in range(RING >> 12, RING + (RECORD.size << RING_LOG2) + 4095 >> 12):
+        for page in range(RING >> 12, self.ring(CHANNELS) + 4095 >> 12):
             self.bus.real.pages.pop(page, None)
         for name, pair in (("bus", self.bus), ("FPGA memory", self.fpga)):
             found = pair.real.differences(pair.expected)
             if found:
                 self.failed.append(f"{name}: wrong at {', '.join(map(hex, found[:8]))}")
+
+
+def near(a, b):
+    """Whether two transfers touch the same bytes, or each other's guards."""
+
+    def close(x, y):
+        return x < y + b["length"] + 2 * GUARD and y < x + a["length"] + 2 * GUARD
+
+    if a["way"] != b["way"]:
+        return False
+    if a["way"] == "read":
+        return close(a["local"], b["local"]) or (
+            a["region"] is b["region"] and close(a["offset"], b["offset"])
+        )
+    return a["region"] is b["region"] and close(a["offset"], b["offset"])
 
 
 async def random_transfers(dut, each_way, **options):
@@ -248,7 +293,7 @@ async def random_transfers(dut, each_way, **options):
     ways = ["write", "read"] * each_way
     random.shuffle(ways)
     for start in range(0, len(ways), BATCH):
-        await referee.batch([referee.choose(way) for way in ways[start : start + BATCH]])
+        await referee.batch(referee.choose_apart(ways[start : start + BATCH]))
     await ClockCycles(dut.pcie_clk, 200)
     referee.whole_memories()
     referee.failed += referee.ports.txs.broken

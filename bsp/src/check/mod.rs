@@ -4,6 +4,7 @@ pub mod component;
 pub mod connections;
 pub mod files;
 pub mod ids;
+pub mod interrupts;
 
 use std::path::PathBuf;
 
@@ -178,6 +179,7 @@ fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     connections::block(&bsp, &mut findings);
     connections::overlaps(&bsp, &mut findings);
     connections::hard_ip(&bsp, &mut findings);
+    interrupts::check(&bsp, &mut findings);
     ids::check(&bsp, &mut findings)?;
     if with_tcl {
         component::check(&bsp, &mut findings)?;

@@ -30,6 +30,7 @@ pub struct Written {
 #[template(path = "peerlane_dma_hw.tcl")]
 struct HwTcl<'a> {
     kind: &'a str,
+    top: &'a str,
     version: &'a str,
     modules: &'a [VerilogModule],
     interfaces: &'a [Interface],
@@ -92,6 +93,7 @@ pub fn ip_files(config: &Config, port_bits: u32, modules: &[VerilogModule]) -> V
     let kind = NEW_DMA;
     let hw_tcl = HwTcl {
         kind,
+        top: block::top(config.irq),
         version: block::COMPONENT_VERSION,
         modules,
         interfaces: &interfaces,
@@ -139,7 +141,7 @@ pub fn scripts(project: &str, partitions: &[Partition]) -> Vec<Written> {
 
 /// Templates are checked when this crate is compiled, and writing to a string does not fail. The template
 /// engine drops the last line end of a file.
-fn render(template: &impl Template) -> String {
+pub fn render(template: &impl Template) -> String {
     let mut text = template
         .render()
         .expect("a compiled template renders into a string");

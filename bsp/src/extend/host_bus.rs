@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::config::{Config, Mode};
+use crate::config::{Config, Mode, NewSlave};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extend::site::Site;
 use crate::library::{bridge_bytes, bridge_unit, is_bridge};
@@ -213,26 +213,29 @@ pub fn bar_map(site: &Site<'_>, bar: u32) -> BarMap {
     BarMap { bar, bits, entries }
 }
 
-/// Where the new slaves go: addresses on the master that `csr` hangs on.
+/// Where a new slave goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Placement {
-    /// Base of the channel pages.
-    pub chan: u64,
-    /// Base of the address table.
-    pub att: u64,
+pub struct Placed {
+    /// Interface of the block.
+    pub slave: &'static str,
+    /// Address on the master that `csr` hangs on.
+    pub base: u64,
+    /// Its bytes.
+    pub bytes: u64,
 }
 
-/// Puts the channel pages and the table above everything in use, each aligned to its size.
+/// Puts the new slaves above everything in use, each at a multiple of its size. Places that the
+/// configuration asks for come first.
 ///
 /// # Errors
 /// [`ErrorKind::Config`] if a place that the configuration asks for is taken or not aligned.
-pub fn place(site: &Site<'_>, path: &HostPath<'_>, config: &Config) -> Result<Placement> {
-    let used = slaves(site, path.master());
-    let mut floor = used
-        .iter()
-        .map(|e| e.base.saturating_add(e.bytes))
-        .max()
-        .unwrap_or(0);
+pub fn place(site: &Site<'_>, path: &HostPath<'_>, config: &Config) -> Result<Vec<Placed>> {
+    let mut taken: Vec<(u64, u64, String)> = slaves(site, path.master())
+        .into_iter()
+        .map(|e| (e.base, e.bytes, e.slave))
+        .collect();
+    let ends = taken.iter().map(|(base, n, _)| base.saturating_add(*n));
+    let mut floor = ends.max().unwrap_or(0);
     if site
         .system
         .exported(&path.master().instance, Some(&path.master().interface))
@@ -244,19 +247,16 @@ pub fn place(site: &Site<'_>, path: &HostPath<'_>, config: &Config) -> Result<Pl
             .unwrap_or(0);
         floor = floor.max(all);
     }
-    // The first page past all that is placed already; each slave stands at a multiple of its size.
-    let chan_bytes = config.chan_bytes().next_power_of_two().max(4096);
-    let att_bytes = config.att_bytes().next_power_of_two().max(4096);
-    let mut taken: Vec<(u64, u64, String)> = used
-        .iter()
-        .map(|e| (e.base, e.bytes, e.slave.clone()))
-        .collect();
-    let wanted = |base: Option<u64>,
-                  bytes,
-                  key,
-                  taken: &[(u64, u64, String)]|
-     -> Result<Option<u64>> {
-        let Some(base) = base else { return Ok(None) };
+    // Whole pages, so that each can be mapped alone.
+    let size = |slave: &NewSlave| slave.bytes.next_power_of_two().max(4096);
+    let new = config.new_slaves();
+    let mut asked = Vec::new();
+    for slave in &new {
+        let Some(base) = slave.asked else {
+            asked.push(None);
+            continue;
+        };
+        let (key, bytes) = (slave.key, size(slave));
         let problem = |what: String| {
             Error::new(
                 ErrorKind::Config,
@@ -272,26 +272,29 @@ pub fn place(site: &Site<'_>, path: &HostPath<'_>, config: &Config) -> Result<Pl
         if local % bytes != 0 {
             return Err(problem(format!("is no multiple of its size {bytes:#x}")));
         }
-        match taken
+        if let Some((_, _, other)) = taken
             .iter()
             .find(|(b, n, _)| local < b.saturating_add(*n) && *b < local + bytes)
         {
-            Some((_, _, slave)) => Err(problem(format!("is taken by {slave}"))),
-            None => Ok(Some(local)),
+            return Err(problem(format!("is taken by {other}")));
         }
-    };
-    let asked_chan = wanted(config.bar.chan_base, chan_bytes, "bar.chan_base", &taken)?;
-    if let Some(base) = asked_chan {
-        taken.push((base, chan_bytes, "bar.chan_base".into()));
+        taken.push((local, bytes, key.into()));
+        floor = floor.max(local + bytes);
+        asked.push(Some(local));
     }
-    let asked_att = wanted(config.bar.att_base, att_bytes, "bar.att_base", &taken)?;
-    if let Some(base) = asked_att {
-        floor = floor.max(base + att_bytes);
-    }
-    let chan = asked_chan.unwrap_or_else(|| floor.next_multiple_of(chan_bytes));
-    let floor = floor.max(chan + chan_bytes);
-    let att = asked_att.unwrap_or_else(|| floor.next_multiple_of(att_bytes));
-    Ok(Placement { chan, att })
+    let placed = new.iter().zip(asked).map(|(slave, asked)| {
+        let base = asked.unwrap_or_else(|| {
+            let base = floor.next_multiple_of(size(slave));
+            floor = base + size(slave);
+            base
+        });
+        Placed {
+            slave: slave.name,
+            base,
+            bytes: slave.bytes,
+        }
+    });
+    Ok(placed.collect())
 }
 
 /// A parameter that was raised.
@@ -365,7 +368,7 @@ pub fn raise(
                             bridge.name, other.slave
                         ),
                         "Move that slave above in Platform Designer, or give places that are free \
-                         as bar.chan_base and bar.att_base.",
+                         under [bar] of the configuration.",
                     ));
                 }
             }
@@ -384,7 +387,7 @@ pub fn raise(
         return Err(site.unsupported(
             site.system.place(site.hip),
             format!("BAR {} would need 2^{to} bytes", path.bar),
-            "Ask for a smaller table (att_entries), or lower places (bar.chan_base, bar.att_base).",
+            "Ask for a smaller table (att_entries), or lower places ([bar]).",
         ));
     }
     if to > from {

@@ -1,8 +1,10 @@
 //! `peerlane extend`: a vendor BSP goes in, a complete extended copy comes out.
 
+pub mod area;
 pub mod bonus;
 pub mod component;
 pub mod host_bus;
+pub mod interrupts;
 pub mod ipx;
 pub mod output;
 pub mod report;
@@ -214,7 +216,7 @@ fn plan(layout: &Layout, options: &Options) -> Result<Plan> {
         &mut added,
     )?);
 
-    let resources = resources::estimate(config, port_bits);
+    let resources = resources::estimate(&modules, block::top(config.irq))?;
     let (text, more) = resources::raise(&specification, resources)?;
     files.push(Written {
         path: "board_spec.xml".into(),
@@ -387,11 +389,12 @@ fn agree(config: &Config, port_bits: u32, modules: &[VerilogModule]) -> Result<g
             "This is a defect of Peerlane; report it with the configuration.",
         )
     };
+    let name = block::top(config.irq);
     let top = modules
         .iter()
-        .find(|m| m.name == crate::library::NEW_DMA)
+        .find(|m| m.name == name)
         .ok_or_else(|| defect("the generator made no top module".into()))?;
-    let parsed = verilog::module(Path::new("peerlane_dma.v"), &top.text, &top.name)?;
+    let parsed = verilog::module(Path::new(&top.file_name()), &top.text, &top.name)?;
     let mut have = parsed.ports;
     let mut want: Vec<_> = block::interfaces(config, port_bits)
         .into_iter()

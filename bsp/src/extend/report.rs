@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::config::{Config, Mode};
+use crate::config::{Config, Irq, Mode};
 use crate::extend::host_bus::BarMap;
 use crate::extend::resources::Resources;
 
@@ -80,7 +80,7 @@ impl Report {
         writeln!(
             out,
             "Written by `peerlane extend` {}. The DMA block is the instance `{}` of kind `peerlane_dma`: \
-             {}-bit port to PCIe, {} address bits, {} table entries, queues of {}, {} channel(s). \
+             {}-bit port to PCIe, {} address bits, {} table entries, queues of {}, {} channels. \
              `MAP_ID` is `0x{:08x}`, `BUILD_ID` is `0x{:08x}`; driver and host library compare both.\n",
             self.version,
             self.instance,
@@ -114,7 +114,11 @@ impl Report {
                 c.windows.entries, c.windows.page_bits
             ),
         };
-        writeln!(out, "PCIe addressing: {mode}.\n")?;
+        let irq = match c.irq {
+            Irq::Rxm => "the hard IP's RxmIrq (`irq = \"rxm\"`)".to_string(),
+            Irq::Msix => format!("MSI-X, {} vectors (`irq = \"msix\"`)", c.vectors()),
+        };
+        writeln!(out, "PCIe addressing: {mode}. Interrupt: {irq}.\n")?;
         self.write_bars(out)?;
         writeln!(out, "## Changes\n")?;
         let mut files: Vec<&Path> = self.changes.iter().map(|c| c.file.as_path()).collect();

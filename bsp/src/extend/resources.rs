@@ -1,28 +1,23 @@
 //! `board_spec.xml`: what the block adds to the used resources (the one place of these figures), and
 //! how much memory the board has.
 //!
-//! **The figures are estimates until a Quartus compile has been measured.** Block memory is counted
-//! from the sizes of the memories; registers and ALMs are a rule of thumb from the widths that the
-//! block registers. `aoc` takes the figures off what kernels may use, so too much is harmless and too
-//! little can make a kernel fail to fit. The old DMA's share stays counted for the same reason.
+//! **The figures are estimates until a Quartus compile has been measured.** Registers and memories are
+//! counted from the block's Verilog; logic is a rule of thumb. The interconnect is not counted: what the old
+//! DMA, its bridges and their interconnect took stays counted instead. `aoc` takes the figures off what
+//! kernels may use, so too much is harmless and too little can make a kernel fail to fit.
 
-use crate::block;
-use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::area;
 use crate::extend::report::Change;
+use crate::generator::VerilogModule;
 use crate::xml::{Document, Edits};
 
-/// Stages in which a whole word of FPGA memory is registered (both directions, with alignment).
-const MEM_STAGES: u32 = 10;
-/// Stages in which a word of the PCIe port is registered.
-const PORT_STAGES: u32 = 12;
-/// Registers of addresses, counters, state and configuration.
-const CONTROL_FFS: u32 = 5000;
-/// ALMs a register, with its share of logic (alignment shifters are the largest part).
-const ALMS_PER_FF: f64 = 0.9;
-/// Memories as wide as a word of FPGA memory with its byte enables, at most 512 deep: the FIFOs
-/// between the clocks and the read buffers.
-const WIDE_FIFOS: u32 = 6;
+/// ALMs a register, with the logic before it: Yosys' synthesis for Cyclone V, whose ALM is of the same
+/// family, gave 1.34 look-up tables a register for the first version of the block, and an ALM holds one or
+/// two of them.
+const ALMS_PER_REGISTER: f64 = 1.4;
+/// ALMs of a logic array block that is used as memory (Stratix V Device Handbook, "Logic Array Blocks").
+const ALMS_PER_MLAB: u64 = 10;
 
 /// Resources in the units of `board_spec.xml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -35,24 +30,18 @@ pub struct Resources {
     pub rams: u64,
 }
 
-/// M20K blocks of a memory: 40 bits wide and 512 deep at the widest (Stratix V Device Handbook,
-/// "Embedded Memory Blocks", M20K configurations).
-fn m20k(width: u32, depth: u32) -> u64 {
-    u64::from(width.div_ceil(40)) * u64::from(depth.div_ceil(512))
-}
-
-/// The estimate for a configuration.
-pub fn estimate(config: &Config, port_bits: u32) -> Resources {
-    let ffs = MEM_STAGES * block::MEM_BITS + PORT_STAGES * port_bits + CONTROL_FFS;
-    let entry = 64 + 16;
-    let rams = 2 * m20k(512, config.queue_depth)
-        + m20k(entry, config.att_entries)
-        + u64::from(WIDE_FIFOS) * m20k(block::MEM_BITS + block::MEM_BITS / 8, 512);
-    Resources {
-        alms: (f64::from(ffs) * ALMS_PER_FF) as u64,
-        ffs: ffs.into(),
-        rams,
-    }
+/// The estimate for a block.
+///
+/// # Errors
+/// [`ErrorKind::Inconsistent`] if its Verilog cannot be read.
+pub fn estimate(modules: &[VerilogModule], top: &str) -> Result<Resources> {
+    let area = area::count(modules, top)?;
+    let logic = area.registers as f64 * ALMS_PER_REGISTER;
+    Ok(Resources {
+        alms: logic as u64 + area.mlab * ALMS_PER_MLAB,
+        ffs: area.registers,
+        rams: area.m20k,
+    })
 }
 
 /// Adds the estimate to the used resources.
@@ -132,6 +121,10 @@ mod tests {
     use super::*;
     use std::path::Path;
 
+    use crate::block;
+    use crate::config::{Config, Irq};
+    use crate::generator::{Board, generate};
+
     fn specification(memory: &str) -> Document {
         let text = format!("<board>{memory}</board>");
         Document::parse(Path::new("board_spec.xml"), text).unwrap()
@@ -156,25 +149,29 @@ mod tests {
     }
 
     #[test]
-    fn memory_blocks_are_counted_by_their_widest_shape() {
-        assert_eq!(m20k(512, 1024), 13 * 2);
-        assert_eq!(m20k(40, 512), 1);
-        assert_eq!(m20k(41, 513), 4);
-    }
-
-    #[test]
-    fn figures_grow_with_the_configuration() {
-        let small = Config {
-            att_entries: 256,
-            ..Config::default()
+    fn figures_follow_the_configuration() {
+        let of = |config: &Config, port_bits| {
+            let board = Board {
+                port_bits,
+                memory_log2: 32,
+            };
+            let modules = generate(config, board).unwrap();
+            estimate(&modules, block::top(config.irq)).unwrap()
         };
+        let usual = of(&Config::default(), 128);
         let large = Config {
             att_entries: 65536,
             queue_depth: 4096,
+            irq: Irq::Msix,
             ..Config::default()
         };
-        assert!(estimate(&small, 128).rams < estimate(&large, 128).rams);
-        assert!(estimate(&small, 128).ffs < estimate(&small, 256).ffs);
+        let large = of(&large, 128);
+        // The table alone: 65 bits of 65536 entries in 16 Kbit of each block.
+        assert!(large.rams > usual.rams + 65 * 4 - 13, "{large:?} {usual:?}");
+        let wide = of(&Config::default(), 256);
+        assert!(wide.ffs > usual.ffs && wide.alms > usual.alms);
+        // A queue of 1024 in each direction, a descriptor of 7 dwords in use.
+        assert!(usual.rams >= 2 * 7 * 2, "{usual:?}");
     }
 
     #[test]

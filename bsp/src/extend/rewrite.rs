@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::extend::host_bus::{self, BarMap, HostPath};
+use crate::extend::interrupts::{self, Table};
 use crate::extend::report::Change;
 use crate::extend::site::{OldMaster, Site};
 use crate::extend::writer::Writer;
@@ -78,7 +79,8 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     let receive_side = host_bus::check_receive_side(site, config.mode)?;
     let path = HostPath::find(site)?;
     let old = OldMaster::follow(site)?;
-    let placement = host_bus::place(site, &path, config)?;
+    let kernel = interrupts::kernel(site, config)?;
+    let placed = host_bus::place(site, &path, config)?;
     let bar_before = host_bus::bar_map(site, path.bar);
 
     let mut writer = Writer::new(site);
@@ -86,9 +88,19 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     writer.replace_block();
     writer.clocks_and_resets(&path)?;
     writer.masters(&old)?;
-    writer.slaves(&path, placement, config, &mut notes)?;
+    writer.slaves(&path, &placed, &mut notes)?;
     writer.hard_ip(config);
-    writer.bonus(&old, placement);
+    let msix = placed.iter().find(|slave| slave.slave == "msix");
+    if let (Some(kernel), Some(slave)) = (kernel, msix) {
+        let table = Table {
+            bar: path.bar,
+            offset: path.offset() + slave.base,
+            vectors: config.vectors(),
+        };
+        writer.interrupts(table, kernel);
+        notes.extend(table.notes(site, kernel));
+    }
+    writer.bonus(&old, &placed);
     notes.extend(assumption_notes(&bar_before));
     if old.to_pcie.is_empty() && old.legs.is_empty() {
         notes.push(format!(

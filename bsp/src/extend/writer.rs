@@ -6,12 +6,15 @@ use crate::block;
 use crate::config::{Config, Mode};
 use crate::error::Result;
 use crate::extend::bonus::{self, Base};
-use crate::extend::host_bus::{self, HostPath, Placement, Raised};
+use crate::extend::host_bus::{self, HostPath, Placed, Raised};
+use crate::extend::interrupts::{CONDUITS, Table};
 use crate::extend::report::Change;
 use crate::extend::site::{OldMaster, Site};
 use crate::library::NEW_DMA;
 use crate::qsys::{Connection, End, Module, NewConnection};
 use crate::xml::Edits;
+
+const MASTER_GONE: &str = "the old master is gone";
 
 /// Edits of one system with the reason for each.
 #[derive(Debug)]
@@ -82,8 +85,8 @@ impl<'a> Writer<'a> {
         );
     }
 
-    /// Puts connections in the place of one.
-    fn swap(&mut self, old: &Connection, new: &[NewConnection<'_>], why: &str) {
+    /// Puts connections in the place of one that goes because of `gone`.
+    fn swap(&mut self, old: &Connection, new: &[NewConnection<'_>], why: &str, gone: &str) {
         let mut text = String::new();
         for connection in new {
             text += &self.site.system.connection_text(&old.element, connection);
@@ -91,7 +94,7 @@ impl<'a> Writer<'a> {
         }
         self.edits
             .replace(old.element.span.clone(), text.trim_start());
-        self.removed(old, "the old master is gone");
+        self.removed(old, gone);
     }
 
     fn removed(&mut self, old: &Connection, why: &str) {
@@ -222,6 +225,7 @@ impl<'a> Writer<'a> {
                 connection,
                 &new,
                 "the block's masters to memory, where the old master was",
+                MASTER_GONE,
             );
         }
         let why =
@@ -238,9 +242,9 @@ impl<'a> Writer<'a> {
         };
         match old.to_pcie.split_first() {
             Some((first, more)) => {
-                self.swap(first, &[txs], why);
+                self.swap(first, &[txs], why, MASTER_GONE);
                 for connection in more {
-                    self.remove(connection, "the old master is gone");
+                    self.remove(connection, MASTER_GONE);
                 }
             }
             None => self.add_after(old.to_memory[0], &[txs], why),
@@ -277,28 +281,27 @@ impl<'a> Writer<'a> {
         self.removed(connection, why);
     }
 
-    /// Connects the channel pages and the table, and raises the widths on the way.
+    /// Connects the new slaves, and raises the widths on the way.
     ///
     /// # Errors
     /// Those of [`host_bus::raise`].
     pub fn slaves(
         &mut self,
         path: &HostPath<'_>,
-        placement: Placement,
-        config: &Config,
+        placed: &[Placed],
         notes: &mut Vec<String>,
     ) -> Result<()> {
         let site = self.site;
         let dma = &site.dma.name;
         let csr = path.hops[path.hops.len() - 1];
-        let new: Vec<_> = [("chan", placement.chan), ("att", placement.att)]
+        let new: Vec<_> = placed
             .iter()
-            .map(|(name, base)| NewConnection {
+            .map(|slave| NewConnection {
                 kind: "avalon",
                 version: &csr.version,
                 start: path.master().clone(),
-                end: End::new(dma, name),
-                base: Some(*base),
+                end: End::new(dma, slave.slave),
+                base: Some(slave.base),
             })
             .collect();
         self.add_after(
@@ -306,7 +309,7 @@ impl<'a> Writer<'a> {
             &new,
             "above everything in use, aligned to its size, so that it can be mapped alone",
         );
-        let top = (placement.chan + config.chan_bytes()).max(placement.att + config.att_bytes());
+        let top = placed.iter().map(|s| s.base + s.bytes).max().unwrap_or(0);
         for Raised {
             instance,
             parameter,
@@ -316,7 +319,7 @@ impl<'a> Writer<'a> {
         {
             self.note(
                 format!("{instance}: {parameter} {from} → {to}"),
-                "the channel pages and the table lie above the old address range",
+                "the new slaves lie above the old address range",
             );
         }
         let names: Vec<_> = path
@@ -366,26 +369,62 @@ impl<'a> Writer<'a> {
                 "windows mode: few large pages, which the driver points at host memory and the GPU",
             ),
         };
+        self.set_hard_ip(&settings, why);
+    }
+
+    fn set_hard_ip(&mut self, settings: &[(&str, String)], why: &str) {
         let hip = self.site.hip;
         for (name, value) in settings {
             let before = hip.parameter(name).map(str::to_string);
-            if before.as_deref() != Some(value.as_str()) {
+            if before.as_ref() != Some(value) {
                 self.site
                     .system
-                    .set_parameter(&mut self.edits, hip, name, &value);
+                    .set_parameter(&mut self.edits, hip, name, value);
                 let before = before.unwrap_or_else(|| "not set".into());
                 self.note(format!("{}: {name} {before} → {value}", hip.name), why);
             }
         }
     }
 
+    /// Gives the function MSI-X, and the OpenCL kernel's interrupt to the block.
+    pub fn interrupts(&mut self, table: Table, kernel: &Connection) {
+        let (dma, hip) = (&self.site.dma.name, &self.site.hip.name);
+        let version = kernel.version.as_str();
+        let connection = |kind, start, end| NewConnection {
+            kind,
+            version,
+            start,
+            end,
+            base: None,
+        };
+        let receiver = End::new(dma, "kernel_irq");
+        let mut new = vec![connection("interrupt", receiver, kernel.end.clone())];
+        for (of_hip, of_block) in CONDUITS {
+            let (start, end) = (End::new(hip, of_hip), End::new(dma, of_block));
+            new.push(connection("conduit", start, end));
+        }
+        self.swap(
+            kernel,
+            &new,
+            "the block sends the messages, and asks the function's capability whether it may",
+            "a function signals by MSI or by MSI-X, so the kernel's interrupt becomes a vector of the block",
+        );
+        let settings = table
+            .settings()
+            .map(|(name, value)| (name, value.to_string()));
+        self.set_hard_ip(&settings, "MSI-X, with the table in the block");
+    }
+
     /// Keeps Platform Designer's notes true.
-    pub fn bonus(&mut self, old: &OldMaster<'_>, placement: Placement) {
+    pub fn bonus(&mut self, old: &OldMaster<'_>, placed: &[Placed]) {
         let dma = &self.site.dma.name;
-        let bases = [("chan", placement.chan), ("att", placement.att)].map(|(name, base)| Base {
-            slave: format!("{dma}.{name}"),
-            base,
-        });
+        let bases: Vec<_> = placed
+            .iter()
+            .map(|slave| Base {
+                slave: format!("{dma}.{}", slave.slave),
+                base: slave.base,
+            })
+            .collect();
         let old_master = format!("{dma}.m");
         let gone = |name: &str| {
             let instance = name.split('.').next().unwrap_or(name);

@@ -1,14 +1,17 @@
 //! What the tests share.
 #![allow(dead_code, missing_docs)] // Each test crate uses a part of it.
 
+pub mod elements;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use peerlane_bsp::error::{Error, Result};
+use peerlane_bsp::check::{Level, check};
+use peerlane_bsp::error::{Error, ErrorKind, Result};
 use peerlane_bsp::extend::{Options, extend, report::Report};
-use peerlane_bsp::layout;
+use peerlane_bsp::layout::{self, Layout};
 
 /// The vendor BSP among the fixtures: `$PEERLANE_FIXTURES`, or beside the workspace. `None`, with a
 /// message, on a machine without them.
@@ -157,4 +160,39 @@ pub fn peerlane(arguments: &[&str]) -> Output {
 /// A path as text.
 pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
+}
+
+/// An extended copy of the reference BSP.
+pub fn extended_with(config: &str) -> Work {
+    let work = Work::new();
+    work.extend(config).unwrap();
+    work
+}
+
+/// An error of a kind that has all words.
+pub fn expect(error: &Error, kind: ErrorKind, words: &[&str]) {
+    assert_eq!(error.kind, kind, "{error}");
+    for word in words {
+        assert!(
+            error.paragraph().contains(word),
+            "no {word:?} in: {}",
+            error.paragraph()
+        );
+    }
+}
+
+/// Spoils a file of an extended BSP; the test named must find it, with the words.
+pub fn finds_in(work: &Work, file: &str, from: &str, to: &str, test: &str, words: &str) {
+    edit(&work.output(file), from, to);
+    let findings = check(&Layout::find(&work.out).unwrap()).unwrap();
+    let bad: Vec<_> = findings
+        .0
+        .iter()
+        .filter(|f| f.level == Level::Bad)
+        .collect();
+    assert!(
+        bad.iter().any(|f| f.test == test && f.what.contains(words)),
+        "{file}: {from:?} → {to:?}: {bad:#?}"
+    );
+    assert!(bad.iter().all(|f| !f.remedy.is_empty()));
 }

@@ -9,7 +9,7 @@
 use super::bits;
 use super::regs;
 use core::fmt;
-use core::ops::{Deref, DerefMut};
+use core::ops::{Deref, DerefMut, Range};
 
 pub use super::regs::PageSize;
 
@@ -275,6 +275,12 @@ impl Run {
     /// Number of entries, at least 1.
     pub fn count(&self) -> u32 {
         self.count
+    }
+
+    /// The entries' indices.
+    pub fn indices(&self) -> Range<u32> {
+        // The allocator gives no run that ends behind its table.
+        self.first..self.first + self.count
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Identity {
     pub caps0: u32,
     /// `CAPS1`.
     pub caps1: u32,
+    /// `CAPS2`.
+    pub caps2: u32,
 }
 
 /// What a build of the block can do.
@@ -28,7 +30,8 @@ pub struct Capabilities {
     pub port_bytes: u32,
     /// Bits of a bus address: 64, or 32 when the board reaches the bus through windows.
     pub txs_addr_bits: u32,
-    /// log2 of the descriptors that each direction's queue holds.
+    /// log2 of the descriptors that the queues of one direction hold, all channels
+    /// together.
     pub queue_log2: u32,
     /// log2 of the ATT's entries.
     pub att_log2: u32,
@@ -36,6 +39,13 @@ pub struct Capabilities {
     pub max_burst_log2: u32,
     /// Bits of an FPGA memory address.
     pub mem_addr_bits: u32,
+    /// log2 of the reads that can be under way.
+    pub reads_log2: u32,
+    /// Whether reads carry tags, and their answers a status: one that is lost closes its
+    /// tag. Otherwise answers come in order, and one that is lost closes the read port.
+    pub tagged: bool,
+    /// Whether the block has an MSI-X table. Otherwise it has the interrupt line only.
+    pub msix: bool,
 }
 
 /// Why software and block do not go together.
@@ -89,11 +99,29 @@ impl core::error::Error for IdentityError {}
 
 impl Identity {
     /// The byte offsets in the CSR, in the order of the fields.
-    pub const OFFSETS: [usize; 4] = [csr::MAP_ID, csr::BUILD_ID, csr::CAPS0, csr::CAPS1];
+    pub const OFFSETS: [usize; 5] = [
+        csr::MAP_ID,
+        csr::BUILD_ID,
+        csr::CAPS0,
+        csr::CAPS1,
+        csr::CAPS2,
+    ];
+
+    /// The identity of the registers at [`Identity::OFFSETS`].
+    pub const fn new(words: [u32; 5]) -> Self {
+        let [map_id, build_id, caps0, caps1, caps2] = words;
+        Self {
+            map_id,
+            build_id,
+            caps0,
+            caps1,
+            caps2,
+        }
+    }
 
     /// Checks the identity against the software's map and, if one is named, a build.
     pub fn check(&self, map_id: u32, build_id: Option<u32>) -> Result<Capabilities, IdentityError> {
-        if [self.map_id, self.build_id, self.caps0, self.caps1] == [u32::MAX; 4] {
+        if *self == Self::new([u32::MAX; 5]) {
             return Err(IdentityError::Gone);
         }
         if self.map_id != map_id {
@@ -127,6 +155,9 @@ impl Identity {
                 >> csr::CAPS1_MAX_BURST_LOG2_LSB,
             mem_addr_bits: (self.caps1 & csr::CAPS1_MEM_ADDR_BITS_MASK)
                 >> csr::CAPS1_MEM_ADDR_BITS_LSB,
+            reads_log2: (self.caps2 & csr::CAPS2_READS_LOG2_MASK) >> csr::CAPS2_READS_LOG2_LSB,
+            tagged: self.caps2 & csr::CAPS2_TAGGED_MASK != 0,
+            msix: self.caps2 & csr::CAPS2_MSIX_MASK != 0,
         };
         let checks = [
             (
@@ -144,11 +175,11 @@ impl Identity {
                 caps.txs_addr_bits,
                 (32..=64).contains(&caps.txs_addr_bits),
             ),
-            // QUEUE_FREE counts slots in 16 bits.
+            // QUEUE_FREE counts slots in 16 bits; each channel has one at least.
             (
-                "log2 of the queue's depth",
+                "log2 of the queues' depth",
                 caps.queue_log2,
-                caps.queue_log2 < 16,
+                caps.queue_log2 < 16 && 1 << caps.queue_log2 >= caps.channels,
             ),
             (
                 "log2 of the ATT's entries",
@@ -175,9 +206,9 @@ impl Identity {
 }
 
 impl Capabilities {
-    /// Descriptors that each direction's queue holds.
+    /// Descriptors that each direction's queue of one channel holds.
     pub const fn queue_depth(&self) -> u32 {
-        1 << self.queue_log2
+        (1 << self.queue_log2) / self.channels
     }
 
     /// Entries of the ATT.
@@ -205,6 +236,7 @@ mod tests {
         build_id: 0x9abc_def0,
         caps0: 0x4010_0101,
         caps1: 0x2809_0c0a,
+        caps2: 0x0000_0205,
     };
 
     #[test]
@@ -215,6 +247,17 @@ mod tests {
         assert_eq!((caps.queue_depth(), caps.att_entries()), (1024, 4096));
         assert_eq!(caps.memory_bytes(), 1 << 40);
         assert!(caps.reaches(u64::MAX));
+        assert_eq!(caps.reads_log2, 5);
+        assert!(caps.msix && !caps.tagged);
+    }
+
+    #[test]
+    fn channels_share_the_queues() {
+        let words = [0x1234_5678, 0, 0x4010_4001, 0x2809_0c08, 0x0000_0106];
+        let caps = Identity::new(words).check(0x1234_5678, None).unwrap();
+        assert_eq!((caps.channels, caps.queue_depth()), (64, 4));
+        assert_eq!(caps.reads_log2, 6);
+        assert!(caps.tagged && !caps.msix);
     }
 
     #[test]
@@ -244,12 +287,7 @@ mod tests {
             })
         );
         assert!(GOOD.check(0x1234_5678, Some(0x9abc_def0)).is_ok());
-        let gone = Identity {
-            map_id: u32::MAX,
-            build_id: u32::MAX,
-            caps0: u32::MAX,
-            caps1: u32::MAX,
-        };
+        let gone = Identity::new([u32::MAX; 5]);
         assert_eq!(gone.check(u32::MAX, None), Err(IdentityError::Gone));
         for (caps0, caps1) in [
             (0x4010_0001, GOOD.caps1),
@@ -259,6 +297,8 @@ mod tests {
             (GOOD.caps0, 0x2809_070a),
             (GOOD.caps0, 0x280d_0c0a),
             (GOOD.caps0, 0x4009_0c0a),
+            // 64 channels, 32 descriptors.
+            (0x4010_4001, 0x2809_0c05),
         ] {
             let identity = Identity {
                 caps0,

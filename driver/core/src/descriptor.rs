@@ -33,14 +33,41 @@ pub struct Descriptor {
     pub local: u64,
     /// Bytes to move, at least 1.
     pub length: u32,
-    /// Write a completion record.
-    pub record: bool,
-    /// Raise the interrupt behind the record.
-    pub interrupt: bool,
-    /// Do not flush the destination before the record.
-    pub no_flush: bool,
+    /// When it starts, and what happens when it ends.
+    pub control: Control,
     /// Returned in the record.
     pub cookie: u32,
+}
+
+/// When a descriptor starts, and what happens when it ends. By default it starts in its
+/// turn and, unless it fails, ends in silence.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Control {
+    /// Write a completion record. A descriptor that fails writes one in any case.
+    pub record: bool,
+    /// Raise the interrupt behind the record, which is then written in any case.
+    pub interrupt: bool,
+    /// The interrupt is not held back by the channel's moderation.
+    pub urgent: bool,
+    /// Do not flush the destination before the record.
+    pub no_flush: bool,
+    /// Start when all writes of the channel that were queued before have ended.
+    pub after_write: bool,
+    /// Start when all reads of the channel that were queued before have ended.
+    pub after_read: bool,
+}
+
+impl Control {
+    /// The same, but for the start: when everything of that direction that was queued on
+    /// the channel before has ended, well or not.
+    #[must_use]
+    pub const fn after(mut self, direction: Direction) -> Self {
+        match direction {
+            Direction::Write => self.after_write = true,
+            Direction::Read => self.after_read = true,
+        }
+        self
+    }
 }
 
 /// Why a descriptor is not one.
@@ -134,9 +161,12 @@ impl Descriptor {
         }
         .with_local_address(self.local)
         .with_local_port(regs::Port::Memory)
-        .with_control_record(self.record)
-        .with_control_irq(self.interrupt)
-        .with_control_no_flush(self.no_flush)
+        .with_control_record(self.control.record)
+        .with_control_irq(self.control.interrupt)
+        .with_control_urgent(self.control.urgent)
+        .with_control_no_flush(self.control.no_flush)
+        .with_control_after_write(self.control.after_write)
+        .with_control_after_read(self.control.after_read)
     }
 
     /// The dwords to write to a channel's descriptor registers, in ascending order.
@@ -170,9 +200,14 @@ impl Descriptor {
             peer: AttAddress::from_raw(raw).ok_or(DescriptorError::Peer { raw })?,
             local: record.local_address(),
             length,
-            record: record.control_record(),
-            interrupt: record.control_irq(),
-            no_flush: record.control_no_flush(),
+            control: Control {
+                record: record.control_record(),
+                interrupt: record.control_irq(),
+                urgent: record.control_urgent(),
+                no_flush: record.control_no_flush(),
+                after_write: record.control_after_write(),
+                after_read: record.control_after_read(),
+            },
             cookie,
         };
         // What it does not hold must be zero.

@@ -15,9 +15,11 @@ fn descriptor() -> Descriptor {
         peer: peer(0x12_3456),
         local: 0xab_cdef_0123,
         length: 0x0010_0000,
-        record: true,
-        interrupt: true,
-        no_flush: false,
+        control: Control {
+            record: true,
+            interrupt: true,
+            ..Control::default()
+        },
         cookie: 0xdead_beef,
     }
 }
@@ -36,6 +38,41 @@ fn the_encoding_is_the_documented_one() {
             0xdead_beef
         ])
     );
+}
+
+#[test]
+fn each_control_bit_is_at_its_place() {
+    let none = Control::default();
+    let bits = [
+        none,
+        Control {
+            record: true,
+            ..none
+        },
+        Control {
+            interrupt: true,
+            ..none
+        },
+        Control {
+            no_flush: true,
+            ..none
+        },
+        Control {
+            urgent: true,
+            ..none
+        },
+        none.after(Direction::Write),
+        none.after(Direction::Read),
+    ];
+    for (control, value) in bits.into_iter().zip([0, 1, 2, 4, 8, 16, 32]) {
+        let descriptor = Descriptor {
+            control,
+            ..descriptor()
+        };
+        assert_eq!(descriptor.encode().unwrap()[5], value);
+    }
+    let both = none.after(Direction::Read).after(Direction::Write);
+    assert!(both.after_read && both.after_write && !both.urgent);
 }
 
 #[test]
@@ -71,7 +108,7 @@ fn reserved_bits_do_not_decode() {
     };
     assert_eq!(decode(3, 1 << 8), DescriptorError::Reserved { dword: 3 });
     assert_eq!(decode(3, 1 << 28), DescriptorError::Reserved { dword: 3 });
-    assert_eq!(decode(5, 1 << 3), DescriptorError::Reserved { dword: 5 });
+    assert_eq!(decode(5, 1 << 6), DescriptorError::Reserved { dword: 5 });
     assert!(matches!(decode(1, 1 << 30), DescriptorError::Peer { .. }));
 }
 

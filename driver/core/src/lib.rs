@@ -4,7 +4,9 @@
 //! The host library and the kernel module compile the same source. The crate
 //! therefore uses neither `std` nor `alloc`: whoever needs storage hands it in
 //! (see [`att::AttAllocator`]), so nothing here can fail for want of memory.
-//! Bad input gives an error value, never a panic. Paths inside the crate are
+//! Bad input gives an error value, never a panic. What must be written to the registers in
+//! which order is data (see [`steps`]): whoever carries it out brings access, time and
+//! locks. Paths inside the crate are
 //! relative (`super::`), so that the modules can also be taken in by `#[path]`.
 //!
 //! Byte order: every value handed over is in the machine's own order; the
@@ -19,8 +21,13 @@ extern crate std;
 pub mod att;
 mod bits;
 pub mod capability;
+pub mod channel;
+pub mod counters;
 pub mod descriptor;
+pub mod fault;
 pub mod layout;
+pub mod link;
+pub mod owners;
 pub mod queue;
 pub mod record;
 pub mod region;
@@ -28,3 +35,5 @@ pub mod region;
 #[allow(clippy::identity_op)]
 pub mod regs;
 pub mod ring;
+pub mod steps;
+pub mod table;

@@ -8,6 +8,7 @@
 //! the board works through each queue in order.
 
 use super::descriptor::Direction;
+use super::ring::MAX_LOG2;
 use core::fmt;
 
 /// The account of one channel.
@@ -104,9 +105,16 @@ impl Occupancy {
         })
     }
 
-    /// log2 of the records in a ring that lets queues of `2^queue_log2` descriptors be full.
-    pub const fn ring_log2(queue_log2: u32) -> u32 {
-        queue_log2 + 1
+    /// log2 of the records in a ring that lets two queues of `slots` descriptors be full,
+    /// or in the largest ring.
+    pub const fn ring_log2(slots: u32) -> u32 {
+        let log2 = if slots <= 1 << (MAX_LOG2 - 1) {
+            (2 * slots).next_power_of_two().trailing_zeros()
+        } else {
+            MAX_LOG2
+        };
+        // A record for each direction at least.
+        if log2 == 0 { 1 } else { log2 }
     }
 
     fn side(&self, direction: Direction) -> &Side {
@@ -193,6 +201,18 @@ mod tests {
         assert_eq!(queue.outstanding(Write) + queue.outstanding(Read), 8);
         assert!(Occupancy::new(4, 1).is_err());
         assert!(Occupancy::new(0, 64).is_err());
+    }
+
+    #[test]
+    fn the_ring_is_sized_to_the_share_of_a_channel() {
+        // 1024 descriptors among 8 channels, 256 among 64, 4096 for one.
+        for (slots, log2) in [(128, 8), (4, 3), (4096, 13), (85, 8), (1, 1)] {
+            assert_eq!(Occupancy::ring_log2(slots), log2, "{slots}");
+            let queue = Occupancy::new(slots, 1 << log2).unwrap();
+            assert_eq!(queue.room(Write), slots);
+        }
+        assert_eq!(Occupancy::ring_log2(0), 1);
+        assert_eq!(Occupancy::ring_log2(u32::MAX), 15);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::att::{AttAddress, PageSize, Permissions, Run};
 use super::descriptor::Direction;
 use super::layout::Layout;
+use super::owners::Owners;
 use core::fmt;
 
 /// A registered range of peer memory.
@@ -14,6 +15,7 @@ pub struct Region {
     first_offset: u64,
     length: u64,
     permissions: Permissions,
+    owners: Owners,
 }
 
 /// Why a region cannot be made or used.
@@ -70,11 +72,13 @@ impl fmt::Display for RegionError {
 impl core::error::Error for RegionError {}
 
 impl Region {
-    /// A region of a layout in a run of entries. On failure the run comes back.
+    /// A region of a layout in a run of entries, for these channels. On failure the run
+    /// comes back.
     pub fn new(
         run: Run,
         layout: &Layout,
         permissions: Permissions,
+        owners: Owners,
     ) -> Result<Self, (Run, RegionError)> {
         if run.count() != layout.entries {
             let error = RegionError::Entries {
@@ -89,6 +93,7 @@ impl Region {
             first_offset: layout.first_offset,
             length: layout.length,
             permissions,
+            owners,
         })
     }
 
@@ -125,6 +130,17 @@ impl Region {
     /// What the board may do.
     pub fn permissions(&self) -> Permissions {
         self.permissions
+    }
+
+    /// The channels that may use it.
+    pub fn owners(&self) -> Owners {
+        self.owners
+    }
+
+    /// Gives it to other channels. The hardware goes by the old ones until the entries are
+    /// written again.
+    pub fn set_owners(&mut self, owners: Owners) {
+        self.owners = owners;
     }
 
     /// Whether the board may move `length` bytes at `offset` in this direction.
@@ -189,7 +205,8 @@ mod tests {
             first_offset: 0x100,
             length: 0x2_0000,
         };
-        Region::new(att.allocate(3).unwrap(), &layout, permissions).unwrap()
+        let owners = Owners::channel(2);
+        Region::new(att.allocate(3).unwrap(), &layout, permissions, owners).unwrap()
     }
 
     #[test]
@@ -238,8 +255,8 @@ mod tests {
             first_offset: 0,
             length: 0x3000,
         };
-        let (run, error) =
-            Region::new(att.allocate(2).unwrap(), &layout, Permissions::Read).unwrap_err();
+        let run = att.allocate(2).unwrap();
+        let (run, error) = Region::new(run, &layout, Permissions::Read, Owners::ALL).unwrap_err();
         assert_eq!(error, RegionError::Entries { run: 2, layout: 3 });
         att.free(run).unwrap();
         assert_eq!(att.free_entries(), 256);

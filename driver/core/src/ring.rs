@@ -7,8 +7,8 @@ use core::fmt;
 
 const RECORD_BYTES: u64 = regs::Completion::SIZE as u64;
 
-/// The largest size that the ring register can express.
-const MAX_LOG2: u32 = (1 << regs::csr::RING_LO_SIZE_LOG2_WIDTH) - 1;
+/// log2 of the records in the largest ring, the bound of `CHANNEL_RING.size_log2`.
+pub const MAX_LOG2: u32 = 15;
 
 /// Access to the records of a ring in memory that the board writes.
 ///
@@ -64,7 +64,7 @@ pub enum RingError {
         /// Why.
         error: RecordError,
     },
-    /// The size is not 1 to 2^31 records.
+    /// The size is not 1 to 2^15 records.
     Size {
         /// log2 of the size asked for.
         size_log2: u32,
@@ -88,7 +88,10 @@ impl fmt::Display for RingError {
             ),
             Self::Record { slot, error } => write!(f, "slot {slot} of the ring: {error}"),
             Self::Size { size_log2 } => {
-                write!(f, "a ring of 2^{size_log2} records cannot be described")
+                write!(
+                    f,
+                    "a ring of 2^{size_log2} records is larger than 2^{MAX_LOG2}, the largest"
+                )
             }
         }
     }

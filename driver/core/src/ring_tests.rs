@@ -99,5 +99,9 @@ fn foreign_and_broken_records_are_refused() {
             found: 0
         })
     );
-    assert!(Ring::new(32, 0).is_err());
+    assert!(Ring::new(15, 0).is_ok());
+    assert_eq!(
+        Ring::new(16, 0).unwrap_err(),
+        RingError::Size { size_log2: 16 }
+    );
 }

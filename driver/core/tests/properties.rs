@@ -2,10 +2,12 @@
 //! Properties of the driver's logic, over random inputs.
 
 use peerlane_core::att::{AttAddress, AttAllocator, Entry, PageSize, Permissions, Run};
-use peerlane_core::descriptor::{Descriptor, Direction, Pieces};
+use peerlane_core::descriptor::{Control, Descriptor, Direction, Pieces};
+use peerlane_core::fault::Fault;
 use peerlane_core::layout::{LayoutError, Segment, layout, pages};
+use peerlane_core::owners::Owners;
 use peerlane_core::queue::Occupancy;
-use peerlane_core::record::{Fault, Record};
+use peerlane_core::record::Record;
 use peerlane_core::region::Region;
 use peerlane_core::ring::{Ring, Slots};
 use proptest::prelude::*;
@@ -160,11 +162,12 @@ proptest! {
         peer in att_address(),
         local in 0u64..1 << 40,
         length in any::<u32>(),
-        flags in any::<[bool; 3]>(),
+        flags in any::<[bool; 6]>(),
         cookie in any::<u32>(),
     ) {
-        let [record, interrupt, no_flush] = flags;
-        let descriptor = Descriptor { peer, local, length, record, interrupt, no_flush, cookie };
+        let [record, interrupt, urgent, no_flush, after_write, after_read] = flags;
+        let control = Control { record, interrupt, urgent, no_flush, after_write, after_read };
+        let descriptor = Descriptor { peer, local, length, control, cookie };
         match descriptor.encode() {
             Ok(dwords) => prop_assert_eq!(Descriptor::decode(&dwords), Ok(descriptor)),
             Err(_) => prop_assert!(
@@ -279,7 +282,7 @@ proptest! {
         let _before = att.allocate(77).unwrap();
         let Ok(run) = att.allocate(found.entries) else { return Ok(()) };
         let first = run.first();
-        let region = Region::new(run, &found, Permissions::Read).unwrap();
+        let region = Region::new(run, &found, Permissions::Read, Owners::ALL).unwrap();
         let shift = found.page_size.shift();
         for at in probes.iter().map(|p| p.index(length as usize) as u64).chain([0, length - 1]) {
             let address = region.att_address(at).unwrap();

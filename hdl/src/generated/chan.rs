@@ -46,18 +46,16 @@ pub struct ChanRegs {
     pub queue_free_write: Signal<In, Bits<16>>,
     /// QUEUE_FREE.read: Read descriptors that are accepted before the first refusal.
     pub queue_free_read: Signal<In, Bits<16>>,
+    /// REFUSED: written in this cycle with `writedata`. Doorbells that were refused: the queue was
+    /// full or the channel does not accept. A refused descriptor is lost; it leaves no completion
+    /// record.
+    pub refused_we: Signal<Out, Bit>,
     /// REFUSED.write: A WRITE_DOORBELL was refused.
-    pub refused_write: Signal<Out, Bit>,
-    /// Sets REFUSED.write.
-    pub refused_write_set: Signal<In, Bit>,
+    pub refused_write: Signal<In, Bit>,
     /// REFUSED.read: A READ_DOORBELL was refused.
-    pub refused_read: Signal<Out, Bit>,
-    /// Sets REFUSED.read.
-    pub refused_read_set: Signal<In, Bit>,
+    pub refused_read: Signal<In, Bit>,
     act: Signal<Local, Bit>,
     readdata_reg: DFF<Bits<32>>,
-    refused_write_reg: DFF<Bit>,
-    refused_read_reg: DFF<Bit>,
 }
 
 impl Logic for ChanRegs {
@@ -66,9 +64,7 @@ impl Logic for ChanRegs {
         dff_setup!(
             self,
             clock,
-            readdata_reg,
-            refused_write_reg,
-            refused_read_reg
+            readdata_reg
         );
         self.readdata.next = self.readdata_reg.q.val();
         self.act.next = self.write.val() & self.byteenable.val().all();
@@ -78,33 +74,17 @@ impl Logic for ChanRegs {
         self.read_desc_we.next = self.act.val() & (self.address.val().get_bits::<6>(4) == 2);
         self.read_desc_index.next = self.address.val().get_bits::<4>(0);
         self.read_doorbell_we.next = self.act.val() & (self.address.val() == 48);
-        self.refused_write.next = self.refused_write_reg.q.val();
-        self.refused_read.next = self.refused_read_reg.q.val();
-        // Writes.
-        if self.act.val() & (self.address.val() == 65) {
-            self.refused_write_reg.d.next = self.refused_write_reg.q.val() & !self.writedata.val().get_bit(0);
-            self.refused_read_reg.d.next = self.refused_read_reg.q.val() & !self.writedata.val().get_bit(1);
-        }
-        if self.refused_write_set.val() {
-            self.refused_write_reg.d.next = true;
-        }
-        if self.refused_read_set.val() {
-            self.refused_read_reg.d.next = true;
-        }
+        self.refused_we.next = self.act.val() & (self.address.val() == 65);
         // Reads: registered, and 0 where nothing is.
         if self.read.val() {
             self.readdata_reg.d.next = 0u64.into();
             if self.address.val().get_bits::<9>(1) == 32 {
                 if self.address.val().get_bit(0) {
-                    self.readdata_reg.d.next = bit_cast::<32, 1>(self.refused_write_reg.q.val().into()) | (bit_cast::<32, 1>(self.refused_read_reg.q.val().into()) << 1);
+                    self.readdata_reg.d.next = bit_cast::<32, 1>(self.refused_write.val().into()) | (bit_cast::<32, 1>(self.refused_read.val().into()) << 1);
                 } else {
                     self.readdata_reg.d.next = bit_cast::<32, 16>(self.queue_free_write.val()) | (bit_cast::<32, 16>(self.queue_free_read.val()) << 16);
                 }
             }
-        }
-        if self.reset.val() {
-            self.refused_write_reg.d.next = false;
-            self.refused_read_reg.d.next = false;
         }
     }
 }

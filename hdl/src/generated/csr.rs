@@ -38,7 +38,8 @@ pub struct CsrRegs {
     /// CAPS0.txs_addr_bits: Width of the addresses that the PCIe port takes: 64, an ATT entry holds
     /// a PCIe bus address; 32, it holds an address inside the PCIe IP's own translation windows.
     pub caps0_txs_addr_bits: Signal<In, Bits<8>>,
-    /// CAPS1.queue_log2: Depth of each descriptor queue. There is one queue a direction.
+    /// CAPS1.queue_log2: Descriptors in all queues of one direction. Each channel has an equal
+    /// share: 2^queue_log2 / channels.
     pub caps1_queue_log2: Signal<In, Bits<8>>,
     /// CAPS1.att_log2: Number of ATT entries.
     pub caps1_att_log2: Signal<In, Bits<8>>,
@@ -53,16 +54,14 @@ pub struct CsrRegs {
     /// CONTROL.irq_enable: 1: the interrupt line is high while any bit of IRQ_STATUS is set. 0: the
     /// line is low; IRQ_STATUS is kept.
     pub control_irq_enable: Signal<Out, Bit>,
-    /// CONTROL.reset: Write 1: the descriptors that run end with ABORTED at their next request,
-    /// then the queues are emptied without a record for what was in them. STATUS reads 0 when it is
-    /// done. The ATT, the rings and the other fields of this register are kept. Completions that
-    /// are still owed to reads stay counted (STATUS.read_quarantine).
+    /// CONTROL.reset: Write 1: every descriptor that was accepted ends with ABORTED, the running
+    /// ones at their next request, and doorbells are refused until STATUS.write_busy, read_busy and
+    /// completer_busy read 0. The ATT, the rings and all settings are kept. Completions that are
+    /// still owed to reads stay counted (STATUS.read_quarantine).
     pub control_reset: Signal<Out, Bit>,
-    /// STATUS.write_busy: The write engine (FPGA to peer) is executing a descriptor, or its queue
-    /// is not empty.
+    /// STATUS.write_busy: A write descriptor (FPGA to peer) of any channel is queued or under way.
     pub status_write_busy: Signal<In, Bit>,
-    /// STATUS.read_busy: The read engine (peer to FPGA) is executing a descriptor, or its queue is
-    /// not empty.
+    /// STATUS.read_busy: A read descriptor (peer to FPGA) of any channel is queued or under way.
     pub status_read_busy: Signal<In, Bit>,
     /// STATUS.read_quarantine: A read timed out and its completion has not come. No read is issued
     /// until every completion that is owed has arrived and been dropped, or the driver writes
@@ -71,10 +70,15 @@ pub struct CsrRegs {
     /// STATUS.att_sweep: The ATT is being cleared after a reset of the block. Wait for 0 before the
     /// first write to the ATT.
     pub status_att_sweep: Signal<In, Bit>,
-    /// STATUS.completer_busy: Completion records or interrupts wait to be sent.
+    /// STATUS.completer_busy: A completion record waits to be sent.
     pub status_completer_busy: Signal<In, Bit>,
-    /// IRQ_STATUS.completion: A descriptor with `irq` set has ended, and its completion record, if
-    /// it asked for one, was sent before.
+    /// STATUS.port_dead: The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT.
+    /// What the engines send is dropped and ends with PORT_DOWN, so that every descriptor ends.
+    /// Only a reset of the block opens the port again; memory that was registered must not be given
+    /// back before.
+    pub status_port_dead: Signal<In, Bit>,
+    /// IRQ_STATUS.completion: A descriptor with `irq` set has ended, its completion record was sent
+    /// before, and its channel's moderation lets the interrupt through.
     pub irq_status_completion: Signal<Out, Bit>,
     /// Sets IRQ_STATUS.completion.
     pub irq_status_completion_set: Signal<In, Bit>,
@@ -87,57 +91,93 @@ pub struct CsrRegs {
     pub irq_status_refused: Signal<Out, Bit>,
     /// Sets IRQ_STATUS.refused.
     pub irq_status_refused_set: Signal<In, Bit>,
-    /// READ_TIMEOUT.cycles: Time without an answer after which the descriptor ends with
-    /// READ_TIMEOUT and the read port goes into quarantine. The reset value is 50 ms at 250 MHz. 0
-    /// turns the timeout off.
-    pub read_timeout_cycles: Signal<Out, Bits<32>>,
+    /// CAPS2.reads_log2: Read requests that can be under way between the request maker and FPGA
+    /// memory.
+    pub caps2_reads_log2: Signal<In, Bits<8>>,
+    /// CAPS2.tagged: 1: the PCIe port is a tagged stream, whose completions carry a status. 0: it
+    /// is an Avalon-MM `Txs` port, answered in order.
+    pub caps2_tagged: Signal<In, Bit>,
+    /// CAPS2.msix: 1: the block has an MSI-X table. 0: it has the interrupt line only.
+    pub caps2_msix: Signal<In, Bit>,
+    /// PORT_TIMEOUT.cycles: Time without an answer after which a read request ends with
+    /// READ_TIMEOUT and what it is owed goes into quarantine; and time without taking a request or
+    /// a beat of data after which the port is dead. The reset value is 50 ms at 250 MHz. 0 turns
+    /// both off.
+    pub port_timeout_cycles: Signal<Out, Bits<32>>,
+    /// PORT_PACE.rate: Bytes that the link carries towards the host, headers and framing included,
+    /// less one or two parts in a hundred for what the block does not see. While reads are under
+    /// way, writes are sent no faster. 0: they are sent as fast as the port takes them.
+    pub port_pace_rate: Signal<Out, Bits<16>>,
+    /// QUARANTINE.drop_owed: Write 1: forgets the completions that are still owed, and opens the
+    /// read port or the lost tags. Only correct after a link reset or a similar event made sure
+    /// that none of them can come any more: a late completion would be taken as the answer to a new
+    /// read.
+    pub quarantine_drop_owed: Signal<Out, Bit>,
+    /// COUNTER_SNAPSHOT: written in this cycle with `writedata`. Copies all counters at once, so
+    /// that both words of each, and all of them together, belong to the same cycle.
+    pub counter_snapshot_we: Signal<Out, Bit>,
+    /// COUNTER_SNAPSHOT.busy: The snapshot is not yet complete; read the counters when this is 0. A
+    /// `take` meanwhile waits its turn.
+    pub counter_snapshot_busy: Signal<In, Bit>,
     /// ATT_OWNER.channels: One bit a channel: the mask that is stored with an ATT entry when its
     /// high word is written. A channel whose bit is 0 cannot use the entry.
-    pub att_owner_channels: Signal<Out, Bits<8>>,
-    /// QUARANTINE.drop_owed: Write 1: forgets the completions that are still owed, and opens the
-    /// read port. Only correct after a link reset or a similar event made sure that none of them
-    /// can come any more: a late completion would be taken as the answer to a new read.
-    pub quarantine_drop_owed: Signal<Out, Bit>,
-    /// COUNTER_SNAPSHOT.take: Write 1: the counter registers show the values of this moment until
-    /// the next snapshot. Before the first one they read as 0.
-    pub counter_snapshot_take: Signal<Out, Bit>,
+    pub att_owner_channels: Signal<Out, Bits<64>>,
+    /// ATT_INVALIDATE: written in this cycle with `writedata`. A fence for changes of the ATT.
+    /// Write the entries, then 1 to `start`; when `busy` reads 0, every request that was translated
+    /// with an older content has ended: reads were answered or given up, writes were taken by the
+    /// PCIe port.
+    pub att_invalidate_we: Signal<Out, Bit>,
+    /// ATT_INVALIDATE.busy: The fence is not yet reached. Transfers of all channels go on
+    /// meanwhile.
+    pub att_invalidate_busy: Signal<In, Bit>,
     /// WINDOW.base: Bits 39:16 of the byte address in FPGA memory that the first byte of the window
     /// shows.
     pub window_base: Signal<Out, Bits<24>>,
-    /// WRITE_BYTES.value: Count at the last snapshot.
-    pub write_bytes: Signal<In, Bits<64>>,
-    /// WRITE_REQUESTS.value: Count at the last snapshot.
-    pub write_requests: Signal<In, Bits<64>>,
-    /// READ_BYTES.value: Count at the last snapshot.
-    pub read_bytes: Signal<In, Bits<64>>,
-    /// READ_REQUESTS.value: Count at the last snapshot.
-    pub read_requests: Signal<In, Bits<64>>,
-    /// RECORDS.value: Count at the last snapshot.
-    pub records: Signal<In, Bits<64>>,
-    /// STALL_TXS.value: Count at the last snapshot.
-    pub stall_txs: Signal<In, Bits<64>>,
-    /// STALL_TAGS.value: Count at the last snapshot.
-    pub stall_tags: Signal<In, Bits<64>>,
-    /// STALL_MEM.value: Count at the last snapshot.
-    pub stall_mem: Signal<In, Bits<64>>,
-    /// IRQS.value: Count at the last snapshot.
-    pub irqs: Signal<In, Bits<64>>,
-    /// FAULTS.value: Count at the last snapshot.
-    pub faults: Signal<In, Bits<64>>,
-    /// RING_LO: written in this cycle with `writedata`. Completion ring of a channel: element c is
-    /// channel c. Writing the low word with `enable` set starts the ring at its first slot, on the
-    /// first lap; so write the high word first. The value is handed to the block and cannot be read
-    /// back: a ring is the driver's own memory, and keeping 64 of them readable would cost a memory
-    /// for nothing.
-    pub ring_lo_we: Signal<Out, Bit>,
-    /// RING_HI: written in this cycle with `writedata`. Completion ring of a channel: element c is
-    /// channel c. Writing the low word with `enable` set starts the ring at its first slot, on the
-    /// first lap; so write the high word first. The value is handed to the block and cannot be read
-    /// back: a ring is the driver's own memory, and keeping 64 of them readable would cost a memory
-    /// for nothing.
-    pub ring_hi_we: Signal<Out, Bit>,
-    /// RING: the element that is written.
-    pub ring_index: Signal<Out, Bits<6>>,
+    /// CHANNEL_SELECT.channel: A channel of this build; with another number, writes have no
+    /// meaning.
+    pub channel_select_channel: Signal<Out, Bits<6>>,
+    /// CHANNEL_CONTROL: written in this cycle with `writedata`. Runs, drains and aborts the
+    /// selected channel. To drain: clear `accept`, wait until CHANNEL_STATUS reads 0. To abort:
+    /// clear `accept`, set `abort`, wait until CHANNEL_STATUS reads 0, clear `abort`. Both end in
+    /// bounded time unless PORT_TIMEOUT is 0: a read that is not answered ends by it, and a port
+    /// that stands still.
+    pub channel_control_we: Signal<Out, Bit>,
+    /// CHANNEL_CONTROL.accept: 1: doorbells are accepted. 0: they are refused; what is queued goes
+    /// on.
+    pub channel_control_accept: Signal<In, Bit>,
+    /// CHANNEL_CONTROL.run: 1: queued descriptors are executed. 0: no further descriptor is
+    /// started; one that runs is finished.
+    pub channel_control_run: Signal<In, Bit>,
+    /// CHANNEL_CONTROL.abort: 1: every accepted descriptor ends with ABORTED, a running one at its
+    /// next request, whatever `run` says.
+    pub channel_control_abort: Signal<In, Bit>,
+    /// CHANNEL_STATUS.write_busy: A write descriptor was accepted and has not ended, its completion
+    /// record included.
+    pub channel_status_write_busy: Signal<In, Bit>,
+    /// CHANNEL_STATUS.read_busy: A read descriptor was accepted and has not ended, its completion
+    /// record included.
+    pub channel_status_read_busy: Signal<In, Bit>,
+    /// CHANNEL_MODERATION: written in this cycle with `writedata`. Moderation of the selected
+    /// channel's interrupts. A descriptor with `urgent` is never held back. Both 0 after reset: no
+    /// moderation.
+    pub channel_moderation_we: Signal<Out, Bit>,
+    /// CHANNEL_RING_LO: written in this cycle with `writedata`. Completion ring of the selected
+    /// channel. Writing the low word with `enable` set starts the ring at its first slot, on the
+    /// first lap; so write the high word first. Only while the channel has nothing under way. The
+    /// value is handed to the block and cannot be read back: a ring is the driver's own memory.
+    pub channel_ring_lo_we: Signal<Out, Bit>,
+    /// CHANNEL_RING_HI: written in this cycle with `writedata`. Completion ring of the selected
+    /// channel. Writing the low word with `enable` set starts the ring at its first slot, on the
+    /// first lap; so write the high word first. Only while the channel has nothing under way. The
+    /// value is handed to the block and cannot be read back: a ring is the driver's own memory.
+    pub channel_ring_hi_we: Signal<Out, Bit>,
+    /// CHANNEL_MEM_BASE: written in this cycle with `writedata`. First byte of the selected
+    /// channel's window of FPGA memory.
+    pub channel_mem_base_we: Signal<Out, Bit>,
+    /// CHANNEL_MEM_END: written in this cycle with `writedata`. First byte behind the selected
+    /// channel's window of FPGA memory. A descriptor whose local range is not inside ends with
+    /// LOCAL_WINDOW. After reset base and end are 0: nothing is inside.
+    pub channel_mem_end_we: Signal<Out, Bit>,
     act: Signal<Local, Bit>,
     readdata_reg: DFF<Bits<32>>,
     control_enable_reg: DFF<Bit>,
@@ -146,12 +186,14 @@ pub struct CsrRegs {
     irq_status_completion_reg: DFF<Bit>,
     irq_status_error_reg: DFF<Bit>,
     irq_status_refused_reg: DFF<Bit>,
-    read_timeout_cycles_reg: DFF<Bits<32>>,
-    att_owner_channels_reg: DFF<Bits<8>>,
+    port_timeout_cycles_reg: DFF<Bits<32>>,
+    port_pace_rate_reg: DFF<Bits<16>>,
     quarantine_drop_owed_reg: DFF<Bit>,
-    counter_snapshot_take_reg: DFF<Bit>,
+    att_owner_lo_channels_reg: DFF<Bits<32>>,
+    att_owner_hi_channels_reg: DFF<Bits<32>>,
     window_lo_base_reg: DFF<Bits<16>>,
     window_hi_base_reg: DFF<Bits<8>>,
+    channel_select_channel_reg: DFF<Bits<6>>,
 }
 
 impl Logic for CsrRegs {
@@ -167,12 +209,14 @@ impl Logic for CsrRegs {
             irq_status_completion_reg,
             irq_status_error_reg,
             irq_status_refused_reg,
-            read_timeout_cycles_reg,
-            att_owner_channels_reg,
+            port_timeout_cycles_reg,
+            port_pace_rate_reg,
             quarantine_drop_owed_reg,
-            counter_snapshot_take_reg,
+            att_owner_lo_channels_reg,
+            att_owner_hi_channels_reg,
             window_lo_base_reg,
-            window_hi_base_reg
+            window_hi_base_reg,
+            channel_select_channel_reg
         );
         self.readdata.next = self.readdata_reg.q.val();
         self.act.next = self.write.val() & self.byteenable.val().all();
@@ -182,14 +226,20 @@ impl Logic for CsrRegs {
         self.irq_status_completion.next = self.irq_status_completion_reg.q.val();
         self.irq_status_error.next = self.irq_status_error_reg.q.val();
         self.irq_status_refused.next = self.irq_status_refused_reg.q.val();
-        self.read_timeout_cycles.next = self.read_timeout_cycles_reg.q.val();
-        self.att_owner_channels.next = self.att_owner_channels_reg.q.val();
+        self.port_timeout_cycles.next = self.port_timeout_cycles_reg.q.val();
+        self.port_pace_rate.next = self.port_pace_rate_reg.q.val();
         self.quarantine_drop_owed.next = self.quarantine_drop_owed_reg.q.val();
-        self.counter_snapshot_take.next = self.counter_snapshot_take_reg.q.val();
+        self.counter_snapshot_we.next = self.act.val() & (self.address.val() == 11);
+        self.att_owner_channels.next = bit_cast::<64, 32>(self.att_owner_lo_channels_reg.q.val()) | (bit_cast::<64, 32>(self.att_owner_hi_channels_reg.q.val()) << 32);
+        self.att_invalidate_we.next = self.act.val() & (self.address.val() == 14);
         self.window_base.next = bit_cast::<24, 16>(self.window_lo_base_reg.q.val()) | (bit_cast::<24, 8>(self.window_hi_base_reg.q.val()) << 16);
-        self.ring_lo_we.next = self.act.val() & self.address.val().get_bit(7) & !self.address.val().get_bit(0);
-        self.ring_hi_we.next = self.act.val() & self.address.val().get_bit(7) & self.address.val().get_bit(0);
-        self.ring_index.next = self.address.val().get_bits::<6>(1);
+        self.channel_select_channel.next = self.channel_select_channel_reg.q.val();
+        self.channel_control_we.next = self.act.val() & (self.address.val() == 33);
+        self.channel_moderation_we.next = self.act.val() & (self.address.val() == 35);
+        self.channel_ring_lo_we.next = self.act.val() & (self.address.val().get_bits::<7>(1) == 18) & !self.address.val().get_bit(0);
+        self.channel_ring_hi_we.next = self.act.val() & (self.address.val().get_bits::<7>(1) == 18) & self.address.val().get_bit(0);
+        self.channel_mem_base_we.next = self.act.val() & (self.address.val() == 38);
+        self.channel_mem_end_we.next = self.act.val() & (self.address.val() == 39);
         // Writes.
         self.control_reset_reg.d.next = false;
         if self.act.val() & (self.address.val() == 4) {
@@ -212,18 +262,20 @@ impl Logic for CsrRegs {
             self.irq_status_refused_reg.d.next = true;
         }
         if self.act.val() & (self.address.val() == 8) {
-            self.read_timeout_cycles_reg.d.next = self.writedata.val();
+            self.port_timeout_cycles_reg.d.next = self.writedata.val();
         }
         if self.act.val() & (self.address.val() == 9) {
-            self.att_owner_channels_reg.d.next = self.writedata.val().get_bits::<8>(0);
+            self.port_pace_rate_reg.d.next = self.writedata.val().get_bits::<16>(0);
         }
         self.quarantine_drop_owed_reg.d.next = false;
         if self.act.val() & (self.address.val() == 10) {
             self.quarantine_drop_owed_reg.d.next = self.writedata.val().get_bit(0);
         }
-        self.counter_snapshot_take_reg.d.next = false;
-        if self.act.val() & (self.address.val() == 11) {
-            self.counter_snapshot_take_reg.d.next = self.writedata.val().get_bit(0);
+        if self.act.val() & (self.address.val() == 12) {
+            self.att_owner_lo_channels_reg.d.next = self.writedata.val();
+        }
+        if self.act.val() & (self.address.val() == 13) {
+            self.att_owner_hi_channels_reg.d.next = self.writedata.val();
         }
         if self.act.val() & (self.address.val() == 28) {
             self.window_lo_base_reg.d.next = self.writedata.val().get_bits::<16>(16);
@@ -231,87 +283,24 @@ impl Logic for CsrRegs {
         if self.act.val() & (self.address.val() == 29) {
             self.window_hi_base_reg.d.next = self.writedata.val().get_bits::<8>(0);
         }
+        if self.act.val() & (self.address.val() == 32) {
+            self.channel_select_channel_reg.d.next = self.writedata.val().get_bits::<6>(0);
+        }
         // Reads: registered, and 0 where nothing is.
         if self.read.val() {
             self.readdata_reg.d.next = 0u64.into();
             if self.address.val().get_bits::<2>(6) == 0 {
                 if self.address.val().get_bit(5) {
-                    if self.address.val().get_bit(4) {
-                        if self.address.val().get_bits::<2>(2) == 0 {
-                            if self.address.val().get_bit(1) {
-                                if self.address.val().get_bit(0) {
-                                    self.readdata_reg.d.next = self.faults.val().get_bits::<32>(32);
-                                } else {
-                                    self.readdata_reg.d.next = self.faults.val().get_bits::<32>(0);
-                                }
-                            } else {
-                                if self.address.val().get_bit(0) {
-                                    self.readdata_reg.d.next = self.irqs.val().get_bits::<32>(32);
-                                } else {
-                                    self.readdata_reg.d.next = self.irqs.val().get_bits::<32>(0);
-                                }
-                            }
-                        }
-                    } else {
-                        if self.address.val().get_bit(3) {
-                            if self.address.val().get_bit(2) {
-                                if self.address.val().get_bit(1) {
-                                    if self.address.val().get_bit(0) {
-                                        self.readdata_reg.d.next = self.stall_mem.val().get_bits::<32>(32);
-                                    } else {
-                                        self.readdata_reg.d.next = self.stall_mem.val().get_bits::<32>(0);
-                                    }
-                                } else {
-                                    if self.address.val().get_bit(0) {
-                                        self.readdata_reg.d.next = self.stall_tags.val().get_bits::<32>(32);
-                                    } else {
-                                        self.readdata_reg.d.next = self.stall_tags.val().get_bits::<32>(0);
-                                    }
-                                }
-                            } else {
-                                if self.address.val().get_bit(1) {
-                                    if self.address.val().get_bit(0) {
-                                        self.readdata_reg.d.next = self.stall_txs.val().get_bits::<32>(32);
-                                    } else {
-                                        self.readdata_reg.d.next = self.stall_txs.val().get_bits::<32>(0);
-                                    }
-                                } else {
-                                    if self.address.val().get_bit(0) {
-                                        self.readdata_reg.d.next = self.records.val().get_bits::<32>(32);
-                                    } else {
-                                        self.readdata_reg.d.next = self.records.val().get_bits::<32>(0);
-                                    }
-                                }
+                    if self.address.val().get_bits::<3>(2) == 0 {
+                        if self.address.val().get_bit(1) {
+                            if !self.address.val().get_bit(0) {
+                                self.readdata_reg.d.next = bit_cast::<32, 1>(self.channel_status_write_busy.val().into()) | (bit_cast::<32, 1>(self.channel_status_read_busy.val().into()) << 1);
                             }
                         } else {
-                            if self.address.val().get_bit(2) {
-                                if self.address.val().get_bit(1) {
-                                    if self.address.val().get_bit(0) {
-                                        self.readdata_reg.d.next = self.read_requests.val().get_bits::<32>(32);
-                                    } else {
-                                        self.readdata_reg.d.next = self.read_requests.val().get_bits::<32>(0);
-                                    }
-                                } else {
-                                    if self.address.val().get_bit(0) {
-                                        self.readdata_reg.d.next = self.read_bytes.val().get_bits::<32>(32);
-                                    } else {
-                                        self.readdata_reg.d.next = self.read_bytes.val().get_bits::<32>(0);
-                                    }
-                                }
+                            if self.address.val().get_bit(0) {
+                                self.readdata_reg.d.next = bit_cast::<32, 1>(self.channel_control_accept.val().into()) | (bit_cast::<32, 1>(self.channel_control_run.val().into()) << 1) | (bit_cast::<32, 1>(self.channel_control_abort.val().into()) << 2);
                             } else {
-                                if self.address.val().get_bit(1) {
-                                    if self.address.val().get_bit(0) {
-                                        self.readdata_reg.d.next = self.write_requests.val().get_bits::<32>(32);
-                                    } else {
-                                        self.readdata_reg.d.next = self.write_requests.val().get_bits::<32>(0);
-                                    }
-                                } else {
-                                    if self.address.val().get_bit(0) {
-                                        self.readdata_reg.d.next = self.write_bytes.val().get_bits::<32>(32);
-                                    } else {
-                                        self.readdata_reg.d.next = self.write_bytes.val().get_bits::<32>(0);
-                                    }
-                                }
+                                self.readdata_reg.d.next = bit_cast::<32, 6>(self.channel_select_channel_reg.q.val());
                             }
                         }
                     }
@@ -326,22 +315,42 @@ impl Logic for CsrRegs {
                         }
                     } else {
                         if self.address.val().get_bit(3) {
-                            if self.address.val().get_bits::<2>(1) == 0 {
-                                if self.address.val().get_bit(0) {
-                                    self.readdata_reg.d.next = bit_cast::<32, 8>(self.att_owner_channels_reg.q.val());
+                            if self.address.val().get_bit(2) {
+                                if self.address.val().get_bit(1) {
+                                    if !self.address.val().get_bit(0) {
+                                        self.readdata_reg.d.next = bit_cast::<32, 1>(self.att_invalidate_busy.val().into()) << 1;
+                                    }
                                 } else {
-                                    self.readdata_reg.d.next = self.read_timeout_cycles_reg.q.val();
+                                    if self.address.val().get_bit(0) {
+                                        self.readdata_reg.d.next = self.att_owner_hi_channels_reg.q.val();
+                                    } else {
+                                        self.readdata_reg.d.next = self.att_owner_lo_channels_reg.q.val();
+                                    }
+                                }
+                            } else {
+                                if self.address.val().get_bit(1) {
+                                    if self.address.val().get_bit(0) {
+                                        self.readdata_reg.d.next = bit_cast::<32, 1>(self.counter_snapshot_busy.val().into()) << 1;
+                                    }
+                                } else {
+                                    if self.address.val().get_bit(0) {
+                                        self.readdata_reg.d.next = bit_cast::<32, 16>(self.port_pace_rate_reg.q.val());
+                                    } else {
+                                        self.readdata_reg.d.next = self.port_timeout_cycles_reg.q.val();
+                                    }
                                 }
                             }
                         } else {
                             if self.address.val().get_bit(2) {
                                 if self.address.val().get_bit(1) {
-                                    if !self.address.val().get_bit(0) {
+                                    if self.address.val().get_bit(0) {
+                                        self.readdata_reg.d.next = bit_cast::<32, 8>(self.caps2_reads_log2.val()) | (bit_cast::<32, 1>(self.caps2_tagged.val().into()) << 8) | (bit_cast::<32, 1>(self.caps2_msix.val().into()) << 9);
+                                    } else {
                                         self.readdata_reg.d.next = bit_cast::<32, 1>(self.irq_status_completion_reg.q.val().into()) | (bit_cast::<32, 1>(self.irq_status_error_reg.q.val().into()) << 1) | (bit_cast::<32, 1>(self.irq_status_refused_reg.q.val().into()) << 2);
                                     }
                                 } else {
                                     if self.address.val().get_bit(0) {
-                                        self.readdata_reg.d.next = bit_cast::<32, 1>(self.status_write_busy.val().into()) | (bit_cast::<32, 1>(self.status_read_busy.val().into()) << 1) | (bit_cast::<32, 1>(self.status_read_quarantine.val().into()) << 2) | (bit_cast::<32, 1>(self.status_att_sweep.val().into()) << 3) | (bit_cast::<32, 1>(self.status_completer_busy.val().into()) << 4);
+                                        self.readdata_reg.d.next = bit_cast::<32, 1>(self.status_write_busy.val().into()) | (bit_cast::<32, 1>(self.status_read_busy.val().into()) << 1) | (bit_cast::<32, 1>(self.status_read_quarantine.val().into()) << 2) | (bit_cast::<32, 1>(self.status_att_sweep.val().into()) << 3) | (bit_cast::<32, 1>(self.status_completer_busy.val().into()) << 4) | (bit_cast::<32, 1>(self.status_port_dead.val().into()) << 5);
                                     } else {
                                         self.readdata_reg.d.next = bit_cast::<32, 1>(self.control_enable_reg.q.val().into()) | (bit_cast::<32, 1>(self.control_irq_enable_reg.q.val().into()) << 1);
                                     }
@@ -357,7 +366,7 @@ impl Logic for CsrRegs {
                                     if self.address.val().get_bit(0) {
                                         self.readdata_reg.d.next = self.build_id.val();
                                     } else {
-                                        self.readdata_reg.d.next = bits::<32>(0x35a38240u64);
+                                        self.readdata_reg.d.next = bits::<32>(0x840df47au64);
                                     }
                                 }
                             }
@@ -373,12 +382,14 @@ impl Logic for CsrRegs {
             self.irq_status_completion_reg.d.next = false;
             self.irq_status_error_reg.d.next = false;
             self.irq_status_refused_reg.d.next = false;
-            self.read_timeout_cycles_reg.d.next = 12500000u64.into();
-            self.att_owner_channels_reg.d.next = 1u64.into();
+            self.port_timeout_cycles_reg.d.next = 12500000u64.into();
+            self.port_pace_rate_reg.d.next = 0u64.into();
             self.quarantine_drop_owed_reg.d.next = false;
-            self.counter_snapshot_take_reg.d.next = false;
+            self.att_owner_lo_channels_reg.d.next = 0u64.into();
+            self.att_owner_hi_channels_reg.d.next = 0u64.into();
             self.window_lo_base_reg.d.next = 0u64.into();
             self.window_hi_base_reg.d.next = 0u64.into();
+            self.channel_select_channel_reg.d.next = 0u64.into();
         }
     }
 }

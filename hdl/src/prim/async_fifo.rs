@@ -150,7 +150,7 @@ impl<const D: usize, const A: usize, const P: usize> Default for AsyncFifo<D, A,
             data: Default::default(),
             pop: Default::default(),
             pointers: Default::default(),
-            ram: BlockRam::new(A),
+            ram: BlockRam::between_clocks(A),
         }
     }
 }

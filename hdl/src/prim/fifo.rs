@@ -4,7 +4,7 @@
 use super::{BlockRam, SmallRam};
 use rust_hdl::prelude::*;
 
-/// Shallow FIFO in LUT RAM: `2^A` words, one-cycle latency. `P` is `A + 1`.
+/// Shallow FIFO in LUT RAM: up to `2^A` words, one-cycle latency. `P` is `A + 1`.
 #[derive(LogicBlock)]
 pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
     pub clock: Signal<In, Clock>,
@@ -12,13 +12,14 @@ pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
     pub push: Signal<In, Bit>,
     pub data_in: Signal<In, Bits<D>>,
     pub full: Signal<Out, Bit>,
+    pub level: Signal<Out, Bits<P>>,
     pub valid: Signal<Out, Bit>,
     pub data: Signal<Out, Bits<D>>,
     pub pop: Signal<In, Bit>,
     ram: SmallRam<D, A>,
     head: DFF<Bits<P>>,
     tail: DFF<Bits<P>>,
-    level: Signal<Local, Bits<P>>,
+    count: Signal<Local, Bits<P>>,
     accept: Signal<Local, Bit>,
     some: Signal<Local, Bit>,
     is_full: Signal<Local, Bit>,
@@ -27,24 +28,19 @@ pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
 
 impl<const D: usize, const A: usize, const P: usize> Default for SmallFifo<D, A, P> {
     fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            push: Default::default(),
-            data_in: Default::default(),
-            full: Default::default(),
-            valid: Default::default(),
-            data: Default::default(),
-            pop: Default::default(),
-            ram: Default::default(),
-            head: Default::default(),
-            tail: Default::default(),
-            level: Default::default(),
-            accept: Default::default(),
-            some: Default::default(),
-            is_full: Default::default(),
-            depth: Constant::new((1u64 << A).into()),
-        }
+        Self::new(A)
+    }
+}
+
+impl<const D: usize, const A: usize, const P: usize> SmallFifo<D, A, P> {
+    /// A FIFO of `2^log2` words, `log2` at most `A`.
+    pub fn new(log2: usize) -> Self {
+        fresh!(
+            clock, reset, push, data_in, full, valid, data, pop, head, tail, level, count, accept, some,
+            is_full;
+            ram: SmallRam::new(log2),
+            depth: Constant::new((1u64 << log2).into()),
+        )
     }
 }
 
@@ -53,9 +49,10 @@ impl<const D: usize, const A: usize, const P: usize> Logic for SmallFifo<D, A, P
     fn update(&mut self) {
         dff_setup!(self, clock, head, tail);
         clock!(self, clock, ram);
-        self.level.next = self.tail.q.val() - self.head.q.val();
-        self.some.next = self.level.val().any();
-        self.is_full.next = self.level.val() == self.depth.val();
+        self.count.next = self.tail.q.val() - self.head.q.val();
+        self.level.next = self.count.val();
+        self.some.next = self.count.val().any();
+        self.is_full.next = self.count.val() == self.depth.val();
         self.full.next = self.is_full.val();
         self.accept.next = self.push.val() & !self.is_full.val();
         self.ram.write_enable.next = self.accept.val();
@@ -77,7 +74,7 @@ impl<const D: usize, const A: usize, const P: usize> Logic for SmallFifo<D, A, P
     }
 }
 
-/// Deep FIFO in block RAM: `2^A` words and the output register, two-cycle latency. `P` is `A + 1`.
+/// Deep FIFO in block RAM: up to `2^A` words and the output register, two-cycle latency. `P` is `A + 1`.
 #[derive(LogicBlock)]
 pub struct BlockFifo<const D: usize, const A: usize, const P: usize> {
     pub clock: Signal<In, Clock>,
@@ -99,26 +96,15 @@ pub struct BlockFifo<const D: usize, const A: usize, const P: usize> {
     depth: Constant<Bits<P>>,
 }
 
-impl<const D: usize, const A: usize, const P: usize> Default for BlockFifo<D, A, P> {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            push: Default::default(),
-            data_in: Default::default(),
-            level: Default::default(),
-            valid: Default::default(),
-            data: Default::default(),
-            pop: Default::default(),
-            ram: BlockRam::new(A),
-            head: Default::default(),
-            tail: Default::default(),
-            held: Default::default(),
-            count: Default::default(),
-            accept: Default::default(),
-            fetch: Default::default(),
-            depth: Constant::new((1u64 << A).into()),
-        }
+impl<const D: usize, const A: usize, const P: usize> BlockFifo<D, A, P> {
+    /// A FIFO of `2^log2` words, `log2` at most `A`.
+    pub fn new(log2: usize) -> Self {
+        fresh!(
+            clock, reset, push, data_in, level, valid, data, pop, head, tail, held, count, accept,
+            fetch;
+            ram: BlockRam::new(log2),
+            depth: Constant::new((1u64 << log2).into()),
+        )
     }
 }
 

@@ -1,5 +1,13 @@
 //! Building blocks that know nothing of DMA: memories, FIFOs, synchronisers.
 
+/// A block from its fields: those before the semicolon are as fresh as `Default` makes them.
+macro_rules! fresh {
+    ($($field:ident),* $(,)?; $($name:ident: $value:expr),* $(,)?) => {
+        Self { $($field: Default::default(),)* $($name: $value,)* }
+    };
+}
+pub(crate) use fresh;
+
 mod async_fifo;
 mod fifo;
 mod ram;

@@ -42,13 +42,30 @@ pub struct BlockRam<const D: usize, const A: usize> {
     pub read_address: Signal<In, Bits<A>>,
     pub read_data: Signal<Out, Bits<D>>,
     _log2: usize,
+    _width: usize,
+    _two_clocks: bool,
     _cells: HashMap<u64, Bits<D>>,
 }
 
 impl<const D: usize, const A: usize> BlockRam<D, A> {
     /// A memory of `2^log2` words.
     pub fn new(log2: usize) -> Self {
+        Self::narrow(log2, D)
+    }
+
+    /// A memory of `2^log2` words between two clocks. A block of its own, never LUTs: from those a path
+    /// would lead from the one clock to the other that no constraint knows by name.
+    pub fn between_clocks(log2: usize) -> Self {
+        Self {
+            _two_clocks: true,
+            ..Self::new(log2)
+        }
+    }
+
+    /// A memory of `2^log2` words of the low `width` bits; the bits above read as 0.
+    pub fn narrow(log2: usize, width: usize) -> Self {
         assert!((1..=A).contains(&log2), "2^{log2} words, {A} address bits");
+        assert!((1..=D).contains(&width), "{width} of {D} bits");
         Self {
             write_clock: Default::default(),
             write_enable: Default::default(),
@@ -59,6 +76,8 @@ impl<const D: usize, const A: usize> BlockRam<D, A> {
             read_address: Default::default(),
             read_data: Default::default(),
             _log2: log2,
+            _width: width,
+            _two_clocks: false,
             _cells: Default::default(),
         }
     }
@@ -80,18 +99,36 @@ impl<const D: usize, const A: usize> Logic for BlockRam<D, A> {
         self.read_data.connect();
     }
     fn hdl(&self) -> Verilog {
+        let (part, zeros, waste) = match D - self._width {
+            0 => (String::new(), String::new(), String::new()),
+            above => (
+                format!("[{}:0]", self._width - 1),
+                format!("{above}'d0, "),
+                format!(
+                    "wire unused_data_bits = &{{1'b0, write_data[{}:{}]}};\n",
+                    D - 1,
+                    self._width
+                ),
+            ),
+        };
         Verilog::Custom(format!(
-            "(* ramstyle = \"no_rw_check\" *) reg [{top}:0] cells [0:{last}];\n\
+            "(* {style}no_rw_check\" *) reg [{top}:0] cells [0:{last}];\n\
              reg [{top}:0] read_word;\n\
-             {unused}\
+             {unused}{waste}\
              always @(posedge write_clock) begin\n  \
-               if (write_enable) cells[{write}] <= write_data;\n\
+               if (write_enable) cells[{write}] <= write_data{part};\n\
              end\n\
              always @(posedge read_clock) begin\n  \
                if (read_enable) read_word <= cells[{read}];\n\
              end\n\
-             assign read_data = read_word;\n",
-            top = D - 1,
+             assign read_data = {{{zeros}read_word}};\n",
+            // Wide and not deep, tools would take LUTs for it.
+            style = match (self._two_clocks, self._log2 >= 6) {
+                (true, _) => "ram_style = \"block\", ramstyle = \"M20K, ",
+                (false, true) => "ram_style = \"block\", ramstyle = \"",
+                (false, false) => "ramstyle = \"",
+            },
+            top = self._width - 1,
             last = (1usize << self._log2) - 1,
             unused = unused(&["write_address", "read_address"], A, self._log2),
             write = index("write_address", A, self._log2),
@@ -103,7 +140,8 @@ impl<const D: usize, const A: usize> Logic for BlockRam<D, A> {
     }
 }
 
-/// Small memory with an unregistered read port: MLAB or LUT RAM.
+/// Small memory with an unregistered read port: MLAB or LUT RAM. Reading a word in the cycle of its
+/// write gives the old one.
 #[derive(LogicBlock)]
 pub struct SmallRam<const D: usize, const A: usize> {
     pub clock: Signal<In, Clock>,
@@ -112,30 +150,35 @@ pub struct SmallRam<const D: usize, const A: usize> {
     pub write_data: Signal<In, Bits<D>>,
     pub read_address: Signal<In, Bits<A>>,
     pub read_data: Signal<Out, Bits<D>>,
+    _log2: usize,
     _cells: HashMap<u64, Bits<D>>,
 }
 
 impl<const D: usize, const A: usize> Default for SmallRam<D, A> {
     fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            write_enable: Default::default(),
-            write_address: Default::default(),
-            write_data: Default::default(),
-            read_address: Default::default(),
-            read_data: Default::default(),
-            _cells: Default::default(),
-        }
+        Self::new(A)
+    }
+}
+
+impl<const D: usize, const A: usize> SmallRam<D, A> {
+    /// A memory of `2^log2` words; of two where `log2` is 0.
+    pub fn new(log2: usize) -> Self {
+        assert!(log2 <= A, "2^{log2} words, {A} address bits");
+        fresh!(
+            clock, write_enable, write_address, write_data, read_address, read_data, _cells;
+            _log2: log2.max(1),
+        )
     }
 }
 
 impl<const D: usize, const A: usize> Logic for SmallRam<D, A> {
     fn update(&mut self) {
+        let mask = (1u64 << self._log2) - 1;
         if self.clock.pos_edge() && self.write_enable.val() {
-            self._cells
-                .insert(self.write_address.val().to_u64(), self.write_data.val());
+            let at = self.write_address.val().to_u64() & mask;
+            self._cells.insert(at, self.write_data.val());
         }
-        let at = self.read_address.val().to_u64();
+        let at = self.read_address.val().to_u64() & mask;
         self.read_data.next = self._cells.get(&at).copied().unwrap_or_default();
     }
     fn connect(&mut self) {
@@ -144,12 +187,16 @@ impl<const D: usize, const A: usize> Logic for SmallRam<D, A> {
     fn hdl(&self) -> Verilog {
         Verilog::Custom(format!(
             "(* ramstyle = \"MLAB, no_rw_check\" *) reg [{top}:0] cells [0:{last}];\n\
+             {unused}\
              always @(posedge clock) begin\n  \
-               if (write_enable) cells[write_address] <= write_data;\n\
+               if (write_enable) cells[{write}] <= write_data;\n\
              end\n\
-             assign read_data = cells[read_address];\n",
+             assign read_data = cells[{read}];\n",
             top = D - 1,
-            last = (1usize << A) - 1,
+            last = (1usize << self._log2) - 1,
+            unused = unused(&["write_address", "read_address"], A, self._log2),
+            write = index("write_address", A, self._log2),
+            read = index("read_address", A, self._log2),
         ))
     }
     fn timing(&self) -> Vec<TimingInfo> {
@@ -215,7 +262,8 @@ impl<const W: usize, const A: usize> Logic for LaneRam<W, A> {
         let mut text = String::new();
         for lane in 0..lanes {
             text += &format!(
-                "(* ramstyle = \"no_rw_check\" *) reg [{top}:0] cells_{lane} [0:{last}];\n\
+                "(* ram_style = \"block\", ramstyle = \"M20K, no_rw_check\" *) \
+                   reg [{top}:0] cells_{lane} [0:{last}];\n\
                  reg [{top}:0] read_lane_{lane};\n\
                  always @(posedge write_clock) begin\n  \
                    if (write_enable && write_lane == 2'd{lane}) \

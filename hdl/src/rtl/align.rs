@@ -6,6 +6,7 @@
 //! and the low part of the next. When `source > target` the first beat in gives no beat out (it leads);
 //! when the last bytes are already in hand, the last step takes no beat in.
 
+use crate::prim::fresh;
 use rust_hdl::prelude::*;
 
 /// The realigner of a `W`-bit, `B`-byte stream.
@@ -65,6 +66,15 @@ pub struct Align<const W: usize, const B: usize> {
     end_lane: DFF<Bits<5>>,
     place: DFF<Bits<2>>,
     failed: DFF<Bit>,
+    // Beat as it came: memories are slow, the rotation has a cycle of its own.
+    raw: DFF<Bit>,
+    raw_data: DFF<Bits<W>>,
+    raw_rotate: DFF<Bits<5>>,
+    raw_keep: DFF<Bits<6>>,
+    raw_emit: DFF<Bit>,
+    raw_last: DFF<Bit>,
+    raw_error: DFF<Bit>,
+    raw_enable: DFF<Bits<B>>,
     // Rotated beat.
     turned: DFF<Bit>,
     turned_data: DFF<Bits<W>>,
@@ -91,6 +101,8 @@ pub struct Align<const W: usize, const B: usize> {
     step: Signal<Local, Bit>,
     final_step: Signal<Local, Bit>,
     advance: Signal<Local, Bit>,
+    turn_free: Signal<Local, Bit>,
+    shift: Signal<Local, Bit>,
     error_now: Signal<Local, Bit>,
     turn1: Signal<Local, Bits<W>>,
     turn2: Signal<Local, Bits<W>>,
@@ -121,80 +133,19 @@ impl<const W: usize, const B: usize> Default for Align<W, B> {
             "a beat of 16 or 32 bytes"
         );
         let wrap = |bytes: usize| Constant::new((((W - 8 * bytes) % W) as u64).into());
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            idle: Default::default(),
-            job: Default::default(),
-            job_take: Default::default(),
-            source: Default::default(),
-            target: Default::default(),
-            bytes: Default::default(),
-            start: Default::default(),
-            beat: Default::default(),
-            beat_take: Default::default(),
-            beat_data: Default::default(),
-            beat_error: Default::default(),
-            beat_place: Default::default(),
-            beat_final: Default::default(),
-            out: Default::default(),
-            out_take: Default::default(),
-            out_data: Default::default(),
-            out_enable: Default::default(),
-            out_last: Default::default(),
-            out_error: Default::default(),
-            next_job: Default::default(),
-            next_rotate: Default::default(),
-            next_keep: Default::default(),
-            next_lead: Default::default(),
-            next_steps: Default::default(),
-            next_beats: Default::default(),
-            next_target: Default::default(),
-            next_end: Default::default(),
-            next_start: Default::default(),
-            active: Default::default(),
-            rotate: Default::default(),
-            keep: Default::default(),
-            lead: Default::default(),
-            first: Default::default(),
-            steps: Default::default(),
-            beats: Default::default(),
-            start_lane: Default::default(),
-            end_lane: Default::default(),
-            place: Default::default(),
-            failed: Default::default(),
-            turned: Default::default(),
-            turned_data: Default::default(),
-            turned_keep: Default::default(),
-            turned_emit: Default::default(),
-            turned_last: Default::default(),
-            turned_error: Default::default(),
-            turned_enable: Default::default(),
-            previous: Default::default(),
-            ready: Default::default(),
-            ready_data: Default::default(),
-            ready_enable: Default::default(),
-            ready_last: Default::default(),
-            ready_error: Default::default(),
-            difference: Default::default(),
-            source_span: Default::default(),
-            target_span: Default::default(),
-            leads: Default::default(),
-            load: Default::default(),
-            measure: Default::default(),
-            needs_beat: Default::default(),
-            step: Default::default(),
-            final_step: Default::default(),
-            advance: Default::default(),
-            error_now: Default::default(),
-            turn1: Default::default(),
-            turn2: Default::default(),
-            turn4: Default::default(),
-            turn8: Default::default(),
-            turn16: Default::default(),
-            keep_mask: Default::default(),
-            start_mask: Default::default(),
-            end_mask: Default::default(),
+        fresh!(
+            clock, reset, idle, job, job_take, source, target, bytes, start, beat,
+            beat_take, beat_data, beat_error, beat_place, beat_final, out, out_take,
+            out_data, out_enable, out_last, out_error, next_job, next_rotate, next_keep,
+            next_lead, next_steps, next_beats, next_target, next_end, next_start,
+            active, rotate, keep, lead, first, steps, beats, start_lane, end_lane,
+            place, failed, turned, turned_data, turned_keep, turned_emit, turned_last,
+            turned_error, turned_enable, previous, ready, ready_data, ready_enable,
+            ready_last, ready_error, difference, source_span, target_span, leads, load,
+            measure, needs_beat, step, final_step, advance, error_now, turn1, turn2,
+            turn4, turn8, turn16, keep_mask, start_mask, end_mask, raw, raw_data,
+            raw_rotate, raw_keep, raw_emit, raw_last, raw_error, raw_enable, turn_free,
+            shift;
             wrap1: wrap(1),
             wrap2: wrap(2),
             wrap4: wrap(4),
@@ -206,7 +157,7 @@ impl<const W: usize, const B: usize> Default for Align<W, B> {
             beat_bytes: Constant::new((B as u64).into()),
             ones: Constant::new(Bits::<W>::mask()),
             lanes: Constant::new(Bits::<B>::mask()),
-        }
+        )
     }
 }
 
@@ -236,6 +187,14 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             end_lane,
             place,
             failed,
+            raw,
+            raw_data,
+            raw_rotate,
+            raw_keep,
+            raw_emit,
+            raw_last,
+            raw_error,
+            raw_enable,
             turned,
             turned_data,
             turned_keep,
@@ -252,14 +211,17 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
         );
         self.idle.next = !self.next_job.q.val()
             & !self.active.q.val()
+            & !self.raw.q.val()
             & !self.turned.q.val()
             & !self.ready.q.val();
 
         // A step: at most one beat in, at most one beat out.
         self.advance.next = !self.ready.q.val() | self.out_take.val();
+        self.turn_free.next = !self.turned.q.val() | self.advance.val();
+        self.shift.next = self.raw.q.val() & self.turn_free.val();
         self.needs_beat.next = self.beats.q.val().any();
         self.step.next = self.active.q.val()
-            & (!self.turned.q.val() | self.advance.val())
+            & (!self.raw.q.val() | self.turn_free.val())
             & (!self.needs_beat.val() | self.beat.val());
         self.final_step.next = (self.steps.q.val() == 1) & !self.lead.q.val();
         self.error_now.next = self.failed.q.val() | (self.needs_beat.val() & self.beat_error.val());
@@ -331,28 +293,41 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             self.failed.d.next = false;
         }
 
-        // Rotate right by `rotate` bytes.
-        self.turn1.next = self.beat_data.val();
-        if self.rotate.q.val().get_bit(0) {
+        // Rotate right by `raw_rotate` bytes.
+        self.turn1.next = self.raw_data.q.val();
+        if self.raw_rotate.q.val().get_bit(0) {
             self.turn1.next =
-                (self.beat_data.val() >> 8) | (self.beat_data.val() << self.wrap1.val());
+                (self.raw_data.q.val() >> 8) | (self.raw_data.q.val() << self.wrap1.val());
         }
         self.turn2.next = self.turn1.val();
-        if self.rotate.q.val().get_bit(1) {
+        if self.raw_rotate.q.val().get_bit(1) {
             self.turn2.next = (self.turn1.val() >> 16) | (self.turn1.val() << self.wrap2.val());
         }
         self.turn4.next = self.turn2.val();
-        if self.rotate.q.val().get_bit(2) {
+        if self.raw_rotate.q.val().get_bit(2) {
             self.turn4.next = (self.turn2.val() >> 32) | (self.turn2.val() << self.wrap4.val());
         }
         self.turn8.next = self.turn4.val();
-        if self.rotate.q.val().get_bit(3) {
+        if self.raw_rotate.q.val().get_bit(3) {
             self.turn8.next = (self.turn4.val() >> 64) | (self.turn4.val() << self.wrap8.val());
         }
         self.turn16.next = self.turn8.val();
-        if self.rotate.q.val().get_bit(4) {
+        if self.raw_rotate.q.val().get_bit(4) {
             self.turn16.next = (self.turn8.val() >> 128) | (self.turn8.val() << self.wrap16.val());
         }
+        if self.shift.val() {
+            self.turned.d.next = true;
+            self.turned_data.d.next = self.turn16.val();
+            self.turned_keep.d.next = self.raw_keep.q.val();
+            self.turned_emit.d.next = self.raw_emit.q.val();
+            self.turned_last.d.next = self.raw_last.q.val();
+            self.turned_error.d.next = self.raw_error.q.val();
+            self.turned_enable.d.next = self.raw_enable.q.val();
+        } else if self.advance.val() {
+            self.turned.d.next = false;
+        }
+
+        // The beat, and what is to become of it.
         self.start_mask.next = self.lanes.val();
         if self.first.q.val() {
             self.start_mask.next = self.lanes.val() << self.start_lane.q.val();
@@ -362,19 +337,20 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             self.end_mask.next = self.lanes.val() >> (self.lane_mask.val() - self.end_lane.q.val());
         }
         if self.step.val() {
-            self.turned.d.next = true;
-            self.turned_data.d.next = self.turn16.val();
-            self.turned_keep.d.next = self.keep.q.val();
-            self.turned_emit.d.next = !self.lead.q.val();
-            self.turned_last.d.next = self.final_step.val();
-            self.turned_error.d.next = self.error_now.val();
+            self.raw.d.next = true;
+            self.raw_data.d.next = self.beat_data.val();
+            self.raw_rotate.d.next = self.rotate.q.val();
+            self.raw_keep.d.next = self.keep.q.val();
+            self.raw_emit.d.next = !self.lead.q.val();
+            self.raw_last.d.next = self.final_step.val();
+            self.raw_error.d.next = self.error_now.val();
             if self.error_now.val() {
-                self.turned_enable.d.next = 0.into();
+                self.raw_enable.d.next = 0.into();
             } else {
-                self.turned_enable.d.next = self.start_mask.val() & self.end_mask.val();
+                self.raw_enable.d.next = self.start_mask.val() & self.end_mask.val();
             }
-        } else if self.advance.val() {
-            self.turned.d.next = false;
+        } else if self.turn_free.val() {
+            self.raw.d.next = false;
         }
 
         // Merge: lanes below `B - keep` come from the beat before.
@@ -399,6 +375,7 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
         if self.reset.val() {
             self.next_job.d.next = false;
             self.active.d.next = false;
+            self.raw.d.next = false;
             self.turned.d.next = false;
             self.ready.d.next = false;
         }

@@ -1,12 +1,11 @@
 //! The address translation table (ATT): block RAM, written only through the driver's slave, read by
 //! the two engines in turn. After reset every entry is cleared before a look-up is answered.
+//!
+//! An entry in the RAM is `{owner, address[63:12], page_size[1:0], device_write, device_read, valid}`,
+//! with one owner bit for each channel of the build.
 
-use crate::prim::BlockRam;
+use crate::prim::{BlockRam, fresh};
 use rust_hdl::prelude::*;
-
-/// An entry in the RAM: `{address[63:12], owner[7:0], page_size[1:0], device_write, device_read,
-/// valid}`.
-pub const ENTRY_BITS: usize = 65;
 
 /// Up to `2^16` entries; the size is a build parameter.
 #[derive(LogicBlock)]
@@ -17,9 +16,11 @@ pub struct Att {
     pub write: Signal<In, Bit>,
     pub address: Signal<In, Bits<17>>,
     pub data: Signal<In, Bits<32>>,
-    pub owner: Signal<In, Bits<8>>,
+    pub owner: Signal<In, Bits<64>>,
     /// Entries are being cleared; the driver's writes are ignored.
     pub sweeping: Signal<Out, Bit>,
+    /// Number of the entry that is cleared in this cycle: memories of the channels are cleared beside.
+    pub sweep_at: Signal<Out, Bits<6>>,
     // Look-ups: hold `ask` and the index until `answer`, one cycle, with the entry.
     pub write_ask: Signal<In, Bit>,
     pub write_index: Signal<In, Bits<16>>,
@@ -27,8 +28,8 @@ pub struct Att {
     pub read_ask: Signal<In, Bit>,
     pub read_index: Signal<In, Bits<16>>,
     pub read_answer: Signal<Out, Bit>,
-    pub entry: Signal<Out, Bits<65>>,
-    ram: BlockRam<65, 16>,
+    pub entry: Signal<Out, Bits<121>>,
+    ram: BlockRam<121, 16>,
     low: DFF<Bits<32>>,
     sweep: DFF<Bits<17>>,
     swept: DFF<Bit>,
@@ -43,35 +44,15 @@ pub struct Att {
 }
 
 impl Att {
-    /// A table of `2^log2` entries, `log2` at most 16.
-    pub fn new(log2: usize) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            write: Default::default(),
-            address: Default::default(),
-            data: Default::default(),
-            owner: Default::default(),
-            sweeping: Default::default(),
-            write_ask: Default::default(),
-            write_index: Default::default(),
-            write_answer: Default::default(),
-            read_ask: Default::default(),
-            read_index: Default::default(),
-            read_answer: Default::default(),
-            entry: Default::default(),
-            ram: BlockRam::new(log2),
-            low: Default::default(),
-            sweep: Default::default(),
-            swept: Default::default(),
-            write_turn: Default::default(),
-            read_turn: Default::default(),
-            write_first: Default::default(),
-            writing: Default::default(),
-            ask_read: Default::default(),
-            ask_write: Default::default(),
+    /// A table of `2^log2` entries, `log2` at most 16, for `2^channels_log2` channels.
+    pub fn new(log2: usize, channels_log2: usize) -> Self {
+        fresh!(
+            clock, reset, write, address, data, owner, sweeping, sweep_at, write_ask, write_index,
+            write_answer, read_ask, read_index, read_answer, entry, low, sweep, swept, write_turn,
+            read_turn, write_first, writing, ask_read, ask_write;
+            ram: BlockRam::narrow(log2, 57 + (1 << channels_log2)),
             last: Constant::new(((1u64 << log2) - 1).into()),
-        }
+        )
     }
 }
 
@@ -91,16 +72,17 @@ impl Logic for Att {
         self.ram.write_clock.next = self.clock.val();
         self.ram.read_clock.next = self.clock.val();
         self.sweeping.next = !self.swept.q.val();
+        self.sweep_at.next = self.sweep.q.val().get_bits::<6>(0);
 
         // Writes: the sweep, then the driver.
         self.writing.next =
             !self.swept.q.val() | (self.write.val() & self.address.val().get_bit(0));
         self.ram.write_enable.next = self.writing.val();
         self.ram.write_address.next = self.address.val().get_bits::<16>(1);
-        self.ram.write_data.next = (bit_cast::<65, 20>(self.low.q.val().get_bits::<20>(12)) << 13)
-            | (bit_cast::<65, 32>(self.data.val()) << 33)
-            | (bit_cast::<65, 8>(self.owner.val()) << 5)
-            | bit_cast::<65, 5>(self.low.q.val().get_bits::<5>(0));
+        self.ram.write_data.next = (bit_cast::<121, 20>(self.low.q.val().get_bits::<20>(12)) << 5)
+            | (bit_cast::<121, 32>(self.data.val()) << 25)
+            | (bit_cast::<121, 64>(self.owner.val()) << 57)
+            | bit_cast::<121, 5>(self.low.q.val().get_bits::<5>(0));
         if !self.swept.q.val() {
             self.ram.write_address.next = self.sweep.q.val().get_bits::<16>(0);
             self.ram.write_data.next = 0.into();

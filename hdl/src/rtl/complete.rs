@@ -1,33 +1,41 @@
-//! Completion: turns the end of a descriptor into a record in the channel's ring in host memory, and
-//! the record into an interrupt.
+//! Completion: turns the end of a descriptor into a record in its channel's ring in host memory, and
+//! into an event for the interrupts once the record has been handed to the port.
 
+use crate::prim::{SmallRam, fresh};
 use rust_hdl::prelude::*;
 
 /// Takes the ends of both directions in turn.
-#[derive(LogicBlock, Default)]
+#[derive(LogicBlock)]
 pub struct Completer {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
     pub busy: Signal<Out, Bit>,
     // Ends of descriptors; everything stands until taken.
     pub write_end: Signal<In, Bit>,
+    pub write_channel: Signal<In, Bits<6>>,
     pub write_code: Signal<In, Bits<4>>,
     pub write_bytes: Signal<In, Bits<32>>,
     pub write_tag: Signal<In, Bits<32>>,
     pub write_fault: Signal<In, Bits<64>>,
     pub write_irq: Signal<In, Bit>,
+    pub write_urgent: Signal<In, Bit>,
     pub write_take: Signal<Out, Bit>,
     pub read_end: Signal<In, Bit>,
+    pub read_channel: Signal<In, Bits<6>>,
     pub read_code: Signal<In, Bits<4>>,
     pub read_bytes: Signal<In, Bits<32>>,
     pub read_tag: Signal<In, Bits<32>>,
     pub read_fault: Signal<In, Bits<64>>,
     pub read_irq: Signal<In, Bit>,
+    pub read_urgent: Signal<In, Bit>,
     pub read_take: Signal<Out, Bit>,
-    // The ring, set by the driver.
+    // The rings, set by the driver; switched off by the sweep after a reset.
     pub ring_low_we: Signal<In, Bit>,
     pub ring_high_we: Signal<In, Bit>,
+    pub ring_channel: Signal<In, Bits<6>>,
     pub ring_data: Signal<In, Bits<32>>,
+    pub sweep: Signal<In, Bit>,
+    pub sweep_channel: Signal<In, Bits<6>>,
     // To the port.
     pub record: Signal<Out, Bit>,
     pub record_address: Signal<Out, Bits<64>>,
@@ -35,26 +43,57 @@ pub struct Completer {
     pub record_take: Signal<In, Bit>,
     // Events, one cycle each.
     pub irq: Signal<Out, Bit>,
+    pub irq_channel: Signal<Out, Bits<6>>,
+    pub irq_urgent: Signal<Out, Bit>,
     pub fault: Signal<Out, Bit>,
     pub recorded: Signal<Out, Bit>,
 
+    chosen: DFF<Bit>,
     offering: DFF<Bit>,
     is_read: DFF<Bit>,
-    ring_enable: DFF<Bit>,
-    ring_log2: DFF<Bits<5>>,
-    ring_base: DFF<Bits<52>>,
-    position: DFF<Bits<16>>,
-    lap: DFF<Bit>,
+    has_ring: DFF<Bit>,
+    address: DFF<Bits<64>>,
+    phase: DFF<Bit>,
     sequence: DFF<Bits<32>>,
+    restart: DFF<Bit>,
+    restart_channel: DFF<Bits<6>>,
+    ring_low: SmallRam<25, 6>,
+    ring_high: SmallRam<32, 6>,
+    sequences: SmallRam<32, 6>,
 
     code: Signal<Local, Bits<4>>,
     bytes: Signal<Local, Bits<32>>,
     tag: Signal<Local, Bits<32>>,
     fault_at: Signal<Local, Bits<64>>,
     wants_irq: Signal<Local, Bit>,
+    channel: Signal<Local, Bits<6>>,
+    log2: Signal<Local, Bits<4>>,
     status: Signal<Local, Bits<32>>,
-    position_next: Signal<Local, Bits<16>>,
+    lap: Signal<Local, Bits<32>>,
+    slot: Signal<Local, Bits<32>>,
     done: Signal<Local, Bit>,
+    counted: Signal<Local, Bit>,
+    ones: Constant<Bits<32>>,
+}
+
+impl Completer {
+    /// Rings of `2^channels_log2` channels.
+    pub fn new(channels_log2: usize) -> Self {
+        fresh!(
+            clock, reset, busy, write_end, write_channel, write_code, write_bytes, write_tag,
+            write_fault, write_irq, write_urgent, write_take, read_end, read_channel, read_code,
+            read_bytes, read_tag, read_fault, read_irq, read_urgent, read_take, ring_low_we,
+            ring_high_we, ring_channel, ring_data, sweep, sweep_channel, record, record_address,
+            record_data, record_take, irq, irq_channel, irq_urgent, fault, recorded,
+            chosen, offering,
+            is_read, has_ring, address, phase, sequence, code, bytes, tag, fault_at, wants_irq,
+            channel, log2, status, lap, slot, done, counted, restart, restart_channel;
+            ring_low: SmallRam::new(channels_log2),
+            ring_high: SmallRam::new(channels_log2),
+            sequences: SmallRam::new(channels_log2),
+            ones: Constant::new(0xFFFF_FFFFu64.into()),
+        )
+    }
 }
 
 impl Logic for Completer {
@@ -63,84 +102,116 @@ impl Logic for Completer {
         dff_setup!(
             self,
             clock,
+            chosen,
             offering,
             is_read,
-            ring_enable,
-            ring_log2,
-            ring_base,
-            position,
-            lap,
-            sequence
+            has_ring,
+            address,
+            phase,
+            sequence,
+            restart,
+            restart_channel
         );
-        self.busy.next = self.offering.q.val();
+        clock!(self, clock, ring_low, ring_high, sequences);
+        self.busy.next = self.chosen.q.val();
         self.code.next = self.write_code.val();
         self.bytes.next = self.write_bytes.val();
         self.tag.next = self.write_tag.val();
         self.fault_at.next = self.write_fault.val();
         self.wants_irq.next = self.write_irq.val();
+        self.irq_urgent.next = self.write_urgent.val();
+        self.channel.next = self.write_channel.val();
         if self.is_read.q.val() {
             self.code.next = self.read_code.val();
             self.bytes.next = self.read_bytes.val();
             self.tag.next = self.read_tag.val();
             self.fault_at.next = self.read_fault.val();
             self.wants_irq.next = self.read_irq.val();
+            self.irq_urgent.next = self.read_urgent.val();
+            self.channel.next = self.read_channel.val();
         }
+        self.irq_channel.next = self.channel.val();
 
         // The record: cookie, status, bytes done, sequence; fault address, zero.
-        self.status.next = bit_cast::<32, 1>(self.lap.q.val().into())
+        self.status.next = bit_cast::<32, 1>(self.phase.q.val().into())
             | (bit_cast::<32, 1>(self.is_read.q.val().into()) << 1)
+            | (bit_cast::<32, 6>(self.channel.val()) << 8)
             | (bit_cast::<32, 4>(self.code.val()) << 16);
         self.record_data.next = bit_cast::<256, 32>(self.tag.val())
             | (bit_cast::<256, 32>(self.status.val()) << 32)
             | (bit_cast::<256, 32>(self.bytes.val()) << 64)
             | (bit_cast::<256, 32>(self.sequence.q.val()) << 96)
             | (bit_cast::<256, 64>(self.fault_at.val()) << 128);
-        self.record_address.next = (bit_cast::<64, 52>(self.ring_base.q.val()) << 12)
-            + (bit_cast::<64, 16>(self.position.q.val()) << 5);
-        self.record.next = self.offering.q.val() & self.ring_enable.q.val();
-        self.done.next =
-            self.offering.q.val() & (self.record_take.val() | !self.ring_enable.q.val());
+        self.record_address.next = self.address.q.val();
+        self.record.next = self.offering.q.val() & self.has_ring.q.val();
+        self.done.next = self.offering.q.val() & (self.record_take.val() | !self.has_ring.q.val());
         self.write_take.next = self.done.val() & !self.is_read.q.val();
         self.read_take.next = self.done.val() & self.is_read.q.val();
         self.irq.next = self.done.val() & self.wants_irq.val();
         self.fault.next = self.done.val() & self.code.val().any();
-        self.recorded.next = self.done.val() & self.ring_enable.q.val();
-        self.position_next.next = self.position.q.val() + 1;
+        self.counted.next = self.done.val() & self.has_ring.q.val();
+        self.recorded.next = self.counted.val();
 
-        if !self.offering.q.val() & (self.write_end.val() | self.read_end.val()) {
-            self.offering.d.next = true;
-            // In turn when both wait.
+        // Choose an end, in turn when both wait; then find its slot; then offer it.
+        if !self.chosen.q.val() & (self.write_end.val() | self.read_end.val()) {
+            self.chosen.d.next = true;
             self.is_read.d.next =
                 self.read_end.val() & (!self.write_end.val() | !self.is_read.q.val());
         }
+        self.ring_low.read_address.next = self.channel.val();
+        self.ring_high.read_address.next = self.channel.val();
+        self.sequences.read_address.next = self.channel.val();
+        self.log2.next = self.ring_low.read_data.val().get_bits::<4>(1);
+        self.slot.next = self.sequences.read_data.val() & !(self.ones.val() << self.log2.val());
+        self.lap.next = self.sequences.read_data.val() >> self.log2.val();
+        if self.chosen.q.val() & !self.offering.q.val() {
+            self.offering.d.next = true;
+            self.has_ring.d.next = self.ring_low.read_data.val().get_bit(0);
+            self.address.d.next = ((bit_cast::<64, 32>(self.ring_high.read_data.val()) << 32)
+                | (bit_cast::<64, 20>(self.ring_low.read_data.val().get_bits::<20>(5)) << 12))
+                + (bit_cast::<64, 32>(self.slot.val()) << 5);
+            self.phase.d.next = !self.lap.val().get_bit(0);
+            self.sequence.d.next = self.sequences.read_data.val();
+        }
         if self.done.val() {
             self.offering.d.next = false;
-            self.sequence.d.next = self.sequence.q.val() + 1;
-            self.position.d.next = self.position_next.val();
-            if (self.position_next.val() >> self.ring_log2.q.val()).any() {
-                self.position.d.next = 0.into();
-                self.lap.d.next = !self.lap.q.val();
-            }
+            self.chosen.d.next = false;
         }
+
+        // The rings. Software sets one only while its channel is at rest.
+        self.ring_low.write_enable.next = self.ring_low_we.val() | self.sweep.val();
+        self.ring_low.write_address.next = self.ring_channel.val();
+        self.ring_low.write_data.next = bit_cast::<25, 1>(self.ring_data.val().get_bit(0).into())
+            | (bit_cast::<25, 4>(self.ring_data.val().get_bits::<4>(4)) << 1)
+            | (bit_cast::<25, 20>(self.ring_data.val().get_bits::<20>(12)) << 5);
+        self.ring_high.write_enable.next = self.ring_high_we.val();
+        self.ring_high.write_address.next = self.ring_channel.val();
+        self.ring_high.write_data.next = self.ring_data.val();
+        // The count of a ring that was set begins anew, a cycle later where a record is in the way.
         if self.ring_low_we.val() {
-            self.ring_enable.d.next = self.ring_data.val().get_bit(0);
-            self.ring_log2.d.next = self.ring_data.val().get_bits::<5>(4);
-            self.ring_base.d.next = bit_cast::<52, 20>(self.ring_data.val().get_bits::<20>(12))
-                | (bit_cast::<52, 32>(self.ring_base.q.val().get_bits::<32>(20)) << 20);
-            self.position.d.next = 0.into();
-            self.lap.d.next = true;
-            self.sequence.d.next = 0.into();
+            self.restart.d.next = true;
+            self.restart_channel.d.next = self.ring_channel.val();
+        } else if !self.counted.val() {
+            self.restart.d.next = false;
         }
-        if self.ring_high_we.val() {
-            self.ring_base.d.next = bit_cast::<52, 20>(self.ring_base.q.val().get_bits::<20>(0))
-                | (bit_cast::<52, 32>(self.ring_data.val()) << 20);
+        self.sequences.write_enable.next =
+            self.restart.q.val() | self.sweep.val() | self.counted.val();
+        self.sequences.write_address.next = self.restart_channel.q.val();
+        self.sequences.write_data.next = 0.into();
+        if self.counted.val() {
+            self.sequences.write_address.next = self.channel.val();
+            self.sequences.write_data.next = self.sequence.q.val() + 1;
+        }
+        if self.sweep.val() {
+            self.ring_low.write_address.next = self.sweep_channel.val();
+            self.ring_low.write_data.next = 0.into();
+            self.sequences.write_address.next = self.sweep_channel.val();
+            self.sequences.write_data.next = 0.into();
         }
         if self.reset.val() {
+            self.chosen.d.next = false;
             self.offering.d.next = false;
-            self.ring_enable.d.next = false;
-            self.position.d.next = 0.into();
-            self.lap.d.next = true;
-            self.sequence.d.next = 0.into();
+            self.restart.d.next = false;
         }
     }
 }

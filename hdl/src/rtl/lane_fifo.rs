@@ -46,7 +46,7 @@ impl<const W: usize, const A: usize, const P: usize> Default for LaneFifo<W, A, 
             pop: Default::default(),
             pointers: Default::default(),
             lanes: Default::default(),
-            enables: BlockRam::new(A),
+            enables: BlockRam::between_clocks(A),
         }
     }
 }

@@ -1,14 +1,29 @@
 //! The DMA block. Data flows: [`queue`] → [`segment`] (with [`att`]) → [`write_path`] or [`read_path`]
-//! → [`txs`]; ends of descriptors go to [`complete`]. [`top`] joins them.
+//! → a port adapter ([`txs`] or [`stream`]); ends of descriptors go to [`complete`] and from there to
+//! [`interrupts`]. [`channels`] holds what the driver says of each channel, [`fence`] watches a change of
+//! the ATT, [`counters`] counts. [`engine`] joins all but the adapter.
+
+use rust_hdl::prelude::Bits;
 
 pub mod align;
 pub mod att;
+pub mod channels;
 pub mod complete;
-pub mod counter;
+pub mod counters;
+pub mod engine;
+pub mod fence;
+pub mod interrupts;
 pub mod lane_fifo;
 pub mod queue;
 pub mod read_path;
+pub mod receive;
 pub mod segment;
-pub mod top;
+pub mod stream;
 pub mod txs;
 pub mod write_path;
+
+/// One bit for each of `2^log2` channels, of the 64 that vectors have room for. Masking with it lets
+/// synthesis drop the rest.
+fn channel_mask(log2: usize) -> Bits<64> {
+    Bits::<64>::mask() >> (64 - (1u64 << log2))
+}

@@ -1,33 +1,53 @@
-//! The descriptor queue of one direction: a ring in block RAM that software fills in place.
+//! The descriptor queues of one direction: for each channel a ring in block RAM that software fills in
+//! place, and the count of what was accepted, started and ended.
 //!
-//! The dwords of a descriptor go straight into the slot at the tail, one RAM bank a dword; the doorbell
-//! only moves the tail. So there is no staging register, and a descriptor that is written but not
-//! announced costs nothing. While the ring is full its tail slot is a live descriptor: dword writes are
-//! ignored and a doorbell is refused.
+//! The dwords of a descriptor go straight into the slot at the channel's tail, one RAM bank a dword; the
+//! doorbell only moves the tail. So there is no staging register, and a descriptor that is written but
+//! not announced costs nothing. While a channel's ring is full its tail slot is a live descriptor: dword
+//! writes are ignored and a doorbell is refused.
+//!
+//! Numbers of descriptors count modulo 2^13, which is more than any ring holds, so a difference of two
+//! says which was first.
 
-use crate::prim::BlockRam;
+use crate::prim::{BlockRam, SmallRam, fresh};
 use rust_hdl::prelude::*;
 
 /// Dwords of a descriptor that the hardware keeps (the rest is reserved).
 pub const DWORDS: usize = 7;
 
-/// Up to `2^12` descriptors; the depth is a build parameter.
+/// Up to `2^12` descriptors, shared out equally among up to 64 channels.
 #[derive(LogicBlock)]
 pub struct DescriptorQueue {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    // Software's side.
+    /// Clears the counts of one channel a cycle, after a reset.
+    pub sweep: Signal<In, Bit>,
+    pub sweep_channel: Signal<In, Bits<6>>,
+    // Software's side: the channel whose page is written or read.
+    pub channel: Signal<In, Bits<6>>,
     pub write: Signal<In, Bit>,
     pub dword: Signal<In, Bits<4>>,
     pub data: Signal<In, Bits<32>>,
     pub doorbell: Signal<In, Bit>,
-    pub enable: Signal<In, Bit>,
+    /// The channel accepts doorbells.
+    pub accept: Signal<In, Bit>,
     /// One cycle: the doorbell of this cycle was refused.
     pub refused: Signal<Out, Bit>,
     pub free: Signal<Out, Bits<13>>,
-    // The engine's side: first word falls through.
-    pub valid: Signal<Out, Bit>,
-    pub pop: Signal<In, Bit>,
+    /// Number of the next descriptor of the channel.
+    pub next_number: Signal<Out, Bits<13>>,
+    /// The same in the other direction, kept with each descriptor.
+    pub other_number: Signal<In, Bits<13>>,
+    // The engine's side.
+    /// Channels with a descriptor that was not started.
+    pub queued: Signal<Out, Bits<64>>,
+    /// Channels that had none and get one in this cycle.
+    pub awakened: Signal<Out, Bits<64>>,
+    /// Channels with a descriptor that has not ended.
+    pub busy: Signal<Out, Bits<64>>,
+    pub select: Signal<In, Bits<6>>,
+    /// Reads the oldest descriptor of `select`; it stands from the next cycle on.
+    pub fetch: Signal<In, Bit>,
     pub peer_low: Signal<Out, Bits<32>>,
     pub peer_high: Signal<Out, Bits<32>>,
     pub local_low: Signal<Out, Bits<32>>,
@@ -35,73 +55,140 @@ pub struct DescriptorQueue {
     pub length: Signal<Out, Bits<32>>,
     pub control: Signal<Out, Bits<32>>,
     pub cookie: Signal<Out, Bits<32>>,
+    pub stamp: Signal<Out, Bits<13>>,
+    /// Number of the oldest descriptor of `select` that was not started.
+    pub number: Signal<Out, Bits<13>>,
+    /// Starts that descriptor.
+    pub take: Signal<In, Bit>,
+    /// Descriptors of `select` that have ended.
+    pub ended: Signal<Out, Bits<13>>,
+    // Ends, and the count of them for the other direction's chains.
+    pub end: Signal<In, Bit>,
+    pub end_channel: Signal<In, Bits<6>>,
+    pub other_select: Signal<In, Bits<6>>,
+    pub ended_for_other: Signal<Out, Bits<13>>,
+
     bank: [BlockRam<32, 12>; DWORDS],
-    head: DFF<Bits<13>>,
-    tail: DFF<Bits<13>>,
-    held: DFF<Bit>,
+    stamps: BlockRam<13, 12>,
+    // One memory for each place that reads.
+    tail_software: SmallRam<13, 6>,
+    tail_engine: SmallRam<13, 6>,
+    tail_ends: SmallRam<13, 6>,
+    head_software: SmallRam<13, 6>,
+    head_engine: SmallRam<13, 6>,
+    ended_ends: SmallRam<13, 6>,
+    ended_own: SmallRam<13, 6>,
+    ended_other: SmallRam<13, 6>,
+    waiting: DFF<Bits<64>>,
+    unended: DFF<Bits<64>>,
+
     level: Signal<Local, Bits<13>>,
     full: Signal<Local, Bit>,
-    fetch: Signal<Local, Bit>,
+    accepted: Signal<Local, Bit>,
+    tail_next: Signal<Local, Bits<13>>,
+    head_next: Signal<Local, Bits<13>>,
+    ended_next: Signal<Local, Bits<13>>,
+    slot: Signal<Local, Bits<12>>,
+    oldest: Signal<Local, Bits<12>>,
+    arrived: Signal<Local, Bits<64>>,
+    emptied: Signal<Local, Bits<64>>,
+    finished: Signal<Local, Bits<64>>,
+
     depth: Constant<Bits<13>>,
-    number: [Constant<Bits<4>>; DWORDS],
+    slot_mask: Constant<Bits<12>>,
+    slot_bits: Constant<Bits<4>>,
+    all_channels: Constant<Bits<64>>,
+    one: Constant<Bits<64>>,
+    number_of: [Constant<Bits<4>>; DWORDS],
 }
 
 impl DescriptorQueue {
-    /// A queue of `2^log2` descriptors, `log2` at most 12.
-    pub fn new(log2: usize) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            write: Default::default(),
-            dword: Default::default(),
-            data: Default::default(),
-            doorbell: Default::default(),
-            enable: Default::default(),
-            refused: Default::default(),
-            free: Default::default(),
-            valid: Default::default(),
-            pop: Default::default(),
-            peer_low: Default::default(),
-            peer_high: Default::default(),
-            local_low: Default::default(),
-            local_high: Default::default(),
-            length: Default::default(),
-            control: Default::default(),
-            cookie: Default::default(),
+    /// Queues of `2^log2` descriptors in all, for `2^channels_log2` channels.
+    pub fn new(log2: usize, channels_log2: usize) -> Self {
+        let slots_log2 = log2 - channels_log2;
+        let counts = || SmallRam::new(channels_log2);
+        fresh!(
+            clock, reset, sweep, sweep_channel, channel, write, dword, data, doorbell, accept,
+            refused, free, next_number, other_number, queued, busy, select, fetch, peer_low,
+            peer_high, local_low, local_high, length, control, cookie, stamp, number, take, ended,
+            end, end_channel, other_select, ended_for_other, waiting, unended, level,
+            full, accepted,
+            tail_next, head_next, ended_next, slot, oldest, arrived, emptied, finished, awakened;
             bank: std::array::from_fn(|_| BlockRam::new(log2)),
-            head: Default::default(),
-            tail: Default::default(),
-            held: Default::default(),
-            level: Default::default(),
-            full: Default::default(),
-            fetch: Default::default(),
-            depth: Constant::new((1u64 << log2).into()),
-            number: std::array::from_fn(|i| Constant::new((i as u64).into())),
-        }
+            stamps: BlockRam::new(log2),
+            tail_software: counts(),
+            tail_engine: counts(),
+            tail_ends: counts(),
+            head_software: counts(),
+            head_engine: counts(),
+            ended_ends: counts(),
+            ended_own: counts(),
+            ended_other: counts(),
+            depth: Constant::new((1u64 << slots_log2).into()),
+            slot_mask: Constant::new(((1u64 << slots_log2) - 1).into()),
+            slot_bits: Constant::new((slots_log2 as u64).into()),
+            all_channels: Constant::new(super::channel_mask(channels_log2)),
+            one: Constant::new(1.into()),
+            number_of: std::array::from_fn(|i| Constant::new((i as u64).into())),
+        )
     }
 }
 
 impl Logic for DescriptorQueue {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, head, tail, held);
-        // Both pointers count modulo 2^13, the ring is a divisor of that.
-        self.level.next = self.tail.q.val() - self.head.q.val();
+        dff_setup!(self, clock, waiting, unended);
+        clock!(
+            self,
+            clock,
+            tail_software,
+            tail_engine,
+            tail_ends,
+            head_software,
+            head_engine,
+            ended_ends,
+            ended_own,
+            ended_other
+        );
+        // Software's side.
+        self.tail_software.read_address.next = self.channel.val();
+        self.head_software.read_address.next = self.channel.val();
+        self.level.next = self.tail_software.read_data.val() - self.head_software.read_data.val();
         self.full.next = self.level.val() == self.depth.val();
         self.free.next = self.depth.val() - self.level.val();
-        self.refused.next = self.doorbell.val() & (self.full.val() | !self.enable.val());
-        self.fetch.next = self.level.val().any() & (!self.held.q.val() | self.pop.val());
+        self.next_number.next = self.tail_software.read_data.val();
+        self.accepted.next = self.doorbell.val() & self.accept.val() & !self.full.val();
+        self.refused.next = self.doorbell.val() & (!self.accept.val() | self.full.val());
+        self.tail_next.next = self.tail_software.read_data.val() + 1;
+        self.slot.next = (bit_cast::<12, 13>(self.tail_software.read_data.val())
+            & self.slot_mask.val())
+            | (bit_cast::<12, 6>(self.channel.val()) << self.slot_bits.val());
+
+        // The engine's side.
+        self.head_engine.read_address.next = self.select.val();
+        self.tail_engine.read_address.next = self.select.val();
+        self.head_next.next = self.head_engine.read_data.val() + 1;
+        self.number.next = self.head_engine.read_data.val();
+        self.oldest.next = (bit_cast::<12, 13>(self.head_engine.read_data.val())
+            & self.slot_mask.val())
+            | (bit_cast::<12, 6>(self.select.val()) << self.slot_bits.val());
         for i in 0..DWORDS {
             self.bank[i].write_clock.next = self.clock.val();
             self.bank[i].read_clock.next = self.clock.val();
-            self.bank[i].write_address.next = self.tail.q.val().get_bits::<12>(0);
+            self.bank[i].write_address.next = self.slot.val();
             self.bank[i].write_data.next = self.data.val();
-            self.bank[i].read_address.next = self.head.q.val().get_bits::<12>(0);
+            self.bank[i].read_address.next = self.oldest.val();
             self.bank[i].read_enable.next = self.fetch.val();
             self.bank[i].write_enable.next =
-                self.write.val() & !self.full.val() & (self.dword.val() == self.number[i].val());
+                self.write.val() & !self.full.val() & (self.dword.val() == self.number_of[i].val());
         }
-        self.valid.next = self.held.q.val();
+        self.stamps.write_clock.next = self.clock.val();
+        self.stamps.read_clock.next = self.clock.val();
+        self.stamps.write_address.next = self.slot.val();
+        self.stamps.write_data.next = self.other_number.val();
+        self.stamps.write_enable.next = self.accepted.val();
+        self.stamps.read_address.next = self.oldest.val();
+        self.stamps.read_enable.next = self.fetch.val();
         self.peer_low.next = self.bank[0].read_data.val();
         self.peer_high.next = self.bank[1].read_data.val();
         self.local_low.next = self.bank[2].read_data.val();
@@ -109,19 +196,84 @@ impl Logic for DescriptorQueue {
         self.length.next = self.bank[4].read_data.val();
         self.control.next = self.bank[5].read_data.val();
         self.cookie.next = self.bank[6].read_data.val();
-        if self.doorbell.val() & !self.full.val() & self.enable.val() {
-            self.tail.d.next = self.tail.q.val() + 1;
+        self.stamp.next = self.stamps.read_data.val();
+
+        // Ends.
+        self.ended_ends.read_address.next = self.end_channel.val();
+        self.tail_ends.read_address.next = self.end_channel.val();
+        self.ended_own.read_address.next = self.select.val();
+        self.ended_other.read_address.next = self.other_select.val();
+        self.ended.next = self.ended_own.read_data.val();
+        self.ended_for_other.next = self.ended_other.read_data.val();
+        self.ended_next.next = self.ended_ends.read_data.val() + 1;
+
+        // Counts: doorbells move tails, starts move heads.
+        self.tail_software.write_enable.next = self.accepted.val() | self.sweep.val();
+        self.tail_engine.write_enable.next = self.accepted.val() | self.sweep.val();
+        self.tail_ends.write_enable.next = self.accepted.val() | self.sweep.val();
+        self.head_software.write_enable.next = self.take.val() | self.sweep.val();
+        self.head_engine.write_enable.next = self.take.val() | self.sweep.val();
+        self.ended_ends.write_enable.next = self.end.val() | self.sweep.val();
+        self.ended_own.write_enable.next = self.end.val() | self.sweep.val();
+        self.ended_other.write_enable.next = self.end.val() | self.sweep.val();
+        self.tail_software.write_address.next = self.channel.val();
+        self.tail_engine.write_address.next = self.channel.val();
+        self.tail_ends.write_address.next = self.channel.val();
+        self.head_software.write_address.next = self.select.val();
+        self.head_engine.write_address.next = self.select.val();
+        self.ended_ends.write_address.next = self.end_channel.val();
+        self.ended_own.write_address.next = self.end_channel.val();
+        self.ended_other.write_address.next = self.end_channel.val();
+        self.tail_software.write_data.next = self.tail_next.val();
+        self.tail_engine.write_data.next = self.tail_next.val();
+        self.tail_ends.write_data.next = self.tail_next.val();
+        self.head_software.write_data.next = self.head_next.val();
+        self.head_engine.write_data.next = self.head_next.val();
+        self.ended_ends.write_data.next = self.ended_next.val();
+        self.ended_own.write_data.next = self.ended_next.val();
+        self.ended_other.write_data.next = self.ended_next.val();
+        if self.sweep.val() {
+            self.tail_software.write_address.next = self.sweep_channel.val();
+            self.tail_engine.write_address.next = self.sweep_channel.val();
+            self.tail_ends.write_address.next = self.sweep_channel.val();
+            self.head_software.write_address.next = self.sweep_channel.val();
+            self.head_engine.write_address.next = self.sweep_channel.val();
+            self.ended_ends.write_address.next = self.sweep_channel.val();
+            self.ended_own.write_address.next = self.sweep_channel.val();
+            self.ended_other.write_address.next = self.sweep_channel.val();
+            self.tail_software.write_data.next = 0.into();
+            self.tail_engine.write_data.next = 0.into();
+            self.tail_ends.write_data.next = 0.into();
+            self.head_software.write_data.next = 0.into();
+            self.head_engine.write_data.next = 0.into();
+            self.ended_ends.write_data.next = 0.into();
+            self.ended_own.write_data.next = 0.into();
+            self.ended_other.write_data.next = 0.into();
         }
-        if self.fetch.val() {
-            self.head.d.next = self.head.q.val() + 1;
-            self.held.d.next = true;
-        } else if self.pop.val() {
-            self.held.d.next = false;
+
+        // Who has something queued, who has something under way. A doorbell in the same cycle wins.
+        self.arrived.next = 0.into();
+        if self.accepted.val() {
+            self.arrived.next = self.one.val() << self.channel.val();
         }
+        self.emptied.next = 0.into();
+        if self.take.val() & (self.head_next.val() == self.tail_engine.read_data.val()) {
+            self.emptied.next = self.one.val() << self.select.val();
+        }
+        self.finished.next = 0.into();
+        if self.end.val() & (self.ended_next.val() == self.tail_ends.read_data.val()) {
+            self.finished.next = self.one.val() << self.end_channel.val();
+        }
+        self.queued.next = self.waiting.q.val();
+        self.busy.next = self.unended.q.val();
+        self.awakened.next = self.arrived.val() & !self.unended.q.val();
+        self.waiting.d.next = ((self.waiting.q.val() & !self.emptied.val()) | self.arrived.val())
+            & self.all_channels.val();
+        self.unended.d.next = ((self.unended.q.val() & !self.finished.val()) | self.arrived.val())
+            & self.all_channels.val();
         if self.reset.val() {
-            self.head.d.next = 0.into();
-            self.tail.d.next = 0.into();
-            self.held.d.next = false;
+            self.waiting.d.next = 0.into();
+            self.unended.d.next = 0.into();
         }
     }
 }

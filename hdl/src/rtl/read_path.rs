@@ -1,10 +1,20 @@
-//! Peer → FPGA memory. A request becomes a read on the port, an alignment job, a packing job and a
-//! note of what to report when its bytes are in memory; completions come back in order.
+//! Peer → FPGA memory. A request gets a tag and leaves for the port; [`super::receive`] puts what comes
+//! back into memory. A note of each request, in order, waits until all of its bytes are there.
 
-use super::align::Align;
-use super::lane_fifo::LaneFifo;
-use crate::prim::{AsyncFifo, BlockFifo, BusSync, SmallFifo};
+use super::receive::Receive;
+use crate::prim::{SmallFifo, SmallRam, fresh};
 use rust_hdl::prelude::*;
+
+/// What a build fixes for a [`ReadPath`].
+#[derive(Clone, Copy, Debug)]
+pub struct ReadConfig {
+    /// Channels, log2.
+    pub channels_log2: usize,
+    /// Requests under way, log2, at most 6.
+    pub reads_log2: usize,
+    /// Beats of the receive buffer, log2, 9 to 12.
+    pub receive_log2: usize,
+}
 
 /// The read direction after its request maker; `W` bits, `B` bytes a beat, `E` = `W + 1`.
 #[derive(LogicBlock)]
@@ -24,25 +34,53 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     pub code: Signal<In, Bits<4>>,
     pub want_record: Signal<In, Bit>,
     pub want_irq: Signal<In, Bit>,
+    pub urgent: Signal<In, Bit>,
     pub tag: Signal<In, Bits<32>>,
-    // The port.
+    pub channel: Signal<In, Bits<6>>,
+    pub descriptor: Signal<In, Bits<6>>,
+    /// The descriptor of `channel` and `descriptor` has failed already.
+    pub halted: Signal<Out, Bit>,
+    /// Clears the memory of one channel a cycle, after a reset.
+    pub sweep: Signal<In, Bit>,
+    pub sweep_channel: Signal<In, Bits<6>>,
+    // The port. A chunk says how many bytes of which read its beats bring; one with a code brings
+    // none and ends its read.
     pub read: Signal<Out, Bit>,
     pub read_address: Signal<Out, Bits<64>>,
     pub read_beats: Signal<Out, Bits<6>>,
+    pub read_bytes: Signal<Out, Bits<10>>,
+    pub read_tag: Signal<Out, Bits<6>>,
     pub read_take: Signal<In, Bit>,
+    /// Tags that the port has written off and whose completion may still come.
+    pub lost: Signal<In, Bits<64>>,
+    pub chunk: Signal<In, Bit>,
+    pub chunk_tag: Signal<In, Bits<6>>,
+    pub chunk_bytes: Signal<In, Bits<10>>,
+    pub chunk_code: Signal<In, Bits<4>>,
     pub completion: Signal<In, Bit>,
     pub completion_data: Signal<In, Bits<W>>,
     pub completion_error: Signal<In, Bit>,
-    // Ends of descriptors.
+    // Ends of descriptors that are reported; everything stands until taken.
     pub end: Signal<Out, Bit>,
     pub end_code: Signal<Out, Bits<4>>,
     pub end_bytes: Signal<Out, Bits<32>>,
     pub end_tag: Signal<Out, Bits<32>>,
     pub end_fault: Signal<Out, Bits<64>>,
     pub end_irq: Signal<Out, Bit>,
+    pub end_urgent: Signal<Out, Bit>,
+    pub end_channel: Signal<Out, Bits<6>>,
     pub end_take: Signal<In, Bit>,
-    /// Bytes that reached memory in this cycle.
+    /// A descriptor has ended, reported or not: `end_channel`, `end_code`.
+    pub ended: Signal<Out, Bit>,
+    // Counting.
+    /// Bytes that are known to be in memory from this cycle on.
     pub moved: Signal<Out, Bits<10>>,
+    pub moved_channel: Signal<Out, Bits<6>>,
+    pub requested: Signal<Out, Bit>,
+    /// A request has ended, with or without data.
+    pub retired: Signal<Out, Bit>,
+    pub stalled_buffer: Signal<Out, Bit>,
+    pub stalled_memory: Signal<Out, Bit>,
     // FPGA memory, in its own clock.
     pub mem_clock: Signal<In, Clock>,
     pub mem_reset: Signal<In, Bit>,
@@ -53,163 +91,106 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     pub mem_wr_byteenable: Signal<Out, Bits<64>>,
     pub mem_wr_waitrequest: Signal<In, Bit>,
 
-    reads: SmallFifo<70, 4, 5>,
-    jobs: SmallFifo<20, 5, 6>,
-    packs: SmallFifo<36, 5, 6>,
-    notes: SmallFifo<92, 5, 6>,
-    errors: SmallFifo<1, 5, 6>,
-    received: BlockFifo<E, 9, 10>,
-    align: Align<W, B>,
-    words: LaneFifo<W, 7, 8>,
-    commands: AsyncFifo<38, 5, 6>,
-    /// Memory words promised to reads in flight; the word FIFO holds them all.
-    reserved: DFF<Bits<8>>,
-    // Packing.
-    within: DFF<Bit>,
-    lane_at: DFF<Bits<2>>,
-    word_enable: DFF<Bits<64>>,
-    word_count: DFF<Bits<4>>,
-    // In the memory clock: bursts written, a Gray-coded count.
-    burst_beat: DFF<Bits<4>>,
-    written: DFF<Bits<6>>,
-    written_gray: DFF<Bits<6>>,
-    written_seen: BusSync<6>,
-    // Back in the port's clock.
-    retired: DFF<Bits<6>>,
-    retired_gray: DFF<Bits<6>>,
-    done_bytes: DFF<Bits<32>>,
-    failed: DFF<Bits<4>>,
-    failed_at: DFF<Bits<39>>,
-    ended: DFF<Bit>,
-    ended_tag: DFF<Bits<32>>,
-    ended_irq: DFF<Bit>,
+    /// One that waits for the port, and no more: what is accepted is out of turn.
+    reads: SmallFifo<86, 1, 2>,
+    notes: SmallFifo<107, 6, 7>,
+    next_tag: DFF<Bits<6>>,
+    used: DFF<Bits<64>>,
+    done: DFF<Bits<64>>,
+    results: SmallRam<4, 6>,
+    /// Beats promised to reads in flight and not yet used up; the receive buffer holds them all.
+    promised: DFF<Bits<13>>,
+    receive: Receive<W, B, E>,
+    // Per channel: progress and first failure of the descriptor.
+    done_bytes: SmallRam<32, 6>,
+    failures: SmallRam<43, 6>,
+    halting: DFF<Bits<64>>,
+    halted_number: SmallRam<6, 6>,
+    // The end that is reported.
+    over: DFF<Bit>,
+    over_reports: DFF<Bit>,
+    over_code: DFF<Bits<4>>,
+    over_bytes: DFF<Bits<32>>,
+    over_tag: DFF<Bits<32>>,
+    over_at: DFF<Bits<39>>,
+    over_irq: DFF<Bit>,
+    over_urgent: DFF<Bit>,
+    over_channel: DFF<Bits<6>>,
 
     room: Signal<Local, Bit>,
     accepted: Signal<Local, Bit>,
+    placed: Signal<Local, Bit>,
     real: Signal<Local, Bit>,
-    need: Signal<Local, Bits<4>>,
-    word_span: Signal<Local, Bits<11>>,
+    tag_bit: Signal<Local, Bits<64>>,
+    tag_lost: Signal<Local, Bit>,
+    tag_used: Signal<Local, Bit>,
     beat_span: Signal<Local, Bits<11>>,
-    lane: Signal<Local, Bits<2>>,
-    packed: Signal<Local, Bit>,
-    commit: Signal<Local, Bit>,
-    enable_now: Signal<Local, Bits<64>>,
-    mem_accept: Signal<Local, Bit>,
-    mem_last: Signal<Local, Bit>,
-    written_next: Signal<Local, Bits<6>>,
-    retired_next: Signal<Local, Bits<6>>,
+    buffer_room: Signal<Local, Bit>,
+    took: Signal<Local, Bits<13>>,
+    gave: Signal<Local, Bits<13>>,
+    done_bit: Signal<Local, Bits<64>>,
+    retired_bit: Signal<Local, Bits<64>>,
+    note_tag: Signal<Local, Bits<6>>,
     note_bytes: Signal<Local, Bits<10>>,
     note_code: Signal<Local, Bits<4>>,
     note_real: Signal<Local, Bit>,
-    note_error: Signal<Local, Bit>,
+    note_last: Signal<Local, Bit>,
+    note_channel: Signal<Local, Bits<6>>,
     retire: Signal<Local, Bit>,
+    earlier: Signal<Local, Bits<4>>,
     failure: Signal<Local, Bits<4>>,
-    reports: Signal<Local, Bit>,
+    failure_at: Signal<Local, Bits<39>>,
+    total: Signal<Local, Bits<32>>,
+    over_pop: Signal<Local, Bit>,
 
     lane_mask: Constant<Bits<5>>,
     beat_round: Constant<Bits<11>>,
     beat_shift: Constant<Bits<3>>,
-    place_mask: Constant<Bits<2>>,
-    data_shift: Constant<Bits<9>>,
-    most_reserved: Constant<Bits<8>>,
+    most_promised: Constant<Bits<13>>,
+    tag_mask: Constant<Bits<6>>,
+    tags: Constant<Bits<64>>,
+    one: Constant<Bits<64>>,
+    all_channels: Constant<Bits<64>>,
 }
 
-impl<const W: usize, const B: usize, const E: usize> Default for ReadPath<W, B, E> {
-    fn default() -> Self {
+impl<const W: usize, const B: usize, const E: usize> ReadPath<W, B, E> {
+    /// A read direction.
+    pub fn new(config: ReadConfig) -> Self {
         assert!(E == W + 1);
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            idle: Default::default(),
-            request: Default::default(),
-            accept: Default::default(),
-            bus: Default::default(),
-            att_address: Default::default(),
-            local: Default::default(),
-            bytes: Default::default(),
-            last: Default::default(),
-            code: Default::default(),
-            want_record: Default::default(),
-            want_irq: Default::default(),
-            tag: Default::default(),
-            read: Default::default(),
-            read_address: Default::default(),
-            read_beats: Default::default(),
-            read_take: Default::default(),
-            completion: Default::default(),
-            completion_data: Default::default(),
-            completion_error: Default::default(),
-            end: Default::default(),
-            end_code: Default::default(),
-            end_bytes: Default::default(),
-            end_tag: Default::default(),
-            end_fault: Default::default(),
-            end_irq: Default::default(),
-            end_take: Default::default(),
-            moved: Default::default(),
-            mem_clock: Default::default(),
-            mem_reset: Default::default(),
-            mem_wr_address: Default::default(),
-            mem_wr_write: Default::default(),
-            mem_wr_burstcount: Default::default(),
-            mem_wr_writedata: Default::default(),
-            mem_wr_byteenable: Default::default(),
-            mem_wr_waitrequest: Default::default(),
-            reads: Default::default(),
-            jobs: Default::default(),
-            packs: Default::default(),
-            notes: Default::default(),
-            errors: Default::default(),
-            received: Default::default(),
-            align: Default::default(),
-            words: Default::default(),
-            commands: Default::default(),
-            reserved: Default::default(),
-            within: Default::default(),
-            lane_at: Default::default(),
-            word_enable: Default::default(),
-            word_count: Default::default(),
-            burst_beat: Default::default(),
-            written: Default::default(),
-            written_gray: Default::default(),
-            written_seen: Default::default(),
-            retired: Default::default(),
-            retired_gray: Default::default(),
-            done_bytes: Default::default(),
-            failed: Default::default(),
-            failed_at: Default::default(),
-            ended: Default::default(),
-            ended_tag: Default::default(),
-            ended_irq: Default::default(),
-            room: Default::default(),
-            accepted: Default::default(),
-            real: Default::default(),
-            need: Default::default(),
-            word_span: Default::default(),
-            beat_span: Default::default(),
-            lane: Default::default(),
-            packed: Default::default(),
-            commit: Default::default(),
-            enable_now: Default::default(),
-            mem_accept: Default::default(),
-            mem_last: Default::default(),
-            written_next: Default::default(),
-            retired_next: Default::default(),
-            note_bytes: Default::default(),
-            note_code: Default::default(),
-            note_real: Default::default(),
-            note_error: Default::default(),
-            retire: Default::default(),
-            failure: Default::default(),
-            reports: Default::default(),
+        let counts = config.channels_log2;
+        fresh!(
+            clock, reset, idle, request, accept, bus, att_address, local, bytes, last,
+            code, want_record, want_irq, urgent, tag, channel, descriptor, halted,
+            sweep, sweep_channel, read, read_address, read_beats, read_bytes, read_tag,
+            read_take, lost, chunk, chunk_tag, chunk_bytes, chunk_code, completion,
+            completion_data, completion_error, end, end_code, end_bytes, end_tag,
+            end_fault, end_irq, end_urgent, end_channel, end_take, ended, moved,
+            moved_channel, requested, retired, stalled_buffer, stalled_memory,
+            mem_clock, mem_reset, mem_wr_address, mem_wr_write, mem_wr_burstcount,
+            mem_wr_writedata, mem_wr_byteenable, mem_wr_waitrequest, next_tag, used,
+            done, promised, halting, over, over_reports, over_code, over_bytes,
+            over_tag, over_at, over_irq, over_urgent, over_channel, room, accepted,
+            placed, real, tag_bit, tag_lost, tag_used, beat_span, buffer_room, took,
+            gave, done_bit, retired_bit, note_tag, note_bytes, note_code, note_real,
+            note_last, note_channel, retire, earlier, failure, failure_at, total,
+            over_pop;
+            reads: SmallFifo::new(0),
+            notes: SmallFifo::new(config.reads_log2),
+            results: SmallRam::new(config.reads_log2),
+            receive: Receive::new(config.reads_log2, config.receive_log2),
+            done_bytes: SmallRam::new(counts),
+            failures: SmallRam::new(counts),
+            halted_number: SmallRam::new(counts),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_round: Constant::new((B as u64 - 1).into()),
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
-            place_mask: Constant::new((64 / B as u64 - 1).into()),
-            data_shift: Constant::new((W as u64).into()),
-            // 128 words in all, 9 at most for the next request.
-            most_reserved: Constant::new((128 - 9).into()),
-        }
+            // A request has 32 beats at most; 64 places are left for chunks without data.
+            most_promised: Constant::new(((1u64 << config.receive_log2) - 32 - 64).into()),
+            tag_mask: Constant::new(((1u64 << config.reads_log2) - 1).into()),
+            tags: Constant::new(super::channel_mask(config.reads_log2)),
+            one: Constant::new(1.into()),
+            all_channels: Constant::new(super::channel_mask(counts)),
+        )
     }
 }
 
@@ -219,265 +200,242 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         dff_setup!(
             self,
             clock,
-            reserved,
-            within,
-            lane_at,
-            word_enable,
-            word_count,
-            retired,
-            retired_gray,
-            done_bytes,
-            failed,
-            failed_at,
-            ended,
-            ended_tag,
-            ended_irq
+            next_tag,
+            used,
+            done,
+            promised,
+            halting,
+            over,
+            over_reports,
+            over_code,
+            over_bytes,
+            over_tag,
+            over_at,
+            over_irq,
+            over_urgent,
+            over_channel
         );
-        dff_setup!(self, mem_clock, burst_beat, written, written_gray);
         clock!(
             self,
             clock,
             reads,
-            jobs,
-            packs,
             notes,
-            errors,
-            received,
-            align,
-            written_seen
+            results,
+            receive,
+            done_bytes,
+            failures,
+            halted_number
         );
         self.reads.reset.next = self.reset.val();
-        self.jobs.reset.next = self.reset.val();
-        self.packs.reset.next = self.reset.val();
         self.notes.reset.next = self.reset.val();
-        self.errors.reset.next = self.reset.val();
-        self.received.reset.next = self.reset.val();
-        self.align.reset.next = self.reset.val();
-        self.words.write_clock.next = self.clock.val();
-        self.words.write_reset.next = self.reset.val();
-        self.words.read_clock.next = self.mem_clock.val();
-        self.words.read_reset.next = self.mem_reset.val();
-        self.commands.write_clock.next = self.clock.val();
-        self.commands.write_reset.next = self.reset.val();
-        self.commands.read_clock.next = self.mem_clock.val();
-        self.commands.read_reset.next = self.mem_reset.val();
-        self.idle.next = !self.notes.valid.val() & !self.ended.q.val();
+        self.receive.reset.next = self.reset.val();
+        self.idle.next = !self.notes.valid.val() & !self.over.q.val();
 
-        // A request in: four FIFOs and the reservation of its memory words.
+        // A request in: a tag, a note, a place, and the read itself. A tag that was written off is
+        // passed over until its late completion has come.
         self.real.next = self.bytes.val().any();
-        self.room.next = !self.reads.full.val()
-            & !self.jobs.full.val()
-            & !self.packs.full.val()
-            & !self.notes.full.val()
-            & (self.reserved.q.val() <= self.most_reserved.val());
+        self.tag_bit.next = self.one.val() << self.next_tag.q.val();
+        self.tag_lost.next = (self.lost.val() & self.tag_bit.val()).any();
+        self.tag_used.next = (self.used.q.val() & self.tag_bit.val()).any();
+        self.room.next = !self.notes.full.val()
+            & (!self.real.val()
+                | (!self.reads.full.val() & !self.tag_used.val() & !self.tag_lost.val()));
         self.accepted.next = self.request.val() & self.room.val();
         self.accept.next = self.room.val();
-        self.word_span.next = bit_cast::<11, 6>(self.local.val().get_bits::<6>(0))
-            + bit_cast::<11, 10>(self.bytes.val())
-            + 63;
-        self.need.next = self.word_span.val().get_bits::<4>(6);
+        self.placed.next = self.accepted.val() & self.real.val();
+        if self.placed.val() | (self.tag_lost.val() & !self.tag_used.val()) {
+            self.next_tag.d.next = (self.next_tag.q.val() + 1) & self.tag_mask.val();
+        }
         self.beat_span.next =
             bit_cast::<11, 5>(bit_cast::<5, 64>(self.bus.val()) & self.lane_mask.val())
                 + bit_cast::<11, 10>(self.bytes.val())
                 + self.beat_round.val();
-        self.reads.push.next = self.accepted.val() & self.real.val();
-        self.reads.data_in.next =
-            bit_cast::<70, 64>(self.bus.val() & !bit_cast::<64, 5>(self.lane_mask.val()))
-                | (bit_cast::<70, 11>(self.beat_span.val() >> self.beat_shift.val()) << 64);
-        self.jobs.push.next = self.accepted.val() & self.real.val();
-        self.jobs.data_in.next =
-            bit_cast::<20, 5>(bit_cast::<5, 64>(self.bus.val()) & self.lane_mask.val())
-                | (bit_cast::<20, 5>(bit_cast::<5, 40>(self.local.val()) & self.lane_mask.val())
-                    << 5)
-                | (bit_cast::<20, 10>(self.bytes.val()) << 10);
-        self.packs.push.next = self.accepted.val() & self.real.val();
-        self.packs.data_in.next = bit_cast::<36, 34>(self.local.val().get_bits::<34>(6))
-            | (bit_cast::<36, 2>(
-                bit_cast::<2, 6>(self.local.val().get_bits::<6>(0) >> self.beat_shift.val())
-                    & self.place_mask.val(),
-            ) << 34);
+        self.reads.push.next = self.placed.val();
+        self.reads.data_in.next = bit_cast::<86, 64>(self.bus.val())
+            | (bit_cast::<86, 11>(self.beat_span.val() >> self.beat_shift.val()) << 64)
+            | (bit_cast::<86, 10>(self.bytes.val()) << 70)
+            | (bit_cast::<86, 6>(self.next_tag.q.val()) << 80);
         self.notes.push.next = self.accepted.val();
-        self.notes.data_in.next = bit_cast::<92, 39>(self.att_address.val())
-            | (bit_cast::<92, 10>(self.bytes.val()) << 39)
-            | (bit_cast::<92, 4>(self.code.val()) << 49)
-            | (bit_cast::<92, 1>(self.last.val().into()) << 53)
-            | (bit_cast::<92, 1>(self.want_record.val().into()) << 54)
-            | (bit_cast::<92, 1>(self.want_irq.val().into()) << 55)
-            | (bit_cast::<92, 32>(self.tag.val()) << 56)
-            | (bit_cast::<92, 4>(self.need.val()) << 88);
+        self.notes.data_in.next = bit_cast::<107, 39>(self.att_address.val())
+            | (bit_cast::<107, 10>(self.bytes.val()) << 39)
+            | (bit_cast::<107, 4>(self.code.val()) << 49)
+            | (bit_cast::<107, 1>(self.last.val().into()) << 53)
+            | (bit_cast::<107, 1>(self.want_record.val().into()) << 54)
+            | (bit_cast::<107, 1>(self.want_irq.val().into()) << 55)
+            | (bit_cast::<107, 32>(self.tag.val()) << 56)
+            | (bit_cast::<107, 6>(self.channel.val()) << 88)
+            | (bit_cast::<107, 6>(self.next_tag.q.val()) << 94)
+            | (bit_cast::<107, 6>(self.descriptor.val()) << 100)
+            | (bit_cast::<107, 1>(self.urgent.val().into()) << 106);
 
-        // The port. At most 8 × 32 beats are in flight, so half the receive FIFO must be free.
-        self.read.next = self.reads.valid.val() & !self.received.level.val().get_bits::<2>(8).any();
+        // The port: a read leaves when the receive buffer has room for all of it.
+        self.buffer_room.next = self.promised.q.val() <= self.most_promised.val();
+        self.read.next = self.reads.valid.val() & self.buffer_room.val();
+        self.stalled_buffer.next = self.reads.valid.val() & !self.buffer_room.val();
         self.read_address.next = self.reads.data.val().get_bits::<64>(0);
         self.read_beats.next = self.reads.data.val().get_bits::<6>(64);
+        self.read_bytes.next = self.reads.data.val().get_bits::<10>(70);
+        self.read_tag.next = self.reads.data.val().get_bits::<6>(80);
         self.reads.pop.next = self.read_take.val();
-        self.received.push.next = self.completion.val();
-        self.received.data_in.next = bit_cast::<E, W>(self.completion_data.val())
-            | (bit_cast::<E, 1>(self.completion_error.val().into()) << self.data_shift.val());
 
-        // Beats into place.
-        self.align.job.next = self.jobs.valid.val();
-        self.jobs.pop.next = self.align.job_take.val();
-        self.align.source.next = self.jobs.data.val().get_bits::<5>(0);
-        self.align.target.next = self.jobs.data.val().get_bits::<5>(5);
-        self.align.bytes.next = self.jobs.data.val().get_bits::<10>(10);
-        self.align.start.next = 0.into();
-        self.align.beat.next = self.received.valid.val();
-        self.align.beat_data.next = bit_cast::<W, E>(self.received.data.val());
-        self.align.beat_error.next = (self.received.data.val() >> self.data_shift.val()).any();
-        self.received.pop.next = self.align.beat_take.val();
+        self.receive.place.next = self.placed.val();
+        self.receive.place_tag.next = self.next_tag.q.val();
+        self.receive.place_local.next = self.local.val();
+        self.receive.place_lane.next = bit_cast::<5, 64>(self.bus.val()) & self.lane_mask.val();
+        self.receive.place_bytes.next = self.bytes.val();
+        self.receive.chunk.next = self.chunk.val();
+        self.receive.chunk_tag.next = self.chunk_tag.val();
+        self.receive.chunk_bytes.next = self.chunk_bytes.val();
+        self.receive.chunk_code.next = self.chunk_code.val();
+        self.receive.completion.next = self.completion.val();
+        self.receive.completion_data.next = self.completion_data.val();
+        self.receive.completion_error.next = self.completion_error.val();
+        self.stalled_memory.next = self.receive.stalled.val();
+        self.receive.mem_clock.next = self.mem_clock.val();
+        self.receive.mem_reset.next = self.mem_reset.val();
+        self.mem_wr_address.next = self.receive.mem_wr_address.val();
+        self.mem_wr_write.next = self.receive.mem_wr_write.val();
+        self.mem_wr_burstcount.next = self.receive.mem_wr_burstcount.val();
+        self.mem_wr_writedata.next = self.receive.mem_wr_writedata.val();
+        self.mem_wr_byteenable.next = self.receive.mem_wr_byteenable.val();
+        self.receive.mem_wr_waitrequest.next = self.mem_wr_waitrequest.val();
 
-        // Beats into words.
-        self.packed.next = self.align.out.val()
-            & !self.words.full.val()
-            & !self.commands.full.val()
-            & !self.errors.full.val();
-        self.align.out_take.next = self.packed.val();
-        self.lane.next = self.packs.data.val().get_bits::<2>(34);
-        if self.within.q.val() {
-            self.lane.next = self.lane_at.q.val();
+        // Room in the buffer: a beat that is used, and those that a failed read does not need.
+        self.took.next = 0.into();
+        if self.read_take.val() {
+            self.took.next = bit_cast::<13, 6>(self.read_beats.val());
         }
-        self.commit.next = (self.lane.val() == self.place_mask.val()) | self.align.out_last.val();
-        self.enable_now.next = self.word_enable.q.val()
-            | (bit_cast::<64, B>(self.align.out_enable.val())
-                << (bit_cast::<7, 2>(self.lane.val()) << self.beat_shift.val()));
-        self.words.write.next = self.packed.val();
-        self.words.lane.next = self.lane.val();
-        self.words.data_in.next = self.align.out_data.val();
-        self.words.commit.next = self.commit.val();
-        self.words.enable_in.next = self.enable_now.val();
-        self.commands.push.next = self.packed.val() & self.align.out_last.val();
-        self.commands.data_in.next = bit_cast::<38, 34>(self.packs.data.val().get_bits::<34>(0))
-            | (bit_cast::<38, 4>(self.word_count.q.val() + 1) << 34);
-        self.packs.pop.next = self.packed.val() & self.align.out_last.val();
-        self.errors.push.next = self.packed.val() & self.align.out_last.val();
-        self.errors.data_in.next = self.align.out_error.val().into();
-        if self.packed.val() {
-            self.within.d.next = !self.align.out_last.val();
-            self.lane_at.d.next = (self.lane.val() + 1) & self.place_mask.val();
-            if self.commit.val() {
-                self.word_enable.d.next = 0.into();
-                self.word_count.d.next = self.word_count.q.val() + 1;
-            } else {
-                self.word_enable.d.next = self.enable_now.val();
-            }
-            if self.align.out_last.val() {
-                self.word_count.d.next = 0.into();
-            }
+        self.gave.next = bit_cast::<13, 11>(self.receive.unneeded.val())
+            + bit_cast::<13, 1>(self.receive.used.val().into());
+        self.promised.d.next = self.promised.q.val() + self.took.val() - self.gave.val();
+
+        // Which reads are over.
+        self.results.write_enable.next = self.receive.done.val();
+        self.results.write_address.next = self.receive.done_tag.val();
+        self.results.write_data.next = self.receive.done_code.val();
+        self.done_bit.next = 0.into();
+        if self.receive.done.val() {
+            self.done_bit.next = self.one.val() << self.receive.done_tag.val();
         }
 
-        // Memory: the fronts of the two FIFOs are the Avalon command and its data.
-        self.mem_wr_write.next = self.commands.valid.val() & self.words.valid.val();
-        self.mem_wr_address.next =
-            bit_cast::<40, 34>(self.commands.data.val().get_bits::<34>(0)) << 6;
-        self.mem_wr_burstcount.next = bit_cast::<5, 4>(self.commands.data.val().get_bits::<4>(34));
-        self.mem_wr_writedata.next = self.words.data.val();
-        self.mem_wr_byteenable.next = self.words.enable.val();
-        self.mem_accept.next =
-            self.commands.valid.val() & self.words.valid.val() & !self.mem_wr_waitrequest.val();
-        self.mem_last.next =
-            (self.burst_beat.q.val() + 1) == self.commands.data.val().get_bits::<4>(34);
-        self.words.pop.next = self.mem_accept.val();
-        self.commands.pop.next = self.mem_accept.val() & self.mem_last.val();
-        self.written_next.next = self.written.q.val() + 1;
-        if self.mem_accept.val() {
-            self.burst_beat.d.next = self.burst_beat.q.val() + 1;
-            if self.mem_last.val() {
-                self.burst_beat.d.next = 0.into();
-                self.written.d.next = self.written_next.val();
-                self.written_gray.d.next = self.written_next.val() ^ (self.written_next.val() >> 1);
-            }
-        }
-        if self.mem_reset.val() {
-            self.burst_beat.d.next = 0.into();
-            self.written.d.next = 0.into();
-            self.written_gray.d.next = 0.into();
-        }
-        self.written_seen.unsynced.next = self.written_gray.q.val();
-
-        // Retirement, in order; a fault has nothing to wait for.
+        // Retirement, in order; a fault has nothing to wait for. The first failure of a descriptor
+        // is the one that is reported.
         self.note_bytes.next = self.notes.data.val().get_bits::<10>(39);
         self.note_real.next = self.note_bytes.val().any();
-        self.note_error.next = self.note_real.val() & self.errors.data.val().any();
+        self.note_last.next = self.notes.data.val().get_bit(53);
+        self.note_channel.next = self.notes.data.val().get_bits::<6>(88);
+        self.note_tag.next = self.notes.data.val().get_bits::<6>(94);
+        self.results.read_address.next = self.note_tag.val();
         self.note_code.next = self.notes.data.val().get_bits::<4>(49);
-        if self.note_error.val() {
-            self.note_code.next = 7.into();
+        if self.note_real.val() {
+            self.note_code.next = self.results.read_data.val();
         }
+        self.over_pop.next = self.over.q.val() & (self.end_take.val() | !self.over_reports.q.val());
         self.retire.next = self.notes.valid.val()
-            & !self.ended.q.val()
+            & (!self.over.q.val() | self.over_pop.val())
             & (!self.note_real.val()
-                | (self.written_seen.synced.val() != self.retired_gray.q.val()));
+                | (self.done.q.val() & (self.one.val() << self.note_tag.val())).any());
         self.notes.pop.next = self.retire.val();
-        self.errors.pop.next = self.retire.val() & self.note_real.val();
-        self.retired_next.next = self.retired.q.val() + 1;
-        self.failure.next = self.failed.q.val();
-        if !self.failed.q.val().any() {
-            self.failure.next = self.note_code.val();
+        self.retired.next = self.retire.val();
+        self.retired_bit.next = 0.into();
+        if self.retire.val() & self.note_real.val() {
+            self.retired_bit.next = self.one.val() << self.note_tag.val();
         }
-        self.reports.next =
-            self.notes.data.val().get_bits::<2>(54).any() | self.failure.val().any();
-        self.moved.next = 0.into();
-        if self.retire.val() {
-            if self.note_real.val() {
-                self.retired.d.next = self.retired_next.val();
-                self.retired_gray.d.next = self.retired_next.val() ^ (self.retired_next.val() >> 1);
-            }
-            if !self.failed.q.val().any() {
-                self.failed.d.next = self.note_code.val();
-                self.failed_at.d.next = self.notes.data.val().get_bits::<39>(0);
-            }
-            if !self.failure.val().any() {
-                self.moved.next = self.note_bytes.val();
-                self.done_bytes.d.next =
-                    self.done_bytes.q.val() + bit_cast::<32, 10>(self.note_bytes.val());
-            }
-            if self.notes.data.val().get_bit(53) {
-                self.ended.d.next = self.reports.val();
-                self.ended_tag.d.next = self.notes.data.val().get_bits::<32>(56);
-                self.ended_irq.d.next =
-                    self.notes.data.val().get_bit(55) | self.failure.val().any();
-                if !self.reports.val() {
-                    self.done_bytes.d.next = 0.into();
-                }
-            }
+        self.done.d.next =
+            ((self.done.q.val() & !self.retired_bit.val()) | self.done_bit.val()) & self.tags.val();
+        self.used.d.next = self.used.q.val() & !self.retired_bit.val() & self.tags.val();
+        if self.placed.val() {
+            self.used.d.next = ((self.used.q.val() & !self.retired_bit.val()) | self.tag_bit.val())
+                & self.tags.val();
         }
-        if self.end_take.val() {
-            self.ended.d.next = false;
-            self.done_bytes.d.next = 0.into();
-            self.failed.d.next = 0.into();
+        self.failures.read_address.next = self.note_channel.val();
+        self.done_bytes.read_address.next = self.note_channel.val();
+        self.earlier.next = self.failures.read_data.val().get_bits::<4>(0);
+        self.failure.next = self.note_code.val();
+        self.failure_at.next = self.notes.data.val().get_bits::<39>(0);
+        if self.earlier.val().any() {
+            self.failure.next = self.earlier.val();
+            self.failure_at.next = self.failures.read_data.val().get_bits::<39>(4);
         }
-        if self.accepted.val() & self.real.val() {
-            if self.retire.val() & self.note_real.val() {
-                self.reserved.d.next = self.reserved.q.val() + bit_cast::<8, 4>(self.need.val())
-                    - bit_cast::<8, 4>(self.notes.data.val().get_bits::<4>(88));
-            } else {
-                self.reserved.d.next = self.reserved.q.val() + bit_cast::<8, 4>(self.need.val());
-            }
-        } else if self.retire.val() & self.note_real.val() {
-            self.reserved.d.next =
-                self.reserved.q.val() - bit_cast::<8, 4>(self.notes.data.val().get_bits::<4>(88));
+        self.total.next = self.done_bytes.read_data.val();
+        if !self.failure.val().any() {
+            self.total.next =
+                self.done_bytes.read_data.val() + bit_cast::<32, 10>(self.note_bytes.val());
         }
-        self.end.next = self.ended.q.val();
-        self.end_code.next = self.failed.q.val();
-        self.end_bytes.next = self.done_bytes.q.val();
-        self.end_tag.next = self.ended_tag.q.val();
+        self.moved.next = self.note_bytes.val();
+        self.moved_channel.next = self.note_channel.val();
+        self.requested.next = self.retire.val() & self.note_real.val() & !self.failure.val().any();
+        self.done_bytes.write_enable.next = self.retire.val() | self.sweep.val();
+        self.done_bytes.write_address.next = self.note_channel.val();
+        self.done_bytes.write_data.next = self.total.val();
+        self.failures.write_enable.next = self.retire.val() | self.sweep.val();
+        self.failures.write_address.next = self.note_channel.val();
+        self.failures.write_data.next = bit_cast::<43, 4>(self.failure.val())
+            | (bit_cast::<43, 39>(self.failure_at.val()) << 4);
+        if self.note_last.val() | self.sweep.val() {
+            self.done_bytes.write_data.next = 0.into();
+            self.failures.write_data.next = 0.into();
+        }
+        if self.sweep.val() {
+            self.done_bytes.write_address.next = self.sweep_channel.val();
+            self.failures.write_address.next = self.sweep_channel.val();
+        }
+        if self.over_pop.val() {
+            self.over.d.next = false;
+        }
+        if self.retire.val() & self.note_last.val() {
+            self.over.d.next = true;
+            self.over_reports.d.next =
+                self.notes.data.val().get_bits::<2>(54).any() | self.failure.val().any();
+            self.over_code.d.next = self.failure.val();
+            self.over_bytes.d.next = self.total.val();
+            self.over_tag.d.next = self.notes.data.val().get_bits::<32>(56);
+            self.over_at.d.next = self.failure_at.val();
+            self.over_irq.d.next = self.notes.data.val().get_bit(55) | self.failure.val().any();
+            self.over_urgent.d.next = self.notes.data.val().get_bit(106);
+            self.over_channel.d.next = self.note_channel.val();
+        }
+
+        // The rest of a descriptor that has failed need not be read.
+        self.halting.d.next = self.halting.q.val() & self.all_channels.val();
+        if self.retire.val() & self.note_last.val() {
+            self.halting.d.next = self.halting.q.val()
+                & !(self.one.val() << self.note_channel.val())
+                & self.all_channels.val();
+        } else if self.retire.val() & self.failure.val().any() {
+            self.halting.d.next = (self.halting.q.val()
+                | (self.one.val() << self.note_channel.val()))
+                & self.all_channels.val();
+        }
+        self.halted_number.write_enable.next = self.retire.val();
+        self.halted_number.write_address.next = self.note_channel.val();
+        self.halted_number.write_data.next = self.notes.data.val().get_bits::<6>(100);
+        self.halted_number.read_address.next = self.channel.val();
+        self.halted.next = (self.halting.q.val() & (self.one.val() << self.channel.val())).any()
+            & (self.halted_number.read_data.val() == self.descriptor.val());
+
+        // The end that is reported.
+        self.end.next = self.over.q.val() & self.over_reports.q.val();
+        self.ended.next = self.over_pop.val();
+        self.end_code.next = self.over_code.q.val();
+        self.end_bytes.next = self.over_bytes.q.val();
+        self.end_tag.next = self.over_tag.q.val();
+        self.end_irq.next = self.over_irq.q.val();
+        self.end_urgent.next = self.over_urgent.q.val();
+        self.end_channel.next = self.over_channel.q.val();
         self.end_fault.next = 0.into();
-        if self.failed.q.val().any() {
-            self.end_fault.next = bit_cast::<64, 37>(self.failed_at.q.val().get_bits::<37>(0))
-                | (bit_cast::<64, 2>(self.failed_at.q.val().get_bits::<2>(37)) << 62);
+        if self.over_code.q.val().any() {
+            self.end_fault.next = bit_cast::<64, 37>(self.over_at.q.val().get_bits::<37>(0))
+                | (bit_cast::<64, 2>(self.over_at.q.val().get_bits::<2>(37)) << 62);
         }
-        self.end_irq.next = self.ended_irq.q.val();
 
         if self.reset.val() {
-            self.reserved.d.next = 0.into();
-            self.within.d.next = false;
-            self.word_enable.d.next = 0.into();
-            self.word_count.d.next = 0.into();
-            self.retired.d.next = 0.into();
-            self.retired_gray.d.next = 0.into();
-            self.done_bytes.d.next = 0.into();
-            self.failed.d.next = 0.into();
-            self.ended.d.next = false;
+            self.next_tag.d.next = 0.into();
+            self.used.d.next = 0.into();
+            self.done.d.next = 0.into();
+            self.promised.d.next = 0.into();
+            self.halting.d.next = 0.into();
+            self.over.d.next = false;
         }
     }
 }

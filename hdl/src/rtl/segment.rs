@@ -1,18 +1,28 @@
-//! One direction's request maker: takes descriptors from the queue and cuts them into requests of at
-//! most 512 bytes that never cross a 512-byte (so never a 4 KiB) boundary of the peer address, each
-//! checked and translated by the ATT before it leaves.
+//! One direction's request maker: serves the channels in turn, a request at a time. A read has at most
+//! 512 bytes, a write 256; neither crosses a multiple of that (so never 4 KiB) of the peer address; each
+//! is checked and translated by the ATT before it leaves.
+//!
+//! The channel that is served stands in registers; those that wait in the middle of a descriptor stand
+//! in a small memory. A channel that had nothing under way comes before the round, once, and at most every
+//! second time: so a short transfer waits for what is in the pipe, not for a round of streams. While a request is looked up the next channel is picked, so that neither the
+//! change of a channel nor the start of a descriptor costs more than a cycle: four cycles a request,
+//! five for the first of a descriptor.
 //!
 //! A fault becomes a request of zero bytes that carries the code: it takes the same way as data, so
-//! the completion comes after everything that was sent before it. Four cycles a request, five for the
-//! first of a descriptor.
+//! the completion comes after everything that was sent before it.
 
+use crate::prim::{SmallRam, fresh};
 use rust_hdl::prelude::*;
 
 /// Where the state machine stands.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
 pub enum SegmentState {
-    /// Waiting for a descriptor.
+    /// No channel is served.
     Idle,
+    /// A channel is picked, its descriptor is read.
+    Fetch,
+    /// The descriptor is there.
+    Load,
     /// Cutting the next request.
     Size,
     /// Waiting for the ATT.
@@ -21,6 +31,10 @@ pub enum SegmentState {
     Issue,
 }
 
+/// What a channel in the middle of a descriptor keeps: page size, peer, local, remaining, flags,
+/// cookie, number.
+const SAVED: usize = 153;
+
 /// The request maker. `W` and `B` are the port's width in bits and bytes.
 #[derive(LogicBlock)]
 pub struct Segment<const W: usize, const B: usize> {
@@ -28,14 +42,23 @@ pub struct Segment<const W: usize, const B: usize> {
     pub reset: Signal<In, Bit>,
     /// New descriptors may start.
     pub enable: Signal<In, Bit>,
-    /// Reads only: the port has lost completions, requests would not be answered.
+    /// The port would not carry the request, or not answer it.
     pub port_down: Signal<In, Bit>,
-    /// End the running descriptor at its next request.
-    pub abort: Signal<In, Bit>,
+    /// End every descriptor.
+    pub abort_all: Signal<In, Bit>,
+    // One bit a channel.
+    pub run: Signal<In, Bits<64>>,
+    pub abort: Signal<In, Bits<64>>,
     pub busy: Signal<Out, Bit>,
-    // The descriptor queue.
-    pub valid: Signal<In, Bit>,
-    pub pop: Signal<Out, Bit>,
+    /// A translation is in hand whose request has not left.
+    pub looked_up: Signal<Out, Bit>,
+    // The descriptor queues.
+    pub queued: Signal<In, Bits<64>>,
+    /// Channels whose first descriptor arrives in this cycle.
+    pub awakened: Signal<In, Bits<64>>,
+    pub select: Signal<Out, Bits<6>>,
+    pub fetch: Signal<Out, Bit>,
+    pub take: Signal<Out, Bit>,
     pub peer_low: Signal<In, Bits<32>>,
     pub peer_high: Signal<In, Bits<32>>,
     pub local_low: Signal<In, Bits<32>>,
@@ -43,11 +66,27 @@ pub struct Segment<const W: usize, const B: usize> {
     pub length: Signal<In, Bits<32>>,
     pub control: Signal<In, Bits<32>>,
     pub cookie: Signal<In, Bits<32>>,
+    pub stamp: Signal<In, Bits<13>>,
+    pub number: Signal<In, Bits<13>>,
+    pub ended_own: Signal<In, Bits<13>>,
+    pub ended_other: Signal<In, Bits<13>>,
+    // An end in each direction: chained descriptors of the channel are looked at again.
+    pub end_own: Signal<In, Bit>,
+    pub end_own_channel: Signal<In, Bits<6>>,
+    pub end_other: Signal<In, Bit>,
+    pub end_other_channel: Signal<In, Bits<6>>,
+    // Windows of FPGA memory, set by the driver; cleared by the sweep.
+    pub window_base_we: Signal<In, Bit>,
+    pub window_end_we: Signal<In, Bit>,
+    pub window_channel: Signal<In, Bits<6>>,
+    pub window_data: Signal<In, Bits<32>>,
+    pub sweep: Signal<In, Bit>,
+    pub sweep_channel: Signal<In, Bits<6>>,
     // The ATT.
     pub ask: Signal<Out, Bit>,
     pub index: Signal<Out, Bits<16>>,
     pub answer: Signal<In, Bit>,
-    pub entry: Signal<In, Bits<65>>,
+    pub entry: Signal<In, Bits<121>>,
     // The request.
     pub request: Signal<Out, Bit>,
     pub accept: Signal<In, Bit>,
@@ -56,28 +95,55 @@ pub struct Segment<const W: usize, const B: usize> {
     /// ATT address: page size code and 37 bits.
     pub att_address: Signal<Out, Bits<39>>,
     pub local: Signal<Out, Bits<40>>,
-    /// 1–512, 0 with a fault.
+    /// 1 to 512, 0 with a fault.
     pub bytes: Signal<Out, Bits<10>>,
     pub last: Signal<Out, Bit>,
     pub code: Signal<Out, Bits<4>>,
     pub want_record: Signal<Out, Bit>,
     pub want_irq: Signal<Out, Bit>,
+    pub urgent: Signal<Out, Bit>,
     /// The writer may read back from here to see its data arrive.
     pub may_flush: Signal<Out, Bit>,
     pub tag: Signal<Out, Bits<32>>,
+    pub channel: Signal<Out, Bits<6>>,
+    /// Tells the channel's descriptors apart that can be under way at once.
+    pub descriptor: Signal<Out, Bits<6>>,
+    /// An earlier request of this channel's descriptor has failed: the rest is not needed.
+    pub halted: Signal<In, Bit>,
 
     state: DFF<SegmentState>,
+    // The channel that is served.
+    serving: DFF<Bits<6>>,
     page_size: DFF<Bits<2>>,
     peer: DFF<Bits<37>>,
     local_at: DFF<Bits<40>>,
     remaining: DFF<Bits<32>>,
-    flags: DFF<Bits<3>>,
+    flags: DFF<Bits<4>>,
     cookie_at: DFF<Bits<32>>,
+    number_at: DFF<Bits<6>>,
+    // Of a descriptor that begins.
+    begins: DFF<Bit>,
     malformed: DFF<Bit>,
+    waits: DFF<Bits<2>>,
+    stamp_at: DFF<Bits<13>>,
+    // The channel that comes next.
+    picked: DFF<Bit>,
+    pick: DFF<Bits<6>>,
+    pick_any: DFF<Bit>,
+    pick_saved: DFF<Bit>,
+    newcomers: DFF<Bits<64>>,
+    was_new: DFF<Bit>,
+    saved: SmallRam<SAVED, 6>,
+    waiting: DFF<Bits<64>>,
+    blocked: DFF<Bits<64>>,
+    window_base: SmallRam<28, 6>,
+    window_end: SmallRam<29, 6>,
     // Found while sizing.
     chunk: DFF<Bits<10>>,
     final_chunk: DFF<Bit>,
     out_of_memory: DFF<Bit>,
+    out_of_window: DFF<Bit>,
+    aborted: DFF<Bit>,
     entry_index: DFF<Bits<16>>,
     out_of_table: DFF<Bit>,
     // Found in the ATT.
@@ -91,12 +157,36 @@ pub struct Segment<const W: usize, const B: usize> {
     to_edge: Signal<Local, Bits<10>>,
     head_offset: Signal<Local, Bits<10>>,
     page_number: Signal<Local, Bits<25>>,
-    local_end: Signal<Local, Bits<41>>,
+    local_end: DFF<Bits<41>>,
     ragged: Signal<Local, Bit>,
     verdict: Signal<Local, Bits<4>>,
+    is_final: Signal<Local, Bit>,
     remaining_next: Signal<Local, Bits<32>>,
+    peer_next: Signal<Local, Bits<37>>,
+    local_next: Signal<Local, Bits<40>>,
+    chain_open: Signal<Local, Bit>,
+    owner_bits: Signal<Local, Bits<64>>,
+    // Picking.
+    mine: Signal<Local, Bits<64>>,
+    aborts: Signal<Local, Bits<64>>,
+    startable: Signal<Local, Bits<64>>,
+    candidates: Signal<Local, Bits<64>>,
+    later: Signal<Local, Bits<64>>,
+    new_ones: Signal<Local, Bits<64>>,
+    pool: Signal<Local, Bits<64>>,
+    lowest: Signal<Local, Bits<64>>,
+    choice: Signal<Local, Bits<6>>,
+    load: Signal<Local, Bit>,
+    leave: Signal<Local, Bit>,
+    saves: Signal<Local, Bits<64>>,
+    loads: Signal<Local, Bits<64>>,
+    blocks: Signal<Local, Bits<64>>,
+    wakes: Signal<Local, Bits<64>>,
 
     beat_bytes: Constant<Bits<10>>,
+    /// Bytes of the longest request, a power of two, and one less.
+    most: Constant<Bits<10>>,
+    most_mask: Constant<Bits<10>>,
     offset_mask: Constant<Bits<10>>,
     memory_bytes: Constant<Bits<41>>,
     entries: Constant<Bits<25>>,
@@ -104,8 +194,18 @@ pub struct Segment<const W: usize, const B: usize> {
     permission: Constant<Bits<2>>,
     /// Writes only: unaligned ends are requests of their own (the contract of `Txs`).
     split_ends: Constant<Bits<1>>,
-    owner_bit: Constant<Bits<8>>,
-    is_read: Constant<Bits<1>>,
+    /// Bits of `control` that chain to a descriptor of the same direction and of the other.
+    chain_own: Constant<Bits<2>>,
+    chain_other: Constant<Bits<2>>,
+    all_channels: Constant<Bits<64>>,
+    one: Constant<Bits<64>>,
+    all: Constant<Bits<64>>,
+    bit_0: Constant<Bits<64>>,
+    bit_1: Constant<Bits<64>>,
+    bit_2: Constant<Bits<64>>,
+    bit_3: Constant<Bits<64>>,
+    bit_4: Constant<Bits<64>>,
+    bit_5: Constant<Bits<64>>,
 }
 
 /// What a build fixes for a [`Segment`].
@@ -113,82 +213,71 @@ pub struct Segment<const W: usize, const B: usize> {
 pub struct SegmentConfig {
     /// Peer to FPGA.
     pub read: bool,
+    /// Channels, log2.
+    pub channels_log2: usize,
     /// ATT entries, log2.
     pub att_log2: usize,
     /// FPGA memory bytes, log2, at most 40.
     pub memory_log2: usize,
 }
 
+impl SegmentConfig {
+    /// Reads: as long as `Txs` takes them, for only so many are in flight. Writes: a packet of the
+    /// usual payload size, so that a read finds a gap between two.
+    fn most(&self) -> u64 {
+        if self.read { 512 } else { 256 }
+    }
+}
+
+/// The channels whose number has this bit set.
+fn with_bit(bit: u32) -> Constant<Bits<64>> {
+    let mask = (0..64u64).fold(0u64, |mask, c| mask | (((c >> bit) & 1) << c));
+    Constant::new(mask.into())
+}
+
 impl<const W: usize, const B: usize> Segment<W, B> {
     /// A request maker for one direction.
     pub fn new(config: SegmentConfig) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            enable: Default::default(),
-            port_down: Default::default(),
-            abort: Default::default(),
-            busy: Default::default(),
-            valid: Default::default(),
-            pop: Default::default(),
-            peer_low: Default::default(),
-            peer_high: Default::default(),
-            local_low: Default::default(),
-            local_high: Default::default(),
-            length: Default::default(),
-            control: Default::default(),
-            cookie: Default::default(),
-            ask: Default::default(),
-            index: Default::default(),
-            answer: Default::default(),
-            entry: Default::default(),
-            request: Default::default(),
-            accept: Default::default(),
-            bus: Default::default(),
-            att_address: Default::default(),
-            local: Default::default(),
-            bytes: Default::default(),
-            last: Default::default(),
-            code: Default::default(),
-            want_record: Default::default(),
-            want_irq: Default::default(),
-            may_flush: Default::default(),
-            tag: Default::default(),
-            state: Default::default(),
-            page_size: Default::default(),
-            peer: Default::default(),
-            local_at: Default::default(),
-            remaining: Default::default(),
-            flags: Default::default(),
-            cookie_at: Default::default(),
-            malformed: Default::default(),
-            chunk: Default::default(),
-            final_chunk: Default::default(),
-            out_of_memory: Default::default(),
-            entry_index: Default::default(),
-            out_of_table: Default::default(),
-            target: Default::default(),
-            invalid: Default::default(),
-            not_owner: Default::default(),
-            readable: Default::default(),
-            not_permitted: Default::default(),
-            wrong_size: Default::default(),
-            to_edge: Default::default(),
-            head_offset: Default::default(),
-            page_number: Default::default(),
-            local_end: Default::default(),
-            ragged: Default::default(),
-            verdict: Default::default(),
-            remaining_next: Default::default(),
+        let channels = config.channels_log2;
+        fresh!(
+            clock, reset, enable, port_down, abort_all, run, abort, busy, looked_up, queued, select,
+            fetch, take, peer_low, peer_high, local_low, local_high, length, control, cookie, stamp,
+            number, ended_own, ended_other, end_own, end_own_channel, end_other, end_other_channel,
+            window_base_we, window_end_we, window_channel, window_data, sweep, sweep_channel, ask,
+            index, answer, entry, request, accept, bus, att_address, local, bytes, last, code,
+            want_record, want_irq, urgent, may_flush, tag, channel, descriptor, halted, state,
+            serving, page_size, peer, local_at, remaining, flags, cookie_at, number_at, begins,
+            malformed, waits, stamp_at, picked, pick, pick_any, pick_saved, waiting, blocked, chunk,
+            final_chunk, out_of_memory, out_of_window, aborted, entry_index, out_of_table, target,
+            invalid, not_owner, readable, not_permitted, wrong_size, to_edge, head_offset,
+            page_number, local_end, ragged, verdict, is_final, remaining_next,
+            peer_next, local_next,
+            chain_open, owner_bits, mine, aborts, startable, candidates, later, pool,
+            lowest, choice,
+            load, leave, saves, loads, blocks, wakes, awakened, newcomers, was_new, new_ones;
+            saved: SmallRam::new(channels),
+            window_base: SmallRam::new(channels),
+            window_end: SmallRam::new(channels),
             beat_bytes: Constant::new((B as u64).into()),
+            most: Constant::new(config.most().into()),
+            most_mask: Constant::new((config.most() - 1).into()),
             offset_mask: Constant::new((B as u64 - 1).into()),
             memory_bytes: Constant::new((1u64 << config.memory_log2).into()),
             entries: Constant::new((1u64 << config.att_log2).into()),
             permission: Constant::new(if config.read { 1 } else { 2 }.into()),
             split_ends: Constant::new(u64::from(!config.read).into()),
-            owner_bit: Constant::new(1.into()),
-            is_read: Constant::new(u64::from(config.read).into()),
-        }
+            chain_own: Constant::new(if config.read { 2 } else { 1 }.into()),
+            chain_other: Constant::new(if config.read { 1 } else { 2 }.into()),
+            all_channels: Constant::new(super::channel_mask(channels)),
+            one: Constant::new(1.into()),
+            all: Constant::new(Bits::<64>::mask()),
+            bit_0: with_bit(0),
+            bit_1: with_bit(1),
+            bit_2: with_bit(2),
+            bit_3: with_bit(3),
+            bit_4: with_bit(4),
+            bit_5: with_bit(5),
+        )
     }
 }
 
@@ -199,16 +288,32 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             self,
             clock,
             state,
+            serving,
             page_size,
             peer,
             local_at,
             remaining,
             flags,
             cookie_at,
+            number_at,
+            begins,
             malformed,
+            waits,
+            stamp_at,
+            picked,
+            pick,
+            pick_any,
+            pick_saved,
+            newcomers,
+            was_new,
+            waiting,
+            blocked,
+            local_end,
             chunk,
             final_chunk,
             out_of_memory,
+            out_of_window,
+            aborted,
             entry_index,
             out_of_table,
             target,
@@ -218,26 +323,84 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             not_permitted,
             wrong_size
         );
-        self.pop.next = false;
+        clock!(self, clock, saved, window_base, window_end);
+        self.take.next = false;
+        self.fetch.next = false;
         self.ask.next = false;
         self.request.next = false;
-        self.busy.next = self.state.q.val() != SegmentState::Idle;
+        self.leave.next = false;
+        self.load.next = false;
+        self.blocks.next = 0.into();
+        self.busy.next = (self.state.q.val() != SegmentState::Idle) | self.waiting.q.val().any();
+        self.looked_up.next = (self.state.q.val() == SegmentState::Lookup)
+            | (self.state.q.val() == SegmentState::Issue);
         self.index.next = self.entry_index.q.val();
+        self.channel.next = self.serving.q.val();
+        self.descriptor.next = self.number_at.q.val();
+        self.select.next = self.pick.q.val();
 
-        // Bytes to the next edge: of the bus word for a write's unaligned head, else of 512.
+        // Windows.
+        self.window_base.read_address.next = self.serving.q.val();
+        self.window_end.read_address.next = self.serving.q.val();
+        self.window_base.write_enable.next = self.window_base_we.val() | self.sweep.val();
+        self.window_end.write_enable.next = self.window_end_we.val() | self.sweep.val();
+        self.window_base.write_address.next = self.window_channel.val();
+        self.window_end.write_address.next = self.window_channel.val();
+        self.window_base.write_data.next = self.window_data.val().get_bits::<28>(0);
+        self.window_end.write_data.next = self.window_data.val().get_bits::<29>(0);
+        if self.sweep.val() {
+            self.window_base.write_address.next = self.sweep_channel.val();
+            self.window_end.write_address.next = self.sweep_channel.val();
+            self.window_base.write_data.next = 0.into();
+            self.window_end.write_data.next = 0.into();
+        }
+
+        // Who could be served next. In turn: the first above the one that is served, else the first of
+        // all; that one itself, with a descriptor behind its last request, is the last in that order.
+        self.mine.next = self.one.val() << self.serving.q.val();
+        self.aborts.next = self.abort.val();
+        if self.abort_all.val() {
+            self.aborts.next = self.all_channels.val();
+        }
+        self.startable.next = self.queued.val() & self.aborts.val();
+        if self.enable.val() {
+            self.startable.next =
+                self.queued.val() & (self.aborts.val() | (self.run.val() & !self.blocked.q.val()));
+        }
+        self.candidates.next = self.waiting.q.val() | self.startable.val();
+        if (self.state.q.val() != SegmentState::Idle) & !self.final_chunk.q.val() {
+            self.candidates.next = (self.waiting.q.val() | self.startable.val()) & !self.mine.val();
+        }
+        self.later.next =
+            self.candidates.val() & (self.all.val() << self.serving.q.val()) & !self.mine.val();
+        self.pool.next = self.candidates.val();
+        if self.later.val().any() {
+            self.pool.next = self.later.val();
+        }
+        self.new_ones.next = self.candidates.val() & self.newcomers.q.val();
+        if self.new_ones.val().any() & !self.was_new.q.val() {
+            self.pool.next = self.new_ones.val();
+        }
+        self.lowest.next = self.pool.val() & (!self.pool.val() + 1);
+        self.choice.next = bit_cast::<6, 1>((self.lowest.val() & self.bit_0.val()).any().into())
+            | (bit_cast::<6, 1>((self.lowest.val() & self.bit_1.val()).any().into()) << 1)
+            | (bit_cast::<6, 1>((self.lowest.val() & self.bit_2.val()).any().into()) << 2)
+            | (bit_cast::<6, 1>((self.lowest.val() & self.bit_3.val()).any().into()) << 3)
+            | (bit_cast::<6, 1>((self.lowest.val() & self.bit_4.val()).any().into()) << 4)
+            | (bit_cast::<6, 1>((self.lowest.val() & self.bit_5.val()).any().into()) << 5);
+
+        // Bytes to the next edge: of the bus word for a write's unaligned head, else of the longest request.
         self.head_offset.next = bit_cast::<10, 37>(self.peer.q.val()) & self.offset_mask.val();
         if self.split_ends.val().any() & self.head_offset.val().any() {
             self.to_edge.next = self.beat_bytes.val() - self.head_offset.val();
         } else {
             self.to_edge.next =
-                bits::<10>(512) - (bit_cast::<10, 9>(self.peer.q.val().get_bits::<9>(0)));
+                self.most.val() - (bit_cast::<10, 37>(self.peer.q.val()) & self.most_mask.val());
         }
         // A write of several beats ends on a whole one; the bytes behind it are a request of their own.
         self.ragged.next = self.split_ends.val().any()
             & (self.remaining.q.val().get_bits::<10>(0) & self.offset_mask.val()).any()
             & (self.remaining.q.val() > bit_cast::<32, 10>(self.beat_bytes.val()));
-        self.local_end.next =
-            bit_cast::<41, 40>(self.local_at.q.val()) + bit_cast::<41, 32>(self.remaining.q.val());
         self.page_number.next = self.peer.q.val().get_bits::<25>(12);
         if self.page_size.q.val() == 1 {
             self.page_number.next = bit_cast::<25, 21>(self.peer.q.val().get_bits::<21>(16));
@@ -245,6 +408,13 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         if self.page_size.q.val() == 2 {
             self.page_number.next = bit_cast::<25, 16>(self.peer.q.val().get_bits::<16>(21));
         }
+        // Chains: nothing of the own direction is under way; the other has ended all that was queued
+        // before.
+        self.chain_open.next = (!(self.waits.q.val() & self.chain_own.val()).any()
+            | (self.number.val() == self.ended_own.val()))
+            & (!(self.waits.q.val() & self.chain_other.val()).any()
+                | !((self.ended_other.val() - self.stamp_at.q.val()) >> 12).any());
+        self.owner_bits.next = self.entry.val().get_bits::<64>(57) & self.mine.val();
 
         // The verdict, most fundamental fault first.
         self.verdict.next = 0.into();
@@ -252,9 +422,11 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             self.verdict.next = 10.into();
         } else if self.out_of_memory.q.val() {
             self.verdict.next = 1.into();
-        } else if self.abort.val() {
+        } else if self.out_of_window.q.val() {
+            self.verdict.next = 12.into();
+        } else if self.aborted.q.val() {
             self.verdict.next = 9.into();
-        } else if self.port_down.val() & self.is_read.val().any() {
+        } else if self.port_down.val() {
             self.verdict.next = 8.into();
         } else if self.out_of_table.q.val() {
             self.verdict.next = 2.into();
@@ -268,10 +440,13 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             self.verdict.next = 6.into();
         }
         self.code.next = self.verdict.val();
+        self.is_final.next = self.final_chunk.q.val() | self.verdict.val().any();
+        self.last.next = self.is_final.val();
         self.local.next = self.local_at.q.val();
         self.want_record.next = self.flags.q.val().get_bit(0);
         self.want_irq.next = self.flags.q.val().get_bit(1);
         self.may_flush.next = self.readable.q.val() & !self.flags.q.val().get_bit(2);
+        self.urgent.next = self.flags.q.val().get_bit(3);
         self.tag.next = self.cookie_at.q.val();
         self.att_address.next = bit_cast::<39, 37>(self.peer.q.val())
             | (bit_cast::<39, 2>(self.page_size.q.val()) << 37);
@@ -279,55 +454,102 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             self.bus.next = bit_cast::<64, 37>(self.peer.q.val())
                 | (bit_cast::<64, 2>(self.page_size.q.val()) << 62);
             self.bytes.next = 0.into();
-            self.last.next = true;
         } else {
             self.bus.next = self.target.q.val();
             self.bytes.next = self.chunk.q.val();
-            self.last.next = self.final_chunk.q.val();
         }
         self.remaining_next.next = self.remaining.q.val() - bit_cast::<32, 10>(self.chunk.q.val());
+        self.peer_next.next = self.peer.q.val() + bit_cast::<37, 10>(self.chunk.q.val());
+        self.local_next.next = self.local_at.q.val() + bit_cast::<40, 10>(self.chunk.q.val());
 
+        // Looked at while the ATT is: the end of the range in the cycle of `Size`, its place in the next.
+        self.local_end.d.next =
+            bit_cast::<41, 40>(self.local_at.q.val()) + bit_cast::<41, 32>(self.remaining.q.val());
+        self.out_of_memory.d.next =
+            !self.remaining.q.val().any() | (self.local_end.q.val() > self.memory_bytes.val());
+        self.out_of_window.d.next = (self.local_at.q.val().get_bits::<28>(12)
+            < self.window_base.read_data.val())
+            | (self.local_end.q.val()
+                > (bit_cast::<41, 29>(self.window_end.read_data.val()) << 12));
         match self.state.q.val() {
             SegmentState::Idle => {
-                if self.valid.val() & self.enable.val() {
-                    self.pop.next = true;
-                    self.peer.d.next = bit_cast::<37, 32>(self.peer_low.val())
-                        | (bit_cast::<37, 5>(self.peer_high.val().get_bits::<5>(0)) << 32);
-                    self.page_size.d.next = self.peer_high.val().get_bits::<2>(30);
-                    self.local_at.d.next = bit_cast::<40, 32>(self.local_low.val())
-                        | (bit_cast::<40, 8>(self.local_high.val().get_bits::<8>(0)) << 32);
-                    self.remaining.d.next = self.length.val();
-                    self.flags.d.next = self.control.val().get_bits::<3>(0);
-                    self.cookie_at.d.next = self.cookie.val();
-                    // Reserved bits, a port other than memory, a page size that does not exist.
-                    self.malformed.d.next = self.peer_high.val().get_bits::<25>(5).any()
-                        | self.peer_high.val().get_bits::<2>(30).all()
-                        | self.local_high.val().get_bits::<24>(8).any()
-                        | self.control.val().get_bits::<29>(3).any();
-                    self.state.d.next = SegmentState::Size;
+                self.pick.d.next = self.choice.val();
+                self.pick_saved.d.next = (self.lowest.val() & self.waiting.q.val()).any();
+                if self.candidates.val().any() {
+                    self.state.d.next = SegmentState::Fetch;
                 }
             }
+            SegmentState::Fetch => {
+                self.fetch.next = true;
+                self.serving.d.next = self.pick.q.val();
+                if self.pick_saved.q.val() {
+                    self.load.next = true;
+                    self.state.d.next = SegmentState::Size;
+                } else {
+                    self.state.d.next = SegmentState::Load;
+                }
+            }
+            SegmentState::Load => {
+                self.was_new.d.next = (self.newcomers.q.val() & self.mine.val()).any();
+                self.peer.d.next = bit_cast::<37, 32>(self.peer_low.val())
+                    | (bit_cast::<37, 5>(self.peer_high.val().get_bits::<5>(0)) << 32);
+                self.page_size.d.next = self.peer_high.val().get_bits::<2>(30);
+                self.local_at.d.next = bit_cast::<40, 32>(self.local_low.val())
+                    | (bit_cast::<40, 8>(self.local_high.val().get_bits::<8>(0)) << 32);
+                self.remaining.d.next = self.length.val();
+                self.flags.d.next = self.control.val().get_bits::<4>(0);
+                self.cookie_at.d.next = self.cookie.val();
+                self.number_at.d.next = self.number.val().get_bits::<6>(0);
+                self.malformed.d.next = self.peer_high.val().get_bits::<25>(5).any()
+                    | self.peer_high.val().get_bits::<2>(30).all()
+                    | self.local_high.val().get_bits::<24>(8).any()
+                    | self.control.val().get_bits::<26>(6).any();
+                self.waits.d.next = self.control.val().get_bits::<2>(4);
+                self.stamp_at.d.next = self.stamp.val();
+                self.begins.d.next = true;
+                self.state.d.next = SegmentState::Size;
+            }
             SegmentState::Size => {
-                if self.remaining.q.val() <= bit_cast::<32, 10>(self.to_edge.val()) {
-                    self.chunk.d.next = self.remaining.q.val().get_bits::<10>(0);
-                    self.final_chunk.d.next = true;
-                    if self.ragged.val() {
+                self.begins.d.next = false;
+                self.picked.d.next = false;
+                self.chunk.d.next = self.to_edge.val();
+                self.final_chunk.d.next = false;
+                if self.ragged.val() {
+                    if self.remaining.q.val() <= bit_cast::<32, 10>(self.to_edge.val()) {
                         self.chunk.d.next =
                             self.remaining.q.val().get_bits::<10>(0) & !self.offset_mask.val();
-                        self.final_chunk.d.next = false;
                     }
-                } else {
-                    self.chunk.d.next = self.to_edge.val();
-                    self.final_chunk.d.next = false;
+                } else if self.remaining.q.val() <= bit_cast::<32, 10>(self.to_edge.val()) {
+                    self.chunk.d.next = self.remaining.q.val().get_bits::<10>(0);
+                    self.final_chunk.d.next = true;
                 }
-                self.out_of_memory.d.next = !self.remaining.q.val().any()
-                    | (self.local_end.val() > self.memory_bytes.val());
                 self.entry_index.d.next = self.page_number.val().get_bits::<16>(0);
                 self.out_of_table.d.next = self.page_number.val() >= self.entries.val();
-                self.state.d.next = SegmentState::Lookup;
+                self.aborted.d.next =
+                    (self.aborts.val() & self.mine.val()).any() | self.halted.val();
+                if self.begins.q.val() {
+                    if self.chain_open.val() | (self.aborts.val() & self.mine.val()).any() {
+                        self.take.next = true;
+                        self.state.d.next = SegmentState::Lookup;
+                    } else {
+                        self.blocks.next = self.mine.val();
+                        self.state.d.next = SegmentState::Idle;
+                    }
+                } else {
+                    self.malformed.d.next = false;
+                    self.state.d.next = SegmentState::Lookup;
+                }
             }
             SegmentState::Lookup => {
                 self.ask.next = true;
+                if self.picked.q.val() {
+                    self.fetch.next = true;
+                } else {
+                    self.picked.d.next = true;
+                    self.pick.d.next = self.choice.val();
+                    self.pick_any.d.next = self.candidates.val().any();
+                    self.pick_saved.d.next = (self.lowest.val() & self.waiting.q.val()).any();
+                }
                 if self.answer.val() {
                     self.invalid.d.next = !self.entry.val().get_bit(0);
                     self.readable.d.next = self.entry.val().get_bit(1);
@@ -335,19 +557,18 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                         !(self.entry.val().get_bits::<2>(1) & self.permission.val()).any();
                     self.wrong_size.d.next =
                         self.entry.val().get_bits::<2>(3) != self.page_size.q.val();
-                    self.not_owner.d.next =
-                        !(self.entry.val().get_bits::<8>(5) & self.owner_bit.val()).any();
-                    self.target.d.next = (bit_cast::<64, 52>(self.entry.val().get_bits::<52>(13))
+                    self.not_owner.d.next = !self.owner_bits.val().any();
+                    self.target.d.next = (bit_cast::<64, 52>(self.entry.val().get_bits::<52>(5))
                         << 12)
                         | bit_cast::<64, 12>(self.peer.q.val().get_bits::<12>(0));
                     if self.page_size.q.val() == 1 {
                         self.target.d.next =
-                            (bit_cast::<64, 48>(self.entry.val().get_bits::<48>(17)) << 16)
+                            (bit_cast::<64, 48>(self.entry.val().get_bits::<48>(9)) << 16)
                                 | bit_cast::<64, 16>(self.peer.q.val().get_bits::<16>(0));
                     }
                     if self.page_size.q.val() == 2 {
                         self.target.d.next =
-                            (bit_cast::<64, 43>(self.entry.val().get_bits::<43>(22)) << 21)
+                            (bit_cast::<64, 43>(self.entry.val().get_bits::<43>(14)) << 21)
                                 | bit_cast::<64, 21>(self.peer.q.val().get_bits::<21>(0));
                     }
                     self.state.d.next = SegmentState::Issue;
@@ -355,21 +576,93 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             }
             SegmentState::Issue => {
                 self.request.next = true;
+                self.fetch.next = true;
                 if self.accept.val() {
-                    self.peer.d.next = self.peer.q.val() + bit_cast::<37, 10>(self.chunk.q.val());
-                    self.local_at.d.next =
-                        self.local_at.q.val() + bit_cast::<40, 10>(self.chunk.q.val());
+                    self.peer.d.next = self.peer_next.val();
+                    self.local_at.d.next = self.local_next.val();
                     self.remaining.d.next = self.remaining_next.val();
-                    if self.final_chunk.q.val() | self.verdict.val().any() {
+                    if self.pick_any.q.val() {
+                        self.leave.next = !self.is_final.val();
+                        self.serving.d.next = self.pick.q.val();
+                        if self.pick_saved.q.val() {
+                            self.load.next = true;
+                            self.state.d.next = SegmentState::Size;
+                        } else {
+                            self.state.d.next = SegmentState::Load;
+                        }
+                    } else if self.is_final.val() {
                         self.state.d.next = SegmentState::Idle;
                     } else {
                         self.state.d.next = SegmentState::Size;
                     }
+                } else {
+                    // It may take long: who comes meanwhile is considered.
+                    self.pick.d.next = self.choice.val();
+                    self.pick_any.d.next = self.candidates.val().any();
+                    self.pick_saved.d.next = (self.lowest.val() & self.waiting.q.val()).any();
                 }
             }
         }
+
+        // In and out of the memory of those that wait.
+        self.saved.write_enable.next = self.leave.val();
+        self.saved.write_address.next = self.serving.q.val();
+        self.saved.write_data.next = bit_cast::<153, 37>(self.peer_next.val())
+            | (bit_cast::<153, 40>(self.local_next.val()) << 37)
+            | (bit_cast::<153, 32>(self.remaining_next.val()) << 77)
+            | (bit_cast::<153, 32>(self.cookie_at.q.val()) << 109)
+            | (bit_cast::<153, 2>(self.page_size.q.val()) << 141)
+            | (bit_cast::<153, 4>(self.flags.q.val()) << 143)
+            | (bit_cast::<153, 6>(self.number_at.q.val()) << 147);
+        self.saved.read_address.next = self.pick.q.val();
+        self.newcomers.d.next =
+            (self.newcomers.q.val() | self.awakened.val()) & self.all_channels.val();
+        if self.state.q.val() == SegmentState::Load {
+            self.newcomers.d.next = ((self.newcomers.q.val() & !self.mine.val())
+                | self.awakened.val())
+                & self.all_channels.val();
+        }
+        if self.load.val() {
+            self.was_new.d.next = false;
+            self.peer.d.next = self.saved.read_data.val().get_bits::<37>(0);
+            self.local_at.d.next = self.saved.read_data.val().get_bits::<40>(37);
+            self.remaining.d.next = self.saved.read_data.val().get_bits::<32>(77);
+            self.cookie_at.d.next = self.saved.read_data.val().get_bits::<32>(109);
+            self.page_size.d.next = self.saved.read_data.val().get_bits::<2>(141);
+            self.flags.d.next = self.saved.read_data.val().get_bits::<4>(143);
+            self.number_at.d.next = self.saved.read_data.val().get_bits::<6>(147);
+        }
+        self.saves.next = 0.into();
+        if self.leave.val() {
+            self.saves.next = self.mine.val();
+        }
+        self.loads.next = 0.into();
+        if self.load.val() {
+            self.loads.next = self.one.val() << self.pick.q.val();
+        }
+        self.waiting.d.next = ((self.waiting.q.val() & !self.loads.val()) | self.saves.val())
+            & self.all_channels.val();
+        self.wakes.next = 0.into();
+        if self.end_own.val() {
+            self.wakes.next = self.one.val() << self.end_own_channel.val();
+        }
+        self.blocked.d.next = (self.blocked.q.val() | self.blocks.val())
+            & !self.wakes.val()
+            & self.all_channels.val();
+        if self.end_other.val() {
+            self.blocked.d.next = (self.blocked.q.val() | self.blocks.val())
+                & !self.wakes.val()
+                & !(self.one.val() << self.end_other_channel.val())
+                & self.all_channels.val();
+        }
+
         if self.reset.val() {
             self.state.d.next = SegmentState::Idle;
+            self.waiting.d.next = 0.into();
+            self.blocked.d.next = 0.into();
+            self.newcomers.d.next = 0.into();
+            self.begins.d.next = false;
+            self.malformed.d.next = false;
         }
     }
 }

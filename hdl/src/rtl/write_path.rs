@@ -2,7 +2,7 @@
 //! job and a head (where the burst goes and what to report); the data come back in order.
 
 use super::align::Align;
-use crate::prim::{AsyncFifo, SmallFifo};
+use crate::prim::{AsyncFifo, BlockFifo, SmallFifo, SmallRam, fresh};
 use rust_hdl::prelude::*;
 
 /// The write direction after its request maker; `W` bits, `B` bytes a beat.
@@ -21,8 +21,13 @@ pub struct WritePath<const W: usize, const B: usize> {
     pub code: Signal<In, Bits<4>>,
     pub want_record: Signal<In, Bit>,
     pub want_irq: Signal<In, Bit>,
+    pub urgent: Signal<In, Bit>,
     pub may_flush: Signal<In, Bit>,
     pub tag: Signal<In, Bits<32>>,
+    pub channel: Signal<In, Bits<6>>,
+    /// Clears the count of one channel a cycle, after a reset.
+    pub sweep: Signal<In, Bit>,
+    pub sweep_channel: Signal<In, Bits<6>>,
     // The port.
     pub write: Signal<Out, Bit>,
     pub write_address: Signal<Out, Bits<64>>,
@@ -32,23 +37,34 @@ pub struct WritePath<const W: usize, const B: usize> {
     pub beat_enable: Signal<Out, Bits<B>>,
     pub beat_take: Signal<In, Bit>,
     pub write_done: Signal<In, Bit>,
+    /// The port drops what it takes.
+    pub port_dead: Signal<In, Bit>,
     // Flush reads, answered in order.
     pub flush: Signal<Out, Bit>,
     pub flush_address: Signal<Out, Bits<64>>,
     pub flush_take: Signal<In, Bit>,
     pub flushed: Signal<In, Bit>,
     pub flush_error: Signal<In, Bit>,
-    // Ends of descriptors.
+    // Ends of descriptors that are reported; everything stands until taken.
     pub end: Signal<Out, Bit>,
     pub end_code: Signal<Out, Bits<4>>,
     pub end_bytes: Signal<Out, Bits<32>>,
     pub end_tag: Signal<Out, Bits<32>>,
     pub end_fault: Signal<Out, Bits<64>>,
     pub end_irq: Signal<Out, Bit>,
+    pub end_urgent: Signal<Out, Bit>,
+    pub end_channel: Signal<Out, Bits<6>>,
     pub end_take: Signal<In, Bit>,
+    /// A descriptor has ended, reported or not: `end_channel`, `end_code`.
+    pub ended: Signal<Out, Bit>,
     // Counting.
     pub moved: Signal<Out, Bits<10>>,
+    pub moved_channel: Signal<Out, Bits<6>>,
     pub requested: Signal<Out, Bit>,
+    /// A request has left, or was dropped.
+    pub retired: Signal<Out, Bit>,
+    /// Ends that are not yet out.
+    pub ends_waiting: Signal<Out, Bits<9>>,
     pub starved: Signal<Out, Bit>,
     // FPGA memory, in its own clock.
     pub mem_clock: Signal<In, Clock>,
@@ -63,17 +79,18 @@ pub struct WritePath<const W: usize, const B: usize> {
     commands: AsyncFifo<38, 5, 6>,
     words: AsyncFifo<512, 6, 7>,
     jobs: SmallFifo<22, 5, 6>,
-    heads: SmallFifo<120, 5, 6>,
+    heads: SmallFifo<127, 5, 6>,
     align: Align<W, B>,
     beats_out: SmallFifo<W, 4, 5>,
     enables_out: SmallFifo<B, 4, 5>,
     /// Memory words asked for and not yet used up; the word FIFO holds them all.
     reserved: DFF<Bits<8>>,
-    done_bytes: DFF<Bits<32>>,
-    /// Ends that wait for their flush or their record.
-    ends: SmallFifo<134, 4, 5>,
+    /// Bytes of each channel's descriptor that have left.
+    done_bytes: SmallRam<32, 6>,
+    /// Ends that wait for their flush or their record, and those behind them: they leave in order.
+    ends: BlockFifo<142, 8, 9>,
     flushes: SmallFifo<64, 4, 5>,
-    flush_results: SmallFifo<1, 4, 5>,
+    flush_results: SmallFifo<1, 8, 9>,
 
     room: Signal<Local, Bit>,
     accepted: Signal<Local, Bit>,
@@ -92,7 +109,13 @@ pub struct WritePath<const W: usize, const B: usize> {
     head_flush: Signal<Local, Bit>,
     head_total: Signal<Local, Bits<32>>,
     head_address: Signal<Local, Bits<64>>,
+    head_last: Signal<Local, Bit>,
+    head_reports: Signal<Local, Bit>,
+    head_channel: Signal<Local, Bits<6>>,
+    head_fault: Signal<Local, Bits<64>>,
     needs_flush: Signal<Local, Bit>,
+    silent: Signal<Local, Bit>,
+    end_pop: Signal<Local, Bit>,
 
     lane_mask: Constant<Bits<5>>,
     beat_round: Constant<Bits<11>>,
@@ -102,99 +125,42 @@ pub struct WritePath<const W: usize, const B: usize> {
     most_reserved: Constant<Bits<8>>,
 }
 
-impl<const W: usize, const B: usize> Default for WritePath<W, B> {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            idle: Default::default(),
-            request: Default::default(),
-            accept: Default::default(),
-            bus: Default::default(),
-            local: Default::default(),
-            bytes: Default::default(),
-            last: Default::default(),
-            code: Default::default(),
-            want_record: Default::default(),
-            want_irq: Default::default(),
-            may_flush: Default::default(),
-            tag: Default::default(),
-            write: Default::default(),
-            write_address: Default::default(),
-            write_beats: Default::default(),
-            beat: Default::default(),
-            beat_data: Default::default(),
-            beat_enable: Default::default(),
-            beat_take: Default::default(),
-            write_done: Default::default(),
-            flush: Default::default(),
-            flush_address: Default::default(),
-            flush_take: Default::default(),
-            flushed: Default::default(),
-            flush_error: Default::default(),
-            end: Default::default(),
-            end_code: Default::default(),
-            end_bytes: Default::default(),
-            end_tag: Default::default(),
-            end_fault: Default::default(),
-            end_irq: Default::default(),
-            end_take: Default::default(),
-            moved: Default::default(),
-            requested: Default::default(),
-            starved: Default::default(),
-            mem_clock: Default::default(),
-            mem_reset: Default::default(),
-            mem_rd_address: Default::default(),
-            mem_rd_read: Default::default(),
-            mem_rd_burstcount: Default::default(),
-            mem_rd_waitrequest: Default::default(),
-            mem_rd_readdata: Default::default(),
-            mem_rd_readdatavalid: Default::default(),
-            commands: Default::default(),
-            words: Default::default(),
-            jobs: Default::default(),
-            heads: Default::default(),
-            align: Default::default(),
-            beats_out: Default::default(),
-            enables_out: Default::default(),
-            reserved: Default::default(),
-            done_bytes: Default::default(),
-            ends: Default::default(),
-            flushes: Default::default(),
-            flush_results: Default::default(),
-            room: Default::default(),
-            accepted: Default::default(),
-            real: Default::default(),
-            need: Default::default(),
-            word_span: Default::default(),
-            beat_span: Default::default(),
-            word_pop: Default::default(),
-            piece: Default::default(),
-            head_real: Default::default(),
-            head_open: Default::default(),
-            head_pop: Default::default(),
-            head_bytes: Default::default(),
-            head_code: Default::default(),
-            head_end: Default::default(),
-            head_flush: Default::default(),
-            head_total: Default::default(),
-            head_address: Default::default(),
-            needs_flush: Default::default(),
+impl<const W: usize, const B: usize> WritePath<W, B> {
+    /// A write direction for `2^channels_log2` channels.
+    pub fn new(channels_log2: usize) -> Self {
+        fresh!(
+            clock, reset, idle, request, accept, bus, local, bytes, last, code,
+            want_record, want_irq,
+            urgent, may_flush, tag, channel, sweep, sweep_channel, write, write_address,
+            write_beats,
+            beat, beat_data, beat_enable, beat_take, write_done, port_dead, flush, flush_address,
+            flush_take, flushed, flush_error, end, end_code, end_bytes, end_tag, end_fault, end_irq,
+            end_urgent, end_channel, end_take, ended, moved, moved_channel, requested, retired,
+            ends_waiting, starved, mem_clock, mem_reset, mem_rd_address, mem_rd_read,
+            mem_rd_burstcount,
+            mem_rd_waitrequest, mem_rd_readdata, mem_rd_readdatavalid, commands, words, jobs, heads,
+            align, beats_out, enables_out, reserved, flushes, flush_results, room, accepted,
+            real, need, word_span, beat_span, word_pop, piece, head_real, head_open, head_pop,
+            head_bytes, head_code, head_end, head_flush, head_total, head_address, head_last,
+            head_reports, head_channel, head_fault, needs_flush, silent, end_pop;
+            done_bytes: SmallRam::new(channels_log2),
+            ends: BlockFifo::new(8),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_round: Constant::new((B as u64 - 1).into()),
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
             place_mask: Constant::new((64 / B as u64 - 1).into()),
             place_shift: Constant::new(u64::from(W.trailing_zeros()).into()),
-            // 64 words in all, 9 at most for the next request.
-            most_reserved: Constant::new((64 - 9).into()),
-        }
+            // 64 words in all, 5 at most for the next request. What is accepted is out of turn: no more
+            // than covers about half a microsecond of memory latency.
+            most_reserved: Constant::new((if B == 16 { 32 } else { 64 - 5 }).into()),
+        )
     }
 }
 
 impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, reserved, done_bytes);
+        dff_setup!(self, clock, reserved);
         clock!(
             self,
             clock,
@@ -203,6 +169,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             align,
             beats_out,
             enables_out,
+            done_bytes,
             ends,
             flushes,
             flush_results
@@ -255,15 +222,17 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
                         & self.place_mask.val(),
                 ) << 20);
         self.heads.push.next = self.accepted.val();
-        self.heads.data_in.next = bit_cast::<120, 64>(self.bus.val())
-            | (bit_cast::<120, 11>(self.beat_span.val() >> self.beat_shift.val()) << 64)
-            | (bit_cast::<120, 10>(self.bytes.val()) << 70)
-            | (bit_cast::<120, 4>(self.code.val()) << 80)
-            | (bit_cast::<120, 1>(self.last.val().into()) << 84)
-            | (bit_cast::<120, 1>(self.want_record.val().into()) << 85)
-            | (bit_cast::<120, 1>(self.want_irq.val().into()) << 86)
-            | (bit_cast::<120, 32>(self.tag.val()) << 87)
-            | (bit_cast::<120, 1>(self.may_flush.val().into()) << 119);
+        self.heads.data_in.next = bit_cast::<127, 64>(self.bus.val())
+            | (bit_cast::<127, 11>(self.beat_span.val() >> self.beat_shift.val()) << 64)
+            | (bit_cast::<127, 10>(self.bytes.val()) << 70)
+            | (bit_cast::<127, 4>(self.code.val()) << 80)
+            | (bit_cast::<127, 1>(self.last.val().into()) << 84)
+            | (bit_cast::<127, 1>(self.want_record.val().into()) << 85)
+            | (bit_cast::<127, 1>(self.want_irq.val().into()) << 86)
+            | (bit_cast::<127, 32>(self.tag.val()) << 87)
+            | (bit_cast::<127, 1>(self.may_flush.val().into()) << 119)
+            | (bit_cast::<127, 1>(self.urgent.val().into()) << 120)
+            | (bit_cast::<127, 6>(self.channel.val()) << 121);
 
         // Memory: the command FIFO's front is the Avalon command.
         self.mem_rd_read.next = self.commands.valid.val();
@@ -314,10 +283,15 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
 
         // Bursts out.
         self.head_bytes.next = self.heads.data.val().get_bits::<10>(70);
-        self.head_code.next = self.heads.data.val().get_bits::<4>(80);
         self.head_real.next = self.head_bytes.val().any();
+        self.head_last.next = self.heads.data.val().get_bit(84);
+        self.head_channel.next = self.heads.data.val().get_bits::<6>(121);
+        self.head_code.next = self.heads.data.val().get_bits::<4>(80);
+        if self.port_dead.val() & self.head_real.val() {
+            self.head_code.next = 8.into();
+        }
         self.head_open.next =
-            self.heads.valid.val() & !self.ends.full.val() & !self.flushes.full.val();
+            self.heads.valid.val() & !self.ends.level.val().get_bit(8) & !self.flushes.full.val();
         self.write.next = self.head_open.val() & self.head_real.val();
         self.head_address.next =
             self.heads.data.val().get_bits::<64>(0) & !bit_cast::<64, 5>(self.lane_mask.val());
@@ -325,28 +299,38 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.write_beats.next = self.heads.data.val().get_bits::<6>(64);
         self.head_pop.next = self.write_done.val() | (self.head_open.val() & !self.head_real.val());
         self.heads.pop.next = self.head_pop.val();
-        self.moved.next = 0.into();
-        if self.write_done.val() {
-            self.moved.next = self.head_bytes.val();
-        }
-        self.requested.next = self.write_done.val();
+        self.retired.next = self.head_pop.val();
+        self.moved.next = self.head_bytes.val();
+        self.moved_channel.next = self.head_channel.val();
+        self.requested.next = self.write_done.val() & !self.port_dead.val();
         self.starved.next =
             self.head_open.val() & self.head_real.val() & !self.beats_out.valid.val();
+
+        // Bytes of the descriptor that have left.
+        self.done_bytes.read_address.next = self.head_channel.val();
+        self.head_total.next = self.done_bytes.read_data.val();
+        if !self.port_dead.val() {
+            self.head_total.next =
+                self.done_bytes.read_data.val() + bit_cast::<32, 10>(self.head_bytes.val());
+        }
+        self.done_bytes.write_enable.next = self.head_pop.val() | self.sweep.val();
+        self.done_bytes.write_address.next = self.head_channel.val();
+        self.done_bytes.write_data.next = self.head_total.val();
+        if self.head_last.val() | self.sweep.val() {
+            self.done_bytes.write_data.next = 0.into();
+        }
+        if self.sweep.val() {
+            self.done_bytes.write_address.next = self.sweep_channel.val();
+        }
 
         // An end: reported when a record or an interrupt was asked for, or a fault met. Posted writes
         // to the peer may be slower than the record to the host: a read that follows them and has
         // come back says that they are there. Later bursts go on meanwhile.
-        self.head_total.next = self.done_bytes.q.val() + bit_cast::<32, 10>(self.head_bytes.val());
-        self.head_end.next = self.head_pop.val()
-            & self.heads.data.val().get_bit(84)
-            & (self.heads.data.val().get_bits::<2>(85).any() | self.head_code.val().any());
-        self.head_flush.next = self.heads.data.val().get_bit(119) & self.head_real.val();
-        if self.head_pop.val() {
-            self.done_bytes.d.next = self.head_total.val();
-            if self.heads.data.val().get_bit(84) {
-                self.done_bytes.d.next = 0.into();
-            }
-        }
+        self.head_reports.next =
+            self.heads.data.val().get_bits::<2>(85).any() | self.head_code.val().any();
+        self.head_end.next = self.head_pop.val() & self.head_last.val();
+        self.head_flush.next =
+            self.heads.data.val().get_bit(119) & self.head_real.val() & self.head_reports.val();
         self.flushes.push.next = self.head_end.val() & self.head_flush.val();
         self.flushes.data_in.next = self.head_address.val();
         self.flush.next = self.flushes.valid.val();
@@ -354,36 +338,52 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.flushes.pop.next = self.flush_take.val();
         self.flush_results.push.next = self.flushed.val();
         self.flush_results.data_in.next = self.flush_error.val().into();
+        // A faulting head carries its ATT address; of one with data nobody learns the bus address.
+        self.head_fault.next = 0.into();
+        if !self.head_real.val() {
+            self.head_fault.next = self.heads.data.val().get_bits::<64>(0);
+        }
         self.ends.push.next = self.head_end.val();
-        self.ends.data_in.next = bit_cast::<134, 4>(self.head_code.val())
-            | (bit_cast::<134, 1>(
+        self.ends.data_in.next = bit_cast::<142, 4>(self.head_code.val())
+            | (bit_cast::<142, 1>(
                 (self.heads.data.val().get_bit(86) | self.head_code.val().any()).into(),
             ) << 4)
-            | (bit_cast::<134, 1>(self.head_flush.val().into()) << 5)
-            | (bit_cast::<134, 32>(self.heads.data.val().get_bits::<32>(87)) << 6)
-            | (bit_cast::<134, 32>(self.head_total.val()) << 38)
-            | (bit_cast::<134, 64>(self.heads.data.val().get_bits::<64>(0)) << 70);
-        self.needs_flush.next = self.ends.data.val().get_bit(5);
-        self.end.next =
-            self.ends.valid.val() & (!self.needs_flush.val() | self.flush_results.valid.val());
-        self.end_code.next = self.ends.data.val().get_bits::<4>(0);
-        if self.needs_flush.val() & self.flush_results.data.val().any() {
-            self.end_code.next = 11.into();
+            | (bit_cast::<142, 1>(self.head_flush.val().into()) << 5)
+            | (bit_cast::<142, 32>(self.heads.data.val().get_bits::<32>(87)) << 6)
+            | (bit_cast::<142, 32>(self.head_total.val()) << 38)
+            | (bit_cast::<142, 64>(self.head_fault.val()) << 70)
+            | (bit_cast::<142, 1>(self.head_reports.val().into()) << 134)
+            | (bit_cast::<142, 1>(self.heads.data.val().get_bit(120).into()) << 135)
+            | (bit_cast::<142, 6>(self.head_channel.val()) << 136);
+        self.ends_waiting.next = self.ends.level.val();
+        if self.ends.valid.val() {
+            self.ends_waiting.next = self.ends.level.val() + 1;
         }
-        self.end_irq.next = self.ends.data.val().get_bit(4)
-            | (self.needs_flush.val() & self.flush_results.data.val().any());
+        self.needs_flush.next = self.ends.data.val().get_bit(5);
+        self.silent.next = self.ends.valid.val() & !self.ends.data.val().get_bit(134);
+        self.end.next = self.ends.valid.val()
+            & !self.silent.val()
+            & (!self.needs_flush.val() | self.flush_results.valid.val());
+        self.end_code.next = self.ends.data.val().get_bits::<4>(0);
+        self.end_irq.next = self.ends.data.val().get_bit(4);
+        if self.needs_flush.val() & self.flush_results.data.val().any() {
+            self.end_irq.next = true;
+            if !self.ends.data.val().get_bits::<4>(0).any() {
+                self.end_code.next = 11.into();
+            }
+        }
         self.end_tag.next = self.ends.data.val().get_bits::<32>(6);
         self.end_bytes.next = self.ends.data.val().get_bits::<32>(38);
-        self.end_fault.next = 0.into();
-        if self.ends.data.val().get_bits::<4>(0).any() {
-            self.end_fault.next = self.ends.data.val().get_bits::<64>(70);
-        }
-        self.ends.pop.next = self.end_take.val();
+        self.end_urgent.next = self.ends.data.val().get_bit(135);
+        self.end_channel.next = self.ends.data.val().get_bits::<6>(136);
+        self.end_fault.next = self.ends.data.val().get_bits::<64>(70);
+        self.end_pop.next = self.end_take.val() | self.silent.val();
+        self.ended.next = self.end_pop.val();
+        self.ends.pop.next = self.end_pop.val();
         self.flush_results.pop.next = self.end_take.val() & self.needs_flush.val();
 
         if self.reset.val() {
             self.reserved.d.next = 0.into();
-            self.done_bytes.d.next = 0.into();
         }
     }
 }

@@ -12,7 +12,7 @@ const ATT_OWNER: u8 = 4;
 const ATT_PERMISSION: u8 = 5;
 const ATT_PAGE_SIZE: u8 = 6;
 const READ_TIMEOUT: u8 = 7;
-const READ_PORT_DOWN: u8 = 8;
+const PORT_DOWN: u8 = 8;
 const ABORTED: u8 = 9;
 const DESCRIPTOR: u8 = 10;
 const FLUSH: u8 = 11;
@@ -47,9 +47,9 @@ fn what_the_att_does_not_grant_does_not_happen() {
     let good = rig.map(12, &[host, host + 0x1000], 3);
     let read_only = rig.map(12, &[host + 0x2000], 1);
     let write_only = rig.map(12, &[host + 0x3000], 2);
-    rig.csr(csr::ATT_OWNER, 0b10);
+    rig.csr(csr::ATT_OWNER_LO, 0b10);
     let foreign = rig.map(12, &[host + 0x4000], 3);
-    rig.csr(csr::ATT_OWNER, 0b01);
+    rig.csr(csr::ATT_OWNER_LO, 0b01);
     let none = 100u64 << 12;
     let beyond = 4096u64 << 12;
     let large = (1u64 << 62) | good;
@@ -97,7 +97,7 @@ fn a_descriptor_of_garbage_is_one() {
             (peer, 1 << 60, 64, 0, DESCRIPTOR),
             (peer | 1 << 40, 0, 64, 0, DESCRIPTOR),
             (peer | 3 << 62, 0, 64, 0, DESCRIPTOR),
-            (peer, 0, 64, 1 << 3, DESCRIPTOR),
+            (peer, 0, 64, 1 << 6, DESCRIPTOR),
             (peer, 0, 64, 1 << 31, DESCRIPTOR),
         ] {
             let record = run(&mut rig, read, d_peer, local, length, control);
@@ -113,7 +113,7 @@ fn a_read_that_is_never_answered_ends_and_the_rest_goes_on() {
     for hit in [0, 3, 15] {
         let mut rig = rig();
         let peer = rig.map_gpu(0, MIB);
-        rig.csr(csr::READ_TIMEOUT, 2000);
+        rig.csr(csr::PORT_TIMEOUT, 2000);
         rig.board.bus_mut().inject(FaultRule {
             hits: Hits::Nth(hit),
             answer: Answer::Never,
@@ -127,7 +127,7 @@ fn a_read_that_is_never_answered_ends_and_the_rest_goes_on() {
         assert_eq!(record.fault, peer + u64::from(record.bytes));
         assert_ne!(rig.read_csr(csr::STATUS) & QUARANTINE_BIT, 0);
         // Reads fail at once, writes work; one that wants its flush says that it had none.
-        assert_eq!(run(&mut rig, true, peer, 0, 64, 0).code, READ_PORT_DOWN);
+        assert_eq!(run(&mut rig, true, peer, 0, 64, 0).code, PORT_DOWN);
         assert_eq!(run(&mut rig, false, peer, 0, 4096, 1 << 2).code, 0);
         let unconfirmed = run(&mut rig, false, peer, 0, 4096, 0);
         assert_eq!((unconfirmed.code, unconfirmed.bytes), (FLUSH, 4096));
@@ -153,7 +153,7 @@ fn late_answers_are_not_taken_for_new_ones() {
     for (length, nth) in [(8192u32, 5), (8000, 5), (5000, 3), (700, 0), (64, 0)] {
         let mut rig = rig();
         let peer = rig.map_gpu(0, MIB);
-        rig.csr(csr::READ_TIMEOUT, 1000);
+        rig.csr(csr::PORT_TIMEOUT, 1000);
         rig.board.bus_mut().inject(FaultRule {
             hits: Hits::Nth(nth),
             answer: Answer::Late(40_000),
@@ -214,10 +214,10 @@ fn a_full_queue_refuses_and_loses_nothing() {
                 },
             );
         };
-        // One long descriptor holds the engine, one waits at its door, 1024 fill the ring.
+        // One long descriptor holds the engine, 128 fill the channel's share of the ring.
         queue(&mut rig, 4 * MIB as u32, 0);
         rig.board.run(500).unwrap();
-        for cookie in 1..=1040 {
+        for cookie in 1..=140 {
             queue(&mut rig, 64, cookie);
         }
         let at = if read { 16 } else { 0 };
@@ -231,7 +231,7 @@ fn a_full_queue_refuses_and_loses_nothing() {
             .bar_read32(Space::Chan, chan::REFUSED as u64)
             .unwrap();
         assert_eq!(refused, 1 << u32::from(read));
-        for cookie in 0..=1025 {
+        for cookie in 0..=128 {
             let record = rig.wait(3_000_000);
             assert_eq!((record.code, record.cookie), (0, cookie));
         }
@@ -252,7 +252,7 @@ fn a_full_queue_refuses_and_loses_nothing() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
-fn a_soft_reset_ends_what_runs_and_empties_the_queues() {
+fn a_soft_reset_ends_every_descriptor() {
     for cycles in [0, 7, 100, 1234] {
         let mut rig = rig();
         let peer = rig.map_gpu(0, 4 * MIB);
@@ -277,11 +277,11 @@ fn a_soft_reset_ends_what_runs_and_empties_the_queues() {
         let mut aborted = 0;
         while let Some(record) = rig.poll() {
             assert_eq!(record.code, ABORTED, "{record:?}");
-            assert_eq!(record.cookie, 0);
             assert!(record.bytes < 2 * MIB as u32);
+            assert!(record.cookie == 0 || record.bytes == 0);
             aborted += 1;
         }
-        assert_eq!(aborted, 2, "one in each direction was running");
+        assert_eq!(aborted, 40, "each descriptor has one end");
         rig.transfer(false, peer, 0, 5000);
         rig.transfer(true, peer, 0, 5000);
     }
@@ -326,8 +326,8 @@ fn the_ring_laps_and_the_interrupt_follows() {
     let mut rig = rig();
     let peer = rig.map_gpu(0, MIB);
     let mut cookie = 0;
-    for batch in 0..10 {
-        for _ in 0..500 {
+    for batch in 0..45 {
+        for _ in 0..50 {
             for read in [false, true] {
                 rig.queue(
                     read,
@@ -342,7 +342,7 @@ fn the_ring_laps_and_the_interrupt_follows() {
             }
             cookie += 1;
         }
-        for _ in 0..1000 {
+        for _ in 0..100 {
             let record = rig.wait(10_000);
             assert_eq!(record.code, 0);
         }

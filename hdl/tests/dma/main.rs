@@ -1,5 +1,10 @@
-//! The block, Verilated, on the simulated board.
+//! The emitted Verilog on the simulated board.
 
+mod channels;
+mod counters;
 mod faults;
+mod interrupts;
+mod port;
 mod rig;
+mod stream;
 mod transfers;

@@ -3,7 +3,7 @@
 
 use peerlane_hdl::generated::constants::{chan, csr};
 use peerlane_hdl::{Params, TOP, generate};
-use peerlane_sim::{Access, Board, BoardConfig, Space};
+use peerlane_sim::{Access, Board, BoardConfig, RangeId, Space};
 use peerlane_verilated::{Build, Library, Toolchain};
 
 pub const MIB: u64 = 1 << 20;
@@ -38,7 +38,7 @@ pub const IRQ: u32 = 2;
 
 pub struct Rig {
     pub board: Board,
-    next_record: u32,
+    next_record: [u32; 64],
     free_entry: u32,
 }
 
@@ -53,15 +53,18 @@ pub fn library(params: &Params) -> Library {
         .expect("the block verilates")
 }
 
+/// Where a channel's completion ring is.
+fn ring_of(channel: u32) -> u64 {
+    RING + (u64::from(channel) << RING_LOG2) * 32
+}
+
 impl Rig {
     pub fn new(library: &Library, config: BoardConfig) -> Self {
         let mut board = Board::new(library.instance().unwrap(), config).unwrap();
-        board
-            .bus_mut()
-            .allow(RING..RING + (32 << RING_LOG2), Access::Both);
+        board.bus_mut().allow(RING..ring_of(64), Access::Both);
         let mut rig = Self {
             board,
-            next_record: 0,
+            next_record: [0; 64],
             free_entry: 0,
         };
         rig.restart();
@@ -74,17 +77,23 @@ impl Rig {
         while self.read_csr(csr::STATUS) & (1 << 3) != 0 {
             self.board.run(1000).unwrap();
         }
-        self.start_ring();
+        self.csr(csr::ATT_OWNER_LO, 1);
+        self.open_channel(0);
         self.csr(csr::CONTROL, 0b11);
     }
 
-    /// Points the block at the (cleared) ring.
-    pub fn start_ring(&mut self) {
+    /// Gives a channel its (cleared) ring and all of FPGA memory, and lets it run.
+    pub fn open_channel(&mut self, channel: u32) {
+        let ring = ring_of(channel);
         let zero = vec![0; 32 << RING_LOG2];
-        self.board.host_mut().write(RING, &zero).unwrap();
-        self.next_record = 0;
-        self.csr(csr::RING_HI, (RING >> 32) as u32);
-        self.csr(csr::RING_LO, RING as u32 | RING_LOG2 << 4 | 1);
+        self.board.host_mut().write(ring, &zero).unwrap();
+        self.next_record[channel as usize] = 0;
+        self.csr(csr::CHANNEL_SELECT, channel);
+        self.csr(csr::CHANNEL_RING_HI, (ring >> 32) as u32);
+        self.csr(csr::CHANNEL_RING_LO, ring as u32 | RING_LOG2 << 4 | 1);
+        self.csr(csr::CHANNEL_MEM_BASE, 0);
+        self.csr(csr::CHANNEL_MEM_END, 1 << 28);
+        self.csr(csr::CHANNEL_CONTROL, 0b11);
     }
 
     pub fn csr(&mut self, offset: usize, value: u32) {
@@ -127,6 +136,24 @@ impl Rig {
         code << 62 | u64::from(first) << shift
     }
 
+    /// The entry that the next `map` begins with.
+    pub fn next_entry(&self) -> u32 {
+        self.free_entry
+    }
+
+    /// One page, and the permission that the bus model has for it.
+    pub fn map_revocable(&mut self, shift: u32, page: u64, rights: u64) -> (u64, RangeId) {
+        let id = self
+            .board
+            .bus_mut()
+            .allow(page..page + (1 << shift), Access::Both);
+        let first = self.free_entry;
+        self.free_entry += 1;
+        let code = page_code(shift);
+        self.entry(first, page | code << 3 | rights << 1 | 1);
+        (code << 62 | u64::from(first) << shift, id)
+    }
+
     /// GPU memory `[0, length)` through the BAR, 64 KiB pages.
     pub fn map_gpu(&mut self, gpu: u64, length: u64) -> u64 {
         let pages = self.board.gpu_mut().pin(gpu, length).unwrap();
@@ -134,6 +161,11 @@ impl Rig {
     }
 
     pub fn queue(&mut self, read: bool, d: Descriptor) {
+        self.queue_on(0, read, d);
+    }
+
+    pub fn queue_on(&mut self, channel: u32, read: bool, d: Descriptor) {
+        let page = u64::from(channel) << 12;
         let (desc, doorbell) = if read {
             (chan::READ_DESC, chan::READ_DOORBELL)
         } else {
@@ -149,28 +181,34 @@ impl Rig {
             d.cookie,
         ];
         self.board
-            .bar_write(Space::Chan, desc as u64, &dwords)
+            .bar_write(Space::Chan, page + desc as u64, &dwords)
             .unwrap();
         self.board
-            .bar_write32(Space::Chan, doorbell as u64, 1)
+            .bar_write32(Space::Chan, page + doorbell as u64, 1)
             .unwrap();
     }
 
     /// The next record, if it has come.
     pub fn poll(&mut self) -> Option<Record> {
-        let slot = u64::from(self.next_record % (1 << RING_LOG2));
-        let lap = self.next_record >> RING_LOG2;
+        self.poll_on(0)
+    }
+
+    pub fn poll_on(&mut self, channel: u32) -> Option<Record> {
+        let next = self.next_record[channel as usize];
+        let slot = u64::from(next % (1 << RING_LOG2));
+        let lap = next >> RING_LOG2;
         let mut raw = [0; 32];
         self.board
             .host_mut()
-            .read(RING + slot * 32, &mut raw)
+            .read(ring_of(channel) + slot * 32, &mut raw)
             .unwrap();
         let word = |i: usize| u32::from_le_bytes(raw[i * 4..i * 4 + 4].try_into().unwrap());
         let status = word(1);
         if (status & 1) != (lap & 1 ^ 1) {
             return None;
         }
-        self.next_record += 1;
+        self.next_record[channel as usize] += 1;
+        assert_eq!(status >> 8 & 0xFF, channel);
         assert_eq!(word(6), 0);
         assert_eq!(word(7), 0);
         Some(Record {
@@ -185,9 +223,13 @@ impl Rig {
 
     /// Runs until the next record.
     pub fn wait(&mut self, cycles: u64) -> Record {
+        self.wait_on(0, cycles)
+    }
+
+    pub fn wait_on(&mut self, channel: u32, cycles: u64) -> Record {
         let end = self.board.cycles() + cycles;
         loop {
-            if let Some(record) = self.poll() {
+            if let Some(record) = self.poll_on(channel) {
                 return record;
             }
             assert!(

@@ -59,6 +59,7 @@ mod design;
 mod error;
 mod fold;
 mod ir;
+mod join;
 mod lower;
 mod module;
 mod names;
@@ -72,6 +73,7 @@ mod writer;
 use rust_hdl_core::prelude::{AtomKind, Block, check_all};
 
 pub use error::{EmitError, Problem};
+pub use join::{JoinError, Narrow, join};
 pub use names::is_reserved;
 
 /// Modules of a design, with the ports of the top.

@@ -1,19 +1,14 @@
 //! Opening, regions, data, errors.
 
+use crate::common::{MIB, SECOND, open};
 use crate::fake::{BUILD_ID, Config, Fake};
 use peerlane_core::regs::MAP_ID;
-use peerlane_host::{Device, Direction, Error, Fault, MemoryKind, Options, PageSize, Permissions};
+use peerlane_host::{
+    Device, Direction, Error, Fault, Link, MemoryKind, Options, PageSize, Permissions,
+};
 use std::time::Duration;
 
-const SECOND: Duration = Duration::from_secs(1);
 const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
-
-fn open(config: Config) -> (Fake, Device) {
-    let fake = Fake::new(config);
-    let device = Device::open(fake.clone(), &Options::default()).unwrap();
-    (fake, device)
-}
 
 /// Bytes that differ at every place and for every seed.
 fn pattern(seed: u8, length: usize) -> Vec<u8> {
@@ -62,12 +57,12 @@ fn a_missing_device_is_noticed_at_open() {
 #[test]
 fn options_reach_the_block() {
     let options = Options {
-        read_timeout_cycles: Some(1234),
+        port_timeout_cycles: Some(1234),
         ..Options::default()
     };
     let fake = Fake::new(Config::default());
     let device = Device::open(fake.clone(), &options).unwrap();
-    assert_eq!(fake.lock().read_timeout(), 1234);
+    assert_eq!(fake.lock().port_timeout(), 1234);
     assert_eq!(device.capabilities().queue_depth(), 1024);
     assert_eq!(device.build_id(), BUILD_ID);
     let options = Options {
@@ -76,6 +71,22 @@ fn options_reach_the_block() {
     };
     let refused = Device::open(Fake::new(Config::default()), &options);
     assert!(matches!(refused, Err(Error::Option { .. })));
+}
+
+#[test]
+fn the_block_is_told_of_the_link() {
+    let link = |bytes_per_second| Link {
+        bytes_per_second,
+        clock: 125_000_000,
+    };
+    // Gen2 x4 at 125 MHz: 16 bytes a cycle, in 256ths, less one part in 64.
+    for (link, pace) in [(Some(link(2_000_000_000)), 4032), (None, 0)] {
+        let (fake, _device) = open(Config {
+            link,
+            ..Config::default()
+        });
+        assert_eq!(fake.lock().port_pace(), pace);
+    }
 }
 
 /// Moves `length` bytes with guards around them, and checks every byte.
@@ -257,12 +268,13 @@ fn memory_out_of_reach_is_refused() {
 #[test]
 fn regions_and_memory_live_as_long_as_a_transfer_needs_them() {
     let (fake, device) = open(Config::default());
+    let channel = device.channel().unwrap();
     let at_rest = fake.lock().memories();
     let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
     let region = device.register(&memory, Permissions::Write).unwrap();
     let data = pattern(3, MIB as usize);
     device.fpga_memory_backdoor_write(0, &data).unwrap();
-    let transfer = device.queue().write(0, &region, 0, MIB).unwrap();
+    let transfer = channel.queue().write(0, &region, 0, MIB).unwrap();
     drop(region);
     drop(memory);
     assert_eq!(fake.lock().valid_entries(), 16);
@@ -288,6 +300,8 @@ fn closing_leaves_nothing_behind() {
     drop(transfer);
     assert_eq!(fake.lock().valid_entries(), 0);
     assert_eq!(fake.lock().control(), 0);
+    assert_eq!(fake.lock().memories(), 0);
+    assert!(fake.lock().channels.iter().all(|c| c.ring[0] == 0));
 }
 
 #[test]

@@ -1,25 +1,15 @@
 //! Transfers in numbers: many at once, larger than the queue, with few interrupts and
 //! register accesses.
 
-use crate::fake::{Config, Fake};
-use peerlane_host::{
-    Device, Direction, Error, Fault, MemoryKind, Options, Permissions, Request, Transfer,
-};
+use crate::common::{MIB, SECOND, open};
+use crate::fake::Config;
+use peerlane_host::{Direction, Error, Fault, MemoryKind, Permissions, Request, Transfer};
 use proptest::prelude::*;
 use std::time::Duration;
 
-const SECOND: Duration = Duration::from_secs(1);
-const MIB: u64 = 1 << 20;
-
-fn open(config: Config) -> (Fake, Device) {
-    let fake = Fake::new(config);
-    let device = Device::open(fake.clone(), &Options::default()).unwrap();
-    (fake, device)
-}
-
-fn small_queue(queue_log2: u32) -> Config {
+fn small_queue(depth_log2: u32) -> Config {
     Config {
-        queue_log2,
+        depth_log2,
         ..Config::default()
     }
 }
@@ -33,6 +23,7 @@ fn a_gibibyte_takes_one_interrupt_and_few_accesses() {
     let memory = device.allocate(MemoryKind::Gpu, 1 << 30).unwrap();
     let region = device.register(&memory, Permissions::ReadWrite).unwrap();
     assert_eq!(region.entries(), 512);
+    let channel = device.channel().unwrap();
     for direction in Direction::BOTH {
         let before = {
             let state = fake.lock();
@@ -46,7 +37,7 @@ fn a_gibibyte_takes_one_interrupt_and_few_accesses() {
             length: 1 << 30,
             piece: None,
         };
-        let transfer = device.queue().submit(&request).unwrap();
+        let transfer = channel.queue().submit(&request).unwrap();
         assert_eq!(transfer.wait(10 * SECOND).unwrap(), 1 << 30);
         let state = fake.lock();
         assert_eq!(state.seen.interrupts - before.2, 1);
@@ -65,10 +56,20 @@ fn every_piece_leaves_a_record_and_the_last_an_interrupt() {
     let transfer = device.queue().write(77, &region, 0, 4 * MIB).unwrap();
     transfer.wait(SECOND).unwrap();
     let state = fake.lock();
-    let control: Vec<u32> = state.seen.descriptors.iter().map(|d| d[5]).collect();
+    let control: Vec<u32> = state
+        .seen
+        .descriptors
+        .iter()
+        .map(|(_, _, d)| d[5])
+        .collect();
     // Record; no flush but behind the last piece; interrupt.
     assert_eq!(control, [0b101, 0b101, 0b101, 0b011]);
-    let local: Vec<u32> = state.seen.descriptors.iter().map(|d| d[2]).collect();
+    let local: Vec<u32> = state
+        .seen
+        .descriptors
+        .iter()
+        .map(|(_, _, d)| d[2])
+        .collect();
     assert_eq!(local, [77, 0x10_004d, 0x20_004d, 0x30_004d]);
 }
 
@@ -266,8 +267,8 @@ proptest! {
     /// Random transfers in both directions through a small queue, several under way at
     /// once: the memories end as if they had been copied one by one.
     #[test]
-    fn random_transfers_are_exact(orders in orders(), queue_log2 in 1u32..5) {
-        let (_, device) = open(small_queue(queue_log2));
+    fn random_transfers_are_exact(orders in orders(), depth_log2 in 1u32..5) {
+        let (_, device) = open(small_queue(depth_log2));
         // Writes go from FPGA address 0 to `to`; reads from `from` to FPGA address 1 MiB.
         let size = 256 << 10;
         let to = device.allocate(MemoryKind::Host, size).unwrap();

@@ -8,7 +8,7 @@ use toml::Spanned;
 use super::Checker;
 use crate::bits::{parse_bits, show_bits, show_bytes};
 use crate::error::ErrorKind;
-use crate::model::{Access, Constant, Enumeration, Field, Record, Register, ones};
+use crate::model::{Access, Constant, Enumeration, Field, Held, Record, Register, ones};
 use crate::names::Case;
 use crate::raw::{RawBlock, RawField, RawRegister};
 
@@ -113,6 +113,7 @@ impl Checker {
             count,
             stride,
             record: raw.record.as_ref().map(|r| r.get_ref().clone()),
+            held: self.held(raw, &place),
             doc,
             fields,
         };
@@ -240,6 +241,20 @@ impl Checker {
                     self.error(raw.name.span(), &place, kind);
                     break;
                 }
+            }
+        }
+    }
+
+    fn held(&mut self, raw: &RawRegister, place: &str) -> Held {
+        match raw.held.as_ref().map(|held| held.get_ref().as_str()) {
+            None => Held::Decoder,
+            Some("block") => Held::Block,
+            Some("memory") => Held::Memory,
+            Some(_) => {
+                let span = raw.held.as_ref().map_or(0..0, |held| held.span());
+                let kind = ErrorKind::Shape("`held` is \"block\" or \"memory\"");
+                self.error(span, place, kind);
+                Held::Decoder
             }
         }
     }

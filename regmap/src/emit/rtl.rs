@@ -2,7 +2,8 @@
 //!
 //! Choices, for size and speed of the logic:
 //! - Only `rw`, `w1c` and `pulse` fields are flip-flops. `ro` fields are inputs and `wo` registers
-//!   leave as strobes, with the slave's own `writedata` beside them.
+//!   leave as strobes, with the slave's own `writedata` beside them. A register that is `held` by the
+//!   block leaves as a strobe too, and its value comes in; one in a memory reads as 0 here.
 //! - The read multiplexer is a tree over the address bits, not a chain of comparisons, so its
 //!   depth grows with the logarithm of the number of registers.
 //! - rust-hdl 0.46 allows no `let` and no calls in `update`, its flip-flops have no reset, and
@@ -13,7 +14,7 @@ use askama::Template;
 
 use super::text::{camel, joined, rustdoc};
 use super::{OutputFile, constants, render};
-use crate::model::{Access, Block, Content, Field, Map, Piece, Register};
+use crate::model::{Access, Block, Content, Field, Held, Map, Piece, Register};
 
 /// A port of the generated block.
 struct Port {
@@ -121,6 +122,9 @@ impl<'a> Builder<'a> {
 
     fn build(mut self) -> Regs {
         for register in self.block.registers() {
+            if register.held == Held::Memory {
+                continue;
+            }
             if register.is_strobe() {
                 self.strobe(register);
             } else {
@@ -216,6 +220,9 @@ impl<'a> Builder<'a> {
 
     /// A register with ports and flip-flops of its own.
     fn register(&mut self, register: &Register) {
+        if register.held == Held::Block {
+            self.strobe(register);
+        }
         for field in &register.fields {
             self.field_ports(register, field);
         }
@@ -238,7 +245,7 @@ impl<'a> Builder<'a> {
             }
             // After the write, so that an event in the same cycle wins.
             for piece in &word.pieces {
-                if piece.field.access == Access::W1c {
+                if piece.field.access == Access::W1c && register.held == Held::Decoder {
                     let name = joined(&register.name, &piece.field.name);
                     self.writes.push(format!("if self.{name}_set.val() {{"));
                     self.writes
@@ -256,6 +263,12 @@ impl<'a> Builder<'a> {
     fn field_ports(&mut self, register: &Register, field: &Field) {
         let name = joined(&register.name, &field.name);
         let doc = format!("{}.{}: {}", register.name, field.name, field.doc);
+        if register.held == Held::Block {
+            if field.access.readable() {
+                self.port(&doc, name, "In", field.width);
+            }
+            return;
+        }
         match field.access {
             Access::Ro => {
                 if field.constant.is_none() {
@@ -288,7 +301,7 @@ impl<'a> Builder<'a> {
         piece: &Piece<'_>,
         on_write: &mut Vec<String>,
     ) {
-        if piece.field.access == Access::Ro {
+        if piece.field.access == Access::Ro || register.held != Held::Decoder {
             return;
         }
         let name = joined(&register.name, &piece.field.name);
@@ -337,8 +350,8 @@ impl<'a> Builder<'a> {
             let value = (self.map.constant(constant) >> piece.from) << piece.lsb;
             return format!("bits::<32>({value:#x}u64)");
         }
-        let (source, source_width) = match field.access {
-            Access::Ro => (
+        let (source, source_width) = match (field.access, register.held) {
+            (Access::Ro, _) | (_, Held::Block) => (
                 format!("self.{}.val()", joined(&register.name, &field.name)),
                 field.width,
             ),

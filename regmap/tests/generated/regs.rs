@@ -7,7 +7,7 @@
 //! endian form in memory.
 
 /// Hash of the map, the value of MAP_ID. Refuse hardware that has another one.
-pub const MAP_ID: u32 = 0x35a3_8240;
+pub const MAP_ID: u32 = 0x840d_f47a;
 
 /// Version of the map.
 pub const MAP_VERSION: u32 = 1;
@@ -71,8 +71,8 @@ pub mod csr {
     pub const CAPS0_TXS_ADDR_BITS_WIDTH: usize = 8;
     /// Byte offset of CAPS1. Capabilities of this build, second word.
     pub const CAPS1: usize = 0xc;
-    /// Mask of CAPS1.queue_log2 (bits 7:0, ro). Depth of each descriptor queue. There is one
-    /// queue a direction.
+    /// Mask of CAPS1.queue_log2 (bits 7:0, ro). Descriptors in all queues of one direction.
+    /// Each channel has an equal share: 2^queue_log2 / channels.
     pub const CAPS1_QUEUE_LOG2_MASK: u32 = 0x0000_00ff;
     /// Position of its lowest bit.
     pub const CAPS1_QUEUE_LOG2_LSB: usize = 0;
@@ -114,10 +114,10 @@ pub mod csr {
     pub const CONTROL_IRQ_ENABLE_LSB: usize = 1;
     /// Number of its bits.
     pub const CONTROL_IRQ_ENABLE_WIDTH: usize = 1;
-    /// Mask of CONTROL.reset (bits 8, pulse). Write 1: the descriptors that run end with
-    /// ABORTED at their next request, then the queues are emptied without a record for what was
-    /// in them. STATUS reads 0 when it is done. The ATT, the rings and the other fields of this
-    /// register are kept. Completions that are still owed to reads stay counted
+    /// Mask of CONTROL.reset (bits 8, pulse). Write 1: every descriptor that was accepted ends
+    /// with ABORTED, the running ones at their next request, and doorbells are refused until
+    /// STATUS.write_busy, read_busy and completer_busy read 0. The ATT, the rings and all
+    /// settings are kept. Completions that are still owed to reads stay counted
     /// (STATUS.read_quarantine).
     pub const CONTROL_RESET_MASK: u32 = 0x0000_0100;
     /// Position of its lowest bit.
@@ -126,15 +126,15 @@ pub mod csr {
     pub const CONTROL_RESET_WIDTH: usize = 1;
     /// Byte offset of STATUS. What the engines are doing.
     pub const STATUS: usize = 0x14;
-    /// Mask of STATUS.write_busy (bits 0, ro). The write engine (FPGA to peer) is executing a
-    /// descriptor, or its queue is not empty.
+    /// Mask of STATUS.write_busy (bits 0, ro). A write descriptor (FPGA to peer) of any channel
+    /// is queued or under way.
     pub const STATUS_WRITE_BUSY_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const STATUS_WRITE_BUSY_LSB: usize = 0;
     /// Number of its bits.
     pub const STATUS_WRITE_BUSY_WIDTH: usize = 1;
-    /// Mask of STATUS.read_busy (bits 1, ro). The read engine (peer to FPGA) is executing a
-    /// descriptor, or its queue is not empty.
+    /// Mask of STATUS.read_busy (bits 1, ro). A read descriptor (peer to FPGA) of any channel
+    /// is queued or under way.
     pub const STATUS_READ_BUSY_MASK: u32 = 0x0000_0002;
     /// Position of its lowest bit.
     pub const STATUS_READ_BUSY_LSB: usize = 1;
@@ -155,18 +155,27 @@ pub mod csr {
     pub const STATUS_ATT_SWEEP_LSB: usize = 3;
     /// Number of its bits.
     pub const STATUS_ATT_SWEEP_WIDTH: usize = 1;
-    /// Mask of STATUS.completer_busy (bits 4, ro). Completion records or interrupts wait to be
-    /// sent.
+    /// Mask of STATUS.completer_busy (bits 4, ro). A completion record waits to be sent.
     pub const STATUS_COMPLETER_BUSY_MASK: u32 = 0x0000_0010;
     /// Position of its lowest bit.
     pub const STATUS_COMPLETER_BUSY_LSB: usize = 4;
     /// Number of its bits.
     pub const STATUS_COMPLETER_BUSY_WIDTH: usize = 1;
+    /// Mask of STATUS.port_dead (bits 5, ro). The PCIe port has not taken a request or a beat
+    /// of data for PORT_TIMEOUT. What the engines send is dropped and ends with PORT_DOWN, so
+    /// that every descriptor ends. Only a reset of the block opens the port again; memory that
+    /// was registered must not be given back before.
+    pub const STATUS_PORT_DEAD_MASK: u32 = 0x0000_0020;
+    /// Position of its lowest bit.
+    pub const STATUS_PORT_DEAD_LSB: usize = 5;
+    /// Number of its bits.
+    pub const STATUS_PORT_DEAD_WIDTH: usize = 1;
     /// Byte offset of IRQ_STATUS. Causes of the interrupt. An event and a clear in the same
     /// cycle leave the bit set.
     pub const IRQ_STATUS: usize = 0x18;
-    /// Mask of IRQ_STATUS.completion (bits 0, w1c). A descriptor with `irq` set has ended, and
-    /// its completion record, if it asked for one, was sent before.
+    /// Mask of IRQ_STATUS.completion (bits 0, w1c). A descriptor with `irq` set has ended, its
+    /// completion record was sent before, and its channel's moderation lets the interrupt
+    /// through.
     pub const IRQ_STATUS_COMPLETION_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const IRQ_STATUS_COMPLETION_LSB: usize = 0;
@@ -186,36 +195,60 @@ pub mod csr {
     pub const IRQ_STATUS_REFUSED_LSB: usize = 2;
     /// Number of its bits.
     pub const IRQ_STATUS_REFUSED_WIDTH: usize = 1;
-    /// Byte offset of READ_TIMEOUT. Longest wait for the completion of a read request.
-    pub const READ_TIMEOUT: usize = 0x20;
-    /// Mask of READ_TIMEOUT.cycles (bits 31:0, rw). Time without an answer after which the
-    /// descriptor ends with READ_TIMEOUT and the read port goes into quarantine. The reset
-    /// value is 50 ms at 250 MHz. 0 turns the timeout off.
-    pub const READ_TIMEOUT_CYCLES_MASK: u32 = 0xffff_ffff;
+    /// Byte offset of CAPS2. Capabilities of this build, third word.
+    pub const CAPS2: usize = 0x1c;
+    /// Mask of CAPS2.reads_log2 (bits 7:0, ro). Read requests that can be under way between the
+    /// request maker and FPGA memory.
+    pub const CAPS2_READS_LOG2_MASK: u32 = 0x0000_00ff;
     /// Position of its lowest bit.
-    pub const READ_TIMEOUT_CYCLES_LSB: usize = 0;
+    pub const CAPS2_READS_LOG2_LSB: usize = 0;
     /// Number of its bits.
-    pub const READ_TIMEOUT_CYCLES_WIDTH: usize = 32;
-    /// READ_TIMEOUT after reset.
-    pub const READ_TIMEOUT_RESET: u32 = 0x00be_bc20;
-    /// Byte offset of ATT_OWNER. Owner of the ATT entries that are written from now on.
-    pub const ATT_OWNER: usize = 0x24;
-    /// Mask of ATT_OWNER.channels (bits 7:0, rw). One bit a channel: the mask that is stored
-    /// with an ATT entry when its high word is written. A channel whose bit is 0 cannot use the
-    /// entry.
-    pub const ATT_OWNER_CHANNELS_MASK: u32 = 0x0000_00ff;
+    pub const CAPS2_READS_LOG2_WIDTH: usize = 8;
+    /// Mask of CAPS2.tagged (bits 8, ro). 1: the PCIe port is a tagged stream, whose
+    /// completions carry a status. 0: it is an Avalon-MM `Txs` port, answered in order.
+    pub const CAPS2_TAGGED_MASK: u32 = 0x0000_0100;
     /// Position of its lowest bit.
-    pub const ATT_OWNER_CHANNELS_LSB: usize = 0;
+    pub const CAPS2_TAGGED_LSB: usize = 8;
     /// Number of its bits.
-    pub const ATT_OWNER_CHANNELS_WIDTH: usize = 8;
-    /// ATT_OWNER after reset.
-    pub const ATT_OWNER_RESET: u32 = 0x0000_0001;
-    /// Byte offset of QUARANTINE. Ends the quarantine of the read port by hand.
+    pub const CAPS2_TAGGED_WIDTH: usize = 1;
+    /// Mask of CAPS2.msix (bits 9, ro). 1: the block has an MSI-X table. 0: it has the
+    /// interrupt line only.
+    pub const CAPS2_MSIX_MASK: u32 = 0x0000_0200;
+    /// Position of its lowest bit.
+    pub const CAPS2_MSIX_LSB: usize = 9;
+    /// Number of its bits.
+    pub const CAPS2_MSIX_WIDTH: usize = 1;
+    /// Byte offset of PORT_TIMEOUT. Longest wait for the PCIe port.
+    pub const PORT_TIMEOUT: usize = 0x20;
+    /// Mask of PORT_TIMEOUT.cycles (bits 31:0, rw). Time without an answer after which a read
+    /// request ends with READ_TIMEOUT and what it is owed goes into quarantine; and time
+    /// without taking a request or a beat of data after which the port is dead. The reset value
+    /// is 50 ms at 250 MHz. 0 turns both off.
+    pub const PORT_TIMEOUT_CYCLES_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const PORT_TIMEOUT_CYCLES_LSB: usize = 0;
+    /// Number of its bits.
+    pub const PORT_TIMEOUT_CYCLES_WIDTH: usize = 32;
+    /// PORT_TIMEOUT after reset.
+    pub const PORT_TIMEOUT_RESET: u32 = 0x00be_bc20;
+    /// Byte offset of PORT_PACE. Rate of the link, so that reads need not queue behind writes
+    /// in the PCIe port's buffer. Only a `Txs` port uses it; a tagged stream has credits.
+    pub const PORT_PACE: usize = 0x24;
+    /// Mask of PORT_PACE.rate (bits 15:0, rw). Bytes that the link carries towards the host,
+    /// headers and framing included, less one or two parts in a hundred for what the block does
+    /// not see. While reads are under way, writes are sent no faster. 0: they are sent as fast
+    /// as the port takes them.
+    pub const PORT_PACE_RATE_MASK: u32 = 0x0000_ffff;
+    /// Position of its lowest bit.
+    pub const PORT_PACE_RATE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const PORT_PACE_RATE_WIDTH: usize = 16;
+    /// Byte offset of QUARANTINE. Ends the quarantine of reads by hand.
     pub const QUARANTINE: usize = 0x28;
     /// Mask of QUARANTINE.drop_owed (bits 0, pulse). Write 1: forgets the completions that are
-    /// still owed, and opens the read port. Only correct after a link reset or a similar event
-    /// made sure that none of them can come any more: a late completion would be taken as the
-    /// answer to a new read.
+    /// still owed, and opens the read port or the lost tags. Only correct after a link reset or
+    /// a similar event made sure that none of them can come any more: a late completion would
+    /// be taken as the answer to a new read.
     pub const QUARANTINE_DROP_OWED_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const QUARANTINE_DROP_OWED_LSB: usize = 0;
@@ -231,6 +264,52 @@ pub mod csr {
     pub const COUNTER_SNAPSHOT_TAKE_LSB: usize = 0;
     /// Number of its bits.
     pub const COUNTER_SNAPSHOT_TAKE_WIDTH: usize = 1;
+    /// Mask of COUNTER_SNAPSHOT.busy (bits 1, ro). The snapshot is not yet complete; read the
+    /// counters when this is 0. A `take` meanwhile waits its turn.
+    pub const COUNTER_SNAPSHOT_BUSY_MASK: u32 = 0x0000_0002;
+    /// Position of its lowest bit.
+    pub const COUNTER_SNAPSHOT_BUSY_LSB: usize = 1;
+    /// Number of its bits.
+    pub const COUNTER_SNAPSHOT_BUSY_WIDTH: usize = 1;
+    /// Byte offset of ATT_OWNER (low word). Owner of the ATT entries that are written from now
+    /// on.
+    pub const ATT_OWNER_LO: usize = 0x30;
+    /// Mask of ATT_OWNER_LO.channels (bits 31:0, rw). One bit a channel: the mask that is
+    /// stored with an ATT entry when its high word is written. A channel whose bit is 0 cannot
+    /// use the entry.
+    pub const ATT_OWNER_LO_CHANNELS_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const ATT_OWNER_LO_CHANNELS_LSB: usize = 0;
+    /// Number of its bits.
+    pub const ATT_OWNER_LO_CHANNELS_WIDTH: usize = 32;
+    /// Byte offset of ATT_OWNER (high word). Owner of the ATT entries that are written from now
+    /// on.
+    pub const ATT_OWNER_HI: usize = 0x34;
+    /// Mask of ATT_OWNER_HI.channels (bits 31:0, rw). One bit a channel: the mask that is
+    /// stored with an ATT entry when its high word is written. A channel whose bit is 0 cannot
+    /// use the entry.
+    pub const ATT_OWNER_HI_CHANNELS_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const ATT_OWNER_HI_CHANNELS_LSB: usize = 0;
+    /// Number of its bits.
+    pub const ATT_OWNER_HI_CHANNELS_WIDTH: usize = 32;
+    /// Byte offset of ATT_INVALIDATE. A fence for changes of the ATT. Write the entries, then 1
+    /// to `start`; when `busy` reads 0, every request that was translated with an older content
+    /// has ended: reads were answered or given up, writes were taken by the PCIe port.
+    pub const ATT_INVALIDATE: usize = 0x38;
+    /// Mask of ATT_INVALIDATE.start (bits 0, pulse). Write 1: begins a fence. Not while `busy`.
+    pub const ATT_INVALIDATE_START_MASK: u32 = 0x0000_0001;
+    /// Position of its lowest bit.
+    pub const ATT_INVALIDATE_START_LSB: usize = 0;
+    /// Number of its bits.
+    pub const ATT_INVALIDATE_START_WIDTH: usize = 1;
+    /// Mask of ATT_INVALIDATE.busy (bits 1, ro). The fence is not yet reached. Transfers of all
+    /// channels go on meanwhile.
+    pub const ATT_INVALIDATE_BUSY_MASK: u32 = 0x0000_0002;
+    /// Position of its lowest bit.
+    pub const ATT_INVALIDATE_BUSY_LSB: usize = 1;
+    /// Number of its bits.
+    pub const ATT_INVALIDATE_BUSY_WIDTH: usize = 1;
     /// Byte offset of WINDOW (low word). Place of the host's 64 KiB memory window (`s_nondma`)
     /// in the FPGA memory. The offset is that of the window control of `acl_dma`.
     pub const WINDOW_LO: usize = 0x70;
@@ -251,95 +330,389 @@ pub mod csr {
     pub const WINDOW_HI_BASE_LSB: usize = 0;
     /// Number of its bits.
     pub const WINDOW_HI_BASE_WIDTH: usize = 8;
-    /// Byte offset of WRITE_BYTES (low word). Payload written to peers. Completion records are
-    /// not counted.
-    pub const WRITE_BYTES_LO: usize = 0x80;
+    /// Byte offset of CHANNEL_SELECT. Chooses the channel that the registers from
+    /// CHANNEL_CONTROL to READ_TIMEOUTS belong to. Software that uses them from several places
+    /// needs a lock around selection and access.
+    pub const CHANNEL_SELECT: usize = 0x80;
+    /// Mask of CHANNEL_SELECT.channel (bits 5:0, rw). A channel of this build; with another
+    /// number, writes have no meaning.
+    pub const CHANNEL_SELECT_CHANNEL_MASK: u32 = 0x0000_003f;
+    /// Position of its lowest bit.
+    pub const CHANNEL_SELECT_CHANNEL_LSB: usize = 0;
+    /// Number of its bits.
+    pub const CHANNEL_SELECT_CHANNEL_WIDTH: usize = 6;
+    /// Byte offset of CHANNEL_CONTROL. Runs, drains and aborts the selected channel. To drain:
+    /// clear `accept`, wait until CHANNEL_STATUS reads 0. To abort: clear `accept`, set
+    /// `abort`, wait until CHANNEL_STATUS reads 0, clear `abort`. Both end in bounded time
+    /// unless PORT_TIMEOUT is 0: a read that is not answered ends by it, and a port that stands
+    /// still.
+    pub const CHANNEL_CONTROL: usize = 0x84;
+    /// Mask of CHANNEL_CONTROL.accept (bits 0, rw). 1: doorbells are accepted. 0: they are
+    /// refused; what is queued goes on.
+    pub const CHANNEL_CONTROL_ACCEPT_MASK: u32 = 0x0000_0001;
+    /// Position of its lowest bit.
+    pub const CHANNEL_CONTROL_ACCEPT_LSB: usize = 0;
+    /// Number of its bits.
+    pub const CHANNEL_CONTROL_ACCEPT_WIDTH: usize = 1;
+    /// Mask of CHANNEL_CONTROL.run (bits 1, rw). 1: queued descriptors are executed. 0: no
+    /// further descriptor is started; one that runs is finished.
+    pub const CHANNEL_CONTROL_RUN_MASK: u32 = 0x0000_0002;
+    /// Position of its lowest bit.
+    pub const CHANNEL_CONTROL_RUN_LSB: usize = 1;
+    /// Number of its bits.
+    pub const CHANNEL_CONTROL_RUN_WIDTH: usize = 1;
+    /// Mask of CHANNEL_CONTROL.abort (bits 2, rw). 1: every accepted descriptor ends with
+    /// ABORTED, a running one at its next request, whatever `run` says.
+    pub const CHANNEL_CONTROL_ABORT_MASK: u32 = 0x0000_0004;
+    /// Position of its lowest bit.
+    pub const CHANNEL_CONTROL_ABORT_LSB: usize = 2;
+    /// Number of its bits.
+    pub const CHANNEL_CONTROL_ABORT_WIDTH: usize = 1;
+    /// Byte offset of CHANNEL_STATUS. What the selected channel has under way.
+    pub const CHANNEL_STATUS: usize = 0x88;
+    /// Mask of CHANNEL_STATUS.write_busy (bits 0, ro). A write descriptor was accepted and has
+    /// not ended, its completion record included.
+    pub const CHANNEL_STATUS_WRITE_BUSY_MASK: u32 = 0x0000_0001;
+    /// Position of its lowest bit.
+    pub const CHANNEL_STATUS_WRITE_BUSY_LSB: usize = 0;
+    /// Number of its bits.
+    pub const CHANNEL_STATUS_WRITE_BUSY_WIDTH: usize = 1;
+    /// Mask of CHANNEL_STATUS.read_busy (bits 1, ro). A read descriptor was accepted and has
+    /// not ended, its completion record included.
+    pub const CHANNEL_STATUS_READ_BUSY_MASK: u32 = 0x0000_0002;
+    /// Position of its lowest bit.
+    pub const CHANNEL_STATUS_READ_BUSY_LSB: usize = 1;
+    /// Number of its bits.
+    pub const CHANNEL_STATUS_READ_BUSY_WIDTH: usize = 1;
+    /// Byte offset of CHANNEL_MODERATION. Moderation of the selected channel's interrupts. A
+    /// descriptor with `urgent` is never held back. Both 0 after reset: no moderation.
+    pub const CHANNEL_MODERATION: usize = 0x8c;
+    /// Mask of CHANNEL_MODERATION.count (bits 7:0, wo). An interrupt follows the completion
+    /// that is the count-th since the last one; 0 or 1: every one.
+    pub const CHANNEL_MODERATION_COUNT_MASK: u32 = 0x0000_00ff;
+    /// Position of its lowest bit.
+    pub const CHANNEL_MODERATION_COUNT_LSB: usize = 0;
+    /// Number of its bits.
+    pub const CHANNEL_MODERATION_COUNT_WIDTH: usize = 8;
+    /// Mask of CHANNEL_MODERATION.age (bits 31:16, wo). An interrupt follows at the latest this
+    /// long after the first completion that waits for it; 0: no limit by time.
+    pub const CHANNEL_MODERATION_AGE_MASK: u32 = 0xffff_0000;
+    /// Position of its lowest bit.
+    pub const CHANNEL_MODERATION_AGE_LSB: usize = 16;
+    /// Number of its bits.
+    pub const CHANNEL_MODERATION_AGE_WIDTH: usize = 16;
+    /// Byte offset of CHANNEL_RING (low word). Completion ring of the selected channel. Writing
+    /// the low word with `enable` set starts the ring at its first slot, on the first lap; so
+    /// write the high word first. Only while the channel has nothing under way. The value is
+    /// handed to the block and cannot be read back: a ring is the driver's own memory.
+    pub const CHANNEL_RING_LO: usize = 0x90;
+    /// Mask of CHANNEL_RING_LO.enable (bits 0, wo). 1: the channel has a ring. 0: its
+    /// descriptors end without a record.
+    pub const CHANNEL_RING_LO_ENABLE_MASK: u32 = 0x0000_0001;
+    /// Position of its lowest bit.
+    pub const CHANNEL_RING_LO_ENABLE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const CHANNEL_RING_LO_ENABLE_WIDTH: usize = 1;
+    /// Mask of CHANNEL_RING_LO.size_log2 (bits 8:4, wo). Number of completion records in the
+    /// ring.
+    pub const CHANNEL_RING_LO_SIZE_LOG2_MASK: u32 = 0x0000_01f0;
+    /// Position of its lowest bit.
+    pub const CHANNEL_RING_LO_SIZE_LOG2_LSB: usize = 4;
+    /// Number of its bits.
+    pub const CHANNEL_RING_LO_SIZE_LOG2_WIDTH: usize = 5;
+    /// Mask of CHANNEL_RING_LO.base (bits 31:12, wo). Bits 63:12 of the bus address of the
+    /// ring. The ring is written without the ATT: only the driver can set this register.
+    pub const CHANNEL_RING_LO_BASE_MASK: u32 = 0xffff_f000;
+    /// Position of its lowest bit.
+    pub const CHANNEL_RING_LO_BASE_LSB: usize = 12;
+    /// Number of its bits.
+    pub const CHANNEL_RING_LO_BASE_WIDTH: usize = 20;
+    /// Byte offset of CHANNEL_RING (high word). Completion ring of the selected channel.
+    /// Writing the low word with `enable` set starts the ring at its first slot, on the first
+    /// lap; so write the high word first. Only while the channel has nothing under way. The
+    /// value is handed to the block and cannot be read back: a ring is the driver's own memory.
+    pub const CHANNEL_RING_HI: usize = 0x94;
+    /// Mask of CHANNEL_RING_HI.base (bits 31:0, wo). Bits 63:12 of the bus address of the ring.
+    /// The ring is written without the ATT: only the driver can set this register.
+    pub const CHANNEL_RING_HI_BASE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const CHANNEL_RING_HI_BASE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const CHANNEL_RING_HI_BASE_WIDTH: usize = 32;
+    /// Byte offset of CHANNEL_MEM_BASE. First byte of the selected channel's window of FPGA
+    /// memory.
+    pub const CHANNEL_MEM_BASE: usize = 0x98;
+    /// Mask of CHANNEL_MEM_BASE.page (bits 27:0, wo). Bits 39:12 of the address.
+    pub const CHANNEL_MEM_BASE_PAGE_MASK: u32 = 0x0fff_ffff;
+    /// Position of its lowest bit.
+    pub const CHANNEL_MEM_BASE_PAGE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const CHANNEL_MEM_BASE_PAGE_WIDTH: usize = 28;
+    /// Byte offset of CHANNEL_MEM_END. First byte behind the selected channel's window of FPGA
+    /// memory. A descriptor whose local range is not inside ends with LOCAL_WINDOW. After reset
+    /// base and end are 0: nothing is inside.
+    pub const CHANNEL_MEM_END: usize = 0x9c;
+    /// Mask of CHANNEL_MEM_END.page (bits 28:0, wo). Bits 40:12 of the address.
+    pub const CHANNEL_MEM_END_PAGE_MASK: u32 = 0x1fff_ffff;
+    /// Position of its lowest bit.
+    pub const CHANNEL_MEM_END_PAGE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const CHANNEL_MEM_END_PAGE_WIDTH: usize = 29;
+    /// Byte offset of WRITE_BYTES (low word). Payload that the selected channel has written to
+    /// peers. Completion records are not counted.
+    pub const WRITE_BYTES_LO: usize = 0x100;
     /// Mask of WRITE_BYTES_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const WRITE_BYTES_LO_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const WRITE_BYTES_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_BYTES_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of WRITE_BYTES (high word). Payload written to peers. Completion records are
-    /// not counted.
-    pub const WRITE_BYTES_HI: usize = 0x84;
+    /// Byte offset of WRITE_BYTES (high word). Payload that the selected channel has written to
+    /// peers. Completion records are not counted.
+    pub const WRITE_BYTES_HI: usize = 0x104;
     /// Mask of WRITE_BYTES_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const WRITE_BYTES_HI_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const WRITE_BYTES_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_BYTES_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of WRITE_REQUESTS (low word). Write requests given to the PCIe port for
-    /// payload.
-    pub const WRITE_REQUESTS_LO: usize = 0x88;
+    /// Byte offset of WRITE_REQUESTS (low word). Requests for payload of the selected channel's
+    /// write descriptors that have ended on the PCIe port.
+    pub const WRITE_REQUESTS_LO: usize = 0x108;
     /// Mask of WRITE_REQUESTS_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const WRITE_REQUESTS_LO_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const WRITE_REQUESTS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_REQUESTS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of WRITE_REQUESTS (high word). Write requests given to the PCIe port for
-    /// payload.
-    pub const WRITE_REQUESTS_HI: usize = 0x8c;
+    /// Byte offset of WRITE_REQUESTS (high word). Requests for payload of the selected
+    /// channel's write descriptors that have ended on the PCIe port.
+    pub const WRITE_REQUESTS_HI: usize = 0x10c;
     /// Mask of WRITE_REQUESTS_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const WRITE_REQUESTS_HI_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const WRITE_REQUESTS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const WRITE_REQUESTS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_BYTES (low word). Payload read from peers and written to FPGA
-    /// memory.
-    pub const READ_BYTES_LO: usize = 0x90;
+    /// Byte offset of WRITE_DESCRIPTORS (low word). The selected channel's write descriptors
+    /// that have ended.
+    pub const WRITE_DESCRIPTORS_LO: usize = 0x110;
+    /// Mask of WRITE_DESCRIPTORS_LO.value (bits 31:0, ro). Count at the last snapshot.
+    pub const WRITE_DESCRIPTORS_LO_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const WRITE_DESCRIPTORS_LO_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const WRITE_DESCRIPTORS_LO_VALUE_WIDTH: usize = 32;
+    /// Byte offset of WRITE_DESCRIPTORS (high word). The selected channel's write descriptors
+    /// that have ended.
+    pub const WRITE_DESCRIPTORS_HI: usize = 0x114;
+    /// Mask of WRITE_DESCRIPTORS_HI.value (bits 31:0, ro). Count at the last snapshot.
+    pub const WRITE_DESCRIPTORS_HI_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const WRITE_DESCRIPTORS_HI_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const WRITE_DESCRIPTORS_HI_VALUE_WIDTH: usize = 32;
+    /// Byte offset of WRITE_FAULTS (low word). The selected channel's write descriptors that
+    /// ended with a status code other than OK.
+    pub const WRITE_FAULTS_LO: usize = 0x118;
+    /// Mask of WRITE_FAULTS_LO.value (bits 31:0, ro). Count at the last snapshot.
+    pub const WRITE_FAULTS_LO_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const WRITE_FAULTS_LO_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const WRITE_FAULTS_LO_VALUE_WIDTH: usize = 32;
+    /// Byte offset of WRITE_FAULTS (high word). The selected channel's write descriptors that
+    /// ended with a status code other than OK.
+    pub const WRITE_FAULTS_HI: usize = 0x11c;
+    /// Mask of WRITE_FAULTS_HI.value (bits 31:0, ro). Count at the last snapshot.
+    pub const WRITE_FAULTS_HI_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const WRITE_FAULTS_HI_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const WRITE_FAULTS_HI_VALUE_WIDTH: usize = 32;
+    /// Byte offset of WRITE_ATT_FAULTS (low word). The selected channel's write descriptors
+    /// that ended with ATT_BOUNDS, ATT_INVALID, ATT_OWNER, ATT_PERMISSION or ATT_PAGE_SIZE.
+    pub const WRITE_ATT_FAULTS_LO: usize = 0x120;
+    /// Mask of WRITE_ATT_FAULTS_LO.value (bits 31:0, ro). Count at the last snapshot.
+    pub const WRITE_ATT_FAULTS_LO_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const WRITE_ATT_FAULTS_LO_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const WRITE_ATT_FAULTS_LO_VALUE_WIDTH: usize = 32;
+    /// Byte offset of WRITE_ATT_FAULTS (high word). The selected channel's write descriptors
+    /// that ended with ATT_BOUNDS, ATT_INVALID, ATT_OWNER, ATT_PERMISSION or ATT_PAGE_SIZE.
+    pub const WRITE_ATT_FAULTS_HI: usize = 0x124;
+    /// Mask of WRITE_ATT_FAULTS_HI.value (bits 31:0, ro). Count at the last snapshot.
+    pub const WRITE_ATT_FAULTS_HI_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const WRITE_ATT_FAULTS_HI_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const WRITE_ATT_FAULTS_HI_VALUE_WIDTH: usize = 32;
+    /// Byte offset of WRITE_TIMEOUTS (low word). The selected channel's write descriptors that
+    /// ended with READ_TIMEOUT.
+    pub const WRITE_TIMEOUTS_LO: usize = 0x128;
+    /// Mask of WRITE_TIMEOUTS_LO.value (bits 31:0, ro). Count at the last snapshot.
+    pub const WRITE_TIMEOUTS_LO_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const WRITE_TIMEOUTS_LO_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const WRITE_TIMEOUTS_LO_VALUE_WIDTH: usize = 32;
+    /// Byte offset of WRITE_TIMEOUTS (high word). The selected channel's write descriptors that
+    /// ended with READ_TIMEOUT.
+    pub const WRITE_TIMEOUTS_HI: usize = 0x12c;
+    /// Mask of WRITE_TIMEOUTS_HI.value (bits 31:0, ro). Count at the last snapshot.
+    pub const WRITE_TIMEOUTS_HI_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const WRITE_TIMEOUTS_HI_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const WRITE_TIMEOUTS_HI_VALUE_WIDTH: usize = 32;
+    /// Byte offset of READ_BYTES (low word). Payload that the selected channel has read from
+    /// peers and written to FPGA memory.
+    pub const READ_BYTES_LO: usize = 0x140;
     /// Mask of READ_BYTES_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const READ_BYTES_LO_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const READ_BYTES_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_BYTES_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_BYTES (high word). Payload read from peers and written to FPGA
-    /// memory.
-    pub const READ_BYTES_HI: usize = 0x94;
+    /// Byte offset of READ_BYTES (high word). Payload that the selected channel has read from
+    /// peers and written to FPGA memory.
+    pub const READ_BYTES_HI: usize = 0x144;
     /// Mask of READ_BYTES_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const READ_BYTES_HI_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const READ_BYTES_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_BYTES_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_REQUESTS (low word). Read requests given to the PCIe port.
-    pub const READ_REQUESTS_LO: usize = 0x98;
+    /// Byte offset of READ_REQUESTS (low word). Requests for payload of the selected channel's
+    /// read descriptors that have ended on the PCIe port.
+    pub const READ_REQUESTS_LO: usize = 0x148;
     /// Mask of READ_REQUESTS_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const READ_REQUESTS_LO_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const READ_REQUESTS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_REQUESTS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of READ_REQUESTS (high word). Read requests given to the PCIe port.
-    pub const READ_REQUESTS_HI: usize = 0x9c;
+    /// Byte offset of READ_REQUESTS (high word). Requests for payload of the selected channel's
+    /// read descriptors that have ended on the PCIe port.
+    pub const READ_REQUESTS_HI: usize = 0x14c;
     /// Mask of READ_REQUESTS_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const READ_REQUESTS_HI_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const READ_REQUESTS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const READ_REQUESTS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of RECORDS (low word). Completion records written to the rings.
-    pub const RECORDS_LO: usize = 0xa0;
-    /// Mask of RECORDS_LO.value (bits 31:0, ro). Count at the last snapshot.
-    pub const RECORDS_LO_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Byte offset of READ_DESCRIPTORS (low word). The selected channel's read descriptors that
+    /// have ended.
+    pub const READ_DESCRIPTORS_LO: usize = 0x150;
+    /// Mask of READ_DESCRIPTORS_LO.value (bits 31:0, ro). Count at the last snapshot.
+    pub const READ_DESCRIPTORS_LO_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
-    pub const RECORDS_LO_VALUE_LSB: usize = 0;
+    pub const READ_DESCRIPTORS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
-    pub const RECORDS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of RECORDS (high word). Completion records written to the rings.
-    pub const RECORDS_HI: usize = 0xa4;
-    /// Mask of RECORDS_HI.value (bits 31:0, ro). Count at the last snapshot.
-    pub const RECORDS_HI_VALUE_MASK: u32 = 0xffff_ffff;
+    pub const READ_DESCRIPTORS_LO_VALUE_WIDTH: usize = 32;
+    /// Byte offset of READ_DESCRIPTORS (high word). The selected channel's read descriptors
+    /// that have ended.
+    pub const READ_DESCRIPTORS_HI: usize = 0x154;
+    /// Mask of READ_DESCRIPTORS_HI.value (bits 31:0, ro). Count at the last snapshot.
+    pub const READ_DESCRIPTORS_HI_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
-    pub const RECORDS_HI_VALUE_LSB: usize = 0;
+    pub const READ_DESCRIPTORS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
-    pub const RECORDS_HI_VALUE_WIDTH: usize = 32;
+    pub const READ_DESCRIPTORS_HI_VALUE_WIDTH: usize = 32;
+    /// Byte offset of READ_FAULTS (low word). The selected channel's read descriptors that
+    /// ended with a status code other than OK.
+    pub const READ_FAULTS_LO: usize = 0x158;
+    /// Mask of READ_FAULTS_LO.value (bits 31:0, ro). Count at the last snapshot.
+    pub const READ_FAULTS_LO_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const READ_FAULTS_LO_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const READ_FAULTS_LO_VALUE_WIDTH: usize = 32;
+    /// Byte offset of READ_FAULTS (high word). The selected channel's read descriptors that
+    /// ended with a status code other than OK.
+    pub const READ_FAULTS_HI: usize = 0x15c;
+    /// Mask of READ_FAULTS_HI.value (bits 31:0, ro). Count at the last snapshot.
+    pub const READ_FAULTS_HI_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const READ_FAULTS_HI_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const READ_FAULTS_HI_VALUE_WIDTH: usize = 32;
+    /// Byte offset of READ_ATT_FAULTS (low word). The selected channel's read descriptors that
+    /// ended with ATT_BOUNDS, ATT_INVALID, ATT_OWNER, ATT_PERMISSION or ATT_PAGE_SIZE.
+    pub const READ_ATT_FAULTS_LO: usize = 0x160;
+    /// Mask of READ_ATT_FAULTS_LO.value (bits 31:0, ro). Count at the last snapshot.
+    pub const READ_ATT_FAULTS_LO_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const READ_ATT_FAULTS_LO_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const READ_ATT_FAULTS_LO_VALUE_WIDTH: usize = 32;
+    /// Byte offset of READ_ATT_FAULTS (high word). The selected channel's read descriptors that
+    /// ended with ATT_BOUNDS, ATT_INVALID, ATT_OWNER, ATT_PERMISSION or ATT_PAGE_SIZE.
+    pub const READ_ATT_FAULTS_HI: usize = 0x164;
+    /// Mask of READ_ATT_FAULTS_HI.value (bits 31:0, ro). Count at the last snapshot.
+    pub const READ_ATT_FAULTS_HI_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const READ_ATT_FAULTS_HI_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const READ_ATT_FAULTS_HI_VALUE_WIDTH: usize = 32;
+    /// Byte offset of READ_TIMEOUTS (low word). The selected channel's read descriptors that
+    /// ended with READ_TIMEOUT.
+    pub const READ_TIMEOUTS_LO: usize = 0x168;
+    /// Mask of READ_TIMEOUTS_LO.value (bits 31:0, ro). Count at the last snapshot.
+    pub const READ_TIMEOUTS_LO_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const READ_TIMEOUTS_LO_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const READ_TIMEOUTS_LO_VALUE_WIDTH: usize = 32;
+    /// Byte offset of READ_TIMEOUTS (high word). The selected channel's read descriptors that
+    /// ended with READ_TIMEOUT.
+    pub const READ_TIMEOUTS_HI: usize = 0x16c;
+    /// Mask of READ_TIMEOUTS_HI.value (bits 31:0, ro). Count at the last snapshot.
+    pub const READ_TIMEOUTS_HI_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const READ_TIMEOUTS_HI_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const READ_TIMEOUTS_HI_VALUE_WIDTH: usize = 32;
+    /// Byte offset of WRITE_BUSY (low word). Cycles in which a write descriptor of any channel
+    /// was under way.
+    pub const WRITE_BUSY_LO: usize = 0x180;
+    /// Mask of WRITE_BUSY_LO.value (bits 31:0, ro). Count at the last snapshot.
+    pub const WRITE_BUSY_LO_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const WRITE_BUSY_LO_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const WRITE_BUSY_LO_VALUE_WIDTH: usize = 32;
+    /// Byte offset of WRITE_BUSY (high word). Cycles in which a write descriptor of any channel
+    /// was under way.
+    pub const WRITE_BUSY_HI: usize = 0x184;
+    /// Mask of WRITE_BUSY_HI.value (bits 31:0, ro). Count at the last snapshot.
+    pub const WRITE_BUSY_HI_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const WRITE_BUSY_HI_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const WRITE_BUSY_HI_VALUE_WIDTH: usize = 32;
+    /// Byte offset of READ_BUSY (low word). Cycles in which a read descriptor of any channel
+    /// was under way.
+    pub const READ_BUSY_LO: usize = 0x188;
+    /// Mask of READ_BUSY_LO.value (bits 31:0, ro). Count at the last snapshot.
+    pub const READ_BUSY_LO_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const READ_BUSY_LO_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const READ_BUSY_LO_VALUE_WIDTH: usize = 32;
+    /// Byte offset of READ_BUSY (high word). Cycles in which a read descriptor of any channel
+    /// was under way.
+    pub const READ_BUSY_HI: usize = 0x18c;
+    /// Mask of READ_BUSY_HI.value (bits 31:0, ro). Count at the last snapshot.
+    pub const READ_BUSY_HI_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const READ_BUSY_HI_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const READ_BUSY_HI_VALUE_WIDTH: usize = 32;
     /// Byte offset of STALL_TXS (low word). Cycles in which the block offered a request or data
     /// and the PCIe port did not take it (`txs_waitrequest`).
-    pub const STALL_TXS_LO: usize = 0xa8;
+    pub const STALL_TXS_LO: usize = 0x190;
     /// Mask of STALL_TXS_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const STALL_TXS_LO_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
@@ -348,7 +721,7 @@ pub mod csr {
     pub const STALL_TXS_LO_VALUE_WIDTH: usize = 32;
     /// Byte offset of STALL_TXS (high word). Cycles in which the block offered a request or
     /// data and the PCIe port did not take it (`txs_waitrequest`).
-    pub const STALL_TXS_HI: usize = 0xac;
+    pub const STALL_TXS_HI: usize = 0x194;
     /// Mask of STALL_TXS_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const STALL_TXS_HI_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
@@ -357,7 +730,7 @@ pub mod csr {
     pub const STALL_TXS_HI_VALUE_WIDTH: usize = 32;
     /// Byte offset of STALL_TAGS (low word). Cycles in which a read request was ready and the
     /// limit of outstanding reads held it back.
-    pub const STALL_TAGS_LO: usize = 0xb0;
+    pub const STALL_TAGS_LO: usize = 0x198;
     /// Mask of STALL_TAGS_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const STALL_TAGS_LO_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
@@ -366,113 +739,107 @@ pub mod csr {
     pub const STALL_TAGS_LO_VALUE_WIDTH: usize = 32;
     /// Byte offset of STALL_TAGS (high word). Cycles in which a read request was ready and the
     /// limit of outstanding reads held it back.
-    pub const STALL_TAGS_HI: usize = 0xb4;
+    pub const STALL_TAGS_HI: usize = 0x19c;
     /// Mask of STALL_TAGS_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const STALL_TAGS_HI_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const STALL_TAGS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const STALL_TAGS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of STALL_MEM (low word). Cycles in which the write engine waited for data
-    /// from FPGA memory.
-    pub const STALL_MEM_LO: usize = 0xb8;
-    /// Mask of STALL_MEM_LO.value (bits 31:0, ro). Count at the last snapshot.
-    pub const STALL_MEM_LO_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Byte offset of STALL_CREDITS (low word). Cycles in which a read request was ready and
+    /// had to wait for room in the receive buffer.
+    pub const STALL_CREDITS_LO: usize = 0x1a0;
+    /// Mask of STALL_CREDITS_LO.value (bits 31:0, ro). Count at the last snapshot.
+    pub const STALL_CREDITS_LO_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
-    pub const STALL_MEM_LO_VALUE_LSB: usize = 0;
+    pub const STALL_CREDITS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
-    pub const STALL_MEM_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of STALL_MEM (high word). Cycles in which the write engine waited for data
-    /// from FPGA memory.
-    pub const STALL_MEM_HI: usize = 0xbc;
-    /// Mask of STALL_MEM_HI.value (bits 31:0, ro). Count at the last snapshot.
-    pub const STALL_MEM_HI_VALUE_MASK: u32 = 0xffff_ffff;
+    pub const STALL_CREDITS_LO_VALUE_WIDTH: usize = 32;
+    /// Byte offset of STALL_CREDITS (high word). Cycles in which a read request was ready and
+    /// had to wait for room in the receive buffer.
+    pub const STALL_CREDITS_HI: usize = 0x1a4;
+    /// Mask of STALL_CREDITS_HI.value (bits 31:0, ro). Count at the last snapshot.
+    pub const STALL_CREDITS_HI_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
-    pub const STALL_MEM_HI_VALUE_LSB: usize = 0;
+    pub const STALL_CREDITS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
-    pub const STALL_MEM_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of IRQS (low word). Rising edges of the interrupt line.
-    pub const IRQS_LO: usize = 0xc0;
+    pub const STALL_CREDITS_HI_VALUE_WIDTH: usize = 32;
+    /// Byte offset of STALL_MEM_READ (low word). Cycles in which a write request was ready and
+    /// its data had not come from FPGA memory.
+    pub const STALL_MEM_READ_LO: usize = 0x1a8;
+    /// Mask of STALL_MEM_READ_LO.value (bits 31:0, ro). Count at the last snapshot.
+    pub const STALL_MEM_READ_LO_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const STALL_MEM_READ_LO_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const STALL_MEM_READ_LO_VALUE_WIDTH: usize = 32;
+    /// Byte offset of STALL_MEM_READ (high word). Cycles in which a write request was ready and
+    /// its data had not come from FPGA memory.
+    pub const STALL_MEM_READ_HI: usize = 0x1ac;
+    /// Mask of STALL_MEM_READ_HI.value (bits 31:0, ro). Count at the last snapshot.
+    pub const STALL_MEM_READ_HI_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const STALL_MEM_READ_HI_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const STALL_MEM_READ_HI_VALUE_WIDTH: usize = 32;
+    /// Byte offset of STALL_MEM_WRITE (low word). Cycles in which received data waited for FPGA
+    /// memory to take what came before.
+    pub const STALL_MEM_WRITE_LO: usize = 0x1b0;
+    /// Mask of STALL_MEM_WRITE_LO.value (bits 31:0, ro). Count at the last snapshot.
+    pub const STALL_MEM_WRITE_LO_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const STALL_MEM_WRITE_LO_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const STALL_MEM_WRITE_LO_VALUE_WIDTH: usize = 32;
+    /// Byte offset of STALL_MEM_WRITE (high word). Cycles in which received data waited for
+    /// FPGA memory to take what came before.
+    pub const STALL_MEM_WRITE_HI: usize = 0x1b4;
+    /// Mask of STALL_MEM_WRITE_HI.value (bits 31:0, ro). Count at the last snapshot.
+    pub const STALL_MEM_WRITE_HI_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const STALL_MEM_WRITE_HI_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const STALL_MEM_WRITE_HI_VALUE_WIDTH: usize = 32;
+    /// Byte offset of RECORDS (low word). Completion records written to the rings of all
+    /// channels.
+    pub const RECORDS_LO: usize = 0x1b8;
+    /// Mask of RECORDS_LO.value (bits 31:0, ro). Count at the last snapshot.
+    pub const RECORDS_LO_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const RECORDS_LO_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const RECORDS_LO_VALUE_WIDTH: usize = 32;
+    /// Byte offset of RECORDS (high word). Completion records written to the rings of all
+    /// channels.
+    pub const RECORDS_HI: usize = 0x1bc;
+    /// Mask of RECORDS_HI.value (bits 31:0, ro). Count at the last snapshot.
+    pub const RECORDS_HI_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const RECORDS_HI_VALUE_LSB: usize = 0;
+    /// Number of its bits.
+    pub const RECORDS_HI_VALUE_WIDTH: usize = 32;
+    /// Byte offset of IRQS (low word). Rising edges of the interrupt line, and MSI-X messages.
+    pub const IRQS_LO: usize = 0x1c0;
     /// Mask of IRQS_LO.value (bits 31:0, ro). Count at the last snapshot.
     pub const IRQS_LO_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const IRQS_LO_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const IRQS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of IRQS (high word). Rising edges of the interrupt line.
-    pub const IRQS_HI: usize = 0xc4;
+    /// Byte offset of IRQS (high word). Rising edges of the interrupt line, and MSI-X messages.
+    pub const IRQS_HI: usize = 0x1c4;
     /// Mask of IRQS_HI.value (bits 31:0, ro). Count at the last snapshot.
     pub const IRQS_HI_VALUE_MASK: u32 = 0xffff_ffff;
     /// Position of its lowest bit.
     pub const IRQS_HI_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const IRQS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of FAULTS (low word). Descriptors that ended with a status code other than
-    /// OK.
-    pub const FAULTS_LO: usize = 0xc8;
-    /// Mask of FAULTS_LO.value (bits 31:0, ro). Count at the last snapshot.
-    pub const FAULTS_LO_VALUE_MASK: u32 = 0xffff_ffff;
-    /// Position of its lowest bit.
-    pub const FAULTS_LO_VALUE_LSB: usize = 0;
-    /// Number of its bits.
-    pub const FAULTS_LO_VALUE_WIDTH: usize = 32;
-    /// Byte offset of FAULTS (high word). Descriptors that ended with a status code other than
-    /// OK.
-    pub const FAULTS_HI: usize = 0xcc;
-    /// Mask of FAULTS_HI.value (bits 31:0, ro). Count at the last snapshot.
-    pub const FAULTS_HI_VALUE_MASK: u32 = 0xffff_ffff;
-    /// Position of its lowest bit.
-    pub const FAULTS_HI_VALUE_LSB: usize = 0;
-    /// Number of its bits.
-    pub const FAULTS_HI_VALUE_WIDTH: usize = 32;
-    /// Byte offset of RING (low word). Completion ring of a channel: element c is channel c.
-    /// Writing the low word with `enable` set starts the ring at its first slot, on the first
-    /// lap; so write the high word first. The value is handed to the block and cannot be read
-    /// back: a ring is the driver's own memory, and keeping 64 of them readable would cost a
-    /// memory for nothing.
-    pub const RING_LO: usize = 0x200;
-    /// Mask of RING_LO.enable (bits 0, wo). 1: the channel has a ring, and accepts doorbells.
-    /// 0: the channel is disabled: its doorbells are refused.
-    pub const RING_LO_ENABLE_MASK: u32 = 0x0000_0001;
-    /// Position of its lowest bit.
-    pub const RING_LO_ENABLE_LSB: usize = 0;
-    /// Number of its bits.
-    pub const RING_LO_ENABLE_WIDTH: usize = 1;
-    /// Mask of RING_LO.size_log2 (bits 8:4, wo). Number of completion records in the ring.
-    pub const RING_LO_SIZE_LOG2_MASK: u32 = 0x0000_01f0;
-    /// Position of its lowest bit.
-    pub const RING_LO_SIZE_LOG2_LSB: usize = 4;
-    /// Number of its bits.
-    pub const RING_LO_SIZE_LOG2_WIDTH: usize = 5;
-    /// Mask of RING_LO.base (bits 31:12, wo). Bits 63:12 of the bus address of the ring. The
-    /// ring is written without the ATT: only the driver can set this register.
-    pub const RING_LO_BASE_MASK: u32 = 0xffff_f000;
-    /// Position of its lowest bit.
-    pub const RING_LO_BASE_LSB: usize = 12;
-    /// Number of its bits.
-    pub const RING_LO_BASE_WIDTH: usize = 20;
-    /// Byte offset of RING (high word). Completion ring of a channel: element c is channel c.
-    /// Writing the low word with `enable` set starts the ring at its first slot, on the first
-    /// lap; so write the high word first. The value is handed to the block and cannot be read
-    /// back: a ring is the driver's own memory, and keeping 64 of them readable would cost a
-    /// memory for nothing.
-    pub const RING_HI: usize = 0x204;
-    /// Mask of RING_HI.base (bits 31:0, wo). Bits 63:12 of the bus address of the ring. The
-    /// ring is written without the ATT: only the driver can set this register.
-    pub const RING_HI_BASE_MASK: u32 = 0xffff_ffff;
-    /// Position of its lowest bit.
-    pub const RING_HI_BASE_LSB: usize = 0;
-    /// Number of its bits.
-    pub const RING_HI_BASE_WIDTH: usize = 32;
-    /// Number of RING registers.
-    pub const RING_COUNT: usize = 64;
-    /// Bytes from one RING to the next.
-    pub const RING_STRIDE: usize = 8;
 }
 
 /// The page of one channel, mappable into one process. Page c is channel c; a build has
 /// CAPS0.channels of the 64 pages. Write the words 0 to 6 of a descriptor in any order, all of
-/// them each time, then its doorbell.
+/// them each time, then its doorbell. A page gives nothing of another channel away, and takes
+/// nothing from it.
 pub mod chan {
     /// Size of one instance in bytes.
     pub const SIZE: usize = 0x1000;
@@ -537,7 +904,7 @@ pub mod chan {
     /// Number of its bits.
     pub const QUEUE_FREE_READ_WIDTH: usize = 16;
     /// Byte offset of REFUSED. Doorbells that were refused: the queue was full or the channel
-    /// disabled. A refused descriptor is lost; it leaves no completion record.
+    /// does not accept. A refused descriptor is lost; it leaves no completion record.
     pub const REFUSED: usize = 0x104;
     /// Mask of REFUSED.write (bits 0, w1c). A WRITE_DOORBELL was refused.
     pub const REFUSED_WRITE_MASK: u32 = 0x0000_0001;
@@ -564,6 +931,17 @@ pub mod att {
     pub const ENTRIES: usize = 65536;
 }
 
+/// The MSI-X table, in builds with CAPS2.msix, at the place that the function's MSI-X
+/// capability names: vector 0 for faults and refused doorbells, vector 1 for the OpenCL kernel,
+/// vector 2 + c for channel c. Behind it, at 0x800, is the array of pending bits (PBA). Both as
+/// in PCI Local Bus Specification 3.0, 6.8.2; all vectors are masked after reset.
+pub mod msix {
+    /// Size of one instance in bytes.
+    pub const SIZE: usize = 0x800;
+    /// Entries of the record `msix_entry` in the largest build.
+    pub const ENTRIES: usize = 128;
+}
+
 /// How a descriptor ended. Every code but OK leaves `bytes_done` at the bytes that were moved
 /// before the fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -584,13 +962,14 @@ pub enum StatusCode {
     AttPermission = 5,
     /// The page size in the descriptor's peer address differs from the page size of the ATT entry.
     AttPageSize = 6,
-    /// A read request was not answered within READ_TIMEOUT. The read port is in quarantine from now
-    /// on.
+    /// A read request was not answered within PORT_TIMEOUT. What is still owed is in quarantine
+    /// from now on: the whole read port where answers come in order (`Txs`), the request's tag
+    /// where they have tags.
     ReadTimeout = 7,
-    /// The read port was in quarantine, waiting for completions that an earlier descriptor is owed,
-    /// so this descriptor was not started.
-    ReadPortDown = 8,
-    /// The descriptor was stopped by a reset of the engines or by disabling its channel.
+    /// A read: the read port was in quarantine, waiting for completions that an earlier descriptor
+    /// is owed. Either direction: the port stands still (STATUS.port_dead).
+    PortDown = 8,
+    /// The descriptor was stopped by a reset of the engines or an abort of its channel.
     Aborted = 9,
     /// The descriptor has reserved bits set, or names a port that this build does not have. Nothing
     /// was moved.
@@ -598,6 +977,17 @@ pub enum StatusCode {
     /// All bytes were sent, but the read that would have shown their arrival was not answered or
     /// could not be issued.
     Flush = 11,
+    /// The local range is not inside the channel's window of FPGA memory. Nothing was moved.
+    LocalWindow = 12,
+    /// A read request was answered with Unsupported Request. Seen only on a port that carries the
+    /// completion status; `Txs` gives data, usually all ones.
+    Unsupported = 13,
+    /// A read request was answered with Completer Abort. Seen only on a port that carries the
+    /// completion status.
+    CompleterAbort = 14,
+    /// A read request was answered with poisoned data. Seen only on a port that carries the
+    /// completion status.
+    Poisoned = 15,
 }
 
 impl StatusCode {
@@ -617,10 +1007,14 @@ impl StatusCode {
             5 => Ok(StatusCode::AttPermission),
             6 => Ok(StatusCode::AttPageSize),
             7 => Ok(StatusCode::ReadTimeout),
-            8 => Ok(StatusCode::ReadPortDown),
+            8 => Ok(StatusCode::PortDown),
             9 => Ok(StatusCode::Aborted),
             10 => Ok(StatusCode::Descriptor),
             11 => Ok(StatusCode::Flush),
+            12 => Ok(StatusCode::LocalWindow),
+            13 => Ok(StatusCode::Unsupported),
+            14 => Ok(StatusCode::CompleterAbort),
+            15 => Ok(StatusCode::Poisoned),
             other => Err(other),
         }
     }
@@ -825,6 +1219,89 @@ impl AttEntry {
     }
 }
 
+/// A vector of the MSI-X table (PCI Local Bus Specification 3.0, 6.8.2.6 to 6.8.2.9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct MsixEntry {
+    /// Where the message is written.
+    pub message_address: u64,
+    /// What is written.
+    pub message_data: u32,
+    /// State of the vector.
+    pub vector_control: u32,
+}
+
+const _: () = {
+    assert!(core::mem::size_of::<MsixEntry>() == 16);
+    assert!(core::mem::offset_of!(MsixEntry, message_address) == 0);
+    assert!(core::mem::offset_of!(MsixEntry, message_data) == 8);
+    assert!(core::mem::offset_of!(MsixEntry, vector_control) == 12);
+};
+
+impl MsixEntry {
+    /// Size in bytes.
+    pub const SIZE: usize = 16;
+
+    /// `message_address` bits 63:2: Bits 63:2 of the bus address.
+    pub const fn message_address_address(self) -> u64 {
+        (self.message_address >> 2) & 0x3fffffffffffffff
+    }
+
+    /// Sets [`Self::message_address_address`]. Bits of `value` beyond the field's 62 are dropped.
+    #[must_use]
+    pub const fn with_message_address_address(mut self, value: u64) -> Self {
+        self.message_address &= !0xfffffffffffffffc;
+        self.message_address |= (value & 0x3fffffffffffffff) << 2;
+        self
+    }
+
+    /// `vector_control` bits 0: 1: the vector sends no message; an interrupt stays pending.
+    pub const fn vector_control_mask(self) -> bool {
+        self.vector_control & 0x1 != 0
+    }
+
+    /// Sets [`Self::vector_control_mask`].
+    #[must_use]
+    pub const fn with_vector_control_mask(mut self, value: bool) -> Self {
+        if value {
+            self.vector_control |= 0x1;
+        } else {
+            self.vector_control &= !0x1;
+        }
+        self
+    }
+
+    /// The record as it lies in memory.
+    pub fn to_bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[0..8].copy_from_slice(&self.message_address.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.message_data.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.vector_control.to_le_bytes());
+        bytes
+    }
+
+    /// The record that lies in memory as `bytes`.
+    pub fn from_bytes(bytes: &[u8; 16]) -> Self {
+        let word = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        Self {
+            message_address: u64::from(word(0)) | (u64::from(word(4)) << 32),
+            message_data: word(8),
+            vector_control: word(12),
+        }
+    }
+
+    /// The record as the 32-bit words that a register window takes, lowest offset first.
+    pub fn to_words(self) -> [u32; 4] {
+        let bytes = self.to_bytes();
+        core::array::from_fn(|index| {
+            let at = 4 * index;
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        })
+    }
+}
+
 /// One transfer, as it is written to the WRITE_DESC or READ_DESC of a channel. The direction is
 /// that of the register. The reserved words are not looked at in this version; write 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -836,7 +1313,7 @@ pub struct Descriptor {
     pub local: u64,
     /// Length of the transfer.
     pub length: u32,
-    /// What happens when the transfer ends.
+    /// When the transfer starts, and what happens when it ends.
     pub control: u32,
     /// Chosen by software, returned in the completion record.
     pub cookie: u32,
@@ -966,6 +1443,56 @@ impl Descriptor {
             self.control |= 0x4;
         } else {
             self.control &= !0x4;
+        }
+        self
+    }
+
+    /// `control` bits 3: With `irq`: the interrupt is not held back by the channel's moderation.
+    pub const fn control_urgent(self) -> bool {
+        self.control & 0x8 != 0
+    }
+
+    /// Sets [`Self::control_urgent`].
+    #[must_use]
+    pub const fn with_control_urgent(mut self, value: bool) -> Self {
+        if value {
+            self.control |= 0x8;
+        } else {
+            self.control &= !0x8;
+        }
+        self
+    }
+
+    /// `control` bits 4: Chained: starts when every write descriptor of the channel that was queued
+    /// before this one has ended, with whatever code.
+    pub const fn control_after_write(self) -> bool {
+        self.control & 0x10 != 0
+    }
+
+    /// Sets [`Self::control_after_write`].
+    #[must_use]
+    pub const fn with_control_after_write(mut self, value: bool) -> Self {
+        if value {
+            self.control |= 0x10;
+        } else {
+            self.control &= !0x10;
+        }
+        self
+    }
+
+    /// `control` bits 5: Chained: starts when every read descriptor of the channel that was queued
+    /// before this one has ended, with whatever code.
+    pub const fn control_after_read(self) -> bool {
+        self.control & 0x20 != 0
+    }
+
+    /// Sets [`Self::control_after_read`].
+    #[must_use]
+    pub const fn with_control_after_read(mut self, value: bool) -> Self {
+        if value {
+            self.control |= 0x20;
+        } else {
+            self.control &= !0x20;
         }
         self
     }

@@ -6,7 +6,7 @@
 //! Offsets count from the base of the block.
 
 /// Hash of the map, the value of MAP_ID.
-pub(crate) const MAP_ID: u32 = 0x35a3_8240;
+pub(crate) const MAP_ID: u32 = 0x840d_f47a;
 
 /// Control and status of the whole block, at the base where the BSP's `acl_dma` had its control
 /// port. Only the driver maps it.
@@ -54,15 +54,16 @@ pub(crate) mod csr {
             23:16 max_burst_log2;
             /// Number of ATT entries.
             15:8 att_log2;
-            /// Depth of each descriptor queue. There is one queue a direction.
+            /// Descriptors in all queues of one direction. Each channel has an equal share:
+            /// 2^queue_log2 / channels.
             7:0 queue_log2;
         }
 
         /// Runs, stops and resets the block.
         pub(crate) CONTROL(u32) @ 0x010 {
-            /// Write 1: the descriptors that run end with ABORTED at their next request, then the
-            /// queues are emptied without a record for what was in them. STATUS reads 0 when it is
-            /// done. The ATT, the rings and the other fields of this register are kept. Completions
+            /// Write 1: every descriptor that was accepted ends with ABORTED, the running ones at
+            /// their next request, and doorbells are refused until STATUS.write_busy, read_busy and
+            /// completer_busy read 0. The ATT, the rings and all settings are kept. Completions
             /// that are still owed to reads stay counted (STATUS.read_quarantine).
             8:8 reset => bool;
             /// 1: the interrupt line is high while any bit of IRQ_STATUS is set. 0: the line is
@@ -75,7 +76,12 @@ pub(crate) mod csr {
 
         /// What the engines are doing.
         pub(crate) STATUS(u32) @ 0x014 {
-            /// Completion records or interrupts wait to be sent.
+            /// The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT. What the
+            /// engines send is dropped and ends with PORT_DOWN, so that every descriptor ends. Only
+            /// a reset of the block opens the port again; memory that was registered must not be
+            /// given back before.
+            5:5 port_dead => bool;
+            /// A completion record waits to be sent.
             4:4 completer_busy => bool;
             /// The ATT is being cleared after a reset of the block. Wait for 0 before the first
             /// write to the ATT.
@@ -84,10 +90,9 @@ pub(crate) mod csr {
             /// completion that is owed has arrived and been dropped, or the driver writes
             /// QUARANTINE.
             2:2 read_quarantine => bool;
-            /// The read engine (peer to FPGA) is executing a descriptor, or its queue is not empty.
+            /// A read descriptor (peer to FPGA) of any channel is queued or under way.
             1:1 read_busy => bool;
-            /// The write engine (FPGA to peer) is executing a descriptor, or its queue is not
-            /// empty.
+            /// A write descriptor (FPGA to peer) of any channel is queued or under way.
             0:0 write_busy => bool;
         }
 
@@ -97,40 +102,81 @@ pub(crate) mod csr {
             2:2 refused => bool;
             /// A descriptor has ended with a status code other than OK.
             1:1 error => bool;
-            /// A descriptor with `irq` set has ended, and its completion record, if it asked for
-            /// one, was sent before.
+            /// A descriptor with `irq` set has ended, its completion record was sent before, and
+            /// its channel's moderation lets the interrupt through.
             0:0 completion => bool;
         }
 
-        /// Longest wait for the completion of a read request.
-        pub(crate) READ_TIMEOUT(u32) @ 0x020 {
-            /// Time without an answer after which the descriptor ends with READ_TIMEOUT and the
-            /// read port goes into quarantine. The reset value is 50 ms at 250 MHz. 0 turns the
-            /// timeout off.
+        /// Capabilities of this build, third word.
+        pub(crate) CAPS2(u32) @ 0x01c {
+            /// 1: the block has an MSI-X table. 0: it has the interrupt line only.
+            9:9 msix => bool;
+            /// 1: the PCIe port is a tagged stream, whose completions carry a status. 0: it is an
+            /// Avalon-MM `Txs` port, answered in order.
+            8:8 tagged => bool;
+            /// Read requests that can be under way between the request maker and FPGA memory.
+            7:0 reads_log2;
+        }
+
+        /// Longest wait for the PCIe port.
+        pub(crate) PORT_TIMEOUT(u32) @ 0x020 {
+            /// Time without an answer after which a read request ends with READ_TIMEOUT and what it
+            /// is owed goes into quarantine; and time without taking a request or a beat of data
+            /// after which the port is dead. The reset value is 50 ms at 250 MHz. 0 turns both off.
             31:0 cycles;
         }
 
-        /// Owner of the ATT entries that are written from now on.
-        pub(crate) ATT_OWNER(u32) @ 0x024 {
-            /// One bit a channel: the mask that is stored with an ATT entry when its high word is
-            /// written. A channel whose bit is 0 cannot use the entry.
-            7:0 channels;
+        /// Rate of the link, so that reads need not queue behind writes in the PCIe port's buffer.
+        /// Only a `Txs` port uses it; a tagged stream has credits.
+        pub(crate) PORT_PACE(u32) @ 0x024 {
+            /// Bytes that the link carries towards the host, headers and framing included, less one
+            /// or two parts in a hundred for what the block does not see. While reads are under
+            /// way, writes are sent no faster. 0: they are sent as fast as the port takes them.
+            15:0 rate;
         }
 
-        /// Ends the quarantine of the read port by hand.
+        /// Ends the quarantine of reads by hand.
         pub(crate) QUARANTINE(u32) @ 0x028 {
-            /// Write 1: forgets the completions that are still owed, and opens the read port. Only
-            /// correct after a link reset or a similar event made sure that none of them can come
-            /// any more: a late completion would be taken as the answer to a new read.
+            /// Write 1: forgets the completions that are still owed, and opens the read port or the
+            /// lost tags. Only correct after a link reset or a similar event made sure that none of
+            /// them can come any more: a late completion would be taken as the answer to a new
+            /// read.
             0:0 drop_owed => bool;
         }
 
         /// Copies all counters at once, so that both words of each, and all of them together,
         /// belong to the same cycle.
         pub(crate) COUNTER_SNAPSHOT(u32) @ 0x02c {
+            /// The snapshot is not yet complete; read the counters when this is 0. A `take`
+            /// meanwhile waits its turn.
+            1:1 busy => bool;
             /// Write 1: the counter registers show the values of this moment until the next
             /// snapshot. Before the first one they read as 0.
             0:0 take => bool;
+        }
+
+        /// Owner of the ATT entries that are written from now on.
+        pub(crate) ATT_OWNER_LO(u32) @ 0x030 {
+            /// Bits 31:0 of the field. One bit a channel: the mask that is stored with an ATT entry
+            /// when its high word is written. A channel whose bit is 0 cannot use the entry.
+            31:0 channels;
+        }
+
+        /// Owner of the ATT entries that are written from now on.
+        pub(crate) ATT_OWNER_HI(u32) @ 0x034 {
+            /// Bits 63:32 of the field. One bit a channel: the mask that is stored with an ATT
+            /// entry when its high word is written. A channel whose bit is 0 cannot use the entry.
+            31:0 channels;
+        }
+
+        /// A fence for changes of the ATT. Write the entries, then 1 to `start`; when `busy` reads
+        /// 0, every request that was translated with an older content has ended: reads were
+        /// answered or given up, writes were taken by the PCIe port.
+        pub(crate) ATT_INVALIDATE(u32) @ 0x038 {
+            /// The fence is not yet reached. Transfers of all channels go on meanwhile.
+            1:1 busy => bool;
+            /// Write 1: begins a fence. Not while `busy`.
+            0:0 start => bool;
         }
 
         /// Place of the host's 64 KiB memory window (`s_nondma`) in the FPGA memory. The offset is
@@ -149,160 +195,357 @@ pub(crate) mod csr {
             7:0 base;
         }
 
-        /// Payload written to peers. Completion records are not counted.
-        pub(crate) WRITE_BYTES_LO(u32) @ 0x080 {
-            /// Bits 31:0 of the field. Count at the last snapshot.
-            31:0 value;
+        /// Chooses the channel that the registers from CHANNEL_CONTROL to READ_TIMEOUTS belong to.
+        /// Software that uses them from several places needs a lock around selection and access.
+        pub(crate) CHANNEL_SELECT(u32) @ 0x080 {
+            /// A channel of this build; with another number, writes have no meaning.
+            5:0 channel;
         }
 
-        /// Payload written to peers. Completion records are not counted.
-        pub(crate) WRITE_BYTES_HI(u32) @ 0x084 {
-            /// Bits 63:32 of the field. Count at the last snapshot.
-            31:0 value;
+        /// Runs, drains and aborts the selected channel. To drain: clear `accept`, wait until
+        /// CHANNEL_STATUS reads 0. To abort: clear `accept`, set `abort`, wait until CHANNEL_STATUS
+        /// reads 0, clear `abort`. Both end in bounded time unless PORT_TIMEOUT is 0: a read that
+        /// is not answered ends by it, and a port that stands still.
+        pub(crate) CHANNEL_CONTROL(u32) @ 0x084 {
+            /// 1: every accepted descriptor ends with ABORTED, a running one at its next request,
+            /// whatever `run` says.
+            2:2 abort => bool;
+            /// 1: queued descriptors are executed. 0: no further descriptor is started; one that
+            /// runs is finished.
+            1:1 run => bool;
+            /// 1: doorbells are accepted. 0: they are refused; what is queued goes on.
+            0:0 accept => bool;
         }
 
-        /// Write requests given to the PCIe port for payload.
-        pub(crate) WRITE_REQUESTS_LO(u32) @ 0x088 {
-            /// Bits 31:0 of the field. Count at the last snapshot.
-            31:0 value;
+        /// What the selected channel has under way.
+        pub(crate) CHANNEL_STATUS(u32) @ 0x088 {
+            /// A read descriptor was accepted and has not ended, its completion record included.
+            1:1 read_busy => bool;
+            /// A write descriptor was accepted and has not ended, its completion record included.
+            0:0 write_busy => bool;
         }
 
-        /// Write requests given to the PCIe port for payload.
-        pub(crate) WRITE_REQUESTS_HI(u32) @ 0x08c {
-            /// Bits 63:32 of the field. Count at the last snapshot.
-            31:0 value;
+        /// Moderation of the selected channel's interrupts. A descriptor with `urgent` is never
+        /// held back. Both 0 after reset: no moderation.
+        pub(crate) CHANNEL_MODERATION(u32) @ 0x08c {
+            /// An interrupt follows at the latest this long after the first completion that waits
+            /// for it; 0: no limit by time.
+            31:16 age;
+            /// An interrupt follows the completion that is the count-th since the last one; 0 or 1:
+            /// every one.
+            7:0 count;
         }
 
-        /// Payload read from peers and written to FPGA memory.
-        pub(crate) READ_BYTES_LO(u32) @ 0x090 {
-            /// Bits 31:0 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Payload read from peers and written to FPGA memory.
-        pub(crate) READ_BYTES_HI(u32) @ 0x094 {
-            /// Bits 63:32 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Read requests given to the PCIe port.
-        pub(crate) READ_REQUESTS_LO(u32) @ 0x098 {
-            /// Bits 31:0 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Read requests given to the PCIe port.
-        pub(crate) READ_REQUESTS_HI(u32) @ 0x09c {
-            /// Bits 63:32 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Completion records written to the rings.
-        pub(crate) RECORDS_LO(u32) @ 0x0a0 {
-            /// Bits 31:0 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Completion records written to the rings.
-        pub(crate) RECORDS_HI(u32) @ 0x0a4 {
-            /// Bits 63:32 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Cycles in which the block offered a request or data and the PCIe port did not take it
-        /// (`txs_waitrequest`).
-        pub(crate) STALL_TXS_LO(u32) @ 0x0a8 {
-            /// Bits 31:0 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Cycles in which the block offered a request or data and the PCIe port did not take it
-        /// (`txs_waitrequest`).
-        pub(crate) STALL_TXS_HI(u32) @ 0x0ac {
-            /// Bits 63:32 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Cycles in which a read request was ready and the limit of outstanding reads held it
-        /// back.
-        pub(crate) STALL_TAGS_LO(u32) @ 0x0b0 {
-            /// Bits 31:0 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Cycles in which a read request was ready and the limit of outstanding reads held it
-        /// back.
-        pub(crate) STALL_TAGS_HI(u32) @ 0x0b4 {
-            /// Bits 63:32 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Cycles in which the write engine waited for data from FPGA memory.
-        pub(crate) STALL_MEM_LO(u32) @ 0x0b8 {
-            /// Bits 31:0 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Cycles in which the write engine waited for data from FPGA memory.
-        pub(crate) STALL_MEM_HI(u32) @ 0x0bc {
-            /// Bits 63:32 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Rising edges of the interrupt line.
-        pub(crate) IRQS_LO(u32) @ 0x0c0 {
-            /// Bits 31:0 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Rising edges of the interrupt line.
-        pub(crate) IRQS_HI(u32) @ 0x0c4 {
-            /// Bits 63:32 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Descriptors that ended with a status code other than OK.
-        pub(crate) FAULTS_LO(u32) @ 0x0c8 {
-            /// Bits 31:0 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Descriptors that ended with a status code other than OK.
-        pub(crate) FAULTS_HI(u32) @ 0x0cc {
-            /// Bits 63:32 of the field. Count at the last snapshot.
-            31:0 value;
-        }
-
-        /// Completion ring of a channel: element c is channel c. Writing the low word with `enable`
-        /// set starts the ring at its first slot, on the first lap; so write the high word first.
-        /// The value is handed to the block and cannot be read back: a ring is the driver's own
-        /// memory, and keeping 64 of them readable would cost a memory for nothing.
-        pub(crate) RING_LO(u32)[64, stride = 8] @ 0x200 {
+        /// Completion ring of the selected channel. Writing the low word with `enable` set starts
+        /// the ring at its first slot, on the first lap; so write the high word first. Only while
+        /// the channel has nothing under way. The value is handed to the block and cannot be read
+        /// back: a ring is the driver's own memory.
+        pub(crate) CHANNEL_RING_LO(u32) @ 0x090 {
             /// Bits 19:0 of the field. Bits 63:12 of the bus address of the ring. The ring is
             /// written without the ATT: only the driver can set this register.
             31:12 base;
             /// Number of completion records in the ring.
             8:4 size_log2;
-            /// 1: the channel has a ring, and accepts doorbells. 0: the channel is disabled: its
-            /// doorbells are refused.
+            /// 1: the channel has a ring. 0: its descriptors end without a record.
             0:0 enable => bool;
         }
 
-        /// Completion ring of a channel: element c is channel c. Writing the low word with `enable`
-        /// set starts the ring at its first slot, on the first lap; so write the high word first.
-        /// The value is handed to the block and cannot be read back: a ring is the driver's own
-        /// memory, and keeping 64 of them readable would cost a memory for nothing.
-        pub(crate) RING_HI(u32)[64, stride = 8] @ 0x204 {
+        /// Completion ring of the selected channel. Writing the low word with `enable` set starts
+        /// the ring at its first slot, on the first lap; so write the high word first. Only while
+        /// the channel has nothing under way. The value is handed to the block and cannot be read
+        /// back: a ring is the driver's own memory.
+        pub(crate) CHANNEL_RING_HI(u32) @ 0x094 {
             /// Bits 51:20 of the field. Bits 63:12 of the bus address of the ring. The ring is
             /// written without the ATT: only the driver can set this register.
             31:0 base;
+        }
+
+        /// First byte of the selected channel's window of FPGA memory.
+        pub(crate) CHANNEL_MEM_BASE(u32) @ 0x098 {
+            /// Bits 39:12 of the address.
+            27:0 page;
+        }
+
+        /// First byte behind the selected channel's window of FPGA memory. A descriptor whose local
+        /// range is not inside ends with LOCAL_WINDOW. After reset base and end are 0: nothing is
+        /// inside.
+        pub(crate) CHANNEL_MEM_END(u32) @ 0x09c {
+            /// Bits 40:12 of the address.
+            28:0 page;
+        }
+
+        /// Payload that the selected channel has written to peers. Completion records are not
+        /// counted.
+        pub(crate) WRITE_BYTES_LO(u32) @ 0x100 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Payload that the selected channel has written to peers. Completion records are not
+        /// counted.
+        pub(crate) WRITE_BYTES_HI(u32) @ 0x104 {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Requests for payload of the selected channel's write descriptors that have ended on the
+        /// PCIe port.
+        pub(crate) WRITE_REQUESTS_LO(u32) @ 0x108 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Requests for payload of the selected channel's write descriptors that have ended on the
+        /// PCIe port.
+        pub(crate) WRITE_REQUESTS_HI(u32) @ 0x10c {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's write descriptors that have ended.
+        pub(crate) WRITE_DESCRIPTORS_LO(u32) @ 0x110 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's write descriptors that have ended.
+        pub(crate) WRITE_DESCRIPTORS_HI(u32) @ 0x114 {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's write descriptors that ended with a status code other than OK.
+        pub(crate) WRITE_FAULTS_LO(u32) @ 0x118 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's write descriptors that ended with a status code other than OK.
+        pub(crate) WRITE_FAULTS_HI(u32) @ 0x11c {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's write descriptors that ended with ATT_BOUNDS, ATT_INVALID,
+        /// ATT_OWNER, ATT_PERMISSION or ATT_PAGE_SIZE.
+        pub(crate) WRITE_ATT_FAULTS_LO(u32) @ 0x120 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's write descriptors that ended with ATT_BOUNDS, ATT_INVALID,
+        /// ATT_OWNER, ATT_PERMISSION or ATT_PAGE_SIZE.
+        pub(crate) WRITE_ATT_FAULTS_HI(u32) @ 0x124 {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's write descriptors that ended with READ_TIMEOUT.
+        pub(crate) WRITE_TIMEOUTS_LO(u32) @ 0x128 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's write descriptors that ended with READ_TIMEOUT.
+        pub(crate) WRITE_TIMEOUTS_HI(u32) @ 0x12c {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Payload that the selected channel has read from peers and written to FPGA memory.
+        pub(crate) READ_BYTES_LO(u32) @ 0x140 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Payload that the selected channel has read from peers and written to FPGA memory.
+        pub(crate) READ_BYTES_HI(u32) @ 0x144 {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Requests for payload of the selected channel's read descriptors that have ended on the
+        /// PCIe port.
+        pub(crate) READ_REQUESTS_LO(u32) @ 0x148 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Requests for payload of the selected channel's read descriptors that have ended on the
+        /// PCIe port.
+        pub(crate) READ_REQUESTS_HI(u32) @ 0x14c {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's read descriptors that have ended.
+        pub(crate) READ_DESCRIPTORS_LO(u32) @ 0x150 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's read descriptors that have ended.
+        pub(crate) READ_DESCRIPTORS_HI(u32) @ 0x154 {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's read descriptors that ended with a status code other than OK.
+        pub(crate) READ_FAULTS_LO(u32) @ 0x158 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's read descriptors that ended with a status code other than OK.
+        pub(crate) READ_FAULTS_HI(u32) @ 0x15c {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's read descriptors that ended with ATT_BOUNDS, ATT_INVALID,
+        /// ATT_OWNER, ATT_PERMISSION or ATT_PAGE_SIZE.
+        pub(crate) READ_ATT_FAULTS_LO(u32) @ 0x160 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's read descriptors that ended with ATT_BOUNDS, ATT_INVALID,
+        /// ATT_OWNER, ATT_PERMISSION or ATT_PAGE_SIZE.
+        pub(crate) READ_ATT_FAULTS_HI(u32) @ 0x164 {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's read descriptors that ended with READ_TIMEOUT.
+        pub(crate) READ_TIMEOUTS_LO(u32) @ 0x168 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// The selected channel's read descriptors that ended with READ_TIMEOUT.
+        pub(crate) READ_TIMEOUTS_HI(u32) @ 0x16c {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Cycles in which a write descriptor of any channel was under way.
+        pub(crate) WRITE_BUSY_LO(u32) @ 0x180 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Cycles in which a write descriptor of any channel was under way.
+        pub(crate) WRITE_BUSY_HI(u32) @ 0x184 {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Cycles in which a read descriptor of any channel was under way.
+        pub(crate) READ_BUSY_LO(u32) @ 0x188 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Cycles in which a read descriptor of any channel was under way.
+        pub(crate) READ_BUSY_HI(u32) @ 0x18c {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Cycles in which the block offered a request or data and the PCIe port did not take it
+        /// (`txs_waitrequest`).
+        pub(crate) STALL_TXS_LO(u32) @ 0x190 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Cycles in which the block offered a request or data and the PCIe port did not take it
+        /// (`txs_waitrequest`).
+        pub(crate) STALL_TXS_HI(u32) @ 0x194 {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Cycles in which a read request was ready and the limit of outstanding reads held it
+        /// back.
+        pub(crate) STALL_TAGS_LO(u32) @ 0x198 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Cycles in which a read request was ready and the limit of outstanding reads held it
+        /// back.
+        pub(crate) STALL_TAGS_HI(u32) @ 0x19c {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Cycles in which a read request was ready and had to wait for room in the receive buffer.
+        pub(crate) STALL_CREDITS_LO(u32) @ 0x1a0 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Cycles in which a read request was ready and had to wait for room in the receive buffer.
+        pub(crate) STALL_CREDITS_HI(u32) @ 0x1a4 {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Cycles in which a write request was ready and its data had not come from FPGA memory.
+        pub(crate) STALL_MEM_READ_LO(u32) @ 0x1a8 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Cycles in which a write request was ready and its data had not come from FPGA memory.
+        pub(crate) STALL_MEM_READ_HI(u32) @ 0x1ac {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Cycles in which received data waited for FPGA memory to take what came before.
+        pub(crate) STALL_MEM_WRITE_LO(u32) @ 0x1b0 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Cycles in which received data waited for FPGA memory to take what came before.
+        pub(crate) STALL_MEM_WRITE_HI(u32) @ 0x1b4 {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Completion records written to the rings of all channels.
+        pub(crate) RECORDS_LO(u32) @ 0x1b8 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Completion records written to the rings of all channels.
+        pub(crate) RECORDS_HI(u32) @ 0x1bc {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Rising edges of the interrupt line, and MSI-X messages.
+        pub(crate) IRQS_LO(u32) @ 0x1c0 {
+            /// Bits 31:0 of the field. Count at the last snapshot.
+            31:0 value;
+        }
+
+        /// Rising edges of the interrupt line, and MSI-X messages.
+        pub(crate) IRQS_HI(u32) @ 0x1c4 {
+            /// Bits 63:32 of the field. Count at the last snapshot.
+            31:0 value;
         }
     }
 }
 
 /// The page of one channel, mappable into one process. Page c is channel c; a build has
 /// CAPS0.channels of the 64 pages. Write the words 0 to 6 of a descriptor in any order, all of them
-/// each time, then its doorbell.
+/// each time, then its doorbell. A page gives nothing of another channel away, and takes nothing
+/// from it.
 pub(crate) mod chan {
     use kernel::io::register;
 
@@ -344,8 +587,8 @@ pub(crate) mod chan {
             15:0 write;
         }
 
-        /// Doorbells that were refused: the queue was full or the channel disabled. A refused
-        /// descriptor is lost; it leaves no completion record.
+        /// Doorbells that were refused: the queue was full or the channel does not accept. A
+        /// refused descriptor is lost; it leaves no completion record.
         pub(crate) REFUSED(u32) @ 0x104 {
             /// A READ_DOORBELL was refused.
             1:1 read => bool;
@@ -386,6 +629,43 @@ pub(crate) mod att {
             /// Bits 51:20 of the field. Bits 63:12 of the page's bus address, which is aligned to
             /// the page size.
             31:0 address;
+        }
+    }
+}
+
+/// The MSI-X table, in builds with CAPS2.msix, at the place that the function's MSI-X capability
+/// names: vector 0 for faults and refused doorbells, vector 1 for the OpenCL kernel, vector 2 + c
+/// for channel c. Behind it, at 0x800, is the array of pending bits (PBA). Both as in PCI Local Bus
+/// Specification 3.0, 6.8.2; all vectors are masked after reset.
+pub(crate) mod msix {
+    use kernel::io::register;
+
+    /// Size of one instance in bytes.
+    pub(crate) const SIZE: usize = 0x800;
+
+    register! {
+        /// Where the message is written.
+        pub(crate) MESSAGE_ADDRESS_LO(u32)[128, stride = 16] @ 0x000 {
+            /// Bits 29:0 of the field. Bits 63:2 of the bus address.
+            31:2 address;
+        }
+
+        /// Where the message is written.
+        pub(crate) MESSAGE_ADDRESS_HI(u32)[128, stride = 16] @ 0x004 {
+            /// Bits 61:30 of the field. Bits 63:2 of the bus address.
+            31:0 address;
+        }
+
+        /// What is written.
+        pub(crate) MESSAGE_DATA(u32)[128, stride = 16] @ 0x008 {
+            /// The message.
+            31:0 value;
+        }
+
+        /// State of the vector.
+        pub(crate) VECTOR_CONTROL(u32)[128, stride = 16] @ 0x00c {
+            /// 1: the vector sends no message; an interrupt stays pending.
+            0:0 mask => bool;
         }
     }
 }

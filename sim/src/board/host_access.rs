@@ -113,6 +113,7 @@ impl Board {
             (bar.csr, Space::Csr),
             (bar.channels, Space::Chan),
             (bar.att, Space::Att),
+            (bar.msix, Space::Msix),
         ];
         for (base, space) in slaves {
             if let Some(at) = offset.checked_sub(base)

@@ -1,12 +1,15 @@
 //! What a caller sees and sets of a board between runs.
 
+use std::ops::Range;
+
 use crate::{
     board::Board,
-    bus::Bus,
+    bus::{Bus, Message},
     config::{Backpressure, BoardConfig},
     ddr::DdrPort,
     memory::{Gpu, HostMemory, Memory},
-    stats::Stats,
+    stats::{Stats, TxsStats},
+    stream::Stream,
 };
 
 impl Board {
@@ -77,6 +80,41 @@ impl Board {
         }
     }
 
+    /// Width of the stream port in bytes; `None` without that port.
+    pub fn stream_width(&self) -> Option<u32> {
+        self.stream.as_ref().map(Stream::width)
+    }
+
+    /// Changes the waiting of the stream port from now on.
+    pub fn set_stream_backpressure(&mut self, backpressure: Backpressure) {
+        if let Some(stream) = &mut self.stream {
+            stream.set_backpressure(backpressure);
+        }
+    }
+
+    /// Drives `msix_enable` and `msix_mask`, the hard IP's MSI-X capability, from the next edge of
+    /// `pcie_clk` on. Both are 0 at first and outlive a reset of the block. Without effect on a
+    /// design that lacks the inputs.
+    pub fn set_msix(&mut self, enable: bool, mask: bool) {
+        self.wires.set_msix(enable, mask);
+    }
+
+    /// Drives `kernel_irq`, the interrupt of the OpenCL kernels, from the next edge of `pcie_clk`
+    /// on.
+    pub fn set_kernel_irq(&mut self, level: bool) {
+        self.wires.set_kernel_irq(level);
+    }
+
+    /// Interrupt messages that have arrived and that nobody has taken yet, the oldest first.
+    pub fn messages(&self) -> &[Message] {
+        self.bus.messages()
+    }
+
+    /// Takes these messages.
+    pub fn take_messages(&mut self) -> Vec<Message> {
+        self.bus.take_messages()
+    }
+
     /// Changes the waiting of all memory ports from now on.
     pub fn set_ddr_backpressure(&mut self, backpressure: Backpressure) {
         for port in [&mut self.mem_rd, &mut self.mem_wr, &mut self.mem_win]
@@ -97,7 +135,7 @@ impl Board {
         self.irqs
     }
 
-    /// Reads of `Txs` that are owed an answer.
+    /// Reads of the block that are owed an answer.
     pub fn reads_outstanding(&self) -> usize {
         self.pcie.outstanding()
     }
@@ -115,14 +153,31 @@ impl Board {
     /// Starts the measure of the first request after a doorbell:
     /// `stats().txs.first_request_cycle` is empty until then.
     pub fn mark(&mut self) {
+        self.mark_range(0..u64::MAX);
+    }
+
+    /// The same for the first request that begins at one of these bus addresses.
+    pub fn mark_range(&mut self, addresses: Range<u64>) {
         if let Some(txs) = &mut self.txs {
             txs.stats.first_request_cycle = None;
+            txs.watch = addresses.clone();
+        }
+        if let Some(stream) = &mut self.stream {
+            stream.stats.first_request_cycle = None;
+            stream.watch = addresses;
         }
     }
 
     /// Cycle of `pcie_clk` at which a slave last took a write.
     pub fn last_host_write_cycle(&self) -> u64 {
         self.slaves.last_write_cycle
+    }
+
+    pub(super) fn port_stats(&self) -> TxsStats {
+        let stream = self.stream.as_ref().map(|stream| stream.stats);
+        stream
+            .or(self.txs.as_ref().map(|txs| txs.stats))
+            .unwrap_or_default()
     }
 
     /// What has happened so far.
@@ -149,7 +204,8 @@ impl Board {
             read_ns_max: link.read_time_max as f64 / 1e6,
             irqs: self.irqs,
             irqs_delivered: link.interrupts_delivered,
-            txs: self.txs.as_ref().map(|txs| txs.stats).unwrap_or_default(),
+            messages: self.bus.message_total(),
+            txs: self.port_stats(),
             host: self.bus.host_stats,
             gpu: self.bus.gpu_stats,
             mem_rd: port(&self.mem_rd),

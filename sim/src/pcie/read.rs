@@ -1,11 +1,26 @@
-//! Reads of the bridge: requests, the completer, completions, and the words given out.
+//! Reads of `Txs`: requests, the completer, completions, and the words given out.
 
 use super::{BURST, Pcie, index};
 use crate::{
     bus::{Answer, Bus},
     link::{COMPLETION_HEADER_BYTES, FRAMING_BYTES, FS_PER_NS, dwords, request_bytes},
+    rng::Rng,
     violation::Log,
 };
+
+/// What becomes of a read request that is put on the link.
+#[derive(Debug)]
+pub(super) struct Sent {
+    /// When it has crossed the link.
+    pub(super) crossed: u64,
+    /// When the completer looks at its memory, at the earliest.
+    pub(super) sample_at: u64,
+    /// When its first completion may start on the link, at the earliest.
+    pub(super) ready: u64,
+    pub(super) answer: Option<Answer>,
+    /// First address that an injected fault hits.
+    pub(super) fails_at: u64,
+}
 
 #[derive(Debug)]
 pub(super) struct ReadRequest {
@@ -43,13 +58,41 @@ pub(super) struct AvalonRead {
     pub(super) accepted: u64,
 }
 
+/// The completer looks at its memory for a request; `false` when nothing is there, which decides
+/// what it answers.
+pub(super) fn look(
+    data: &mut [u8],
+    address: u64,
+    answer: &mut Option<Answer>,
+    (cycle, bus, log): (u64, &mut Bus, &mut Log),
+) -> bool {
+    let there = bus.read(address, data, cycle, log);
+    if !there && matches!(answer, None | Some(Answer::Late(_))) {
+        *answer = Some(bus.unmapped_answer());
+    }
+    there
+}
+
+/// What comes in place of data.
+pub(super) fn spoil(data: &mut [u8], answer: Answer, rng: &mut Rng) {
+    match answer {
+        Answer::Garbage => {
+            for byte in data {
+                *byte = rng.next() as u8;
+            }
+        }
+        Answer::AllOnes | Answer::Unsupported | Answer::Abort | Answer::Poisoned => data.fill(0xFF),
+        Answer::Never | Answer::Late(_) => {}
+    }
+}
+
 impl Pcie {
     /// A read is accepted: `burst` words from `address`, of which a single one may be partial.
     pub(crate) fn read(&mut self, now: u64, address: u64, burst: u32, enable: u64, bus: &mut Bus) {
         let slot = self.slot();
         // Bytes that are not asked for come back as anything.
         self.slots[slot as usize].fill(0xEE);
-        let total = (burst.max(1) * self.width).min(BURST as u32);
+        let total = (burst.max(1) * self.shape.width).min(BURST as u32);
         let (mut offset, end) = if burst == 1 && enable != 0 {
             (enable.trailing_zeros(), 64 - enable.leading_zeros())
         } else {
@@ -68,7 +111,7 @@ impl Pcie {
         }
         self.reads.push_back(AvalonRead {
             slot,
-            beats: total / self.width,
+            beats: total / self.shape.width,
             delivered: 0,
             available: 0,
             limit: u32::MAX,
@@ -87,30 +130,50 @@ impl Pcie {
         whole: Option<Answer>,
         bus: &Bus,
     ) {
-        let target = index(bus.target(address));
-        let sent = self.send(now, request_bytes(address));
-        self.stats.read_requests += 1;
-        let jitter = u64::from(self.link.read_jitter_ns) * FS_PER_NS;
-        let mut latency = self.latency[target] + self.rng.up_to(jitter);
-        let answer = whole.or_else(|| bus.fault_of_request(address, len));
-        if let Some(Answer::Late(ns)) = answer {
-            latency = latency.saturating_add(ns.saturating_mul(FS_PER_NS));
-        }
-        // Half of the way there, and not before the writes it must not pass.
-        let sample_at = (sent + latency / 2)
-            .max(self.last_write[target])
-            .max(self.last_sample);
+        let sent = self.put_request(now, address, len, whole, bus);
+        // In order, so none before the one in front of it.
+        let sample_at = sent.sample_at.max(self.last_sample);
         self.last_sample = sample_at;
-        let ready = (sent + latency).max(sample_at);
         self.requests.push_back(ReadRequest {
             read,
             offset,
             address,
             len,
             sample_at,
-            ready,
-            answer,
+            ready: sent.ready.max(sample_at),
+            answer: sent.answer,
         });
+    }
+
+    /// Puts a read request on the link, behind the writes accepted before it.
+    pub(super) fn put_request(
+        &mut self,
+        now: u64,
+        address: u64,
+        len: u32,
+        whole: Option<Answer>,
+        bus: &Bus,
+    ) -> Sent {
+        let target = index(bus.target(address));
+        let crossed = self.send(now, request_bytes(address));
+        self.stats.read_requests += 1;
+        let jitter = u64::from(self.link.read_jitter_ns) * FS_PER_NS;
+        let mut latency = self.latency[target] + self.rng.up_to(jitter);
+        let fault = whole
+            .map(|answer| (answer, address))
+            .or_else(|| bus.fault_of_request(address, len));
+        if let Some((Answer::Late(ns), _)) = fault {
+            latency = latency.saturating_add(ns.saturating_mul(FS_PER_NS));
+        }
+        // Half of the way there, and not before the writes it must not pass.
+        let sample_at = (crossed + latency / 2).max(self.last_write[target]);
+        Sent {
+            crossed,
+            sample_at,
+            ready: (crossed + latency).max(sample_at),
+            answer: fault.map(|(answer, _)| answer),
+            fails_at: fault.map_or(address, |(_, at)| at),
+        }
     }
 
     /// The completer looks at its memory for the requests that have reached it.
@@ -124,17 +187,14 @@ impl Pcie {
             };
             let range = request.offset as usize..(request.offset + request.len) as usize;
             let data = &mut self.slots[read.slot as usize][range];
-            if !bus.read(request.address, data, cycle, log) {
-                request.answer = request.answer.or(Some(bus.unmapped_answer()));
-            }
-            match request.answer {
-                Some(Answer::AllOnes) => data.fill(0xFF),
-                Some(Answer::Garbage) => {
-                    for byte in data {
-                        *byte = self.rng.next() as u8;
-                    }
-                }
-                Some(Answer::Never | Answer::Late(_)) | None => {}
+            look(
+                data,
+                request.address,
+                &mut request.answer,
+                (cycle, bus, log),
+            );
+            if let Some(answer) = request.answer {
+                spoil(data, answer, &mut self.rng);
             }
         }
     }
@@ -157,7 +217,13 @@ impl Pcie {
                         read.limit = read.limit.min(offset);
                     }
                 }
-                Some(Answer::AllOnes | Answer::Garbage) => {
+                Some(
+                    Answer::AllOnes
+                    | Answer::Garbage
+                    | Answer::Unsupported
+                    | Answer::Abort
+                    | Answer::Poisoned,
+                ) => {
                     // A completion without data.
                     self.stats.reads_failed += 1;
                     let at = self.receive(ready, overhead);
@@ -178,7 +244,7 @@ impl Pcie {
     }
 
     /// Length of the next completion: up to `completion_bytes`, its end on an RCB boundary.
-    fn completion(&self, address: u64, left: u32) -> u32 {
+    pub(super) fn completion(&self, address: u64, left: u32) -> u32 {
         let rcb = u64::from(self.link.read_completion_boundary);
         let whole = u64::from(self.link.completion_bytes) - address % rcb;
         left.min(whole as u32)
@@ -196,7 +262,7 @@ impl Pcie {
     /// The next read word for `Txs`, if it is there.
     #[inline]
     pub(crate) fn deliver(&mut self, now: u64) -> Option<&[u8]> {
-        let width = self.width;
+        let width = self.shape.width;
         let read = self.reads.front_mut()?;
         let from = read.delivered * width;
         // A single word with few enables is there when its last enabled byte is.
@@ -211,9 +277,7 @@ impl Pcie {
         let slot = read.slot;
         if read.delivered == read.beats {
             let took = now - read.accepted;
-            self.stats.reads_done += 1;
-            self.stats.read_time += took;
-            self.stats.read_time_max = self.stats.read_time_max.max(took);
+            self.stats.read_done(took);
             self.reads.pop_front();
             self.first_read += 1;
             self.free.push(slot);

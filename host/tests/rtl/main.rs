@@ -1,5 +1,7 @@
 //! The library on the simulated board: the block's real RTL, Verilated.
 
+mod channels;
+
 use peerlane_hdl::{Params, TOP, generate};
 use peerlane_host::{
     Device, Direction, Error, Fault, MemoryKind, Options, Permissions, Request, SimBoard,
@@ -13,7 +15,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// The smallest queue that can be built, so that transfers outgrow it.
+/// The smallest queues that can be built, so that transfers outgrow them.
 fn params() -> Params {
     Params {
         queue_log2: 8,
@@ -55,11 +57,14 @@ fn the_block_says_what_it_was_built_as() {
         ..Options::default()
     });
     let caps = device.capabilities();
-    assert_eq!((caps.queue_depth(), caps.att_entries()), (256, 4096));
+    assert_eq!((caps.channels, caps.queue_depth()), (8, 32));
+    assert_eq!((caps.att_entries(), caps.reads_log2), (4096, 5));
+    assert!(!caps.tagged && !caps.msix);
     assert_eq!((caps.port_bytes, caps.txs_addr_bits), (16, 64));
     assert_eq!(device.build_id(), params().build_id());
     let status = device.status().unwrap();
     assert!(!status.write_busy && !status.read_busy && !status.read_quarantine);
+    assert!(!status.port_dead);
 }
 
 /// Moves `length` bytes with guards around them, and checks every byte.
@@ -138,7 +143,7 @@ fn both_directions_at_once_outgrow_the_queue() {
         ..Options::default()
     });
     board.with(|board| board.set_txs_backpressure(Backpressure::Random(20)));
-    // 512 pieces for a queue of 256, twice in each direction.
+    // 512 pieces for a queue of 32, twice in each direction.
     let length = 2 * MIB;
     let data = pattern(3, length as usize);
     let queue = device.queue();
@@ -219,7 +224,7 @@ fn data_is_there_when_a_write_has_ended() {
 fn a_read_that_is_never_answered_ends_with_its_place() {
     let (board, device) = open(&Options {
         // 40 us at 250 MHz.
-        read_timeout_cycles: Some(10_000),
+        port_timeout_cycles: Some(10_000),
         ..Options::default()
     });
     let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
@@ -253,7 +258,7 @@ fn a_read_that_is_never_answered_ends_with_its_place() {
     assert!(matches!(
         refused.wait(SECOND),
         Err(Error::Fault {
-            fault: Fault::ReadPortDown,
+            fault: Fault::PortDown,
             ..
         })
     ));

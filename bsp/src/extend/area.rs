@@ -1,0 +1,177 @@
+//! What the block takes, counted from its Verilog: registers, and memories by the blocks that hold them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::generator::VerilogModule;
+use crate::verilog;
+
+/// Counts of a module, or of a module with everything in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Area {
+    /// Registers; the output register of a memory block is not one.
+    pub registers: u64,
+    /// M20K blocks.
+    pub m20k: u64,
+    /// Logic array blocks that are used as memory (MLAB).
+    pub mlab: u64,
+}
+
+impl Area {
+    fn plus(self, other: Self, times: u64) -> Self {
+        Self {
+            registers: self.registers + times * other.registers,
+            m20k: self.m20k + times * other.m20k,
+            mlab: self.mlab + times * other.mlab,
+        }
+    }
+}
+
+/// Counts a module with everything in it.
+///
+/// # Errors
+/// [`ErrorKind::Inconsistent`] if a module cannot be read or is not there.
+pub fn count(modules: &[VerilogModule], top: &str) -> Result<Area> {
+    let by_name: BTreeMap<&str, &VerilogModule> =
+        modules.iter().map(|m| (m.name.as_str(), m)).collect();
+    below(&by_name, top, &mut BTreeMap::new())
+}
+
+fn below(
+    modules: &BTreeMap<&str, &VerilogModule>,
+    name: &str,
+    known: &mut BTreeMap<String, Area>,
+) -> Result<Area> {
+    if let Some(area) = known.get(name) {
+        return Ok(*area);
+    }
+    let module = modules.get(name).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Inconsistent,
+            Place::file(format!("{name}.v")),
+            "the generator made no such module",
+            "This is a defect of Peerlane; report it with the configuration.",
+        )
+    })?;
+    let mut area = own(&module.text);
+    let parsed = verilog::module(Path::new(&module.file_name()), &module.text, name)?;
+    for (kind, times) in parsed.instances {
+        area = area.plus(below(modules, &kind, known)?, times);
+    }
+    known.insert(name.to_string(), area);
+    Ok(area)
+}
+
+/// Counts what a module declares itself. The generator writes a declaration a line, and calls registers
+/// `…_q`.
+fn own(text: &str) -> Area {
+    let mut area = Area::default();
+    for line in text.lines() {
+        let Some((attributes, declared)) = line.split_once("reg ") else {
+            continue;
+        };
+        let attributes = attributes.trim();
+        let Some(declared) = declared.trim().strip_suffix(';') else {
+            continue;
+        };
+        // Else it is the end of a name, in a statement.
+        if !attributes.is_empty() && !attributes.ends_with("*)") {
+            continue;
+        }
+        let (width, rest) = match declared.strip_prefix('[').and_then(|d| d.split_once(']')) {
+            Some((range, rest)) => (range_width(range), rest.trim()),
+            None => (1, declared),
+        };
+        match rest.split_once('[') {
+            Some((_, range)) => {
+                let depth = range_width(range.trim_end_matches(']'));
+                if attributes.contains("MLAB") {
+                    area.mlab += mlab(width, depth);
+                } else {
+                    area.m20k += m20k(width, depth);
+                }
+            }
+            None if rest.ends_with("_q") => area.registers += width,
+            None => {}
+        }
+    }
+    area
+}
+
+/// Elements of a range with numbers for bounds, in either order.
+fn range_width(range: &str) -> u64 {
+    let bound = |text: &str| text.trim().parse::<u64>().ok();
+    let Some((one, other)) = range.split_once(':') else {
+        return 1;
+    };
+    match (bound(one), bound(other)) {
+        (Some(a), Some(b)) => a.abs_diff(b) + 1,
+        _ => 1,
+    }
+}
+
+/// M20K blocks of a memory, in the best of their shapes (Stratix V Device Handbook, "Embedded Memory
+/// Blocks").
+fn m20k(width: u64, depth: u64) -> u64 {
+    const SHAPES: [(u64, u64); 6] = [
+        (40, 512),
+        (20, 1024),
+        (10, 2048),
+        (5, 4096),
+        (2, 8192),
+        (1, 16384),
+    ];
+    let blocks = SHAPES.map(|(wide, deep)| width.div_ceil(wide) * depth.div_ceil(deep));
+    blocks.into_iter().min().unwrap_or(0)
+}
+
+/// MLABs of a memory: 20 bits wide and 32 deep each.
+fn mlab(width: u64, depth: u64) -> u64 {
+    width.div_ceil(20) * depth.div_ceil(32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(name: &str, text: &str) -> VerilogModule {
+        VerilogModule {
+            name: name.into(),
+            text: text.into(),
+        }
+    }
+
+    #[test]
+    fn memories_take_the_shape_with_the_fewest_blocks() {
+        assert_eq!(m20k(512, 1024), 26);
+        assert_eq!(m20k(40, 512), 1);
+        assert_eq!(m20k(41, 513), 3);
+        assert_eq!(m20k(65, 4096), 13);
+        assert_eq!((mlab(20, 32), mlab(21, 33)), (1, 4));
+    }
+
+    #[test]
+    fn everything_inside_is_counted_as_often_as_it_is_there() {
+        let leaf = "module leaf(input wire c);\n  reg [5:0] a_q;\n  reg b_q;\n  reg [7:0] next;\n  \
+                    always @(posedge c) a_reg <= b_q;\n  (* ramstyle = \"MLAB, no_rw_check\" *) reg [30:0] cells [0:31];\nendmodule\n";
+        let middle = "module middle(input wire c);\n  leaf one (\n    .c(c));\n  leaf two (\n    .c(c));\n  \
+                      (* ramstyle = \"no_rw_check\" *) reg [63:0] cells [0:511];\nendmodule\n";
+        let top = "module top(input wire c);\n  reg [3:0] d_q;\n  leaf one (\n    .c(c));\n  middle two \
+                   (\n    .c(c));\nendmodule\n";
+        let modules = [
+            module("leaf", leaf),
+            module("middle", middle),
+            module("top", top),
+        ];
+        let want = Area {
+            registers: 3 * 7 + 4,
+            m20k: 2,
+            mlab: 3 * 2,
+        };
+        assert_eq!(count(&modules, "top").unwrap(), want);
+        let error = count(&modules[1..], "top").unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Inconsistent);
+        assert!(error.to_string().contains("leaf"), "{error}");
+    }
+}

@@ -1,0 +1,269 @@
+//! The Verilog in an extended BSP, read by other programs: the outer module of MSI-X builds by Verilator, and
+//! the clock crossings by Yosys.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+use common::Work;
+use peerlane_tools::Cache;
+use serde_json::Value;
+
+/// The directory of the block in an extended reference BSP, and its Verilog files.
+fn extended(config: &str) -> (Work, PathBuf, Vec<String>) {
+    let work = Work::new();
+    work.extend(config).unwrap();
+    let own = work.output("iface/peerlane");
+    let names = fs::read_dir(&own).unwrap();
+    let names = names.map(|e| e.unwrap().file_name().into_string().unwrap());
+    let files = names.filter(|n| n.ends_with(".v")).collect();
+    (work, own, files)
+}
+
+/// Whether the outer module fits the block: every port connected, at its width.
+#[test]
+#[ignore = "external tools: cargo xtask test bsp"]
+fn verilator_has_nothing_to_say_about_the_outer_module() {
+    let (_work, own, files) = extended("irq = \"msix\"");
+    let mut verilator = Cache::open().unwrap().verilator().unwrap().command();
+    verilator.args(["--lint-only", "--quiet-stats", "-Wall", "-Wno-fatal"]);
+    verilator.args([
+        "--language",
+        "1364-2005",
+        "--top-module",
+        "peerlane_dma_msix",
+    ]);
+    let run = verilator.args(&files).current_dir(&own).output().unwrap();
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(run.status.success(), "{said}");
+    assert!(!said.contains("peerlane_dma_msix.v"), "{said}");
+}
+
+/// A clock, or no clock of the block.
+type Clock = &'static str;
+/// What a signal is made of: a source of each clock that it depends on, by name.
+type Sources = BTreeMap<Clock, String>;
+
+const MEMORY: Clock = "clk";
+const PCIE: Clock = "pcie_clk";
+
+/// The clock that a port belongs to, as the component declares it.
+fn clock_of_port(name: &str) -> Clock {
+    let prefixes = ["clk", "reset", "mem_", "s_nondma"];
+    match name {
+        "kernel_irq" => "asynchronous",
+        _ if prefixes.iter().any(|p| name.starts_with(p)) => MEMORY,
+        _ => PCIE,
+    }
+}
+
+/// The flat design as Yosys writes it.
+struct Design {
+    json: Value,
+    clocks: BTreeMap<u64, Clock>,
+    names: BTreeMap<u64, String>,
+    /// Cell and port that drive a bit.
+    drivers: BTreeMap<u64, String>,
+    inputs: BTreeMap<u64, String>,
+    /// Clocks that write a memory.
+    writers: BTreeMap<String, BTreeSet<Clock>>,
+    known: BTreeMap<u64, Sources>,
+}
+
+fn bits(value: &Value) -> Vec<u64> {
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_u64)
+        .collect()
+}
+
+fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
+}
+
+impl Design {
+    fn read(text: &str) -> Self {
+        let mut json: Value = serde_json::from_str(text).unwrap();
+        let json = json["modules"]["peerlane_dma"].take();
+        let clock = |name: Clock| (bits(&json["ports"][name]["bits"])[0], name);
+        let clocks = BTreeMap::from([clock(MEMORY), clock(PCIE)]);
+        let mut names: BTreeMap<u64, String> = BTreeMap::new();
+        for (name, net) in fields(&json["netnames"]) {
+            // A register's own name rather than that of a port that it drives.
+            for bit in bits(&net["bits"]) {
+                let known = names.entry(bit).or_insert_with(|| name.clone());
+                if name.ends_with("_q") {
+                    known.clone_from(name);
+                }
+            }
+        }
+        let mut inputs = BTreeMap::new();
+        for (name, port) in fields(&json["ports"]) {
+            if port["direction"] == "input" {
+                inputs.extend(bits(&port["bits"]).into_iter().map(|b| (b, name.clone())));
+            }
+        }
+        let mut drivers = BTreeMap::new();
+        let mut writers: BTreeMap<String, BTreeSet<Clock>> = BTreeMap::new();
+        for (name, cell) in fields(&json["cells"]) {
+            for (port, connected) in fields(&cell["connections"]) {
+                if cell["port_directions"][port] == "output" {
+                    drivers.extend(bits(connected).into_iter().map(|b| (b, name.clone())));
+                }
+            }
+            if cell["type"].as_str().unwrap().starts_with("$memwr") {
+                let memory = cell["parameters"]["MEMID"].as_str().unwrap();
+                let clock = clocks[&bits(&cell["connections"]["CLK"])[0]];
+                writers.entry(memory.to_string()).or_default().insert(clock);
+            }
+        }
+        Self {
+            json,
+            clocks,
+            names,
+            drivers,
+            inputs,
+            writers,
+            known: BTreeMap::new(),
+        }
+    }
+
+    fn sources_of(&mut self, all: &[u64]) -> Sources {
+        let mut found = Sources::new();
+        for bit in all {
+            found.extend(self.sources(*bit));
+        }
+        found
+    }
+
+    fn sources(&mut self, bit: u64) -> Sources {
+        if let Some(known) = self.known.get(&bit) {
+            return known.clone();
+        }
+        // Until it is known: what is asked for again on the way adds nothing.
+        self.known.insert(bit, Sources::new());
+        let found = if let Some(port) = self.inputs.get(&bit) {
+            Sources::from([(clock_of_port(port), port.clone())])
+        } else if let Some(cell) = self.drivers.get(&bit) {
+            let cell = self.json["cells"][cell].clone();
+            let of = |port: &str| bits(&cell["connections"][port]);
+            let kind = cell["type"].as_str().unwrap();
+            if kind.contains("dff") {
+                Sources::from([(self.clocks[&of("CLK")[0]], self.names[&bit].clone())])
+            } else if kind.starts_with("$memrd") {
+                let memory = cell["parameters"]["MEMID"].as_str().unwrap();
+                let mut found = self.sources_of(&of("ADDR"));
+                let from = format!("memory {memory}");
+                found.extend(self.writers[memory].iter().map(|c| (*c, from.clone())));
+                found
+            } else {
+                let inputs = fields(&cell["port_directions"]).filter(|(_, d)| *d == "input");
+                let inputs: Vec<u64> = inputs.flat_map(|(port, _)| of(port)).collect();
+                self.sources_of(&inputs)
+            }
+        } else {
+            Sources::new()
+        };
+        self.known.insert(bit, found.clone());
+        found
+    }
+
+    /// Everything that one clock takes from another: into, clock there, from.
+    fn crossings(&mut self) -> BTreeSet<(String, Clock, String)> {
+        let mut found = BTreeSet::new();
+        let cells = self.json["cells"].clone();
+        for (_, cell) in fields(&cells) {
+            let kind = cell["type"].as_str().unwrap();
+            let of = |port: &str| bits(&cell["connections"][port]);
+            let (name, taken) = if kind.contains("dff") {
+                let into = self.names[&of("Q")[0]].clone();
+                (into, ["D", "EN", "SRST"])
+            } else if kind.starts_with("$memwr") {
+                let memory = cell["parameters"]["MEMID"].as_str().unwrap();
+                (format!("memory {memory}"), ["DATA", "ADDR", "EN"])
+            } else {
+                continue;
+            };
+            let clock = self.clocks[&of("CLK")[0]];
+            for port in taken {
+                for (other, from) in self.sources_of(&of(port)) {
+                    if other != clock {
+                        found.insert((name.clone(), clock, from));
+                    }
+                }
+            }
+        }
+        for (name, port) in fields(&self.json["ports"].clone()) {
+            if port["direction"] == "output" {
+                for (other, from) in self.sources_of(&bits(&port["bits"])) {
+                    if other != clock_of_port(name) {
+                        found.insert((format!("port {name}"), clock_of_port(name), from));
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The constraints find crossings by the name of the register that takes them. So nothing else may cross but
+/// the words of the FIFOs, in memories that Quartus is not told to make of logic.
+#[test]
+#[ignore = "external tools: cargo xtask test bsp"]
+fn every_clock_crossing_is_one_that_the_constraints_find() {
+    let (_work, own, files) = extended("irq = \"msix\"");
+    let script = format!(
+        "read_verilog {}; hierarchy -top peerlane_dma; proc; flatten; opt_clean; write_json flat.json",
+        files.join(" ")
+    );
+    let mut yosys = Cache::open().unwrap().yosys().unwrap().command();
+    let run = yosys
+        .args(["-q", "-p", &script])
+        .current_dir(&own)
+        .output()
+        .unwrap();
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    let mut design = Design::read(&fs::read_to_string(own.join("flat.json")).unwrap());
+    let mut first_stages = BTreeSet::new();
+    let mut memories = BTreeSet::new();
+    for (into, clock, from) in design.crossings() {
+        if let Some(memory) = from.strip_prefix("memory ") {
+            memories.insert(memory.trim_start_matches('\\').to_string());
+        } else {
+            assert!(into.ends_with(".meta_q"), "{into} ({clock}) takes {from}");
+            first_stages.insert(into);
+        }
+    }
+    // Both ends of a FIFO, the window's base, the resets, the kernel's interrupt; and nothing is called so
+    // that does not cross.
+    let called: BTreeSet<_> = design
+        .names
+        .values()
+        .filter(|n| n.ends_with("meta_q"))
+        .collect();
+    assert_eq!(first_stages.iter().collect::<BTreeSet<_>>(), called);
+    assert!(called.len() > 10, "{called:?}");
+    assert!(
+        called.iter().any(|n| n.contains("kernel_sees")),
+        "{called:?}"
+    );
+    assert!(
+        memories.iter().any(|n| n.contains(".written.")),
+        "{memories:?}"
+    );
+    for memory in &memories {
+        let style = design.json["memories"][memory]["attributes"]["ramstyle"].as_str();
+        assert!(
+            style.is_some_and(|s| !s.contains("MLAB")),
+            "{memory}: {style:?}"
+        );
+    }
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A channel's settings, and how it is opened, drained, aborted and closed.
+
+use super::regs::{chan, csr};
+use super::steps::{Register, Step};
+use core::fmt;
+use core::ops::Range;
+
+/// Granule of a channel's window of FPGA memory.
+pub const WINDOW_PAGE: u64 = 1 << 12;
+
+/// Bits of an FPGA address in a descriptor; no window reaches further.
+const LOCAL_BITS: u32 = csr::CHANNEL_MEM_BASE_PAGE_WIDTH as u32 + WINDOW_PAGE.trailing_zeros();
+
+/// The part of FPGA memory that a channel may touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Window {
+    base: u64,
+    end: u64,
+}
+
+/// Why a range is no window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindowError {
+    /// Its ends are not multiples of 4 KiB.
+    Unaligned {
+        /// The end that is not.
+        address: u64,
+    },
+    /// It ends before it begins, or behind the FPGA memory.
+    Range {
+        /// First byte.
+        base: u64,
+        /// First byte behind it.
+        end: u64,
+        /// Bytes of FPGA memory.
+        memory: u64,
+    },
+}
+
+impl fmt::Display for WindowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unaligned { address } => write!(
+                f,
+                "a channel's window cannot begin or end at FPGA address {address:#x}: it is no multiple of 4 KiB"
+            ),
+            Self::Range { base, end, memory } => write!(
+                f,
+                "the window {base:#x}..{end:#x} does not lie in {memory:#x} bytes of FPGA memory"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for WindowError {}
+
+impl Window {
+    /// A window with nothing in it.
+    pub const EMPTY: Self = Self { base: 0, end: 0 };
+
+    /// The window over these bytes of an FPGA memory of `memory` bytes.
+    pub fn new(range: Range<u64>, memory: u64) -> Result<Self, WindowError> {
+        let Range { start: base, end } = range;
+        let memory = memory.min(1 << LOCAL_BITS);
+        if base > end || end > memory {
+            return Err(WindowError::Range { base, end, memory });
+        }
+        for address in [base, end] {
+            if address % WINDOW_PAGE != 0 {
+                return Err(WindowError::Unaligned { address });
+            }
+        }
+        Ok(Self { base, end })
+    }
+
+    /// The bytes in it.
+    pub const fn range(&self) -> Range<u64> {
+        self.base..self.end
+    }
+
+    /// Whether `length` bytes at an FPGA address lie in it.
+    pub fn contains(&self, address: u64, length: u64) -> bool {
+        let end = address.checked_add(length);
+        address >= self.base && end.is_some_and(|end| end <= self.end)
+    }
+
+    /// The values of `CHANNEL_MEM_BASE` and `CHANNEL_MEM_END`.
+    const fn registers(&self) -> [u32; 2] {
+        // At most 2^40 is behind the last page: 29 bits.
+        [
+            (self.base / WINDOW_PAGE) as u32,
+            (self.end / WINDOW_PAGE) as u32,
+        ]
+    }
+}
+
+/// How interrupts of a channel are held back. The default holds none back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Moderation {
+    /// An interrupt follows every so many completions that ask for one; 0 and 1: each.
+    pub count: u8,
+    /// An interrupt follows at the latest so many times 256 cycles of the PCIe clock after
+    /// the first completion that waits for it; 0: no limit by time, so the last completions
+    /// may never raise one.
+    pub age: u16,
+}
+
+impl Moderation {
+    const fn register(&self) -> u32 {
+        (self.count as u32) << csr::CHANNEL_MODERATION_COUNT_LSB
+            | (self.age as u32) << csr::CHANNEL_MODERATION_AGE_LSB
+    }
+}
+
+/// What a channel is opened with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Bus address of the completion ring, a multiple of 4 KiB. Its memory is all zero.
+    pub ring: u64,
+    /// log2 of the records in the ring.
+    pub ring_log2: u32,
+    /// FPGA memory that the channel may touch.
+    pub window: Window,
+    /// Its interrupts.
+    pub moderation: Moderation,
+}
+
+const ACCEPT_AND_RUN: u32 = csr::CHANNEL_CONTROL_ACCEPT_MASK | csr::CHANNEL_CONTROL_RUN_MASK;
+const BUSY: u32 = csr::CHANNEL_STATUS_WRITE_BUSY_MASK | csr::CHANNEL_STATUS_READ_BUSY_MASK;
+const REFUSED: u32 = chan::REFUSED_WRITE_MASK | chan::REFUSED_READ_MASK;
+
+const fn at(channel: u32, offset: usize) -> Register {
+    Register::Channel { channel, offset }
+}
+
+const fn control(channel: u32, value: u32) -> Step {
+    Step::Write(at(channel, csr::CHANNEL_CONTROL), value)
+}
+
+const fn rest(channel: u32) -> Step {
+    Step::Wait(at(channel, csr::CHANNEL_STATUS), BUSY)
+}
+
+/// Opens a channel: its ring starts at the first slot, and doorbells are accepted when all
+/// is done. It must be nobody else's; the first steps see that it rests.
+pub const fn open(channel: u32, settings: &Settings) -> [Step; 9] {
+    let Settings {
+        ring,
+        ring_log2,
+        window,
+        moderation,
+    } = settings;
+    let [base, end] = window.registers();
+    let ring_low = *ring as u32 & csr::CHANNEL_RING_LO_BASE_MASK
+        | *ring_log2 << csr::CHANNEL_RING_LO_SIZE_LOG2_LSB & csr::CHANNEL_RING_LO_SIZE_LOG2_MASK
+        | csr::CHANNEL_RING_LO_ENABLE_MASK;
+    [
+        control(channel, 0),
+        rest(channel),
+        // The low word starts the ring.
+        Step::Write(at(channel, csr::CHANNEL_RING_HI), (*ring >> 32) as u32),
+        Step::Write(at(channel, csr::CHANNEL_RING_LO), ring_low),
+        Step::Write(at(channel, csr::CHANNEL_MEM_BASE), base),
+        Step::Write(at(channel, csr::CHANNEL_MEM_END), end),
+        Step::Write(at(channel, csr::CHANNEL_MODERATION), moderation.register()),
+        Step::Write(page(channel, chan::REFUSED), REFUSED),
+        control(channel, ACCEPT_AND_RUN),
+    ]
+}
+
+/// Lets a channel end what it has accepted, and nothing more. It takes as long as the
+/// transfers do; one that hangs ends by `PORT_TIMEOUT`.
+pub const fn drain(channel: u32) -> [Step; 2] {
+    [
+        control(channel, csr::CHANNEL_CONTROL_RUN_MASK),
+        rest(channel),
+    ]
+}
+
+/// Lets a channel at rest, which is still open, go on as before.
+pub const fn resume(channel: u32) -> Step {
+    control(channel, ACCEPT_AND_RUN)
+}
+
+/// Ends everything that a channel has accepted, each descriptor with its record. Done
+/// within a few times `PORT_TIMEOUT` whatever the link does.
+pub const fn abort(channel: u32) -> [Step; 3] {
+    let abort = csr::CHANNEL_CONTROL_RUN_MASK | csr::CHANNEL_CONTROL_ABORT_MASK;
+    [control(channel, abort), rest(channel), control(channel, 0)]
+}
+
+/// Takes a channel at rest out of use: no ring, no window, no doorbells. A record that was
+/// written last has left the block when the fence after this is reached
+/// ([`table::fence`](super::table::fence)); the ring's memory must live until then.
+pub const fn close(channel: u32) -> [Step; 4] {
+    [
+        control(channel, 0),
+        Step::Write(at(channel, csr::CHANNEL_RING_LO), 0),
+        // The end first: nothing is inside from then on.
+        Step::Write(at(channel, csr::CHANNEL_MEM_END), 0),
+        Step::Write(at(channel, csr::CHANNEL_MEM_BASE), 0),
+    ]
+}
+
+/// A register in the page of a channel.
+pub const fn page(channel: u32, offset: usize) -> Register {
+    Register::Page { channel, offset }
+}
+
+/// What `QUEUE_FREE` says: doorbells that a channel's write and read queue take.
+pub const fn queue_free(value: u32) -> [u32; 2] {
+    [
+        (value & chan::QUEUE_FREE_WRITE_MASK) >> chan::QUEUE_FREE_WRITE_LSB,
+        (value & chan::QUEUE_FREE_READ_MASK) >> chan::QUEUE_FREE_READ_LSB,
+    ]
+}
+
+#[cfg(test)]
+#[path = "channel_tests.rs"]
+mod tests;

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The counters, as of one moment.
+
+use super::regs::csr;
+use super::steps::{Register, Step};
+
+/// Takes a snapshot of all counters. They stand still from its end to the next one.
+pub const fn snapshot() -> [Step; 2] {
+    let place = Register::Csr(csr::COUNTER_SNAPSHOT);
+    [
+        Step::Write(place, csr::COUNTER_SNAPSHOT_TAKE_MASK),
+        Step::Wait(place, csr::COUNTER_SNAPSHOT_BUSY_MASK),
+    ]
+}
+
+/// What one direction of a channel has done since the block's reset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DirectionCounters {
+    /// Payload moved, bytes.
+    pub bytes: u64,
+    /// Requests for payload that have ended on the PCIe port.
+    pub requests: u64,
+    /// Descriptors that have ended.
+    pub descriptors: u64,
+    /// Those of them that failed.
+    pub faults: u64,
+    /// Those that failed because the ATT did not let them.
+    pub att_faults: u64,
+    /// Those that failed because a read was not answered in time.
+    pub timeouts: u64,
+}
+
+/// What one channel has done since the block's reset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ChannelCounters {
+    /// FPGA to peer.
+    pub write: DirectionCounters,
+    /// Peer to FPGA.
+    pub read: DirectionCounters,
+}
+
+/// What the block has done since its reset. Times are in cycles of the PCIe clock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BlockCounters {
+    /// Time with a write descriptor of any channel under way.
+    pub write_busy: u64,
+    /// Time with a read descriptor of any channel under way.
+    pub read_busy: u64,
+    /// Time in which the PCIe port did not take what it was offered.
+    pub stall_txs: u64,
+    /// Time in which a read request waited for one of those under way to end.
+    pub stall_tags: u64,
+    /// Time in which a read request waited for room in the receive buffer.
+    pub stall_credits: u64,
+    /// Time in which a write request waited for its data from FPGA memory.
+    pub stall_mem_read: u64,
+    /// Time in which received data waited for FPGA memory.
+    pub stall_mem_write: u64,
+    /// Completion records written.
+    pub records: u64,
+    /// Interrupts: rising edges of the line, and messages.
+    pub irqs: u64,
+}
+
+/// Reads the two words of a counter. A snapshot stands still, so their order is free.
+fn wide<E>(
+    read: &mut impl FnMut(Register) -> Result<u32, E>,
+    place: impl Fn(usize) -> Register,
+    low: usize,
+) -> Result<u64, E> {
+    let words = [read(place(low))?, read(place(low + 4))?];
+    Ok(u64::from(words[1]) << 32 | u64::from(words[0]))
+}
+
+impl ChannelCounters {
+    /// Reads a channel's counters of the last snapshot.
+    pub fn read<E>(
+        channel: u32,
+        mut read: impl FnMut(Register) -> Result<u32, E>,
+    ) -> Result<Self, E> {
+        let place = |offset| Register::Channel { channel, offset };
+        let mut get = |low| wide(&mut read, place, low);
+        Ok(Self {
+            write: DirectionCounters {
+                bytes: get(csr::WRITE_BYTES_LO)?,
+                requests: get(csr::WRITE_REQUESTS_LO)?,
+                descriptors: get(csr::WRITE_DESCRIPTORS_LO)?,
+                faults: get(csr::WRITE_FAULTS_LO)?,
+                att_faults: get(csr::WRITE_ATT_FAULTS_LO)?,
+                timeouts: get(csr::WRITE_TIMEOUTS_LO)?,
+            },
+            read: DirectionCounters {
+                bytes: get(csr::READ_BYTES_LO)?,
+                requests: get(csr::READ_REQUESTS_LO)?,
+                descriptors: get(csr::READ_DESCRIPTORS_LO)?,
+                faults: get(csr::READ_FAULTS_LO)?,
+                att_faults: get(csr::READ_ATT_FAULTS_LO)?,
+                timeouts: get(csr::READ_TIMEOUTS_LO)?,
+            },
+        })
+    }
+}
+
+impl BlockCounters {
+    /// Reads the block's counters of the last snapshot.
+    pub fn read<E>(mut read: impl FnMut(Register) -> Result<u32, E>) -> Result<Self, E> {
+        let mut get = |low| wide(&mut read, Register::Csr, low);
+        Ok(Self {
+            write_busy: get(csr::WRITE_BUSY_LO)?,
+            read_busy: get(csr::READ_BUSY_LO)?,
+            stall_txs: get(csr::STALL_TXS_LO)?,
+            stall_tags: get(csr::STALL_TAGS_LO)?,
+            stall_credits: get(csr::STALL_CREDITS_LO)?,
+            stall_mem_read: get(csr::STALL_MEM_READ_LO)?,
+            stall_mem_write: get(csr::STALL_MEM_WRITE_LO)?,
+            records: get(csr::RECORDS_LO)?,
+            irqs: get(csr::IRQS_LO)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::convert::Infallible;
+
+    /// A register file in which each word says where it is.
+    fn word(register: Register) -> Result<u32, Infallible> {
+        let channel = register.select().unwrap_or(0xff);
+        Ok(channel << 16 | register.offset() as u32)
+    }
+
+    #[test]
+    fn counters_are_read_at_their_places() {
+        let Ok(counters) = ChannelCounters::read(5, word);
+        assert_eq!(counters.write.bytes, 0x0005_0104_0005_0100);
+        assert_eq!(counters.write.timeouts, 0x0005_012c_0005_0128);
+        assert_eq!(counters.read.bytes, 0x0005_0144_0005_0140);
+        assert_eq!(counters.read.att_faults, 0x0005_0164_0005_0160);
+        let Ok(block) = BlockCounters::read(word);
+        assert_eq!(block.write_busy, 0x00ff_0184_00ff_0180);
+        assert_eq!(block.stall_credits, 0x00ff_01a4_00ff_01a0);
+        assert_eq!(block.irqs, 0x00ff_01c4_00ff_01c0);
+    }
+
+    #[test]
+    fn a_failing_read_is_told() {
+        let mut left = 3;
+        let failing = |_| {
+            left -= 1;
+            if left == 0 { Err("gone") } else { Ok(0) }
+        };
+        assert_eq!(ChannelCounters::read(0, failing), Err("gone"));
+    }
+
+    #[test]
+    fn a_snapshot_is_waited_for() {
+        let place = Register::Csr(0x2c);
+        assert_eq!(snapshot(), [Step::Write(place, 1), Step::Wait(place, 2)]);
+    }
+}

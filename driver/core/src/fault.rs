@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How a descriptor can fail, what that means, and what to do about it.
+
+use super::descriptor::Direction;
+use super::regs::StatusCode;
+use core::fmt;
+
+/// Why a descriptor failed, as the hardware says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// Zero length, or an FPGA range behind the end of FPGA memory.
+    Length,
+    /// The entry index lies behind the table.
+    AttBounds,
+    /// The entry maps nothing.
+    AttInvalid,
+    /// The entry does not belong to the channel.
+    AttOwner,
+    /// The entry does not permit this direction.
+    AttPermission,
+    /// The entry has another page size than the descriptor says.
+    AttPageSize,
+    /// The peer did not answer a read in time.
+    ReadTimeout,
+    /// Reads are refused until answers owed after a timeout are accounted for, or the port
+    /// takes nothing at all.
+    PortDown,
+    /// The descriptor was stopped by a reset, or by an abort of its channel.
+    Aborted,
+    /// The descriptor has reserved bits set or names an unknown port.
+    Descriptor,
+    /// All bytes were sent, but their arrival could not be confirmed.
+    Flush,
+    /// The FPGA range is not inside the channel's window.
+    LocalWindow,
+    /// A read was answered with Unsupported Request.
+    Unsupported,
+    /// A read was answered with Completer Abort.
+    CompleterAbort,
+    /// A read was answered with poisoned data.
+    Poisoned,
+}
+
+impl Fault {
+    /// Every fault, in the order of the codes.
+    pub const ALL: [Self; 15] = [
+        Self::Length,
+        Self::AttBounds,
+        Self::AttInvalid,
+        Self::AttOwner,
+        Self::AttPermission,
+        Self::AttPageSize,
+        Self::ReadTimeout,
+        Self::PortDown,
+        Self::Aborted,
+        Self::Descriptor,
+        Self::Flush,
+        Self::LocalWindow,
+        Self::Unsupported,
+        Self::CompleterAbort,
+        Self::Poisoned,
+    ];
+
+    /// The status code.
+    pub const fn code(self) -> StatusCode {
+        match self {
+            Self::Length => StatusCode::Length,
+            Self::AttBounds => StatusCode::AttBounds,
+            Self::AttInvalid => StatusCode::AttInvalid,
+            Self::AttOwner => StatusCode::AttOwner,
+            Self::AttPermission => StatusCode::AttPermission,
+            Self::AttPageSize => StatusCode::AttPageSize,
+            Self::ReadTimeout => StatusCode::ReadTimeout,
+            Self::PortDown => StatusCode::PortDown,
+            Self::Aborted => StatusCode::Aborted,
+            Self::Descriptor => StatusCode::Descriptor,
+            Self::Flush => StatusCode::Flush,
+            Self::LocalWindow => StatusCode::LocalWindow,
+            Self::Unsupported => StatusCode::Unsupported,
+            Self::CompleterAbort => StatusCode::CompleterAbort,
+            Self::Poisoned => StatusCode::Poisoned,
+        }
+    }
+
+    /// What a status code says.
+    pub const fn from_code(code: StatusCode) -> Result<(), Self> {
+        Err(match code {
+            StatusCode::Ok => return Ok(()),
+            StatusCode::Length => Self::Length,
+            StatusCode::AttBounds => Self::AttBounds,
+            StatusCode::AttInvalid => Self::AttInvalid,
+            StatusCode::AttOwner => Self::AttOwner,
+            StatusCode::AttPermission => Self::AttPermission,
+            StatusCode::AttPageSize => Self::AttPageSize,
+            StatusCode::ReadTimeout => Self::ReadTimeout,
+            StatusCode::PortDown => Self::PortDown,
+            StatusCode::Aborted => Self::Aborted,
+            StatusCode::Descriptor => Self::Descriptor,
+            StatusCode::Flush => Self::Flush,
+            StatusCode::LocalWindow => Self::LocalWindow,
+            StatusCode::Unsupported => Self::Unsupported,
+            StatusCode::CompleterAbort => Self::CompleterAbort,
+            StatusCode::Poisoned => Self::Poisoned,
+        })
+    }
+
+    /// What to do about it, for a transfer of this direction.
+    pub const fn remedy(self, direction: Direction) -> &'static str {
+        match (self, direction) {
+            // The only read that a write makes is the one that confirms it.
+            (
+                Self::ReadTimeout
+                | Self::Flush
+                | Self::Unsupported
+                | Self::CompleterAbort
+                | Self::Poisoned,
+                Direction::Write,
+            ) => {
+                "The block could not read back what it wrote: register the memory for writing only, if the platform passes no reads between peers."
+            }
+            (Self::ReadTimeout, Direction::Read) => {
+                "The platform may not pass reads between peers: use a route by writes. Reads may stay refused until the late answers have come."
+            }
+            (Self::PortDown, _) => {
+                "An earlier read was never answered: wait for it, or reset the link and release the quarantine. If the port stands still (STATUS.port_dead), the board must be reset."
+            }
+            (Self::Aborted, _) => "Submit the transfer again.",
+            (Self::AttOwner, _) => {
+                "Register the memory for this channel too, or use the channel that it was registered for."
+            }
+            (Self::AttPermission | Self::AttInvalid | Self::AttBounds | Self::AttPageSize, _) => {
+                "The board's ATT does not hold what was registered: register the memory again, and see that no other program uses the board."
+            }
+            (Self::LocalWindow, _) => {
+                "Give an FPGA address inside the channel's window, or open the channel with a larger one."
+            }
+            (Self::Length | Self::Descriptor, _) => {
+                "The board refused the descriptor: check that the FPGA image matches this software."
+            }
+            (Self::Unsupported, Direction::Read) => {
+                "Nothing answers at this bus address, or its owner takes no reads: check that the memory is still mapped by its owner, and that the platform passes reads between peers."
+            }
+            (Self::CompleterAbort, Direction::Read) => {
+                "The memory's owner refused the read: check its own error report, and that it may be read in such pieces."
+            }
+            (Self::Poisoned, Direction::Read) => {
+                "The data are damaged: look for memory errors at the peer and for link errors on the way, then submit the transfer again."
+            }
+            // A read sends nothing that could be confirmed.
+            (Self::Flush, Direction::Read) => "Submit the transfer again.",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Length => "the length is zero or the FPGA range runs past the end of FPGA memory",
+            Self::AttBounds => "the address lies behind the ATT",
+            Self::AttInvalid => "the ATT entry maps nothing",
+            Self::AttOwner => "the ATT entry does not belong to the channel",
+            Self::AttPermission => "the ATT entry does not permit this direction",
+            Self::AttPageSize => "the ATT entry has another page size",
+            Self::ReadTimeout => "the peer did not answer a read in time",
+            Self::PortDown => {
+                "the PCIe port is closed: answers to earlier reads are owed, or it takes nothing any more"
+            }
+            Self::Aborted => "the descriptor was stopped by a reset or by an abort of its channel",
+            Self::Descriptor => "the descriptor has reserved bits set or names an unknown port",
+            Self::Flush => "the data were sent, but the read that confirms their arrival failed",
+            Self::LocalWindow => {
+                "the FPGA range is not inside the channel's window of FPGA memory"
+            }
+            Self::Unsupported => "a read was answered with Unsupported Request",
+            Self::CompleterAbort => "a read was answered with Completer Abort",
+            Self::Poisoned => "a read was answered with poisoned data",
+        })
+    }
+}
+
+impl core::error::Error for Fault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::string::ToString;
+
+    #[test]
+    fn codes_and_faults_go_together() {
+        for (index, fault) in Fault::ALL.into_iter().enumerate() {
+            assert_eq!(fault.code().raw() as usize, index + 1);
+            assert_eq!(Fault::from_code(fault.code()), Err(fault));
+        }
+        assert_eq!(Fault::from_code(StatusCode::Ok), Ok(()));
+        // No code of the map is left out.
+        assert_eq!(StatusCode::from_raw(16), Err(16));
+    }
+
+    #[test]
+    fn every_fault_has_a_text_of_its_own_and_a_remedy() {
+        let texts: BTreeSet<_> = Fault::ALL.map(|fault| fault.to_string()).into();
+        assert_eq!(texts.len(), Fault::ALL.len());
+        for fault in Fault::ALL {
+            for direction in Direction::BOTH {
+                assert!(fault.remedy(direction).ends_with('.'));
+            }
+        }
+        assert!(Fault::Poisoned.remedy(Direction::Read).contains("damaged"));
+        assert!(
+            Fault::Poisoned
+                .remedy(Direction::Write)
+                .contains("read back")
+        );
+    }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Sequences of register accesses as data.
+//!
+//! What must be written in which order, and what must be waited for in between, is said
+//! here and in the modules that make [`Step`]s; who does it, with which lock and how
+//! patiently, is the business of the driver or the library around.
+
+use super::regs::{AttEntry, chan, csr};
+
+/// Where a register is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Register {
+    /// Byte offset in the CSR.
+    Csr(usize),
+    /// A CSR register of one channel, behind `CHANNEL_SELECT`: whoever accesses it writes
+    /// the channel there first, and holds a lock from then to the access.
+    Channel {
+        /// The channel.
+        channel: u32,
+        /// Byte offset in the CSR.
+        offset: usize,
+    },
+    /// A register in the page of a channel.
+    Page {
+        /// The channel.
+        channel: u32,
+        /// Byte offset in the page.
+        offset: usize,
+    },
+    /// Byte offset in the ATT.
+    Att(usize),
+}
+
+impl Register {
+    /// The channel that `CHANNEL_SELECT` must hold for the access.
+    pub const fn select(self) -> Option<u32> {
+        match self {
+            Self::Channel { channel, .. } => Some(channel),
+            Self::Csr(_) | Self::Page { .. } | Self::Att(_) => None,
+        }
+    }
+
+    /// The byte offset in the slave that the register is in.
+    pub const fn offset(self) -> usize {
+        match self {
+            Self::Csr(offset) | Self::Channel { offset, .. } | Self::Att(offset) => offset,
+            Self::Page { channel, offset } => channel as usize * chan::SIZE + offset,
+        }
+    }
+
+    /// The two words of ATT entry `index`, low one first.
+    pub const fn entry(index: u32) -> [Self; 2] {
+        let offset = index as usize * AttEntry::SIZE;
+        [Self::Att(offset), Self::Att(offset + 4)]
+    }
+}
+
+/// One step of a sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Write a register.
+    Write(Register, u32),
+    /// Read a register until all bits of the mask are 0.
+    Wait(Register, u32),
+}
+
+/// Access to the registers, for [`run`].
+pub trait Bus {
+    /// Why an access failed.
+    type Error;
+
+    /// Writes a register; may be posted, as long as the order is kept.
+    fn write(&mut self, register: Register, value: u32) -> Result<(), Self::Error>;
+
+    /// Reads a register. All writes before have arrived when it returns.
+    fn read(&mut self, register: Register) -> Result<u32, Self::Error>;
+
+    /// Lets some time pass before the next look. `false` means that the time is up.
+    fn pause(&mut self) -> Result<bool, Self::Error>;
+}
+
+/// Why a sequence was not carried out to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped<E> {
+    /// An access failed.
+    Bus(E),
+    /// The time was up.
+    Late {
+        /// What was waited for.
+        register: Register,
+        /// What it read last.
+        value: u32,
+    },
+}
+
+/// Carries a sequence out.
+pub fn run<B: Bus>(
+    bus: &mut B,
+    steps: impl IntoIterator<Item = Step>,
+) -> Result<(), Stopped<B::Error>> {
+    for step in steps {
+        match step {
+            Step::Write(register, value) => bus.write(register, value).map_err(Stopped::Bus)?,
+            Step::Wait(register, mask) => loop {
+                let value = bus.read(register).map_err(Stopped::Bus)?;
+                if value & mask == 0 {
+                    break;
+                }
+                if !bus.pause().map_err(Stopped::Bus)? {
+                    return Err(Stopped::Late { register, value });
+                }
+            },
+        }
+    }
+    Ok(())
+}
+
+/// Stops the engines and ends everything that was accepted as aborted. Done when nothing
+/// is under way and the ATT can be written. Interrupts are off then; the ATT, the rings
+/// and all other settings are kept.
+pub const fn reset() -> [Step; 2] {
+    let busy = csr::STATUS_WRITE_BUSY_MASK
+        | csr::STATUS_READ_BUSY_MASK
+        | csr::STATUS_COMPLETER_BUSY_MASK
+        | csr::STATUS_ATT_SWEEP_MASK;
+    [
+        Step::Write(Register::Csr(csr::CONTROL), csr::CONTROL_RESET_MASK),
+        Step::Wait(Register::Csr(csr::STATUS), busy),
+    ]
+}
+
+/// Clears old causes of the interrupt, and lets the engines run.
+pub const fn start() -> [Step; 2] {
+    let run = csr::CONTROL_ENABLE_MASK | csr::CONTROL_IRQ_ENABLE_MASK;
+    [
+        Step::Write(Register::Csr(csr::IRQ_STATUS), u32::MAX),
+        Step::Write(Register::Csr(csr::CONTROL), run),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    struct Scripted {
+        reads: Vec<u32>,
+        pauses: usize,
+        seen: Vec<Step>,
+    }
+
+    impl Bus for Scripted {
+        type Error = &'static str;
+        fn write(&mut self, register: Register, value: u32) -> Result<(), Self::Error> {
+            self.seen.push(Step::Write(register, value));
+            Ok(())
+        }
+        fn read(&mut self, _: Register) -> Result<u32, Self::Error> {
+            self.reads.pop().ok_or("no answer")
+        }
+        fn pause(&mut self) -> Result<bool, Self::Error> {
+            self.pauses = self.pauses.saturating_sub(1);
+            Ok(self.pauses > 0)
+        }
+    }
+
+    fn scripted(reads: &[u32], pauses: usize) -> Scripted {
+        Scripted {
+            reads: reads.iter().rev().copied().collect(),
+            pauses,
+            seen: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_wait_ends_when_the_bits_are_clear() {
+        let mut bus = scripted(&[0x9, 0x8, 0x6], 9);
+        let place = Register::Csr(8);
+        let steps = [Step::Wait(place, 1), Step::Write(place, 5)];
+        assert_eq!(run(&mut bus, steps), Ok(()));
+        assert_eq!(bus.reads, [6]);
+        assert_eq!(bus.seen, [Step::Write(place, 5)]);
+    }
+
+    #[test]
+    fn a_wait_says_what_it_waited_for() {
+        let register = Register::Csr(8);
+        let steps = || [Step::Wait(register, 6), Step::Write(register, 5)];
+        let mut bus = scripted(&[2, 4, 2, 0], 3);
+        let late = Stopped::Late { register, value: 2 };
+        assert_eq!(run(&mut bus, steps()), Err(late));
+        assert!(bus.seen.is_empty());
+        let gone = run(&mut scripted(&[2], 9), steps());
+        assert_eq!(gone, Err(Stopped::Bus("no answer")));
+    }
+
+    #[test]
+    fn places_of_registers() {
+        let page = Register::Page {
+            channel: 3,
+            offset: 0x104,
+        };
+        assert_eq!((page.offset(), page.select()), (0x3104, None));
+        let channel = Register::Channel {
+            channel: 5,
+            offset: 0x88,
+        };
+        assert_eq!((channel.offset(), channel.select()), (0x88, Some(5)));
+        let entry = Register::entry(65535);
+        assert_eq!(entry, [Register::Att(0x7_fff8), Register::Att(0x7_fffc)]);
+    }
+
+    #[test]
+    fn a_reset_waits_for_engines_records_and_table() {
+        let (control, status) = (Register::Csr(0x10), Register::Csr(0x14));
+        let steps = [Step::Write(control, 0x100), Step::Wait(status, 0b1_1011)];
+        assert_eq!(reset(), steps);
+        let causes = Register::Csr(0x18);
+        let steps = [Step::Write(causes, u32::MAX), Step::Write(control, 3)];
+        assert_eq!(start(), steps);
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How the ATT is written, and how a change of it is made sure of.
+
+use super::att::{Entry, EntryError, Run};
+use super::owners::Owners;
+use super::region::Region;
+use super::regs::csr;
+use super::steps::{Register, Step};
+
+/// Names the owners of the entries that are written after it.
+pub const fn set_owners(owners: Owners) -> [Step; 2] {
+    let mask = owners.mask();
+    [
+        Step::Write(Register::Csr(csr::ATT_OWNER_LO), mask as u32),
+        Step::Write(Register::Csr(csr::ATT_OWNER_HI), (mask >> 32) as u32),
+    ]
+}
+
+/// Writes one entry. The high word stores both, so the old entry holds until then.
+pub const fn write_entry(index: u32, raw: u64) -> [Step; 2] {
+    let [low, high] = Register::entry(index);
+    [
+        Step::Write(low, raw as u32),
+        Step::Write(high, (raw >> 32) as u32),
+    ]
+}
+
+/// Writes the entries of a region, two steps each: its pages' bus addresses in their order.
+/// They belong to whom [`set_owners`] named before, which should be the region's owners.
+pub fn map(
+    region: &Region,
+    pages: impl Iterator<Item = u64>,
+) -> impl Iterator<Item = Result<[Step; 2], EntryError>> {
+    let (page_size, permissions) = (region.page_size(), region.permissions());
+    let entry = move |(index, address)| {
+        let entry = Entry {
+            address,
+            page_size,
+            permissions,
+        };
+        entry.encode().map(|raw| write_entry(index, raw))
+    };
+    region.run().indices().zip(pages).map(entry)
+}
+
+/// Invalidates a run of entries. No request that leaves after the last write can use them;
+/// those before end by the [`fence`].
+pub fn unmap(run: &Run) -> impl Iterator<Item = Step> + use<> {
+    let entries = run.indices();
+    entries.flat_map(|index| write_entry(index, Entry::INVALID))
+}
+
+/// When it is done, every request that was translated with what the ATT held before has
+/// ended, and every record that was handed over before has left the block. Transfers go on
+/// meanwhile.
+pub const fn fence() -> [Step; 3] {
+    let place = Register::Csr(csr::ATT_INVALIDATE);
+    let idle = Step::Wait(place, csr::ATT_INVALIDATE_BUSY_MASK);
+    [
+        idle,
+        Step::Write(place, csr::ATT_INVALIDATE_START_MASK),
+        idle,
+    ]
+}
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Unit tests of the ATT's sequences.
+
+use super::*;
+use crate::att::{AttAllocator, PageSize, Permissions};
+use crate::layout::Layout;
+use std::vec;
+use std::vec::Vec;
+
+fn att(offset: usize, value: u32) -> Step {
+    Step::Write(Register::Att(offset), value)
+}
+
+/// A region of two 64 KiB pages at entries 9 and 10.
+fn region() -> Region {
+    let mut att = AttAllocator::new(vec![0; 8], 256).unwrap();
+    let _before = att.allocate(9).unwrap();
+    let layout = Layout {
+        page_size: PageSize::Kib64,
+        entries: 2,
+        first_offset: 0,
+        length: 0x2_0000,
+    };
+    let run = att.allocate(2).unwrap();
+    Region::new(run, &layout, Permissions::Read, Owners::channel(33)).unwrap()
+}
+
+#[test]
+fn entries_are_written_low_word_first() {
+    let pages = [0x38_0001_0000, 0x12_3456_0000];
+    let steps: Vec<Step> = map(&region(), pages.into_iter())
+        .flat_map(Result::unwrap)
+        .collect();
+    let expected = [
+        att(0x48, 0x0001_000b),
+        att(0x4c, 0x38),
+        att(0x50, 0x3456_000b),
+        att(0x54, 0x12),
+    ];
+    assert_eq!(steps, expected);
+    let unaligned: Vec<_> = map(&region(), [0x1000].into_iter()).collect();
+    assert!(matches!(
+        unaligned[..],
+        [Err(EntryError::Unaligned {
+            address: 0x1000,
+            ..
+        })]
+    ));
+}
+
+#[test]
+fn owners_are_two_words() {
+    let [low, high] = [Register::Csr(0x30), Register::Csr(0x34)];
+    let steps = [Step::Write(low, 0), Step::Write(high, 2)];
+    assert_eq!(set_owners(region().owners()), steps);
+    let steps = [Step::Write(low, u32::MAX), Step::Write(high, u32::MAX)];
+    assert_eq!(set_owners(Owners::ALL), steps);
+}
+
+#[test]
+fn an_invalidation_clears_and_then_fences() {
+    let place = Register::Csr(0x38);
+    let region = region();
+    let steps: Vec<Step> = unmap(region.run()).chain(fence()).collect();
+    let expected = [
+        att(0x48, 0),
+        att(0x4c, 0),
+        att(0x50, 0),
+        att(0x54, 0),
+        Step::Wait(place, 2),
+        Step::Write(place, 1),
+        Step::Wait(place, 2),
+    ];
+    assert_eq!(steps, expected);
+}

@@ -1,0 +1,491 @@
+//! Performance counters of all channels and of the block, and their coherent snapshot.
+//!
+//! # Counts are small where they are fast
+//! An event adds to a small count in block RAM, the [`Tally`] of its kind. A sweeper walks through all
+//! counters all the time, one 32-bit word a cycle, takes what the small count has gathered and adds it to
+//! the 64-bit total in the RAM `running`. So there is one wide adder for everything. [`Levels`] does for
+//! the counters of levels, in flip-flops, what a tally does for events.
+//!
+//! # A snapshot
+//! Each tally has two banks; an event is stamped with the bank of the cycle in which it arrives. A snapshot
+//! changes the bank with the next cycle, waits until the events before it have left their FIFOs, and sweeps
+//! all channels once: a total that is written to `running` in this pass is written to `shown`, too. What
+//! came later is in the other bank. `shown` is all that software reads. Levels are split in the cycle of the
+//! snapshot itself, and shown at their first visit behind it.
+//!
+//! # No event is lost
+//! A tally updates a row a cycle, for each direction in every second one. In 64 cycles the sweeper takes at
+//! most four of a direction's 32 turns, three of them in one run of 12 cycles; events have the others. With
+//! at most `b + n/3` events of a source in any `n` cycles, its FIFO never holds more than `b + 4`, and it has
+//! room for 16. Were there more, those that find it full would be lost, and nothing else.
+//!
+//! # No count overflows
+//! A pass has 64 cycles a channel: 4096 with 64 of them. Behind a snapshot a row gathers for up to 128 cycles,
+//! in which the FIFOs drain, the pass that shows the other bank, and the next one: 8320 cycles at most, else
+//! less. A direction has 30 of 64 turns in the tally of the requests (28 in that of the ends), that is 3900:
+//! 12 bits, and 21 bits for bytes, of 512 at most each. A level is visited every 32 cycles, and once in vain
+//! behind a snapshot: it gathers for less than 64, 6 bits.
+
+mod levels;
+mod tally;
+
+pub use levels::Levels;
+pub use tally::Tally;
+
+use crate::prim::{BlockRam, fresh};
+use rust_hdl::prelude::*;
+
+/// Where a snapshot stands.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+pub enum SnapshotState {
+    /// None is under way.
+    Idle,
+    /// Made; until the sweeper has done with its channel.
+    Made,
+    /// 64 cycles more: the events before it leave their FIFOs.
+    Draining,
+    /// The pass that shows.
+    Pass,
+}
+
+/// The counters of up to 64 channels.
+#[derive(LogicBlock)]
+pub struct Counters {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    // Events, at most one of each in a cycle. A write request has left, a read request's bytes (1–512) are in
+    // memory; a descriptor has ended with a status code. Channels that do not exist count for others.
+    pub write_request: Signal<In, Bit>,
+    pub write_channel: Signal<In, Bits<6>>,
+    pub write_bytes: Signal<In, Bits<10>>,
+    pub read_request: Signal<In, Bit>,
+    pub read_channel: Signal<In, Bits<6>>,
+    pub read_bytes: Signal<In, Bits<10>>,
+    pub write_end: Signal<In, Bit>,
+    pub write_end_channel: Signal<In, Bits<6>>,
+    pub write_end_code: Signal<In, Bits<4>>,
+    pub read_end: Signal<In, Bit>,
+    pub read_end_channel: Signal<In, Bits<6>>,
+    pub read_end_code: Signal<In, Bits<4>>,
+    /// A bit that is high counts this cycle in its counter.
+    pub levels: Signal<In, Bits<9>>,
+    /// Snapshot of all that arrived up to this cycle; while `busy`, of all up to the cycle in which the one
+    /// before is finished.
+    pub take: Signal<In, Bit>,
+    /// A snapshot is not complete; after reset, the counters are not yet cleared and events not counted. What
+    /// is read now is undefined.
+    pub busy: Signal<Out, Bit>,
+    // Reads: `value` is valid in the next cycle and stays until the next read. Word addresses of 64-bit
+    // values, low word first: 0–15 the channel's writes, 16–31 its reads (BYTES, REQUESTS, DESCRIPTORS, FAULTS,
+    // ATT_FAULTS, TIMEOUTS), 32–63 the levels; what is not there reads as 0.
+    pub read: Signal<In, Bit>,
+    pub address: Signal<In, Bits<6>>,
+    pub channel: Signal<In, Bits<6>>,
+    pub value: Signal<Out, Bits<32>>,
+
+    /// Rows `{channel, bank}` of `{requests[11:0], bytes[20:0]}`.
+    requests: Tally<33, 8, 17>,
+    /// Rows `{class, channel, bank}` of ends. Class 0: timeout, 1: ATT fault, 2: other fault, 3: none.
+    ends: Tally<12, 10, 10>,
+    even_levels: Levels<5>,
+    odd_levels: Levels<4>,
+    /// Visits of levels that are still to show what was split off.
+    unshown: DFF<Bits<4>>,
+    // Totals, a word at `{channel, slot[3], slot[1:0], high, direction}`. No channel's counter has 0 in
+    // slot[1:0]; there level 2n + d is, `{n, 00, high, d}`.
+    running: BlockRam<32, 11>,
+    shown: BlockRam<32, 11>,
+
+    // The sweeper's place: `step` is `{slot[3:0], high, direction}`, one slot a counter.
+    step: DFF<Bits<6>>,
+    sweep_channel: DFF<Bits<6>>,
+    state: DFF<SnapshotState>,
+    again: DFF<Bit>,
+    /// Of events that arrive.
+    bank: DFF<Bit>,
+    /// After reset: 3 clears bank 1, 2 clears bank 0, 1 lets words under way arrive.
+    clearing: DFF<Bits<2>>,
+    slot: Signal<Local, Bits<4>>,
+    direction: Signal<Local, Bit>,
+    high: Signal<Local, Bit>,
+    is_level: Signal<Local, Bit>,
+    frame_end: Signal<Local, Bit>,
+    last: Signal<Local, Bit>,
+    clear: Signal<Local, Bit>,
+    make: Signal<Local, Bit>,
+    swept_bank: Signal<Local, Bit>,
+    sweep_bytes: Signal<Local, Bit>,
+    sweep_count: Signal<Local, Bit>,
+    is_end: Signal<Local, Bit>,
+    sweep_class: Signal<Local, Bits<2>>,
+    write_class: Signal<Local, Bits<2>>,
+    read_class: Signal<Local, Bits<2>>,
+    // Two cycles behind `step`: the small count is taken. Three: it becomes an increment. Four: the sum.
+    taken: DFF<Bits<21>>,
+    taken_high: DFF<Bit>,
+    /// Faults and ends are sums of classes: those seen before are added to what is remembered, and to the
+    /// increment.
+    taken_end: DFF<Bit>,
+    taken_chain: DFF<Bit>,
+    taken_add: DFF<Bit>,
+    near: DFF<Bits<12>>,
+    far: DFF<Bits<12>>,
+    before: Signal<Local, Bits<12>>,
+    added: Signal<Local, Bits<21>>,
+    increment: DFF<Bits<21>>,
+    carry: DFF<Bit>,
+    word: DFF<Bits<32>>,
+    sum: Signal<Local, Bits<33>>,
+    show: Signal<Local, Bit>,
+    show_near: DFF<Bit>,
+    show_far: DFF<Bit>,
+    /// The upper part of a slot's address, and of the slot before.
+    base: Signal<Local, Bits<9>>,
+    base_before: DFF<Bits<9>>,
+    base_read: Signal<Local, Bits<9>>,
+    // Software's word.
+    counter: Signal<Local, Bits<3>>,
+    asked_slot: Signal<Local, Bits<3>>,
+    asked_base: Signal<Local, Bits<9>>,
+    asked_direction: Signal<Local, Bit>,
+
+    last_channel: Constant<Bits<6>>,
+}
+
+impl Counters {
+    /// The counters of `2^channels_log2` channels, `channels_log2` at most 6.
+    pub fn new(channels_log2: usize) -> Self {
+        assert!(channels_log2 <= 6, "2^{channels_log2} channels");
+        // The levels live in the spare places of the first four channels.
+        let words = channels_log2.max(2) + 5;
+        let channels = (1u64 << channels_log2) - 1;
+        fresh!(
+            clock, reset, write_request, write_channel, write_bytes, read_request, read_channel,
+            read_bytes, write_end, write_end_channel, write_end_code, read_end, read_end_channel,
+            read_end_code, levels, take, busy, read, address, channel, value,
+            even_levels, odd_levels,
+            unshown, step, sweep_channel, state, again, bank, clearing, slot, direction, high,
+            is_level, frame_end, last, clear, make, swept_bank, sweep_bytes, sweep_count, is_end,
+            sweep_class, write_class, read_class, taken, taken_high, taken_end,
+            taken_chain, taken_add, near, far, before, added, increment, carry, word, sum, show,
+            show_near, show_far, base, base_before, base_read, counter, asked_slot, asked_base,
+            asked_direction;
+            requests: Tally::new(21, 10, 1 << 21, channels << 1 | 1),
+            ends: Tally::new(12, 1, 0, 3 << 7 | channels << 1 | 1),
+            running: BlockRam::new(words),
+            shown: BlockRam::new(words),
+            last_channel: Constant::new(channels.into()),
+        )
+    }
+}
+
+impl Logic for Counters {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            unshown,
+            step,
+            sweep_channel,
+            state,
+            again,
+            bank,
+            clearing,
+            taken,
+            taken_high,
+            taken_end,
+            taken_chain,
+            taken_add,
+            near,
+            far,
+            increment,
+            carry,
+            word,
+            show_near,
+            show_far,
+            base_before
+        );
+        clock!(self, clock, requests, ends, even_levels, odd_levels);
+        self.running.write_clock.next = self.clock.val();
+        self.running.read_clock.next = self.clock.val();
+        self.shown.write_clock.next = self.clock.val();
+        self.shown.read_clock.next = self.clock.val();
+
+        // The sweeper's place.
+        self.slot.next = self.step.q.val().get_bits::<4>(2);
+        self.high.next = self.step.q.val().get_bit(1);
+        self.direction.next = self.step.q.val().get_bit(0);
+        self.frame_end.next = self.step.q.val().all();
+        self.last.next = self.sweep_channel.q.val() == self.last_channel.val();
+        self.clear.next = self.clearing.q.val().any();
+        self.step.d.next = self.step.q.val() + 1;
+        if self.frame_end.val() {
+            self.sweep_channel.d.next = (self.sweep_channel.q.val() + 1) & self.last_channel.val();
+            if self.state.q.val() == SnapshotState::Draining {
+                self.sweep_channel.d.next = 0.into();
+            }
+            if self.clear.val() & (self.last.val() | (self.clearing.q.val() == 1)) {
+                self.clearing.d.next = self.clearing.q.val() - 1;
+            }
+        }
+        // Slots: 0–4 and 8–12 levels 0/1 to 8/none; 5 bytes, 6 requests; ends: 7 timeouts, 13 ATT faults,
+        // 14 all faults, 15 all.
+        self.is_level.next = !(self.slot.val().get_bit(2) & self.slot.val().get_bits::<2>(0).any());
+        self.is_end.next = (self.slot.val() == 7) | (self.slot.val() >= 13);
+
+        // Snapshots.
+        self.make.next = (self.take.val() | self.again.q.val())
+            & (self.state.q.val() == SnapshotState::Idle)
+            & !self.clear.val();
+        self.again.d.next = (self.take.val() | self.again.q.val()) & !self.make.val();
+        if self.make.val() {
+            self.bank.d.next = !self.bank.q.val();
+        }
+        match self.state.q.val() {
+            SnapshotState::Idle => {
+                if self.make.val() {
+                    self.state.d.next = SnapshotState::Made;
+                }
+            }
+            SnapshotState::Made => {
+                if self.frame_end.val() {
+                    self.state.d.next = SnapshotState::Draining;
+                }
+            }
+            SnapshotState::Draining => {
+                if self.frame_end.val() {
+                    self.state.d.next = SnapshotState::Pass;
+                }
+            }
+            SnapshotState::Pass => {
+                if self.frame_end.val() & self.last.val() {
+                    self.state.d.next = SnapshotState::Idle;
+                }
+            }
+        }
+        self.swept_bank.next = self.bank.q.val()
+            ^ (self.state.q.val() != SnapshotState::Idle)
+            ^ (self.clearing.q.val() == 3);
+        self.busy.next = (self.state.q.val() != SnapshotState::Idle)
+            | self.again.q.val()
+            | self.clear.val()
+            | self.show_near.q.val()
+            | self.show_far.q.val();
+
+        // Events.
+        self.requests.reset.next = self.reset.val() | self.clear.val();
+        self.ends.reset.next = self.reset.val() | self.clear.val();
+        self.requests.direction.next = self.direction.val();
+        self.ends.direction.next = self.direction.val();
+        self.write_class.next = 2.into();
+        if !self.write_end_code.val().any() {
+            self.write_class.next = 3.into();
+        } else if self.write_end_code.val() == 7 {
+            self.write_class.next = 0.into();
+        } else if (self.write_end_code.val() >= 2) & (self.write_end_code.val() <= 6) {
+            self.write_class.next = 1.into();
+        }
+        self.read_class.next = 2.into();
+        if !self.read_end_code.val().any() {
+            self.read_class.next = 3.into();
+        } else if self.read_end_code.val() == 7 {
+            self.read_class.next = 0.into();
+        } else if (self.read_end_code.val() >= 2) & (self.read_end_code.val() <= 6) {
+            self.read_class.next = 1.into();
+        }
+        self.requests.write_event.next = self.write_request.val();
+        self.requests.write_word.next = bit_cast::<17, 10>(self.write_bytes.val())
+            | (bit_cast::<17, 1>(self.bank.q.val().into()) << 10)
+            | (bit_cast::<17, 6>(self.write_channel.val()) << 11);
+        self.requests.read_event.next = self.read_request.val();
+        self.requests.read_word.next = bit_cast::<17, 10>(self.read_bytes.val())
+            | (bit_cast::<17, 1>(self.bank.q.val().into()) << 10)
+            | (bit_cast::<17, 6>(self.read_channel.val()) << 11);
+        self.ends.write_event.next = self.write_end.val();
+        self.ends.write_word.next = bits::<10>(1)
+            | (bit_cast::<10, 1>(self.bank.q.val().into()) << 1)
+            | (bit_cast::<10, 6>(self.write_end_channel.val()) << 2)
+            | (bit_cast::<10, 2>(self.write_class.val()) << 8);
+        self.ends.read_event.next = self.read_end.val();
+        self.ends.read_word.next = bits::<10>(1)
+            | (bit_cast::<10, 1>(self.bank.q.val().into()) << 1)
+            | (bit_cast::<10, 6>(self.read_end_channel.val()) << 2)
+            | (bit_cast::<10, 2>(self.read_class.val()) << 8);
+
+        // The sweeper takes what they have gathered, with a counter's low word.
+        self.sweep_bytes.next = (self.slot.val() == 5) & !self.high.val();
+        self.sweep_count.next = (self.slot.val() == 6) & !self.high.val();
+        self.requests.sweep.next = self.sweep_bytes.val() | self.sweep_count.val();
+        self.requests.sweep_row.next = bit_cast::<8, 1>(self.swept_bank.val().into())
+            | (bit_cast::<8, 6>(self.sweep_channel.q.val()) << 1);
+        self.requests.sweep_low.next = self.sweep_bytes.val();
+        self.requests.sweep_high.next = self.sweep_count.val();
+        self.sweep_class.next = 0.into();
+        if self.slot.val().get_bit(3) {
+            self.sweep_class.next = self.slot.val().get_bits::<2>(0);
+        }
+        self.ends.sweep.next = self.is_end.val() & !self.high.val();
+        self.ends.sweep_row.next = bit_cast::<10, 1>(self.swept_bank.val().into())
+            | (bit_cast::<10, 6>(self.sweep_channel.q.val()) << 1)
+            | (bit_cast::<10, 2>(self.sweep_class.val()) << 7);
+        self.ends.sweep_low.next = true;
+        self.ends.sweep_high.next = false;
+
+        // Two cycles later `high` is the opposite of the word's.
+        self.even_levels.reset.next = self.clear.val();
+        self.odd_levels.reset.next = self.clear.val();
+        self.even_levels.levels.next = bit_cast::<5, 1>(self.levels.val().get_bit(0).into())
+            | (bit_cast::<5, 1>(self.levels.val().get_bit(2).into()) << 1)
+            | (bit_cast::<5, 1>(self.levels.val().get_bit(4).into()) << 2)
+            | (bit_cast::<5, 1>(self.levels.val().get_bit(6).into()) << 3)
+            | (bit_cast::<5, 1>(self.levels.val().get_bit(8).into()) << 4);
+        self.odd_levels.levels.next = bit_cast::<4, 1>(self.levels.val().get_bit(1).into())
+            | (bit_cast::<4, 1>(self.levels.val().get_bit(3).into()) << 1)
+            | (bit_cast::<4, 1>(self.levels.val().get_bit(5).into()) << 2)
+            | (bit_cast::<4, 1>(self.levels.val().get_bit(7).into()) << 3);
+        self.even_levels.number.next = self.slot.val().get_bits::<3>(0);
+        self.odd_levels.number.next = self.slot.val().get_bits::<3>(0);
+        self.even_levels.aside.next = self.unshown.q.val().any();
+        self.odd_levels.aside.next = self.unshown.q.val().any();
+        self.even_levels.split.next = self.make.val();
+        self.odd_levels.split.next = self.make.val();
+        self.even_levels.visit.next = self.high.val() & !self.direction.val();
+        self.odd_levels.visit.next = self.high.val() & self.direction.val();
+        self.taken.d.next = 0.into();
+        self.taken_high.d.next = !self.high.val();
+        self.taken_end.d.next = self.high.val() & self.is_end.val();
+        self.taken_chain.d.next = self.high.val() & (self.slot.val() >= 13);
+        self.taken_add.d.next = self.high.val() & (self.slot.val() >= 14);
+        self.show.next = self.state.q.val() == SnapshotState::Pass;
+        if self.is_level.val() {
+            self.show.next = self.unshown.q.val().any();
+        }
+        self.show_near.d.next = self.show_far.q.val();
+        self.show_far.d.next = self.show_near.q.val();
+        if self.high.val() {
+            self.show_near.d.next = self.show.val() | self.clear.val();
+            if self.is_level.val() {
+                self.taken.d.next = bit_cast::<21, 6>(self.even_levels.amount.val());
+                if self.direction.val() {
+                    self.taken.d.next = bit_cast::<21, 6>(self.odd_levels.amount.val());
+                    if self.slot.val().get_bit(2) {
+                        self.taken.d.next = 0.into();
+                    }
+                }
+                if self.unshown.q.val().any() {
+                    self.unshown.d.next = self.unshown.q.val() - 1;
+                }
+            } else if self.is_end.val() {
+                self.taken.d.next = bit_cast::<21, 12>(self.ends.held.val());
+            } else if self.slot.val().get_bit(0) {
+                self.taken.d.next = self.requests.held.val().get_bits::<21>(0);
+            } else {
+                self.taken.d.next = bit_cast::<21, 12>(self.requests.held.val().get_bits::<12>(21));
+            }
+        }
+        if self.make.val() {
+            // Ten visits a round.
+            self.unshown.d.next = 10.into();
+        }
+
+        // Three cycles later.
+        self.before.next = 0.into();
+        if self.taken_chain.q.val() {
+            self.before.next = self.far.q.val();
+        }
+        if self.taken_end.q.val() {
+            self.near.d.next = self.taken.q.val().get_bits::<12>(0) + self.before.val();
+            self.far.d.next = self.near.q.val();
+        }
+        self.added.next = 0.into();
+        if self.taken_add.q.val() {
+            self.added.next = bit_cast::<21, 12>(self.far.q.val());
+        }
+        if self.taken_high.q.val() {
+            self.added.next = bit_cast::<21, 1>(self.carry.q.val().into());
+        }
+        self.increment.d.next = self.taken.q.val() + self.added.val();
+
+        // Four cycles later; the total was read meanwhile.
+        self.base.next = bit_cast::<9, 2>(self.slot.val().get_bits::<2>(0))
+            | (bit_cast::<9, 1>(self.slot.val().get_bit(3).into()) << 2)
+            | (bit_cast::<9, 6>(self.sweep_channel.q.val()) << 3);
+        if self.is_level.val() {
+            self.base.next = bit_cast::<9, 3>(self.slot.val().get_bits::<3>(0)) << 2;
+        }
+        self.base_read.next = self.base_before.q.val();
+        if self.high.val() {
+            self.base_read.next = self.base.val();
+            if self.direction.val() {
+                self.base_before.d.next = self.base.val();
+            }
+        }
+        self.running.read_enable.next = true;
+        self.running.read_address.next = (bit_cast::<11, 9>(self.base_read.val()) << 2)
+            | (bit_cast::<11, 1>((!self.high.val()).into()) << 1)
+            | bit_cast::<11, 1>(self.direction.val().into());
+        self.word.d.next = self.running.read_data.val();
+        self.sum.next =
+            bit_cast::<33, 32>(self.word.q.val()) + bit_cast::<33, 21>(self.increment.q.val());
+        self.carry.d.next = self.sum.val().get_bit(32);
+        self.running.write_enable.next = true;
+        self.running.write_address.next = (bit_cast::<11, 9>(self.base_before.q.val()) << 2)
+            | bit_cast::<11, 2>(self.step.q.val().get_bits::<2>(0));
+        self.running.write_data.next = self.sum.val().get_bits::<32>(0);
+        self.shown.write_enable.next = self.show_far.q.val();
+        self.shown.write_address.next = (bit_cast::<11, 9>(self.base_before.q.val()) << 2)
+            | bit_cast::<11, 2>(self.step.q.val().get_bits::<2>(0));
+        self.shown.write_data.next = self.sum.val().get_bits::<32>(0);
+
+        // Software's reads.
+        self.counter.next = self.address.val().get_bits::<3>(1);
+        // BYTES, REQUESTS, TIMEOUTS, ATT_FAULTS, FAULTS, DESCRIPTORS are in slots 5, 6, 7, 13, 14, 15.
+        self.asked_slot.next = 1.into();
+        if self.counter.val() == 1 {
+            self.asked_slot.next = 2.into();
+        } else if self.counter.val() == 2 {
+            self.asked_slot.next = 7.into();
+        } else if self.counter.val() == 3 {
+            self.asked_slot.next = 6.into();
+        } else if self.counter.val() == 4 {
+            self.asked_slot.next = 5.into();
+        } else if self.counter.val() == 5 {
+            self.asked_slot.next = 3.into();
+        }
+        // What is not there reads as level 9, which is not there.
+        self.asked_base.next = 16.into();
+        self.asked_direction.next = true;
+        if self.address.val().get_bit(5) {
+            if self.address.val().get_bits::<4>(1) < 9 {
+                self.asked_base.next = bit_cast::<9, 3>(self.address.val().get_bits::<3>(2)) << 2;
+                self.asked_direction.next = self.address.val().get_bit(1);
+            }
+        } else if self.counter.val() < 6 {
+            self.asked_base.next = (bit_cast::<9, 6>(self.channel.val() & self.last_channel.val())
+                << 3)
+                | bit_cast::<9, 3>(self.asked_slot.val());
+            self.asked_direction.next = self.address.val().get_bit(4);
+        }
+        self.shown.read_enable.next = self.read.val();
+        self.shown.read_address.next = (bit_cast::<11, 9>(self.asked_base.val()) << 2)
+            | (bit_cast::<11, 1>(self.address.val().get_bit(0).into()) << 1)
+            | bit_cast::<11, 1>(self.asked_direction.val().into());
+        self.value.next = self.shown.read_data.val();
+
+        if self.clear.val() {
+            self.taken.d.next = 0.into();
+            self.increment.d.next = 0.into();
+            self.word.d.next = 0.into();
+        }
+        if self.reset.val() {
+            self.step.d.next = 0.into();
+            self.sweep_channel.d.next = 0.into();
+            self.state.d.next = SnapshotState::Idle;
+            self.again.d.next = false;
+            self.bank.d.next = false;
+            self.clearing.d.next = 3.into();
+            self.unshown.d.next = 0.into();
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! From completions to FPGA memory. Each chunk of a completion says by its tag where it belongs; it is
+//! realigned and written there at once, in whatever order chunks of different tags come.
+
+use super::align::Align;
+use super::lane_fifo::LaneFifo;
+use crate::prim::{AsyncFifo, BlockFifo, SmallFifo, SmallRam, fresh};
+use rust_hdl::prelude::*;
+
+/// The receiver; `W` bits, `B` bytes a beat, `E` = `W + 1`.
+#[derive(LogicBlock)]
+pub struct Receive<const W: usize, const B: usize, const E: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    // A read that will leave, with its tag: where its bytes belong, the lane of the first, how many.
+    pub place: Signal<In, Bit>,
+    pub place_tag: Signal<In, Bits<6>>,
+    pub place_local: Signal<In, Bits<40>>,
+    pub place_lane: Signal<In, Bits<5>>,
+    pub place_bytes: Signal<In, Bits<10>>,
+    // The port. A chunk says how many bytes of which read its beats bring; one with a code brings
+    // none and ends its read.
+    pub chunk: Signal<In, Bit>,
+    pub chunk_tag: Signal<In, Bits<6>>,
+    pub chunk_bytes: Signal<In, Bits<10>>,
+    pub chunk_code: Signal<In, Bits<4>>,
+    pub completion: Signal<In, Bit>,
+    pub completion_data: Signal<In, Bits<W>>,
+    pub completion_error: Signal<In, Bit>,
+    /// A beat has left the buffer.
+    pub used: Signal<Out, Bit>,
+    /// Beats that a failed read does not need.
+    pub unneeded: Signal<Out, Bits<11>>,
+    // A read whose last bytes are in memory, or that failed.
+    pub done: Signal<Out, Bit>,
+    pub done_tag: Signal<Out, Bits<6>>,
+    pub done_code: Signal<Out, Bits<4>>,
+    pub stalled: Signal<Out, Bit>,
+    // FPGA memory, in its own clock.
+    pub mem_clock: Signal<In, Clock>,
+    pub mem_reset: Signal<In, Bit>,
+    pub mem_wr_address: Signal<Out, Bits<40>>,
+    pub mem_wr_write: Signal<Out, Bit>,
+    pub mem_wr_burstcount: Signal<Out, Bits<5>>,
+    pub mem_wr_writedata: Signal<Out, Bits<512>>,
+    pub mem_wr_byteenable: Signal<Out, Bits<64>>,
+    pub mem_wr_waitrequest: Signal<In, Bit>,
+
+    /// Where the next chunk of each tag belongs: address, lane, bytes left.
+    places: SmallRam<55, 6>,
+    chunks: BlockFifo<20, 12, 13>,
+    received: BlockFifo<E, 12, 13>,
+    jobs: SmallFifo<20, 2, 3>,
+    packs: SmallFifo<48, 4, 5>,
+    align: Align<W, B>,
+    words: LaneFifo<W, 7, 8>,
+    commands: AsyncFifo<49, 5, 6>,
+    /// Back in the port's clock: tags whose last bytes are in memory.
+    written: AsyncFifo<10, 5, 6>,
+    // Packing.
+    within: DFF<Bit>,
+    lane_at: DFF<Bits<2>>,
+    word_enable: DFF<Bits<64>>,
+    word_count: DFF<Bits<4>>,
+    // In the memory clock.
+    burst_beat: DFF<Bits<4>>,
+
+    c_tag: Signal<Local, Bits<6>>,
+    c_bytes: Signal<Local, Bits<10>>,
+    c_code: Signal<Local, Bits<4>>,
+    c_local: Signal<Local, Bits<40>>,
+    c_lane: Signal<Local, Bits<5>>,
+    c_left: Signal<Local, Bits<10>>,
+    c_bare: Signal<Local, Bit>,
+    c_take: Signal<Local, Bit>,
+    c_final: Signal<Local, Bit>,
+    pack_bare: Signal<Local, Bit>,
+    bare_out: Signal<Local, Bit>,
+    lane: Signal<Local, Bits<2>>,
+    packed: Signal<Local, Bit>,
+    commit: Signal<Local, Bit>,
+    enable_now: Signal<Local, Bits<64>>,
+    pack_code: Signal<Local, Bits<4>>,
+    mem_count: Signal<Local, Bits<4>>,
+    mem_bare: Signal<Local, Bit>,
+    mem_accept: Signal<Local, Bit>,
+    mem_last: Signal<Local, Bit>,
+    mem_reports: Signal<Local, Bit>,
+    mem_open: Signal<Local, Bit>,
+    left_over: Signal<Local, Bits<11>>,
+
+    lane_mask: Constant<Bits<5>>,
+    beat_round: Constant<Bits<11>>,
+    beat_shift: Constant<Bits<3>>,
+    place_mask: Constant<Bits<2>>,
+    data_shift: Constant<Bits<9>>,
+}
+
+impl<const W: usize, const B: usize, const E: usize> Receive<W, B, E> {
+    /// A receiver for `2^reads_log2` tags with a buffer of `2^receive_log2` beats.
+    pub fn new(reads_log2: usize, receive_log2: usize) -> Self {
+        assert!(E == W + 1);
+        fresh!(
+            clock, reset, place, place_tag, place_local, place_lane, place_bytes, chunk,
+            chunk_tag, chunk_bytes, chunk_code, completion, completion_data,
+            completion_error, used, unneeded, done, done_tag, done_code, stalled,
+            mem_clock, mem_reset, mem_wr_address, mem_wr_write, mem_wr_burstcount,
+            mem_wr_writedata, mem_wr_byteenable, mem_wr_waitrequest, jobs, packs, align,
+            words, commands, written, within, lane_at, word_enable, word_count,
+            burst_beat, c_tag, c_bytes, c_code, c_local, c_lane, c_left, c_bare, c_take,
+            c_final, pack_bare, bare_out, lane, packed, commit, enable_now, pack_code,
+            mem_count, mem_bare, mem_accept, mem_last, mem_reports, mem_open, left_over;
+            places: SmallRam::new(reads_log2),
+            chunks: BlockFifo::new(receive_log2),
+            received: BlockFifo::new(receive_log2),
+            lane_mask: Constant::new((B as u64 - 1).into()),
+            beat_round: Constant::new((B as u64 - 1).into()),
+            beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
+            place_mask: Constant::new((64 / B as u64 - 1).into()),
+            data_shift: Constant::new((W as u64).into()),
+        )
+    }
+}
+
+impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, within, lane_at, word_enable, word_count);
+        dff_setup!(self, mem_clock, burst_beat);
+        clock!(self, clock, places, chunks, received, jobs, packs, align);
+        self.chunks.reset.next = self.reset.val();
+        self.received.reset.next = self.reset.val();
+        self.jobs.reset.next = self.reset.val();
+        self.packs.reset.next = self.reset.val();
+        self.align.reset.next = self.reset.val();
+        self.words.write_clock.next = self.clock.val();
+        self.words.write_reset.next = self.reset.val();
+        self.words.read_clock.next = self.mem_clock.val();
+        self.words.read_reset.next = self.mem_reset.val();
+        self.commands.write_clock.next = self.clock.val();
+        self.commands.write_reset.next = self.reset.val();
+        self.commands.read_clock.next = self.mem_clock.val();
+        self.commands.read_reset.next = self.mem_reset.val();
+        self.written.write_clock.next = self.mem_clock.val();
+        self.written.write_reset.next = self.mem_reset.val();
+        self.written.read_clock.next = self.clock.val();
+        self.written.read_reset.next = self.reset.val();
+
+        self.received.push.next = self.completion.val();
+        self.received.data_in.next = bit_cast::<E, W>(self.completion_data.val())
+            | (bit_cast::<E, 1>(self.completion_error.val().into()) << self.data_shift.val());
+        self.chunks.push.next = self.chunk.val();
+        self.chunks.data_in.next = bit_cast::<20, 6>(self.chunk_tag.val())
+            | (bit_cast::<20, 10>(self.chunk_bytes.val()) << 6)
+            | (bit_cast::<20, 4>(self.chunk_code.val()) << 16);
+
+        // A chunk finds its place by its tag, and moves the place on for the next.
+        self.c_tag.next = self.chunks.data.val().get_bits::<6>(0);
+        self.c_bytes.next = self.chunks.data.val().get_bits::<10>(6);
+        self.c_code.next = self.chunks.data.val().get_bits::<4>(16);
+        self.c_bare.next = self.c_code.val().any();
+        self.places.read_address.next = self.c_tag.val();
+        self.c_local.next = self.places.read_data.val().get_bits::<40>(0);
+        self.c_lane.next = self.places.read_data.val().get_bits::<5>(40);
+        self.c_left.next = self.places.read_data.val().get_bits::<10>(45);
+        self.c_take.next = self.chunks.valid.val()
+            & !self.packs.full.val()
+            & !self.place.val()
+            & (self.c_bare.val() | !self.jobs.full.val());
+        self.c_final.next = self.c_bare.val() | (self.c_left.val() == self.c_bytes.val());
+        self.chunks.pop.next = self.c_take.val();
+        self.jobs.push.next = self.c_take.val() & !self.c_bare.val();
+        self.jobs.data_in.next = bit_cast::<20, 5>(self.c_lane.val())
+            | (bit_cast::<20, 5>(bit_cast::<5, 40>(self.c_local.val()) & self.lane_mask.val())
+                << 5)
+            | (bit_cast::<20, 10>(self.c_bytes.val()) << 10);
+        self.packs.push.next = self.c_take.val();
+        self.packs.data_in.next = bit_cast::<48, 34>(self.c_local.val().get_bits::<34>(6))
+            | (bit_cast::<48, 2>(
+                bit_cast::<2, 6>(self.c_local.val().get_bits::<6>(0) >> self.beat_shift.val())
+                    & self.place_mask.val(),
+            ) << 34)
+            | (bit_cast::<48, 6>(self.c_tag.val()) << 36)
+            | (bit_cast::<48, 1>(self.c_final.val().into()) << 42)
+            | (bit_cast::<48, 4>(self.c_code.val()) << 43);
+        self.places.write_enable.next = self.place.val() | self.c_take.val();
+        self.places.write_address.next = self.c_tag.val();
+        self.places.write_data.next =
+            bit_cast::<55, 40>(self.c_local.val() + bit_cast::<40, 10>(self.c_bytes.val()))
+                | (bit_cast::<55, 5>(
+                    (self.c_lane.val() + bit_cast::<5, 10>(self.c_bytes.val()))
+                        & self.lane_mask.val(),
+                ) << 40)
+                | (bit_cast::<55, 10>(self.c_left.val() - self.c_bytes.val()) << 45);
+        if self.place.val() {
+            self.places.write_address.next = self.place_tag.val();
+            self.places.write_data.next = bit_cast::<55, 40>(self.place_local.val())
+                | (bit_cast::<55, 5>(self.place_lane.val()) << 40)
+                | (bit_cast::<55, 10>(self.place_bytes.val()) << 45);
+        }
+
+        // Beats into place.
+        self.align.job.next = self.jobs.valid.val();
+        self.jobs.pop.next = self.align.job_take.val();
+        self.align.source.next = self.jobs.data.val().get_bits::<5>(0);
+        self.align.target.next = self.jobs.data.val().get_bits::<5>(5);
+        self.align.bytes.next = self.jobs.data.val().get_bits::<10>(10);
+        self.align.start.next = 0.into();
+        self.align.beat.next = self.received.valid.val();
+        self.align.beat_data.next = bit_cast::<W, E>(self.received.data.val());
+        self.align.beat_error.next = (self.received.data.val() >> self.data_shift.val()).any();
+        self.received.pop.next = self.align.beat_take.val();
+        self.stalled.next =
+            self.align.out.val() & (self.words.full.val() | self.commands.full.val());
+        self.used.next = self.align.beat_take.val();
+        self.left_over.next = (bit_cast::<11, 5>(self.c_lane.val())
+            + bit_cast::<11, 10>(self.c_left.val())
+            + self.beat_round.val())
+            >> self.beat_shift.val();
+        self.unneeded.next = 0.into();
+        if self.c_take.val() & self.c_bare.val() {
+            self.unneeded.next = self.left_over.val();
+        }
+
+        // Beats into words. A chunk without data passes as a burst without words.
+        self.pack_bare.next = self.packs.data.val().get_bits::<4>(43).any();
+        self.bare_out.next =
+            self.packs.valid.val() & self.pack_bare.val() & !self.commands.full.val();
+        self.packed.next = self.align.out.val()
+            & !self.pack_bare.val()
+            & !self.words.full.val()
+            & !self.commands.full.val();
+        self.align.out_take.next = self.packed.val();
+        self.lane.next = self.packs.data.val().get_bits::<2>(34);
+        if self.within.q.val() {
+            self.lane.next = self.lane_at.q.val();
+        }
+        self.commit.next = (self.lane.val() == self.place_mask.val()) | self.align.out_last.val();
+        self.enable_now.next = self.word_enable.q.val()
+            | (bit_cast::<64, B>(self.align.out_enable.val())
+                << (bit_cast::<7, 2>(self.lane.val()) << self.beat_shift.val()));
+        self.words.write.next = self.packed.val();
+        self.words.lane.next = self.lane.val();
+        self.words.data_in.next = self.align.out_data.val();
+        self.words.commit.next = self.commit.val();
+        self.words.enable_in.next = self.enable_now.val();
+        self.pack_code.next = self.packs.data.val().get_bits::<4>(43);
+        if self.align.out_error.val() & !self.pack_bare.val() {
+            self.pack_code.next = 7.into();
+        }
+        self.commands.push.next =
+            (self.packed.val() & self.align.out_last.val()) | self.bare_out.val();
+        self.commands.data_in.next = bit_cast::<49, 34>(self.packs.data.val().get_bits::<34>(0))
+            | (bit_cast::<49, 6>(self.packs.data.val().get_bits::<6>(36)) << 38)
+            | (bit_cast::<49, 4>(self.pack_code.val()) << 44)
+            | (bit_cast::<49, 1>(self.packs.data.val().get_bit(42).into()) << 48);
+        if !self.pack_bare.val() {
+            self.commands.data_in.next =
+                bit_cast::<49, 34>(self.packs.data.val().get_bits::<34>(0))
+                    | (bit_cast::<49, 4>(self.word_count.q.val() + 1) << 34)
+                    | (bit_cast::<49, 6>(self.packs.data.val().get_bits::<6>(36)) << 38)
+                    | (bit_cast::<49, 4>(self.pack_code.val()) << 44)
+                    | (bit_cast::<49, 1>(self.packs.data.val().get_bit(42).into()) << 48);
+        }
+        self.packs.pop.next = (self.packed.val() & self.align.out_last.val()) | self.bare_out.val();
+        if self.packed.val() {
+            self.within.d.next = !self.align.out_last.val();
+            self.lane_at.d.next = (self.lane.val() + 1) & self.place_mask.val();
+            if self.commit.val() {
+                self.word_enable.d.next = 0.into();
+                self.word_count.d.next = self.word_count.q.val() + 1;
+            } else {
+                self.word_enable.d.next = self.enable_now.val();
+            }
+            if self.align.out_last.val() {
+                self.word_count.d.next = 0.into();
+            }
+        }
+
+        // Memory: the fronts of the two FIFOs are the Avalon command and its data. The end of each
+        // read goes back when its words are taken.
+        self.mem_count.next = self.commands.data.val().get_bits::<4>(34);
+        self.mem_bare.next = !self.mem_count.val().any();
+        self.mem_reports.next = self.commands.data.val().get_bit(48);
+        self.mem_open.next = self.commands.valid.val() & !self.written.full.val();
+        self.mem_wr_write.next =
+            self.mem_open.val() & !self.mem_bare.val() & self.words.valid.val();
+        self.mem_wr_address.next =
+            bit_cast::<40, 34>(self.commands.data.val().get_bits::<34>(0)) << 6;
+        self.mem_wr_burstcount.next = bit_cast::<5, 4>(self.mem_count.val());
+        self.mem_wr_writedata.next = self.words.data.val();
+        self.mem_wr_byteenable.next = self.words.enable.val();
+        self.mem_accept.next = self.mem_open.val()
+            & !self.mem_bare.val()
+            & self.words.valid.val()
+            & !self.mem_wr_waitrequest.val();
+        self.mem_last.next = (self.mem_accept.val()
+            & ((self.burst_beat.q.val() + 1) == self.mem_count.val()))
+            | (self.mem_open.val() & self.mem_bare.val());
+        self.words.pop.next = self.mem_accept.val();
+        self.commands.pop.next = self.mem_last.val();
+        self.written.push.next = self.mem_last.val() & self.mem_reports.val();
+        self.written.data_in.next = self.commands.data.val().get_bits::<10>(38);
+        if self.mem_accept.val() {
+            self.burst_beat.d.next = self.burst_beat.q.val() + 1;
+        }
+        if self.mem_last.val() {
+            self.burst_beat.d.next = 0.into();
+        }
+        if self.mem_reset.val() {
+            self.burst_beat.d.next = 0.into();
+        }
+
+        self.written.pop.next = self.written.valid.val();
+        self.done.next = self.written.valid.val();
+        self.done_tag.next = self.written.data.val().get_bits::<6>(0);
+        self.done_code.next = self.written.data.val().get_bits::<4>(6);
+
+        if self.reset.val() {
+            self.within.d.next = false;
+            self.word_enable.d.next = 0.into();
+            self.word_count.d.next = 0.into();
+        }
+    }
+}

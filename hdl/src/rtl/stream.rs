@@ -1,0 +1,637 @@
+//! The adapter between the engine's port and tagged streams, as an adapter to transaction layer packets
+//! would take them: posted bursts, read requests with a tag, and completions by tag, in any order, with a
+//! status. It keeps no data: a chunk of a completion goes straight to its place.
+//!
+//! A read that is not answered in time is written off: its end is made up, and its tag stays unused until
+//! the late completion has come in full, or the driver lets go. Other reads go on.
+//!
+//! A port that takes nothing for as long is dead, as with [`super::txs`].
+
+use crate::prim::{SmallFifo, SmallRam, fresh};
+use rust_hdl::prelude::*;
+
+/// The adapter for streams of `W` bits and `B` bytes.
+#[derive(LogicBlock)]
+pub struct StreamAdapter<const W: usize, const B: usize> {
+    pub pcie_clk: Signal<In, Clock>,
+    /// Power-up reset only: what is owed on the bus outlives a soft reset.
+    pub port_reset: Signal<In, Bit>,
+    // The engine's side, as in [`super::txs`].
+    pub port_write: Signal<In, Bit>,
+    pub port_write_address: Signal<In, Bits<64>>,
+    pub port_write_beats: Signal<In, Bits<6>>,
+    pub port_beat: Signal<In, Bit>,
+    pub port_beat_data: Signal<In, Bits<W>>,
+    pub port_beat_enable: Signal<In, Bits<B>>,
+    pub port_beat_take: Signal<Out, Bit>,
+    pub port_write_done: Signal<Out, Bit>,
+    pub port_read: Signal<In, Bit>,
+    pub port_read_address: Signal<In, Bits<64>>,
+    pub port_read_beats: Signal<In, Bits<6>>,
+    pub port_read_bytes: Signal<In, Bits<10>>,
+    pub port_read_tag: Signal<In, Bits<6>>,
+    pub port_read_take: Signal<Out, Bit>,
+    pub port_flush: Signal<In, Bit>,
+    pub port_flush_address: Signal<In, Bits<64>>,
+    pub port_flush_take: Signal<Out, Bit>,
+    pub port_flushed: Signal<Out, Bit>,
+    pub port_flush_error: Signal<Out, Bit>,
+    pub port_record: Signal<In, Bit>,
+    pub port_record_address: Signal<In, Bits<64>>,
+    pub port_record_data: Signal<In, Bits<256>>,
+    pub port_record_take: Signal<Out, Bit>,
+    pub port_message: Signal<In, Bit>,
+    pub port_message_address: Signal<In, Bits<64>>,
+    pub port_message_data: Signal<In, Bits<32>>,
+    pub port_message_take: Signal<Out, Bit>,
+    pub port_chunk: Signal<Out, Bit>,
+    pub port_chunk_tag: Signal<Out, Bits<6>>,
+    pub port_chunk_bytes: Signal<Out, Bits<10>>,
+    pub port_chunk_code: Signal<Out, Bits<4>>,
+    pub port_completion: Signal<Out, Bit>,
+    pub port_completion_data: Signal<Out, Bits<W>>,
+    pub port_completion_error: Signal<Out, Bit>,
+    pub port_lost: Signal<Out, Bits<64>>,
+    pub port_timeout: Signal<In, Bits<32>>,
+    pub port_release: Signal<In, Bit>,
+    pub port_pace: Signal<In, Bits<16>>,
+    pub port_reads_down: Signal<Out, Bit>,
+    pub port_quarantine: Signal<Out, Bit>,
+    pub port_dead: Signal<Out, Bit>,
+    pub port_free: Signal<Out, Bit>,
+    pub port_stalled: Signal<Out, Bit>,
+    pub port_stalled_tags: Signal<Out, Bit>,
+    pub port_tagged: Signal<Out, Bit>,
+    // Posted writes: address and length stand for a whole burst.
+    pub post_valid: Signal<Out, Bit>,
+    pub post_ready: Signal<In, Bit>,
+    pub post_address: Signal<Out, Bits<64>>,
+    pub post_beats: Signal<Out, Bits<6>>,
+    pub post_data: Signal<Out, Bits<W>>,
+    pub post_enable: Signal<Out, Bits<B>>,
+    // Reads: byte address, 1 to 512 bytes. Tags 0 to 63 bring data, 64 to 71 only flush.
+    pub ask_valid: Signal<Out, Bit>,
+    pub ask_ready: Signal<In, Bit>,
+    pub ask_address: Signal<Out, Bits<64>>,
+    pub ask_bytes: Signal<Out, Bits<10>>,
+    pub ask_tag: Signal<Out, Bits<7>>,
+    // Completions in chunks, never refused. Tag, bytes and code come with the first beat; the code is 0
+    // for data, 1 Unsupported Request, 2 Completer Abort, 3 poisoned; one with a code has a single beat
+    // and ends its read. Byte `a` of the bus stands in lane `a` modulo `B`; all chunks of a read but the
+    // last end at a multiple of `B`.
+    pub answer_valid: Signal<In, Bit>,
+    pub answer_first: Signal<In, Bit>,
+    pub answer_tag: Signal<In, Bits<7>>,
+    pub answer_bytes: Signal<In, Bits<10>>,
+    pub answer_code: Signal<In, Bits<3>>,
+    pub answer_data: Signal<In, Bits<W>>,
+
+    posting: DFF<Bit>,
+    address: DFF<Bits<64>>,
+    data: DFF<Bits<W>>,
+    enable: DFF<Bits<B>>,
+    beats: DFF<Bits<6>>,
+    burst_left: DFF<Bits<6>>,
+    second_half: DFF<Bit>,
+    asking: DFF<Bit>,
+    ask_at: DFF<Bits<64>>,
+    ask_size: DFF<Bits<10>>,
+    ask_as: DFF<Bits<7>>,
+    // Reads under way, by tag: whether they are, whether nothing has come, bytes in all and bytes left.
+    open: DFF<Bits<64>>,
+    fresh_tags: DFF<Bits<64>>,
+    sizes: SmallRam<15, 6>,
+    left: SmallRam<10, 6>,
+    /// Written off, and the completion may still come.
+    lost: DFF<Bits<64>>,
+    dropping: DFF<Bit>,
+    /// The last beats of a late completion: its tag is free behind them.
+    ending: DFF<Bits<64>>,
+    beats_left: DFF<Bits<6>>,
+    /// Tags in the order of their requests, with the time.
+    order: SmallFifo<39, 6, 7>,
+    now: DFF<Bits<32>>,
+    // Flush reads, by the low bits of the tag.
+    flush_next: DFF<Bits<3>>,
+    flush_oldest: DFF<Bits<3>>,
+    flush_open: DFF<Bits<8>>,
+    flush_done: DFF<Bits<8>>,
+    flush_failed: DFF<Bits<8>>,
+    flush_lost: DFF<Bits<8>>,
+    // A port that stands still.
+    patience: DFF<Bits<32>>,
+    stuck: DFF<Bit>,
+    dead: DFF<Bit>,
+    stuck_left: DFF<Bits<6>>,
+    settled: DFF<Bit>,
+
+    waiting: Signal<Local, Bit>,
+    free: Signal<Local, Bit>,
+    dies: Signal<Local, Bit>,
+    ask_waiting: Signal<Local, Bit>,
+    ask_free: Signal<Local, Bit>,
+    take_read: Signal<Local, Bit>,
+    take_flush: Signal<Local, Bit>,
+    flush_bit: Signal<Local, Bits<8>>,
+    flush_blocked: Signal<Local, Bit>,
+    flush_absorb: Signal<Local, Bit>,
+    absorb: Signal<Local, Bit>,
+    is_flush: Signal<Local, Bit>,
+    tag_bit: Signal<Local, Bits<64>>,
+    known: Signal<Local, Bit>,
+    late: Signal<Local, Bit>,
+    refused: Signal<Local, Bit>,
+    left_now: Signal<Local, Bits<10>>,
+    completes: Signal<Local, Bit>,
+    first_lane: Signal<Local, Bits<5>>,
+    span: Signal<Local, Bits<11>>,
+    frees: Signal<Local, Bits<64>>,
+    opens: Signal<Local, Bits<64>>,
+    closes: Signal<Local, Bits<64>>,
+    oldest_bit: Signal<Local, Bits<8>>,
+    front_flush: Signal<Local, Bit>,
+    front_bit: Signal<Local, Bits<64>>,
+    front_open: Signal<Local, Bit>,
+    front_late: Signal<Local, Bit>,
+    lose: Signal<Local, Bit>,
+    loses: Signal<Local, Bits<64>>,
+    flush_report: Signal<Local, Bit>,
+    flush_answered: Signal<Local, Bits<8>>,
+    flush_gone: Signal<Local, Bits<8>>,
+    flush_reported: Signal<Local, Bits<8>>,
+    left_after: Signal<Local, Bits<6>>,
+    message_lanes: Signal<Local, Bits<B>>,
+
+    lanes: Constant<Bits<B>>,
+    dword_lanes: Constant<Bits<B>>,
+    lane_mask: Constant<Bits<64>>,
+    beat_round: Constant<Bits<11>>,
+    beat_shift: Constant<Bits<3>>,
+    record_beats: Constant<Bits<6>>,
+    is_narrow: Constant<Bits<1>>,
+    tags: Constant<Bits<64>>,
+    one: Constant<Bits<64>>,
+    one_flush: Constant<Bits<8>>,
+}
+
+impl<const W: usize, const B: usize> StreamAdapter<W, B> {
+    /// An adapter for `2^reads_log2` tags.
+    pub fn new(reads_log2: usize) -> Self {
+        fresh!(
+            pcie_clk, port_reset, port_write, port_write_address, port_write_beats,
+            port_beat, port_beat_data, port_beat_enable, port_beat_take,
+            port_write_done, port_read, port_read_address, port_read_beats,
+            port_read_bytes, port_read_tag, port_read_take, port_flush,
+            port_flush_address, port_flush_take, port_flushed, port_flush_error,
+            port_record, port_record_address, port_record_data, port_record_take,
+            port_message, port_message_address, port_message_data, port_message_take,
+            port_chunk, port_chunk_tag, port_chunk_bytes, port_chunk_code,
+            port_completion, port_completion_data, port_completion_error, port_lost,
+            port_timeout, port_release, port_pace, port_reads_down, port_quarantine, port_dead,
+            port_free, port_stalled, port_stalled_tags, port_tagged, post_ready,
+            ask_ready, answer_valid, answer_first, answer_tag, answer_bytes,
+            answer_code, answer_data, post_valid, post_address, post_beats, post_data,
+            post_enable, ask_valid, ask_address, ask_bytes, ask_tag, posting, address,
+            data, enable, beats, burst_left, second_half, asking, ask_at, ask_size,
+            ask_as, open, fresh_tags, lost, dropping, ending, beats_left, now,
+            flush_next, flush_oldest, flush_open, flush_done, flush_failed, flush_lost,
+            patience, stuck, dead, stuck_left, settled, waiting, free, dies,
+            ask_waiting, ask_free, take_read, take_flush, flush_bit, flush_blocked,
+            flush_absorb, absorb, is_flush, tag_bit, known, late, refused, left_now,
+            completes, first_lane, span, frees, opens, closes, oldest_bit, front_flush,
+            front_bit, front_open, front_late, lose, loses, flush_report,
+            flush_answered, flush_gone, flush_reported, left_after, message_lanes;
+            sizes: SmallRam::new(reads_log2),
+            left: SmallRam::new(reads_log2),
+            order: SmallFifo::new(6),
+            lanes: Constant::new(Bits::<B>::mask()),
+            dword_lanes: Constant::new(0xF.into()),
+            lane_mask: Constant::new((B as u64 - 1).into()),
+            beat_round: Constant::new((B as u64 - 1).into()),
+            beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
+            record_beats: Constant::new((32 / B as u64).into()),
+            is_narrow: Constant::new(u64::from(B == 16).into()),
+            tags: Constant::new(super::channel_mask(reads_log2)),
+            one: Constant::new(1.into()),
+            one_flush: Constant::new(1.into()),
+        )
+    }
+
+    /// Marks the ports that the outside drives, which rust-hdl asks for before it looks at a design.
+    pub fn connect_inputs(&mut self) {
+        self.pcie_clk.connect();
+        self.port_reset.connect();
+        self.port_write.connect();
+        self.port_write_address.connect();
+        self.port_write_beats.connect();
+        self.port_beat.connect();
+        self.port_beat_data.connect();
+        self.port_beat_enable.connect();
+        self.port_read.connect();
+        self.port_read_address.connect();
+        self.port_read_beats.connect();
+        self.port_read_bytes.connect();
+        self.port_read_tag.connect();
+        self.port_flush.connect();
+        self.port_flush_address.connect();
+        self.port_record.connect();
+        self.port_record_address.connect();
+        self.port_record_data.connect();
+        self.port_message.connect();
+        self.port_message_address.connect();
+        self.port_message_data.connect();
+        self.port_timeout.connect();
+        self.port_release.connect();
+        self.port_pace.connect();
+        self.post_ready.connect();
+        self.ask_ready.connect();
+        self.answer_valid.connect();
+        self.answer_first.connect();
+        self.answer_tag.connect();
+        self.answer_bytes.connect();
+        self.answer_code.connect();
+        self.answer_data.connect();
+    }
+}
+
+impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            pcie_clk,
+            posting,
+            address,
+            data,
+            enable,
+            beats,
+            burst_left,
+            second_half,
+            asking,
+            ask_at,
+            ask_size,
+            ask_as,
+            open,
+            fresh_tags,
+            lost,
+            dropping,
+            ending,
+            beats_left,
+            now,
+            flush_next,
+            flush_oldest,
+            flush_open,
+            flush_done,
+            flush_failed,
+            flush_lost,
+            patience,
+            stuck,
+            dead,
+            stuck_left,
+            settled
+        );
+        clock!(self, pcie_clk, sizes, left, order);
+        self.order.reset.next = self.port_reset.val();
+        self.now.d.next = self.now.q.val() + 1;
+        self.post_valid.next = self.posting.q.val();
+        self.post_address.next = self.address.q.val();
+        self.post_beats.next = self.beats.q.val();
+        self.post_data.next = self.data.q.val();
+        self.post_enable.next = self.enable.q.val();
+        self.ask_valid.next = self.asking.q.val();
+        self.ask_address.next = self.ask_at.q.val();
+        self.ask_bytes.next = self.ask_size.q.val();
+        self.ask_tag.next = self.ask_as.q.val();
+        self.port_tagged.next = true;
+        self.port_lost.next = self.lost.q.val();
+        self.port_quarantine.next = self.lost.q.val().any() | self.flush_lost.q.val().any();
+        self.port_dead.next = self.dead.q.val();
+        self.port_reads_down.next =
+            self.dead.q.val() | ((self.lost.q.val() & self.tags.val()) == self.tags.val());
+        self.waiting.next = self.posting.q.val() & !self.post_ready.val();
+        self.ask_waiting.next = self.asking.q.val() & !self.ask_ready.val();
+        self.port_stalled.next = self.waiting.val();
+        self.port_stalled_tags.next = self.ask_waiting.val();
+        self.free.next = !self.waiting.val() | self.dead.q.val();
+        self.ask_free.next = !self.ask_waiting.val() & !self.dead.q.val() & !self.order.full.val();
+        self.port_free.next = (!self.waiting.val() & !self.ask_waiting.val()) | self.dead.q.val();
+
+        // Posted: the burst under way, then records, messages, new bursts. To a dead port everything
+        // goes, and nowhere.
+        self.message_lanes.next = self.dword_lanes.val()
+            << bit_cast::<6, 64>(self.port_message_address.val() & self.lane_mask.val());
+        self.port_beat_take.next = false;
+        self.port_write_done.next = false;
+        self.port_record_take.next = false;
+        self.port_message_take.next = false;
+        if self.free.val() {
+            self.posting.d.next = false;
+            if self.burst_left.q.val().any() {
+                if self.port_beat.val() {
+                    self.posting.d.next = true;
+                    self.data.d.next = self.port_beat_data.val();
+                    self.enable.d.next = self.port_beat_enable.val();
+                    self.burst_left.d.next = self.burst_left.q.val() - 1;
+                    self.port_beat_take.next = true;
+                    self.port_write_done.next = self.burst_left.q.val() == 1;
+                }
+            } else if self.second_half.q.val() {
+                self.posting.d.next = true;
+                self.data.d.next =
+                    bit_cast::<W, 128>(self.port_record_data.val().get_bits::<128>(128));
+                self.enable.d.next = self.lanes.val();
+                self.second_half.d.next = false;
+                self.port_record_take.next = true;
+            } else if self.port_record.val() {
+                self.posting.d.next = true;
+                self.address.d.next = self.port_record_address.val();
+                self.beats.d.next = self.record_beats.val();
+                self.data.d.next = bit_cast::<W, 256>(self.port_record_data.val());
+                self.enable.d.next = self.lanes.val();
+                self.second_half.d.next = self.is_narrow.val().any();
+                self.port_record_take.next = !self.is_narrow.val().any();
+            } else if self.port_message.val() {
+                self.posting.d.next = true;
+                self.address.d.next = self.port_message_address.val() & !self.lane_mask.val();
+                self.beats.d.next = 1.into();
+                self.data.d.next = bit_cast::<W, 256>(
+                    bit_cast::<256, 32>(self.port_message_data.val())
+                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 32)
+                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 64)
+                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 96)
+                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 128)
+                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 160)
+                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 192)
+                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 224),
+                );
+                self.enable.d.next = self.message_lanes.val();
+                self.port_message_take.next = true;
+            } else if self.port_write.val() & self.port_beat.val() {
+                self.posting.d.next = true;
+                self.address.d.next = self.port_write_address.val();
+                self.beats.d.next = self.port_write_beats.val();
+                self.data.d.next = self.port_beat_data.val();
+                self.enable.d.next = self.port_beat_enable.val();
+                self.burst_left.d.next = self.port_write_beats.val() - 1;
+                self.port_beat_take.next = true;
+                self.port_write_done.next = self.port_write_beats.val() == 1;
+            }
+        }
+
+        // Reads. One that flushes leaves when the writes before it have.
+        self.flush_bit.next = self.one_flush.val() << self.flush_next.q.val();
+        self.flush_blocked.next = (self.flush_bit.val()
+            & (self.flush_lost.q.val() | self.flush_open.q.val() | self.flush_done.q.val()))
+        .any();
+        self.take_flush.next = self.port_flush.val()
+            & self.ask_free.val()
+            & !self.waiting.val()
+            & !self.flush_blocked.val();
+        self.flush_absorb.next = self.port_flush.val()
+            & !self.flush_open.q.val().any()
+            & !self.flush_done.q.val().any()
+            & (self.dead.q.val() | (self.flush_bit.val() & self.flush_lost.q.val()).any());
+        self.take_read.next = self.port_read.val() & self.ask_free.val() & !self.take_flush.val();
+        if !self.ask_waiting.val() {
+            self.asking.d.next = self.take_read.val() | self.take_flush.val();
+        }
+        if self.take_flush.val() {
+            self.ask_at.d.next = self.port_flush_address.val();
+            self.ask_size.d.next = 4.into();
+            self.ask_as.d.next = bit_cast::<7, 3>(self.flush_next.q.val()) | bits::<7>(64);
+            self.flush_next.d.next = self.flush_next.q.val() + 1;
+        } else if self.take_read.val() {
+            self.ask_at.d.next = self.port_read_address.val();
+            self.ask_size.d.next = self.port_read_bytes.val();
+            self.ask_as.d.next = bit_cast::<7, 6>(self.port_read_tag.val());
+        }
+        self.order.push.next = self.take_read.val() | self.take_flush.val();
+        self.order.data_in.next = bit_cast::<39, 6>(self.port_read_tag.val())
+            | (bit_cast::<39, 32>(self.now.q.val()) << 7);
+        if self.take_flush.val() {
+            self.order.data_in.next = bit_cast::<39, 3>(self.flush_next.q.val())
+                | bits::<39>(64)
+                | (bit_cast::<39, 32>(self.now.q.val()) << 7);
+        }
+        self.opens.next = 0.into();
+        if self.take_read.val() {
+            self.opens.next = self.one.val() << self.port_read_tag.val();
+        }
+        self.sizes.write_enable.next = self.take_read.val();
+        self.sizes.write_address.next = self.port_read_tag.val();
+        self.sizes.write_data.next = bit_cast::<15, 10>(self.port_read_bytes.val())
+            | (bit_cast::<15, 5>(bit_cast::<5, 64>(
+                self.port_read_address.val() & self.lane_mask.val(),
+            )) << 10);
+
+        // Completions.
+        self.is_flush.next = self.answer_tag.val().get_bit(6);
+        self.tag_bit.next = self.one.val() << self.answer_tag.val().get_bits::<6>(0);
+        self.known.next = (self.open.q.val() & self.tag_bit.val()).any() & !self.is_flush.val();
+        self.late.next = (self.lost.q.val() & self.tag_bit.val()).any() & !self.is_flush.val();
+        self.refused.next = self.answer_code.val().any();
+        self.sizes.read_address.next = self.answer_tag.val().get_bits::<6>(0);
+        self.left.read_address.next = self.answer_tag.val().get_bits::<6>(0);
+        self.left_now.next = self.left.read_data.val();
+        self.first_lane.next = 0.into();
+        if (self.fresh_tags.q.val() & self.tag_bit.val()).any() {
+            self.left_now.next = self.sizes.read_data.val().get_bits::<10>(0);
+            self.first_lane.next = self.sizes.read_data.val().get_bits::<5>(10);
+        }
+        self.completes.next = self.answer_valid.val()
+            & self.answer_first.val()
+            & (self.known.val() | self.late.val())
+            & (self.refused.val() | (self.left_now.val() == self.answer_bytes.val()));
+        self.left.write_enable.next =
+            self.answer_valid.val() & self.answer_first.val() & !self.is_flush.val();
+        self.left.write_address.next = self.answer_tag.val().get_bits::<6>(0);
+        self.left.write_data.next = self.left_now.val() - self.answer_bytes.val();
+        self.closes.next = 0.into();
+        if self.completes.val() {
+            self.closes.next = self.tag_bit.val();
+        }
+        self.span.next = bit_cast::<11, 5>(self.first_lane.val())
+            + bit_cast::<11, 10>(self.answer_bytes.val())
+            + self.beat_round.val();
+        self.frees.next = 0.into();
+        if self.answer_valid.val() & self.beats_left.q.val().any() {
+            self.beats_left.d.next = self.beats_left.q.val() - 1;
+            if self.beats_left.q.val() == 1 {
+                self.frees.next = self.ending.q.val();
+            }
+        }
+        if self.completes.val() & self.late.val() {
+            self.ending.d.next = self.tag_bit.val();
+            self.beats_left.d.next =
+                bit_cast::<6, 11>(self.span.val() >> self.beat_shift.val()) - 1;
+            if self.refused.val() | ((self.span.val() >> self.beat_shift.val()) == 1) {
+                self.beats_left.d.next = 0.into();
+                self.frees.next = self.tag_bit.val();
+            }
+        }
+        self.fresh_tags.d.next = self.fresh_tags.q.val() | self.opens.val();
+        if self.answer_valid.val() & self.answer_first.val() & !self.is_flush.val() {
+            self.fresh_tags.d.next =
+                (self.fresh_tags.q.val() & !self.tag_bit.val()) | self.opens.val();
+        }
+        if self.answer_valid.val() & self.answer_first.val() {
+            self.dropping.d.next = !self.known.val();
+        }
+
+        // The oldest request: over, or late.
+        self.front_flush.next = self.order.data.val().get_bit(6);
+        self.front_bit.next = self.one.val() << self.order.data.val().get_bits::<6>(0);
+        self.front_open.next = (self.open.q.val() & self.front_bit.val()).any();
+        if self.front_flush.val() {
+            self.front_open.next = (self.flush_open.q.val()
+                & (self.one_flush.val() << self.order.data.val().get_bits::<3>(0)))
+            .any();
+        }
+        self.front_late.next = self.port_timeout.val().any()
+            & ((self.now.q.val() - self.order.data.val().get_bits::<32>(7))
+                >= self.port_timeout.val());
+        self.lose.next = self.order.valid.val()
+            & self.front_open.val()
+            & self.front_late.val()
+            & !self.answer_valid.val();
+        self.order.pop.next = self.order.valid.val() & (!self.front_open.val() | self.lose.val());
+        self.loses.next = 0.into();
+        if self.lose.val() & !self.front_flush.val() {
+            self.loses.next = self.front_bit.val();
+        }
+        self.open.d.next = ((self.open.q.val() & !self.closes.val() & !self.loses.val())
+            | self.opens.val())
+            & self.tags.val();
+        self.lost.d.next =
+            ((self.lost.q.val() & !self.frees.val()) | self.loses.val()) & self.tags.val();
+
+        // Flush reads, reported in order.
+        self.flush_answered.next = 0.into();
+        if self.answer_valid.val() & self.answer_first.val() & self.is_flush.val() {
+            self.flush_answered.next =
+                self.one_flush.val() << self.answer_tag.val().get_bits::<3>(0);
+        }
+        self.flush_gone.next = self.flush_answered.val() & self.flush_open.q.val();
+        if self.lose.val() & self.front_flush.val() {
+            self.flush_gone.next = self.one_flush.val() << self.order.data.val().get_bits::<3>(0);
+        }
+        self.oldest_bit.next = self.one_flush.val() << self.flush_oldest.q.val();
+        self.flush_report.next = (self.flush_done.q.val() & self.oldest_bit.val()).any();
+        self.flush_reported.next = 0.into();
+        if self.flush_report.val() {
+            self.flush_reported.next = self.oldest_bit.val();
+        }
+        self.flush_open.d.next = self.flush_open.q.val() & !self.flush_gone.val();
+        if self.take_flush.val() {
+            self.flush_open.d.next =
+                (self.flush_open.q.val() & !self.flush_gone.val()) | self.flush_bit.val();
+        }
+        self.flush_done.d.next =
+            (self.flush_done.q.val() & !self.flush_reported.val()) | self.flush_gone.val();
+        self.flush_failed.d.next = self.flush_failed.q.val() & !self.flush_reported.val();
+        self.flush_lost.d.next = self.flush_lost.q.val() & !self.flush_answered.val();
+        if self.lose.val() & self.front_flush.val() {
+            self.flush_failed.d.next =
+                (self.flush_failed.q.val() & !self.flush_reported.val()) | self.flush_gone.val();
+            self.flush_lost.d.next = self.flush_lost.q.val() | self.flush_gone.val();
+        } else if self.refused.val() {
+            self.flush_failed.d.next =
+                (self.flush_failed.q.val() & !self.flush_reported.val()) | self.flush_gone.val();
+        }
+        if self.flush_report.val() | self.flush_absorb.val() {
+            self.flush_oldest.d.next = self.flush_oldest.q.val() + 1;
+        }
+        if self.flush_absorb.val() {
+            self.flush_next.d.next = self.flush_next.q.val() + 1;
+        }
+        self.port_flush_take.next = self.take_flush.val() | self.flush_absorb.val();
+        self.port_flushed.next = self.flush_report.val() | self.flush_absorb.val();
+        self.port_flush_error.next =
+            self.flush_absorb.val() | (self.flush_failed.q.val() & self.oldest_bit.val()).any();
+
+        // What the engine hears of reads. To a dead port they end at once.
+        self.absorb.next =
+            self.port_read.val() & self.dead.q.val() & !self.answer_valid.val() & !self.lose.val();
+        self.port_read_take.next = self.take_read.val() | self.absorb.val();
+        self.port_chunk.next =
+            (self.answer_valid.val() & self.answer_first.val() & self.known.val())
+                | (self.lose.val() & !self.front_flush.val())
+                | self.absorb.val();
+        self.port_chunk_tag.next = self.answer_tag.val().get_bits::<6>(0);
+        self.port_chunk_bytes.next = self.answer_bytes.val();
+        self.port_chunk_code.next = 0.into();
+        if self.absorb.val() {
+            self.port_chunk_tag.next = self.port_read_tag.val();
+            self.port_chunk_code.next = 8.into();
+        } else if self.lose.val() {
+            self.port_chunk_tag.next = self.order.data.val().get_bits::<6>(0);
+            self.port_chunk_code.next = 7.into();
+        } else if self.refused.val() {
+            self.port_chunk_code.next = bit_cast::<4, 3>(self.answer_code.val()) + 12;
+        }
+        self.port_completion.next = self.answer_valid.val()
+            & ((self.answer_first.val() & self.known.val() & !self.refused.val())
+                | (!self.answer_first.val() & !self.dropping.q.val()));
+        self.port_completion_data.next = self.answer_data.val();
+        self.port_completion_error.next = false;
+        if self.port_release.val() {
+            self.lost.d.next = 0.into();
+            self.flush_lost.d.next = 0.into();
+        }
+
+        // A port that stands still. What stands there stays; the rest of its burst is empty.
+        if (self.waiting.val() | self.ask_waiting.val()) & self.patience.q.val().any() {
+            self.patience.d.next = self.patience.q.val() - 1;
+        } else if !self.waiting.val() & !self.ask_waiting.val() {
+            self.patience.d.next = self.port_timeout.val();
+        }
+        self.stuck.d.next =
+            (self.waiting.val() | self.ask_waiting.val()) & (self.patience.q.val() == 1);
+        self.dies.next = self.stuck.q.val() & (self.waiting.val() | self.ask_waiting.val());
+        if self.dies.val() {
+            self.dead.d.next = true;
+        }
+        self.settled.d.next = self.dead.q.val();
+        self.left_after.next = self.stuck_left.q.val();
+        if !self.settled.q.val() {
+            self.left_after.next = self.burst_left.q.val();
+            if self.second_half.q.val() {
+                self.left_after.next = 1.into();
+            }
+        }
+        if self.dead.q.val() {
+            self.stuck_left.d.next = self.left_after.val();
+            self.posting.d.next = self.posting.q.val();
+            self.address.d.next = self.address.q.val();
+            self.beats.d.next = self.beats.q.val();
+            self.data.d.next = self.data.q.val();
+            self.enable.d.next = self.enable.q.val();
+            if self.posting.q.val() & self.post_ready.val() {
+                self.enable.d.next = 0.into();
+                self.posting.d.next = self.left_after.val().any();
+                self.stuck_left.d.next = self.left_after.val() - 1;
+            }
+        }
+
+        if self.port_reset.val() {
+            self.posting.d.next = false;
+            self.burst_left.d.next = 0.into();
+            self.second_half.d.next = false;
+            self.asking.d.next = false;
+            self.open.d.next = 0.into();
+            self.lost.d.next = 0.into();
+            self.beats_left.d.next = 0.into();
+            self.fresh_tags.d.next = 0.into();
+            self.flush_next.d.next = 0.into();
+            self.flush_oldest.d.next = 0.into();
+            self.flush_open.d.next = 0.into();
+            self.flush_done.d.next = 0.into();
+            self.flush_failed.d.next = 0.into();
+            self.flush_lost.d.next = 0.into();
+            self.stuck.d.next = false;
+            self.dead.d.next = false;
+            self.settled.d.next = false;
+            self.patience.d.next = 0.into();
+        }
+    }
+}

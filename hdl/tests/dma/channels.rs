@@ -1,0 +1,458 @@
+//! Channels: served in turn, kept apart, chained, drained, aborted, revoked.
+
+use crate::rig::{Descriptor, IRQ, MIB, RECORD, Rig, library, same};
+use peerlane_hdl::Params;
+use peerlane_hdl::generated::constants::{chan, csr};
+use peerlane_sim::{BoardConfig, Space};
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const ATT_OWNER: u8 = 4;
+const ABORTED: u8 = 9;
+const LOCAL_WINDOW: u8 = 12;
+const AFTER_WRITE: u32 = 1 << 4;
+const AFTER_READ: u32 = 1 << 5;
+const ACCEPT: u32 = 1;
+const RUN: u32 = 2;
+const ABORT: u32 = 4;
+
+fn rig(params: &Params) -> Rig {
+    let mut rig = Rig::new(&library(params), BoardConfig::default());
+    for channel in 1..params.channels {
+        rig.open_channel(channel);
+    }
+    rig
+}
+
+fn descriptor(peer: u64, local: u64, length: u32, control: u32, cookie: u32) -> Descriptor {
+    Descriptor {
+        peer,
+        local,
+        length,
+        control,
+        cookie,
+    }
+}
+
+/// GPU memory that the channels of a mask may use.
+fn map_for(rig: &mut Rig, owners: u64, gpu: u64, length: u64) -> u64 {
+    rig.csr(csr::ATT_OWNER_LO, owners as u32);
+    rig.csr(csr::ATT_OWNER_HI, (owners >> 32) as u32);
+    rig.map_gpu(gpu, length)
+}
+
+fn control(rig: &mut Rig, channel: u32, value: u32) {
+    rig.csr(csr::CHANNEL_SELECT, channel);
+    rig.csr(csr::CHANNEL_CONTROL, value);
+}
+
+/// Cycles until the channel has nothing under way.
+fn rest(rig: &mut Rig, channel: u32, limit: u64) -> u64 {
+    let start = rig.board.cycles();
+    rig.csr(csr::CHANNEL_SELECT, channel);
+    while rig.read_csr(csr::CHANNEL_STATUS) != 0 {
+        rig.board.run(100).unwrap();
+        assert!(
+            rig.board.cycles() < start + limit,
+            "channel {channel} is still busy"
+        );
+    }
+    rig.board.cycles() - start
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_region_belongs_to_the_channels_of_its_mask() {
+    let mut rig = rig(&Params::default());
+    let of_two = map_for(&mut rig, 1 << 2, 0, MIB);
+    let of_both = map_for(&mut rig, 1 << 2 | 1 << 5, MIB, MIB);
+    for read in [false, true] {
+        for (channel, peer, code) in [
+            (2, of_two, 0),
+            (5, of_two, ATT_OWNER),
+            (0, of_two, ATT_OWNER),
+            (2, of_both, 0),
+            (5, of_both, 0),
+            (7, of_both, ATT_OWNER),
+        ] {
+            rig.queue_on(
+                channel,
+                read,
+                descriptor(peer, 0, 3000, RECORD | IRQ, channel),
+            );
+            let record = rig.wait_on(channel, 20_000);
+            assert_eq!((record.code, record.cookie), (code, channel), "{record:?}");
+            assert_eq!(record.bytes, if code == 0 { 3000 } else { 0 });
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_channel_stays_in_its_window_of_memory() {
+    let mut rig = rig(&Params::default());
+    let peer = map_for(&mut rig, 0xFF, 0, MIB);
+    rig.csr(csr::CHANNEL_SELECT, 3);
+    rig.csr(csr::CHANNEL_MEM_BASE, 0x10);
+    rig.csr(csr::CHANNEL_MEM_END, 0x20);
+    for read in [false, true] {
+        for (local, length, code) in [
+            (0x1_0000, 0x1_0000, 0),
+            (0x1_0000, 1, 0),
+            (0x1_FFFF, 1, 0),
+            (0xFFFF, 1, LOCAL_WINDOW),
+            (0x2_0000, 1, LOCAL_WINDOW),
+            (0x1_FFFF, 2, LOCAL_WINDOW),
+            (0, 0x2_0000, LOCAL_WINDOW),
+            (0x1_8000, 0x1_0000, LOCAL_WINDOW),
+        ] {
+            rig.queue_on(3, read, descriptor(peer, local, length, RECORD, 1));
+            let record = rig.wait_on(3, 100_000);
+            assert_eq!(record.code, code, "{local:#x} {length:#x}");
+            assert_eq!(record.bytes, if code == 0 { length } else { 0 });
+            // Another channel's window is its own.
+            rig.queue_on(4, read, descriptor(peer, local, length, RECORD, 1));
+            assert_eq!(rig.wait_on(4, 100_000).code, 0);
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_short_transfer_waits_for_one_round_of_requests() {
+    for read in [false, true] {
+        let mut rig = rig(&Params::default());
+        let peer = map_for(&mut rig, 0xFF, 0, 16 * MIB);
+        for channel in 0..7 {
+            for _ in 0..4 {
+                rig.queue_on(channel, read, descriptor(peer, 0, 2 * MIB as u32, 0, 0));
+            }
+        }
+        rig.board.run(20_000).unwrap();
+        for trial in 0..20 {
+            let at = rig.board.stats();
+            rig.queue_on(7, read, descriptor(peer, 0, 64, RECORD | 1 << 2, trial));
+            let record = rig.wait_on(7, 20_000);
+            assert_eq!((record.code, record.cookie), (0, trial));
+            let now = rig.board.stats();
+            // What others moved from before the doorbell was rung until after the record was seen: a
+            // round of 7 requests, what the pipe held, and what went on while the record came.
+            let moved = (now.gpu.bytes_written - at.gpu.bytes_written)
+                + (now.gpu.bytes_read - at.gpu.bytes_read);
+            assert!(moved < 48 * 512, "read {read}: {moved} bytes");
+            rig.board.run(777).unwrap();
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_chained_descriptor_sees_what_it_waited_for() {
+    let mut rig = rig(&Params::default());
+    let peer = map_for(&mut rig, 0xFF, 0, MIB);
+    let mut rng = ChaCha8Rng::seed_from_u64(31);
+    for length in [1u32, 100, 5000, 70_000] {
+        for channel in [0u32, 6] {
+            let mut data = vec![0; length as usize];
+            rng.fill_bytes(&mut data);
+            rig.board.ddr_mut().write(0x10_0000, &data).unwrap();
+            rig.board
+                .gpu_mut()
+                .write(0, &vec![0; length as usize])
+                .unwrap();
+            // Out, back to another place when that is done, and out from there when that is done.
+            rig.queue_on(
+                channel,
+                false,
+                descriptor(peer, 0x10_0000, length, RECORD, 1),
+            );
+            rig.queue_on(
+                channel,
+                true,
+                descriptor(peer, 0x20_0000, length, RECORD | AFTER_WRITE, 2),
+            );
+            rig.queue_on(
+                channel,
+                false,
+                descriptor(
+                    peer + 0x8_0000,
+                    0x20_0000,
+                    length,
+                    RECORD | AFTER_READ | AFTER_WRITE,
+                    3,
+                ),
+            );
+            for cookie in 1..=3 {
+                let record = rig.wait_on(channel, 100_000);
+                assert_eq!((record.code, record.cookie), (0, cookie), "{record:?}");
+            }
+            let mut got = vec![0; length as usize];
+            rig.board.ddr_mut().read(0x20_0000, &mut got).unwrap();
+            same("back", &got, &data);
+            rig.board.gpu_mut().read(0x8_0000, &mut got).unwrap();
+            same("and out", &got, &data);
+        }
+    }
+    // A chain to nothing does not wait, and one channel's chain does not wait for another's.
+    rig.queue_on(1, false, descriptor(peer, 0, MIB as u32, RECORD, 7));
+    rig.queue_on(
+        2,
+        true,
+        descriptor(peer, 0, 64, RECORD | AFTER_READ | AFTER_WRITE, 8),
+    );
+    assert_eq!(rig.wait_on(2, 5000).cookie, 8);
+    assert_eq!(rig.poll_on(1), None);
+    assert_eq!(rig.wait_on(1, 200_000).cookie, 7);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_drained_channel_finishes_what_it_has_and_takes_no_more() {
+    let mut rig = rig(&Params::default());
+    let peer = map_for(&mut rig, 0xFF, 0, MIB);
+    for read in [false, true] {
+        for cookie in 0..10 {
+            rig.queue_on(1, read, descriptor(peer, 0, 20_000, RECORD, cookie));
+        }
+        control(&mut rig, 1, RUN);
+        rig.queue_on(1, read, descriptor(peer, 0, 64, RECORD, 99));
+        let refused = rig
+            .board
+            .bar_read32(Space::Chan, (1 << 12) + chan::REFUSED as u64)
+            .unwrap();
+        assert_eq!(refused, 1 << u32::from(read));
+        let other = rig
+            .board
+            .bar_read32(Space::Chan, (2 << 12) + chan::REFUSED as u64)
+            .unwrap();
+        assert_eq!(other, 0, "a page tells of its own channel only");
+        rig.board
+            .bar_write32(Space::Chan, (1 << 12) + chan::REFUSED as u64, refused)
+            .unwrap();
+        rest(&mut rig, 1, 100_000);
+        for cookie in 0..10 {
+            let record = rig.wait_on(1, 5000);
+            assert_eq!((record.code, record.cookie), (0, cookie));
+        }
+        assert_eq!(rig.poll_on(1), None);
+        // Paused: accepted, not started.
+        control(&mut rig, 1, ACCEPT);
+        rig.queue_on(1, read, descriptor(peer, 0, 64, RECORD, 5));
+        rig.board.run(3000).unwrap();
+        assert_eq!(rig.poll_on(1), None);
+        control(&mut rig, 1, ACCEPT | RUN);
+        assert_eq!(rig.wait_on(1, 5000).cookie, 5);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn an_abort_ends_one_channel_and_no_other() {
+    let mut rig = rig(&Params::default());
+    let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let data: Vec<u8> = (0..MIB as u32).map(|i| ((i * 7) >> 3) as u8).collect();
+    rig.board.ddr_mut().write(0, &data).unwrap();
+    for round in 0..6 {
+        for read in [false, true] {
+            for cookie in 0..12 {
+                let chained = if cookie % 3 == 2 {
+                    AFTER_WRITE | AFTER_READ
+                } else {
+                    0
+                };
+                rig.queue_on(
+                    4,
+                    read,
+                    descriptor(
+                        peer + 2 * MIB,
+                        4 * MIB,
+                        MIB as u32,
+                        RECORD | chained,
+                        cookie,
+                    ),
+                );
+            }
+        }
+        rig.queue_on(5, false, descriptor(peer, 0, MIB as u32, RECORD, 50));
+        rig.board.run(2000 + rng.random_range(0..3000)).unwrap();
+        control(&mut rig, 4, RUN | ABORT);
+        let took = rest(&mut rig, 4, 20_000);
+        assert!(took < 10_000, "round {round}: {took} cycles");
+        control(&mut rig, 4, ACCEPT | RUN);
+        let mut ends = 0;
+        while let Some(record) = rig.poll_on(4) {
+            assert_eq!(record.code, ABORTED, "{record:?}");
+            assert!(record.bytes < MIB as u32);
+            ends += 1;
+        }
+        assert_eq!(ends, 24, "each descriptor has one end");
+        let record = rig.wait_on(5, 400_000);
+        assert_eq!((record.code, record.cookie), (0, 50));
+        let mut got = vec![0; data.len()];
+        rig.board.gpu_mut().read(0, &mut got).unwrap();
+        same("the other channel's data", &got, &data);
+        rig.board.gpu_mut().write(0, &vec![0; data.len()]).unwrap();
+        rig.queue_on(4, true, descriptor(peer, 4 * MIB, 9000, RECORD, 60));
+        assert_eq!(rig.wait_on(4, 20_000).cookie, 60);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn behind_the_fence_nobody_uses_what_was_revoked() {
+    let mut rig = rig(&Params::default());
+    let mut rng = ChaCha8Rng::seed_from_u64(17);
+    for round in 0..12u64 {
+        // Pages of host memory that a channel streams to and from, and others that go on.
+        let page = 0x1_4000_0000 + round * 0x20_0000;
+        rig.csr(csr::ATT_OWNER_LO, 0xFF);
+        let first = rig.next_entry();
+        let (peer, id) = rig.map_revocable(21, page, 3);
+        let stays = rig.map(21, &[0x1_7000_0000], 3);
+        for read in [false, true] {
+            for channel in 0..3 {
+                rig.queue_on(channel, read, descriptor(peer, 0, MIB as u32, RECORD, 1));
+            }
+            rig.queue_on(6, read, descriptor(stays, 0, MIB as u32, RECORD, 2));
+        }
+        rig.board.run(1000 + rng.random_range(0..4000)).unwrap();
+        rig.entry(first, 0);
+        rig.csr(csr::ATT_INVALIDATE, 1);
+        let start = rig.board.cycles();
+        while rig.read_csr(csr::ATT_INVALIDATE) & 2 != 0 {
+            assert!(rig.board.cycles() < start + 20_000, "no end of the fence");
+        }
+        // What has left the port may still be on its way to memory; the model looks at the moment
+        // of arrival.
+        rig.board.run(500).unwrap();
+        rig.board.bus_mut().revoke(id);
+        for channel in 0..3 {
+            for _ in 0..2 {
+                let record = rig.wait_on(channel, 200_000);
+                assert_eq!(record.code, 3, "{record:?}");
+                assert!(record.bytes < MIB as u32);
+            }
+        }
+        for _ in 0..2 {
+            assert_eq!(rig.wait_on(6, 800_000).code, 0);
+        }
+    }
+}
+
+/// Any garbage on many channels, and one whose transfers must come out right.
+fn hostile(params: &Params, seed: u64, rounds: u32) {
+    let mut rig = rig(params);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let victim = rng.random_range(0..params.channels);
+    let mine = map_for(&mut rig, 1 << victim, 0, MIB);
+    let theirs = map_for(&mut rig, !(1 << victim), MIB, MIB);
+    for channel in 0..params.channels {
+        rig.csr(csr::CHANNEL_SELECT, channel);
+        // Everybody else shares a window.
+        let (base, end) = if channel == victim {
+            (0, 0x100)
+        } else {
+            (0x100, 0x400)
+        };
+        rig.csr(csr::CHANNEL_MEM_BASE, base);
+        rig.csr(csr::CHANNEL_MEM_END, end);
+    }
+    for round in 0..rounds {
+        for _ in 0..params.channels * 2 {
+            let channel = rng.random_range(0..params.channels);
+            if channel == victim {
+                continue;
+            }
+            let read = rng.random();
+            let mut d = descriptor(
+                theirs + rng.random_range(0..MIB - 9000),
+                0x10_0000 + rng.random_range(0..MIB),
+                rng.random_range(0..9000),
+                rng.random_range(0..64),
+                rng.random(),
+            );
+            match rng.random_range(0..8) {
+                0 => d.peer = rng.random(),
+                1 => d.peer = mine + rng.random_range(0..MIB),
+                2 => d.local = rng.random(),
+                3 => d.length = rng.random(),
+                4 => d.control = rng.random(),
+                5 => d.local = rng.random_range(0..0x10_0000),
+                _ => {}
+            }
+            if rng.random_range(0..3) == 0 {
+                // Words anywhere in the page.
+                let at = u64::from(channel << 12) + rng.random_range(0..1024) * 4;
+                rig.board
+                    .bar_write32(Space::Chan, at, rng.random())
+                    .unwrap();
+            }
+            rig.queue_on(channel, read, d);
+        }
+        for read in [false, true] {
+            let length = rng.random_range(1..3000);
+            let mut data = vec![0; length as usize];
+            rng.fill_bytes(&mut data);
+            let (offset, local) = (rng.random_range(0..90_000), rng.random_range(0..90_000));
+            if read {
+                rig.board.gpu_mut().write(offset, &data).unwrap();
+            } else {
+                rig.board.ddr_mut().write(local, &data).unwrap();
+            }
+            rig.queue_on(
+                victim,
+                read,
+                descriptor(mine + offset, local, length, RECORD | IRQ, round),
+            );
+            let record = rig.wait_on(victim, 600_000);
+            assert_eq!(
+                (record.code, record.bytes, record.cookie),
+                (0, length, round)
+            );
+            let mut got = vec![0; length as usize];
+            if read {
+                rig.board.ddr_mut().read(local, &mut got).unwrap();
+            } else {
+                rig.board.gpu_mut().read(offset, &mut got).unwrap();
+            }
+            same("the victim's data", &got, &data);
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn garbage_on_seven_channels_does_not_touch_the_eighth() {
+    hostile(&Params::default(), 1, 40);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn garbage_on_63_channels_does_not_touch_the_last() {
+    let params = Params {
+        channels: 64,
+        ..Params::default()
+    };
+    hostile(&params, 2, 12);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn one_channel_alone_works_too() {
+    let params = Params {
+        channels: 1,
+        queue_log2: 12,
+        att_log2: 16,
+        ..Params::default()
+    };
+    let mut rig = rig(&params);
+    let peer = rig.map_gpu(0, MIB);
+    rig.transfer(false, peer, 0, 70_000);
+    rig.transfer(true, peer, 0, 70_000);
+    let free = rig
+        .board
+        .bar_read32(Space::Chan, chan::QUEUE_FREE as u64)
+        .unwrap();
+    assert_eq!(free, 4096 << 16 | 4096);
+}

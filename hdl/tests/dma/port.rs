@@ -1,0 +1,75 @@
+//! A PCIe port that stands still.
+
+use crate::rig::{Descriptor, MIB, RECORD, Rig, library};
+use peerlane_hdl::generated::constants::csr;
+use peerlane_hdl::{Params, Port};
+use peerlane_sim::{Backpressure, BoardConfig};
+
+const DEAD: u32 = 1 << 5;
+
+/// The engine comes to rest, whatever it was doing when the port stopped, and a reset opens it again.
+fn dies(params: &Params) {
+    for cycles in [300, 1001, 1777, 2500] {
+        let config = BoardConfig::default();
+        let mut rig = Rig::new(&library(params), config);
+        for channel in 1..params.channels {
+            rig.open_channel(channel);
+        }
+        rig.csr(csr::ATT_OWNER_LO, 0xFF);
+        let peer = rig.map_gpu(0, MIB);
+        rig.csr(csr::PORT_TIMEOUT, 1500);
+        for channel in 0..params.channels {
+            for read in [false, true] {
+                for cookie in 0..5 {
+                    rig.queue_on(
+                        channel,
+                        read,
+                        Descriptor {
+                            peer,
+                            local: 0,
+                            length: 100_001,
+                            control: RECORD,
+                            cookie,
+                        },
+                    );
+                }
+            }
+        }
+        rig.board.run(cycles).unwrap();
+        let stop = |rig: &mut Rig, backpressure: Backpressure| match params.port {
+            Port::Txs => rig.board.set_txs_backpressure(backpressure),
+            Port::Stream => rig.board.set_stream_backpressure(backpressure),
+        };
+        stop(&mut rig, Backpressure::Random(100));
+        rig.board.run(30_000).unwrap();
+        let status = rig.read_csr(csr::STATUS);
+        assert_ne!(status & DEAD, 0, "status {status:#x}");
+        assert_eq!(status & 0b11, 0, "every descriptor has ended: {status:#x}");
+        // A fence ends too.
+        rig.csr(csr::ATT_INVALIDATE, 1);
+        rig.board.run(100).unwrap();
+        assert_eq!(rig.read_csr(csr::ATT_INVALIDATE), 0);
+        stop(&mut rig, Backpressure::None);
+        rig.board.reset().unwrap();
+        rig.restart();
+        assert_eq!(rig.read_csr(csr::STATUS), 0);
+        let fresh = rig.map_gpu(MIB, MIB);
+        rig.transfer(false, fresh, 0, 9000);
+        rig.transfer(true, fresh, 0, 9000);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_dead_txs_port_leaves_the_engine_at_rest() {
+    dies(&Params::default());
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_dead_stream_port_leaves_the_engine_at_rest() {
+    dies(&Params {
+        port: Port::Stream,
+        ..Params::default()
+    });
+}

@@ -1,0 +1,278 @@
+//! Several designs as one: a top module that joins their ports by name.
+
+use crate::{Design, Direction, Module, Port};
+
+/// A port of the joined top that is narrower than the parts have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Narrow<'a> {
+    /// Name of the port.
+    pub name: &'a str,
+    /// Bits that remain, the low ones. The others of an input are 0; with none left the port is gone.
+    pub width: usize,
+}
+
+/// Why designs cannot be joined.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    /// Two parts drive the same name.
+    #[error("port `{0}` is driven by two parts")]
+    TwoDrivers(String),
+    /// Two parts have a port of the same name and different width.
+    #[error("port `{name}` has {first} bits in one part and {second} in another")]
+    Widths {
+        /// Name of the port.
+        name: String,
+        /// Width in the first part that has it.
+        first: usize,
+        /// Another width.
+        second: usize,
+    },
+    /// A port that no part has, or that is narrower already.
+    #[error("no port `{0}` can be made that narrow")]
+    Narrow(String),
+}
+
+/// A name that stands at the border of a part.
+struct Net {
+    name: String,
+    width: usize,
+    driven: bool,
+    used: bool,
+}
+
+impl Net {
+    /// Joins two parts, so that the outside does not see it.
+    fn inside(&self) -> bool {
+        self.driven && self.used
+    }
+}
+
+/// A design whose top module `name` holds the parts. A port that one part drives and another reads
+/// becomes a wire; all others are ports of the top, in the order of the parts.
+///
+/// # Errors
+/// When names or widths do not fit.
+pub fn join(
+    name: &str,
+    parts: Vec<Design>,
+    narrow: &[Narrow<'_>],
+    header: &str,
+) -> Result<Design, JoinError> {
+    let nets = nets(&parts)?;
+    for cut in narrow {
+        if !nets
+            .iter()
+            .any(|n| n.name == cut.name && !n.inside() && n.width >= cut.width)
+        {
+            return Err(JoinError::Narrow(cut.name.to_owned()));
+        }
+    }
+    let cut = |net: &Net| {
+        let found = narrow.iter().find(|cut| cut.name == net.name);
+        found.map_or(net.width, |cut| cut.width)
+    };
+    let mut ports = Vec::new();
+    let mut wires = String::new();
+    for net in &nets {
+        let left = cut(net);
+        let full = range(net.width);
+        if !net.inside() && left > 0 {
+            ports.push(Port {
+                name: net.name.clone(),
+                direction: if net.driven {
+                    Direction::Output
+                } else {
+                    Direction::Input
+                },
+                width: left,
+            });
+        }
+        if net.inside() {
+            wires += &format!("  wire {full}{};\n", net.name);
+        } else if left < net.width {
+            let (inner, above) = (format!("all_{}", net.name), net.width - left);
+            wires += &format!("  wire {full}{inner};\n");
+            wires += &match (net.driven, left) {
+                (true, 0) => format!("  wire unused_{0} = &{{1'b0, {inner}}};\n", net.name),
+                (true, _) => format!(
+                    "  assign {0} = {inner}[{1}:0];\n  wire unused_{0} = &{{1'b0, {inner}[{2}:{left}]}};\n",
+                    net.name,
+                    left - 1,
+                    net.width - 1
+                ),
+                (false, 0) => format!("  assign {inner} = {above}'d0;\n"),
+                (false, _) => format!("  assign {inner} = {{{above}'d0, {}}};\n", net.name),
+            };
+        }
+    }
+    let mut text = String::new();
+    for line in header.trim_end().lines() {
+        text += format!("// {line}").trim_end();
+        text.push('\n');
+    }
+    let list: Vec<String> = ports
+        .iter()
+        .map(|port| {
+            let direction = match port.direction {
+                Direction::Input => "input wire",
+                Direction::Output => "output wire",
+            };
+            format!("  {direction} {}{}", range(port.width), port.name)
+        })
+        .collect();
+    text += &format!("module {name} (\n{}\n);\n{wires}", list.join(",\n"));
+    for part in &parts {
+        let connections: Vec<String> = part
+            .ports
+            .iter()
+            .map(|port| {
+                let net = nets.iter().find(|net| net.name == port.name);
+                let trimmed = net.is_some_and(|net| !net.inside() && cut(net) < net.width);
+                let outer = if trimmed { "all_" } else { "" };
+                format!("    .{0}({outer}{0})", port.name)
+            })
+            .collect();
+        let module = &part.top().name;
+        text += &format!("  {module} {module} (\n{}\n  );\n", connections.join(",\n"));
+    }
+    text += "endmodule\n";
+    let mut joined = Design {
+        modules: Vec::new(),
+        ports,
+        unread: Vec::new(),
+    };
+    for part in parts {
+        joined.modules.extend(part.modules);
+        joined.unread.extend(part.unread);
+    }
+    joined.modules.push(Module {
+        name: name.to_owned(),
+        verilog: text,
+    });
+    Ok(joined)
+}
+
+fn nets(parts: &[Design]) -> Result<Vec<Net>, JoinError> {
+    let mut nets: Vec<Net> = Vec::new();
+    for port in parts.iter().flat_map(|part| &part.ports) {
+        let drives = port.direction == Direction::Output;
+        let Some(net) = nets.iter_mut().find(|net| net.name == port.name) else {
+            nets.push(Net {
+                name: port.name.clone(),
+                width: port.width,
+                driven: drives,
+                used: !drives,
+            });
+            continue;
+        };
+        if net.width != port.width {
+            return Err(JoinError::Widths {
+                name: port.name.clone(),
+                first: net.width,
+                second: port.width,
+            });
+        }
+        if drives && net.driven {
+            return Err(JoinError::TwoDrivers(port.name.clone()));
+        }
+        net.driven |= drives;
+        net.used |= !drives;
+    }
+    Ok(nets)
+}
+
+/// `[7:0] `, nothing for one bit.
+fn range(width: usize) -> String {
+    match width {
+        0 | 1 => String::new(),
+        _ => format!("[{}:0] ", width - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(name: &str, ports: &[(&str, Direction, usize)]) -> Design {
+        Design {
+            modules: vec![Module {
+                name: name.to_owned(),
+                verilog: format!("module {name}; endmodule\n"),
+            }],
+            ports: ports
+                .iter()
+                .map(|&(name, direction, width)| Port {
+                    name: name.to_owned(),
+                    direction,
+                    width,
+                })
+                .collect(),
+            unread: Vec::new(),
+        }
+    }
+
+    use Direction::{Input, Output};
+
+    #[test]
+    fn equal_names_become_wires_and_the_rest_ports() {
+        let a = part(
+            "a",
+            &[("clk", Input, 1), ("word", Output, 8), ("far", Input, 16)],
+        );
+        let b = part(
+            "b",
+            &[("clk", Input, 1), ("word", Input, 8), ("out", Output, 64)],
+        );
+        let cuts = [
+            Narrow {
+                name: "far",
+                width: 3,
+            },
+            Narrow {
+                name: "out",
+                width: 32,
+            },
+        ];
+        let design = join("top", vec![a, b], &cuts, "Head.").unwrap();
+        let text = &design.top().verilog;
+        for line in [
+            "// Head.",
+            "module top (",
+            "  input wire clk,",
+            "  input wire [2:0] far,",
+            "  output wire [31:0] out",
+            "  wire [7:0] word;",
+            "  assign all_far = {13'd0, far};",
+            "  assign out = all_out[31:0];",
+            "    .word(word)",
+            "    .far(all_far)",
+        ] {
+            assert!(text.contains(line), "{line}\n{text}");
+        }
+        assert_eq!(design.ports.len(), 3);
+        assert_eq!(design.modules.len(), 3);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let a = part("a", &[("x", Output, 8)]);
+        let b = part("b", &[("x", Input, 9)]);
+        let c = part("c", &[("x", Output, 8)]);
+        assert!(matches!(
+            join("t", vec![a.clone(), b], &[], ""),
+            Err(JoinError::Widths { .. })
+        ));
+        assert_eq!(
+            join("t", vec![a.clone(), c], &[], ""),
+            Err(JoinError::TwoDrivers("x".to_owned()))
+        );
+        let cut = [Narrow {
+            name: "y",
+            width: 1,
+        }];
+        assert_eq!(
+            join("t", vec![a], &cut, ""),
+            Err(JoinError::Narrow("y".to_owned()))
+        );
+    }
+}

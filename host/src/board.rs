@@ -1,0 +1,155 @@
+//! The board behind its backend: single registers, and sequences of them.
+
+use crate::backend::{Backend, Space};
+use crate::error::{Error, Result};
+use peerlane_core::regs::{MAP_ID, csr};
+use peerlane_core::steps::{self, Bus, Register, Step, Stopped};
+use std::time::Duration;
+
+/// Between two looks at a register that is waited for.
+const POLL: Duration = Duration::from_micros(10);
+
+/// A cycle of the slowest clock that a PCIe hard IP gives to its user: 62.5 MHz.
+const SLOWEST_CYCLE: Duration = Duration::from_nanos(16);
+
+/// What the block takes beside waiting for the link: records on their way, the ATT's sweep
+/// of one entry a cycle.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// Access to a board.
+pub(crate) struct Board {
+    pub(crate) backend: Box<dyn Backend>,
+    /// What CHANNEL_SELECT holds, if that is known.
+    selected: Option<u32>,
+    /// The block does not answer any more.
+    pub(crate) gone: bool,
+    /// How long the block takes at most for what it promises to end in bounded time.
+    patience: Duration,
+}
+
+fn space(register: Register) -> Space {
+    match register {
+        Register::Csr(_) | Register::Channel { .. } => Space::Csr,
+        Register::Page { .. } => Space::Chan,
+        Register::Att(_) => Space::Att,
+    }
+}
+
+impl Board {
+    pub(crate) fn new(backend: Box<dyn Backend>) -> Self {
+        Self {
+            backend,
+            selected: None,
+            gone: false,
+            patience: SETTLE,
+        }
+    }
+
+    /// Takes note of the block's own patience with the link, in cycles of its clock.
+    pub(crate) fn set_patience(&mut self, port_timeout: u32) {
+        // What is asked for waits for the link at most so often, one after the other: for
+        // reads under way, for data that the port does not take, for the read that flushes.
+        self.patience = SETTLE + SLOWEST_CYCLE * port_timeout * 3;
+    }
+
+    /// Chooses the channel that a register behind CHANNEL_SELECT belongs to.
+    fn select(&mut self, register: Register) -> Result<()> {
+        if let Some(channel) = register.select()
+            && self.selected != Some(channel)
+        {
+            self.selected = None;
+            let place = Register::Csr(csr::CHANNEL_SELECT);
+            self.backend
+                .write32(space(place), place.offset(), channel)?;
+            self.selected = Some(channel);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn write(&mut self, register: Register, value: u32) -> Result<()> {
+        self.select(register)?;
+        let offset = register.offset();
+        Ok(self.backend.write32(space(register), offset, value)?)
+    }
+
+    /// Writes neighbouring registers, in one packet where that is possible.
+    pub(crate) fn write_block(&mut self, first: Register, values: &[u32]) -> Result<()> {
+        let offset = first.offset();
+        Ok(self.backend.write_block(space(first), offset, values)?)
+    }
+
+    pub(crate) fn read(&mut self, register: Register) -> Result<u32> {
+        self.select(register)?;
+        let value = self.backend.read32(space(register), register.offset())?;
+        if value == u32::MAX {
+            self.check_present()?;
+        }
+        Ok(value)
+    }
+
+    /// Whether the block still answers.
+    pub(crate) fn check_present(&mut self) -> Result<()> {
+        if self.backend.read32(Space::Csr, csr::MAP_ID)? == MAP_ID {
+            return Ok(());
+        }
+        self.gone = true;
+        Err(Error::Gone)
+    }
+
+    /// Whether the PCIe port still takes something. Where it does not, nobody knows what
+    /// it holds, and no memory may be given back.
+    pub(crate) fn check_port(&mut self) -> Result<()> {
+        let status = self.read(Register::Csr(csr::STATUS))?;
+        if status & csr::STATUS_PORT_DEAD_MASK != 0 {
+            return Err(Error::PortDead);
+        }
+        Ok(())
+    }
+
+    /// Carries out a sequence that the block promises to end in bounded time. `what` is
+    /// for the error, after "the block has not".
+    pub(crate) fn run(
+        &mut self,
+        what: &'static str,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Result<()> {
+        let start = self.backend.now();
+        let mut walk = Walk { board: self, start };
+        steps::run(&mut walk, steps).map_err(|stopped| match stopped {
+            Stopped::Bus(error) => error,
+            Stopped::Late { register, value } => Error::NotReady {
+                what,
+                waited: self.backend.now().saturating_sub(start),
+                register: register.offset(),
+                value,
+            },
+        })
+    }
+}
+
+/// A sequence on its way.
+struct Walk<'a> {
+    board: &'a mut Board,
+    start: Duration,
+}
+
+impl Bus for Walk<'_> {
+    type Error = Error;
+
+    fn write(&mut self, register: Register, value: u32) -> Result<()> {
+        self.board.write(register, value)
+    }
+
+    fn read(&mut self, register: Register) -> Result<u32> {
+        self.board.read(register)
+    }
+
+    fn pause(&mut self) -> Result<bool> {
+        let backend = &mut self.board.backend;
+        if backend.now().saturating_sub(self.start) >= self.board.patience {
+            return Ok(false);
+        }
+        backend.pause(POLL)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,352 @@
+//! A functional fake of the block's registers, in plain Rust, for the library's own
+//! tests. It is no model of the RTL: it knows what each register does and nothing of
+//! cycles or the bus. It takes raw bits apart by itself, by the register map's text,
+//! so that an encoding error of the library shows.
+
+mod backend;
+mod engine;
+
+use crate::store::Store;
+use peerlane_core::regs::MAP_ID;
+use peerlane_host::{Allocation, Link, MemoryId};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// What to do wrong.
+#[derive(Default)]
+pub struct Tricks {
+    /// Reads give ones, writes go nowhere.
+    pub gone: bool,
+    /// Descriptors are not worked on.
+    pub stuck: bool,
+    /// Aborts and resets do not end what is queued.
+    pub stubborn: bool,
+    /// Fences are never reached.
+    pub no_fence: bool,
+    /// STATUS says that the port is dead.
+    pub port_dead: bool,
+    /// The n-th descriptor from now on (0 is the next) of a direction ends with a
+    /// status code after so many bytes.
+    pub fault: Option<(usize, usize, u32, u32)>,
+    /// The next record is not written: the one after it, with its own number, takes
+    /// its slot.
+    pub lose_record: bool,
+    /// The next record is written a second time behind itself.
+    pub repeat_record: bool,
+    /// Doorbells are refused from this fill on.
+    pub refuse_at: Option<usize>,
+}
+
+/// What was seen.
+#[derive(Default)]
+pub struct Seen {
+    pub reads: usize,
+    pub writes: usize,
+    /// Channel, direction and words, in the order of the doorbells.
+    pub descriptors: Vec<(usize, usize, [u32; 7])>,
+    /// Channel and cookie, in the order of their ends.
+    pub ended: Vec<(usize, u32)>,
+    pub interrupts: usize,
+    pub resets: usize,
+    pub fences: usize,
+    pub flushes: usize,
+}
+
+pub struct Config {
+    pub map_id: u32,
+    pub txs_addr_bits: u32,
+    pub link: Option<Link>,
+    pub channels: usize,
+    /// log2 of the descriptors of one channel and direction.
+    pub depth_log2: u32,
+    pub att_log2: u32,
+    /// Memory comes in separate pieces of this size.
+    pub host_granule: u64,
+    pub gpu_granule: u64,
+    /// Where the memory of the host begins, on the bus.
+    pub host_base: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            map_id: MAP_ID,
+            txs_addr_bits: 64,
+            link: None,
+            channels: 8,
+            depth_log2: 10,
+            att_log2: 12,
+            host_granule: 4 << 10,
+            gpu_granule: 64 << 10,
+            host_base: 0x1_0000_0000,
+        }
+    }
+}
+
+pub const BUILD_ID: u32 = 0xb01d_0001;
+
+/// A descriptor in a queue.
+struct Queued {
+    words: [u32; 7],
+    /// Descriptors of the other direction that were queued before.
+    behind: usize,
+}
+
+#[derive(Default)]
+pub struct Channel {
+    pub control: u32,
+    pub moderation: u32,
+    pub window: [u32; 2],
+    pub ring: [u32; 2],
+    refused: u32,
+    desc: [[u32; 7]; 2],
+    queues: [VecDeque<Queued>; 2],
+    accepted: [usize; 2],
+    /// Records so far, and slots that they took.
+    sequence: u32,
+    position: u32,
+    /// Completions that wait for the moderation.
+    moderated: u32,
+    counts: [[u64; 6]; 2],
+    snapshot: [[u64; 6]; 2],
+}
+
+impl Channel {
+    pub fn busy(&self) -> u32 {
+        let busy = |side: usize| u32::from(!self.queues[side].is_empty());
+        busy(0) | busy(1) << 1
+    }
+}
+
+pub struct State {
+    config: Config,
+    pub tricks: Tricks,
+    pub seen: Seen,
+    pub bus: Store,
+    pub fpga: Store,
+    memories: BTreeMap<MemoryId, Allocation>,
+    next_id: u64,
+    next_address: [u64; 2],
+    now: Duration,
+    control: u32,
+    irq_status: u32,
+    port_timeout: u32,
+    port_pace: u32,
+    owner: u64,
+    low: u32,
+    /// Entry and owners.
+    pub att: Vec<(u64, u64)>,
+    select: usize,
+    pub channels: Vec<Channel>,
+    turn: usize,
+    records: [u64; 2],
+}
+
+/// The backend; clones are handles of the same fake.
+#[derive(Clone)]
+pub struct Fake(Arc<Mutex<State>>);
+
+impl Fake {
+    pub fn new(config: Config) -> Self {
+        let entries = 1 << config.att_log2;
+        let next_address = [config.host_base, 0x38_0000_0000];
+        let channels = (0..config.channels).map(|_| Channel::default()).collect();
+        Self(Arc::new(Mutex::new(State {
+            config,
+            tricks: Tricks::default(),
+            seen: Seen::default(),
+            bus: Store::default(),
+            fpga: Store::default(),
+            memories: BTreeMap::new(),
+            next_id: 1,
+            next_address,
+            now: Duration::ZERO,
+            control: 0,
+            irq_status: 0,
+            port_timeout: 12_500_000,
+            // Somebody else's.
+            port_pace: 77,
+            owner: 0,
+            low: 0,
+            att: vec![(0, 0); entries],
+            select: 0,
+            channels,
+            turn: 0,
+            records: [0; 2],
+        })))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        // A test that fails says so by itself.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    pub fn valid_entries(&self) -> usize {
+        self.att.iter().filter(|(raw, _)| raw & 1 == 1).count()
+    }
+
+    pub fn memories(&self) -> usize {
+        self.memories.len()
+    }
+
+    pub fn control(&self) -> u32 {
+        self.control
+    }
+
+    pub fn port_timeout(&self) -> u32 {
+        self.port_timeout
+    }
+
+    pub fn port_pace(&self) -> u32 {
+        self.port_pace
+    }
+
+    fn line(&self) -> bool {
+        self.control & 2 != 0 && self.irq_status != 0
+    }
+
+    fn raise(&mut self, bit: u32) {
+        let before = self.line();
+        self.irq_status |= bit;
+        self.seen.interrupts += usize::from(self.line() && !before);
+    }
+
+    /// A completion that asks for an interrupt.
+    fn completion(&mut self, channel: usize, urgent: bool) {
+        let state = &mut self.channels[channel];
+        state.moderated += 1;
+        // Nothing in here takes long enough for the age.
+        if urgent || state.moderated >= state.moderation & 0xff {
+            state.moderated = 0;
+            self.raise(1);
+        }
+    }
+
+    fn csr_read(&self, offset: usize) -> u32 {
+        let Config {
+            txs_addr_bits,
+            channels,
+            depth_log2,
+            att_log2,
+            ..
+        } = self.config;
+        let busy = self.channels.iter().fold(0, |busy, c| busy | c.busy());
+        let selected = &self.channels[self.select];
+        let high = offset >> 2 & 1;
+        let half = |value: u64| (value >> (32 * high)) as u32;
+        match offset {
+            0x000 => self.config.map_id,
+            0x004 => BUILD_ID,
+            0x008 => 1 | (channels as u32) << 8 | 16 << 16 | txs_addr_bits << 24,
+            0x00c => (depth_log2 + channels.ilog2()) | att_log2 << 8 | 9 << 16 | 40 << 24,
+            0x01c => 5,
+            0x010 => self.control,
+            0x014 => busy | u32::from(self.tricks.port_dead) << 5,
+            0x018 => self.irq_status,
+            0x020 => self.port_timeout,
+            0x030 | 0x034 => half(self.owner),
+            0x038 => u32::from(self.tricks.no_fence) << 1,
+            0x080 => self.select as u32,
+            0x084 => selected.control,
+            0x088 => selected.busy(),
+            0x100..0x130 => half(selected.snapshot[0][(offset - 0x100) / 8]),
+            0x140..0x170 => half(selected.snapshot[1][(offset - 0x140) / 8]),
+            0x1b8 | 0x1bc => half(self.records[1]),
+            _ => 0,
+        }
+    }
+
+    fn csr_write(&mut self, offset: usize, value: u32) {
+        match offset {
+            0x010 => {
+                self.control = value & 3;
+                if value & 1 << 8 != 0 {
+                    self.seen.resets += 1;
+                    (0..self.channels.len()).for_each(|channel| self.abort(channel));
+                }
+            }
+            0x018 => self.irq_status &= !value,
+            0x020 => self.port_timeout = value,
+            0x024 => self.port_pace = value,
+            0x02c if value & 1 != 0 => {
+                self.records[1] = self.records[0];
+                for channel in &mut self.channels {
+                    channel.snapshot = channel.counts;
+                }
+            }
+            0x030 => self.owner = self.owner >> 32 << 32 | u64::from(value),
+            0x034 => self.owner = self.owner & 0xffff_ffff | u64::from(value) << 32,
+            0x038 => self.seen.fences += value as usize & 1,
+            0x080 => self.select = value as usize,
+            0x084..0x0a0 => self.channel_write(offset, value),
+            _ => {}
+        }
+    }
+
+    fn channel_write(&mut self, offset: usize, value: u32) {
+        let number = self.select;
+        let channel = &mut self.channels[number];
+        assert!(
+            offset == 0x084 || channel.busy() == 0,
+            "{offset:#x} of channel {number} is written while it has work"
+        );
+        match offset {
+            0x084 => {
+                channel.control = value & 7;
+                if value & 4 != 0 {
+                    self.abort(number);
+                }
+            }
+            0x08c => channel.moderation = value,
+            0x090 => {
+                channel.ring[0] = value;
+                channel.sequence = 0;
+                channel.position = 0;
+            }
+            0x094 => channel.ring[1] = value,
+            0x098 => channel.window[0] = value,
+            0x09c => channel.window[1] = value,
+            _ => {}
+        }
+    }
+
+    fn chan_write(&mut self, offset: usize, value: u32) {
+        let (number, offset) = (offset >> 12, offset & 0xfff);
+        let depth = 1 << self.config.depth_log2;
+        let limit = self.tricks.refuse_at.unwrap_or(depth);
+        let enabled = self.control & 1 != 0;
+        let channel = &mut self.channels[number];
+        let side = offset >> 7;
+        match offset & 0x7f {
+            _ if offset == 0x104 => channel.refused &= !value,
+            at @ 0..0x1c if side < 2 => channel.desc[side][at / 4] = value,
+            0x40 if side < 2 => {
+                let accepts = enabled && channel.control & 5 == 1;
+                if channel.queues[side].len() >= limit || !accepts {
+                    channel.refused |= 1 << side;
+                    self.raise(4);
+                } else {
+                    let words = channel.desc[side];
+                    let behind = channel.accepted[side ^ 1];
+                    channel.accepted[side] += 1;
+                    channel.queues[side].push_back(Queued { words, behind });
+                    self.seen.descriptors.push((number, side, words));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn chan_read(&self, offset: usize) -> u32 {
+        let channel = &self.channels[offset >> 12];
+        let free = |side: usize| (1 << self.config.depth_log2) - channel.queues[side].len() as u32;
+        match offset & 0xfff {
+            0x100 => free(0) | free(1) << 16,
+            0x104 => channel.refused,
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Reads of the stream port: each has a tag, and completions come in any order of the tags.
+
+use std::collections::VecDeque;
+
+use super::{
+    Pcie,
+    read::{look, spoil},
+};
+use crate::{
+    bus::{Answer, Bus},
+    link::{COMPLETION_HEADER_BYTES, FRAMING_BYTES, dwords},
+    violation::Log,
+};
+
+/// Tags of the port: 0 to 63 for payload, 64 to 71 for flush reads.
+pub(crate) const TAGS: usize = 72;
+
+/// Widest stream port in bytes.
+pub(crate) const WIDEST: usize = 32;
+
+#[derive(Debug)]
+struct Request {
+    tag: u8,
+    slot: u32,
+    address: u64,
+    len: u32,
+    /// Bytes for which completions have left.
+    done: u32,
+    sample_at: u64,
+    sampled: bool,
+    ready: u64,
+    answer: Option<Answer>,
+    /// First byte that a failing answer hits.
+    fails_from: u32,
+}
+
+impl Request {
+    /// The answer that comes, in place of data, with a completion that ends at `end`.
+    fn failure(&self, end: u32) -> Option<Answer> {
+        self.answer.filter(|answer| {
+            (*answer == Answer::Never || answer.code() != 0) && self.fails_from < end
+        })
+    }
+}
+
+/// A completion on its way.
+#[derive(Debug)]
+struct Completion {
+    tag: u8,
+    slot: u32,
+    /// Where its data are in the slot.
+    offset: u32,
+    address: u64,
+    bytes: u32,
+    code: u8,
+    last: bool,
+    at: u64,
+}
+
+/// A beat of a completion on the port.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beat {
+    pub tag: u8,
+    pub first: bool,
+    /// Bytes of the completion.
+    pub bytes: u32,
+    pub code: u8,
+    pub data: [u8; WIDEST],
+}
+
+#[derive(Debug)]
+pub(super) struct Tagged {
+    /// When the read of a tag in use was accepted.
+    owed: [Option<u64>; TAGS],
+    pub(super) outstanding: usize,
+    /// In the order in which they were accepted.
+    requests: Vec<Request>,
+    completions: VecDeque<Completion>,
+    /// Bytes given out of the completion at the front.
+    given: u32,
+    last_ready: u64,
+    /// When the requests not yet across the link will be.
+    crossing: VecDeque<u64>,
+}
+
+impl Tagged {
+    pub(super) fn new() -> Self {
+        Self {
+            owed: [None; TAGS],
+            outstanding: 0,
+            requests: Vec::with_capacity(TAGS),
+            completions: VecDeque::with_capacity(TAGS),
+            given: 0,
+            last_ready: 0,
+            crossing: VecDeque::with_capacity(TAGS),
+        }
+    }
+
+    /// Forgets everything; gives the slots that were in use.
+    pub(super) fn reset(&mut self) -> Vec<u32> {
+        let waiting = self.requests.iter().map(|request| request.slot);
+        let ending = self.completions.iter().filter(|completion| completion.last);
+        let slots = waiting
+            .chain(ending.map(|completion| completion.slot))
+            .collect();
+        *self = Self::new();
+        slots
+    }
+}
+
+impl Pcie {
+    /// Whether as many read requests wait for the link as may.
+    #[inline]
+    pub(crate) fn asks_full(&self) -> bool {
+        self.shape.link && self.tagged.crossing.len() >= self.stream.ask_buffer as usize
+    }
+
+    /// A read of 1 to 512 bytes within 4 KiB is accepted; `false`, and nothing happens, when its
+    /// tag is in use.
+    pub(crate) fn ask(&mut self, now: u64, tag: u8, address: u64, len: u32, bus: &mut Bus) -> bool {
+        let whole = bus.fault_of_read();
+        if self.tagged.owed[usize::from(tag)].is_some() {
+            return false;
+        }
+        let slot = self.slot();
+        let sent = self.put_request(now, address, len, whole, bus);
+        let mut ready = sent.ready;
+        if self.stream.reorder == 0 && !matches!(sent.answer, Some(Answer::Late(_))) {
+            ready = ready.max(self.tagged.last_ready);
+            self.tagged.last_ready = ready;
+        }
+        let tagged = &mut self.tagged;
+        tagged.owed[usize::from(tag)] = Some(now);
+        tagged.outstanding += 1;
+        tagged.crossing.push_back(sent.crossed);
+        tagged.requests.push(Request {
+            tag,
+            slot,
+            address,
+            len,
+            done: 0,
+            sample_at: sent.sample_at,
+            sampled: false,
+            ready,
+            answer: sent.answer,
+            fails_from: (sent.fails_at - address) as u32,
+        });
+        true
+    }
+
+    /// Lets everything happen that is due.
+    #[inline]
+    pub(super) fn advance_tagged(&mut self, now: u64, cycle: u64, bus: &mut Bus, log: &mut Log) {
+        let tagged = &mut self.tagged;
+        while tagged.crossing.front().is_some_and(|end| *end <= now) {
+            tagged.crossing.pop_front();
+        }
+        for request in &mut tagged.requests {
+            if !request.sampled && request.sample_at <= now {
+                request.sampled = true;
+                let data = &mut self.slots[request.slot as usize][..request.len as usize];
+                // Where nothing is, nobody has data.
+                data.fill(0xEE);
+                if !look(
+                    data,
+                    request.address,
+                    &mut request.answer,
+                    (cycle, bus, log),
+                ) {
+                    request.fails_from = 0;
+                }
+                // A code says more than all-ones, and the completions before it have data.
+                if let Some(answer) = request.answer.filter(|answer| answer.code() == 0) {
+                    spoil(data, answer, &mut self.rng);
+                }
+            }
+        }
+        // The next completion is chosen when there is room for it, so that there is a choice.
+        while (if self.shape.link {
+            self.rx_free <= now
+        } else {
+            self.tagged.completions.is_empty()
+        }) && let Some(chosen) = self.choose(now)
+        {
+            self.complete_tagged(chosen);
+        }
+    }
+
+    /// A request with a completion that may leave.
+    fn choose(&mut self, now: u64) -> Option<usize> {
+        let is_ready = |request: &Request| request.ready <= now;
+        let requests = &self.tagged.requests;
+        let oldest = requests.iter().position(is_ready)?;
+        if !self.rng.chance(self.stream.reorder) {
+            return Some(oldest);
+        }
+        let ready = requests.iter().enumerate().filter(|(_, one)| is_ready(one));
+        let count = ready.clone().count() as u64;
+        let any = self.rng.up_to(count - 1) as usize;
+        ready.map(|(n, _)| n).nth(any)
+    }
+
+    /// The next completion of a request leaves.
+    fn complete_tagged(&mut self, chosen: usize) {
+        let request = &self.tagged.requests[chosen];
+        let (tag, slot, ready) = (request.tag, request.slot, request.ready);
+        let (offset, left) = (request.done, request.len - request.done);
+        let address = request.address + u64::from(offset);
+        let bytes = self.cut(address, left);
+        let request = &mut self.tagged.requests[chosen];
+        let failure = request.failure(offset + bytes);
+        request.done += bytes;
+        let last = failure.is_some() || bytes == left;
+        if last {
+            let request = self.tagged.requests.remove(chosen);
+            let data = matches!(request.answer, None | Some(Answer::Late(_)));
+            self.stats.reads_failed += u64::from(!data);
+        }
+        if failure == Some(Answer::Never) {
+            // The tag stays owed for ever.
+            self.free.push(slot);
+            return;
+        }
+        let payload = match failure {
+            // A poisoned completion has its data with it all the same.
+            None | Some(Answer::Poisoned) => dwords(address, bytes) * 4,
+            Some(_) => 0,
+        };
+        let at = self.receive(ready, COMPLETION_HEADER_BYTES + FRAMING_BYTES + payload);
+        self.tagged.completions.push_back(Completion {
+            tag,
+            slot,
+            offset,
+            address,
+            bytes: if failure.is_some() { 0 } else { bytes },
+            code: failure.map_or(0, Answer::code),
+            last,
+            at,
+        });
+    }
+
+    /// Length of the next completion of a read with `left` bytes to come from `address` on.
+    fn cut(&mut self, address: u64, left: u32) -> u32 {
+        let most = self.completion(address, left);
+        let rcb = self.link.read_completion_boundary;
+        let least = rcb - (address % u64::from(rcb)) as u32;
+        if most <= least || !self.rng.chance(self.stream.short_completions) {
+            return most;
+        }
+        let more = self.rng.up_to(u64::from((most - 1 - least) / rcb)) as u32;
+        least + more * rcb
+    }
+
+    /// The next beat for the port, if it is there.
+    #[inline]
+    pub(crate) fn answer(&mut self, now: u64) -> Option<Beat> {
+        let completion = self.tagged.completions.front()?;
+        if completion.at > now || self.rng.chance(self.stream.answer_gaps) {
+            return None;
+        }
+        let given = self.tagged.given;
+        let lane = ((completion.address + u64::from(given)) % u64::from(self.shape.width)) as u32;
+        let take = (self.shape.width - lane).min(completion.bytes - given);
+        let mut beat = Beat {
+            tag: completion.tag,
+            first: given == 0,
+            bytes: completion.bytes,
+            code: completion.code,
+            data: [0xEE; WIDEST],
+        };
+        let from = (completion.offset + given) as usize;
+        beat.data[lane as usize..][..take as usize]
+            .copy_from_slice(&self.slots[completion.slot as usize][from..][..take as usize]);
+        self.tagged.given += take;
+        if self.tagged.given == completion.bytes {
+            self.given_out(now);
+        }
+        Some(beat)
+    }
+
+    /// The completion at the front has been given out.
+    fn given_out(&mut self, now: u64) {
+        self.tagged.given = 0;
+        let Some(completion) = self.tagged.completions.pop_front() else {
+            return;
+        };
+        self.stats.rx_payload += u64::from(completion.bytes);
+        if completion.last {
+            let accepted = self.tagged.owed[usize::from(completion.tag)].take();
+            self.tagged.outstanding -= 1;
+            self.free.push(completion.slot);
+            self.stats.read_done(now - accepted.unwrap_or(now));
+        }
+    }
+}
