@@ -73,6 +73,32 @@ fn yosys_checks_a_design() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
+fn nextpnr_places_and_routes_what_yosys_made() {
+    let cache = Cache::open().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("top.v"), GOOD).unwrap();
+    let mut yosys = cache.yosys().unwrap().command();
+    yosys.current_dir(&directory);
+    succeeds(
+        yosys
+            .args(["-q", "-p"])
+            .arg("read_verilog top.v; synth_ecp5 -noiopad -top top -json top.json"),
+    );
+    let mut nextpnr = cache.nextpnr().unwrap().command();
+    nextpnr.current_dir(&directory);
+    let said = succeeds(nextpnr.args([
+        "--25k",
+        "--package",
+        "CABGA381",
+        "--out-of-context",
+        "--json",
+        "top.json",
+    ]));
+    assert!(said.contains("Routing complete"), "{said}");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
 fn the_systemrdl_compiler_compiles() {
     let python = Cache::open().unwrap().python(Requirements::Rdl).unwrap();
     let directory = tempfile::tempdir().unwrap();

@@ -34,7 +34,9 @@ pub struct AsyncPointers<const A: usize, const P: usize> {
     held: DFF<Bit>,
     accepted: Signal<Local, Bit>,
     fetched: Signal<Local, Bit>,
-    is_full: Signal<Local, Bit>,
+    /// A register, and so a cycle late when the reader takes a word; never when it gets full.
+    is_full: DFF<Bit>,
+    tail_next_gray: Signal<Local, Bits<P>>,
     full_pattern: Constant<Bits<P>>,
 }
 
@@ -66,6 +68,7 @@ impl<const A: usize, const P: usize> Default for AsyncPointers<A, P> {
             accepted: Default::default(),
             fetched: Default::default(),
             is_full: Default::default(),
+            tail_next_gray: Default::default(),
             // Full: the Gray pointers differ in exactly their two top bits.
             full_pattern: Constant::new((3u64 << (A - 1)).into()),
         }
@@ -75,25 +78,30 @@ impl<const A: usize, const P: usize> Default for AsyncPointers<A, P> {
 impl<const A: usize, const P: usize> Logic for AsyncPointers<A, P> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, write_clock, tail, tail_gray);
+        dff_setup!(self, write_clock, tail, tail_gray, is_full);
         dff_setup!(self, read_clock, head, head_gray, held);
         self.head_seen.clock.next = self.write_clock.val();
         self.tail_seen.clock.next = self.read_clock.val();
         self.head_seen.unsynced.next = self.head_gray.q.val();
         self.tail_seen.unsynced.next = self.tail_gray.q.val();
 
-        self.is_full.next =
-            (self.tail_gray.q.val() ^ self.head_seen.synced.val()) == self.full_pattern.val();
-        self.full.next = self.is_full.val();
-        self.accepted.next = self.push.val() & !self.is_full.val();
+        self.full.next = self.is_full.q.val();
+        self.accepted.next = self.push.val() & !self.is_full.q.val();
         self.accept.next = self.accepted.val();
         self.write_address.next = self.tail.q.val().get_bits::<A>(0);
         self.tail_next.next = self.tail.q.val() + 1;
+        self.tail_next_gray.next = self.tail_next.val() ^ (self.tail_next.val() >> 1);
         if self.accepted.val() {
             self.tail.d.next = self.tail_next.val();
-            self.tail_gray.d.next = self.tail_next.val() ^ (self.tail_next.val() >> 1);
+            self.tail_gray.d.next = self.tail_next_gray.val();
+            self.is_full.d.next = (self.tail_next_gray.val() ^ self.head_seen.synced.val())
+                == self.full_pattern.val();
+        } else {
+            self.is_full.d.next =
+                (self.tail_gray.q.val() ^ self.head_seen.synced.val()) == self.full_pattern.val();
         }
         if self.write_reset.val() {
+            self.is_full.d.next = false;
             self.tail.d.next = 0.into();
             self.tail_gray.d.next = 0.into();
         }

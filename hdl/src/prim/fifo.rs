@@ -4,7 +4,8 @@
 use super::{BlockRam, SmallRam};
 use rust_hdl::prelude::*;
 
-/// Shallow FIFO in LUT RAM: up to `2^A` words, one-cycle latency. `P` is `A + 1`.
+/// Shallow FIFO in LUT RAM: up to `2^A` words, one-cycle latency. `P` is `A + 1`. Its flags are
+/// registers, for they stand at the head of long paths.
 #[derive(LogicBlock)]
 pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
     pub clock: Signal<In, Clock>,
@@ -17,13 +18,14 @@ pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
     pub data: Signal<Out, Bits<D>>,
     pub pop: Signal<In, Bit>,
     ram: SmallRam<D, A>,
-    head: DFF<Bits<P>>,
-    tail: DFF<Bits<P>>,
-    count: Signal<Local, Bits<P>>,
+    head: DFF<Bits<A>>,
+    tail: DFF<Bits<A>>,
+    count: DFF<Bits<P>>,
+    some: DFF<Bit>,
+    at_most: DFF<Bit>,
     accept: Signal<Local, Bit>,
-    some: Signal<Local, Bit>,
-    is_full: Signal<Local, Bit>,
-    depth: Constant<Bits<P>>,
+    take: Signal<Local, Bit>,
+    depth_less: Constant<Bits<P>>,
 }
 
 impl<const D: usize, const A: usize, const P: usize> Default for SmallFifo<D, A, P> {
@@ -36,10 +38,10 @@ impl<const D: usize, const A: usize, const P: usize> SmallFifo<D, A, P> {
     /// A FIFO of `2^log2` words, `log2` at most `A`.
     pub fn new(log2: usize) -> Self {
         fresh!(
-            clock, reset, push, data_in, full, valid, data, pop, head, tail, level, count, accept, some,
-            is_full;
+            clock, reset, push, data_in, full, level, valid, data, pop, head, tail, count, some,
+            at_most, accept, take;
             ram: SmallRam::new(log2),
-            depth: Constant::new((1u64 << log2).into()),
+            depth_less: Constant::new(((1u64 << log2) - 1).into()),
         )
     }
 }
@@ -47,29 +49,39 @@ impl<const D: usize, const A: usize, const P: usize> SmallFifo<D, A, P> {
 impl<const D: usize, const A: usize, const P: usize> Logic for SmallFifo<D, A, P> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, head, tail);
+        dff_setup!(self, clock, head, tail, count, some, at_most);
         clock!(self, clock, ram);
-        self.count.next = self.tail.q.val() - self.head.q.val();
-        self.level.next = self.count.val();
-        self.some.next = self.count.val().any();
-        self.is_full.next = self.count.val() == self.depth.val();
-        self.full.next = self.is_full.val();
-        self.accept.next = self.push.val() & !self.is_full.val();
+        self.level.next = self.count.q.val();
+        self.full.next = self.at_most.q.val();
+        self.valid.next = self.some.q.val();
+        self.accept.next = self.push.val() & !self.at_most.q.val();
+        self.take.next = self.pop.val() & self.some.q.val();
         self.ram.write_enable.next = self.accept.val();
-        self.ram.write_address.next = self.tail.q.val().get_bits::<A>(0);
+        self.ram.write_address.next = self.tail.q.val();
         self.ram.write_data.next = self.data_in.val();
-        self.ram.read_address.next = self.head.q.val().get_bits::<A>(0);
-        self.valid.next = self.some.val();
+        self.ram.read_address.next = self.head.q.val();
         self.data.next = self.ram.read_data.val();
         if self.accept.val() {
             self.tail.d.next = self.tail.q.val() + 1;
         }
-        if self.pop.val() & self.some.val() {
+        if self.take.val() {
             self.head.d.next = self.head.q.val() + 1;
+        }
+        if self.accept.val() & !self.take.val() {
+            self.count.d.next = self.count.q.val() + 1;
+            self.some.d.next = true;
+            self.at_most.d.next = self.count.q.val() == self.depth_less.val();
+        } else if self.take.val() & !self.accept.val() {
+            self.count.d.next = self.count.q.val() - 1;
+            self.some.d.next = self.count.q.val() != 1;
+            self.at_most.d.next = false;
         }
         if self.reset.val() {
             self.head.d.next = 0.into();
             self.tail.d.next = 0.into();
+            self.count.d.next = 0.into();
+            self.some.d.next = false;
+            self.at_most.d.next = false;
         }
     }
 }

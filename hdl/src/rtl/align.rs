@@ -83,7 +83,12 @@ pub struct Align<const W: usize, const B: usize> {
     turned_last: DFF<Bit>,
     turned_error: DFF<Bit>,
     turned_enable: DFF<Bits<B>>,
-    // Merged beat.
+    // Merged beat, and one more, so that whoever takes them is not asked in the same cycle.
+    spare: DFF<Bit>,
+    spare_data: DFF<Bits<W>>,
+    spare_enable: DFF<Bits<B>>,
+    spare_last: DFF<Bit>,
+    spare_error: DFF<Bit>,
     previous: DFF<Bits<W>>,
     ready: DFF<Bit>,
     ready_data: DFF<Bits<W>>,
@@ -101,6 +106,8 @@ pub struct Align<const W: usize, const B: usize> {
     step: Signal<Local, Bit>,
     final_step: Signal<Local, Bit>,
     advance: Signal<Local, Bit>,
+    merged: Signal<Local, Bit>,
+    merged_data: Signal<Local, Bits<W>>,
     turn_free: Signal<Local, Bit>,
     shift: Signal<Local, Bit>,
     error_now: Signal<Local, Bit>,
@@ -145,7 +152,7 @@ impl<const W: usize, const B: usize> Default for Align<W, B> {
             measure, needs_beat, step, final_step, advance, error_now, turn1, turn2,
             turn4, turn8, turn16, keep_mask, start_mask, end_mask, raw, raw_data,
             raw_rotate, raw_keep, raw_emit, raw_last, raw_error, raw_enable, turn_free,
-            shift;
+            shift, spare, spare_data, spare_enable, spare_last, spare_error, merged, merged_data;
             wrap1: wrap(1),
             wrap2: wrap(2),
             wrap4: wrap(4),
@@ -203,6 +210,11 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             turned_error,
             turned_enable,
             previous,
+            spare,
+            spare_data,
+            spare_enable,
+            spare_last,
+            spare_error,
             ready,
             ready_data,
             ready_enable,
@@ -213,10 +225,11 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             & !self.active.q.val()
             & !self.raw.q.val()
             & !self.turned.q.val()
+            & !self.spare.q.val()
             & !self.ready.q.val();
 
         // A step: at most one beat in, at most one beat out.
-        self.advance.next = !self.ready.q.val() | self.out_take.val();
+        self.advance.next = !self.spare.q.val();
         self.turn_free.next = !self.turned.q.val() | self.advance.val();
         self.shift.next = self.raw.q.val() & self.turn_free.val();
         self.needs_beat.next = self.beats.q.val().any();
@@ -353,18 +366,35 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             self.raw.d.next = false;
         }
 
-        // Merge: lanes below `B - keep` come from the beat before.
+        // Merge: lanes below `B - keep` come from the beat before. The merged beat goes out, or beside.
         self.keep_mask.next = self.ones.val() >> (bit_cast::<9, 6>(self.turned_keep.q.val()) << 3);
-        if self.advance.val() {
-            self.ready.d.next = self.turned.q.val() & self.turned_emit.q.val();
-            if self.turned.q.val() {
-                self.previous.d.next = self.turned_data.q.val();
-                self.ready_data.d.next = (self.previous.q.val() & self.keep_mask.val())
-                    | (self.turned_data.q.val() & !self.keep_mask.val());
+        self.merged_data.next = (self.previous.q.val() & self.keep_mask.val())
+            | (self.turned_data.q.val() & !self.keep_mask.val());
+        self.merged.next = self.advance.val() & self.turned.q.val() & self.turned_emit.q.val();
+        if self.advance.val() & self.turned.q.val() {
+            self.previous.d.next = self.turned_data.q.val();
+        }
+        if !self.ready.q.val() | self.out_take.val() {
+            self.spare.d.next = false;
+            if self.spare.q.val() {
+                self.ready.d.next = true;
+                self.ready_data.d.next = self.spare_data.q.val();
+                self.ready_enable.d.next = self.spare_enable.q.val();
+                self.ready_last.d.next = self.spare_last.q.val();
+                self.ready_error.d.next = self.spare_error.q.val();
+            } else {
+                self.ready.d.next = self.merged.val();
+                self.ready_data.d.next = self.merged_data.val();
                 self.ready_enable.d.next = self.turned_enable.q.val();
                 self.ready_last.d.next = self.turned_last.q.val();
                 self.ready_error.d.next = self.turned_error.q.val();
             }
+        } else if self.merged.val() {
+            self.spare.d.next = true;
+            self.spare_data.d.next = self.merged_data.val();
+            self.spare_enable.d.next = self.turned_enable.q.val();
+            self.spare_last.d.next = self.turned_last.q.val();
+            self.spare_error.d.next = self.turned_error.q.val();
         }
         self.out.next = self.ready.q.val();
         self.out_data.next = self.ready_data.q.val();
@@ -377,6 +407,7 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             self.active.d.next = false;
             self.raw.d.next = false;
             self.turned.d.next = false;
+            self.spare.d.next = false;
             self.ready.d.next = false;
         }
     }

@@ -21,7 +21,6 @@ pub struct ReadConfig {
 pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    pub idle: Signal<Out, Bit>,
     // Requests.
     pub request: Signal<In, Bit>,
     pub accept: Signal<Out, Bit>,
@@ -125,9 +124,16 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     tag_lost: Signal<Local, Bit>,
     tag_used: Signal<Local, Bit>,
     beat_span: Signal<Local, Bits<11>>,
-    buffer_room: Signal<Local, Bit>,
-    took: Signal<Local, Bits<13>>,
-    gave: Signal<Local, Bits<13>>,
+    buffer_room: DFF<Bit>,
+    tag_free: DFF<Bit>,
+    notes_room: DFF<Bit>,
+    /// The oldest note, and whether its read is over.
+    note_on: DFF<Bit>,
+    note: DFF<Bits<107>>,
+    note_done: DFF<Bit>,
+    note_load: Signal<Local, Bit>,
+    took: DFF<Bits<13>>,
+    gave: DFF<Bits<13>>,
     done_bit: Signal<Local, Bits<64>>,
     retired_bit: Signal<Local, Bits<64>>,
     note_tag: Signal<Local, Bits<6>>,
@@ -159,9 +165,9 @@ impl<const W: usize, const B: usize, const E: usize> ReadPath<W, B, E> {
         assert!(E == W + 1);
         let counts = config.channels_log2;
         fresh!(
-            clock, reset, idle, request, accept, bus, att_address, local, bytes, last,
-            code, want_record, want_irq, urgent, tag, channel, descriptor, halted,
-            sweep, sweep_channel, read, read_address, read_beats, read_bytes, read_tag,
+            clock, reset, request, accept, bus, att_address, local, bytes, last, code,
+            want_record, want_irq, urgent, tag, channel, descriptor, halted, sweep,
+            sweep_channel, read, read_address, read_beats, read_bytes, read_tag,
             read_take, lost, chunk, chunk_tag, chunk_bytes, chunk_code, completion,
             completion_data, completion_error, end, end_code, end_bytes, end_tag,
             end_fault, end_irq, end_urgent, end_channel, end_take, ended, moved,
@@ -173,7 +179,7 @@ impl<const W: usize, const B: usize, const E: usize> ReadPath<W, B, E> {
             placed, real, tag_bit, tag_lost, tag_used, beat_span, buffer_room, took,
             gave, done_bit, retired_bit, note_tag, note_bytes, note_code, note_real,
             note_last, note_channel, retire, earlier, failure, failure_at, total,
-            over_pop;
+            over_pop, tag_free, notes_room, note_on, note, note_done, note_load;
             reads: SmallFifo::new(0),
             notes: SmallFifo::new(config.reads_log2),
             results: SmallRam::new(config.reads_log2),
@@ -184,8 +190,9 @@ impl<const W: usize, const B: usize, const E: usize> ReadPath<W, B, E> {
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_round: Constant::new((B as u64 - 1).into()),
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
-            // A request has 32 beats at most; 64 places are left for chunks without data.
-            most_promised: Constant::new(((1u64 << config.receive_log2) - 32 - 64).into()),
+            // A request has 32 beats at most, and two may be under way that are not counted yet; 64
+            // places are left for chunks without data.
+            most_promised: Constant::new(((1u64 << config.receive_log2) - 3 * 32 - 64).into()),
             tag_mask: Constant::new(((1u64 << config.reads_log2) - 1).into()),
             tags: Constant::new(super::channel_mask(config.reads_log2)),
             one: Constant::new(1.into()),
@@ -200,6 +207,14 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         dff_setup!(
             self,
             clock,
+            took,
+            gave,
+            buffer_room,
+            tag_free,
+            notes_room,
+            note_on,
+            note,
+            note_done,
             next_tag,
             used,
             done,
@@ -229,7 +244,6 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.reads.reset.next = self.reset.val();
         self.notes.reset.next = self.reset.val();
         self.receive.reset.next = self.reset.val();
-        self.idle.next = !self.notes.valid.val() & !self.over.q.val();
 
         // A request in: a tag, a note, a place, and the read itself. A tag that was written off is
         // passed over until its late completion has come.
@@ -237,13 +251,16 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.tag_bit.next = self.one.val() << self.next_tag.q.val();
         self.tag_lost.next = (self.lost.val() & self.tag_bit.val()).any();
         self.tag_used.next = (self.used.q.val() & self.tag_bit.val()).any();
-        self.room.next = !self.notes.full.val()
-            & (!self.real.val()
-                | (!self.reads.full.val() & !self.tag_used.val() & !self.tag_lost.val()));
+        // Requests come several cycles apart, so that what is known of the last cycle is enough.
+        self.tag_free.d.next = !self.tag_lost.val() & !self.tag_used.val();
+        self.notes_room.d.next = !self.notes.full.val();
+        self.room.next = self.notes_room.q.val()
+            & (!self.real.val() | (!self.reads.full.val() & self.tag_free.q.val()));
         self.accepted.next = self.request.val() & self.room.val();
         self.accept.next = self.room.val();
         self.placed.next = self.accepted.val() & self.real.val();
         if self.placed.val() | (self.tag_lost.val() & !self.tag_used.val()) {
+            self.tag_free.d.next = false;
             self.next_tag.d.next = (self.next_tag.q.val() + 1) & self.tag_mask.val();
         }
         self.beat_span.next =
@@ -269,9 +286,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
             | (bit_cast::<107, 1>(self.urgent.val().into()) << 106);
 
         // The port: a read leaves when the receive buffer has room for all of it.
-        self.buffer_room.next = self.promised.q.val() <= self.most_promised.val();
-        self.read.next = self.reads.valid.val() & self.buffer_room.val();
-        self.stalled_buffer.next = self.reads.valid.val() & !self.buffer_room.val();
+        self.read.next = self.reads.valid.val() & self.buffer_room.q.val();
+        self.stalled_buffer.next = self.reads.valid.val() & !self.buffer_room.q.val();
         self.read_address.next = self.reads.data.val().get_bits::<64>(0);
         self.read_beats.next = self.reads.data.val().get_bits::<6>(64);
         self.read_bytes.next = self.reads.data.val().get_bits::<10>(70);
@@ -300,14 +316,16 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.mem_wr_byteenable.next = self.receive.mem_wr_byteenable.val();
         self.receive.mem_wr_waitrequest.next = self.mem_wr_waitrequest.val();
 
-        // Room in the buffer: a beat that is used, and those that a failed read does not need.
-        self.took.next = 0.into();
+        // Room in the buffer: a beat that is used, and those that a failed read does not need. Counted
+        // two cycles late, for which a read's room is kept.
+        self.took.d.next = 0.into();
         if self.read_take.val() {
-            self.took.next = bit_cast::<13, 6>(self.read_beats.val());
+            self.took.d.next = bit_cast::<13, 6>(self.read_beats.val());
         }
-        self.gave.next = bit_cast::<13, 11>(self.receive.unneeded.val())
+        self.gave.d.next = bit_cast::<13, 11>(self.receive.unneeded.val())
             + bit_cast::<13, 1>(self.receive.used.val().into());
-        self.promised.d.next = self.promised.q.val() + self.took.val() - self.gave.val();
+        self.promised.d.next = self.promised.q.val() + self.took.q.val() - self.gave.q.val();
+        self.buffer_room.d.next = self.promised.q.val() <= self.most_promised.val();
 
         // Which reads are over.
         self.results.write_enable.next = self.receive.done.val();
@@ -320,23 +338,31 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
 
         // Retirement, in order; a fault has nothing to wait for. The first failure of a descriptor
         // is the one that is reported.
-        self.note_bytes.next = self.notes.data.val().get_bits::<10>(39);
+        self.note_bytes.next = self.note.q.val().get_bits::<10>(39);
         self.note_real.next = self.note_bytes.val().any();
-        self.note_last.next = self.notes.data.val().get_bit(53);
-        self.note_channel.next = self.notes.data.val().get_bits::<6>(88);
-        self.note_tag.next = self.notes.data.val().get_bits::<6>(94);
+        self.note_last.next = self.note.q.val().get_bit(53);
+        self.note_channel.next = self.note.q.val().get_bits::<6>(88);
+        self.note_tag.next = self.note.q.val().get_bits::<6>(94);
         self.results.read_address.next = self.note_tag.val();
-        self.note_code.next = self.notes.data.val().get_bits::<4>(49);
+        self.note_code.next = self.note.q.val().get_bits::<4>(49);
         if self.note_real.val() {
             self.note_code.next = self.results.read_data.val();
         }
         self.over_pop.next = self.over.q.val() & (self.end_take.val() | !self.over_reports.q.val());
-        self.retire.next = self.notes.valid.val()
-            & (!self.over.q.val() | self.over_pop.val())
+        self.retire.next = self.note_on.q.val() & self.note_done.q.val() & !self.over.q.val();
+        self.retired.next = self.retire.val();
+        self.note_done.d.next = self.note_on.q.val()
+            & !self.retire.val()
             & (!self.note_real.val()
                 | (self.done.q.val() & (self.one.val() << self.note_tag.val())).any());
-        self.notes.pop.next = self.retire.val();
-        self.retired.next = self.retire.val();
+        self.note_load.next = self.notes.valid.val() & (!self.note_on.q.val() | self.retire.val());
+        self.notes.pop.next = self.note_load.val();
+        if self.note_load.val() {
+            self.note_on.d.next = true;
+            self.note.d.next = self.notes.data.val();
+        } else if self.retire.val() {
+            self.note_on.d.next = false;
+        }
         self.retired_bit.next = 0.into();
         if self.retire.val() & self.note_real.val() {
             self.retired_bit.next = self.one.val() << self.note_tag.val();
@@ -352,7 +378,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.done_bytes.read_address.next = self.note_channel.val();
         self.earlier.next = self.failures.read_data.val().get_bits::<4>(0);
         self.failure.next = self.note_code.val();
-        self.failure_at.next = self.notes.data.val().get_bits::<39>(0);
+        self.failure_at.next = self.note.q.val().get_bits::<39>(0);
         if self.earlier.val().any() {
             self.failure.next = self.earlier.val();
             self.failure_at.next = self.failures.read_data.val().get_bits::<39>(4);
@@ -386,13 +412,13 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         if self.retire.val() & self.note_last.val() {
             self.over.d.next = true;
             self.over_reports.d.next =
-                self.notes.data.val().get_bits::<2>(54).any() | self.failure.val().any();
+                self.note.q.val().get_bits::<2>(54).any() | self.failure.val().any();
             self.over_code.d.next = self.failure.val();
             self.over_bytes.d.next = self.total.val();
-            self.over_tag.d.next = self.notes.data.val().get_bits::<32>(56);
+            self.over_tag.d.next = self.note.q.val().get_bits::<32>(56);
             self.over_at.d.next = self.failure_at.val();
-            self.over_irq.d.next = self.notes.data.val().get_bit(55) | self.failure.val().any();
-            self.over_urgent.d.next = self.notes.data.val().get_bit(106);
+            self.over_irq.d.next = self.note.q.val().get_bit(55) | self.failure.val().any();
+            self.over_urgent.d.next = self.note.q.val().get_bit(106);
             self.over_channel.d.next = self.note_channel.val();
         }
 
@@ -409,7 +435,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         }
         self.halted_number.write_enable.next = self.retire.val();
         self.halted_number.write_address.next = self.note_channel.val();
-        self.halted_number.write_data.next = self.notes.data.val().get_bits::<6>(100);
+        self.halted_number.write_data.next = self.note.q.val().get_bits::<6>(100);
         self.halted_number.read_address.next = self.channel.val();
         self.halted.next = (self.halting.q.val() & (self.one.val() << self.channel.val())).any()
             & (self.halted_number.read_data.val() == self.descriptor.val());
@@ -434,6 +460,13 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
             self.used.d.next = 0.into();
             self.done.d.next = 0.into();
             self.promised.d.next = 0.into();
+            self.took.d.next = 0.into();
+            self.gave.d.next = 0.into();
+            self.buffer_room.d.next = false;
+            self.tag_free.d.next = false;
+            self.notes_room.d.next = false;
+            self.note_on.d.next = false;
+            self.note_done.d.next = false;
             self.halting.d.next = 0.into();
             self.over.d.next = false;
         }

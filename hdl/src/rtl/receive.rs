@@ -48,6 +48,9 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     /// Where the next chunk of each tag belongs: address, lane, bytes left.
     places: SmallRam<55, 6>,
     chunks: BlockFifo<20, 12, 13>,
+    /// The oldest chunk.
+    front_on: DFF<Bit>,
+    front: DFF<Bits<20>>,
     received: BlockFifo<E, 12, 13>,
     jobs: SmallFifo<20, 2, 3>,
     packs: SmallFifo<48, 4, 5>,
@@ -64,6 +67,7 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     // In the memory clock.
     burst_beat: DFF<Bits<4>>,
 
+    c_load: Signal<Local, Bit>,
     c_tag: Signal<Local, Bits<6>>,
     c_bytes: Signal<Local, Bits<10>>,
     c_code: Signal<Local, Bits<4>>,
@@ -108,7 +112,8 @@ impl<const W: usize, const B: usize, const E: usize> Receive<W, B, E> {
             words, commands, written, within, lane_at, word_enable, word_count,
             burst_beat, c_tag, c_bytes, c_code, c_local, c_lane, c_left, c_bare, c_take,
             c_final, pack_bare, bare_out, lane, packed, commit, enable_now, pack_code,
-            mem_count, mem_bare, mem_accept, mem_last, mem_reports, mem_open, left_over;
+            mem_count, mem_bare, mem_accept, mem_last, mem_reports, mem_open, left_over,
+            c_load, front_on, front;
             places: SmallRam::new(reads_log2),
             chunks: BlockFifo::new(receive_log2),
             received: BlockFifo::new(receive_log2),
@@ -124,7 +129,16 @@ impl<const W: usize, const B: usize, const E: usize> Receive<W, B, E> {
 impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, within, lane_at, word_enable, word_count);
+        dff_setup!(
+            self,
+            clock,
+            front_on,
+            front,
+            within,
+            lane_at,
+            word_enable,
+            word_count
+        );
         dff_setup!(self, mem_clock, burst_beat);
         clock!(self, clock, places, chunks, received, jobs, packs, align);
         self.chunks.reset.next = self.reset.val();
@@ -154,20 +168,27 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
             | (bit_cast::<20, 4>(self.chunk_code.val()) << 16);
 
         // A chunk finds its place by its tag, and moves the place on for the next.
-        self.c_tag.next = self.chunks.data.val().get_bits::<6>(0);
-        self.c_bytes.next = self.chunks.data.val().get_bits::<10>(6);
-        self.c_code.next = self.chunks.data.val().get_bits::<4>(16);
+        self.c_tag.next = self.front.q.val().get_bits::<6>(0);
+        self.c_bytes.next = self.front.q.val().get_bits::<10>(6);
+        self.c_code.next = self.front.q.val().get_bits::<4>(16);
         self.c_bare.next = self.c_code.val().any();
         self.places.read_address.next = self.c_tag.val();
         self.c_local.next = self.places.read_data.val().get_bits::<40>(0);
         self.c_lane.next = self.places.read_data.val().get_bits::<5>(40);
         self.c_left.next = self.places.read_data.val().get_bits::<10>(45);
-        self.c_take.next = self.chunks.valid.val()
+        self.c_take.next = self.front_on.q.val()
             & !self.packs.full.val()
             & !self.place.val()
             & (self.c_bare.val() | !self.jobs.full.val());
+        self.c_load.next = self.chunks.valid.val() & (!self.front_on.q.val() | self.c_take.val());
+        self.chunks.pop.next = self.c_load.val();
+        if self.c_load.val() {
+            self.front_on.d.next = true;
+            self.front.d.next = self.chunks.data.val();
+        } else if self.c_take.val() {
+            self.front_on.d.next = false;
+        }
         self.c_final.next = self.c_bare.val() | (self.c_left.val() == self.c_bytes.val());
-        self.chunks.pop.next = self.c_take.val();
         self.jobs.push.next = self.c_take.val() & !self.c_bare.val();
         self.jobs.data_in.next = bit_cast::<20, 5>(self.c_lane.val())
             | (bit_cast::<20, 5>(bit_cast::<5, 40>(self.c_local.val()) & self.lane_mask.val())
@@ -316,6 +337,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         self.done_code.next = self.written.data.val().get_bits::<4>(6);
 
         if self.reset.val() {
+            self.front_on.d.next = false;
             self.within.d.next = false;
             self.word_enable.d.next = 0.into();
             self.word_count.d.next = 0.into();

@@ -10,7 +10,6 @@ use rust_hdl::prelude::*;
 pub struct WritePath<const W: usize, const B: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    pub idle: Signal<Out, Bit>,
     // Requests.
     pub request: Signal<In, Bit>,
     pub accept: Signal<Out, Bit>,
@@ -79,7 +78,14 @@ pub struct WritePath<const W: usize, const B: usize> {
     commands: AsyncFifo<38, 5, 6>,
     words: AsyncFifo<512, 6, 7>,
     jobs: SmallFifo<22, 5, 6>,
-    heads: SmallFifo<127, 5, 6>,
+    heads: SmallFifo<128, 5, 6>,
+    /// The head whose burst is next, and the one whose burst has just left.
+    head_on: DFF<Bit>,
+    head: DFF<Bits<128>>,
+    gone_on: DFF<Bit>,
+    gone: DFF<Bits<128>>,
+    gone_lost: DFF<Bit>,
+    has_room: DFF<Bit>,
     align: Align<W, B>,
     beats_out: SmallFifo<W, 4, 5>,
     enables_out: SmallFifo<B, 4, 5>,
@@ -101,18 +107,18 @@ pub struct WritePath<const W: usize, const B: usize> {
     word_pop: Signal<Local, Bit>,
     piece: Signal<Local, Bits<512>>,
     head_real: Signal<Local, Bit>,
-    head_open: Signal<Local, Bit>,
+    head_load: Signal<Local, Bit>,
     head_pop: Signal<Local, Bit>,
-    head_bytes: Signal<Local, Bits<10>>,
-    head_code: Signal<Local, Bits<4>>,
-    head_end: Signal<Local, Bit>,
-    head_flush: Signal<Local, Bit>,
-    head_total: Signal<Local, Bits<32>>,
-    head_address: Signal<Local, Bits<64>>,
-    head_last: Signal<Local, Bit>,
-    head_reports: Signal<Local, Bit>,
-    head_channel: Signal<Local, Bits<6>>,
-    head_fault: Signal<Local, Bits<64>>,
+    gone_real: Signal<Local, Bit>,
+    gone_bytes: Signal<Local, Bits<10>>,
+    gone_code: Signal<Local, Bits<4>>,
+    gone_end: Signal<Local, Bit>,
+    gone_flush: Signal<Local, Bit>,
+    gone_total: Signal<Local, Bits<32>>,
+    gone_last: Signal<Local, Bit>,
+    gone_reports: Signal<Local, Bit>,
+    gone_channel: Signal<Local, Bits<6>>,
+    gone_fault: Signal<Local, Bits<64>>,
     needs_flush: Signal<Local, Bit>,
     silent: Signal<Local, Bit>,
     end_pop: Signal<Local, Bit>,
@@ -129,20 +135,20 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
     /// A write direction for `2^channels_log2` channels.
     pub fn new(channels_log2: usize) -> Self {
         fresh!(
-            clock, reset, idle, request, accept, bus, local, bytes, last, code,
-            want_record, want_irq,
-            urgent, may_flush, tag, channel, sweep, sweep_channel, write, write_address,
-            write_beats,
-            beat, beat_data, beat_enable, beat_take, write_done, port_dead, flush, flush_address,
-            flush_take, flushed, flush_error, end, end_code, end_bytes, end_tag, end_fault, end_irq,
-            end_urgent, end_channel, end_take, ended, moved, moved_channel, requested, retired,
-            ends_waiting, starved, mem_clock, mem_reset, mem_rd_address, mem_rd_read,
-            mem_rd_burstcount,
-            mem_rd_waitrequest, mem_rd_readdata, mem_rd_readdatavalid, commands, words, jobs, heads,
-            align, beats_out, enables_out, reserved, flushes, flush_results, room, accepted,
-            real, need, word_span, beat_span, word_pop, piece, head_real, head_open, head_pop,
-            head_bytes, head_code, head_end, head_flush, head_total, head_address, head_last,
-            head_reports, head_channel, head_fault, needs_flush, silent, end_pop;
+            clock, reset, request, accept, bus, local, bytes, last, code, want_record,
+            want_irq, urgent, may_flush, tag, channel, sweep, sweep_channel, write,
+            write_address, write_beats, beat, beat_data, beat_enable, beat_take,
+            write_done, port_dead, flush, flush_address, flush_take, flushed,
+            flush_error, end, end_code, end_bytes, end_tag, end_fault, end_irq,
+            end_urgent, end_channel, end_take, ended, moved, moved_channel, requested,
+            retired, ends_waiting, starved, mem_clock, mem_reset, mem_rd_address,
+            mem_rd_read, mem_rd_burstcount, mem_rd_waitrequest, mem_rd_readdata,
+            mem_rd_readdatavalid, commands, words, jobs, heads, align, beats_out,
+            enables_out, reserved, flushes, flush_results, room, accepted, real, need,
+            word_span, beat_span, word_pop, piece, needs_flush, silent, end_pop,
+            head_real, head_load, head_pop, head_on, head, gone_on, gone, gone_lost,
+            has_room, gone_real, gone_bytes, gone_code, gone_end, gone_flush,
+            gone_total, gone_last, gone_reports, gone_channel, gone_fault;
             done_bytes: SmallRam::new(channels_log2),
             ends: BlockFifo::new(8),
             lane_mask: Constant::new((B as u64 - 1).into()),
@@ -160,7 +166,9 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
 impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, reserved);
+        dff_setup!(
+            self, clock, reserved, head_on, head, gone_on, gone, gone_lost, has_room
+        );
         clock!(
             self,
             clock,
@@ -190,14 +198,15 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.words.write_reset.next = self.mem_reset.val();
         self.words.read_clock.next = self.clock.val();
         self.words.read_reset.next = self.reset.val();
-        self.idle.next = !self.heads.valid.val() & !self.ends.valid.val();
 
         // A request in: three FIFOs and the reservation of its memory words.
         self.real.next = self.bytes.val().any();
-        self.room.next = !self.heads.full.val()
+        // Requests come several cycles apart, so that what is known of the last cycle is enough.
+        self.has_room.d.next = !self.heads.full.val()
             & !self.jobs.full.val()
             & !self.commands.full.val()
             & (self.reserved.q.val() <= self.most_reserved.val());
+        self.room.next = self.has_room.q.val();
         self.accepted.next = self.request.val() & self.room.val();
         self.accept.next = self.room.val();
         self.word_span.next = bit_cast::<11, 6>(self.local.val().get_bits::<6>(0))
@@ -222,17 +231,18 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
                         & self.place_mask.val(),
                 ) << 20);
         self.heads.push.next = self.accepted.val();
-        self.heads.data_in.next = bit_cast::<127, 64>(self.bus.val())
-            | (bit_cast::<127, 11>(self.beat_span.val() >> self.beat_shift.val()) << 64)
-            | (bit_cast::<127, 10>(self.bytes.val()) << 70)
-            | (bit_cast::<127, 4>(self.code.val()) << 80)
-            | (bit_cast::<127, 1>(self.last.val().into()) << 84)
-            | (bit_cast::<127, 1>(self.want_record.val().into()) << 85)
-            | (bit_cast::<127, 1>(self.want_irq.val().into()) << 86)
-            | (bit_cast::<127, 32>(self.tag.val()) << 87)
-            | (bit_cast::<127, 1>(self.may_flush.val().into()) << 119)
-            | (bit_cast::<127, 1>(self.urgent.val().into()) << 120)
-            | (bit_cast::<127, 6>(self.channel.val()) << 121);
+        self.heads.data_in.next = bit_cast::<128, 64>(self.bus.val())
+            | (bit_cast::<128, 11>(self.beat_span.val() >> self.beat_shift.val()) << 64)
+            | (bit_cast::<128, 10>(self.bytes.val()) << 70)
+            | (bit_cast::<128, 4>(self.code.val()) << 80)
+            | (bit_cast::<128, 1>(self.last.val().into()) << 84)
+            | (bit_cast::<128, 1>(self.want_record.val().into()) << 85)
+            | (bit_cast::<128, 1>(self.want_irq.val().into()) << 86)
+            | (bit_cast::<128, 32>(self.tag.val()) << 87)
+            | (bit_cast::<128, 1>(self.may_flush.val().into()) << 119)
+            | (bit_cast::<128, 1>(self.urgent.val().into()) << 120)
+            | (bit_cast::<128, 6>(self.channel.val()) << 121)
+            | (bit_cast::<128, 1>(self.real.val().into()) << 127);
 
         // Memory: the command FIFO's front is the Avalon command.
         self.mem_rd_read.next = self.commands.valid.val();
@@ -281,42 +291,55 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             self.reserved.d.next = self.reserved.q.val() - 1;
         }
 
-        // Bursts out.
-        self.head_bytes.next = self.heads.data.val().get_bits::<10>(70);
-        self.head_real.next = self.head_bytes.val().any();
-        self.head_last.next = self.heads.data.val().get_bit(84);
-        self.head_channel.next = self.heads.data.val().get_bits::<6>(121);
-        self.head_code.next = self.heads.data.val().get_bits::<4>(80);
-        if self.port_dead.val() & self.head_real.val() {
-            self.head_code.next = 8.into();
+        // Bursts out. A head leaves its FIFO when there is room for its end.
+        self.head_real.next = self.head.q.val().get_bit(127);
+        self.write.next = self.head_on.q.val() & self.head_real.val();
+        self.write_address.next =
+            self.head.q.val().get_bits::<64>(0) & !bit_cast::<64, 5>(self.lane_mask.val());
+        self.write_beats.next = self.head.q.val().get_bits::<6>(64);
+        self.head_pop.next = self.write_done.val() | (self.head_on.q.val() & !self.head_real.val());
+        self.head_load.next = self.heads.valid.val()
+            & (!self.head_on.q.val() | self.head_pop.val())
+            & !self.ends.level.val().get_bits::<2>(7).any()
+            & !self.flushes.level.val().get_bits::<2>(3).any();
+        self.heads.pop.next = self.head_load.val();
+        if self.head_load.val() {
+            self.head_on.d.next = true;
+            self.head.d.next = self.heads.data.val();
+        } else if self.head_pop.val() {
+            self.head_on.d.next = false;
         }
-        self.head_open.next =
-            self.heads.valid.val() & !self.ends.level.val().get_bit(8) & !self.flushes.full.val();
-        self.write.next = self.head_open.val() & self.head_real.val();
-        self.head_address.next =
-            self.heads.data.val().get_bits::<64>(0) & !bit_cast::<64, 5>(self.lane_mask.val());
-        self.write_address.next = self.head_address.val();
-        self.write_beats.next = self.heads.data.val().get_bits::<6>(64);
-        self.head_pop.next = self.write_done.val() | (self.head_open.val() & !self.head_real.val());
-        self.heads.pop.next = self.head_pop.val();
-        self.retired.next = self.head_pop.val();
-        self.moved.next = self.head_bytes.val();
-        self.moved_channel.next = self.head_channel.val();
-        self.requested.next = self.write_done.val() & !self.port_dead.val();
+        self.gone_on.d.next = self.head_pop.val();
+        if self.head_pop.val() {
+            self.gone.d.next = self.head.q.val();
+            self.gone_lost.d.next = self.port_dead.val() & self.head_real.val();
+        }
         self.starved.next =
-            self.head_open.val() & self.head_real.val() & !self.beats_out.valid.val();
+            self.head_on.q.val() & self.head_real.val() & !self.beats_out.valid.val();
 
-        // Bytes of the descriptor that have left.
-        self.done_bytes.read_address.next = self.head_channel.val();
-        self.head_total.next = self.done_bytes.read_data.val();
-        if !self.port_dead.val() {
-            self.head_total.next =
-                self.done_bytes.read_data.val() + bit_cast::<32, 10>(self.head_bytes.val());
+        // A burst has left: what that means for its descriptor.
+        self.gone_bytes.next = self.gone.q.val().get_bits::<10>(70);
+        self.gone_real.next = self.gone.q.val().get_bit(127);
+        self.gone_last.next = self.gone.q.val().get_bit(84);
+        self.gone_channel.next = self.gone.q.val().get_bits::<6>(121);
+        self.gone_code.next = self.gone.q.val().get_bits::<4>(80);
+        if self.gone_lost.q.val() {
+            self.gone_code.next = 8.into();
         }
-        self.done_bytes.write_enable.next = self.head_pop.val() | self.sweep.val();
-        self.done_bytes.write_address.next = self.head_channel.val();
-        self.done_bytes.write_data.next = self.head_total.val();
-        if self.head_last.val() | self.sweep.val() {
+        self.retired.next = self.gone_on.q.val();
+        self.moved.next = self.gone_bytes.val();
+        self.moved_channel.next = self.gone_channel.val();
+        self.requested.next = self.gone_on.q.val() & self.gone_real.val() & !self.gone_lost.q.val();
+        self.done_bytes.read_address.next = self.gone_channel.val();
+        self.gone_total.next = self.done_bytes.read_data.val();
+        if !self.gone_lost.q.val() {
+            self.gone_total.next =
+                self.done_bytes.read_data.val() + bit_cast::<32, 10>(self.gone_bytes.val());
+        }
+        self.done_bytes.write_enable.next = self.gone_on.q.val() | self.sweep.val();
+        self.done_bytes.write_address.next = self.gone_channel.val();
+        self.done_bytes.write_data.next = self.gone_total.val();
+        if self.gone_last.val() | self.sweep.val() {
             self.done_bytes.write_data.next = 0.into();
         }
         if self.sweep.val() {
@@ -326,35 +349,36 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         // An end: reported when a record or an interrupt was asked for, or a fault met. Posted writes
         // to the peer may be slower than the record to the host: a read that follows them and has
         // come back says that they are there. Later bursts go on meanwhile.
-        self.head_reports.next =
-            self.heads.data.val().get_bits::<2>(85).any() | self.head_code.val().any();
-        self.head_end.next = self.head_pop.val() & self.head_last.val();
-        self.head_flush.next =
-            self.heads.data.val().get_bit(119) & self.head_real.val() & self.head_reports.val();
-        self.flushes.push.next = self.head_end.val() & self.head_flush.val();
-        self.flushes.data_in.next = self.head_address.val();
+        self.gone_reports.next =
+            self.gone.q.val().get_bits::<2>(85).any() | self.gone_code.val().any();
+        self.gone_end.next = self.gone_on.q.val() & self.gone_last.val();
+        self.gone_flush.next =
+            self.gone.q.val().get_bit(119) & self.gone_real.val() & self.gone_reports.val();
+        self.flushes.push.next = self.gone_end.val() & self.gone_flush.val();
+        self.flushes.data_in.next =
+            self.gone.q.val().get_bits::<64>(0) & !bit_cast::<64, 5>(self.lane_mask.val());
         self.flush.next = self.flushes.valid.val();
         self.flush_address.next = self.flushes.data.val();
         self.flushes.pop.next = self.flush_take.val();
         self.flush_results.push.next = self.flushed.val();
         self.flush_results.data_in.next = self.flush_error.val().into();
         // A faulting head carries its ATT address; of one with data nobody learns the bus address.
-        self.head_fault.next = 0.into();
-        if !self.head_real.val() {
-            self.head_fault.next = self.heads.data.val().get_bits::<64>(0);
+        self.gone_fault.next = 0.into();
+        if !self.gone_real.val() {
+            self.gone_fault.next = self.gone.q.val().get_bits::<64>(0);
         }
-        self.ends.push.next = self.head_end.val();
-        self.ends.data_in.next = bit_cast::<142, 4>(self.head_code.val())
+        self.ends.push.next = self.gone_end.val();
+        self.ends.data_in.next = bit_cast::<142, 4>(self.gone_code.val())
             | (bit_cast::<142, 1>(
-                (self.heads.data.val().get_bit(86) | self.head_code.val().any()).into(),
+                (self.gone.q.val().get_bit(86) | self.gone_code.val().any()).into(),
             ) << 4)
-            | (bit_cast::<142, 1>(self.head_flush.val().into()) << 5)
-            | (bit_cast::<142, 32>(self.heads.data.val().get_bits::<32>(87)) << 6)
-            | (bit_cast::<142, 32>(self.head_total.val()) << 38)
-            | (bit_cast::<142, 64>(self.head_fault.val()) << 70)
-            | (bit_cast::<142, 1>(self.head_reports.val().into()) << 134)
-            | (bit_cast::<142, 1>(self.heads.data.val().get_bit(120).into()) << 135)
-            | (bit_cast::<142, 6>(self.head_channel.val()) << 136);
+            | (bit_cast::<142, 1>(self.gone_flush.val().into()) << 5)
+            | (bit_cast::<142, 32>(self.gone.q.val().get_bits::<32>(87)) << 6)
+            | (bit_cast::<142, 32>(self.gone_total.val()) << 38)
+            | (bit_cast::<142, 64>(self.gone_fault.val()) << 70)
+            | (bit_cast::<142, 1>(self.gone_reports.val().into()) << 134)
+            | (bit_cast::<142, 1>(self.gone.q.val().get_bit(120).into()) << 135)
+            | (bit_cast::<142, 6>(self.gone_channel.val()) << 136);
         self.ends_waiting.next = self.ends.level.val();
         if self.ends.valid.val() {
             self.ends_waiting.next = self.ends.level.val() + 1;
@@ -384,6 +408,9 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
 
         if self.reset.val() {
             self.reserved.d.next = 0.into();
+            self.head_on.d.next = false;
+            self.gone_on.d.next = false;
+            self.has_room.d.next = false;
         }
     }
 }
