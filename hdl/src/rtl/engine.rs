@@ -208,8 +208,10 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     irq_edge: Signal<Local, Bit>,
     idle: Signal<Local, Bit>,
     sweep: Signal<Local, Bit>,
-    write_busy: Signal<Local, Bit>,
-    read_busy: Signal<Local, Bit>,
+    write_busy: DFF<Bit>,
+    read_busy: DFF<Bit>,
+    selected_write_busy: DFF<Bit>,
+    selected_read_busy: DFF<Bit>,
     accept: Signal<Local, Bit>,
     page: Signal<Local, Bits<6>>,
     selected: Signal<Local, Bits<64>>,
@@ -257,7 +259,7 @@ impl<const W: usize, const B: usize, const E: usize> Engine<W, B, E> {
             mem_win_readdatavalid, csr, chan, fence, pcie_hold, mem_hold, pcie_sees,
             mem_sees, kernel_sees, window, draining, irq_before, counter_read,
             core_reset, mem_reset, interrupt, irq_edge, idle, sweep, write_busy,
-            read_busy, accept, page, selected, levels;
+            read_busy, accept, page, selected, levels, selected_write_busy, selected_read_busy;
             channels: Channels::new(config.channels_log2),
             write_queue: DescriptorQueue::new(config.queue_log2, config.channels_log2),
             read_queue: DescriptorQueue::new(config.queue_log2, config.channels_log2),
@@ -352,7 +354,17 @@ impl<const W: usize, const B: usize, const E: usize> Engine<W, B, E> {
 impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, pcie_clk, draining, irq_before, counter_read);
+        dff_setup!(
+            self,
+            pcie_clk,
+            draining,
+            irq_before,
+            counter_read,
+            write_busy,
+            read_busy,
+            selected_write_busy,
+            selected_read_busy
+        );
         clock!(
             self,
             pcie_clk,
@@ -419,10 +431,10 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.completer.sweep_channel.next = self.att.sweep_at.val();
 
         // Soft reset: every descriptor ends as aborted. Nothing on a bus is cut off.
-        self.write_busy.next = self.write_queue.busy.val().any();
-        self.read_busy.next = self.read_queue.busy.val().any();
+        self.write_busy.d.next = self.write_queue.busy.val().any();
+        self.read_busy.d.next = self.read_queue.busy.val().any();
         self.idle.next =
-            !self.write_busy.val() & !self.read_busy.val() & !self.completer.busy.val();
+            !self.write_busy.q.val() & !self.read_busy.q.val() & !self.completer.busy.val();
         if self.csr.control_reset.val() {
             self.draining.d.next = true;
         } else if self.idle.val() {
@@ -473,8 +485,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.csr.caps2_reads_log2.next = self.read_bits.val();
         self.csr.caps2_tagged.next = self.port_tagged.val();
         self.csr.caps2_msix.next = self.has_msix.val().any();
-        self.csr.status_write_busy.next = self.write_busy.val();
-        self.csr.status_read_busy.next = self.read_busy.val();
+        self.csr.status_write_busy.next = self.write_busy.q.val();
+        self.csr.status_read_busy.next = self.read_busy.q.val();
         self.csr.status_read_quarantine.next = self.port_quarantine.val();
         self.csr.status_att_sweep.next = self.sweep.val();
         self.csr.status_completer_busy.next = self.completer.busy.val();
@@ -500,10 +512,10 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.csr.channel_control_run.next = self.channels.selected_run.val();
         self.csr.channel_control_abort.next = self.channels.selected_abort.val();
         self.selected.next = self.one.val() << self.csr.channel_select_channel.val();
-        self.csr.channel_status_write_busy.next =
-            (self.write_queue.busy.val() & self.selected.val()).any();
-        self.csr.channel_status_read_busy.next =
-            (self.read_queue.busy.val() & self.selected.val()).any();
+        self.selected_write_busy.d.next = (self.write_queue.busy.val() & self.selected.val()).any();
+        self.csr.channel_status_write_busy.next = self.selected_write_busy.q.val();
+        self.selected_read_busy.d.next = (self.read_queue.busy.val() & self.selected.val()).any();
+        self.csr.channel_status_read_busy.next = self.selected_read_busy.q.val();
         self.channels.page.next = self.page.val();
         self.channels.refused_we.next = self.chan.refused_we.val();
         self.channels.refused_write_set.next = self.write_queue.refused.val();
@@ -571,10 +583,10 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.write_segment.number.next = self.write_queue.number.val();
         self.write_segment.ended_own.next = self.write_queue.ended.val();
         self.write_segment.ended_other.next = self.read_queue.ended_for_other.val();
-        self.write_segment.end_own.next = self.write_path.ended.val();
-        self.write_segment.end_own_channel.next = self.write_path.end_channel.val();
-        self.write_segment.end_other.next = self.read_path.ended.val();
-        self.write_segment.end_other_channel.next = self.read_path.end_channel.val();
+        self.write_segment.end_own.next = self.write_queue.end_seen.val();
+        self.write_segment.end_own_channel.next = self.write_queue.end_seen_channel.val();
+        self.write_segment.end_other.next = self.read_queue.end_seen.val();
+        self.write_segment.end_other_channel.next = self.read_queue.end_seen_channel.val();
         self.write_segment.window_base_we.next = self.csr.channel_mem_base_we.val();
         self.write_segment.window_end_we.next = self.csr.channel_mem_end_we.val();
         self.write_segment.window_channel.next = self.csr.channel_select_channel.val();
@@ -635,10 +647,10 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.read_segment.number.next = self.read_queue.number.val();
         self.read_segment.ended_own.next = self.read_queue.ended.val();
         self.read_segment.ended_other.next = self.write_queue.ended_for_other.val();
-        self.read_segment.end_own.next = self.read_path.ended.val();
-        self.read_segment.end_own_channel.next = self.read_path.end_channel.val();
-        self.read_segment.end_other.next = self.write_path.ended.val();
-        self.read_segment.end_other_channel.next = self.write_path.end_channel.val();
+        self.read_segment.end_own.next = self.read_queue.end_seen.val();
+        self.read_segment.end_own_channel.next = self.read_queue.end_seen_channel.val();
+        self.read_segment.end_other.next = self.write_queue.end_seen.val();
+        self.read_segment.end_other_channel.next = self.write_queue.end_seen_channel.val();
         self.read_segment.window_base_we.next = self.csr.channel_mem_base_we.val();
         self.read_segment.window_end_we.next = self.csr.channel_mem_end_we.val();
         self.read_segment.window_channel.next = self.csr.channel_select_channel.val();
@@ -770,8 +782,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.counters.read_end.next = self.read_path.ended.val();
         self.counters.read_end_channel.next = self.read_path.end_channel.val();
         self.counters.read_end_code.next = self.read_path.end_code.val();
-        self.levels.next = bit_cast::<9, 1>(self.write_busy.val().into())
-            | (bit_cast::<9, 1>(self.read_busy.val().into()) << 1)
+        self.levels.next = bit_cast::<9, 1>(self.write_busy.q.val().into())
+            | (bit_cast::<9, 1>(self.read_busy.q.val().into()) << 1)
             | (bit_cast::<9, 1>(self.port_stalled.val().into()) << 2)
             | (bit_cast::<9, 1>(self.port_stalled_tags.val().into()) << 3)
             | (bit_cast::<9, 1>(self.read_path.stalled_buffer.val().into()) << 4)

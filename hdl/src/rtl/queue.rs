@@ -65,6 +65,9 @@ pub struct DescriptorQueue {
     // Ends, and the count of them for the other direction's chains.
     pub end: Signal<In, Bit>,
     pub end_channel: Signal<In, Bits<6>>,
+    /// The same, in the cycle in which it is counted.
+    pub end_seen: Signal<Out, Bit>,
+    pub end_seen_channel: Signal<Out, Bits<6>>,
     pub other_select: Signal<In, Bits<6>>,
     pub ended_for_other: Signal<Out, Bits<13>>,
 
@@ -81,6 +84,14 @@ pub struct DescriptorQueue {
     ended_other: SmallRam<13, 6>,
     waiting: DFF<Bits<64>>,
     unended: DFF<Bits<64>>,
+    /// The doorbell of the last cycle.
+    arrived_before: DFF<Bits<64>>,
+    /// The descriptor of `select` is the last of its channel, as of the last cycle.
+    is_last: DFF<Bit>,
+    // An end, and whether it was the channel's last.
+    ending: DFF<Bit>,
+    ending_channel: DFF<Bits<6>>,
+    ended_last: DFF<Bits<64>>,
 
     level: Signal<Local, Bits<13>>,
     full: Signal<Local, Bit>,
@@ -113,7 +124,9 @@ impl DescriptorQueue {
             peer_high, local_low, local_high, length, control, cookie, stamp, number, take, ended,
             end, end_channel, other_select, ended_for_other, waiting, unended, level,
             full, accepted,
-            tail_next, head_next, ended_next, slot, oldest, arrived, emptied, finished, awakened;
+            tail_next, head_next, ended_next, slot, oldest, arrived, emptied, finished,
+            awakened, arrived_before, is_last, ending, ending_channel, ended_last,
+            end_seen, end_seen_channel;
             bank: std::array::from_fn(|_| BlockRam::new(log2)),
             stamps: BlockRam::new(log2),
             tail_software: counts(),
@@ -137,7 +150,17 @@ impl DescriptorQueue {
 impl Logic for DescriptorQueue {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, waiting, unended);
+        dff_setup!(
+            self,
+            clock,
+            waiting,
+            unended,
+            arrived_before,
+            is_last,
+            ending,
+            ending_channel,
+            ended_last
+        );
         clock!(
             self,
             clock,
@@ -199,8 +222,12 @@ impl Logic for DescriptorQueue {
         self.stamp.next = self.stamps.read_data.val();
 
         // Ends.
-        self.ended_ends.read_address.next = self.end_channel.val();
-        self.tail_ends.read_address.next = self.end_channel.val();
+        self.ending.d.next = self.end.val();
+        self.ending_channel.d.next = self.end_channel.val();
+        self.end_seen.next = self.ending.q.val();
+        self.end_seen_channel.next = self.ending_channel.q.val();
+        self.ended_ends.read_address.next = self.ending_channel.q.val();
+        self.tail_ends.read_address.next = self.ending_channel.q.val();
         self.ended_own.read_address.next = self.select.val();
         self.ended_other.read_address.next = self.other_select.val();
         self.ended.next = self.ended_own.read_data.val();
@@ -213,17 +240,17 @@ impl Logic for DescriptorQueue {
         self.tail_ends.write_enable.next = self.accepted.val() | self.sweep.val();
         self.head_software.write_enable.next = self.take.val() | self.sweep.val();
         self.head_engine.write_enable.next = self.take.val() | self.sweep.val();
-        self.ended_ends.write_enable.next = self.end.val() | self.sweep.val();
-        self.ended_own.write_enable.next = self.end.val() | self.sweep.val();
-        self.ended_other.write_enable.next = self.end.val() | self.sweep.val();
+        self.ended_ends.write_enable.next = self.ending.q.val() | self.sweep.val();
+        self.ended_own.write_enable.next = self.ending.q.val() | self.sweep.val();
+        self.ended_other.write_enable.next = self.ending.q.val() | self.sweep.val();
         self.tail_software.write_address.next = self.channel.val();
         self.tail_engine.write_address.next = self.channel.val();
         self.tail_ends.write_address.next = self.channel.val();
         self.head_software.write_address.next = self.select.val();
         self.head_engine.write_address.next = self.select.val();
-        self.ended_ends.write_address.next = self.end_channel.val();
-        self.ended_own.write_address.next = self.end_channel.val();
-        self.ended_other.write_address.next = self.end_channel.val();
+        self.ended_ends.write_address.next = self.ending_channel.q.val();
+        self.ended_own.write_address.next = self.ending_channel.q.val();
+        self.ended_other.write_address.next = self.ending_channel.q.val();
         self.tail_software.write_data.next = self.tail_next.val();
         self.tail_engine.write_data.next = self.tail_next.val();
         self.tail_ends.write_data.next = self.tail_next.val();
@@ -251,29 +278,40 @@ impl Logic for DescriptorQueue {
             self.ended_other.write_data.next = 0.into();
         }
 
-        // Who has something queued, who has something under way. A doorbell in the same cycle wins.
+        // Who has something queued, who has something under way. What is compared is compared a cycle
+        // before it counts; a doorbell of that cycle, or of this, wins.
         self.arrived.next = 0.into();
         if self.accepted.val() {
             self.arrived.next = self.one.val() << self.channel.val();
         }
+        self.arrived_before.d.next = self.arrived.val() & self.all_channels.val();
+        self.is_last.d.next = self.head_next.val() == self.tail_engine.read_data.val();
         self.emptied.next = 0.into();
-        if self.take.val() & (self.head_next.val() == self.tail_engine.read_data.val()) {
+        if self.take.val() & self.is_last.q.val() {
             self.emptied.next = self.one.val() << self.select.val();
         }
         self.finished.next = 0.into();
-        if self.end.val() & (self.ended_next.val() == self.tail_ends.read_data.val()) {
-            self.finished.next = self.one.val() << self.end_channel.val();
+        if self.ending.q.val() & (self.ended_next.val() == self.tail_ends.read_data.val()) {
+            self.finished.next = self.one.val() << self.ending_channel.q.val();
         }
+        self.ended_last.d.next = self.finished.val() & self.all_channels.val();
         self.queued.next = self.waiting.q.val();
         self.busy.next = self.unended.q.val();
         self.awakened.next = self.arrived.val() & !self.unended.q.val();
-        self.waiting.d.next = ((self.waiting.q.val() & !self.emptied.val()) | self.arrived.val())
+        self.waiting.d.next = ((self.waiting.q.val() & !self.emptied.val())
+            | self.arrived.val()
+            | self.arrived_before.q.val())
             & self.all_channels.val();
-        self.unended.d.next = ((self.unended.q.val() & !self.finished.val()) | self.arrived.val())
+        self.unended.d.next = ((self.unended.q.val() & !self.ended_last.q.val())
+            | self.arrived.val()
+            | self.arrived_before.q.val())
             & self.all_channels.val();
         if self.reset.val() {
             self.waiting.d.next = 0.into();
             self.unended.d.next = 0.into();
+            self.arrived_before.d.next = 0.into();
+            self.ending.d.next = false;
+            self.ended_last.d.next = 0.into();
         }
     }
 }

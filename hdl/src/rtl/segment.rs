@@ -3,10 +3,11 @@
 //! is checked and translated by the ATT before it leaves.
 //!
 //! The channel that is served stands in registers; those that wait in the middle of a descriptor stand
-//! in a small memory. A channel that had nothing under way comes before the round, once, and at most every
-//! second time: so a short transfer waits for what is in the pipe, not for a round of streams. While a request is looked up the next channel is picked, so that neither the
-//! change of a channel nor the start of a descriptor costs more than a cycle: four cycles a request,
-//! five for the first of a descriptor.
+//! in a small memory. A channel that had nothing under way comes before the round, once, and at most
+//! every second time: so a short transfer waits for what is in the pipe, not for a round of streams. The
+//! next channel is picked while a request is weighed, so that neither the change of a channel nor the
+//! start of a descriptor costs more than a cycle: five cycles a request, six for the first of a
+//! descriptor.
 //!
 //! A fault becomes a request of zero bytes that carries the code: it takes the same way as data, so
 //! the completion comes after everything that was sent before it.
@@ -23,10 +24,14 @@ pub enum SegmentState {
     Fetch,
     /// The descriptor is there.
     Load,
-    /// Cutting the next request.
+    /// Measuring what is left.
     Size,
+    /// Cutting the next request.
+    Cut,
     /// Waiting for the ATT.
     Lookup,
+    /// Weighing what was found.
+    Judge,
     /// Offering the request.
     Issue,
 }
@@ -127,7 +132,6 @@ pub struct Segment<const W: usize, const B: usize> {
     waits: DFF<Bits<2>>,
     stamp_at: DFF<Bits<13>>,
     // The channel that comes next.
-    picked: DFF<Bit>,
     pick: DFF<Bits<6>>,
     pick_any: DFF<Bit>,
     pick_saved: DFF<Bit>,
@@ -139,6 +143,10 @@ pub struct Segment<const W: usize, const B: usize> {
     window_base: SmallRam<28, 6>,
     window_end: SmallRam<29, 6>,
     // Found while sizing.
+    reach: DFF<Bits<10>>,
+    is_ragged: DFF<Bit>,
+    may_begin: DFF<Bit>,
+    woken: DFF<Bit>,
     chunk: DFF<Bits<10>>,
     final_chunk: DFF<Bit>,
     out_of_memory: DFF<Bit>,
@@ -160,6 +168,8 @@ pub struct Segment<const W: usize, const B: usize> {
     local_end: DFF<Bits<41>>,
     ragged: Signal<Local, Bit>,
     verdict: Signal<Local, Bits<4>>,
+    judged: DFF<Bits<4>>,
+    fails: DFF<Bit>,
     is_final: Signal<Local, Bit>,
     remaining_next: Signal<Local, Bits<32>>,
     peer_next: Signal<Local, Bits<37>>,
@@ -170,6 +180,8 @@ pub struct Segment<const W: usize, const B: usize> {
     mine: Signal<Local, Bits<64>>,
     aborts: Signal<Local, Bits<64>>,
     startable: Signal<Local, Bits<64>>,
+    ready: DFF<Bits<64>>,
+    above: DFF<Bits<64>>,
     candidates: Signal<Local, Bits<64>>,
     later: Signal<Local, Bits<64>>,
     new_ones: Signal<Local, Bits<64>>,
@@ -182,6 +194,7 @@ pub struct Segment<const W: usize, const B: usize> {
     loads: Signal<Local, Bits<64>>,
     blocks: Signal<Local, Bits<64>>,
     wakes: Signal<Local, Bits<64>>,
+    wakes_own: Signal<Local, Bits<64>>,
 
     beat_bytes: Constant<Bits<10>>,
     /// Bytes of the longest request, a power of two, and one less.
@@ -240,21 +253,23 @@ impl<const W: usize, const B: usize> Segment<W, B> {
     pub fn new(config: SegmentConfig) -> Self {
         let channels = config.channels_log2;
         fresh!(
-            clock, reset, enable, port_down, abort_all, run, abort, busy, looked_up, queued, select,
-            fetch, take, peer_low, peer_high, local_low, local_high, length, control, cookie, stamp,
-            number, ended_own, ended_other, end_own, end_own_channel, end_other, end_other_channel,
-            window_base_we, window_end_we, window_channel, window_data, sweep, sweep_channel, ask,
-            index, answer, entry, request, accept, bus, att_address, local, bytes, last, code,
-            want_record, want_irq, urgent, may_flush, tag, channel, descriptor, halted, state,
-            serving, page_size, peer, local_at, remaining, flags, cookie_at, number_at, begins,
-            malformed, waits, stamp_at, picked, pick, pick_any, pick_saved, waiting, blocked, chunk,
-            final_chunk, out_of_memory, out_of_window, aborted, entry_index, out_of_table, target,
-            invalid, not_owner, readable, not_permitted, wrong_size, to_edge, head_offset,
+            clock, reset, enable, port_down, abort_all, run, abort, busy, looked_up,
+            queued, select, fetch, take, peer_low, peer_high, local_low, local_high,
+            length, control, cookie, stamp, number, ended_own, ended_other, end_own,
+            end_own_channel, end_other, end_other_channel, window_base_we,
+            window_end_we, window_channel, window_data, sweep, sweep_channel, ask,
+            index, answer, entry, request, accept, bus, att_address, local, bytes, last,
+            code, want_record, want_irq, urgent, may_flush, tag, channel, descriptor,
+            halted, state, serving, page_size, peer, local_at, remaining, flags,
+            cookie_at, number_at, begins, malformed, waits, stamp_at, pick, pick_any,
+            pick_saved, waiting, blocked, chunk, final_chunk, out_of_memory,
+            out_of_window, aborted, entry_index, out_of_table, target, invalid,
+            not_owner, readable, not_permitted, wrong_size, to_edge, head_offset,
             page_number, local_end, ragged, verdict, is_final, remaining_next,
-            peer_next, local_next,
-            chain_open, owner_bits, mine, aborts, startable, candidates, later, pool,
-            lowest, choice,
-            load, leave, saves, loads, blocks, wakes, awakened, newcomers, was_new, new_ones;
+            peer_next, local_next, chain_open, owner_bits, mine, aborts, startable,
+            candidates, later, pool, lowest, choice, load, leave, saves, loads, blocks,
+            wakes, awakened, newcomers, was_new, new_ones, reach, is_ragged, may_begin,
+            woken, ready, above, judged, fails, wakes_own;
             saved: SmallRam::new(channels),
             window_base: SmallRam::new(channels),
             window_end: SmallRam::new(channels),
@@ -300,7 +315,6 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             malformed,
             waits,
             stamp_at,
-            picked,
             pick,
             pick_any,
             pick_saved,
@@ -309,6 +323,14 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             waiting,
             blocked,
             local_end,
+            reach,
+            is_ragged,
+            may_begin,
+            woken,
+            ready,
+            above,
+            judged,
+            fails,
             chunk,
             final_chunk,
             out_of_memory,
@@ -333,6 +355,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         self.blocks.next = 0.into();
         self.busy.next = (self.state.q.val() != SegmentState::Idle) | self.waiting.q.val().any();
         self.looked_up.next = (self.state.q.val() == SegmentState::Lookup)
+            | (self.state.q.val() == SegmentState::Judge)
             | (self.state.q.val() == SegmentState::Issue);
         self.index.next = self.entry_index.q.val();
         self.channel.next = self.serving.q.val();
@@ -367,12 +390,15 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             self.startable.next =
                 self.queued.val() & (self.aborts.val() | (self.run.val() & !self.blocked.q.val()));
         }
-        self.candidates.next = self.waiting.q.val() | self.startable.val();
+        // As of the last cycle: nothing leaves these between two looks at them.
+        self.ready.d.next = (self.waiting.q.val() | self.startable.val()) & self.all_channels.val();
+        self.above.d.next =
+            (self.all.val() << self.serving.q.val()) & !self.mine.val() & self.all_channels.val();
+        self.candidates.next = self.ready.q.val();
         if (self.state.q.val() != SegmentState::Idle) & !self.final_chunk.q.val() {
-            self.candidates.next = (self.waiting.q.val() | self.startable.val()) & !self.mine.val();
+            self.candidates.next = self.ready.q.val() & !self.mine.val();
         }
-        self.later.next =
-            self.candidates.val() & (self.all.val() << self.serving.q.val()) & !self.mine.val();
+        self.later.next = self.candidates.val() & self.above.q.val();
         self.pool.next = self.candidates.val();
         if self.later.val().any() {
             self.pool.next = self.later.val();
@@ -439,8 +465,10 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         } else if self.wrong_size.q.val() {
             self.verdict.next = 6.into();
         }
-        self.code.next = self.verdict.val();
-        self.is_final.next = self.final_chunk.q.val() | self.verdict.val().any();
+        self.judged.d.next = self.verdict.val();
+        self.fails.d.next = self.verdict.val().any();
+        self.code.next = self.judged.q.val();
+        self.is_final.next = self.final_chunk.q.val() | self.fails.q.val();
         self.last.next = self.is_final.val();
         self.local.next = self.local_at.q.val();
         self.want_record.next = self.flags.q.val().get_bit(0);
@@ -450,7 +478,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         self.tag.next = self.cookie_at.q.val();
         self.att_address.next = bit_cast::<39, 37>(self.peer.q.val())
             | (bit_cast::<39, 2>(self.page_size.q.val()) << 37);
-        if self.verdict.val().any() {
+        if self.fails.q.val() {
             self.bus.next = bit_cast::<64, 37>(self.peer.q.val())
                 | (bit_cast::<64, 2>(self.page_size.q.val()) << 62);
             self.bytes.next = 0.into();
@@ -462,7 +490,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         self.peer_next.next = self.peer.q.val() + bit_cast::<37, 10>(self.chunk.q.val());
         self.local_next.next = self.local_at.q.val() + bit_cast::<40, 10>(self.chunk.q.val());
 
-        // Looked at while the ATT is: the end of the range in the cycle of `Size`, its place in the next.
+        // The end of the range is known behind `Size`, its place behind `Cut`.
         self.local_end.d.next =
             bit_cast::<41, 40>(self.local_at.q.val()) + bit_cast::<41, 32>(self.remaining.q.val());
         self.out_of_memory.d.next =
@@ -471,6 +499,16 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             < self.window_base.read_data.val())
             | (self.local_end.q.val()
                 > (bit_cast::<41, 29>(self.window_end.read_data.val()) << 12));
+        self.wakes_own.next = 0.into();
+        if self.end_own.val() {
+            self.wakes_own.next = self.one.val() << self.end_own_channel.val();
+        }
+        self.wakes.next = self.wakes_own.val();
+        if self.end_other.val() {
+            self.wakes.next =
+                self.wakes_own.val() | (self.one.val() << self.end_other_channel.val());
+        }
+
         match self.state.q.val() {
             SegmentState::Idle => {
                 self.pick.d.next = self.choice.val();
@@ -510,46 +548,47 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 self.state.d.next = SegmentState::Size;
             }
             SegmentState::Size => {
-                self.begins.d.next = false;
-                self.picked.d.next = false;
-                self.chunk.d.next = self.to_edge.val();
-                self.final_chunk.d.next = false;
-                if self.ragged.val() {
-                    if self.remaining.q.val() <= bit_cast::<32, 10>(self.to_edge.val()) {
-                        self.chunk.d.next =
-                            self.remaining.q.val().get_bits::<10>(0) & !self.offset_mask.val();
-                    }
-                } else if self.remaining.q.val() <= bit_cast::<32, 10>(self.to_edge.val()) {
-                    self.chunk.d.next = self.remaining.q.val().get_bits::<10>(0);
-                    self.final_chunk.d.next = true;
-                }
+                self.reach.d.next = self.to_edge.val();
+                self.is_ragged.d.next = self.ragged.val();
                 self.entry_index.d.next = self.page_number.val().get_bits::<16>(0);
                 self.out_of_table.d.next = self.page_number.val() >= self.entries.val();
                 self.aborted.d.next =
                     (self.aborts.val() & self.mine.val()).any() | self.halted.val();
-                if self.begins.q.val() {
-                    if self.chain_open.val() | (self.aborts.val() & self.mine.val()).any() {
-                        self.take.next = true;
-                        self.state.d.next = SegmentState::Lookup;
-                    } else {
-                        self.blocks.next = self.mine.val();
-                        self.state.d.next = SegmentState::Idle;
+                self.may_begin.d.next =
+                    self.chain_open.val() | (self.aborts.val() & self.mine.val()).any();
+                self.woken.d.next = (self.wakes.val() & self.mine.val()).any();
+                self.state.d.next = SegmentState::Cut;
+            }
+            SegmentState::Cut => {
+                self.ask.next = true;
+                self.begins.d.next = false;
+                self.chunk.d.next = self.reach.q.val();
+                self.final_chunk.d.next = false;
+                if self.is_ragged.q.val() {
+                    if self.remaining.q.val() <= bit_cast::<32, 10>(self.reach.q.val()) {
+                        self.chunk.d.next =
+                            self.remaining.q.val().get_bits::<10>(0) & !self.offset_mask.val();
                     }
-                } else {
+                } else if self.remaining.q.val() <= bit_cast::<32, 10>(self.reach.q.val()) {
+                    self.chunk.d.next = self.remaining.q.val().get_bits::<10>(0);
+                    self.final_chunk.d.next = true;
+                }
+                if !self.begins.q.val() {
                     self.malformed.d.next = false;
                     self.state.d.next = SegmentState::Lookup;
+                } else if self.may_begin.q.val() {
+                    self.take.next = true;
+                    self.state.d.next = SegmentState::Lookup;
+                } else {
+                    // An end that came since the look at the counts: the next look sees it.
+                    if !self.woken.q.val() {
+                        self.blocks.next = self.mine.val();
+                    }
+                    self.state.d.next = SegmentState::Idle;
                 }
             }
             SegmentState::Lookup => {
                 self.ask.next = true;
-                if self.picked.q.val() {
-                    self.fetch.next = true;
-                } else {
-                    self.picked.d.next = true;
-                    self.pick.d.next = self.choice.val();
-                    self.pick_any.d.next = self.candidates.val().any();
-                    self.pick_saved.d.next = (self.lowest.val() & self.waiting.q.val()).any();
-                }
                 if self.answer.val() {
                     self.invalid.d.next = !self.entry.val().get_bit(0);
                     self.readable.d.next = self.entry.val().get_bit(1);
@@ -571,8 +610,14 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                             (bit_cast::<64, 43>(self.entry.val().get_bits::<43>(14)) << 21)
                                 | bit_cast::<64, 21>(self.peer.q.val().get_bits::<21>(0));
                     }
-                    self.state.d.next = SegmentState::Issue;
+                    self.state.d.next = SegmentState::Judge;
                 }
+            }
+            SegmentState::Judge => {
+                self.pick.d.next = self.choice.val();
+                self.pick_any.d.next = self.candidates.val().any();
+                self.pick_saved.d.next = (self.lowest.val() & self.waiting.q.val()).any();
+                self.state.d.next = SegmentState::Issue;
             }
             SegmentState::Issue => {
                 self.request.next = true;
@@ -642,19 +687,9 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         }
         self.waiting.d.next = ((self.waiting.q.val() & !self.loads.val()) | self.saves.val())
             & self.all_channels.val();
-        self.wakes.next = 0.into();
-        if self.end_own.val() {
-            self.wakes.next = self.one.val() << self.end_own_channel.val();
-        }
         self.blocked.d.next = (self.blocked.q.val() | self.blocks.val())
             & !self.wakes.val()
             & self.all_channels.val();
-        if self.end_other.val() {
-            self.blocked.d.next = (self.blocked.q.val() | self.blocks.val())
-                & !self.wakes.val()
-                & !(self.one.val() << self.end_other_channel.val())
-                & self.all_channels.val();
-        }
 
         if self.reset.val() {
             self.state.d.next = SegmentState::Idle;
