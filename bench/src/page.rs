@@ -61,7 +61,12 @@ pub(crate) fn figure(value: f64, unit: &str) -> String {
 }
 
 fn shown(row: &Row) -> Shown<'_> {
-    let limit = |limit: Option<f64>| limit.map_or("–".into(), |limit| figure(limit, row.unit));
+    // A row of the engine alone has no link.
+    let limit = |limit: Option<f64>| {
+        limit
+            .filter(|limit| limit.is_finite())
+            .map_or("–".into(), |limit| figure(limit, row.unit))
+    };
     let (class, word) = match row.verdict {
         Verdict::Pass => ("pass", "pass"),
         Verdict::Below => ("below", "below"),

@@ -184,14 +184,7 @@ fn print(report: &Report) {
     let mut table = Table::new();
     table.load_preset(presets::UTF8_BORDERS_ONLY).set_header(
         [
-            "",
-            "measured",
-            "unit",
-            "link",
-            "Txs contract",
-            "of limit",
-            "bar",
-            "",
+            "", "measured", "unit", "link", "port", "of limit", "bar", "",
         ]
         .map(|h| Cell::new(h).add_attribute(Attribute::Bold)),
     );
@@ -208,7 +201,7 @@ fn print(report: &Report) {
         }
     }
     println!(
-        "The limit is the smaller of what the link carries and what the contract of Txs allows; of a \
+        "The limit is the smaller of what the link carries and what the port allows, by the contract of Txs or by its width; of a \
          modelled design it is the published rate, of a latency the bar."
     );
     println!(
@@ -226,6 +219,7 @@ fn number(value: f64, unit: &str) -> String {
         "B/s" => format!("{:.1}", value / 1e6),
         "descriptors/cycle" => format!("{value:.4}"),
         "cycles/s" => format!("{:.0}", value / 1e3),
+        "requests" => format!("{value:.1}"),
         _ => format!("{value:.0}"),
     }
 }
@@ -238,8 +232,11 @@ fn cells(row: &Row) -> Vec<Cell> {
         unit => unit,
     };
     let limit = |of: fn(&Limit) -> f64| {
+        // A row of the engine alone has no link.
         row.limits
-            .map_or(String::new(), |limits| number(of(&limits), row.unit))
+            .map(|limits| of(&limits))
+            .filter(|limit| limit.is_finite())
+            .map_or(String::new(), |limit| number(limit, row.unit))
     };
     let (word, colour) = match row.verdict {
         Verdict::Pass => ("pass", Color::Green),

@@ -48,7 +48,16 @@ pub struct Completer {
     pub fault: Signal<Out, Bit>,
     pub recorded: Signal<Out, Bit>,
 
+    // The end that is being reported.
+    code: DFF<Bits<4>>,
+    bytes: DFF<Bits<32>>,
+    tag: DFF<Bits<32>>,
+    fault_at: DFF<Bits<64>>,
+    wants_irq: DFF<Bit>,
+    wants_urgent: DFF<Bit>,
+    end_channel: DFF<Bits<6>>,
     chosen: DFF<Bit>,
+    found: DFF<Bit>,
     offering: DFF<Bit>,
     is_read: DFF<Bit>,
     has_ring: DFF<Bit>,
@@ -61,11 +70,6 @@ pub struct Completer {
     ring_high: SmallRam<32, 6>,
     sequences: SmallRam<32, 6>,
 
-    code: Signal<Local, Bits<4>>,
-    bytes: Signal<Local, Bits<32>>,
-    tag: Signal<Local, Bits<32>>,
-    fault_at: Signal<Local, Bits<64>>,
-    wants_irq: Signal<Local, Bit>,
     channel: Signal<Local, Bits<6>>,
     log2: Signal<Local, Bits<4>>,
     status: Signal<Local, Bits<32>>,
@@ -87,7 +91,8 @@ impl Completer {
             record_data, record_take, irq, irq_channel, irq_urgent, fault, recorded,
             chosen, offering,
             is_read, has_ring, address, phase, sequence, code, bytes, tag, fault_at, wants_irq,
-            channel, log2, status, lap, slot, done, counted, restart, restart_channel;
+            channel, log2, status, lap, slot, done, counted, restart, restart_channel,
+            wants_urgent, end_channel, found;
             ring_low: SmallRam::new(channels_log2),
             ring_high: SmallRam::new(channels_log2),
             sequences: SmallRam::new(channels_log2),
@@ -102,6 +107,14 @@ impl Logic for Completer {
         dff_setup!(
             self,
             clock,
+            code,
+            bytes,
+            tag,
+            fault_at,
+            wants_irq,
+            wants_urgent,
+            end_channel,
+            found,
             chosen,
             offering,
             is_read,
@@ -114,49 +127,55 @@ impl Logic for Completer {
         );
         clock!(self, clock, ring_low, ring_high, sequences);
         self.busy.next = self.chosen.q.val();
-        self.code.next = self.write_code.val();
-        self.bytes.next = self.write_bytes.val();
-        self.tag.next = self.write_tag.val();
-        self.fault_at.next = self.write_fault.val();
-        self.wants_irq.next = self.write_irq.val();
-        self.irq_urgent.next = self.write_urgent.val();
-        self.channel.next = self.write_channel.val();
-        if self.is_read.q.val() {
-            self.code.next = self.read_code.val();
-            self.bytes.next = self.read_bytes.val();
-            self.tag.next = self.read_tag.val();
-            self.fault_at.next = self.read_fault.val();
-            self.wants_irq.next = self.read_irq.val();
-            self.irq_urgent.next = self.read_urgent.val();
-            self.channel.next = self.read_channel.val();
-        }
+        self.channel.next = self.end_channel.q.val();
+        self.irq_urgent.next = self.wants_urgent.q.val();
         self.irq_channel.next = self.channel.val();
 
         // The record: cookie, status, bytes done, sequence; fault address, zero.
         self.status.next = bit_cast::<32, 1>(self.phase.q.val().into())
             | (bit_cast::<32, 1>(self.is_read.q.val().into()) << 1)
             | (bit_cast::<32, 6>(self.channel.val()) << 8)
-            | (bit_cast::<32, 4>(self.code.val()) << 16);
-        self.record_data.next = bit_cast::<256, 32>(self.tag.val())
+            | (bit_cast::<32, 4>(self.code.q.val()) << 16);
+        self.record_data.next = bit_cast::<256, 32>(self.tag.q.val())
             | (bit_cast::<256, 32>(self.status.val()) << 32)
-            | (bit_cast::<256, 32>(self.bytes.val()) << 64)
+            | (bit_cast::<256, 32>(self.bytes.q.val()) << 64)
             | (bit_cast::<256, 32>(self.sequence.q.val()) << 96)
-            | (bit_cast::<256, 64>(self.fault_at.val()) << 128);
+            | (bit_cast::<256, 64>(self.fault_at.q.val()) << 128);
         self.record_address.next = self.address.q.val();
         self.record.next = self.offering.q.val() & self.has_ring.q.val();
         self.done.next = self.offering.q.val() & (self.record_take.val() | !self.has_ring.q.val());
         self.write_take.next = self.done.val() & !self.is_read.q.val();
         self.read_take.next = self.done.val() & self.is_read.q.val();
-        self.irq.next = self.done.val() & self.wants_irq.val();
-        self.fault.next = self.done.val() & self.code.val().any();
+        self.irq.next = self.done.val() & self.wants_irq.q.val();
+        self.fault.next = self.done.val() & self.code.q.val().any();
         self.counted.next = self.done.val() & self.has_ring.q.val();
         self.recorded.next = self.counted.val();
 
-        // Choose an end, in turn when both wait; then find its slot; then offer it.
+        // Choose an end, in turn when both wait; copy it; find its slot; offer it.
         if !self.chosen.q.val() & (self.write_end.val() | self.read_end.val()) {
             self.chosen.d.next = true;
+            self.found.d.next = false;
             self.is_read.d.next =
                 self.read_end.val() & (!self.write_end.val() | !self.is_read.q.val());
+        }
+        if self.chosen.q.val() & !self.found.q.val() {
+            self.found.d.next = true;
+            self.code.d.next = self.write_code.val();
+            self.bytes.d.next = self.write_bytes.val();
+            self.tag.d.next = self.write_tag.val();
+            self.fault_at.d.next = self.write_fault.val();
+            self.wants_irq.d.next = self.write_irq.val();
+            self.wants_urgent.d.next = self.write_urgent.val();
+            self.end_channel.d.next = self.write_channel.val();
+            if self.is_read.q.val() {
+                self.code.d.next = self.read_code.val();
+                self.bytes.d.next = self.read_bytes.val();
+                self.tag.d.next = self.read_tag.val();
+                self.fault_at.d.next = self.read_fault.val();
+                self.wants_irq.d.next = self.read_irq.val();
+                self.wants_urgent.d.next = self.read_urgent.val();
+                self.end_channel.d.next = self.read_channel.val();
+            }
         }
         self.ring_low.read_address.next = self.channel.val();
         self.ring_high.read_address.next = self.channel.val();
@@ -164,7 +183,7 @@ impl Logic for Completer {
         self.log2.next = self.ring_low.read_data.val().get_bits::<4>(1);
         self.slot.next = self.sequences.read_data.val() & !(self.ones.val() << self.log2.val());
         self.lap.next = self.sequences.read_data.val() >> self.log2.val();
-        if self.chosen.q.val() & !self.offering.q.val() {
+        if self.found.q.val() & self.chosen.q.val() & !self.offering.q.val() {
             self.offering.d.next = true;
             self.has_ring.d.next = self.ring_low.read_data.val().get_bit(0);
             self.address.d.next = ((bit_cast::<64, 32>(self.ring_high.read_data.val()) << 32)
@@ -210,6 +229,7 @@ impl Logic for Completer {
         }
         if self.reset.val() {
             self.chosen.d.next = false;
+            self.found.d.next = false;
             self.offering.d.next = false;
             self.restart.d.next = false;
         }

@@ -1,0 +1,266 @@
+//! The area and the speed of the default build, held to `tests/budgets/default.toml` and to the
+//! block's aims.
+//!
+//! A number more than 3 % worse than the file fails; more than 3 % better asks for the file to be
+//! written again, so that the gain is kept: `PEERLANE_BLESS=1 cargo xtask test budgets`. A number
+//! that misses its aim fails whatever the file says.
+//!
+//! `PEERLANE_MODULES=1` also synthesises the build module by module and prints where its area goes.
+
+mod area;
+mod netlist;
+mod speed;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
+
+use peerlane_tools::Cache;
+use serde::Deserialize;
+
+/// Parts in a hundred by which a number may be worse.
+const TOLERANCE: f64 = 3.0;
+
+/// Quantity to its number, for one family.
+type Numbers = BTreeMap<String, f64>;
+
+/// What the file holds.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Budget {
+    /// Cells, by family.
+    area: BTreeMap<String, Numbers>,
+    /// MHz of each clock, by family.
+    fmax: BTreeMap<String, Numbers>,
+}
+
+/// Which numbers are good ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Better {
+    Less,
+    More,
+}
+
+impl Better {
+    /// Whether `new` is worse than `old` by more than `percent`.
+    fn worse(self, new: f64, old: f64, percent: f64) -> bool {
+        let (large, small) = match self {
+            Self::Less => (new, old),
+            Self::More => (old, new),
+        };
+        // Numbers of the file have one decimal at most.
+        (large * 1000.0).round() > (small * (1000.0 + 10.0 * percent)).round()
+    }
+}
+
+/// A limit that no recorded number moves.
+#[derive(Debug)]
+struct Aim {
+    family: &'static str,
+    quantity: &'static str,
+    limit: f64,
+    better: Better,
+    source: &'static str,
+}
+
+/// What the block is to be, from its requirements ("Engine", section Budgets). The default build is
+/// 8 channels, 1024 descriptors, 4096 ATT entries and a 128-bit port.
+const AIMS: [Aim; 4] = [
+    Aim {
+        family: "xc7",
+        quantity: "lut",
+        limit: 8000.0,
+        better: Better::Less,
+        source: "LUTs on 7 series, default build",
+    },
+    Aim {
+        family: "xc7",
+        quantity: "ff",
+        limit: 9000.0,
+        better: Better::Less,
+        source: "flip-flops on 7 series, default build",
+    },
+    Aim {
+        family: "ecp5",
+        quantity: "pcie_clk",
+        limit: 150.0,
+        better: Better::More,
+        source: "MHz on ECP5, default build out of context",
+    },
+    Aim {
+        family: "ecp5",
+        quantity: "clk",
+        limit: 150.0,
+        better: Better::More,
+        source: "MHz on ECP5, default build out of context",
+    },
+];
+
+/// What differs from the file by more than the tolerance.
+fn compare(family: &str, held: &Numbers, measured: &Numbers, better: Better) -> Vec<String> {
+    let quantities: BTreeSet<&String> = held.keys().chain(measured.keys()).collect();
+    let mut findings = Vec::new();
+    for quantity in quantities {
+        let finding = match (held.get(quantity), measured.get(quantity)) {
+            (Some(&old), Some(&new)) if better.worse(new, old, TOLERANCE) => {
+                format!("{new}, the budget is {old}")
+            }
+            (Some(&old), Some(&new)) if better.worse(old, new, TOLERANCE) => {
+                format!("{new}, better than the budget of {old}: {BLESS}")
+            }
+            (None, Some(&new)) => format!("{new}, and no budget: {BLESS}"),
+            (Some(&old), None) => format!("gone, the budget is {old}: {BLESS}"),
+            _ => continue,
+        };
+        findings.push(format!("{family}.{quantity}: {finding}"));
+    }
+    findings
+}
+
+const BLESS: &str = "write it down with PEERLANE_BLESS=1";
+
+/// Which aims the numbers of a family miss.
+fn missed(family: &str, measured: &Numbers) -> Vec<String> {
+    AIMS.iter()
+        .filter(|aim| aim.family == family)
+        .filter_map(|aim| {
+            let new = *measured.get(aim.quantity)?;
+            aim.better.worse(new, aim.limit, 0.0).then(|| {
+                let (bound, limit) = match aim.better {
+                    Better::Less => ("most", aim.limit),
+                    Better::More => ("least", aim.limit),
+                };
+                format!(
+                    "{family}.{}: {new} misses the aim of at {bound} {limit} {}",
+                    aim.quantity, aim.source
+                )
+            })
+        })
+        .collect()
+}
+
+fn file() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("budgets/default.toml")
+}
+
+fn read() -> Budget {
+    let text = fs::read_to_string(file()).unwrap_or_default();
+    toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file().display()))
+}
+
+/// Tests run at the same time, and each writes its own part.
+static WRITING: Mutex<()> = Mutex::new(());
+
+fn write(part: impl FnOnce(&mut Budget)) {
+    let _guard = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut budget = read();
+    part(&mut budget);
+    let mut text = "# Area (cells) and speed (MHz) of the default build. Written by\n\
+                    # `PEERLANE_BLESS=1 cargo xtask test budgets`; the test says what each number is.\n"
+        .to_owned();
+    for (kind, families) in [("area", &budget.area), ("fmax", &budget.fmax)] {
+        for (family, numbers) in families {
+            text += &format!("\n[{kind}.{family}]\n");
+            for (quantity, number) in numbers {
+                text += &format!("{quantity} = {number}\n");
+            }
+        }
+    }
+    let aside = file().with_extension("toml.new");
+    fs::write(&aside, text).unwrap();
+    fs::rename(&aside, file()).unwrap();
+}
+
+fn wanted(variable: &str) -> bool {
+    env::var_os(variable).is_some()
+}
+
+/// Compares a family with the file, or writes it there.
+fn hold(
+    family: &str,
+    measured: &Numbers,
+    better: Better,
+    of: fn(&mut Budget) -> &mut BTreeMap<String, Numbers>,
+) -> Vec<String> {
+    let mut findings = if wanted("PEERLANE_BLESS") {
+        write(|budget| {
+            of(budget).insert(family.to_owned(), measured.clone());
+        });
+        Vec::new()
+    } else {
+        let held = of(&mut read()).remove(family).unwrap_or_default();
+        compare(family, &held, measured, better)
+    };
+    findings.extend(missed(family, measured));
+    findings
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test budgets"]
+fn the_default_build_keeps_its_area() {
+    let yosys = Cache::open().unwrap().yosys().unwrap();
+    let mut findings = Vec::new();
+    for family in &area::FAMILIES {
+        let measured = area::measure(&yosys, family);
+        findings.extend(hold(family.name, &measured, Better::Less, |budget| {
+            &mut budget.area
+        }));
+    }
+    if wanted("PEERLANE_MODULES") {
+        area::print_modules(&yosys);
+    }
+    assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test budgets"]
+fn the_default_build_keeps_its_speed() {
+    let cache = Cache::open().unwrap();
+    let measured = speed::measure(&cache.yosys().unwrap(), &cache.nextpnr().unwrap());
+    let findings = hold("ecp5", &measured, Better::More, |budget| &mut budget.fmax);
+    assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+}
+
+#[test]
+fn three_parts_in_a_hundred_are_allowed_and_no_more() {
+    let one = |number| Numbers::from([("q".to_owned(), number)]);
+    let less = |old, new| compare("f", &one(old), &one(new), Better::Less);
+    assert!(less(1000.0, 1030.0).is_empty());
+    assert!(less(1000.0, 1031.0)[0].contains("the budget is 1000"));
+    assert!(less(1030.0, 1000.0).is_empty());
+    assert!(less(1031.0, 1000.0)[0].contains("PEERLANE_BLESS"));
+
+    let more = |old, new| compare("f", &one(old), &one(new), Better::More);
+    assert!(more(103.0, 100.0).is_empty());
+    assert!(more(103.1, 100.0)[0].contains("the budget is 103.1"));
+    assert!(more(100.0, 103.0).is_empty());
+    assert!(more(100.0, 103.1)[0].contains("PEERLANE_BLESS"));
+}
+
+#[test]
+fn a_quantity_on_one_side_only_is_told() {
+    let one = Numbers::from([("q".to_owned(), 1.0)]);
+    let none = Numbers::new();
+    assert!(compare("f", &none, &one, Better::Less)[0].contains("no budget"));
+    assert!(compare("f", &one, &none, Better::Less)[0].contains("gone"));
+}
+
+#[test]
+fn a_missed_aim_is_named() {
+    let numbers = |lut: f64, ff: f64| Numbers::from([("lut".into(), lut), ("ff".into(), ff)]);
+    assert!(missed("xc7", &numbers(8000.0, 9000.0)).is_empty());
+    let findings = missed("xc7", &numbers(8001.0, 9000.0));
+    assert_eq!(
+        findings,
+        ["xc7.lut: 8001 misses the aim of at most 8000 LUTs on 7 series, default build"]
+    );
+    let clocks = Numbers::from([("clk".into(), 150.0), ("pcie_clk".into(), 149.9)]);
+    let findings = missed("ecp5", &clocks);
+    assert_eq!(findings.len(), 1);
+    assert!(findings[0].starts_with("ecp5.pcie_clk: 149.9 misses the aim of at least 150 MHz"));
+    // Other families have budgets and no aims.
+    assert!(missed("cyclonev", &numbers(1e6, 1e6)).is_empty());
+}

@@ -1,0 +1,120 @@
+//! Speed: how fast each clock may be where nextpnr places and routes the block alone.
+//!
+//! The part is a Lattice LFE5UM5G-85F, speed grade 8 (it comes in no other). Its 4-input LUTs and
+//! 40 nm are slower than the boards' FPGAs: the number is a gate for changes, no promise for a board.
+//!
+//! The block has ports by the thousand, and the part has 365 pins. `--out-of-context` is nextpnr's
+//! answer: ports end in the fabric and have no I/O cell and no place, and each clock is taken to be on
+//! a global net. So paths from and to ports are not timed, nor are paths between the two clocks; all
+//! others are. With its seed fixed, nextpnr comes to the same number on every run and machine.
+
+use std::{collections::BTreeMap, fs};
+
+use peerlane_hdl::TOP;
+use peerlane_tools::{Nextpnr, Yosys};
+use serde::Deserialize;
+
+use crate::{Numbers, netlist};
+
+/// Flattened, with Yosys's default mapper for the family; no I/O cells.
+const SYNTHESIS: &str = "synth_ecp5 -noiopad";
+
+/// What nextpnr runs with. The wanted frequency is the aim; missing it is for this test to tell.
+const PLACE_AND_ROUTE: [&str; 11] = [
+    "--um5g-85k",
+    "--speed",
+    "8",
+    "--package",
+    "CABGA756",
+    "--out-of-context",
+    "--freq",
+    "150",
+    "--seed",
+    "1",
+    "--timing-allow-fail",
+];
+
+/// The block's clocks.
+const CLOCKS: [&str; 2] = ["pcie_clk", "clk"];
+
+/// The part of nextpnr's report that is read.
+#[derive(Debug, Deserialize)]
+struct Report {
+    fmax: BTreeMap<String, Fmax>,
+    critical_paths: Vec<Path>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Fmax {
+    /// MHz.
+    achieved: f64,
+}
+
+/// The slowest path between two clocks, or of one.
+#[derive(Debug, Deserialize)]
+struct Path {
+    from: String,
+    to: String,
+    path: Vec<Step>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Step {
+    /// ns.
+    delay: f64,
+    /// `clk-to-q`, `logic`, `routing` or `setup`.
+    #[serde(rename = "type")]
+    kind: String,
+    to: End,
+}
+
+#[derive(Debug, Deserialize)]
+struct End {
+    cell: String,
+}
+
+impl Path {
+    fn print(&self) {
+        let total: f64 = self.path.iter().map(|step| step.delay).sum();
+        eprintln!("slowest path, {} to {}: {total:.2} ns", self.from, self.to);
+        // A carry chain is many steps that take no time.
+        for step in self.path.iter().filter(|step| step.delay > 0.0) {
+            eprintln!("  {:>5.2} {:<8} {}", step.delay, step.kind, step.to.cell);
+        }
+    }
+}
+
+/// MHz of each clock, to a tenth.
+pub(crate) fn measure(yosys: &Yosys, nextpnr: &Nextpnr) -> Numbers {
+    let directory = tempfile::tempdir().unwrap();
+    netlist::synthesise(yosys, directory.path(), SYNTHESIS, "write_json block.json");
+    let output = nextpnr
+        .command()
+        .current_dir(directory.path())
+        .args(PLACE_AND_ROUTE)
+        .args(["--top", TOP, "--json", "block.json"])
+        .args(["--report", "report.json", "--quiet"])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let json = fs::read_to_string(directory.path().join("report.json")).unwrap();
+    let report: Report = serde_json::from_str(&json).unwrap();
+    for path in report.critical_paths.iter().filter(|p| p.from == p.to) {
+        path.print();
+    }
+    CLOCKS
+        .into_iter()
+        .map(|clock| {
+            let fmax = report
+                .fmax
+                .get(clock)
+                .unwrap_or_else(|| panic!("nextpnr reports no path of {clock}"));
+            eprintln!("ecp5.{clock}: {:.1} MHz", fmax.achieved);
+            (clock.to_owned(), (fmax.achieved * 10.0).round() / 10.0)
+        })
+        .collect()
+}
