@@ -35,11 +35,9 @@ pub struct Att {
     swept: DFF<Bit>,
     write_turn: DFF<Bit>,
     read_turn: DFF<Bit>,
-    /// The write engine lost to the read engine: it comes first now.
-    write_first: DFF<Bit>,
+    /// Whose turn this cycle is: the read engine's if set.
+    slot: DFF<Bit>,
     writing: Signal<Local, Bit>,
-    ask_read: Signal<Local, Bit>,
-    ask_write: Signal<Local, Bit>,
     last: Constant<Bits<17>>,
 }
 
@@ -49,7 +47,7 @@ impl Att {
         fresh!(
             clock, reset, write, address, data, owner, sweeping, sweep_at, write_ask, write_index,
             write_answer, read_ask, read_index, read_answer, entry, low, sweep, swept, write_turn,
-            read_turn, write_first, writing, ask_read, ask_write;
+            read_turn, slot, writing;
             ram: BlockRam::narrow(log2, 57 + (1 << channels_log2)),
             last: Constant::new(((1u64 << log2) - 1).into()),
         )
@@ -59,16 +57,7 @@ impl Att {
 impl Logic for Att {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            low,
-            sweep,
-            swept,
-            write_turn,
-            read_turn,
-            write_first
-        );
+        dff_setup!(self, clock, low, sweep, swept, write_turn, read_turn, slot);
         self.ram.write_clock.next = self.clock.val();
         self.ram.read_clock.next = self.clock.val();
         self.sweeping.next = !self.swept.q.val();
@@ -92,28 +81,17 @@ impl Logic for Att {
             self.low.d.next = self.data.val();
         }
 
-        // Look-ups: one a cycle, the answer is in the RAM's output register in the next. An engine
-        // whose answer is due does not ask again; nobody reads in the cycle of a write.
-        self.ask_read.next = self.read_ask.val()
-            & !self.read_turn.q.val()
-            & !self.writing.val()
-            & !self.write_first.q.val();
-        self.ask_write.next = self.write_ask.val()
-            & !self.write_turn.q.val()
-            & !self.writing.val()
-            & !self.ask_read.val();
-        if !self.write_ask.val() | self.ask_write.val() {
-            self.write_first.d.next = false;
-        } else if self.ask_read.val() & !self.write_turn.q.val() {
-            self.write_first.d.next = true;
-        }
-        self.ram.read_enable.next = self.ask_read.val() | self.ask_write.val();
+        // Look-ups: one a cycle, the engines in turn whether they ask or not, so that the address waits
+        // for no decision. The answer is in the RAM's output register in the next cycle. Nobody reads in
+        // the cycle of a write.
+        self.slot.d.next = !self.slot.q.val();
+        self.ram.read_enable.next = !self.writing.val();
         self.ram.read_address.next = self.write_index.val();
-        if self.ask_read.val() {
+        if self.slot.q.val() {
             self.ram.read_address.next = self.read_index.val();
         }
-        self.read_turn.d.next = self.ask_read.val();
-        self.write_turn.d.next = self.ask_write.val();
+        self.read_turn.d.next = self.slot.q.val() & self.read_ask.val() & !self.writing.val();
+        self.write_turn.d.next = !self.slot.q.val() & self.write_ask.val() & !self.writing.val();
         self.read_answer.next = self.read_turn.q.val();
         self.write_answer.next = self.write_turn.q.val();
         self.entry.next = self.ram.read_data.val();
@@ -123,7 +101,7 @@ impl Logic for Att {
             self.swept.d.next = false;
             self.read_turn.d.next = false;
             self.write_turn.d.next = false;
-            self.write_first.d.next = false;
+            self.slot.d.next = false;
         }
     }
 }
