@@ -28,6 +28,10 @@ pub struct Channels {
     pub run: Signal<Out, Bits<64>>,
     pub abort: Signal<Out, Bits<64>>,
 
+    // The selected channel's bits, a cycle late.
+    shown_accept: DFF<Bit>,
+    shown_run: DFF<Bit>,
+    shown_abort: DFF<Bit>,
     accepts: DFF<Bits<64>>,
     runs: DFF<Bits<64>>,
     aborts: DFF<Bits<64>>,
@@ -47,7 +51,7 @@ impl Channels {
             selected_accept, selected_run, selected_abort,
             page, refused_we, refused_write_set, refused_read_set, page_accept, page_refused_write,
             page_refused_read, run, abort, accepts, runs, aborts, refused_writes, refused_reads,
-            selected, paged;
+            selected, paged, shown_accept, shown_run, shown_abort;
             one: Constant::new(1.into()),
             all_channels: Constant::new(super::channel_mask(channels_log2)),
         )
@@ -60,6 +64,9 @@ impl Logic for Channels {
         dff_setup!(
             self,
             clock,
+            shown_accept,
+            shown_run,
+            shown_abort,
             accepts,
             runs,
             aborts,
@@ -68,9 +75,12 @@ impl Logic for Channels {
         );
         self.selected.next = (self.one.val() << self.select.val()) & self.all_channels.val();
         self.paged.next = (self.one.val() << self.page.val()) & self.all_channels.val();
-        self.selected_accept.next = (self.accepts.q.val() & self.selected.val()).any();
-        self.selected_run.next = (self.runs.q.val() & self.selected.val()).any();
-        self.selected_abort.next = (self.aborts.q.val() & self.selected.val()).any();
+        self.shown_accept.d.next = (self.accepts.q.val() & self.selected.val()).any();
+        self.selected_accept.next = self.shown_accept.q.val();
+        self.shown_run.d.next = (self.runs.q.val() & self.selected.val()).any();
+        self.selected_run.next = self.shown_run.q.val();
+        self.shown_abort.d.next = (self.aborts.q.val() & self.selected.val()).any();
+        self.selected_abort.next = self.shown_abort.q.val();
         self.page_accept.next =
             (self.accepts.q.val() & !self.aborts.q.val() & self.paged.val()).any();
         self.page_refused_write.next = (self.refused_writes.q.val() & self.paged.val()).any();

@@ -215,7 +215,16 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     accept: Signal<Local, Bit>,
     page: Signal<Local, Bits<6>>,
     selected: Signal<Local, Bits<64>>,
-    levels: Signal<Local, Bits<9>>,
+    levels: DFF<Bits<9>>,
+    seen_read_request: DFF<Bit>,
+    seen_read_channel: DFF<Bits<6>>,
+    seen_read_bytes: DFF<Bits<10>>,
+    seen_write_end: DFF<Bit>,
+    seen_write_end_channel: DFF<Bits<6>>,
+    seen_write_end_code: DFF<Bits<4>>,
+    seen_read_end: DFF<Bit>,
+    seen_read_end_channel: DFF<Bits<6>>,
+    seen_read_end_code: DFF<Bits<4>>,
     build_id: Constant<Bits<32>>,
     channel_count: Constant<Bits<8>>,
     port_bytes: Constant<Bits<8>>,
@@ -259,7 +268,10 @@ impl<const W: usize, const B: usize, const E: usize> Engine<W, B, E> {
             mem_win_readdatavalid, csr, chan, fence, pcie_hold, mem_hold, pcie_sees,
             mem_sees, kernel_sees, window, draining, irq_before, counter_read,
             core_reset, mem_reset, interrupt, irq_edge, idle, sweep, write_busy,
-            read_busy, accept, page, selected, levels, selected_write_busy, selected_read_busy;
+            read_busy, accept, page, selected, levels, selected_write_busy,
+            selected_read_busy, seen_read_request, seen_read_channel, seen_read_bytes,
+            seen_write_end, seen_write_end_channel, seen_write_end_code, seen_read_end,
+            seen_read_end_channel, seen_read_end_code;
             channels: Channels::new(config.channels_log2),
             write_queue: DescriptorQueue::new(config.queue_log2, config.channels_log2),
             read_queue: DescriptorQueue::new(config.queue_log2, config.channels_log2),
@@ -357,6 +369,16 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         dff_setup!(
             self,
             pcie_clk,
+            levels,
+            seen_read_request,
+            seen_read_channel,
+            seen_read_bytes,
+            seen_write_end,
+            seen_write_end_channel,
+            seen_write_end_code,
+            seen_read_end,
+            seen_read_end_channel,
+            seen_read_end_code,
             draining,
             irq_before,
             counter_read,
@@ -773,16 +795,26 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.counters.write_request.next = self.write_path.requested.val();
         self.counters.write_channel.next = self.write_path.moved_channel.val();
         self.counters.write_bytes.next = self.write_path.moved.val();
-        self.counters.read_request.next = self.read_path.requested.val();
-        self.counters.read_channel.next = self.read_path.moved_channel.val();
-        self.counters.read_bytes.next = self.read_path.moved.val();
-        self.counters.write_end.next = self.write_path.ended.val();
-        self.counters.write_end_channel.next = self.write_path.end_channel.val();
-        self.counters.write_end_code.next = self.write_path.end_code.val();
-        self.counters.read_end.next = self.read_path.ended.val();
-        self.counters.read_end_channel.next = self.read_path.end_channel.val();
-        self.counters.read_end_code.next = self.read_path.end_code.val();
-        self.levels.next = bit_cast::<9, 1>(self.write_busy.q.val().into())
+        // These come late in their cycle, and may as well be counted in the next.
+        self.seen_read_request.d.next = self.read_path.requested.val();
+        self.counters.read_request.next = self.seen_read_request.q.val();
+        self.seen_read_channel.d.next = self.read_path.moved_channel.val();
+        self.counters.read_channel.next = self.seen_read_channel.q.val();
+        self.seen_read_bytes.d.next = self.read_path.moved.val();
+        self.counters.read_bytes.next = self.seen_read_bytes.q.val();
+        self.seen_write_end.d.next = self.write_path.ended.val();
+        self.counters.write_end.next = self.seen_write_end.q.val();
+        self.seen_write_end_channel.d.next = self.write_path.end_channel.val();
+        self.counters.write_end_channel.next = self.seen_write_end_channel.q.val();
+        self.seen_write_end_code.d.next = self.write_path.end_code.val();
+        self.counters.write_end_code.next = self.seen_write_end_code.q.val();
+        self.seen_read_end.d.next = self.read_path.ended.val();
+        self.counters.read_end.next = self.seen_read_end.q.val();
+        self.seen_read_end_channel.d.next = self.read_path.end_channel.val();
+        self.counters.read_end_channel.next = self.seen_read_end_channel.q.val();
+        self.seen_read_end_code.d.next = self.read_path.end_code.val();
+        self.counters.read_end_code.next = self.seen_read_end_code.q.val();
+        self.levels.d.next = bit_cast::<9, 1>(self.write_busy.q.val().into())
             | (bit_cast::<9, 1>(self.read_busy.q.val().into()) << 1)
             | (bit_cast::<9, 1>(self.port_stalled.val().into()) << 2)
             | (bit_cast::<9, 1>(self.port_stalled_tags.val().into()) << 3)
@@ -791,7 +823,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
             | (bit_cast::<9, 1>(self.read_path.stalled_memory.val().into()) << 6)
             | (bit_cast::<9, 1>(self.completer.recorded.val().into()) << 7)
             | (bit_cast::<9, 1>((self.irq_edge.val() | self.port_message_take.val()).into()) << 8);
-        self.counters.levels.next = self.levels.val();
+        self.counters.levels.next = self.levels.q.val();
         self.counters.take.next =
             self.csr.counter_snapshot_we.val() & self.csr_writedata.val().get_bit(0);
         self.csr.counter_snapshot_busy.next = self.counters.busy.val();

@@ -91,7 +91,8 @@ pub struct DescriptorQueue {
     // An end, and whether it was the channel's last.
     ending: DFF<Bit>,
     ending_channel: DFF<Bits<6>>,
-    ended_last: DFF<Bits<64>>,
+    ended_last: DFF<Bit>,
+    ended_channel: DFF<Bits<6>>,
 
     level: Signal<Local, Bits<13>>,
     full: Signal<Local, Bit>,
@@ -126,7 +127,7 @@ impl DescriptorQueue {
             full, accepted,
             tail_next, head_next, ended_next, slot, oldest, arrived, emptied, finished,
             awakened, arrived_before, is_last, ending, ending_channel, ended_last,
-            end_seen, end_seen_channel;
+            end_seen, end_seen_channel, ended_channel;
             bank: std::array::from_fn(|_| BlockRam::new(log2)),
             stamps: BlockRam::new(log2),
             tail_software: counts(),
@@ -153,6 +154,7 @@ impl Logic for DescriptorQueue {
         dff_setup!(
             self,
             clock,
+            ended_channel,
             waiting,
             unended,
             arrived_before,
@@ -290,11 +292,13 @@ impl Logic for DescriptorQueue {
         if self.take.val() & self.is_last.q.val() {
             self.emptied.next = self.one.val() << self.select.val();
         }
+        self.ended_last.d.next =
+            self.ending.q.val() & (self.ended_next.val() == self.tail_ends.read_data.val());
+        self.ended_channel.d.next = self.ending_channel.q.val();
         self.finished.next = 0.into();
-        if self.ending.q.val() & (self.ended_next.val() == self.tail_ends.read_data.val()) {
-            self.finished.next = self.one.val() << self.ending_channel.q.val();
+        if self.ended_last.q.val() {
+            self.finished.next = self.one.val() << self.ended_channel.q.val();
         }
-        self.ended_last.d.next = self.finished.val() & self.all_channels.val();
         self.queued.next = self.waiting.q.val();
         self.busy.next = self.unended.q.val();
         self.awakened.next = self.arrived.val() & !self.unended.q.val();
@@ -302,7 +306,7 @@ impl Logic for DescriptorQueue {
             | self.arrived.val()
             | self.arrived_before.q.val())
             & self.all_channels.val();
-        self.unended.d.next = ((self.unended.q.val() & !self.ended_last.q.val())
+        self.unended.d.next = ((self.unended.q.val() & !self.finished.val())
             | self.arrived.val()
             | self.arrived_before.q.val())
             & self.all_channels.val();
@@ -311,7 +315,7 @@ impl Logic for DescriptorQueue {
             self.unended.d.next = 0.into();
             self.arrived_before.d.next = 0.into();
             self.ending.d.next = false;
-            self.ended_last.d.next = 0.into();
+            self.ended_last.d.next = false;
         }
     }
 }

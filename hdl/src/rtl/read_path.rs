@@ -131,6 +131,9 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     note_on: DFF<Bit>,
     note: DFF<Bits<107>>,
     note_done: DFF<Bit>,
+    result: DFF<Bits<4>>,
+    so_far: DFF<Bits<32>>,
+    so_far_failed: DFF<Bits<43>>,
     note_load: Signal<Local, Bit>,
     took: DFF<Bits<13>>,
     gave: DFF<Bits<13>>,
@@ -179,7 +182,8 @@ impl<const W: usize, const B: usize, const E: usize> ReadPath<W, B, E> {
             placed, real, tag_bit, tag_lost, tag_used, beat_span, buffer_room, took,
             gave, done_bit, retired_bit, note_tag, note_bytes, note_code, note_real,
             note_last, note_channel, retire, earlier, failure, failure_at, total,
-            over_pop, tag_free, notes_room, note_on, note, note_done, note_load;
+            over_pop, tag_free, notes_room, note_on, note, note_done, note_load, result,
+            so_far, so_far_failed;
             reads: SmallFifo::new(0),
             notes: SmallFifo::new(config.reads_log2),
             results: SmallRam::new(config.reads_log2),
@@ -207,6 +211,9 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         dff_setup!(
             self,
             clock,
+            result,
+            so_far,
+            so_far_failed,
             took,
             gave,
             buffer_room,
@@ -343,10 +350,16 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.note_last.next = self.note.q.val().get_bit(53);
         self.note_channel.next = self.note.q.val().get_bits::<6>(88);
         self.note_tag.next = self.note.q.val().get_bits::<6>(94);
+        self.failures.read_address.next = self.note_channel.val();
+        self.done_bytes.read_address.next = self.note_channel.val();
+        // Beside the look whether the note's read is over: nothing of these changes until it retires.
         self.results.read_address.next = self.note_tag.val();
+        self.result.d.next = self.results.read_data.val();
+        self.so_far.d.next = self.done_bytes.read_data.val();
+        self.so_far_failed.d.next = self.failures.read_data.val();
         self.note_code.next = self.note.q.val().get_bits::<4>(49);
         if self.note_real.val() {
-            self.note_code.next = self.results.read_data.val();
+            self.note_code.next = self.result.q.val();
         }
         self.over_pop.next = self.over.q.val() & (self.end_take.val() | !self.over_reports.q.val());
         self.retire.next = self.note_on.q.val() & self.note_done.q.val() & !self.over.q.val();
@@ -374,19 +387,16 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
             self.used.d.next = ((self.used.q.val() & !self.retired_bit.val()) | self.tag_bit.val())
                 & self.tags.val();
         }
-        self.failures.read_address.next = self.note_channel.val();
-        self.done_bytes.read_address.next = self.note_channel.val();
-        self.earlier.next = self.failures.read_data.val().get_bits::<4>(0);
+        self.earlier.next = self.so_far_failed.q.val().get_bits::<4>(0);
         self.failure.next = self.note_code.val();
         self.failure_at.next = self.note.q.val().get_bits::<39>(0);
         if self.earlier.val().any() {
             self.failure.next = self.earlier.val();
-            self.failure_at.next = self.failures.read_data.val().get_bits::<39>(4);
+            self.failure_at.next = self.so_far_failed.q.val().get_bits::<39>(4);
         }
-        self.total.next = self.done_bytes.read_data.val();
+        self.total.next = self.so_far.q.val();
         if !self.failure.val().any() {
-            self.total.next =
-                self.done_bytes.read_data.val() + bit_cast::<32, 10>(self.note_bytes.val());
+            self.total.next = self.so_far.q.val() + bit_cast::<32, 10>(self.note_bytes.val());
         }
         self.moved.next = self.note_bytes.val();
         self.moved_channel.next = self.note_channel.val();

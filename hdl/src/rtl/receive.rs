@@ -66,6 +66,9 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     word_count: DFF<Bits<4>>,
     // In the memory clock.
     burst_beat: DFF<Bits<4>>,
+    command_on: DFF<Bit>,
+    command: DFF<Bits<49>>,
+    command_load: Signal<Local, Bit>,
 
     c_load: Signal<Local, Bit>,
     c_tag: Signal<Local, Bits<6>>,
@@ -113,7 +116,7 @@ impl<const W: usize, const B: usize, const E: usize> Receive<W, B, E> {
             burst_beat, c_tag, c_bytes, c_code, c_local, c_lane, c_left, c_bare, c_take,
             c_final, pack_bare, bare_out, lane, packed, commit, enable_now, pack_code,
             mem_count, mem_bare, mem_accept, mem_last, mem_reports, mem_open, left_over,
-            c_load, front_on, front;
+            c_load, front_on, front, command_on, command, command_load;
             places: SmallRam::new(reads_log2),
             chunks: BlockFifo::new(receive_log2),
             received: BlockFifo::new(receive_log2),
@@ -139,7 +142,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
             word_enable,
             word_count
         );
-        dff_setup!(self, mem_clock, burst_beat);
+        dff_setup!(self, mem_clock, burst_beat, command_on, command);
         clock!(self, clock, places, chunks, received, jobs, packs, align);
         self.chunks.reset.next = self.reset.val();
         self.received.reset.next = self.reset.val();
@@ -299,14 +302,13 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
 
         // Memory: the fronts of the two FIFOs are the Avalon command and its data. The end of each
         // read goes back when its words are taken.
-        self.mem_count.next = self.commands.data.val().get_bits::<4>(34);
+        self.mem_count.next = self.command.q.val().get_bits::<4>(34);
         self.mem_bare.next = !self.mem_count.val().any();
-        self.mem_reports.next = self.commands.data.val().get_bit(48);
-        self.mem_open.next = self.commands.valid.val() & !self.written.full.val();
+        self.mem_reports.next = self.command.q.val().get_bit(48);
+        self.mem_open.next = self.command_on.q.val() & !self.written.full.val();
         self.mem_wr_write.next =
             self.mem_open.val() & !self.mem_bare.val() & self.words.valid.val();
-        self.mem_wr_address.next =
-            bit_cast::<40, 34>(self.commands.data.val().get_bits::<34>(0)) << 6;
+        self.mem_wr_address.next = bit_cast::<40, 34>(self.command.q.val().get_bits::<34>(0)) << 6;
         self.mem_wr_burstcount.next = bit_cast::<5, 4>(self.mem_count.val());
         self.mem_wr_writedata.next = self.words.data.val();
         self.mem_wr_byteenable.next = self.words.enable.val();
@@ -318,9 +320,17 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
             & ((self.burst_beat.q.val() + 1) == self.mem_count.val()))
             | (self.mem_open.val() & self.mem_bare.val());
         self.words.pop.next = self.mem_accept.val();
-        self.commands.pop.next = self.mem_last.val();
+        self.command_load.next =
+            self.commands.valid.val() & (!self.command_on.q.val() | self.mem_last.val());
+        self.commands.pop.next = self.command_load.val();
+        if self.command_load.val() {
+            self.command_on.d.next = true;
+            self.command.d.next = self.commands.data.val();
+        } else if self.mem_last.val() {
+            self.command_on.d.next = false;
+        }
         self.written.push.next = self.mem_last.val() & self.mem_reports.val();
-        self.written.data_in.next = self.commands.data.val().get_bits::<10>(38);
+        self.written.data_in.next = self.command.q.val().get_bits::<10>(38);
         if self.mem_accept.val() {
             self.burst_beat.d.next = self.burst_beat.q.val() + 1;
         }
@@ -328,6 +338,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
             self.burst_beat.d.next = 0.into();
         }
         if self.mem_reset.val() {
+            self.command_on.d.next = false;
             self.burst_beat.d.next = 0.into();
         }
 

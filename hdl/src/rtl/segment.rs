@@ -129,6 +129,9 @@ pub struct Segment<const W: usize, const B: usize> {
     // Of a descriptor that begins.
     begins: DFF<Bit>,
     malformed: DFF<Bit>,
+    bad_peer: DFF<Bit>,
+    bad_local: DFF<Bit>,
+    bad_control: DFF<Bit>,
     waits: DFF<Bits<2>>,
     stamp_at: DFF<Bits<13>>,
     // The channel that comes next.
@@ -142,6 +145,8 @@ pub struct Segment<const W: usize, const B: usize> {
     blocked: DFF<Bits<64>>,
     window_base: SmallRam<28, 6>,
     window_end: SmallRam<29, 6>,
+    low: DFF<Bits<28>>,
+    high: DFF<Bits<29>>,
     // Found while sizing.
     reach: DFF<Bits<10>>,
     is_ragged: DFF<Bit>,
@@ -269,7 +274,8 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             peer_next, local_next, chain_open, owner_bits, mine, aborts, startable,
             candidates, later, pool, lowest, choice, load, leave, saves, loads, blocks,
             wakes, awakened, newcomers, was_new, new_ones, reach, is_ragged, may_begin,
-            woken, ready, above, judged, fails, wakes_own;
+            woken, ready, above, judged, fails, wakes_own, low, high, bad_peer,
+            bad_local, bad_control;
             saved: SmallRam::new(channels),
             window_base: SmallRam::new(channels),
             window_end: SmallRam::new(channels),
@@ -302,6 +308,11 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         dff_setup!(
             self,
             clock,
+            low,
+            high,
+            bad_peer,
+            bad_local,
+            bad_control,
             state,
             serving,
             page_size,
@@ -392,12 +403,14 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         }
         // As of the last cycle: nothing leaves these between two looks at them.
         self.ready.d.next = (self.waiting.q.val() | self.startable.val()) & self.all_channels.val();
+        if (self.state.q.val() != SegmentState::Idle) & !self.final_chunk.q.val() {
+            self.ready.d.next = (self.waiting.q.val() | self.startable.val())
+                & !self.mine.val()
+                & self.all_channels.val();
+        }
         self.above.d.next =
             (self.all.val() << self.serving.q.val()) & !self.mine.val() & self.all_channels.val();
         self.candidates.next = self.ready.q.val();
-        if (self.state.q.val() != SegmentState::Idle) & !self.final_chunk.q.val() {
-            self.candidates.next = self.ready.q.val() & !self.mine.val();
-        }
         self.later.next = self.candidates.val() & self.above.q.val();
         self.pool.next = self.candidates.val();
         if self.later.val().any() {
@@ -495,10 +508,10 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             bit_cast::<41, 40>(self.local_at.q.val()) + bit_cast::<41, 32>(self.remaining.q.val());
         self.out_of_memory.d.next =
             !self.remaining.q.val().any() | (self.local_end.q.val() > self.memory_bytes.val());
-        self.out_of_window.d.next = (self.local_at.q.val().get_bits::<28>(12)
-            < self.window_base.read_data.val())
-            | (self.local_end.q.val()
-                > (bit_cast::<41, 29>(self.window_end.read_data.val()) << 12));
+        self.out_of_window.d.next = (self.local_at.q.val().get_bits::<28>(12) < self.low.q.val())
+            | (self.local_end.q.val() > (bit_cast::<41, 29>(self.high.q.val()) << 12));
+        self.low.d.next = self.window_base.read_data.val();
+        self.high.d.next = self.window_end.read_data.val();
         self.wakes_own.next = 0.into();
         if self.end_own.val() {
             self.wakes_own.next = self.one.val() << self.end_own_channel.val();
@@ -538,16 +551,18 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 self.flags.d.next = self.control.val().get_bits::<4>(0);
                 self.cookie_at.d.next = self.cookie.val();
                 self.number_at.d.next = self.number.val().get_bits::<6>(0);
-                self.malformed.d.next = self.peer_high.val().get_bits::<25>(5).any()
-                    | self.peer_high.val().get_bits::<2>(30).all()
-                    | self.local_high.val().get_bits::<24>(8).any()
-                    | self.control.val().get_bits::<26>(6).any();
+                self.bad_peer.d.next = self.peer_high.val().get_bits::<25>(5).any()
+                    | self.peer_high.val().get_bits::<2>(30).all();
+                self.bad_local.d.next = self.local_high.val().get_bits::<24>(8).any();
+                self.bad_control.d.next = self.control.val().get_bits::<26>(6).any();
                 self.waits.d.next = self.control.val().get_bits::<2>(4);
                 self.stamp_at.d.next = self.stamp.val();
                 self.begins.d.next = true;
                 self.state.d.next = SegmentState::Size;
             }
             SegmentState::Size => {
+                self.malformed.d.next = self.begins.q.val()
+                    & (self.bad_peer.q.val() | self.bad_local.q.val() | self.bad_control.q.val());
                 self.reach.d.next = self.to_edge.val();
                 self.is_ragged.d.next = self.ragged.val();
                 self.entry_index.d.next = self.page_number.val().get_bits::<16>(0);
@@ -574,7 +589,6 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                     self.final_chunk.d.next = true;
                 }
                 if !self.begins.q.val() {
-                    self.malformed.d.next = false;
                     self.state.d.next = SegmentState::Lookup;
                 } else if self.may_begin.q.val() {
                     self.take.next = true;

@@ -110,9 +110,13 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     pending: SmallFifo<23, 3, 4>,
     seen: DFF<Bits<6>>,
     owed: DFF<Bits<10>>,
+    owes: DFF<Bit>,
+    owed_next: Signal<Local, Bits<10>>,
     isolated: DFF<Bit>,
     timer: DFF<Bits<32>>,
     expired: DFF<Bit>,
+    /// A new burst would be ahead of the link, as of the last cycle.
+    held_back: DFF<Bit>,
     // Bytes given to the port that the link has not carried yet, in 1/256.
     backlog: DFF<Bits<20>>,
     // A port that stands still.
@@ -175,7 +179,7 @@ impl<const W: usize, const B: usize> Default for TxsAdapter<W, B> {
             dead, stuck_left, waiting, free, dies, may_read, may_flush, open, closed, issue, probe,
             issued_beats, old_beats, old_bytes, old_tag, old_flush, answered, arriving, giving_up,
             fill, finished, absorb, flush_absorb, message_lanes, may_write, begins,
-            given, drained, backlog, port_pace;
+            given, drained, backlog, port_pace, held_back, owes, owed_next;
             pending: SmallFifo::new(READS_IN_FLIGHT_LOG2),
             lanes: Constant::new(Bits::<B>::mask()),
             dword_lanes: Constant::new(0xF.into()),
@@ -226,6 +230,8 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         dff_setup!(
             self,
             pcie_clk,
+            held_back,
+            owes,
             reading,
             writing,
             address,
@@ -274,12 +280,12 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         self.may_flush.next = self.port_flush.val() & self.open.val();
         self.message_lanes.next = self.dword_lanes.val()
             << bit_cast::<6, 64>(self.port_message_address.val() & self.lane_mask.val());
-        self.may_write.next = self.port_write.val()
-            & self.port_beat.val()
-            & (!self.port_pace.val().any()
-                | !(self.port_read.val() | self.pending.valid.val())
-                | self.closed.val()
-                | !self.backlog.q.val().get_bits::<6>(14).any());
+        self.may_write.next =
+            self.port_write.val() & self.port_beat.val() & !self.held_back.q.val();
+        self.held_back.d.next = self.port_pace.val().any()
+            & (self.port_read.val() | self.pending.valid.val())
+            & !self.closed.val()
+            & self.backlog.q.val().get_bits::<6>(14).any();
         self.begins.next = false;
         self.probe.next = false;
         self.issue.next = false;
@@ -422,7 +428,7 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
             | (bit_cast::<23, 10>(self.port_read_bytes.val()) << 6)
             | (bit_cast::<23, 6>(self.port_read_tag.val()) << 16)
             | (bit_cast::<23, 1>(self.probe.val().into()) << 22);
-        self.answered.next = self.txs_readdatavalid.val() & self.owed.q.val().any();
+        self.answered.next = self.txs_readdatavalid.val() & self.owes.q.val();
         // In good times a beat of the oldest read arrives; in quarantine its end is made up.
         self.arriving.next = self.answered.val() & !self.isolated.q.val();
         self.giving_up.next = self.isolated.q.val() & self.pending.valid.val();
@@ -436,38 +442,40 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         if self.finished.val() {
             self.seen.d.next = 0.into();
         }
-        self.owed.d.next = self.owed.q.val();
+        self.owed_next.next = self.owed.q.val();
         if self.issue.val() & !self.dead.q.val() {
             if self.answered.val() {
-                self.owed.d.next =
+                self.owed_next.next =
                     self.owed.q.val() + bit_cast::<10, 6>(self.issued_beats.val()) - 1;
             } else {
-                self.owed.d.next = self.owed.q.val() + bit_cast::<10, 6>(self.issued_beats.val());
+                self.owed_next.next =
+                    self.owed.q.val() + bit_cast::<10, 6>(self.issued_beats.val());
             }
         } else if self.answered.val() {
-            self.owed.d.next = self.owed.q.val() - 1;
+            self.owed_next.next = self.owed.q.val() - 1;
         }
+        if self.port_release.val() & self.isolated.q.val() {
+            self.owed_next.next = 0.into();
+        }
+        self.owed.d.next = self.owed_next.val();
+        self.owes.d.next = self.owed_next.val().any();
 
         // The oldest read is late when nothing at all has come for `timeout` cycles.
-        if self.txs_readdatavalid.val() | !self.owed.q.val().any() | self.isolated.q.val() {
+        if self.txs_readdatavalid.val() | !self.owes.q.val() | self.isolated.q.val() {
             self.timer.d.next = self.port_timeout.val();
         } else if self.timer.q.val().any() {
             self.timer.d.next = self.timer.q.val() - 1;
         }
         self.expired.d.next = (self.timer.q.val() == 1)
             & !self.txs_readdatavalid.val()
-            & self.owed.q.val().any()
+            & self.owes.q.val()
             & !self.isolated.q.val();
-        if self.isolated.q.val() & !self.owed.q.val().any() & !self.pending.valid.val() {
+        if self.isolated.q.val() & !self.owes.q.val() & !self.pending.valid.val() {
             self.isolated.d.next = false;
         }
         if self.expired.q.val() | self.dies.val() {
             self.isolated.d.next = true;
         }
-        if self.port_release.val() & self.isolated.q.val() {
-            self.owed.d.next = 0.into();
-        }
-
         // What the engine hears of it. In quarantine a new read ends at once, one a cycle, behind those
         // that are owed.
         self.absorb.next = self.port_read.val() & self.closed.val() & !self.pending.valid.val();
@@ -503,6 +511,8 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
             self.backlog.d.next = 0.into();
             self.seen.d.next = 0.into();
             self.owed.d.next = 0.into();
+            self.owes.d.next = false;
+            self.held_back.d.next = false;
             self.isolated.d.next = false;
             self.timer.d.next = 0.into();
             self.expired.d.next = false;
