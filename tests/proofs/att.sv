@@ -1,38 +1,39 @@
-// The ATT with four entries: an answer is what the driver wrote last, zero if nothing since reset,
-// with the owner of the moment of the write. The block RAM gives anything when a word is read in
-// the cycle in which it is written, so the block must not look up in such a cycle.
+// The ATT with four entries for two channels: an answer is what the driver wrote last, zero if nothing
+// since reset, with the owners of the moment of the write. The block RAM gives anything when a word is
+// read in the cycle in which it is written, so the block must not look up in such a cycle.
 module proof #(parameter MUTANT = 0) (
   input wire clock,
   input wire reset,
   input wire write,
   input wire [16:0] address,
   input wire [31:0] data,
-  input wire [7:0] owner,
+  input wire [63:0] owner,
   input wire write_ask,
   input wire [15:0] write_index,
   input wire read_ask,
   input wire [15:0] read_index
 );
   wire sweeping, write_answer, read_answer;
-  wire [64:0] entry;
+  wire [5:0] sweep_at;
+  wire [120:0] entry;
 
   // Faults: an owner that is not the driver's, a lost write, an index that is off.
-  wire [7:0] seen_owner = MUTANT == 1 ? owner | 8'd2 : owner;
+  wire [63:0] seen_owner = MUTANT == 1 ? owner | 64'd2 : owner;
   wire seen_write = MUTANT == 2 ? write & !data[7] : write;
   wire [15:0] seen_index = MUTANT == 3 ? write_index ^ 1 : write_index;
 
   peerlane_att dut (
     .clock(clock), .reset(reset), .write(seen_write), .address(address), .data(data),
-    .owner(seen_owner), .sweeping(sweeping), .write_ask(write_ask), .write_index(seen_index),
-    .write_answer(write_answer), .read_ask(read_ask), .read_index(read_index),
-    .read_answer(read_answer), .entry(entry)
+    .owner(seen_owner), .sweeping(sweeping), .sweep_at(sweep_at), .write_ask(write_ask),
+    .write_index(seen_index), .write_answer(write_answer), .read_ask(read_ask),
+    .read_index(read_index), .read_answer(read_answer), .entry(entry)
   );
 
   // One entry to watch.
   (* anyconst *) wire [1:0] which;
   reg [31:0] low = 0;
-  reg [64:0] expected = 0;
-  reg [64:0] before = 0;
+  reg [120:0] expected = 0;
+  reg [120:0] before = 0;
   reg [15:0] write_index_before = 0;
   reg [15:0] read_index_before = 0;
   reg asked_write = 0;
@@ -41,11 +42,11 @@ module proof #(parameter MUTANT = 0) (
   reg [2:0] waited = 0;
   wire commit = write & !sweeping & address[0] & address[2:1] == which;
 
+  always @* assume (address < 8 & write_index < 4 & read_index < 4);
   always @(posedge clock) begin
-    assume (address < 8 & write_index < 4 & read_index < 4);
     if (write & !sweeping & !address[0]) low <= data;
     before <= expected;
-    if (commit) expected <= {data, low[31:12], owner, low[4:0]};
+    if (commit) expected <= {62'd0, owner[1:0], data, low[31:12], low[4:0]};
     write_index_before <= write_index;
     read_index_before <= read_index;
     asked_write <= write_ask & !sweeping;
@@ -61,12 +62,14 @@ module proof #(parameter MUTANT = 0) (
     end
   end
 
-  always @(posedge clock) if (!reset) begin
+  always @* if (!reset) begin
     assert (!(write_answer & read_answer));
     if (write_answer) assert (asked_write);
     if (read_answer) assert (asked_read);
     if (write_answer & write_index_before == which) assert (entry == before);
     if (read_answer & read_index_before == which) assert (entry == before);
+    // Channels' memories are cleared beside the first entries.
+    if (sweeping) assert (sweep_at == sweep_age);
     // Four entries are cleared in four cycles, and nobody waits longer than a turn
     // and the driver's writes.
     if (sweeping) assert (sweep_age < 4);

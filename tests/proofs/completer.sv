@@ -1,66 +1,100 @@
-// The completer: one record for each end of a descriptor, at the next place of the ring, with the
-// phase of the lap, standing still until it is taken. Rings of up to 2^15 records.
+// The completer with two channels: one record for each end of a descriptor, at the next place of its
+// channel's ring, with the phase of the lap, standing still until it is taken. One channel, which the
+// solver chooses, is watched. Unbounded; rings of up to 2^15 records.
 module proof #(parameter MUTANT = 0) (
   input wire clock,
   input wire reset,
   input wire write_end,
+  input wire write_channel,
   input wire [3:0] write_code,
   input wire [1:0] write_tag,
   input wire write_irq,
+  input wire write_urgent,
   input wire read_end,
+  input wire read_channel,
   input wire [3:0] read_code,
   input wire [1:0] read_tag,
   input wire read_irq,
+  input wire read_urgent,
   input wire ring_low_we,
+  input wire ring_high_we,
+  input wire ring_channel,
   input wire [31:0] ring_data,
+  input wire sweep,
+  input wire sweep_channel,
   input wire record_take_now
 );
-  wire busy, write_take, read_take, record, irq, fault, recorded;
+  (* anyconst *) wire which;
+  wire busy, write_take, read_take, record, irq, irq_urgent, fault, recorded;
+  wire [5:0] irq_channel;
   wire [63:0] address_pin;
   wire [255:0] data;
   wire record_take = record & record_take_now;
 
-  // Faults: a record that the port did not take, another's cookie, a place that is off.
+  // Faults: a record that the port did not take, another's cookie, a place that is off, another channel.
   wire seen_take = MUTANT == 1 ? 1'b1 : record_take;
   wire [1:0] seen_tag = MUTANT == 2 ? read_tag : write_tag;
   wire [63:0] address = MUTANT == 3 ? address_pin + 32 : address_pin;
+  wire seen_channel = MUTANT == 4 ? 1'b0 : write_channel;
 
   peerlane_completer dut (
     .clock(clock), .reset(reset), .busy(busy),
-    .write_end(write_end), .write_code(write_code), .write_bytes(32'd0), .write_tag({30'd0, seen_tag}),
-    .write_fault(64'd0), .write_irq(write_irq), .write_take(write_take),
-    .read_end(read_end), .read_code(read_code), .read_bytes(32'd0), .read_tag({30'd0, read_tag}),
-    .read_fault(64'd0), .read_irq(read_irq), .read_take(read_take),
-    .ring_low_we(ring_low_we), .ring_high_we(1'b0), .ring_data(ring_data),
-    .record(record), .record_address(address_pin), .record_data(data), .record_take(seen_take),
-    .irq(irq), .fault(fault), .recorded(recorded)
+    .write_end(write_end), .write_channel({5'd0, seen_channel}), .write_code(write_code),
+    .write_bytes(32'd0), .write_tag({30'd0, seen_tag}), .write_fault(64'd0),
+    .write_irq(write_irq), .write_urgent(write_urgent), .write_take(write_take),
+    .read_end(read_end), .read_channel({5'd0, read_channel}), .read_code(read_code),
+    .read_bytes(32'd0), .read_tag({30'd0, read_tag}), .read_fault(64'd0), .read_irq(read_irq),
+    .read_urgent(read_urgent), .read_take(read_take), .ring_low_we(ring_low_we),
+    .ring_high_we(ring_high_we), .ring_channel({5'd0, ring_channel}), .ring_data(ring_data),
+    .sweep(sweep), .sweep_channel({5'd0, sweep_channel}), .record(record),
+    .record_address(address_pin), .record_data(data), .record_take(seen_take), .irq(irq),
+    .irq_channel(irq_channel), .irq_urgent(irq_urgent), .fault(fault), .recorded(recorded)
   );
 
   wire taken = write_take | read_take;
+  wire taken_channel = write_take ? write_channel : read_channel;
+  // The watched channel's ring.
+  reg swept = 0;
   reg enabled = 0;
-  reg [4:0] size = 0;
+  reg [3:0] size = 0;
   reg [19:0] base = 0;
-  reg [15:0] place = 0;
-  reg phase = 1;
+  reg high_known = 0;
+  reg [31:0] high = 0;
   reg [31:0] sequence_number = 0;
+  reg ring_set = 0;
+  reg set_channel = 0;
   // The ends of the last cycle, which stand until they are taken.
   reg write_waits = 0;
   reg read_waits = 0;
-  reg [6:0] write_before = 0;
-  reg [6:0] read_before = 0;
+  reg [8:0] write_before = 0;
+  reg [8:0] read_before = 0;
   reg offered = 0;
   reg offered_side = 0;
-  reg [2:0] idle = 0;
-  wire [6:0] write_now = {write_code, write_tag, write_irq};
-  wire [6:0] read_now = {read_code, read_tag, read_irq};
-  wire [15:0] next = place + 1;
+  reg [1:0] idle = 0;
+  wire [8:0] write_now = {write_channel, write_urgent, write_code, write_tag, write_irq};
+  wire [8:0] read_now = {read_channel, read_urgent, read_code, read_tag, read_irq};
+  wire [31:0] place = sequence_number & ((32'd1 << size) - 1);
+  wire [31:0] lap = sequence_number >> size;
+
+  (* hierconn, init = 0 *) wire \dut.chosen_q ;
+  (* hierconn, init = 0 *) wire \dut.offering_q ;
+  (* hierconn, init = 0 *) wire \dut.is_read_q ;
+  (* hierconn, init = 0 *) wire \dut.has_ring_q ;
+  (* hierconn, init = 0 *) wire \dut.phase_q ;
+  (* hierconn, init = 0 *) wire [31:0] \dut.sequence_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.address_q ;
+  (* hierconn, init = 0 *) wire \dut.restart_q ;
+  (* hierconn, init = 0 *) wire [5:0] \dut.restart_channel_q ;
+  (* hierconn, init = 0 *) wire \dut.ring_low.spy_at ;
+  (* hierconn, init = 0 *) wire [24:0] \dut.ring_low.spy ;
+  (* hierconn, init = 0 *) wire \dut.ring_high.spy_at ;
+  (* hierconn, init = 0 *) wire [31:0] \dut.ring_high.spy ;
+  (* hierconn, init = 0 *) wire \dut.sequences.spy_at ;
+  (* hierconn, init = 0 *) wire [31:0] \dut.sequences.spy ;
+  wire its_end = \dut.is_read_q ? read_end & read_channel == which
+                                : write_end & write_channel == which;
 
   always @(posedge clock) begin
-    assume (!write_waits | (write_end & write_now == write_before));
-    assume (!read_waits | (read_end & read_now == read_before));
-    // The driver sets a ring up while the channel is quiet.
-    assume (!ring_low_we | !(busy | write_end | read_end));
-    assume (ring_data[8:4] < 16);
     write_waits <= write_end & !write_take;
     read_waits <= read_end & !read_take;
     write_before <= write_now;
@@ -68,50 +102,102 @@ module proof #(parameter MUTANT = 0) (
     offered <= record & !record_take;
     offered_side <= data[33];
     idle <= ((write_end | read_end) & !record & !taken) ? idle + 1 : 0;
-    if (taken) begin
-      sequence_number <= sequence_number + 1;
-      place <= next >> size ? 0 : next;
-      phase <= next >> size ? !phase : phase;
-    end
-    if (ring_low_we) begin
+    ring_set <= ring_low_we;
+    set_channel <= ring_channel;
+    if (recorded & taken_channel == which) sequence_number <= sequence_number + 1;
+    if (ring_low_we & ring_channel == which) begin
       enabled <= ring_data[0];
-      size <= ring_data[8:4];
+      size <= ring_data[7:4];
       base <= ring_data[31:12];
-      place <= 0;
-      phase <= 1;
+      sequence_number <= 0;
+    end
+    if (ring_high_we & ring_channel == which) begin
+      high_known <= 1;
+      high <= ring_data;
+    end
+    if (sweep & sweep_channel == which) begin
+      swept <= 1;
+      enabled <= 0;
       sequence_number <= 0;
     end
     if (reset) begin
-      enabled <= 0;
-      place <= 0;
-      phase <= 1;
-      sequence_number <= 0;
+      swept <= 0;
       write_waits <= 0;
       read_waits <= 0;
       offered <= 0;
       idle <= 0;
+      ring_set <= 0;
     end
   end
 
-  always @(posedge clock) if (!reset) begin
+  always @* begin
+    assume (!write_waits | (write_end & write_now == write_before));
+    assume (!read_waits | (read_end & read_now == read_before));
+    // The driver sets a ring up while the channel is quiet, and selects another between two.
+    assume (!(ring_low_we | ring_high_we) | !(write_end & write_channel == ring_channel
+            | read_end & read_channel == ring_channel | sweep | ring_set));
+    // The sweep is over before a descriptor ends.
+    assume (!sweep | !(write_end | read_end | ring_low_we | \dut.restart_q ));
+    assume (swept | !(write_end & write_channel == which | read_end & read_channel == which
+            | ring_low_we & ring_channel == which));
+    assume (\dut.ring_low.spy_at == which & \dut.ring_high.spy_at == which);
+    assume (\dut.sequences.spy_at == which);
+  end
+
+  always @* if (MUTANT == 0) begin
+    if (swept) begin
+      assert (\dut.ring_low.spy [0] == enabled);
+      if (enabled) assert (\dut.ring_low.spy [24:1] == {base, size});
+      if (\dut.restart_q & \dut.restart_channel_q [0] == which) assert (sequence_number == 0);
+      else assert (\dut.sequences.spy == sequence_number);
+    end
+    if (high_known) assert (\dut.ring_high.spy == high);
+    assert (!\dut.restart_q | \dut.restart_channel_q < 2);
+    if (\dut.offering_q ) assert (\dut.chosen_q );
+    if (\dut.chosen_q ) assert (\dut.is_read_q ? read_waits : write_waits);
+    assert (idle <= 2 & (\dut.chosen_q | idle == 0) & (\dut.offering_q | idle <= 1));
+    // A restart that had to wait did so for a record of another channel, and no longer than that.
+    if (\dut.restart_q & !ring_set) assert (!\dut.chosen_q );
+    if (ring_set) assert (\dut.restart_q & \dut.restart_channel_q [0] == set_channel);
+    if (\dut.restart_q & ring_set & \dut.chosen_q )
+      assert (\dut.restart_channel_q [0] != (\dut.is_read_q ? read_channel : write_channel));
+    if (\dut.offering_q & its_end & \dut.chosen_q ) begin
+      assert (\dut.has_ring_q == enabled);
+      if (enabled) begin
+        assert (\dut.sequence_q == sequence_number & \dut.phase_q == !lap[0]);
+        if (high_known) assert (\dut.address_q == {high, base, 12'd0} + {place, 5'd0});
+      end
+    end
+  end
+
+  always @* if (!reset) begin
     // An end is taken once, and with a ring only together with its record.
     assert (!(write_take & read_take));
     if (write_take) assert (write_end);
     if (read_take) assert (read_end);
-    assert (recorded == (taken & enabled));
-    if (enabled) assert (taken == record_take);
-    assert (idle < 2);
-    if (irq) assert (write_take ? write_irq : read_take & read_irq);
+    if (taken & taken_channel == which) begin
+      assert (recorded == enabled);
+      if (enabled) assert (record_take);
+    end
+    assert (idle < 3);
+    if (irq) begin
+      assert (write_take ? write_irq : read_take & read_irq);
+      assert (irq_channel == taken_channel);
+      assert (irq_urgent == (write_take ? write_urgent : read_urgent));
+    end
     if (taken) assert (fault == (write_take ? write_code != 0 : read_code != 0));
     // It stands until it is taken: all its fields are those of its side, below.
     if (offered) assert (record & data[33] == offered_side);
     if (record) begin
-      assert (enabled & (data[33] ? read_end : write_end));
+      assert (data[33] ? read_end : write_end);
       assert (data[31:0] == (data[33] ? read_tag : write_tag));
+      assert (data[45:40] == (data[33] ? read_channel : write_channel));
       assert (data[55:48] == (data[33] ? read_code : write_code));
-      assert (data[32] == phase);
-      assert (data[127:96] == sequence_number);
-      assert (address == {base, 12'd0} + {place, 5'd0});
+      if (data[40] == which) begin
+        assert (enabled & data[32] == !lap[0]);
+        assert (data[127:96] == sequence_number);
+        if (high_known) assert (address == {high, base, 12'd0} + {place, 5'd0});
+      end
     end
   end
 endmodule

@@ -1,19 +1,24 @@
-// The request maker, with an environment that does as it likes: any descriptor, any table, any
-// back-pressure, abort, port failure and reset at any time. Unbounded.
+// The request maker of four channels, with an environment that does as it likes: any descriptors, any
+// table, any window, back-pressure, chains, aborts, port failure and reset at any time. One channel,
+// which the solver chooses, is watched: what it took, and what it still has to ask for. Unbounded.
 module proof #(
   parameter READ = 0,        // direction
   parameter BYTES = 16,      // bytes of a beat
-  parameter ATT_LOG2 = 4,
-  parameter MEMORY_LOG2 = 16,
-  parameter PART = 1,        // which assertions: 1 permission and edges, 2 accounting
+  parameter MOST = 256,      // bytes of the longest request
+  parameter ATT_LOG2 = 8,
+  parameter MEMORY_LOG2 = 20,
+  parameter PART = 1,        // which assertions: 1 permission and edges, 2 accounting, 3 turns
   parameter MUTANT = 0       // 1..: a fault at the block's pins that an assertion must see
 ) (
   input wire clock,
   input wire reset,
   input wire enable,
-  input wire abort_now,
   input wire port_down,
-  input wire valid,
+  input wire abort_all,
+  input wire [3:0] run,
+  input wire [3:0] abort_channels,
+  input wire [3:0] queued,
+  input wire [3:0] awakened,
   input wire [31:0] peer_low,
   input wire [31:0] peer_high,
   input wire [31:0] local_low,
@@ -21,11 +26,28 @@ module proof #(
   input wire [31:0] length,
   input wire [31:0] control,
   input wire [31:0] cookie,
+  input wire [12:0] stamp,
+  input wire [12:0] number,
+  input wire [12:0] ended_own,
+  input wire [12:0] ended_other,
+  input wire end_own,
+  input wire [5:0] end_own_channel,
+  input wire end_other,
+  input wire [5:0] end_other_channel,
+  input wire window_base_we,
+  input wire window_end_we,
+  input wire [1:0] window_channel,
+  input wire [31:0] window_data,
+  input wire sweep,
+  input wire [1:0] sweep_channel,
   input wire answer,
-  input wire [64:0] entry,
-  input wire accept
+  input wire [120:0] entry,
+  input wire accept,
+  input wire halted
 );
-  wire pop, ask, request, last, want_record, want_irq, may_flush, busy;
+  wire busy, looked_up, fetch, take_pin, ask, request, last_pin, want_record, want_irq, urgent;
+  wire may_flush;
+  wire [5:0] select, channel, descriptor;
   wire [15:0] index;
   wire [63:0] bus_pin;
   wire [39:0] local_at;
@@ -34,128 +56,355 @@ module proof #(
   wire [31:0] tag;
   wire [38:0] att_address;
 
-  // Faults: an entry bit that the block sees set, an address that moved, a lost request, a byte too many.
-  wire [64:0] seen_entry = MUTANT == 1 ? (entry | 65'h1)
-                         : MUTANT == 2 ? (entry | 65'h6)
-                         : MUTANT == 3 ? (entry | 65'h20) : entry;
+  (* anyconst *) wire [1:0] which;
+
+  // Faults: an entry bit that the block sees set (valid, permissions, all owners), an address that moved,
+  // a window that the driver did not set, a lost request, a byte too many, another channel's
+  // descriptor, a start lost, a turn lost.
+  wire [120:0] seen_entry = MUTANT == 1 ? (entry | 121'h1)
+                          : MUTANT == 2 ? (entry | 121'h6)
+                          : MUTANT == 3 ? (entry | (121'hf << 57)) : entry;
   wire [63:0] bus = MUTANT == 4 ? bus_pin + BYTES : bus_pin;
-  wire seen_accept = MUTANT == 5 ? 1'b1 : accept;
-  wire [31:0] seen_length = MUTANT == 6 ? length + 1 : length;
+  wire seen_window_end_we = MUTANT == 5 ? window_end_we | window_base_we : window_end_we;
+  wire seen_accept = MUTANT == 6 ? 1'b1 : accept;
+  wire [31:0] seen_length = MUTANT == 7 ? length + 1 : length;
+  wire [5:0] seen_select = MUTANT == 8 ? select ^ 1 : select;
+  wire take = MUTANT == 9 ? take_pin & !abort_all : take_pin;
+  wire [3:0] seen_queued = MUTANT == 10 ? queued & ~(4'd1 << which) : queued;
 
   peerlane_segment dut (
-    .clock(clock), .reset(reset), .enable(enable), .abort_(abort_now), .port_down(port_down),
-    .busy(busy), .valid(valid), .pop(pop), .peer_low(peer_low), .peer_high(peer_high),
-    .local_low(local_low), .local_high(local_high), .length(seen_length), .control(control),
-    .cookie(cookie), .ask(ask), .index(index), .answer(answer), .entry(seen_entry),
-    .request(request), .accept(seen_accept), .bus(bus_pin), .local_(local_at), .bytes(bytes),
-    .last(last), .code(code), .want_record(want_record), .want_irq(want_irq),
-    .may_flush(may_flush), .tag(tag), .att_address(att_address)
+    .clock(clock), .reset(reset), .enable(enable), .port_down(port_down), .abort_all(abort_all),
+    .run({60'd0, run}), .abort_({60'd0, abort_channels}), .busy(busy), .looked_up(looked_up),
+    .queued({60'd0, seen_queued}), .awakened({60'd0, awakened}), .select(select), .fetch(fetch),
+    .take(take_pin), .peer_low(peer_low), .peer_high(peer_high), .local_low(local_low),
+    .local_high(local_high), .length(seen_length), .control(control), .cookie(cookie),
+    .stamp(stamp), .number(number), .ended_own(ended_own), .ended_other(ended_other),
+    .end_own(end_own), .end_own_channel(end_own_channel), .end_other(end_other),
+    .end_other_channel(end_other_channel), .window_base_we(window_base_we),
+    .window_end_we(seen_window_end_we), .window_channel({4'd0, window_channel}),
+    .window_data(window_data), .sweep(sweep), .sweep_channel({4'd0, sweep_channel}), .ask(ask),
+    .index(index), .answer(answer), .entry(seen_entry), .request(request), .accept(seen_accept),
+    .bus(bus_pin), .att_address(att_address), .local_(local_at), .bytes(bytes), .last(last_pin),
+    .code(code), .want_record(want_record), .want_irq(want_irq), .urgent(urgent),
+    .may_flush(may_flush), .tag(tag), .channel(channel), .descriptor(descriptor), .halted(halted)
   );
+  wire last = last_pin;
 
-  // What the block took, and what it still has to ask for.
+  // The block's own state: 0 idle, 1 fetches, 2 loads, 3 cuts the request, 4 looks it up, 5 offers it.
+  (* hierconn, init = 0 *) wire [2:0] \dut.state_q ;
+  (* hierconn, init = 0 *) wire [5:0] \dut.serving_q ;
+  (* hierconn, init = 0 *) wire \dut.begins_q ;
+  (* hierconn, init = 0 *) wire \dut.malformed_q ;
+  (* hierconn, init = 0 *) wire [36:0] \dut.peer_q ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.page_size_q ;
+  (* hierconn, init = 0 *) wire [39:0] \dut.local_at_q ;
+  (* hierconn, init = 0 *) wire [31:0] \dut.remaining_q ;
+  (* hierconn, init = 0 *) wire [31:0] \dut.cookie_at_q ;
+  (* hierconn, init = 0 *) wire [3:0] \dut.flags_q ;
+  (* hierconn, init = 0 *) wire [5:0] \dut.number_at_q ;
+  (* hierconn, init = 0 *) wire [5:0] \dut.pick_q ;
+  (* hierconn, init = 0 *) wire \dut.pick_any_q ;
+  (* hierconn, init = 0 *) wire \dut.pick_saved_q ;
+  (* hierconn, init = 0 *) wire \dut.picked_q ;
+  (* hierconn, init = 0 *) wire \dut.was_new_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.waiting_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.blocked_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.newcomers_q ;
+  (* hierconn, init = 0 *) wire [9:0] \dut.chunk_q ;
+  (* hierconn, init = 0 *) wire \dut.final_chunk_q ;
+  (* hierconn, init = 0 *) wire \dut.out_of_memory_q ;
+  (* hierconn, init = 0 *) wire \dut.out_of_window_q ;
+  (* hierconn, init = 0 *) wire \dut.aborted_q ;
+  (* hierconn, init = 0 *) wire \dut.out_of_table_q ;
+  (* hierconn, init = 0 *) wire \dut.invalid_q ;
+  (* hierconn, init = 0 *) wire \dut.not_owner_q ;
+  (* hierconn, init = 0 *) wire \dut.not_permitted_q ;
+  (* hierconn, init = 0 *) wire \dut.wrong_size_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.target_q ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.saved.spy_at ;
+  (* hierconn, init = 0 *) wire [152:0] \dut.saved.spy ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.window_base.spy_at ;
+  (* hierconn, init = 0 *) wire [27:0] \dut.window_base.spy ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.window_end.spy_at ;
+  (* hierconn, init = 0 *) wire [28:0] \dut.window_end.spy ;
+  wire [2:0] state = \dut.state_q ;
+  wire serves = \dut.serving_q == which;
+  wire waits = \dut.waiting_q [which];
+  wire picks = \dut.pick_q == which;
+  always @* begin
+    assume (\dut.saved.spy_at == which);
+    assume (\dut.window_base.spy_at == which);
+    assume (\dut.window_end.spy_at == which);
+  end
+
+  // Whose descriptor stands at the pins, and what stood there a cycle ago.
+  reg fetched_any = 0;
+  reg [5:0] fetched = 0;
+  reg stood_any = 0;
+  reg [5:0] stood = 0;
+  reg [36:0] peer_before = 0;
+  reg [1:0] page_size_before = 0;
+  reg [39:0] local_before = 0;
+  reg [31:0] length_before = 0;
+  reg [31:0] cookie_before = 0;
+  reg [3:0] flags_before = 0;
+  reg [5:0] number_before = 0;
+  reg reserved_before = 0;
+  always @(posedge clock) begin
+    // It is one channel's until the next is fetched.
+    fetched_any <= fetch;
+    fetched <= seen_select;
+    stood_any <= fetched_any;
+    stood <= fetched;
+    peer_before <= {peer_high[4:0], peer_low};
+    page_size_before <= peer_high[31:30];
+    local_before <= {local_high[7:0], local_low};
+    length_before <= length;
+    cookie_before <= cookie;
+    flags_before <= control[3:0];
+    number_before <= number[5:0];
+    reserved_before <= (|peer_high[29:5]) | (&peer_high[31:30]) | (|local_high[31:8])
+                     | (|control[31:6]);
+  end
+
+  // The watched channel: its descriptor under way, and its window.
   reg open = 0;
   reg [36:0] peer = 0;
   reg [1:0] page_size = 0;
-  reg [40:0] local_next = 0;
+  reg [39:0] local_next = 0;
   reg [31:0] left = 0;
+  reg [31:0] its_cookie = 0;
+  reg [3:0] its_flags = 0;
+  reg [5:0] its_number = 0;
   reg reserved = 0;
-  // The table's answer for the request that comes next.
+  reg [27:0] base = 0;
+  reg [28:0] limit = 0;
+  reg base_known = 0, limit_known = 0;
+  // What held when the request was cut, and the table's answer for it.
+  reg [27:0] cut_base = 0;
+  reg [28:0] cut_limit = 0;
+  reg cut_known = 0;
+  reg cut_aborted = 0;
   reg fresh = 0;
-  reg [64:0] granted = 0;
+  reg [120:0] granted = 0;
   reg [15:0] granted_index = 0;
-  // Cycles with nothing on any interface.
-  reg [1:0] quiet = 0;
 
   wire taken = request & accept;
+  wire mine = channel == which;
   wire [24:0] page = page_size == 2'd1 ? {4'd0, peer[36:16]}
                    : page_size == 2'd2 ? {9'd0, peer[36:21]} : peer[36:12];
-  wire [63:0] translated = page_size == 2'd1 ? {granted[64:17], peer[15:0]}
-                         : page_size == 2'd2 ? {granted[64:22], peer[20:0]}
-                         : {granted[64:13], peer[11:0]};
+  wire [63:0] translated = page_size == 2'd1 ? {granted[56:9], peer[15:0]}
+                         : page_size == 2'd2 ? {granted[56:14], peer[20:0]}
+                         : {granted[56:5], peer[11:0]};
+  wire aborting = abort_all | abort_channels[which];
 
   always @(posedge clock) begin
-    if (pop) begin
+    if (take & select == which) begin
       open <= 1;
-      peer <= {peer_high[4:0], peer_low};
-      page_size <= peer_high[31:30];
-      local_next <= {1'b0, local_high[7:0], local_low};
-      left <= length;
-      reserved <= (|peer_high[29:5]) | (&peer_high[31:30]) | (|local_high[31:8])
-                | (|control[31:3]);
-      fresh <= 0;
-    end else if (taken) begin
+      peer <= peer_before;
+      page_size <= page_size_before;
+      local_next <= local_before;
+      left <= length_before;
+      its_cookie <= cookie_before;
+      its_flags <= flags_before;
+      its_number <= number_before;
+      reserved <= reserved_before;
+    end else if (taken & mine) begin
       open <= !last;
       peer <= peer + bytes;
       local_next <= local_next + bytes;
       left <= left - bytes;
+    end
+    if (state == 3) begin
+      cut_base <= base;
+      cut_limit <= limit;
+      cut_known <= base_known & limit_known;
+      cut_aborted <= aborting | halted;
       fresh <= 0;
     end else if (ask & answer) begin
       fresh <= 1;
       granted <= entry;
       granted_index <= index;
     end
-    quiet <= (open & !ask & !request & !pop) ? quiet + 1 : 0;
+    if (window_base_we & window_channel == which) begin base <= window_data; base_known <= 1; end
+    if (window_end_we & window_channel == which) begin limit <= window_data; limit_known <= 1; end
+    if (sweep) begin
+      if (window_base_we & window_channel == which) begin base <= base; base_known <= base_known; end
+      if (window_end_we & window_channel == which) begin limit <= limit; limit_known <= limit_known; end
+      if (sweep_channel == which) begin
+        base <= 0;
+        limit <= 0;
+        base_known <= 1;
+        limit_known <= 1;
+      end
+    end
     if (reset) begin
       open <= 0;
       fresh <= 0;
-      quiet <= 0;
     end
   end
 
-  // What makes the accounting inductive: the block's own count and its next step (state 0 is idle,
-  // 1 cuts the request, 2 looks it up, 3 offers it).
-  (* hierconn, init = 0 *) wire [1:0] \dut.state_q ;
-  (* hierconn, init = 0 *) wire [31:0] \dut.remaining_q ;
-  (* hierconn, init = 0 *) wire [9:0] \dut.chunk_q ;
-  (* hierconn, init = 0 *) wire \dut.final_chunk_q ;
-  (* hierconn, init = 0 *) wire \dut.out_of_memory_q ;
-  if (PART == 2) always @(posedge clock) begin
-    assert (open == (\dut.state_q != 0));
-    if (open) assert (\dut.remaining_q == left);
-    if (\dut.state_q >= 2) begin
-      assert (left != 0 | \dut.out_of_memory_q );
-      if (left != 0) begin
-        assert (\dut.chunk_q != 0);
+  // The block's state says the same: this makes the rest inductive.
+  wire under_way = serves & (state >= 4 | (state == 3 & !\dut.begins_q ));
+  always @* if (MUTANT == 0) begin
+    assert (state <= 5 & \dut.serving_q < 4 & \dut.pick_q < 4);
+    assert (open == (waits | under_way) & !(waits & under_way));
+    assert (!\dut.begins_q | state == 3);
+    if (state == 4 & \dut.picked_q | state == 5) begin
+      if (picks & \dut.pick_any_q ) begin
+        assert (\dut.pick_saved_q == waits);
+        if (serves) assert (\dut.final_chunk_q );
+      end
+    end
+    if (state == 5) assert (\dut.picked_q );
+    if (state == 1 & picks) assert (\dut.pick_saved_q == waits);
+    if (state == 2 | state == 3 & \dut.begins_q ) begin
+      assert (\dut.pick_q == \dut.serving_q );
+      if (serves) assert (!waits);
+    end
+    if (state == 2) assert (fetched_any & fetched == \dut.pick_q );
+    if (state == 3 & \dut.begins_q ) begin
+      assert (stood_any & stood == \dut.pick_q );
+      assert (\dut.malformed_q == reserved_before);
+      assert (\dut.peer_q == peer_before & \dut.page_size_q == page_size_before);
+      assert (\dut.local_at_q == local_before);
+      assert (\dut.remaining_q == length_before);
+      assert (\dut.cookie_at_q == cookie_before & \dut.flags_q == flags_before);
+      assert (\dut.number_at_q == number_before);
+    end
+    assert (reserved_before | page_size_before != 3);
+    if (open) assert (reserved | page_size != 3);
+    if (base_known) assert (\dut.window_base.spy == base);
+    if (limit_known) assert (\dut.window_end.spy == limit);
+    if (waits) begin
+      assert (!reserved & left != 0);
+      assert (\dut.saved.spy == {its_number, its_flags, page_size, its_cookie, left, local_next, peer});
+    end
+    if (under_way) begin
+      assert (\dut.peer_q == peer & \dut.page_size_q == page_size);
+      assert (\dut.local_at_q == local_next);
+      assert (\dut.remaining_q == left);
+      assert (\dut.cookie_at_q == its_cookie & \dut.flags_q == its_flags);
+      assert (\dut.number_at_q == its_number);
+      if (state == 3) assert (!reserved & left != 0);
+      if (reserved) assert (\dut.malformed_q );
+    end
+    if (serves & state >= 4) begin
+      if (!\dut.out_of_memory_q ) begin
+        assert (left != 0 & \dut.chunk_q != 0 & local_next + {9'd0, left} <= (1 << MEMORY_LOG2));
         assert (\dut.final_chunk_q ? \dut.chunk_q == left : \dut.chunk_q < left);
+      end
+      assert (\dut.chunk_q <= MOST & (peer & (MOST - 1)) + \dut.chunk_q <= MOST);
+      if (!READ) begin
+        assert (peer % BYTES == 0 | (peer % BYTES) + \dut.chunk_q <= BYTES);
+        assert (\dut.chunk_q % BYTES == 0 | \dut.chunk_q < BYTES);
+      end
+      if (cut_known & !\dut.out_of_window_q )
+        assert (local_next[39:12] >= cut_base & {1'b0, local_next} + left <= {cut_limit, 12'd0});
+      if (cut_aborted) assert (\dut.aborted_q );
+      assert (index == page[15:0] & \dut.out_of_table_q == (page >= (1 << ATT_LOG2)));
+    end
+    if (state == 5) begin
+      assert (fresh);
+      if (serves) begin
+        assert (granted_index == page[15:0]);
+        if (!\dut.invalid_q ) assert (granted[0]);
+        if (!\dut.not_owner_q ) assert (granted[57 + which]);
+        if (!\dut.not_permitted_q ) assert (READ ? granted[1] : granted[2]);
+        if (!\dut.wrong_size_q ) assert (granted[4:3] == page_size);
+        if (page_size != 3) assert (\dut.target_q == translated);
       end
     end
   end
 
-  if (PART == 2) always @(posedge clock) if (!reset) begin
-    // Every descriptor that is taken gives exactly one last request, after all of its bytes.
-    if (pop) assert (valid & enable & !open);
-    if (request | ask) assert (open);
-    if (request & last & code == 0) assert (bytes == left);
-    if (request & !last) assert (code == 0 & bytes < left);
-    // With an environment that answers it comes to its end: nothing is waited for but the table and
-    // the acceptance, and each request that is not the last moves bytes.
-    assert (quiet < 2);
-    if (request & code == 0) assert (bytes != 0);
-    // A fault takes no bytes.
-    if (request & code != 0) assert (bytes == 0 & last);
-  end
-
-  if (PART == 1) always @(posedge clock) if (!reset) begin
-    if (request & bytes != 0) begin
+  generate if (PART == 1) begin
+    always @* if (!reset & request & mine & bytes != 0) begin
       // Nothing without permission: the entry was looked up for this very request, and it is
       // valid, owned, permitted, of the right page size and inside the table.
-      assert (fresh & !reserved);
+      assert (open & fresh & !reserved);
       assert (granted_index == page & page < (1 << ATT_LOG2));
       assert (granted[0]);
+      assert (granted[57 + which]);
       assert (READ ? granted[1] : granted[2]);
-      assert (granted[5]);
       assert (granted[4:3] == page_size);
       assert (bus == translated);
-      assert (!abort_now & !(READ & port_down));
-      // No crossing of 512 bytes, so none of 4 KiB and of no page.
-      assert (bytes <= 512 & {1'b0, bus[8:0]} + bytes <= 512);
+      assert (!cut_aborted & !port_down);
+      // No crossing of 256 or 512 bytes, so none of 4 KiB and of no page.
+      assert (bytes <= MOST & (bus & (MOST - 1)) + bytes <= MOST);
       // A write starts on a beat or stays in one, and is of whole beats or stays in one.
       if (!READ) begin
         assert (bus % BYTES == 0 | (bus % BYTES) + bytes <= BYTES);
         assert (bytes % BYTES == 0 | bytes < BYTES);
       end
-      // FPGA memory: in order, inside.
-      assert (local_at == local_next & local_next + bytes <= (1 << MEMORY_LOG2));
+      // FPGA memory: in order, inside the memory and the channel's window.
+      assert (local_at == local_next & {1'b0, local_next} + bytes <= (1 << MEMORY_LOG2));
+      if (cut_known) begin
+        assert (local_at[39:12] >= cut_base);
+        assert ({1'b0, local_at} + bytes <= {cut_limit, 12'd0});
+      end
     end
-  end
+  end endgenerate
+
+  generate if (PART == 2) begin
+    // Cycles in which something is under way and nothing is asked for, before the next request is cut.
+    reg [2:0] quiet = 0;
+    always @(posedge clock) begin
+      quiet <= (open & state < 3) ? quiet + 1 : 0;
+      if (reset) quiet <= 0;
+    end
+    always @* if (!reset) begin
+      // Each start is of a channel that has nothing under way, and of its own descriptor.
+      if (take & select == which) assert (!open & channel == which & stood_any & stood == which);
+      // Every descriptor that is taken gives exactly one last request, after all of its bytes.
+      if ((request | ask) & mine) assert (open);
+      if (request & mine) begin
+        assert (tag == its_cookie & {urgent, want_irq, want_record} == {its_flags[3], its_flags[1:0]});
+        assert (descriptor == its_number);
+        if (last & code == 0) assert (bytes == left);
+        if (!last) assert (code == 0 & bytes < left);
+        // Each request that is not a fault moves bytes; a fault takes none and is the last.
+        if (code == 0) assert (bytes != 0);
+        else assert (bytes == 0 & last);
+      end
+      // Nothing is waited for but the table and the acceptance.
+      assert (state < 3 ? quiet <= state : quiet <= 3);
+    end
+  end endgenerate
+
+  generate if (PART == 3) begin
+    // Turns of others while the watched channel could be served, since it could or since the last that
+    // came before the round.
+    wire mine_only = serves & state != 0 & !\dut.final_chunk_q ;
+    wire ready = (waits | (queued[which] & (aborting | (enable & run[which] & !\dut.blocked_q [which]))))
+               & !mine_only;
+    wire turn = state == 3;
+    reg [2:0] others = 0;
+    wire [1:0] ahead = which - \dut.serving_q ;
+    wire [1:0] pick_ahead = which - \dut.pick_q ;
+    wire pick_jumps = \dut.newcomers_q [\dut.pick_q [1:0]];
+    always @(posedge clock) begin
+      if (!ready | turn & (serves | \dut.was_new_q )) others <= 0;
+      else if (turn) others <= others + 1;
+      if (reset) others <= 0;
+    end
+    always @* begin
+      // A channel is new when it has nothing under way.
+      assume (!(awakened & (queued | \dut.waiting_q [3:0] | (state >= 2) << \dut.serving_q )));
+    end
+    // How far the round is from the watched channel.
+    always @* if (MUTANT == 0) begin
+      assert (!(\dut.newcomers_q [3:0] & \dut.waiting_q [3:0]));
+      if (state == 1 | (state == 4 & \dut.picked_q | state == 5) & \dut.pick_any_q )
+        assert (\dut.pick_saved_q == \dut.waiting_q [\dut.pick_q [1:0]]);
+      if (state >= 3) assert (!\dut.newcomers_q [\dut.serving_q [1:0]]);
+      if (others != 0) begin
+        if (state == 0 | state >= 4) assert (!serves & others + ahead <= 4);
+        if (state == 3) assert (serves | \dut.was_new_q | others + ahead <= 3);
+        if (state == 1 | state == 2 | (state == 4 & \dut.picked_q | state == 5) & \dut.pick_any_q )
+          assert (picks | pick_jumps | others + pick_ahead <= 3);
+        if (state == 4 & \dut.picked_q | state == 5) assert (\dut.pick_any_q );
+      end
+    end
+    always @* if (!reset) assert (others < 4);
+  end endgenerate
 endmodule

@@ -1,8 +1,10 @@
 // The `Txs` adapter, 128 bits, against a slave that waits, answers and fails to answer as it likes.
 //
-// Part 1: the rules of the bus. Part 2: which completion is whose: every beat of a read is
-// completed once and in order, with the data of that very read or as an error, whatever was late.
-// Bounded: short reads, a time-out of two cycles, so many cycles from reset as the test says.
+// Part 1: the rules of the bus, also of a port that stands still and is given up. Part 2: which
+// completion is whose: every read ends once and in order, with the data of that very read or as an
+// error, whatever was late. Part 3: a port that stands still is dead after the time-out, and then
+// everything that is offered is taken.
+// Bounded: short bursts, a time-out of two cycles, so many cycles from reset as the test says.
 module proof #(
   parameter PART = 1,
   parameter MUTANT = 0
@@ -17,34 +19,46 @@ module proof #(
   input wire read,
   input wire [63:0] read_address,
   input wire [5:0] read_beats,
+  input wire read_mark,
   input wire flush,
   input wire [63:0] flush_address,
   input wire record,
   input wire [63:0] record_address,
   input wire [255:0] record_data,
+  input wire message,
+  input wire [63:0] message_address,
+  input wire [31:0] message_data,
   input wire release_now,
+  input wire forget_now,
   input wire waitrequest,
   input wire answer_now,
   input wire choose
 );
   (* anyconst *) wire [31:0] timeout;
-  wire beat_take, write_done, read_take, flush_take, flushed, flush_error, record_take;
-  wire completion, completion_error, quarantine, read_issued;
+  (* anyconst *) wire [15:0] pace;
+  wire beat_take, write_done, read_take, flush_take, flushed, flush_error, record_take, message_take;
+  wire chunk, completion, completion_error, quarantine, reads_down, dead, port_free, stalled;
+  wire stalled_tags, tagged;
+  wire [5:0] chunk_tag;
+  wire [9:0] chunk_bytes;
+  wire [3:0] chunk_code;
   wire [127:0] completion_data;
-  wire [31:0] address;
+  wire [63:0] lost, address;
   wire bus_read, bus_write;
   wire [127:0] writedata;
   wire [15:0] byteenable;
   wire [5:0] burstcount;
 
-  // The slave's list of reads: beats of each, oldest first, and those of the command now accepted.
+  // The slave's list of reads: beats of each and whether it is marked, oldest first.
   reg [5:0] list [0:7];
+  reg [7:0] list_mark = 0;
   reg [3:0] listed = 0;
   wire answer = answer_now & listed != 0;
-  wire tag;
+  wire mark = list_mark[0];
 
   // Faults: a wait not seen, a read too many, a byte enable off, a burst counted short; a beat not
-  // seen, a late beat let through, a beat too many asked for.
+  // seen, a late beat let through, a beat too many asked for; a port that is given up too late, one that
+  // takes nothing.
   wire seen_wait = MUTANT == 1 ? 1'b0 : waitrequest;
   wire seen_read_write = MUTANT == 2 ? bus_read | bus_write : bus_read;
   wire [15:0] seen_enable = MUTANT == 3 ? byteenable & 16'h7fff : byteenable;
@@ -52,86 +66,146 @@ module proof #(
   wire seen_answer = MUTANT == 5 ? answer & !choose : answer;
   wire seen_completion = MUTANT == 6 ? completion & !choose : completion;
   wire [5:0] seen_beats = MUTANT == 7 ? read_beats + 1 : read_beats;
+  wire [31:0] seen_timeout = MUTANT == 8 ? timeout + 2 : timeout;
+  wire seen_take = MUTANT == 9 ? record_take & !dead : record_take;
 
   peerlane_txs dut (
-    .clock(clock), .reset(1'b0), .write(write), .write_address(write_address),
-    .write_beats(write_beats), .beat(beat), .beat_data(beat_data), .beat_enable(beat_enable),
-    .beat_take(beat_take), .write_done(write_done), .read(read), .read_address(read_address),
-    .read_beats(seen_beats), .read_take(read_take), .flush(flush), .flush_address(flush_address),
-    .flush_take(flush_take), .flushed(flushed), .flush_error(flush_error), .record(record),
-    .record_address(record_address), .record_data(record_data), .record_take(record_take),
-    .completion(completion), .completion_data(completion_data),
-    .completion_error(completion_error), .timeout(timeout), .release_(release_now),
-    .quarantine(quarantine), .read_issued(read_issued), .txs_address(address),
-    .txs_read(bus_read), .txs_write(bus_write), .txs_writedata(writedata),
-    .txs_byteenable(byteenable), .txs_burstcount(burstcount), .txs_waitrequest(seen_wait),
-    .txs_readdata({127'd0, tag}), .txs_readdatavalid(seen_answer)
+    .pcie_clk(clock), .port_reset(1'b0), .port_write(write), .port_write_address(write_address),
+    .port_write_beats(write_beats), .port_beat(beat), .port_beat_data(beat_data),
+    .port_beat_enable(beat_enable), .port_beat_take(beat_take), .port_write_done(write_done),
+    .port_read(read), .port_read_address(read_address), .port_read_beats(seen_beats),
+    .port_read_bytes({read_beats, 4'd0}), .port_read_tag({5'd0, read_mark}),
+    .port_read_take(read_take), .port_flush(flush), .port_flush_address(flush_address),
+    .port_flush_take(flush_take), .port_flushed(flushed), .port_flush_error(flush_error),
+    .port_record(record), .port_record_address(record_address), .port_record_data(record_data),
+    .port_record_take(record_take), .port_message(message),
+    .port_message_address(message_address), .port_message_data(message_data),
+    .port_message_take(message_take), .port_chunk(chunk), .port_chunk_tag(chunk_tag),
+    .port_chunk_bytes(chunk_bytes), .port_chunk_code(chunk_code), .port_completion(completion),
+    .port_completion_data(completion_data), .port_completion_error(completion_error),
+    .port_lost(lost), .port_timeout(seen_timeout), .port_release(release_now), .port_pace(pace),
+    .port_reads_down(reads_down), .port_quarantine(quarantine), .port_dead(dead),
+    .port_free(port_free), .port_stalled(stalled), .port_stalled_tags(stalled_tags),
+    .port_tagged(tagged), .txs_address(address), .txs_read(bus_read), .txs_write(bus_write),
+    .txs_writedata(writedata), .txs_byteenable(byteenable), .txs_burstcount(burstcount),
+    .txs_waitrequest(seen_wait), .txs_readdata({127'd0, mark}), .txs_readdatavalid(seen_answer)
   );
+  (* hierconn, init = 0 *) wire \dut.issue ;
+  (* hierconn, init = 0 *) wire \dut.probe ;
+  wire issue = \dut.issue ;
+  wire probe = \dut.probe ;
 
   // The engine's side keeps its word: what is offered stands until it is taken.
-  reg read_waits = 0, flush_waits = 0, record_waits = 0, in_burst = 0, beat_waits = 0;
-  reg [5:0] read_beats_before = 0, write_beats_before = 0;
-  always @(posedge clock) begin
+  reg read_waits = 0, flush_waits = 0, record_waits = 0, message_waits = 0;
+  reg in_burst = 0, beat_waits = 0, marked = 0;
+  reg [71:0] read_before = 0;
+  reg [69:0] write_before = 0;
+  reg [319:0] record_before = 0;
+  reg [95:0] message_before = 0;
+  reg [143:0] beat_before = 0;
+  wire [71:0] read_now = {read_mark, read_beats, read_address};
+  wire [69:0] write_now = {write_beats, write_address};
+  wire [319:0] record_now = {record_address, record_data};
+  wire [95:0] message_now = {message_address, message_data};
+  wire [143:0] beat_now = {beat_enable, beat_data};
+  always @* begin
     assume (read_beats != 0 & read_beats <= 2 & write_beats != 0 & write_beats <= 3);
-    assume (timeout == 2 | timeout == 0);
+    assume (timeout == 2 | (PART != 3 & timeout == 0));
     // Part 2 is about reads; that the others do not mix with them is part 1.
-    if (PART == 2) assume (!write & !record & !waitrequest);
-    assume (!read_waits | (read & read_beats == read_beats_before));
+    if (PART == 2) assume (!write & !record & !message & !waitrequest);
+    if (PART != 2) assume (!read_mark);
+    // Addresses are of beats, of records and messages too; bursts of several beats are of whole ones.
+    assume (write_address[3:0] == 0 & record_address[4:0] == 0 & flush_address[3:0] == 0);
+    assume (message_address[1:0] == 0);
+    assume (write_beats == 1 | beat_enable == 16'hffff);
+    assume (!read_waits | (read & read_now == read_before));
     assume (!flush_waits | flush);
-    assume (!record_waits | record);
-    assume (!beat_waits | beat);
-    assume (!in_burst | (write & write_beats == write_beats_before));
-    // The driver lets go only after a link reset: nothing that was asked for will come.
+    assume (!record_waits | (record & record_now == record_before));
+    assume (!message_waits | (message & message_now == message_before));
+    assume (!beat_waits | (beat & beat_now == beat_before));
+    assume (!in_burst | (write & write_now == write_before));
+    // One read is marked: the solver chooses it.
+    assume (!(read & read_mark & marked));
+    // The slave may forget what it owes, at a link reset; the driver lets go only after one.
+    assume (!forget_now | quarantine);
     assume (!release_now | (listed == 0 & !bus_read));
+  end
+  always @(posedge clock) begin
     read_waits <= read & !read_take;
     flush_waits <= flush & !flush_take;
     record_waits <= record & !record_take;
+    message_waits <= message & !message_take;
     beat_waits <= beat & !beat_take;
     in_burst <= (in_burst | (beat_take & !write_done)) & !write_done;
-    read_beats_before <= read_beats;
-    write_beats_before <= write_beats;
+    marked <= marked | (read_take & read_mark);
+    read_before <= read_now;
+    write_before <= write_now;
+    record_before <= record_now;
+    message_before <= message_now;
+    beat_before <= beat_now;
   end
 
-  // The slave.
+  // The slave. The mark of the command on the bus was given when it was taken.
+  reg bus_mark = 0;
   wire read_accepted = bus_read & !waitrequest;
   wire oldest_done = answer & list[0] == 1;
+  wire [3:0] place = listed - oldest_done;
   integer i;
   always @(posedge clock) begin
+    if (issue) bus_mark <= !probe & read_mark;
     if (answer) list[0] <= list[0] - 1;
-    if (oldest_done) for (i = 0; i < 7; i = i + 1) list[i] <= list[i + 1];
-    if (read_accepted) list[listed - oldest_done] <= burstcount;
+    if (oldest_done) begin
+      for (i = 0; i < 7; i = i + 1) list[i] <= list[i + 1];
+      list_mark <= list_mark >> 1;
+    end
+    if (read_accepted) begin
+      list[place[2:0]] <= burstcount;
+      list_mark[place[2:0]] <= bus_mark;
+    end
     listed <= listed + read_accepted - oldest_done;
+    if (forget_now) listed <= 0;
   end
 
   generate if (PART == 1) begin
     reg held = 0;
-    reg [182:0] before = 0;
-    wire [182:0] now = {seen_read_write, bus_write, address, writedata, byteenable, seen_count};
+    reg [214:0] before = 0;
+    wire [214:0] now = {seen_read_write, bus_write, address, writedata, byteenable, seen_count};
     // Beats of the write burst under way that the slave has not yet seen.
     reg [5:0] left = 0;
-    reg [31:0] burst_address = 0;
+    reg [63:0] burst_address = 0;
     reg [5:0] burst_beats = 0;
+    reg message_taken = 0;
     wire write_accepted = bus_write & !waitrequest;
     always @(posedge clock) begin
       held <= (seen_read_write | bus_write) & waitrequest;
       before <= now;
+      message_taken <= message_take & !dead;
       if (write_accepted) begin
         left <= (left == 0 ? seen_count : left) - 1;
         burst_address <= address;
         burst_beats <= seen_count;
       end
     end
-    always @(posedge clock) begin
+    always @* begin
       assert (!(seen_read_write & bus_write));
       if (held) assert (now == before);
-      if (bus_read | bus_write) assert (seen_count != 0 & seen_count <= 3);
+      if (bus_read | bus_write) assert (seen_count != 0 & seen_count <= 3 & address[3:0] == 0);
+      // Reads, and bursts of several beats, are of whole ones; only what follows to a port that was given
+      // up is empty. A message is one dword.
       if (bus_read) assert (seen_enable == 16'hffff);
+      if (bus_write & seen_count != 1) assert (seen_enable == 16'hffff | (dead & seen_enable == 0));
+      if (message_taken) begin
+        assert (bus_write & seen_count == 1 & address == {message_before[95:36], 4'd0});
+        assert (seen_enable == 16'hf << message_before[35:32]);
+        assert (writedata[31:0] == message_before[31:0] & writedata[127:96] == message_before[31:0]);
+      end
       // A burst is not interrupted, and its beats are as many as it said.
       if (left != 0) begin
         assert (!bus_read);
         if (bus_write) assert (address == burst_address & seen_count == burst_beats);
+        if (dead) assert (bus_write);
       end
-      if (in_burst & !bus_write) assert (left != 0);
+      if (in_burst & !bus_write & !dead) assert (left != 0);
       if (!in_burst & !record & !bus_write) assert (left == 0);
       // The eight reads of `Txs`.
       assert (listed <= 8 & !(bus_read & listed == 8));
@@ -139,60 +213,64 @@ module proof #(
   end endgenerate
 
   generate if (PART == 2) begin
-    // A read that the solver chooses: its beats on the bus carry tag 1, all others 0.
-    reg watching = 0;         // chosen
-    reg on_bus = 0;           // issued, beats still to come from the slave
-    reg [5:0] bus_ahead = 0;  // beats that the slave owes before it
-    reg [5:0] bus_left = 0;
-    reg [5:0] ahead = 0;      // completions due before it
-    reg [5:0] left = 0;       // completions due of it
-    // Beats asked for and not answered, the command on the bus included; completions due.
-    reg [5:0] owed = 0;
-    reg [5:0] due = 0;
-    reg [3:0] flushes = 0;
-    wire asked = read_issued;
-    wire [5:0] asked_beats = flush_take & read_issued ? 6'd1 : read_beats;
-    wire watch = choose & !watching & read_take & read_issued;
-    assign tag = on_bus & bus_ahead == 0;
+    // Reads and flushes that have left and not ended, oldest first: flush, mark, beats; beats seen of
+    // the first.
+    reg [7:0] due [0:7];
+    reg [3:0] dues = 0;
+    reg [5:0] seen = 0;
+    wire absorbed = read_take & !(issue & !probe);
+    wire flush_absorbed = flush_take & !probe;
+    wire flush_over = flushed & !flush_absorbed;
+    wire its_chunk = chunk & !absorbed;
+    wire over = flush_over | (its_chunk & chunk_code != 0)
+              | (seen_completion & seen + 6'd1 == due[0][5:0]);
+    wire [3:0] due_place = dues - over;
+    integer k;
+    always @(posedge clock) begin
+      if (over) for (k = 0; k < 7; k = k + 1) due[k] <= due[k + 1];
+      if (issue) due[due_place[2:0]] <= {probe, !probe & read_mark, probe ? 6'd1 : read_beats};
+      dues <= dues + issue - over;
+      seen <= over ? 0 : seen + seen_completion;
+    end
+    always @* begin
+      // A read ends by a chunk with a code, or by a chunk without and all of its beats, in order; one
+      // that is taken while the port is closed ends at once.
+      if (absorbed) assert (chunk & chunk_code == 8 & chunk_tag == read_mark & dues == 0);
+      if (its_chunk) begin
+        assert (dues != 0 & !due[0][7] & seen == 0 & chunk_tag == due[0][6]);
+        assert (chunk_code == 0 | (chunk_code == 7 & quarantine));
+        assert (chunk_bytes == {due[0][5:0], 4'd0});
+        assert ((chunk_code == 0) == seen_completion);
+      end
+      if (seen_completion) assert (dues != 0 & !due[0][7] & (seen != 0 | its_chunk));
+      if (flush_over) assert (dues != 0 & due[0][7]);
+      if (flushed) assert (flush_error == (flush_absorbed | quarantine));
+      // Data are of that very read.
+      if (completion & !completion_error) assert (completion_data[0] == due[0][6] & answer);
+      // When the slave owes nothing and nothing is being made up, nothing is due.
+      if (!quarantine & listed == 0 & !bus_read) assert (dues == 0);
+      assert (dues <= 8);
+    end
+  end endgenerate
 
+  generate if (PART == 3) begin
+    reg [3:0] still = 0;
+    // A record has two halves.
+    reg half = 0;
     always @(posedge clock) begin
-      owed <= owed + (asked ? asked_beats : 0) - answer;
-      due <= due + (read_take ? read_beats : 0) - seen_completion;
-      flushes <= flushes + flush_take - flushed;
-      if (watch) begin
-        watching <= 1;
-        on_bus <= 1;
-        bus_ahead <= owed - answer;
-        bus_left <= read_beats;
-        ahead <= due - seen_completion;
-        left <= read_beats;
-      end else begin
-        if (on_bus & answer) begin
-          if (bus_ahead != 0) bus_ahead <= bus_ahead - 1;
-          else begin
-            bus_left <= bus_left - 1;
-            if (bus_left == 1) on_bus <= 0;
-          end
-        end
-        if (watching & seen_completion) begin
-          if (ahead != 0) ahead <= ahead - 1;
-          else if (left != 0) left <= left - 1;
-        end
-      end
-      if (release_now & quarantine) begin
-        owed <= 0;
-        on_bus <= 0;
-      end
+      still <= ((bus_read | bus_write) & waitrequest) ? still + 1 : 0;
+      half <= dead & record & !seen_take & !in_burst;
     end
-    always @(posedge clock) begin
-      // Nothing is completed that is not due.
-      if (seen_completion) assert (due != 0);
-      if (flushed) assert (flushes != 0 | flush_take);
-      // The data of the watched read are for it alone, and it gets no other.
-      if (completion & !completion_error)
-        assert (completion_data[0] == (watching & ahead == 0 & left != 0));
-      // When nothing is owed and nothing is being made up, nothing is due.
-      if (!quarantine & owed == 0 & !completion) assert (due == 0 & flushes == 0);
+    always @* begin
+      // Not a cycle longer than the driver has said.
+      assert (dead | still <= timeout);
+      if (dead & in_burst) assert (beat_take == beat);
+      if (dead & !in_burst & record) assert (seen_take | !half);
+      if (dead & !in_burst & !record & message) assert (message_take);
+      if (dead & !in_burst & !record & !message & write & beat) assert (beat_take);
+      // Reads end, one a cycle or one beat a cycle.
+      if (dead & quarantine & (read | flush)) assert (chunk | completion | flushed);
+      if (dead) assert (reads_down);
     end
-  end else assign tag = 0; endgenerate
+  end endgenerate
 endmodule
