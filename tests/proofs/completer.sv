@@ -70,13 +70,19 @@ module proof #(parameter MUTANT = 0) (
   reg [8:0] read_before = 0;
   reg offered = 0;
   reg offered_side = 0;
-  reg [1:0] idle = 0;
+  reg [2:0] idle = 0;
   wire [8:0] write_now = {write_channel, write_urgent, write_code, write_tag, write_irq};
   wire [8:0] read_now = {read_channel, read_urgent, read_code, read_tag, read_irq};
   wire [31:0] place = sequence_number & ((32'd1 << size) - 1);
   wire [31:0] lap = sequence_number >> size;
 
   (* hierconn, init = 0 *) wire \dut.chosen_q ;
+  (* hierconn, init = 0 *) wire \dut.found_q ;
+  (* hierconn, init = 0 *) wire [5:0] \dut.end_channel_q ;
+  (* hierconn, init = 0 *) wire [3:0] \dut.code_q ;
+  (* hierconn, init = 0 *) wire [31:0] \dut.tag_q ;
+  (* hierconn, init = 0 *) wire \dut.wants_irq_q ;
+  (* hierconn, init = 0 *) wire \dut.wants_urgent_q ;
   (* hierconn, init = 0 *) wire \dut.offering_q ;
   (* hierconn, init = 0 *) wire \dut.is_read_q ;
   (* hierconn, init = 0 *) wire \dut.has_ring_q ;
@@ -153,9 +159,14 @@ module proof #(parameter MUTANT = 0) (
     end
     if (high_known) assert (\dut.ring_high.spy == high);
     assert (!\dut.restart_q | \dut.restart_channel_q < 2);
-    if (\dut.offering_q ) assert (\dut.chosen_q );
+    if (\dut.offering_q ) assert (\dut.chosen_q & \dut.found_q );
+    if (\dut.chosen_q & \dut.found_q )
+      assert ({\dut.end_channel_q , \dut.wants_urgent_q , \dut.code_q , \dut.tag_q , \dut.wants_irq_q }
+              == (\dut.is_read_q ? {5'd0, read_before[8:3], 30'd0, read_before[2:0]}
+                                  : {5'd0, write_before[8:3], 30'd0, write_before[2:0]}));
     if (\dut.chosen_q ) assert (\dut.is_read_q ? read_waits : write_waits);
-    assert (idle <= 2 & (\dut.chosen_q | idle == 0) & (\dut.offering_q | idle <= 1));
+    assert (idle <= 3 & (\dut.chosen_q | idle == 0));
+    if (\dut.chosen_q & !\dut.offering_q ) assert (idle <= 1 + \dut.found_q );
     // A restart that had to wait did so for a record of another channel, and no longer than that.
     if (\dut.restart_q & !ring_set) assert (!\dut.chosen_q );
     if (ring_set) assert (\dut.restart_q & \dut.restart_channel_q [0] == set_channel);
@@ -179,7 +190,7 @@ module proof #(parameter MUTANT = 0) (
       assert (recorded == enabled);
       if (enabled) assert (record_take);
     end
-    assert (idle < 3);
+    assert (idle <= 3);
     if (irq) begin
       assert (write_take ? write_irq : read_take & read_irq);
       assert (irq_channel == taken_channel);

@@ -27,6 +27,8 @@ module proof #(
   wire refused;
   wire [12:0] free, next_number, number, ended, ended_for_other, stamp;
   wire [63:0] queued, awakened, busy;
+  wire end_seen;
+  wire [5:0] end_seen_channel;
   wire [31:0] out [0:6];
 
   // Faults: a dword of another channel, a doorbell lost, a start lost, a refusal not respected, an end of
@@ -45,7 +47,8 @@ module proof #(
     .busy(busy), .select({4'd0, select}), .fetch(fetch), .peer_low(out[0]), .peer_high(out[1]),
     .local_low(out[2]), .local_high(out[3]), .length(out[4]), .control(out[5]), .cookie(out[6]),
     .stamp(stamp), .number(number), .take(seen_take), .ended(ended), .end_(end_now),
-    .end_channel({4'd0, seen_end_channel}), .other_select({4'd0, other_select}),
+    .end_channel({4'd0, seen_end_channel}), .end_seen(end_seen), .end_seen_channel(end_seen_channel),
+    .other_select({4'd0, other_select}),
     .ended_for_other(ended_for_other)
   );
   // One bit of each: the bits of a RAM do not know each other.
@@ -62,7 +65,13 @@ module proof #(
   reg word = 0;
   reg its_stamp = 0;
   reg shows = 0;
+  // Its ends in the last two cycles, and what was selected in the last.
+  reg end_1 = 0, end_2 = 0;
+  reg [1:0] select_before = 0;
+  reg take_before = 0, swept_before = 0, accepted_before = 0, queued_before = 0;
 
+  // An end counts a cycle later.
+  wire [12:0] counted = finished - end_1;
   wire mine = channel == which;
   wire sweeps = sweep & sweep_channel == which;
   always @(posedge clock) begin
@@ -81,6 +90,13 @@ module proof #(
       if (head == place) watching <= 0;
     end
     if (end_now & end_channel == which) finished <= finished + 1;
+    end_1 <= end_now & end_channel == which;
+    end_2 <= end_1;
+    swept_before <= swept;
+    accepted_before <= mine & accepted;
+    select_before <= select;
+    queued_before <= queued[select];
+    take_before <= take;
     if (fetch) shows <= watching & select == which & head == place;
     if (take & select == which & head == place) shows <= 0;
     if (sweeps) begin
@@ -94,9 +110,21 @@ module proof #(
       prepared <= 0;
       watching <= 0;
       shows <= 0;
+      end_1 <= 0;
+      end_2 <= 0;
+      swept_before <= 0;
+      accepted_before <= 0;
+      take_before <= 0;
+      queued_before <= 0;
     end
   end
 
+  (* hierconn, init = 0 *) wire \dut.ending_q ;
+  (* hierconn, init = 0 *) wire [5:0] \dut.ending_channel_q ;
+  (* hierconn, init = 0 *) wire \dut.ended_last_q ;
+  (* hierconn, init = 0 *) wire [5:0] \dut.ended_channel_q ;
+  (* hierconn, init = 0 *) wire \dut.is_last_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.arrived_before_q ;
   (* hierconn, init = 0 *) wire [1:0] \dut.tail_software.spy_at ;
   (* hierconn, init = 0 *) wire [1:0] \dut.tail_engine.spy_at ;
   (* hierconn, init = 0 *) wire [1:0] \dut.tail_ends.spy_at ;
@@ -129,32 +157,49 @@ module proof #(
     assume (\dut.stamps.spy_at == {which, place[5:0]});
     // One access a cycle. The sweep comes once after each reset, with the queue at rest.
     assume (!(write & doorbell));
-    assume (!(sweep & (swept & sweeps | write | doorbell | take | end_now)));
-    assume (swept | !((doorbell & accept | write) & mine | fetch & select == which));
+    assume (!(sweep & (swept & sweeps | write | doorbell | take | end_now | end_seen)));
+    assume (swept | !((doorbell & accept | write) & mine | (take | fetch) & select == which
+            | end_now & end_channel == which));
     // The request maker starts what is queued, the paths end what was started.
     assume (!take | queued[select]);
-    assume (!end_now | busy[end_channel]);
     assume (!(end_now & end_channel == which) | head != finished);
+    // What is started was queued and selected in the cycle before.
+    assume (!take | select == select_before & queued_before & !take_before);
     assume (head - finished < 1024);
-    // It reads only where something is queued.
-    assume (!fetch | queued[select]);
   end
 
   always @* if (MUTANT == 0) begin
     if (swept) begin
       assert (\dut.tail_software.spy == tail & \dut.tail_engine.spy == tail);
       assert (\dut.tail_ends.spy == tail & \dut.head_software.spy == head);
-      assert (\dut.head_engine.spy == head & \dut.ended_ends.spy == finished);
-      assert (\dut.ended_own.spy == finished & \dut.ended_other.spy == finished);
+      assert (\dut.head_engine.spy == head & \dut.ended_ends.spy == counted);
+      assert (\dut.ended_own.spy == counted & \dut.ended_other.spy == counted);
       assert (head - finished <= 1024 & level <= DEPTH);
-      assert (queued[which] == (level != 0) & busy[which] == (tail != finished));
+      assert (queued[which] == (level != 0));
+      assert (tail == finished | busy[which]);
+      assert (tail != finished | !busy[which] | end_1 | end_2);
+      if (\dut.ended_last_q & \dut.ended_channel_q == which) assert (tail == finished | accepted_before);
+      if (swept_before & select_before == which & !take_before)
+        assert (\dut.is_last_q == (head + 13'd1 == tail - accepted_before));
+      if (swept_before & select_before == which & !take_before & queued_before)
+        assert (level != accepted_before);
+      assert (!accepted_before | (level != 0 & tail != finished));
+      if (end_2 & !end_1 & tail == finished) assert (\dut.ended_last_q );
       if (watching) begin
         assert (place - head < level);
         assert (\dut.stamps.spy [0] == its_stamp);
       end
       if (prepared) assert (level != DEPTH & tail == place & !watching);
       if (prepared | watching) assert (cell_now == word);
-    end else assert (!watching & !prepared & !queued[which] & !busy[which] & !shows);
+    end else assert (!end_1 & !end_2 & !watching & !prepared & !queued[which] & !busy[which]
+                 & !shows & !accepted_before);
+    assert (\dut.arrived_before_q [which] == accepted_before);
+    assert (end_1 == (\dut.ending_q & \dut.ending_channel_q == which));
+    assert (!end_2 | \dut.ended_channel_q == which);
+    assert (!\dut.ended_last_q | \dut.ended_channel_q != which | end_2);
+    assert (!swept_before | swept);
+    assert (swept_before | select_before != which | !queued_before);
+    assert (\dut.ending_channel_q < 4 & \dut.ended_channel_q < 4);
     if (shows) assert (watching & head == place & shown == word & stamp[0] == its_stamp);
   end
 
@@ -163,12 +208,14 @@ module proof #(
     if (mine) begin
       assert (refused == (seen_doorbell & (level == DEPTH | !accept)));
       assert (free == DEPTH - level & next_number == tail);
-      assert (awakened[which] == (doorbell & !refused & tail == finished));
+      assert (awakened[which] == (doorbell & !refused & !busy[which]));
     end
-    if (select == which) assert (number == head & ended == finished);
-    if (other_select == which) assert (ended_for_other == finished);
+    if (select == which) assert (number == head & ended == counted);
+    if (other_select == which) assert (ended_for_other == counted);
     assert (queued[which] == (level != 0));
-    assert (busy[which] == (tail != finished));
+    // A channel with something under way is busy, and is not for long when all has ended.
+    assert (tail == finished | busy[which]);
+    assert (tail != finished | !busy[which] | end_1 | end_2);
     // The oldest, once it was read, is what software wrote for it.
     if (shows) assert (shown == word & stamp[0] == its_stamp);
   end

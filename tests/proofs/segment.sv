@@ -90,11 +90,17 @@ module proof #(
   );
   wire last = last_pin;
 
-  // The block's own state: 0 idle, 1 fetches, 2 loads, 3 cuts the request, 4 looks it up, 5 offers it.
+  // The block's own state: 0 idle, 1 fetches, 2 loads, 3 measures, 4 cuts the request, 5 looks it up,
+  // 6 judges, 7 offers it.
   (* hierconn, init = 0 *) wire [2:0] \dut.state_q ;
   (* hierconn, init = 0 *) wire [5:0] \dut.serving_q ;
   (* hierconn, init = 0 *) wire \dut.begins_q ;
   (* hierconn, init = 0 *) wire \dut.malformed_q ;
+  (* hierconn, init = 0 *) wire \dut.bad_peer_q ;
+  (* hierconn, init = 0 *) wire \dut.bad_local_q ;
+  (* hierconn, init = 0 *) wire \dut.bad_control_q ;
+  (* hierconn, init = 0 *) wire [27:0] \dut.low_q ;
+  (* hierconn, init = 0 *) wire [28:0] \dut.high_q ;
   (* hierconn, init = 0 *) wire [36:0] \dut.peer_q ;
   (* hierconn, init = 0 *) wire [1:0] \dut.page_size_q ;
   (* hierconn, init = 0 *) wire [39:0] \dut.local_at_q ;
@@ -105,11 +111,17 @@ module proof #(
   (* hierconn, init = 0 *) wire [5:0] \dut.pick_q ;
   (* hierconn, init = 0 *) wire \dut.pick_any_q ;
   (* hierconn, init = 0 *) wire \dut.pick_saved_q ;
-  (* hierconn, init = 0 *) wire \dut.picked_q ;
   (* hierconn, init = 0 *) wire \dut.was_new_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.waiting_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.blocked_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.newcomers_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.ready_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.above_q ;
+  (* hierconn, init = 0 *) wire \dut.fails_q ;
+  (* hierconn, init = 0 *) wire [3:0] \dut.judged_q ;
+  (* hierconn, init = 0 *) wire [9:0] \dut.reach_q ;
+  (* hierconn, init = 0 *) wire \dut.is_ragged_q ;
+  (* hierconn, init = 0 *) wire [40:0] \dut.local_end_q ;
   (* hierconn, init = 0 *) wire [9:0] \dut.chunk_q ;
   (* hierconn, init = 0 *) wire \dut.final_chunk_q ;
   (* hierconn, init = 0 *) wire \dut.out_of_memory_q ;
@@ -127,6 +139,17 @@ module proof #(
   (* hierconn, init = 0 *) wire [27:0] \dut.window_base.spy ;
   (* hierconn, init = 0 *) wire [1:0] \dut.window_end.spy_at ;
   (* hierconn, init = 0 *) wire [28:0] \dut.window_end.spy ;
+  reg ask_before = 0, take_before = 0, reset_before = 0, reset_earlier = 0;
+  reg [3:0] queued_before = 0;
+  reg [1:0] select_before = 0;
+  always @(posedge clock) begin
+    ask_before <= ask;
+    take_before <= take_pin;
+    reset_before <= reset;
+    reset_earlier <= reset_before;
+    queued_before <= queued;
+    select_before <= select[1:0];
+  end
   wire [2:0] state = \dut.state_q ;
   wire serves = \dut.serving_q == which;
   wire waits = \dut.waiting_q [which];
@@ -135,36 +158,44 @@ module proof #(
     assume (\dut.saved.spy_at == which);
     assume (\dut.window_base.spy_at == which);
     assume (\dut.window_end.spy_at == which);
+    // The table answers what was asked in the cycle before. A reset lasts, and empties the queues, from
+    // which only a start takes.
+    assume (!answer | ask_before);
+    assume (!reset_before | reset_earlier | reset);
+    assume (!reset_before | queued == 0);
+    assume (reset_before | !(queued_before & ~queued & ~((4'd0 | take_before) << select_before)));
   end
 
-  // Whose descriptor stands at the pins, and what stood there a cycle ago.
+  // Whose descriptor stands at the pins, and what the block loaded.
   reg fetched_any = 0;
   reg [5:0] fetched = 0;
-  reg stood_any = 0;
-  reg [5:0] stood = 0;
-  reg [36:0] peer_before = 0;
-  reg [1:0] page_size_before = 0;
-  reg [39:0] local_before = 0;
-  reg [31:0] length_before = 0;
-  reg [31:0] cookie_before = 0;
-  reg [3:0] flags_before = 0;
-  reg [5:0] number_before = 0;
-  reg reserved_before = 0;
+  reg loaded_any = 0;
+  reg [5:0] loaded = 0;
+  reg [36:0] loaded_peer = 0;
+  reg [1:0] loaded_size = 0;
+  reg [39:0] loaded_local = 0;
+  reg [31:0] loaded_length = 0;
+  reg [31:0] loaded_cookie = 0;
+  reg [3:0] loaded_flags = 0;
+  reg [5:0] loaded_number = 0;
+  reg loaded_reserved = 0;
   always @(posedge clock) begin
     // It is one channel's until the next is fetched.
     fetched_any <= fetch;
     fetched <= seen_select;
-    stood_any <= fetched_any;
-    stood <= fetched;
-    peer_before <= {peer_high[4:0], peer_low};
-    page_size_before <= peer_high[31:30];
-    local_before <= {local_high[7:0], local_low};
-    length_before <= length;
-    cookie_before <= cookie;
-    flags_before <= control[3:0];
-    number_before <= number[5:0];
-    reserved_before <= (|peer_high[29:5]) | (&peer_high[31:30]) | (|local_high[31:8])
-                     | (|control[31:6]);
+    if (state == 2) begin
+      loaded_any <= fetched_any;
+      loaded <= fetched;
+      loaded_peer <= {peer_high[4:0], peer_low};
+      loaded_size <= peer_high[31:30];
+      loaded_local <= {local_high[7:0], local_low};
+      loaded_length <= length;
+      loaded_cookie <= cookie;
+      loaded_flags <= control[3:0];
+      loaded_number <= number[5:0];
+      loaded_reserved <= (|peer_high[29:5]) | (&peer_high[31:30]) | (|local_high[31:8])
+                       | (|control[31:6]);
+    end
   end
 
   // The watched channel: its descriptor under way, and its window.
@@ -180,10 +211,12 @@ module proof #(
   reg [27:0] base = 0;
   reg [28:0] limit = 0;
   reg base_known = 0, limit_known = 0;
-  // What held when the request was cut, and the table's answer for it.
-  reg [27:0] cut_base = 0;
-  reg [28:0] cut_limit = 0;
-  reg cut_known = 0;
+  // Its window in the last three cycles, and the port in the last.
+  reg [27:0] base_1 = 0, base_2 = 0, base_3 = 0;
+  reg [28:0] limit_1 = 0, limit_2 = 0, limit_3 = 0;
+  reg known_1 = 0, known_2 = 0, known_3 = 0;
+  reg down_1 = 0;
+  // Whether an abort was there when the request was cut, and the table's answer for it.
   reg cut_aborted = 0;
   reg fresh = 0;
   reg [120:0] granted = 0;
@@ -193,6 +226,8 @@ module proof #(
   wire mine = channel == which;
   wire [24:0] page = page_size == 2'd1 ? {4'd0, peer[36:16]}
                    : page_size == 2'd2 ? {9'd0, peer[36:21]} : peer[36:12];
+  wire [24:0] loaded_page = loaded_size == 2'd1 ? {4'd0, loaded_peer[36:16]}
+                          : loaded_size == 2'd2 ? {9'd0, loaded_peer[36:21]} : loaded_peer[36:12];
   wire [63:0] translated = page_size == 2'd1 ? {granted[56:9], peer[15:0]}
                          : page_size == 2'd2 ? {granted[56:14], peer[20:0]}
                          : {granted[56:5], peer[11:0]};
@@ -201,14 +236,14 @@ module proof #(
   always @(posedge clock) begin
     if (take & select == which) begin
       open <= 1;
-      peer <= peer_before;
-      page_size <= page_size_before;
-      local_next <= local_before;
-      left <= length_before;
-      its_cookie <= cookie_before;
-      its_flags <= flags_before;
-      its_number <= number_before;
-      reserved <= reserved_before;
+      peer <= loaded_peer;
+      page_size <= loaded_size;
+      local_next <= loaded_local;
+      left <= loaded_length;
+      its_cookie <= loaded_cookie;
+      its_flags <= loaded_flags;
+      its_number <= loaded_number;
+      reserved <= loaded_reserved;
     end else if (taken & mine) begin
       open <= !last;
       peer <= peer + bytes;
@@ -216,9 +251,6 @@ module proof #(
       left <= left - bytes;
     end
     if (state == 3) begin
-      cut_base <= base;
-      cut_limit <= limit;
-      cut_known <= base_known & limit_known;
       cut_aborted <= aborting | halted;
       fresh <= 0;
     end else if (ask & answer) begin
@@ -226,6 +258,16 @@ module proof #(
       granted <= entry;
       granted_index <= index;
     end
+    base_1 <= base;
+    base_2 <= base_1;
+    base_3 <= base_2;
+    limit_1 <= limit;
+    limit_2 <= limit_1;
+    limit_3 <= limit_2;
+    known_1 <= base_known & limit_known;
+    known_2 <= known_1;
+    known_3 <= known_2;
+    down_1 <= port_down;
     if (window_base_we & window_channel == which) begin base <= window_data; base_known <= 1; end
     if (window_end_we & window_channel == which) begin limit <= window_data; limit_known <= 1; end
     if (sweep) begin
@@ -245,34 +287,39 @@ module proof #(
   end
 
   // The block's state says the same: this makes the rest inductive.
-  wire under_way = serves & (state >= 4 | (state == 3 & !\dut.begins_q ));
+  wire starting = state == 2 | ((state == 3 | state == 4) & \dut.begins_q );
+  wire under_way = serves & (state >= 5 | ((state == 3 | state == 4) & !\dut.begins_q ));
+  wire settled = !reset_before | reset_earlier;
   always @* if (MUTANT == 0) begin
-    assert (state <= 5 & \dut.serving_q < 4 & \dut.pick_q < 4);
+    assert (\dut.serving_q < 4 & \dut.pick_q < 4);
     assert (open == (waits | under_way) & !(waits & under_way));
-    assert (!\dut.begins_q | state == 3);
-    if (state == 4 & \dut.picked_q | state == 5) begin
-      if (picks & \dut.pick_any_q ) begin
-        assert (\dut.pick_saved_q == waits);
-        if (serves) assert (\dut.final_chunk_q );
-      end
+    if (reset_before) assert (state == 0 & !waits);
+    assert (!\dut.begins_q | state == 3 | state == 4);
+    if (state == 7 & picks & \dut.pick_any_q ) begin
+      assert (\dut.pick_saved_q == waits & (waits | queued[which]));
+      if (serves) assert (\dut.final_chunk_q );
     end
-    if (state == 5) assert (\dut.picked_q );
-    if (state == 1 & picks) assert (\dut.pick_saved_q == waits);
-    if (state == 2 | state == 3 & \dut.begins_q ) begin
+    if (state == 1 & picks) assert (\dut.pick_saved_q == waits & (waits | queued[which]));
+    if (settled & (state == 0 | state >= 6) & \dut.ready_q [which]) assert (waits | queued[which]);
+    if (settled & state >= 6 & serves & \dut.ready_q [which]) assert (\dut.final_chunk_q );
+    if (settled & state == 0 & waits) assert (\dut.ready_q [which]);
+    if (starting) begin
       assert (\dut.pick_q == \dut.serving_q );
-      if (serves) assert (!waits);
+      if (serves) assert (!waits & queued[which]);
     end
     if (state == 2) assert (fetched_any & fetched == \dut.pick_q );
-    if (state == 3 & \dut.begins_q ) begin
-      assert (stood_any & stood == \dut.pick_q );
-      assert (\dut.malformed_q == reserved_before);
-      assert (\dut.peer_q == peer_before & \dut.page_size_q == page_size_before);
-      assert (\dut.local_at_q == local_before);
-      assert (\dut.remaining_q == length_before);
-      assert (\dut.cookie_at_q == cookie_before & \dut.flags_q == flags_before);
-      assert (\dut.number_at_q == number_before);
+    if (starting & state != 2) begin
+      assert (loaded_any & loaded == \dut.pick_q );
+      if (state == 3)
+        assert ((\dut.bad_peer_q | \dut.bad_local_q | \dut.bad_control_q ) == loaded_reserved);
+      else assert (\dut.malformed_q == loaded_reserved);
+      assert (\dut.peer_q == loaded_peer & \dut.page_size_q == loaded_size);
+      assert (\dut.local_at_q == loaded_local);
+      assert (\dut.remaining_q == loaded_length);
+      assert (\dut.cookie_at_q == loaded_cookie & \dut.flags_q == loaded_flags);
+      assert (\dut.number_at_q == loaded_number);
     end
-    assert (reserved_before | page_size_before != 3);
+    assert (loaded_reserved | loaded_size != 3);
     if (open) assert (reserved | page_size != 3);
     if (base_known) assert (\dut.window_base.spy == base);
     if (limit_known) assert (\dut.window_end.spy == limit);
@@ -286,12 +333,29 @@ module proof #(
       assert (\dut.remaining_q == left);
       assert (\dut.cookie_at_q == its_cookie & \dut.flags_q == its_flags);
       assert (\dut.number_at_q == its_number);
-      if (state == 3) assert (!reserved & left != 0);
-      if (reserved) assert (\dut.malformed_q );
+      if (state <= 4) assert (!reserved & left != 0);
+      if (state >= 5 & reserved) assert (\dut.malformed_q );
     end
-    if (serves & state >= 4) begin
-      if (!\dut.out_of_memory_q ) begin
-        assert (left != 0 & \dut.chunk_q != 0 & local_next + {9'd0, left} <= (1 << MEMORY_LOG2));
+    // What was found, step by step: of the request under way, or of the descriptor that starts.
+    if (state == 4) begin
+      assert (\dut.reach_q != 0 & \dut.reach_q <= MOST);
+      assert ((\dut.peer_q & (MOST - 1)) + \dut.reach_q <= MOST);
+      if (!READ) begin
+        assert (\dut.peer_q % BYTES == 0 | (\dut.peer_q % BYTES) + \dut.reach_q == BYTES);
+        assert (\dut.reach_q % BYTES == 0 | \dut.reach_q < BYTES);
+        assert (\dut.is_ragged_q == (\dut.remaining_q % BYTES != 0 & \dut.remaining_q > BYTES));
+        if (\dut.peer_q % BYTES == 0) assert (\dut.reach_q % BYTES == 0);
+      end else assert (!\dut.is_ragged_q );
+    end
+    if (serves & state >= 4 & known_1) assert (\dut.low_q == base_1 & \dut.high_q == limit_1);
+    if (state >= 4) begin
+      assert (\dut.local_end_q == \dut.local_at_q + {9'd0, \dut.remaining_q });
+      if (serves) assert (!cut_aborted | \dut.aborted_q );
+    end
+    if (serves & state >= 5) begin
+      assert (\dut.out_of_memory_q == (left == 0 | local_next + {9'd0, left} > (1 << MEMORY_LOG2)));
+      if (left != 0) begin
+        assert (\dut.chunk_q != 0);
         assert (\dut.final_chunk_q ? \dut.chunk_q == left : \dut.chunk_q < left);
       end
       assert (\dut.chunk_q <= MOST & (peer & (MOST - 1)) + \dut.chunk_q <= MOST);
@@ -299,12 +363,18 @@ module proof #(
         assert (peer % BYTES == 0 | (peer % BYTES) + \dut.chunk_q <= BYTES);
         assert (\dut.chunk_q % BYTES == 0 | \dut.chunk_q < BYTES);
       end
-      if (cut_known & !\dut.out_of_window_q )
-        assert (local_next[39:12] >= cut_base & {1'b0, local_next} + left <= {cut_limit, 12'd0});
-      if (cut_aborted) assert (\dut.aborted_q );
-      assert (index == page[15:0] & \dut.out_of_table_q == (page >= (1 << ATT_LOG2)));
+      if (known_2 & !\dut.out_of_window_q )
+        assert (local_next[39:12] >= base_2 & {1'b0, local_next} + left <= {limit_2, 12'd0});
+      if (known_3 & state == 7 & !\dut.fails_q )
+        assert (local_next[39:12] >= base_3 & {1'b0, local_next} + left <= {limit_3, 12'd0});
     end
-    if (state == 5) begin
+    if (serves & state >= 4) begin
+      if (!\dut.begins_q )
+        assert (index == page[15:0] & \dut.out_of_table_q == (page >= (1 << ATT_LOG2)));
+      else assert (index == loaded_page[15:0]
+                   & \dut.out_of_table_q == (loaded_page >= (1 << ATT_LOG2)));
+    end
+    if (state >= 6) begin
       assert (fresh);
       if (serves) begin
         assert (granted_index == page[15:0]);
@@ -313,8 +383,13 @@ module proof #(
         if (!\dut.not_permitted_q ) assert (READ ? granted[1] : granted[2]);
         if (!\dut.wrong_size_q ) assert (granted[4:3] == page_size);
         if (page_size != 3) assert (\dut.target_q == translated);
+        if (state == 7 & !\dut.fails_q )
+          assert (!(\dut.malformed_q | \dut.out_of_memory_q | \dut.aborted_q | \dut.out_of_table_q
+                  | \dut.invalid_q | \dut.not_owner_q | \dut.not_permitted_q | \dut.wrong_size_q
+                  | down_1));
       end
     end
+    assert (\dut.fails_q == (\dut.judged_q != 0));
   end
 
   generate if (PART == 1) begin
@@ -328,7 +403,7 @@ module proof #(
       assert (READ ? granted[1] : granted[2]);
       assert (granted[4:3] == page_size);
       assert (bus == translated);
-      assert (!cut_aborted & !port_down);
+      assert (!cut_aborted & !down_1);
       // No crossing of 256 or 512 bytes, so none of 4 KiB and of no page.
       assert (bytes <= MOST & (bus & (MOST - 1)) + bytes <= MOST);
       // A write starts on a beat or stays in one, and is of whole beats or stays in one.
@@ -338,9 +413,9 @@ module proof #(
       end
       // FPGA memory: in order, inside the memory and the channel's window.
       assert (local_at == local_next & {1'b0, local_next} + bytes <= (1 << MEMORY_LOG2));
-      if (cut_known) begin
-        assert (local_at[39:12] >= cut_base);
-        assert ({1'b0, local_at} + bytes <= {cut_limit, 12'd0});
+      if (known_3) begin
+        assert (local_at[39:12] >= base_3);
+        assert ({1'b0, local_at} + bytes <= {limit_3, 12'd0});
       end
     end
   end endgenerate
@@ -353,10 +428,13 @@ module proof #(
       if (reset) quiet <= 0;
     end
     always @* if (!reset) begin
-      // Each start is of a channel that has nothing under way, and of its own descriptor.
-      if (take & select == which) assert (!open & channel == which & stood_any & stood == which);
+      // Each start is of a queued descriptor of a channel that has nothing under way, its own.
+      if (take & select == which) begin
+        assert (!open & channel == which & loaded_any & loaded == which);
+        assert (queued[which] & queued_before[which] & select_before == which);
+      end
       // Every descriptor that is taken gives exactly one last request, after all of its bytes.
-      if ((request | ask) & mine) assert (open);
+      if (request & mine) assert (open);
       if (request & mine) begin
         assert (tag == its_cookie & {urgent, want_irq, want_record} == {its_flags[3], its_flags[1:0]});
         assert (descriptor == its_number);
@@ -394,15 +472,18 @@ module proof #(
     // How far the round is from the watched channel.
     always @* if (MUTANT == 0) begin
       assert (!(\dut.newcomers_q [3:0] & \dut.waiting_q [3:0]));
-      if (state == 1 | (state == 4 & \dut.picked_q | state == 5) & \dut.pick_any_q )
+      if (state == 1 | state == 7 & \dut.pick_any_q )
         assert (\dut.pick_saved_q == \dut.waiting_q [\dut.pick_q [1:0]]);
       if (state >= 3) assert (!\dut.newcomers_q [\dut.serving_q [1:0]]);
+      if (state >= 4 | others != 0 & state == 0)
+        assert (\dut.above_q [3:0] == (4'he << \dut.serving_q [1:0]));
       if (others != 0) begin
+        assert (\dut.ready_q [which]);
         if (state == 0 | state >= 4) assert (!serves & others + ahead <= 4);
         if (state == 3) assert (serves | \dut.was_new_q | others + ahead <= 3);
-        if (state == 1 | state == 2 | (state == 4 & \dut.picked_q | state == 5) & \dut.pick_any_q )
+        if (state == 1 | state == 2 | state == 7)
           assert (picks | pick_jumps | others + pick_ahead <= 3);
-        if (state == 4 & \dut.picked_q | state == 5) assert (\dut.pick_any_q );
+        if (state == 7) assert (\dut.pick_any_q );
       end
     end
     always @* if (!reset) assert (others < 4);

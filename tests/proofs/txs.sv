@@ -257,7 +257,9 @@ module proof #(
     reg [3:0] still = 0;
     // A record has two halves.
     reg half = 0;
+    reg dead_before = 0;
     always @(posedge clock) begin
+      dead_before <= dead;
       still <= ((bus_read | bus_write) & waitrequest) ? still + 1 : 0;
       half <= dead & record & !seen_take & !in_burst;
     end
@@ -267,7 +269,7 @@ module proof #(
       if (dead & in_burst) assert (beat_take == beat);
       if (dead & !in_burst & record) assert (seen_take | !half);
       if (dead & !in_burst & !record & message) assert (message_take);
-      if (dead & !in_burst & !record & !message & write & beat) assert (beat_take);
+      if (dead & dead_before & !in_burst & !record & !message & write & beat) assert (beat_take);
       // Reads end, one a cycle or one beat a cycle.
       if (dead & quarantine & (read | flush)) assert (chunk | completion | flushed);
       if (dead) assert (reads_down);

@@ -58,6 +58,7 @@ pub struct Completer {
     end_channel: DFF<Bits<6>>,
     chosen: DFF<Bit>,
     found: DFF<Bit>,
+    over: DFF<Bit>,
     offering: DFF<Bit>,
     is_read: DFF<Bit>,
     has_ring: DFF<Bit>,
@@ -92,7 +93,7 @@ impl Completer {
             chosen, offering,
             is_read, has_ring, address, phase, sequence, code, bytes, tag, fault_at, wants_irq,
             channel, log2, status, lap, slot, done, counted, restart, restart_channel,
-            wants_urgent, end_channel, found;
+            wants_urgent, end_channel, found, over;
             ring_low: SmallRam::new(channels_log2),
             ring_high: SmallRam::new(channels_log2),
             sequences: SmallRam::new(channels_log2),
@@ -107,6 +108,7 @@ impl Logic for Completer {
         dff_setup!(
             self,
             clock,
+            over,
             code,
             bytes,
             tag,
@@ -144,11 +146,11 @@ impl Logic for Completer {
         self.record_address.next = self.address.q.val();
         self.record.next = self.offering.q.val() & self.has_ring.q.val();
         self.done.next = self.offering.q.val() & (self.record_take.val() | !self.has_ring.q.val());
-        self.write_take.next = self.done.val() & !self.is_read.q.val();
-        self.read_take.next = self.done.val() & self.is_read.q.val();
-        self.irq.next = self.done.val() & self.wants_irq.q.val();
-        self.fault.next = self.done.val() & self.code.q.val().any();
-        self.counted.next = self.done.val() & self.has_ring.q.val();
+        self.write_take.next = self.over.q.val() & !self.is_read.q.val();
+        self.read_take.next = self.over.q.val() & self.is_read.q.val();
+        self.irq.next = self.over.q.val() & self.wants_irq.q.val();
+        self.fault.next = self.over.q.val() & self.code.q.val().any();
+        self.counted.next = self.over.q.val() & self.has_ring.q.val();
         self.recorded.next = self.counted.val();
 
         // Choose an end, in turn when both wait; copy it; find its slot; offer it.
@@ -183,7 +185,7 @@ impl Logic for Completer {
         self.log2.next = self.ring_low.read_data.val().get_bits::<4>(1);
         self.slot.next = self.sequences.read_data.val() & !(self.ones.val() << self.log2.val());
         self.lap.next = self.sequences.read_data.val() >> self.log2.val();
-        if self.found.q.val() & self.chosen.q.val() & !self.offering.q.val() {
+        if self.found.q.val() & self.chosen.q.val() & !self.offering.q.val() & !self.over.q.val() {
             self.offering.d.next = true;
             self.has_ring.d.next = self.ring_low.read_data.val().get_bit(0);
             self.address.d.next = ((bit_cast::<64, 32>(self.ring_high.read_data.val()) << 32)
@@ -192,8 +194,12 @@ impl Logic for Completer {
             self.phase.d.next = !self.lap.val().get_bit(0);
             self.sequence.d.next = self.sequences.read_data.val();
         }
+        // What follows from it follows a cycle later.
+        self.over.d.next = self.done.val();
         if self.done.val() {
             self.offering.d.next = false;
+        }
+        if self.over.q.val() {
             self.chosen.d.next = false;
         }
 
@@ -230,6 +236,7 @@ impl Logic for Completer {
         if self.reset.val() {
             self.chosen.d.next = false;
             self.found.d.next = false;
+            self.over.d.next = false;
             self.offering.d.next = false;
             self.restart.d.next = false;
         }

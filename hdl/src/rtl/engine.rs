@@ -620,6 +620,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.write_path.bus.next = self.write_segment.bus.val();
         self.write_path.local.next = self.write_segment.local.val();
         self.write_path.bytes.next = self.write_segment.bytes.val();
+        self.write_path.has_data.next = self.write_segment.has_data.val();
+        self.write_path.span.next = self.write_segment.span.val();
         self.write_path.last.next = self.write_segment.last.val();
         self.write_path.code.next = self.write_segment.code.val();
         self.write_path.want_record.next = self.write_segment.want_record.val();
@@ -684,6 +686,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.read_path.bus.next = self.read_segment.bus.val();
         self.read_path.local.next = self.read_segment.local.val();
         self.read_path.bytes.next = self.read_segment.bytes.val();
+        self.read_path.has_data.next = self.read_segment.has_data.val();
+        self.read_path.span.next = self.read_segment.span.val();
         self.read_path.last.next = self.read_segment.last.val();
         self.read_path.code.next = self.read_segment.code.val();
         self.read_path.want_record.next = self.read_segment.want_record.val();

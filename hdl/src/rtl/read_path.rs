@@ -29,6 +29,9 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     pub att_address: Signal<In, Bits<39>>,
     pub local: Signal<In, Bits<40>>,
     pub bytes: Signal<In, Bits<10>>,
+    /// No fault; then `span` is the same as `bytes`.
+    pub has_data: Signal<In, Bit>,
+    pub span: Signal<In, Bits<10>>,
     pub last: Signal<In, Bit>,
     pub code: Signal<In, Bits<4>>,
     pub want_record: Signal<In, Bit>,
@@ -183,7 +186,7 @@ impl<const W: usize, const B: usize, const E: usize> ReadPath<W, B, E> {
             gave, done_bit, retired_bit, note_tag, note_bytes, note_code, note_real,
             note_last, note_channel, retire, earlier, failure, failure_at, total,
             over_pop, tag_free, notes_room, note_on, note, note_done, note_load, result,
-            so_far, so_far_failed;
+            so_far, so_far_failed, has_data, span;
             reads: SmallFifo::new(0),
             notes: SmallFifo::new(config.reads_log2),
             results: SmallRam::new(config.reads_log2),
@@ -254,7 +257,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
 
         // A request in: a tag, a note, a place, and the read itself. A tag that was written off is
         // passed over until its late completion has come.
-        self.real.next = self.bytes.val().any();
+        self.real.next = self.has_data.val();
         self.tag_bit.next = self.one.val() << self.next_tag.q.val();
         self.tag_lost.next = (self.lost.val() & self.tag_bit.val()).any();
         self.tag_used.next = (self.used.q.val() & self.tag_bit.val()).any();
@@ -272,7 +275,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         }
         self.beat_span.next =
             bit_cast::<11, 5>(bit_cast::<5, 64>(self.bus.val()) & self.lane_mask.val())
-                + bit_cast::<11, 10>(self.bytes.val())
+                + bit_cast::<11, 10>(self.span.val())
                 + self.beat_round.val();
         self.reads.push.next = self.placed.val();
         self.reads.data_in.next = bit_cast::<86, 64>(self.bus.val())

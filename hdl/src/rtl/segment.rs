@@ -102,6 +102,9 @@ pub struct Segment<const W: usize, const B: usize> {
     pub local: Signal<Out, Bits<40>>,
     /// 1 to 512, 0 with a fault.
     pub bytes: Signal<Out, Bits<10>>,
+    pub has_data: Signal<Out, Bit>,
+    /// The bytes that it has, or would have.
+    pub span: Signal<Out, Bits<10>>,
     pub last: Signal<Out, Bit>,
     pub code: Signal<Out, Bits<4>>,
     pub want_record: Signal<Out, Bit>,
@@ -275,7 +278,7 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             candidates, later, pool, lowest, choice, load, leave, saves, loads, blocks,
             wakes, awakened, newcomers, was_new, new_ones, reach, is_ragged, may_begin,
             woken, ready, above, judged, fails, wakes_own, low, high, bad_peer,
-            bad_local, bad_control;
+            bad_local, bad_control, has_data, span;
             saved: SmallRam::new(channels),
             window_base: SmallRam::new(channels),
             window_end: SmallRam::new(channels),
@@ -480,6 +483,8 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         }
         self.judged.d.next = self.verdict.val();
         self.fails.d.next = self.verdict.val().any();
+        self.has_data.next = !self.fails.q.val();
+        self.span.next = self.chunk.q.val();
         self.code.next = self.judged.q.val();
         self.is_final.next = self.final_chunk.q.val() | self.fails.q.val();
         self.last.next = self.is_final.val();

@@ -16,6 +16,9 @@ pub struct WritePath<const W: usize, const B: usize> {
     pub bus: Signal<In, Bits<64>>,
     pub local: Signal<In, Bits<40>>,
     pub bytes: Signal<In, Bits<10>>,
+    /// No fault; then `span` is the same as `bytes`.
+    pub has_data: Signal<In, Bit>,
+    pub span: Signal<In, Bits<10>>,
     pub last: Signal<In, Bit>,
     pub code: Signal<In, Bits<4>>,
     pub want_record: Signal<In, Bit>,
@@ -97,6 +100,13 @@ pub struct WritePath<const W: usize, const B: usize> {
     ends: BlockFifo<142, 8, 9>,
     flushes: SmallFifo<64, 4, 5>,
     flush_results: SmallFifo<1, 8, 9>,
+    flushed_on: DFF<Bit>,
+    flushed_bad: DFF<Bit>,
+    /// The oldest result.
+    result_on: DFF<Bit>,
+    result: DFF<Bit>,
+    result_used: Signal<Local, Bit>,
+    result_load: Signal<Local, Bit>,
 
     room: Signal<Local, Bit>,
     accepted: Signal<Local, Bit>,
@@ -148,7 +158,8 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
             word_span, beat_span, word_pop, piece, needs_flush, silent, end_pop,
             head_real, head_load, head_pop, head_on, head, gone_on, gone, gone_lost,
             has_room, gone_real, gone_bytes, gone_code, gone_end, gone_flush,
-            gone_total, gone_last, gone_reports, gone_channel, gone_fault;
+            gone_total, gone_last, gone_reports, gone_channel, gone_fault, result_on,
+            result, result_used, result_load, flushed_on, flushed_bad, has_data, span;
             done_bytes: SmallRam::new(channels_log2),
             ends: BlockFifo::new(8),
             lane_mask: Constant::new((B as u64 - 1).into()),
@@ -167,7 +178,19 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, reserved, head_on, head, gone_on, gone, gone_lost, has_room
+            self,
+            clock,
+            flushed_on,
+            flushed_bad,
+            result_on,
+            result,
+            reserved,
+            head_on,
+            head,
+            gone_on,
+            gone,
+            gone_lost,
+            has_room
         );
         clock!(
             self,
@@ -200,7 +223,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.words.read_reset.next = self.reset.val();
 
         // A request in: three FIFOs and the reservation of its memory words.
-        self.real.next = self.bytes.val().any();
+        self.real.next = self.has_data.val();
         // Requests come several cycles apart, so that what is known of the last cycle is enough.
         self.has_room.d.next = !self.heads.full.val()
             & !self.jobs.full.val()
@@ -210,12 +233,12 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.accepted.next = self.request.val() & self.room.val();
         self.accept.next = self.room.val();
         self.word_span.next = bit_cast::<11, 6>(self.local.val().get_bits::<6>(0))
-            + bit_cast::<11, 10>(self.bytes.val())
+            + bit_cast::<11, 10>(self.span.val())
             + 63;
         self.need.next = self.word_span.val().get_bits::<4>(6);
         self.beat_span.next =
             bit_cast::<11, 5>(bit_cast::<5, 64>(self.bus.val()) & self.lane_mask.val())
-                + bit_cast::<11, 10>(self.bytes.val())
+                + bit_cast::<11, 10>(self.span.val())
                 + self.beat_round.val();
         self.commands.push.next = self.accepted.val() & self.real.val();
         self.commands.data_in.next = bit_cast::<38, 34>(self.local.val().get_bits::<34>(6))
@@ -360,8 +383,10 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.flush.next = self.flushes.valid.val();
         self.flush_address.next = self.flushes.data.val();
         self.flushes.pop.next = self.flush_take.val();
-        self.flush_results.push.next = self.flushed.val();
-        self.flush_results.data_in.next = self.flush_error.val().into();
+        self.flushed_on.d.next = self.flushed.val();
+        self.flushed_bad.d.next = self.flush_error.val();
+        self.flush_results.push.next = self.flushed_on.q.val();
+        self.flush_results.data_in.next = self.flushed_bad.q.val().into();
         // A faulting head carries its ATT address; of one with data nobody learns the bus address.
         self.gone_fault.next = 0.into();
         if !self.gone_real.val() {
@@ -387,10 +412,10 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.silent.next = self.ends.valid.val() & !self.ends.data.val().get_bit(134);
         self.end.next = self.ends.valid.val()
             & !self.silent.val()
-            & (!self.needs_flush.val() | self.flush_results.valid.val());
+            & (!self.needs_flush.val() | self.result_on.q.val());
         self.end_code.next = self.ends.data.val().get_bits::<4>(0);
         self.end_irq.next = self.ends.data.val().get_bit(4);
-        if self.needs_flush.val() & self.flush_results.data.val().any() {
+        if self.needs_flush.val() & self.result.q.val() {
             self.end_irq.next = true;
             if !self.ends.data.val().get_bits::<4>(0).any() {
                 self.end_code.next = 11.into();
@@ -404,12 +429,23 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.end_pop.next = self.end_take.val() | self.silent.val();
         self.ended.next = self.end_pop.val();
         self.ends.pop.next = self.end_pop.val();
-        self.flush_results.pop.next = self.end_take.val() & self.needs_flush.val();
+        self.result_used.next = self.end_take.val() & self.needs_flush.val();
+        self.result_load.next =
+            self.flush_results.valid.val() & (!self.result_on.q.val() | self.result_used.val());
+        self.flush_results.pop.next = self.result_load.val();
+        if self.result_load.val() {
+            self.result_on.d.next = true;
+            self.result.d.next = self.flush_results.data.val().any();
+        } else if self.result_used.val() {
+            self.result_on.d.next = false;
+        }
 
         if self.reset.val() {
             self.reserved.d.next = 0.into();
             self.head_on.d.next = false;
             self.gone_on.d.next = false;
+            self.result_on.d.next = false;
+            self.flushed_on.d.next = false;
             self.has_room.d.next = false;
         }
     }
