@@ -22,13 +22,20 @@ fn start(board: &mut Board) {
     board.bus_mut().allow(RING..RING + 256 * 32, Access::Write);
     // STATUS: the table is cleared after reset.
     while board.bar_read32(Space::Csr, 0x14).unwrap() & 8 != 0 {}
-    board.bar_write32(Space::Csr, 0x10, 3).unwrap();
-    board
-        .bar_write32(Space::Csr, 0x204, (RING >> 32) as u32)
-        .unwrap();
-    board
-        .bar_write32(Space::Csr, 0x200, RING as u32 | 8 << 4 | 1)
-        .unwrap();
+    // CHANNEL_SELECT, the ring (high word first), the window of FPGA memory, accept and run; the owner
+    // of the entries that follow; CONTROL.
+    for (register, value) in [
+        (0x080, 0),
+        (0x094, (RING >> 32) as u32),
+        (0x090, RING as u32 | 8 << 4 | 1),
+        (0x098, 0),
+        (0x09C, 1 << 20),
+        (0x084, 3),
+        (0x030, 1),
+        (0x010, 3),
+    ] {
+        board.bar_write32(Space::Csr, register, value).unwrap();
+    }
 }
 
 /// Pins GPU memory and puts its pages into the table from `entry` on.
