@@ -160,7 +160,8 @@ fn spread(bench: &Bench<'_>, rig: &mut Rig, way: Way, stream: &Stream) -> Result
     rig.run(true)?;
     let tick = |_: &Stats| (bench.progress)(0.5);
     let aside = 4 * stream.every;
-    let (from, to) = (aside, stream.count - aside);
+    let last = stream.count - aside;
+    let (from, to) = (aside, last - last % stream.every);
     while u64::from(rig.record(reporter, tick)?.0) != from {}
     let before = rig.board.stats();
     let counters = rig.counters()?;

@@ -26,7 +26,7 @@ fn measure(sweep: bool) -> Report {
 fn rows_are_the_same_each_time_and_below_their_limits() {
     let report = measure(false);
     assert_eq!(report, measure(false));
-    assert_eq!(report.rows.len(), 4);
+    assert_eq!(report.rows.len(), 5);
     for row in &report.rows {
         let ratio = row.ratio.unwrap();
         assert!(ratio > 0.2 && ratio <= 1.001, "{row:?}");
