@@ -328,8 +328,8 @@ mod tests {
     fn names_choose_rows_in_their_order() {
         assert_eq!(chosen(&[]).len(), SCENARIOS.len());
         assert_eq!(
-            chosen(&["write.4k", "write.bulk"]),
-            ["write.bulk", "write.4k"]
+            chosen(&["write.unaligned", "write.4k"]),
+            ["write.4k", "write.unaligned"]
         );
         assert_eq!(chosen(&["thesis.*"]).len(), 4);
         assert_eq!(chosen(&["read.4k"]), ["read.4k"]);
