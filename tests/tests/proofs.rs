@@ -40,8 +40,8 @@ enum Reach {
     Cycles(u64),
 }
 
-/// Enough for a request of each of four channels, and their turns again.
-const SEGMENT_FAULTS: u64 = 16;
+/// Enough for a request of each of four channels, and for some of them again.
+const SEGMENT_FAULTS: u64 = 24;
 
 /// Enough for a sweep and for some descriptors, records or requests to come and go.
 const BLOCK_FAULTS: u64 = 8;
@@ -150,19 +150,17 @@ fn prove(
             Some(cycles),
         ),
         Reach::Induction(cycles) => {
-            let begins = decide(
-                yosys,
-                directory.path(),
-                file,
-                &format!("bmc3,-F,{cycles},-T,{patience}"),
-            );
-            if begins.0 == "snl_SAT" {
-                return Verdict::Broken;
+            let search = |cycles: u64| format!("bmc3,-F,{cycles},-T,{patience}");
+            let holds = |steps: &str| decide(yosys, directory.path(), file, steps);
+            let (begins, last) = holds(&search(INDUCTION));
+            let (follows, _) = holds(&format!("orpos;ind,-F,{INDUCTION},-C,100000000"));
+            let begins_well =
+                begins == "snl_UNSAT" || (begins != "snl_SAT" && last >= Some(INDUCTION - 1));
+            if begins_well && follows == "snl_UNSAT" {
+                return Verdict::Proved;
             }
-            if begins.0 != "snl_UNSAT" && begins.1 < Some(INDUCTION - 1) {
-                return Verdict::Open;
-            }
-            (format!("orpos;ind,-F,{INDUCTION},-C,100000000"), None)
+            // Not decided, unless a fault is found. That none is found proves nothing.
+            (search(cycles), None)
         }
     };
     let (result, last) = decide(yosys, directory.path(), file, &steps);
@@ -303,7 +301,7 @@ fn no_read_request_leaves_without_permission_or_crosses_an_edge() {
 #[ignore = "external tools: cargo xtask test proofs"]
 fn every_descriptor_gives_exactly_one_last_request() {
     segment_proof(false, 2, &[6, 7, 8, 9]);
-    segment_proof(true, 2, &[]);
+    segment_proof(true, 2, &[6]);
 }
 
 #[test]
@@ -346,7 +344,7 @@ fn an_asynchronous_fifo_loses_and_invents_nothing() {
 #[ignore = "external tools: cargo xtask test proofs"]
 fn a_descriptor_queue_loses_and_invents_nothing() {
     let design = of_the_block("write_queue", "peerlane_queue");
-    for (dword, mutants) in [(0, 1..6), (6, 1..1)] {
+    for (dword, mutants) in [(0, 1..6), (6, 6..6)] {
         holds_and_has_teeth(
             &format!("descriptor queue, dword {dword}"),
             &design,
