@@ -69,6 +69,7 @@ module proof #(parameter MUTANT = 0) (
   reg [8:0] write_before = 0;
   reg [8:0] read_before = 0;
   reg offered = 0;
+  reg record_taken = 0;
   reg offered_side = 0;
   reg [2:0] idle = 0;
   wire [8:0] write_now = {write_channel, write_urgent, write_code, write_tag, write_irq};
@@ -78,6 +79,7 @@ module proof #(parameter MUTANT = 0) (
 
   (* hierconn, init = 0 *) wire \dut.chosen_q ;
   (* hierconn, init = 0 *) wire \dut.found_q ;
+  (* hierconn, init = 0 *) wire \dut.over_q ;
   (* hierconn, init = 0 *) wire [5:0] \dut.end_channel_q ;
   (* hierconn, init = 0 *) wire [3:0] \dut.code_q ;
   (* hierconn, init = 0 *) wire [31:0] \dut.tag_q ;
@@ -106,6 +108,7 @@ module proof #(parameter MUTANT = 0) (
     write_before <= write_now;
     read_before <= read_now;
     offered <= record & !record_take;
+    record_taken <= record_take;
     offered_side <= data[33];
     idle <= ((write_end | read_end) & !record & !taken) ? idle + 1 : 0;
     ring_set <= ring_low_we;
@@ -131,6 +134,7 @@ module proof #(parameter MUTANT = 0) (
       write_waits <= 0;
       read_waits <= 0;
       offered <= 0;
+      record_taken <= 0;
       idle <= 0;
       ring_set <= 0;
     end
@@ -159,20 +163,22 @@ module proof #(parameter MUTANT = 0) (
     end
     if (high_known) assert (\dut.ring_high.spy == high);
     assert (!\dut.restart_q | \dut.restart_channel_q < 2);
-    if (\dut.offering_q ) assert (\dut.chosen_q & \dut.found_q );
+    if (\dut.offering_q | \dut.over_q ) assert (\dut.chosen_q & \dut.found_q );
+    assert (!(\dut.offering_q & \dut.over_q ));
+    if (\dut.over_q & \dut.has_ring_q ) assert (record_taken);
     if (\dut.chosen_q & \dut.found_q )
       assert ({\dut.end_channel_q , \dut.wants_urgent_q , \dut.code_q , \dut.tag_q , \dut.wants_irq_q }
               == (\dut.is_read_q ? {5'd0, read_before[8:3], 30'd0, read_before[2:0]}
                                   : {5'd0, write_before[8:3], 30'd0, write_before[2:0]}));
     if (\dut.chosen_q ) assert (\dut.is_read_q ? read_waits : write_waits);
-    assert (idle <= 3 & (\dut.chosen_q | idle == 0));
-    if (\dut.chosen_q & !\dut.offering_q ) assert (idle <= 1 + \dut.found_q );
+    assert (idle <= 4 & (\dut.chosen_q | idle == 0));
+    if (\dut.chosen_q & !\dut.over_q ) assert (idle <= 1 + \dut.found_q + \dut.offering_q );
     // A restart that had to wait did so for a record of another channel, and no longer than that.
     if (\dut.restart_q & !ring_set) assert (!\dut.chosen_q );
     if (ring_set) assert (\dut.restart_q & \dut.restart_channel_q [0] == set_channel);
     if (\dut.restart_q & ring_set & \dut.chosen_q )
       assert (\dut.restart_channel_q [0] != (\dut.is_read_q ? read_channel : write_channel));
-    if (\dut.offering_q & its_end & \dut.chosen_q ) begin
+    if ((\dut.offering_q | \dut.over_q ) & its_end) begin
       assert (\dut.has_ring_q == enabled);
       if (enabled) begin
         assert (\dut.sequence_q == sequence_number & \dut.phase_q == !lap[0]);
@@ -182,15 +188,15 @@ module proof #(parameter MUTANT = 0) (
   end
 
   always @* if (!reset) begin
-    // An end is taken once, and with a ring only together with its record.
+    // An end is taken once, and with a ring only right behind its record.
     assert (!(write_take & read_take));
     if (write_take) assert (write_end);
     if (read_take) assert (read_end);
     if (taken & taken_channel == which) begin
       assert (recorded == enabled);
-      if (enabled) assert (record_take);
+      if (enabled) assert (record_taken);
     end
-    assert (idle <= 3);
+    assert (idle <= 4);
     if (irq) begin
       assert (write_take ? write_irq : read_take & read_irq);
       assert (irq_channel == taken_channel);

@@ -55,6 +55,8 @@ module proof #(
   wire [3:0] code;
   wire [31:0] tag;
   wire [38:0] att_address;
+  wire has_data;
+  wire [9:0] span;
 
   (* anyconst *) wire [1:0] which;
 
@@ -86,7 +88,8 @@ module proof #(
     .index(index), .answer(answer), .entry(seen_entry), .request(request), .accept(seen_accept),
     .bus(bus_pin), .att_address(att_address), .local_(local_at), .bytes(bytes), .last(last_pin),
     .code(code), .want_record(want_record), .want_irq(want_irq), .urgent(urgent),
-    .may_flush(may_flush), .tag(tag), .channel(channel), .descriptor(descriptor), .halted(halted)
+    .may_flush(may_flush), .tag(tag), .channel(channel), .descriptor(descriptor), .halted(halted),
+    .has_data(has_data), .span(span)
   );
   wire last = last_pin;
 
@@ -438,6 +441,8 @@ module proof #(
       if (request & mine) begin
         assert (tag == its_cookie & {urgent, want_irq, want_record} == {its_flags[3], its_flags[1:0]});
         assert (descriptor == its_number);
+        assert (has_data == (bytes != 0));
+        if (has_data) assert (span == bytes);
         if (last & code == 0) assert (bytes == left);
         if (!last) assert (code == 0 & bytes < left);
         // Each request that is not a fault moves bytes; a fault takes none and is the last.

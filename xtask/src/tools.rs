@@ -61,6 +61,15 @@ pub(crate) fn run() -> bool {
                 )
             }),
         ),
+        (
+            "nextpnr",
+            cache.nextpnr().map(|nextpnr| {
+                (
+                    version(Requirements::Nextpnr),
+                    nextpnr.python().site.display().to_string(),
+                )
+            }),
+        ),
     ];
 
     println!("cache {}", cache.root().display());
