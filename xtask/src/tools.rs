@@ -15,7 +15,7 @@ pub(crate) fn run() -> bool {
         }
     };
     let version = |set: Requirements| set.top().replace("==", " ");
-    let tools: [(&str, Found); 6] = [
+    let tools: [(&str, Found); 7] = [
         (
             "C++ compiler",
             cxx().map(|tool| (tool.version, tool.bin.display().to_string())),
