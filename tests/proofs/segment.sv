@@ -45,7 +45,7 @@ module proof #(
   input wire accept,
   input wire halted
 );
-  wire busy, looked_up, fetch, take_pin, ask, request, last_pin, want_record, want_irq, urgent;
+  wire looked_up, fetch, take_pin, ask, request, last_pin, want_record, want_irq, urgent;
   wire may_flush;
   wire [5:0] select, channel, descriptor;
   wire [15:0] index;
@@ -76,7 +76,7 @@ module proof #(
 
   peerlane_segment dut (
     .clock(clock), .reset(reset), .enable(enable), .port_down(port_down), .abort_all(abort_all),
-    .run({60'd0, run}), .abort_({60'd0, abort_channels}), .busy(busy), .looked_up(looked_up),
+    .run({60'd0, run}), .abort_({60'd0, abort_channels}), .looked_up(looked_up),
     .queued({60'd0, seen_queued}), .awakened({60'd0, awakened}), .select(select), .fetch(fetch),
     .take(take_pin), .peer_low(peer_low), .peer_high(peer_high), .local_low(local_low),
     .local_high(local_high), .length(seen_length), .control(control), .cookie(cookie),

@@ -14,7 +14,6 @@ use rust_hdl::prelude::*;
 pub struct Align<const W: usize, const B: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    pub idle: Signal<Out, Bit>,
     // Jobs.
     pub job: Signal<In, Bit>,
     pub job_take: Signal<Out, Bit>,
@@ -141,7 +140,7 @@ impl<const W: usize, const B: usize> Default for Align<W, B> {
         );
         let wrap = |bytes: usize| Constant::new((((W - 8 * bytes) % W) as u64).into());
         fresh!(
-            clock, reset, idle, job, job_take, source, target, bytes, start, beat,
+            clock, reset, job, job_take, source, target, bytes, start, beat,
             beat_take, beat_data, beat_error, beat_place, beat_final, out, out_take,
             out_data, out_enable, out_last, out_error, next_job, next_rotate, next_keep,
             next_lead, next_steps, next_beats, next_target, next_end, next_start,
@@ -221,13 +220,6 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             ready_last,
             ready_error
         );
-        self.idle.next = !self.next_job.q.val()
-            & !self.active.q.val()
-            & !self.raw.q.val()
-            & !self.turned.q.val()
-            & !self.spare.q.val()
-            & !self.ready.q.val();
-
         // A step: at most one beat in, at most one beat out.
         self.advance.next = !self.spare.q.val();
         self.turn_free.next = !self.turned.q.val() | self.advance.val();

@@ -54,7 +54,6 @@ pub struct Segment<const W: usize, const B: usize> {
     // One bit a channel.
     pub run: Signal<In, Bits<64>>,
     pub abort: Signal<In, Bits<64>>,
-    pub busy: Signal<Out, Bit>,
     /// A translation is in hand whose request has not left.
     pub looked_up: Signal<Out, Bit>,
     // The descriptor queues.
@@ -261,7 +260,7 @@ impl<const W: usize, const B: usize> Segment<W, B> {
     pub fn new(config: SegmentConfig) -> Self {
         let channels = config.channels_log2;
         fresh!(
-            clock, reset, enable, port_down, abort_all, run, abort, busy, looked_up,
+            clock, reset, enable, port_down, abort_all, run, abort, looked_up,
             queued, select, fetch, take, peer_low, peer_high, local_low, local_high,
             length, control, cookie, stamp, number, ended_own, ended_other, end_own,
             end_own_channel, end_other, end_other_channel, window_base_we,
@@ -367,7 +366,6 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         self.leave.next = false;
         self.load.next = false;
         self.blocks.next = 0.into();
-        self.busy.next = (self.state.q.val() != SegmentState::Idle) | self.waiting.q.val().any();
         self.looked_up.next = (self.state.q.val() == SegmentState::Lookup)
             | (self.state.q.val() == SegmentState::Judge)
             | (self.state.q.val() == SegmentState::Issue);

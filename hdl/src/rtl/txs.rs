@@ -274,7 +274,7 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         // Commands: the burst under way, then records, messages, reads, new bursts. All but bursts are
         // rare and bounded, so they hold nobody up. To a dead port everything goes, and nowhere.
         self.free.next = !self.waiting.val() | self.dead.q.val();
-        self.port_free.next = !self.waiting.val() | self.dead.q.val();
+        self.port_free.next = self.free.val();
         self.open.next = !self.closed.val() & !self.expired.q.val() & !self.pending.full.val();
         self.may_read.next = self.port_read.val() & self.open.val();
         self.may_flush.next = self.port_flush.val() & self.open.val();
