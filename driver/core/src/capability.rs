@@ -163,7 +163,7 @@ impl Identity {
             (
                 "number of channels",
                 caps.channels,
-                (1..=chan::COUNT as u32).contains(&caps.channels),
+                caps.channels.is_power_of_two() && caps.channels <= chan::COUNT as u32,
             ),
             (
                 "port width in bytes",
@@ -208,7 +208,8 @@ impl Identity {
 impl Capabilities {
     /// Descriptors that each direction's queue of one channel holds.
     pub const fn queue_depth(&self) -> u32 {
-        (1 << self.queue_log2) / self.channels
+        // No division: the number is a power of two in every build that passes the check.
+        1 << (self.queue_log2 - self.channels.ilog2())
     }
 
     /// Entries of the ATT.

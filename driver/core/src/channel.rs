@@ -142,9 +142,15 @@ const fn rest(channel: u32) -> Step {
     Step::Wait(at(channel, csr::CHANNEL_STATUS), BUSY)
 }
 
-/// Opens a channel: its ring starts at the first slot, and doorbells are accepted when all
-/// is done. It must be nobody else's; the first steps see that it rests.
+/// Opens a channel: doorbells are accepted when all is done.
 pub const fn open(channel: u32, settings: &Settings) -> [Step; 9] {
+    let [a, b, c, d, e, f, g, h] = prepare(channel, settings);
+    [a, b, c, d, e, f, g, h, resume(channel)]
+}
+
+/// Opens a channel that accepts no doorbells yet: its ring starts at the first slot. It must
+/// be nobody else's; the first steps see that it rests. [`resume`] lets it go.
+pub const fn prepare(channel: u32, settings: &Settings) -> [Step; 8] {
     let Settings {
         ring,
         ring_log2,
@@ -163,10 +169,25 @@ pub const fn open(channel: u32, settings: &Settings) -> [Step; 9] {
         Step::Write(at(channel, csr::CHANNEL_RING_LO), ring_low),
         Step::Write(at(channel, csr::CHANNEL_MEM_BASE), base),
         Step::Write(at(channel, csr::CHANNEL_MEM_END), end),
-        Step::Write(at(channel, csr::CHANNEL_MODERATION), moderation.register()),
+        moderate(channel, *moderation),
         Step::Write(page(channel, chan::REFUSED), REFUSED),
-        control(channel, ACCEPT_AND_RUN),
     ]
+}
+
+/// Gives a channel at rest another window.
+pub const fn set_window(channel: u32, window: &Window) -> [Step; 3] {
+    let [base, end] = window.registers();
+    [
+        // Nothing is inside in between.
+        Step::Write(at(channel, csr::CHANNEL_MEM_END), 0),
+        Step::Write(at(channel, csr::CHANNEL_MEM_BASE), base),
+        Step::Write(at(channel, csr::CHANNEL_MEM_END), end),
+    ]
+}
+
+/// Changes how interrupts of a channel are held back.
+pub const fn moderate(channel: u32, moderation: Moderation) -> Step {
+    Step::Write(at(channel, csr::CHANNEL_MODERATION), moderation.register())
 }
 
 /// Lets a channel end what it has accepted, and nothing more. It takes as long as the

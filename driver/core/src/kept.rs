@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How much may stay mapped after use: the account of regions that were given back and are
+//! kept, because the next transfer is likely to use the same memory.
+
+/// Whose memory a region holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A process's, which counts against its limit of locked memory.
+    Host,
+    /// A GPU's, which takes up its BAR.
+    Gpu,
+}
+
+/// The most that is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Regions of both kinds.
+    pub count: u32,
+    /// Bytes of host memory.
+    pub host_bytes: u64,
+    /// Bytes of GPU memory.
+    pub gpu_bytes: u64,
+}
+
+impl Limits {
+    const fn bytes(&self, kind: Kind) -> u64 {
+        match kind {
+            Kind::Host => self.host_bytes,
+            Kind::Gpu => self.gpu_bytes,
+        }
+    }
+}
+
+/// What is kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Account {
+    count: u32,
+    host_bytes: u64,
+    gpu_bytes: u64,
+}
+
+impl Account {
+    fn of(&mut self, kind: Kind) -> &mut u64 {
+        match kind {
+            Kind::Host => &mut self.host_bytes,
+            Kind::Gpu => &mut self.gpu_bytes,
+        }
+    }
+
+    /// Counts a region in.
+    pub fn add(&mut self, kind: Kind, bytes: u64) {
+        self.count = self.count.saturating_add(1);
+        let sum = self.of(kind);
+        *sum = sum.saturating_add(bytes);
+    }
+
+    /// Counts a region out that was counted in.
+    pub fn remove(&mut self, kind: Kind, bytes: u64) {
+        self.count = self.count.saturating_sub(1);
+        let sum = self.of(kind);
+        *sum = sum.saturating_sub(bytes);
+    }
+
+    /// Regions.
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Bytes of both kinds.
+    pub const fn bytes(&self) -> u64 {
+        self.host_bytes.saturating_add(self.gpu_bytes)
+    }
+
+    /// Whether a region of this kind must go for the limits to hold. The one that was used
+    /// longest ago among those for which this is true should go first.
+    pub const fn must_go(&self, limits: &Limits, kind: Kind) -> bool {
+        let bytes = match kind {
+            Kind::Host => self.host_bytes,
+            Kind::Gpu => self.gpu_bytes,
+        };
+        self.count > limits.count || bytes > limits.bytes(kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    fn kinds() -> impl Strategy<Value = Kind> {
+        prop_oneof![Just(Kind::Host), Just(Kind::Gpu)]
+    }
+
+    proptest! {
+        /// Whatever is added, evicting the oldest that must go ends within the limits, and
+        /// keeps everything that they allow to be kept.
+        #[test]
+        fn eviction_ends_within_the_limits(
+            sizes in proptest::collection::vec((kinds(), 1u64..1000), 0..40),
+            count in 0u32..20,
+            host_bytes in 0u64..3000,
+            gpu_bytes in 0u64..3000,
+        ) {
+            let limits = Limits { count, host_bytes, gpu_bytes };
+            let mut account = Account::default();
+            let mut kept: Vec<(Kind, u64)> = Vec::new();
+            for (kind, bytes) in sizes {
+                kept.push((kind, bytes));
+                account.add(kind, bytes);
+                while let Some(oldest) = kept.iter().position(|(kind, _)| account.must_go(&limits, *kind)) {
+                    let (kind, bytes) = kept.remove(oldest);
+                    account.remove(kind, bytes);
+                }
+                let sum = |wanted| kept.iter().filter(|(kind, _)| *kind == wanted).map(|(_, bytes)| bytes).sum::<u64>();
+                prop_assert!(kept.len() <= count as usize);
+                prop_assert!(sum(Kind::Host) <= host_bytes && sum(Kind::Gpu) <= gpu_bytes);
+                prop_assert_eq!(account.bytes(), sum(Kind::Host) + sum(Kind::Gpu));
+                prop_assert_eq!(account.count() as usize, kept.len());
+            }
+        }
+    }
+
+    #[test]
+    fn one_kind_does_not_push_the_other_out() {
+        let limits = Limits {
+            count: 10,
+            host_bytes: 100,
+            gpu_bytes: 100,
+        };
+        let mut account = Account::default();
+        account.add(Kind::Gpu, 90);
+        account.add(Kind::Host, 101);
+        assert!(account.must_go(&limits, Kind::Host));
+        assert!(!account.must_go(&limits, Kind::Gpu));
+    }
+}

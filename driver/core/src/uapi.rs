@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the kernel driver and its users say to each other: the ioctls of `/dev/peerlane*`
+//! and the layout of its mappings.
+//!
+//! The same words stand, for programs in C, in `driver/uapi/peerlane.h`; a test compares the
+//! two. The rules (Documentation/process/botching-up-ioctls of the kernel): structures have
+//! the same layout for 32 and 64 bits, no hidden padding; they only grow at the end. A caller
+//! may pass a shorter or a longer one than the driver knows, what is missing counts as zero,
+//! and what the driver does not know must be zero. Reserved fields must be zero.
+
+/// Version of this interface. It is raised when an old caller would be misunderstood.
+pub const VERSION: u32 = 1;
+
+/// The type byte of the ioctls, in `_IOC`'s sense.
+pub const IOC_TYPE: u32 = 0xe7;
+
+/// One ioctl: its number, and which way its structure goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ioctl {
+    /// The `_IOC` number.
+    pub number: u32,
+    /// Bytes of the structure in this version.
+    pub size: u32,
+    /// The driver writes the structure back.
+    pub writes_back: bool,
+}
+
+const DIRECTION_WRITE: u32 = 1;
+const DIRECTION_READ: u32 = 2;
+
+impl Ioctl {
+    const fn new<T>(number: u32, writes_back: bool) -> Self {
+        Self {
+            number,
+            size: size_of::<T>() as u32,
+            writes_back,
+        }
+    }
+
+    /// The request code, as `_IOW` or `_IOWR` makes it (asm-generic/ioctl.h).
+    pub const fn code(&self) -> u32 {
+        let direction = if self.writes_back {
+            DIRECTION_READ | DIRECTION_WRITE
+        } else {
+            DIRECTION_WRITE
+        };
+        direction << 30 | self.size << 16 | IOC_TYPE << 8 | self.number
+    }
+
+    /// Whether a request code means this ioctl, whatever size its caller knows.
+    pub const fn is(&self, code: u32) -> bool {
+        let size = 0x3fff << 16;
+        code & !size == self.code() & !size
+    }
+}
+
+/// The size of the structure that a request code names.
+pub const fn size_of_code(code: u32) -> usize {
+    (code >> 16 & 0x3fff) as usize
+}
+
+/// What the board and the context are: [`Info`].
+pub const INFO: Ioctl = Ioctl::new::<Info>(0, true);
+/// Makes memory reachable for the board: [`Register`].
+pub const REGISTER: Ioctl = Ioctl::new::<Register>(1, true);
+/// Gives a region back: [`Unregister`].
+pub const UNREGISTER: Ioctl = Ioctl::new::<Unregister>(2, false);
+/// Hands one descriptor to the board: [`Submit`].
+pub const SUBMIT: Ioctl = Ioctl::new::<Submit>(3, true);
+/// Waits for a descriptor that was submitted so: [`Wait`].
+pub const WAIT: Ioctl = Ioctl::new::<Wait>(4, true);
+/// The state of the context: [`Query`].
+pub const QUERY: Ioctl = Ioctl::new::<Query>(5, true);
+/// Names an eventfd for the context's events: [`EventFd`].
+pub const EVENTFD: Ioctl = Ioctl::new::<EventFd>(6, false);
+/// Ends what the channel was given: [`Stop`].
+pub const STOP: Ioctl = Ioctl::new::<Stop>(7, true);
+/// Finds out whether the board can read memory: [`Probe`].
+pub const PROBE: Ioctl = Ioctl::new::<Probe>(8, true);
+/// How interrupts are held back: [`Moderate`].
+pub const MODERATE: Ioctl = Ioctl::new::<Moderate>(9, false);
+
+/// Gives the context a smaller window of FPGA memory: [`Window`].
+pub const WINDOW: Ioctl = Ioctl::new::<Window>(10, false);
+
+/// All of them.
+pub const ALL: [Ioctl; 11] = [
+    INFO, REGISTER, UNREGISTER, SUBMIT, WAIT, QUERY, EVENTFD, STOP, PROBE, MODERATE, WINDOW,
+];
+
+/// Offsets for `mmap`. Each mapping is of the context's own channel.
+pub mod map {
+    /// The channel page: descriptors and doorbells. Shared, read and write. Once it was
+    /// mapped, [`SUBMIT`](super::SUBMIT), [`WAIT`](super::WAIT) and
+    /// [`PROBE`](super::PROBE) are refused with `EBUSY`, also after it was unmapped: the
+    /// queue has one writer. Once one of them was used, the mapping is.
+    pub const PAGE: u64 = 0;
+    /// The completion ring. Shared, read only.
+    pub const RING: u64 = 1 << 32;
+    /// The window into FPGA memory, where the board has one.
+    pub const WINDOW: u64 = 2 << 32;
+}
+
+/// Argument of [`INFO`]. All but `version` is written by the driver.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Info {
+    /// In: the [`VERSION`] that the caller knows; the driver refuses one that it does not
+    /// speak with `EPROTO`. Out: the driver's.
+    pub version: u32,
+    /// What regions can be made of: bits [`provider`].
+    pub providers: u32,
+    /// Hash of the register map.
+    pub map_id: u32,
+    /// Hash of the map and the parameters of the build.
+    pub build_id: u32,
+    /// `CAPS0` to `CAPS2` of the register map.
+    pub caps: [u32; 3],
+    /// The context's channel.
+    pub channel: u32,
+    /// log2 of the records in the completion ring.
+    pub ring_log2: u32,
+    /// Times that the channel was started; see [`Query::generation`].
+    pub generation: u32,
+    /// FPGA memory that the channel may touch, first byte.
+    pub local_base: u64,
+    /// First byte behind it.
+    pub local_end: u64,
+    /// Bytes to map at [`map::PAGE`].
+    pub page_bytes: u64,
+    /// Bytes to map at [`map::RING`].
+    pub ring_bytes: u64,
+    /// Bytes to map at [`map::WINDOW`]; 0: there is none.
+    pub window_bytes: u64,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+/// What a region is made of, as numbers in [`Register::provider`] and as bits
+/// `1 << provider` in [`Info::providers`].
+pub mod provider {
+    /// Memory of the calling process, by address.
+    pub const HOST: u32 = 0;
+    /// A dma-buf, by file descriptor.
+    pub const DMABUF: u32 = 1;
+    /// Memory of an NVIDIA GPU, by its address in the calling process.
+    pub const NVIDIA: u32 = 2;
+}
+
+/// What the board may do with a region: bits of [`Register::access`].
+pub mod access {
+    /// The board reads it: GPU → FPGA.
+    pub const READ: u32 = 1;
+    /// The board writes it: FPGA → GPU.
+    pub const WRITE: u32 = 2;
+}
+
+/// Argument of [`REGISTER`].
+///
+/// A region that was given back but kept is found again by provider, place, length, access
+/// and `identity`, and costs nothing then.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Register {
+    /// In: [`provider`].
+    pub provider: u32,
+    /// In: bits of [`access`], one at least.
+    pub access: u32,
+    /// In: first byte: an address of the process, or the offset in the dma-buf.
+    pub address: u64,
+    /// In: bytes, at least 1.
+    pub length: u64,
+    /// In: who the buffer is, where addresses are used again: CUDA's
+    /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`, for one. Not looked at for dma-bufs.
+    pub identity: u64,
+    /// In: the dma-buf; -1 for others.
+    pub fd: i32,
+    /// In: zero.
+    pub flags: u32,
+    /// Out: names the region; never 0.
+    pub handle: u32,
+    /// Out: log2 of the ATT pages.
+    pub page_shift: u32,
+    /// Out: the ATT address of the first byte.
+    pub att_address: u64,
+    /// Out: ATT entries.
+    pub entries: u32,
+    /// Out: 1 if the region was found, 0 if it was made.
+    pub found: u32,
+    /// Zero.
+    pub reserved: [u64; 2],
+}
+
+/// Argument of [`UNREGISTER`].
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unregister {
+    /// The region.
+    pub handle: u32,
+    /// Bits of [`unregister`].
+    pub flags: u32,
+}
+
+/// Bits of [`Unregister::flags`].
+pub mod unregister {
+    /// The region may stay mapped for a later [`REGISTER`](super::REGISTER) of the same
+    /// memory. Without it the board has forgotten the memory when the call returns.
+    pub const KEEP: u32 = 1;
+}
+
+/// Argument of [`SUBMIT`].
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Submit {
+    /// In: 0 writes the region (FPGA → peer), 1 reads it.
+    pub direction: u32,
+    /// In: bits of [`submit`].
+    pub flags: u32,
+    /// In: the region.
+    pub handle: u32,
+    /// In: bytes, at least 1.
+    pub length: u32,
+    /// In: first byte in the region.
+    pub offset: u64,
+    /// In: first byte in FPGA memory.
+    pub local: u64,
+    /// Out: names the descriptor, with its direction.
+    pub cookie: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// Bits of [`Submit::flags`].
+pub mod submit {
+    /// Do not make sure that the data have arrived before the completion is reported.
+    pub const NO_FLUSH: u32 = 1;
+    /// Start when all writes submitted before have ended.
+    pub const AFTER_WRITE: u32 = 2;
+    /// Start when all reads submitted before have ended.
+    pub const AFTER_READ: u32 = 4;
+}
+
+/// Argument of [`WAIT`].
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wait {
+    /// In: as in [`Submit::direction`].
+    pub direction: u32,
+    /// In: what [`SUBMIT`] returned.
+    pub cookie: u32,
+    /// In: nanoseconds; 0 looks once, negative waits for ever. `ETIME` when they are over;
+    /// `EINTR` after a signal, when they were not for ever.
+    pub timeout_ns: i64,
+    /// Out: the status code of the register map; 0 is success.
+    pub status: u32,
+    /// Out: bytes moved.
+    pub bytes_done: u32,
+    /// Out: ATT address of the failing request, 0 if none failed.
+    pub fault_address: u64,
+    /// Zero.
+    pub reserved: u64,
+}
+
+/// Argument of [`QUERY`]; the driver writes all of it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Query {
+    /// Interrupts of the channel so far, and other reasons to look at the ring. The call
+    /// acknowledges them: `poll` says readable when more have come.
+    pub events: u64,
+    /// Raised when the block had to be reset: the ring starts again at its first slot, what
+    /// was submitted before is lost, and everything is registered as before. A process that
+    /// writes descriptors itself learns it here, and its doorbells are refused until then.
+    pub generation: u32,
+    /// Bits of [`state`].
+    pub state: u32,
+    /// Descriptors accepted and not ended: writes, reads.
+    pub outstanding: [u32; 2],
+    /// Regions that have a handle, and those kept without one.
+    pub regions: [u32; 2],
+    /// Bytes of both.
+    pub region_bytes: [u64; 2],
+    /// Times that the owner of a region has taken its memory back. Which one it was, a failed
+    /// transfer's fault address says.
+    pub revoked: u32,
+    /// Zero.
+    pub reserved: [u32; 7],
+}
+
+/// Bits of [`Query::state`].
+pub mod state {
+    /// The board does not answer any more, or the driver has let it go.
+    pub const GONE: u32 = 1;
+}
+
+/// Argument of [`EVENTFD`].
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EventFd {
+    /// The eventfd that each event adds 1 to; -1: none any more.
+    pub fd: i32,
+    /// Zero.
+    pub flags: u32,
+}
+
+/// Argument of [`STOP`]. What it ends has its record like everything else, and the channel
+/// goes on accepting.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stop {
+    /// In: nanoseconds that what was accepted may take to end by itself, a second at most; 0:
+    /// none. Doorbells are refused meanwhile.
+    pub drain_ns: u64,
+    /// Out: 1 if some had to be aborted.
+    pub aborted: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// Argument of [`PROBE`].
+///
+/// The board reads [`PROBE_BYTES`] bytes of the region into FPGA memory and writes them from
+/// there into memory of the driver, which compares nothing and hands them over.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Probe {
+    /// In: the region; it must be one that the board may read.
+    pub handle: u32,
+    /// Out: the status code of the read; 0 is success.
+    pub status: u32,
+    /// In: first byte in the region.
+    pub offset: u64,
+    /// In: where in FPGA memory the bytes go.
+    pub local: u64,
+    /// Out: the bytes that the board read.
+    pub data: [u8; PROBE_BYTES],
+    /// Zero.
+    pub reserved: [u64; 2],
+}
+
+/// Bytes that [`PROBE`] reads.
+pub const PROBE_BYTES: usize = 64;
+
+impl Default for Probe {
+    fn default() -> Self {
+        Self {
+            handle: 0,
+            status: 0,
+            offset: 0,
+            local: 0,
+            data: [0; PROBE_BYTES],
+            reserved: [0; 2],
+        }
+    }
+}
+
+/// Argument of [`MODERATE`]: `CHANNEL_MODERATION` of the register map.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Moderate {
+    /// An interrupt follows every so many completions that ask for one.
+    pub count: u32,
+    /// And at the latest so many times 256 cycles after the first.
+    pub age: u32,
+}
+
+/// Argument of [`WINDOW`]: FPGA memory that the context may still touch, in whole 4 KiB inside of
+/// the present window. Refused with `EBUSY` once descriptors were written.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Window {
+    /// First byte.
+    pub base: u64,
+    /// First byte behind it.
+    pub end: u64,
+}

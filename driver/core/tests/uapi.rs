@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `driver/uapi/peerlane.h`, compiled: every constant, request code, `sizeof` and `offsetof`
+//! against `uapi`.
+
+use peerlane_core::uapi::{self, access, map, provider, state, submit, unregister};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::mem::offset_of;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+type Expected = BTreeMap<String, u64>;
+
+fn header() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../uapi/peerlane.h")
+}
+
+fn member(all: &mut Expected, name: &str, member: &str, offset: usize, size: usize) {
+    all.insert(format!("offsetof(struct {name}, {member})"), offset as u64);
+    all.insert(
+        format!("sizeof(((struct {name} *)0)->{member})"),
+        size as u64,
+    );
+}
+
+/// Size, and place and size of every member, of a structure. One that is not listed does
+/// not compile.
+macro_rules! layout {
+    ($all:ident, $name:literal, $type:ident { $($member:ident),* $(,)? }) => {
+        let uapi::$type { $($member),* } = uapi::$type::default();
+        $all.insert(concat!("sizeof(struct ", $name, ")").into(), size_of::<uapi::$type>() as u64);
+        $(member(
+            &mut $all,
+            $name,
+            stringify!($member),
+            offset_of!(uapi::$type, $member),
+            size_of_val(&$member),
+        );)*
+    };
+}
+
+/// Expressions in C, and what they must be.
+fn expected() -> Expected {
+    let mut all: Expected = [
+        ("VERSION", uapi::VERSION.into()),
+        ("MAP_PAGE", map::PAGE),
+        ("MAP_RING", map::RING),
+        ("MAP_WINDOW", map::WINDOW),
+        ("PROVIDER_HOST", provider::HOST.into()),
+        ("PROVIDER_DMABUF", provider::DMABUF.into()),
+        ("PROVIDER_NVIDIA", provider::NVIDIA.into()),
+        ("ACCESS_READ", access::READ.into()),
+        ("ACCESS_WRITE", access::WRITE.into()),
+        ("UNREGISTER_KEEP", unregister::KEEP.into()),
+        ("SUBMIT_NO_FLUSH", submit::NO_FLUSH.into()),
+        ("SUBMIT_AFTER_WRITE", submit::AFTER_WRITE.into()),
+        ("SUBMIT_AFTER_READ", submit::AFTER_READ.into()),
+        ("STATE_GONE", state::GONE.into()),
+        ("PROBE_BYTES", uapi::PROBE_BYTES as u64),
+        ("IOC_INFO", uapi::INFO.code().into()),
+        ("IOC_REGISTER", uapi::REGISTER.code().into()),
+        ("IOC_UNREGISTER", uapi::UNREGISTER.code().into()),
+        ("IOC_SUBMIT", uapi::SUBMIT.code().into()),
+        ("IOC_WAIT", uapi::WAIT.code().into()),
+        ("IOC_QUERY", uapi::QUERY.code().into()),
+        ("IOC_EVENTFD", uapi::EVENTFD.code().into()),
+        ("IOC_STOP", uapi::STOP.code().into()),
+        ("IOC_PROBE", uapi::PROBE.code().into()),
+        ("IOC_MODERATE", uapi::MODERATE.code().into()),
+        ("IOC_WINDOW", uapi::WINDOW.code().into()),
+    ]
+    .into_iter()
+    .map(|(name, value)| (format!("PEERLANE_{name}"), value))
+    .collect();
+
+    layout!(
+        all,
+        "peerlane_info",
+        Info {
+            version,
+            providers,
+            map_id,
+            build_id,
+            caps,
+            channel,
+            ring_log2,
+            generation,
+            local_base,
+            local_end,
+            page_bytes,
+            ring_bytes,
+            window_bytes,
+            reserved,
+        }
+    );
+    layout!(
+        all,
+        "peerlane_register",
+        Register {
+            provider,
+            access,
+            address,
+            length,
+            identity,
+            fd,
+            flags,
+            handle,
+            page_shift,
+            att_address,
+            entries,
+            found,
+            reserved,
+        }
+    );
+    layout!(all, "peerlane_unregister", Unregister { handle, flags });
+    layout!(
+        all,
+        "peerlane_submit",
+        Submit {
+            direction,
+            flags,
+            handle,
+            length,
+            offset,
+            local,
+            cookie,
+            reserved,
+        }
+    );
+    layout!(
+        all,
+        "peerlane_wait",
+        Wait {
+            direction,
+            cookie,
+            timeout_ns,
+            status,
+            bytes_done,
+            fault_address,
+            reserved,
+        }
+    );
+    layout!(
+        all,
+        "peerlane_query",
+        Query {
+            events,
+            generation,
+            state,
+            outstanding,
+            regions,
+            region_bytes,
+            revoked,
+            reserved,
+        }
+    );
+    layout!(all, "peerlane_eventfd", EventFd { fd, flags });
+    layout!(
+        all,
+        "peerlane_stop",
+        Stop {
+            drain_ns,
+            aborted,
+            reserved
+        }
+    );
+    layout!(
+        all,
+        "peerlane_probe",
+        Probe {
+            handle,
+            status,
+            offset,
+            local,
+            data,
+            reserved
+        }
+    );
+    layout!(all, "peerlane_moderate", Moderate { count, age });
+    layout!(all, "peerlane_window", Window { base, end });
+    all
+}
+
+/// Compiles a program that prints every expression, and compares.
+fn check(compiler: &str, file: &str, flags: &[&str]) {
+    let expected = expected();
+    let dir = tempfile::tempdir().unwrap();
+    let mut program = String::from(
+        "#include \"peerlane.h\"\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {\n",
+    );
+    for expression in expected.keys() {
+        let value = format!("(unsigned long long)({expression})");
+        writeln!(program, "    printf(\"{expression}=%llu\\n\", {value});").unwrap();
+    }
+    program.push_str("    return 0;\n}\n");
+    let source = dir.path().join(file);
+    let binary = dir.path().join("print");
+    std::fs::write(&source, program).unwrap();
+    let compiled = Command::new(compiler)
+        .args(flags)
+        .args(["-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(header().parent().unwrap())
+        .arg("-o")
+        .args([&binary, &source])
+        .output()
+        .unwrap();
+    assert!(
+        compiled.status.success(),
+        "{}",
+        String::from_utf8_lossy(&compiled.stderr)
+    );
+    let output = Command::new(&binary).output().unwrap();
+    let there: Expected = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| line.rsplit_once('=').unwrap())
+        .map(|(name, value)| (name.to_owned(), value.parse().unwrap()))
+        .collect();
+    for (name, value) in &expected {
+        assert_eq!(there.get(name), Some(value), "{name}");
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test unit"]
+fn as_c() {
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    check(&compiler, "print.c", &["-std=c99"]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test unit"]
+fn as_cpp() {
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+    check(&compiler, "print.cpp", &["-std=c++11"]);
+}
+
+/// What the header says and `uapi` does not would go unseen above.
+#[test]
+fn the_header_has_nothing_more() {
+    let text = std::fs::read_to_string(header()).unwrap();
+    let expected = expected();
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        match (words.next(), words.next()) {
+            (Some("#define"), Some(name)) if name.starts_with("PEERLANE_") => {
+                assert!(expected.contains_key(name), "{name}");
+            }
+            (Some("struct"), Some(name)) if line.ends_with('{') => {
+                let size = format!("sizeof(struct {name})");
+                assert!(expected.contains_key(&size), "{name}");
+            }
+            _ => {}
+        }
+    }
+    let members = expected.keys().filter(|name| name.starts_with("offsetof"));
+    let in_header = text.lines().filter(|line| line.starts_with("\t__"));
+    assert_eq!(members.count(), in_header.count());
+}
+
+/// Nobody's request code is another's, and a size does not change whose it is.
+#[test]
+fn requests_are_told_apart() {
+    let codes: BTreeSet<u32> = uapi::ALL.iter().map(uapi::Ioctl::code).collect();
+    assert_eq!(codes.len(), uapi::ALL.len());
+    for ioctl in uapi::ALL {
+        // _IOC: direction 31:30, size 29:16, type 15:8, number 7:0.
+        let longer = ioctl.code() + (8 << 16);
+        assert_eq!(uapi::size_of_code(longer), ioctl.size as usize + 8);
+        let whose: Vec<_> = uapi::ALL.iter().filter(|one| one.is(longer)).collect();
+        assert_eq!(whose, [&ioctl]);
+        assert!(!ioctl.is(ioctl.code() ^ 1 << 8));
+        assert!(!ioctl.is(ioctl.code() ^ 1 << 31));
+    }
+}
+
+/// No hidden padding, and the same layout where 64-bit numbers are aligned to 4 bytes:
+/// the members fill the structure, and what is made of 64 bits lies at multiples of 8.
+#[test]
+fn structures_have_no_holes() {
+    let all = expected();
+    let sizes = all
+        .iter()
+        .filter_map(|(name, size)| Some((name.strip_prefix("sizeof(struct ")?, *size)));
+    for (name, size) in sizes {
+        let Some(name) = name.strip_suffix(')') else {
+            continue;
+        };
+        let prefix = format!("offsetof(struct {name}, ");
+        let mut bytes = 0;
+        for (member, offset) in all.iter().filter(|(key, _)| key.starts_with(&prefix)) {
+            let member = &member[prefix.len()..member.len() - 1];
+            let width = all[&format!("sizeof(((struct {name} *)0)->{member})")];
+            bytes += width;
+            assert!(width % 8 != 0 || offset % 8 == 0, "{name}.{member}");
+        }
+        assert_eq!(bytes, size, "{name}");
+        assert_eq!(size % 8, 0, "{name}");
+    }
+}

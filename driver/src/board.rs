@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One board: what its contexts share.
+//!
+//! # Locks, in the order in which they are taken
+//! 1. the gate ([`crate::gate`]), which is no lock but is waited for by unbind;
+//! 2. [`Board::recovery`], held while the block is reset or started;
+//! 3. a context's own state;
+//! 4. the reservation of a dma-buf, which its owner may hold when it calls us;
+//! 5. a [`Mapping`](crate::mapping::Mapping)'s state;
+//! 6. [`Board::users`], [`Board::entries`];
+//! 7. the registers ([`crate::hw`]);
+//! 8. events ([`crate::events`]).
+//!
+//! No user memory is touched and no page of a process pinned under any of them: a page fault
+//! takes locks that come before 4. Nothing is allocated under 5, 7 and 8.
+
+use crate::{
+    boards::Place,
+    context::Context,
+    ffi::{pci_dev, Text},
+    gate::Gate,
+    hw::{Failure, Hw},
+    logic::{
+        att::{AttAllocator, Run},
+        capability::{Capabilities, Identity},
+        channel,
+        link::{self, Link},
+        regs::csr,
+        steps::{self, Register, Step},
+        table,
+    },
+    settings::Settings,
+};
+use kernel::{
+    bindings,
+    device::{Bound, Device},
+    impl_has_delayed_work, new_delayed_work, new_mutex,
+    page::PAGE_SHIFT,
+    pci,
+    prelude::*,
+    sync::{
+        aref::ARef,
+        atomic::{ordering, Atomic},
+        Arc, Mutex,
+    },
+    time::{msecs_to_jiffies, Delta},
+    workqueue::{self, DelayedWork, WorkItem},
+};
+
+/// A board.
+#[pin_data]
+pub(crate) struct Board {
+    #[pin]
+    pub(crate) gate: Gate,
+    #[pin]
+    pub(crate) hw: Hw,
+    pub(crate) identity: Identity,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) settings: Settings,
+    /// The board must be started again before it may reach memory.
+    cut_off: Atomic<bool>,
+    /// It is being reset, or sleeps, and will be started again.
+    resting: Atomic<bool>,
+    /// Held while the block is reset or started.
+    #[pin]
+    recovery: Mutex<()>,
+    /// The ATT's entries.
+    #[pin]
+    entries: Mutex<AttAllocator<KVVec<u64>>>,
+    /// By their channels.
+    #[pin]
+    users: Mutex<KVec<Option<Arc<Context>>>>,
+    #[pin]
+    watchdog: DelayedWork<Board>,
+}
+
+impl_has_delayed_work! {
+    impl HasDelayedWork<Self> for Board { self.watchdog }
+}
+
+/// How often the watchdog looks, while there are contexts.
+const WATCH_MS: u32 = 1000;
+
+/// What is known of a board before it is started.
+pub(crate) struct Found {
+    pub(crate) bar: pci::DevresBar,
+    pub(crate) place: Place,
+    pub(crate) identity: Identity,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) settings: Settings,
+}
+
+impl Board {
+    /// A board that was found, its block at rest and with nothing in it.
+    pub(crate) fn new(device: &pci::Device<Bound>, found: Found) -> Result<Arc<Self>> {
+        let Found {
+            bar,
+            place,
+            identity,
+            capabilities,
+            settings,
+        } = found;
+        let patience = Delta::from_millis(i64::from(settings.patience_ms));
+        let count = capabilities.att_entries();
+        let storage = KVVec::from_elem(0, AttAllocator::<KVVec<u64>>::words(count), GFP_KERNEL)?;
+        let entries = AttAllocator::new(storage, count).map_err(|_| EINVAL)?;
+        let mut users = KVec::new();
+        for _ in 0..capabilities.channels {
+            users.push(None, GFP_KERNEL)?;
+        }
+        let reference: ARef<pci::Device> = ARef::from(&**device);
+        let board = Arc::pin_init(
+            pin_init!(Self {
+                gate <- Gate::new(reference),
+                hw <- Hw::new(bar, place, patience),
+                identity,
+                capabilities,
+                settings,
+                cut_off: Atomic::new(false),
+                resting: Atomic::new(false),
+                recovery <- new_mutex!(()),
+                entries <- new_mutex!(entries),
+                users <- new_mutex!(users),
+                watchdog <- new_delayed_work!("peerlane::watchdog"),
+            }),
+            GFP_KERNEL,
+        )?;
+        board.hw.run(steps::reset())?;
+        board.close_channels()?;
+        board.configure()?;
+        board.hw.run(steps::start())?;
+        Ok(board)
+    }
+
+    /// The device, for messages.
+    pub(crate) fn device(&self) -> &Device {
+        self.gate.device().as_ref()
+    }
+
+    fn close_channels(&self) -> Result<(), Failure> {
+        (0..self.capabilities.channels).try_for_each(|number| self.hw.run(channel::close(number)))
+    }
+
+    /// Tells the block what it must know and forgets in a reset of the device.
+    fn configure(&self) -> Result<(), Failure> {
+        let patience = self.settings.port_timeout;
+        let patience = patience.map(|cycles| Step::Write(Register::Csr(csr::PORT_TIMEOUT), cycles));
+        let pace = link::set_pace(self.link());
+        self.hw.run(Iterator::chain(patience.into_iter(), [pace]))
+    }
+
+    /// The link as it was trained (PCI Express Base Specification, 7.5.3.8, Link Status).
+    fn link(&self) -> Option<Link> {
+        let mut status = 0;
+        // SAFETY: a valid device, and a place for the answer.
+        let failed = unsafe {
+            bindings::pcie_capability_read_word(
+                pci_dev(self.gate.device()),
+                bindings::PCI_EXP_LNKSTA as i32,
+                &mut status,
+            )
+        };
+        let lanes = u64::from(status >> 4 & 0x3f);
+        // Coded 8b/10b, then 128b/130b.
+        let lane = match status & 0xf {
+            1 => 250_000_000,
+            2 => 500_000_000,
+            3 => 984_615_384,
+            _ => return None,
+        };
+        (failed == 0 && lanes > 0).then_some(Link {
+            bytes_per_second: lanes * lane,
+            clock: self.hw.place().clock,
+        })
+    }
+
+    /// The frame of a channel's page.
+    pub(crate) fn page_pfn(&self, number: u32) -> Option<usize> {
+        let place = self.hw.place();
+        let bar = self.gate.device().resource_start(place.bar).ok()?;
+        let page = channel::page(number, 0).offset();
+        Some((bar as usize + place.chan + page) >> PAGE_SHIFT)
+    }
+
+    /// Reserves ATT entries, one after the other.
+    pub(crate) fn take_entries(&self, count: u32) -> Result<Run> {
+        self.entries.lock().allocate(count).map_err(|error| {
+            dev_dbg!(self.device(), "{}\n", Text(error));
+            ENOSPC
+        })
+    }
+
+    /// Gives ATT entries back, which the board must not have any more.
+    pub(crate) fn give_entries(&self, run: Run) {
+        if let Err(error) = self.entries.lock().free(run) {
+            dev_err!(self.device(), "{}\n", Text(error));
+        }
+    }
+
+    /// Whether it is being reset, or sleeps, and will be started again.
+    pub(crate) fn is_resting(&self) -> bool {
+        self.resting.load(ordering::Acquire)
+    }
+
+    /// ATT entries in all, and those that are free.
+    pub(crate) fn entries(&self) -> (u32, u32) {
+        let entries = self.entries.lock();
+        (entries.entries(), entries.free_entries())
+    }
+
+    /// Makes sure that steps are carried out after which memory is let go. A board that does not
+    /// carry them out is cut off from memory, and started again later.
+    pub(crate) fn settle(&self, steps: impl IntoIterator<Item = Step>) {
+        if self.cut_off.load(ordering::Acquire) {
+            return;
+        }
+        let settled = self.hw.run(steps).and_then(|()| self.port_is_alive());
+        if let Err(failure) = settled {
+            self.cut_off(failure);
+        }
+    }
+
+    /// A port that stands still may yet send what it was given.
+    fn port_is_alive(&self) -> Result<(), Failure> {
+        let place = Register::Csr(csr::STATUS);
+        let status = self.hw.read(place)?;
+        if status & csr::STATUS_PORT_DEAD_MASK != 0 {
+            return Err(Failure::Late(place, status));
+        }
+        Ok(())
+    }
+
+    /// Takes the right to reach memory from the board: whatever it does, nothing of it arrives
+    /// from now on (PCI Local Bus Specification, 6.2.2, Bus Master).
+    fn cut_off(&self, failure: Failure) {
+        if self.cut_off.xchg(true, ordering::Full) {
+            return;
+        }
+        // SAFETY: a valid device; clearing a bit of its configuration harms nobody.
+        unsafe { bindings::pci_clear_master(pci_dev(self.gate.device())) };
+        match failure {
+            Failure::Gone => dev_err!(self.device(), "the board does not answer any more\n"),
+            Failure::Late(register, value) => dev_err!(
+                self.device(),
+                "the block is stuck: {:?} reads {:#x}; it is cut off from memory\n",
+                register,
+                value
+            ),
+        }
+    }
+
+    /// Takes a channel for a context that `make` makes of its number.
+    pub(crate) fn admit(
+        self: &Arc<Self>,
+        make: impl FnOnce(u32) -> Result<Arc<Context>>,
+    ) -> Result<Arc<Context>> {
+        let mut users = self.users.lock();
+        let number = users.iter().position(Option::is_none).ok_or(EBUSY)?;
+        let context = make(number as u32)?;
+        users[number] = Some(context.clone());
+        drop(users);
+        self.watch();
+        Ok(context)
+    }
+
+    /// Gives a channel back.
+    pub(crate) fn dismiss(&self, channel: u32) {
+        let user = self
+            .users
+            .lock()
+            .get_mut(channel as usize)
+            .and_then(Option::take);
+        drop(user);
+    }
+
+    /// Does something to the context of a channel, if it has one.
+    pub(crate) fn with_user(&self, channel: u32, f: impl FnOnce(&Arc<Context>)) {
+        let user = self.users.lock().get(channel as usize).cloned().flatten();
+        if let Some(user) = user {
+            f(&user);
+        }
+    }
+
+    /// Does something to each context, in the order of their channels.
+    pub(crate) fn for_each_user(&self, mut f: impl FnMut(&Arc<Context>)) {
+        for channel in 0..self.capabilities.channels {
+            self.with_user(channel, &mut f);
+        }
+    }
+
+    fn has_users(&self) -> bool {
+        self.users.lock().iter().any(Option::is_some)
+    }
+
+    /// Has the watchdog look after a while.
+    fn watch(self: &Arc<Self>) {
+        // It may be waiting already.
+        let _ = workqueue::system().enqueue_delayed(self.clone(), msecs_to_jiffies(WATCH_MS));
+    }
+
+    /// Waits until the watchdog has run for the last time. The gate must be closed.
+    pub(crate) fn stop_watchdog(self: &Arc<Self>) {
+        // SAFETY: initialised, and alive as long as we hold it.
+        unsafe {
+            let work = DelayedWork::raw_as_work(&raw const self.watchdog);
+            let work = workqueue::Work::raw_get(work);
+            bindings::flush_delayed_work(kernel::container_of!(work, bindings::delayed_work, work));
+        }
+    }
+
+    /// Stops the block: all that was accepted ends, nothing new is accepted.
+    pub(crate) fn quiesce(&self) {
+        let _guard = self.recovery.lock();
+        self.settle(Iterator::chain(steps::reset().into_iter(), table::fence()));
+    }
+
+    /// Takes board and memory apart until [`start`](Self::start): the device is about to lose
+    /// what it knows.
+    pub(crate) fn rest(&self) {
+        self.resting.store(true, ordering::Release);
+        self.quiesce();
+        // SAFETY: a valid device.
+        unsafe { bindings::pci_clear_master(pci_dev(self.gate.device())) };
+        self.cut_off.store(true, ordering::Release);
+        self.hw.set_gone(true);
+    }
+
+    /// The board will not be started again.
+    pub(crate) fn give_up(&self) {
+        self.for_each_user(|user| user.events.gone());
+    }
+
+    /// Starts the block and everybody's channel. After a reset of the device it has forgotten
+    /// everything (`lost`); after one of the block alone its ATT and settings are as before.
+    pub(crate) fn start(&self, lost: bool) -> Result {
+        let _guard = self.recovery.lock();
+        let started = self.try_start(lost);
+        if let Err(failure) = started {
+            self.cut_off.store(false, ordering::Release);
+            self.cut_off(failure);
+            self.hw.set_gone(true);
+            self.give_up();
+        }
+        self.resting.store(false, ordering::Release);
+        Ok(started?)
+    }
+
+    fn try_start(&self, lost: bool) -> Result<(), Failure> {
+        self.hw.set_gone(false);
+        self.hw.run(steps::reset())?;
+        if lost {
+            self.close_channels()?;
+            self.configure()?;
+            let mut restored = Ok(());
+            self.for_each_user(|user| {
+                let result = user.restore_regions();
+                if restored.is_ok() {
+                    restored = result;
+                }
+            });
+            restored?;
+        }
+        self.port_is_alive()?;
+        // SAFETY: a valid device, and nothing in its block that could reach memory yet.
+        unsafe { bindings::pci_set_master(pci_dev(self.gate.device())) };
+        self.cut_off.store(false, ordering::Release);
+        self.hw.run(steps::start())?;
+        let mut opened = Ok(());
+        self.for_each_user(|user| {
+            let result = user.open_channel();
+            if opened.is_ok() {
+                opened = result;
+            }
+            user.events.restarted();
+        });
+        opened
+    }
+
+    /// The last thing before the device is unbound. Nobody reaches the board after it, nor the
+    /// board any memory; what contexts hold is given back, though their files stay open.
+    pub(crate) fn retire(self: &Arc<Self>) {
+        self.give_up();
+        self.gate.close();
+        self.stop_watchdog();
+        self.for_each_user(|user| user.unmap());
+        self.quiesce();
+        // SAFETY: a valid device.
+        unsafe { bindings::pci_clear_master(pci_dev(self.gate.device())) };
+        self.for_each_user(|user| user.close());
+        for channel in 0..self.capabilities.channels {
+            self.dismiss(channel);
+        }
+    }
+
+    /// Whether the board is there and its block well.
+    fn look(&self) -> Result<(), Failure> {
+        if self.cut_off.load(ordering::Acquire) {
+            return Err(Failure::Late(Register::Csr(csr::STATUS), 0));
+        }
+        self.port_is_alive()
+    }
+}
+
+impl WorkItem for Board {
+    type Pointer = Arc<Board>;
+
+    /// Looks whether the board is well, and starts it again if it is not.
+    fn run(board: Arc<Board>) {
+        let Ok(_inside) = board.gate.enter() else {
+            return;
+        };
+        match board.look() {
+            _ if board.is_resting() => {}
+            Ok(()) => {}
+            Err(Failure::Gone) => {
+                board.cut_off(Failure::Gone);
+                board.give_up();
+                return;
+            }
+            Err(failure) => {
+                board.cut_off(failure);
+                if board.start(false).is_ok() {
+                    dev_warn!(board.device(), "the block was reset and started again\n");
+                }
+            }
+        }
+        if board.has_users() {
+            board.watch();
+        }
+    }
+}

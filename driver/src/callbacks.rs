@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the PCI core tells a driver besides probe and unbind: errors on the link
+//! (Documentation/PCI/pci-error-recovery.rst), resets of the function, suspend and resume. The
+//! kernel crate has no abstraction for them yet.
+
+use crate::{board::Board, Data};
+use kernel::{
+    bindings,
+    driver::{DriverLayout, RegistrationOps},
+    ffi::c_int,
+    pci,
+    prelude::*,
+    sync::Arc,
+    types::{ForeignOwnable, Opaque},
+    ThisModule,
+};
+
+/// A [`pci::Adapter`] whose driver has these callbacks, too.
+pub(crate) struct Adapter<T>(core::marker::PhantomData<T>);
+
+type Inner<T> = pci::Adapter<T>;
+
+// SAFETY: all is the inner adapter's.
+unsafe impl<T: pci::Driver> DriverLayout for Adapter<T> {
+    type DriverType = <Inner<T> as DriverLayout>::DriverType;
+    type DriverData<'bound> = <Inner<T> as DriverLayout>::DriverData<'bound>;
+    const DEVICE_DRIVER_OFFSET: usize = Inner::<T>::DEVICE_DRIVER_OFFSET;
+}
+
+// SAFETY: the inner adapter registers and unregisters.
+unsafe impl<T: pci::Driver> RegistrationOps for Adapter<T> {
+    unsafe fn register(
+        driver: &Opaque<Self::DriverType>,
+        name: &'static CStr,
+        module: &'static ThisModule,
+    ) -> Result {
+        // SAFETY: it is being initialised; the inner adapter leaves these fields alone.
+        unsafe {
+            (*driver.get()).err_handler = &raw const HANDLERS;
+            (*driver.get()).driver.pm = &raw const POWER.0;
+            <Inner<T> as RegistrationOps>::register(driver, name, module)
+        }
+    }
+
+    unsafe fn unregister(driver: &Opaque<Self::DriverType>) {
+        // SAFETY: by contract.
+        unsafe { <Inner<T> as RegistrationOps>::unregister(driver) }
+    }
+}
+
+static HANDLERS: bindings::pci_error_handlers = {
+    let mut handlers: bindings::pci_error_handlers = pin_init::zeroed();
+    handlers.error_detected = Some(error_detected);
+    handlers.slot_reset = Some(slot_reset);
+    handlers.reset_prepare = Some(reset_prepare);
+    handlers.reset_done = Some(reset_done);
+    handlers
+};
+
+struct Power(bindings::dev_pm_ops);
+// SAFETY: nobody writes it.
+unsafe impl Sync for Power {}
+
+static POWER: Power = Power({
+    let mut power: bindings::dev_pm_ops = pin_init::zeroed();
+    power.suspend = Some(suspend);
+    power.freeze = Some(suspend);
+    power.poweroff = Some(suspend);
+    power.resume = Some(resume);
+    power.thaw = Some(resume);
+    power.restore = Some(resume);
+    power
+});
+
+/// The board of a device.
+///
+/// # Safety
+/// The device is bound to this driver, and stays so during the call.
+unsafe fn board(device: *mut bindings::device) -> Option<Arc<Board>> {
+    // SAFETY: a bound device's data is what `probe` returned, as the kernel crate stores it.
+    unsafe {
+        let data = bindings::dev_get_drvdata(device);
+        if data.is_null() {
+            return None;
+        }
+        let data = <Pin<KBox<Data<'_>>> as ForeignOwnable>::borrow(data);
+        Some(data.board.clone())
+    }
+}
+
+/// # Safety
+/// Called by the PCI core with a device that is bound to this driver.
+unsafe extern "C" fn error_detected(
+    device: *mut bindings::pci_dev,
+    state: bindings::pci_channel_state_t,
+) -> bindings::pci_ers_result_t {
+    const NORMAL: u32 = bindings::pci_channel_io_normal;
+    const FROZEN: u32 = bindings::pci_channel_io_frozen;
+    // SAFETY: by contract.
+    let Some(board) = (unsafe { board(&raw mut (*device).dev) }) else {
+        return bindings::pci_ers_result_PCI_ERS_RESULT_NONE;
+    };
+    match state {
+        // The link goes on; what went wrong has an end of its own in the block.
+        NORMAL => bindings::pci_ers_result_PCI_ERS_RESULT_CAN_RECOVER,
+        FROZEN => {
+            board.rest();
+            bindings::pci_ers_result_PCI_ERS_RESULT_NEED_RESET
+        }
+        _ => {
+            board.rest();
+            board.give_up();
+            bindings::pci_ers_result_PCI_ERS_RESULT_DISCONNECT
+        }
+    }
+}
+
+/// # Safety
+/// As above; the device was reset.
+unsafe extern "C" fn slot_reset(device: *mut bindings::pci_dev) -> bindings::pci_ers_result_t {
+    // SAFETY: by contract.
+    unsafe {
+        bindings::pci_restore_state(device);
+        match board(&raw mut (*device).dev).map(|board| board.start(true)) {
+            Some(Ok(())) => bindings::pci_ers_result_PCI_ERS_RESULT_RECOVERED,
+            _ => bindings::pci_ers_result_PCI_ERS_RESULT_DISCONNECT,
+        }
+    }
+}
+
+/// # Safety
+/// As above; the device will be reset.
+unsafe extern "C" fn reset_prepare(device: *mut bindings::pci_dev) {
+    // SAFETY: by contract.
+    if let Some(board) = unsafe { board(&raw mut (*device).dev) } {
+        board.rest();
+    }
+}
+
+/// # Safety
+/// As above; the device was reset, and its configuration is as before.
+unsafe extern "C" fn reset_done(device: *mut bindings::pci_dev) {
+    // SAFETY: by contract.
+    if let Some(board) = unsafe { board(&raw mut (*device).dev) } {
+        // It has said why not.
+        let _ = board.start(true);
+    }
+}
+
+/// # Safety
+/// Called by the PCI core with a device that is bound to this driver.
+unsafe extern "C" fn suspend(device: *mut bindings::device) -> c_int {
+    // SAFETY: by contract.
+    if let Some(board) = unsafe { board(device) } {
+        board.rest();
+    }
+    0
+}
+
+/// # Safety
+/// As above.
+unsafe extern "C" fn resume(device: *mut bindings::device) -> c_int {
+    // SAFETY: by contract.
+    match unsafe { board(device) }.map(|board| board.start(true)) {
+        Some(Err(error)) => error.to_errno(),
+        _ => 0,
+    }
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A context: an open file with its channel, its completion ring and its regions.
+
+use crate::{
+    board::Board,
+    events::Events,
+    ffi::{peerlane_page_address, peerlane_page_to_pfn, raw_device},
+    gate::Inside,
+    hw::Failure,
+    logic::{
+        channel::{self, Moderation, Settings, Window},
+        queue::Occupancy,
+        regs::Completion,
+    },
+    queue::Queue,
+    regions::{Region, Regions},
+};
+use core::{ops::Range, ptr::NonNull};
+use kernel::{
+    bindings,
+    device::Device,
+    new_mutex,
+    page::{PAGE_SHIFT, PAGE_SIZE},
+    prelude::*,
+    sync::{aref::ARef, Arc, Mutex},
+    time::Delta,
+};
+
+/// Who writes the channel's descriptors.
+pub(crate) enum Writer {
+    /// Nobody yet.
+    Nobody,
+    /// The driver, for [`SUBMIT`](crate::logic::uapi::SUBMIT).
+    Driver(Queue),
+    /// The process, in the page that it has mapped.
+    Process {
+        /// It has not seen yet that the channel was started anew, and may not write until then.
+        halted: bool,
+    },
+}
+
+/// What belongs to an open file.
+#[pin_data]
+pub(crate) struct Context {
+    pub(crate) board: Arc<Board>,
+    pub(crate) channel: u32,
+    pub(crate) events: Arc<Events>,
+    /// FPGA memory that the channel may touch.
+    #[pin]
+    pub(crate) window: Mutex<Window>,
+    /// log2 of the ring's records.
+    pub(crate) ring_log2: u32,
+    /// `None` once the context has been closed.
+    #[pin]
+    ring: Mutex<Option<Ring>>,
+    #[pin]
+    moderation: Mutex<Moderation>,
+    #[pin]
+    pub(crate) writer: Mutex<Writer>,
+    #[pin]
+    pub(crate) regions: Mutex<Regions>,
+    /// What processes have mapped of its file. Valid as long as the file is open, and so as long
+    /// as the board knows the context.
+    mapped: *mut bindings::address_space,
+    /// Given to a process instead of what it had mapped when the device is gone.
+    nothing: kernel::page::Page,
+}
+
+// SAFETY: `mapped` is used as it says; all else may be shared.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+/// Memory that the board writes records into: whole pages, mapped for it, that can also be mapped
+/// into a process. (`dma_alloc_pages`: it needs no synchronisation where devices are coherent, as
+/// on x86.)
+pub(crate) struct Ring {
+    device: ARef<Device>,
+    pages: NonNull<bindings::page>,
+    address: u64,
+    bytes: usize,
+}
+
+// SAFETY: the pages are ours alone.
+unsafe impl Send for Ring {}
+// SAFETY: all access is by volatile loads, or while the board does not write.
+unsafe impl Sync for Ring {}
+
+impl Ring {
+    /// So many bytes, whole pages, all zero.
+    pub(crate) fn new(inside: &Inside<'_>, bytes: usize) -> Result<Self> {
+        let mut address = 0;
+        // SAFETY: the device is bound; pages come zeroed.
+        let pages = unsafe {
+            bindings::dma_alloc_pages(
+                raw_device(inside.device()),
+                bytes,
+                &mut address,
+                bindings::dma_data_direction::DMA_BIDIRECTIONAL,
+                bindings::GFP_KERNEL,
+            )
+        };
+        Ok(Self {
+            device: inside.device().into(),
+            pages: NonNull::new(pages).ok_or(ENOMEM)?,
+            address,
+            bytes,
+        })
+    }
+
+    /// Its records, for the kernel.
+    pub(crate) fn records(&self) -> *mut u32 {
+        // SAFETY: `dma_alloc_pages` without `__GFP_HIGHMEM` gives pages that are always mapped.
+        unsafe { peerlane_page_address(self.pages.as_ptr()).cast() }
+    }
+
+    fn clear(&self) {
+        // SAFETY: so many bytes are ours, and the board writes none while its channel is closed.
+        unsafe { self.records().cast::<u8>().write_bytes(0, self.bytes) };
+    }
+
+    /// Where it lies on the bus.
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Its length.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn pfn(&self, index: usize) -> Option<usize> {
+        let inside = index << PAGE_SHIFT < self.bytes;
+        // SAFETY: a valid page, the first of neighbours.
+        inside.then(|| unsafe { peerlane_page_to_pfn(self.pages.as_ptr()) } as usize + index)
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the device is bound until all rings are gone; the board has forgotten this one.
+        unsafe {
+            bindings::dma_free_pages(
+                raw_device(self.device.as_bound()),
+                self.bytes,
+                self.pages.as_ptr(),
+                self.address,
+                bindings::dma_data_direction::DMA_BIDIRECTIONAL,
+            );
+        }
+    }
+}
+
+impl Context {
+    /// A context with a channel of its own.
+    pub(crate) fn open(
+        board: &Arc<Board>,
+        inside: &Inside<'_>,
+        mapped: *mut bindings::address_space,
+    ) -> Result<Arc<Self>> {
+        if board.is_resting() {
+            return Err(EAGAIN);
+        }
+        if board.hw.is_gone() {
+            return Err(ENODEV);
+        }
+        board.admit(|channel| {
+            let capabilities = &board.capabilities;
+            let ring_log2 = Occupancy::ring_log2(capabilities.queue_depth());
+            let bytes = Completion::SIZE << ring_log2;
+            let memory = capabilities.memory_bytes();
+            let all = Window::new(0..memory, memory).map_err(|_| EINVAL)?;
+            let ring = Ring::new(inside, bytes.next_multiple_of(PAGE_SIZE))?;
+            let context = Arc::pin_init(
+                pin_init!(Self {
+                    board: board.clone(),
+                    channel,
+                    mapped,
+                    events: Arc::pin_init(Events::new(), GFP_KERNEL)?,
+                    window <- new_mutex!(all),
+                    ring_log2,
+                    ring <- new_mutex!(Some(ring)),
+                    moderation <- new_mutex!(Moderation::default()),
+                    writer <- new_mutex!(Writer::Nobody),
+                    regions <- new_mutex!(Regions::new(board.settings.kept)),
+                    nothing: kernel::page::Page::alloc_page(GFP_KERNEL | __GFP_ZERO)?,
+                }? Error),
+                GFP_KERNEL,
+            )?;
+            context.open_channel()?;
+            Ok(context)
+        })
+    }
+
+    /// Starts the channel at the first slot of its ring.
+    pub(crate) fn open_channel(&self) -> Result<(), Failure> {
+        let mut writer = self.writer.lock();
+        let ring = self.ring.lock();
+        let Some(ring) = &*ring else { return Ok(()) };
+        let moderation = *self.moderation.lock();
+        self.board.hw.run(channel::close(self.channel))?;
+        ring.clear();
+        let resume = match &mut *writer {
+            Writer::Nobody => true,
+            Writer::Driver(queue) => {
+                queue.restart();
+                true
+            }
+            Writer::Process { halted } => {
+                *halted = true;
+                false
+            }
+        };
+        let settings = Settings {
+            ring: ring.address,
+            ring_log2: self.ring_log2,
+            window: *self.window.lock(),
+            moderation,
+        };
+        let resume = resume.then_some(channel::resume(self.channel));
+        let steps = channel::prepare(self.channel, &settings);
+        self.board
+            .hw
+            .run(Iterator::chain(steps.into_iter(), resume))
+    }
+
+    /// Writes the entries of all regions once more.
+    pub(crate) fn restore_regions(&self) -> Result<(), Failure> {
+        self.regions.lock().restore()
+    }
+
+    /// Has the channel end what it has accepted, and aborts what has not ended after so long.
+    /// Says whether something was aborted.
+    pub(crate) fn stop(&self, drain: Delta) -> Result<bool> {
+        let hw = &self.board.hw;
+        let late = match hw.run_within(drain, channel::drain(self.channel)) {
+            Ok(()) => false,
+            Err(Failure::Late(..)) => true,
+            Err(failure) => return Err(failure.into()),
+        };
+        if late {
+            hw.run(channel::abort(self.channel))?;
+        }
+        hw.run([channel::resume(self.channel)])?;
+        Ok(late)
+    }
+
+    /// Changes how interrupts are held back.
+    pub(crate) fn moderate(&self, moderation: Moderation) -> Result {
+        let mut current = self.moderation.lock();
+        *current = moderation;
+        Ok(self
+            .board
+            .hw
+            .run([channel::moderate(self.channel, moderation)])?)
+    }
+
+    /// Lets the channel touch less FPGA memory than before.
+    pub(crate) fn narrow(&self, wanted: Range<u64>) -> Result {
+        let writer = self.writer.lock();
+        let Writer::Nobody = *writer else {
+            return Err(EBUSY);
+        };
+        let mut window = self.window.lock();
+        let all = window.range();
+        if wanted.start < all.start || wanted.end > all.end {
+            return Err(EPERM);
+        }
+        *window = Window::new(wanted, all.end).map_err(|_| EINVAL)?;
+        Ok(self
+            .board
+            .hw
+            .run(channel::set_window(self.channel, &window))?)
+    }
+
+    /// The process knows now that its channel was started anew.
+    pub(crate) fn resume(&self) -> Result {
+        let mut writer = self.writer.lock();
+        if let Writer::Process {
+            halted: halted @ true,
+        } = &mut *writer
+        {
+            self.board.hw.run([channel::resume(self.channel)])?;
+            *halted = false;
+        }
+        Ok(())
+    }
+
+    /// The frame behind a page of the ring.
+    pub(crate) fn ring_pfn(&self, index: usize) -> Option<usize> {
+        self.ring.lock().as_ref()?.pfn(index)
+    }
+
+    /// Looks at the ring, as long as there is one.
+    pub(crate) fn with_ring<R>(&self, f: impl FnOnce(&Ring) -> R) -> Result<R> {
+        self.ring.lock().as_ref().map(f).ok_or(ENODEV)
+    }
+
+    /// The frame of an empty page.
+    pub(crate) fn nothing_pfn(&self) -> usize {
+        // SAFETY: a valid page.
+        unsafe { peerlane_page_to_pfn(self.nothing.as_ptr()) as usize }
+    }
+
+    /// Takes away what processes have mapped. The gate must be closed, so that nothing real is
+    /// mapped again, and the context known to the board.
+    pub(crate) fn unmap(&self) {
+        // SAFETY: valid, as `mapped` says.
+        unsafe { bindings::unmap_mapping_range(self.mapped, 0, 0, 1) };
+    }
+
+    /// Takes everything from the board, then gives everything back. The device must be bound.
+    pub(crate) fn close(&self) {
+        // From here on the channel is not started any more.
+        let ring = self.ring.lock().take();
+        self.board.settle(channel::abort(self.channel));
+        self.board.settle(channel::close(self.channel));
+        let regions = self.regions.lock().take();
+        Region::retire(&self.board, regions);
+        // After the fence in `retire` no record is under way either.
+        drop(ring);
+    }
+}

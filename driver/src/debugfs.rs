@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `/sys/kernel/debug/peerlane/<board>/`: what the board is and does, to read.
+
+use crate::{
+    board::Board,
+    logic::counters::{self, BlockCounters, ChannelCounters},
+};
+use kernel::{
+    debugfs::{Dir, File},
+    fmt::Formatter,
+    prelude::*,
+    str::CString,
+    sync::Arc,
+};
+
+/// A board's files.
+#[pin_data]
+pub(crate) struct Files {
+    #[pin]
+    state: File<Arc<Board>>,
+    #[pin]
+    counters: File<Arc<Board>>,
+    _dir: Dir,
+}
+
+impl Files {
+    /// Makes them. Debugging aids do not fail: without debugfs there are none.
+    pub(crate) fn new(
+        board: &Arc<Board>,
+        number: u32,
+    ) -> Result<impl PinInit<Self, Error> + use<>> {
+        let name = CString::try_from_fmt(fmt!("peerlane{}", number))?;
+        let dir = Dir::new(&name);
+        let (one, two) = (board.clone(), board.clone());
+        Ok(try_pin_init!(Self {
+            state <- dir.read_callback_file(c"state", Ok::<_, Error>(one), &state),
+            counters <- dir.read_callback_file(c"counters", Ok::<_, Error>(two), &counters),
+            _dir: dir.clone(),
+        }? Error))
+    }
+}
+
+fn state(board: &Arc<Board>, f: &mut Formatter<'_>) -> kernel::fmt::Result {
+    let identity = &board.identity;
+    writeln!(f, "map_id {:#010x}", identity.map_id)?;
+    writeln!(f, "build_id {:#010x}", identity.build_id)?;
+    writeln!(f, "{:?}", board.capabilities)?;
+    let (entries, free) = board.entries();
+    writeln!(f, "att entries {}, used {}", entries, entries - free)?;
+    let mut result = Ok(());
+    board.for_each_user(|user| {
+        let seen = user.events.seen();
+        let (regions, bytes) = user.regions.lock().usage();
+        let line = writeln!(
+            f,
+            "channel {}: {} events, generation {}, regions {} ({} bytes), kept {} ({} bytes), revoked {}",
+            user.channel, seen.events, seen.generation, regions[0], bytes[0], regions[1], bytes[1], seen.revoked
+        );
+        result = result.and(line);
+    });
+    result
+}
+
+fn read(board: &Board) -> Result<(BlockCounters, KVec<ChannelCounters>)> {
+    let _inside = board.gate.enter()?;
+    board.hw.run(counters::snapshot())?;
+    let block = BlockCounters::read(|register| board.hw.read(register))?;
+    let mut channels = KVec::new();
+    for number in 0..board.capabilities.channels {
+        let channel = ChannelCounters::read(number, |register| board.hw.read(register))?;
+        channels.push(channel, GFP_KERNEL)?;
+    }
+    Ok((block, channels))
+}
+
+fn counters(board: &Arc<Board>, f: &mut Formatter<'_>) -> kernel::fmt::Result {
+    let Ok((block, channels)) = read(board) else {
+        return writeln!(f, "the board does not answer");
+    };
+    writeln!(f, "{:#?}", block)?;
+    for (number, channel) in channels.iter().enumerate() {
+        writeln!(f, "channel {}: {:#?}", number, channel)?;
+    }
+    Ok(())
+}

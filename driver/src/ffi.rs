@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What is in `shim.c`, and raw pointers that the kernel crate keeps to itself.
+
+use kernel::{
+    bindings,
+    device::{Bound, Device},
+    ffi::{c_ulong, c_void},
+    pci,
+};
+
+#[allow(
+    improper_ctypes,
+    reason = "kernel structures hold empty ones in some configurations"
+)]
+extern "C" {
+    /// Makes the pages of a mapping that is being set up uncached.
+    pub(crate) fn peerlane_make_uncached(vma: *mut bindings::vm_area_struct);
+    /// Makes a mapping that is being set up one of frame numbers.
+    pub(crate) fn peerlane_map_frames(vma: *mut bindings::vm_area_struct);
+    /// Where the kernel sees a page that is always mapped.
+    pub(crate) fn peerlane_page_address(page: *mut bindings::page) -> *mut c_void;
+    /// The frame number of a page.
+    pub(crate) fn peerlane_page_to_pfn(page: *mut bindings::page) -> c_ulong;
+}
+
+/// The C structure behind a PCI device.
+pub(crate) fn pci_dev(device: &pci::Device) -> *mut bindings::pci_dev {
+    // `pci::Device` is a transparent wrapper of it.
+    core::ptr::from_ref(device).cast_mut().cast()
+}
+
+/// The C structure behind a device.
+pub(crate) fn raw_device(device: &Device<Bound>) -> *mut bindings::device {
+    // `device::Device` is a transparent wrapper of it.
+    core::ptr::from_ref(device).cast_mut().cast()
+}
+
+/// Shows what is made for `core::fmt` in the kernel's messages.
+pub(crate) struct Text<T>(pub(crate) T);
+
+impl<T: core::fmt::Display> kernel::fmt::Display for Text<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0.fmt(f)
+    }
+}

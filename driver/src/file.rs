@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `/dev/peerlane*`: the file operations, and the mappings of a context.
+
+use crate::{
+    board::Board,
+    context::Context,
+    ffi::{pci_dev, peerlane_make_uncached, peerlane_map_frames},
+    logic::{regs::chan, uapi::map},
+};
+use kernel::{
+    bindings, container_of,
+    error::to_result,
+    fs::File,
+    miscdevice::{MiscDevice, MiscDeviceOptions, MiscDeviceRegistration},
+    mm::virt::VmaNew,
+    page::PAGE_SHIFT,
+    prelude::*,
+    str::CString,
+    sync::{poll::PollTable, Arc},
+    types::{ForeignOwnable, Opaque},
+};
+
+/// The operations of an open file.
+pub(crate) struct Operations;
+
+#[vtable]
+impl MiscDevice for Operations {
+    type Ptr = Arc<Context>;
+
+    fn open(file: &File, misc: &MiscDeviceRegistration<Self>) -> Result<Arc<Context>> {
+        let misc = core::ptr::from_ref(misc).cast::<Opaque<bindings::miscdevice>>();
+        // SAFETY: every registration of these operations is the field of a `Node`, and
+        // `misc_open` keeps it from going during this call.
+        let node = unsafe { &*container_of!(misc.cast_mut(), Node, misc) };
+        let inside = node.board.gate.enter()?;
+        // SAFETY: a file's mapping does not change.
+        let mapping = unsafe { (*file.as_ptr()).f_mapping };
+        Context::open(&node.board, &inside, mapping)
+    }
+
+    fn release(context: Arc<Context>, _: &File) {
+        // Without the gate unbind has closed it.
+        if let Ok(_inside) = context.board.gate.enter() {
+            context.close();
+            context.board.dismiss(context.channel);
+        }
+    }
+
+    fn ioctl(
+        context: <Self::Ptr as ForeignOwnable>::Borrowed<'_>,
+        _: &File,
+        code: u32,
+        argument: usize,
+    ) -> Result<isize> {
+        context.ioctl(code, argument).map(|()| 0)
+    }
+
+    fn mmap(
+        context: <Self::Ptr as ForeignOwnable>::Borrowed<'_>,
+        _: &File,
+        vma: &VmaNew,
+    ) -> Result {
+        let raw = vma.as_ptr();
+        // SAFETY: it is being set up, and ours alone.
+        let (offset, flags) = unsafe { ((*raw).vm_pgoff as u64, vma.flags()) };
+        if flags & kernel::mm::virt::flags::SHARED == 0 {
+            return Err(EINVAL);
+        }
+        let pages = (vma.end() - vma.start()) >> PAGE_SHIFT;
+        let (area, index) = Area::at(offset << PAGE_SHIFT).ok_or(EINVAL)?;
+        let bytes = match area {
+            Area::Page => chan::SIZE,
+            Area::Ring => context.with_ring(|ring| ring.bytes())?,
+        };
+        if index + pages > bytes >> PAGE_SHIFT {
+            return Err(EINVAL);
+        }
+        match area {
+            Area::Page => {
+                context.hand_over()?;
+                // SAFETY: it is being set up.
+                unsafe { peerlane_make_uncached(raw) };
+            }
+            Area::Ring => vma.try_clear_maywrite()?,
+        }
+        vma.try_clear_mayexec()?;
+        vma.set_io();
+        vma.set_dontexpand();
+        vma.set_dontdump();
+        // A child has no business with its parent's queue.
+        vma.set_dontcopy();
+        // SAFETY: it is being set up; pages come by frame number, when they are touched.
+        unsafe {
+            peerlane_map_frames(raw);
+            (*raw).vm_ops = &raw const MAPPING.0;
+        }
+        Ok(())
+    }
+}
+
+/// What can be mapped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Area {
+    Page,
+    Ring,
+}
+
+impl Area {
+    /// The area at a byte offset, and the page in it.
+    fn at(offset: u64) -> Option<(Self, usize)> {
+        let areas = [(Self::Ring, map::RING), (Self::Page, map::PAGE)];
+        let (area, base) = areas.into_iter().find(|(_, base)| offset >= *base)?;
+        let index = (offset - base) >> PAGE_SHIFT;
+        (index <= 1 << 20).then_some((area, index as usize))
+    }
+}
+
+/// A table of operations that nobody writes.
+struct Table<T>(T);
+// SAFETY: nobody writes it, and what it points to are functions.
+unsafe impl<T> Sync for Table<T> {}
+
+static MAPPING: Table<bindings::vm_operations_struct> = Table({
+    let mut operations: bindings::vm_operations_struct = pin_init::zeroed();
+    operations.fault = Some(fault);
+    operations
+});
+
+/// Gives a process the page that it touches: the real one while the device is bound, else one with
+/// nothing in it, so that nobody is killed because a board was taken away.
+///
+/// # Safety
+/// Called by the kernel for a mapping that `mmap` has set up.
+unsafe extern "C" fn fault(fault: *mut bindings::vm_fault) -> bindings::vm_fault_t {
+    // SAFETY: by contract; the mapping holds the file, and the file the context.
+    let (vma, address, offset, context) = unsafe {
+        let fault = &(*fault).__bindgen_anon_1;
+        let file = (*fault.vma).vm_file;
+        let context = <Arc<Context> as ForeignOwnable>::borrow((*file).private_data);
+        (fault.vma, fault.address, fault.pgoff as u64, context)
+    };
+    let Some((area, index)) = Area::at(offset << PAGE_SHIFT) else {
+        return bindings::vm_fault_reason_VM_FAULT_SIGBUS;
+    };
+    let board = &context.board;
+    // Held until the page is in the table: unbind takes all pages away behind the gate.
+    let inside = board.gate.enter();
+    let real = match (&inside, area) {
+        (Err(_), _) => None,
+        (Ok(_), Area::Ring) => context.ring_pfn(index),
+        (Ok(_), Area::Page) => board.page_pfn(context.channel),
+    };
+    let pfn = real.unwrap_or_else(|| context.nothing_pfn());
+    // SAFETY: a mapping of frame numbers, and an address in it.
+    unsafe { bindings::vmf_insert_pfn(vma, address, pfn) }
+}
+
+const MISC: bindings::miscdevice = MiscDeviceOptions { name: c"peerlane" }.into_raw::<Operations>();
+/// `miscdevice` knows no `poll`.
+static FILE: Table<bindings::file_operations> = Table({
+    // SAFETY: `into_raw` points to a constant.
+    let mut table = unsafe { *MISC.fops };
+    table.poll = Some(poll);
+    table
+});
+
+/// # Safety
+/// Called by the kernel with a file that [`Operations`] has opened.
+unsafe extern "C" fn poll(
+    file: *mut bindings::file,
+    table: *mut bindings::poll_table_struct,
+) -> bindings::__poll_t {
+    // SAFETY: by contract; `release` comes later.
+    let (context, file, table) = unsafe {
+        (
+            <Arc<Context> as ForeignOwnable>::borrow((*file).private_data),
+            File::from_raw_file(file),
+            PollTable::from_raw(table),
+        )
+    };
+    context.events.poll(file, table)
+}
+
+/// A board's node in `/dev`.
+#[pin_data(PinnedDrop)]
+pub(crate) struct Node {
+    #[pin]
+    misc: Opaque<bindings::miscdevice>,
+    // The device's name is in it.
+    _name: CString,
+    board: Arc<Board>,
+}
+
+// SAFETY: it may be registered and deregistered by any thread.
+unsafe impl Send for Node {}
+
+impl Node {
+    /// Makes the node; from now on it can be opened.
+    pub(crate) fn new(board: Arc<Board>, number: usize) -> impl PinInit<Self, Error> {
+        pin_init::pin_init_scope(move || {
+            let name = CString::try_from_fmt(fmt!("peerlane{}", number))?;
+            let text = name.as_char_ptr();
+            // SAFETY: a valid device; only its address is taken.
+            let parent = unsafe { &raw mut (*pci_dev(board.gate.device())).dev };
+            Ok(try_pin_init!(Self {
+                _name: name,
+                board,
+                misc <- Opaque::try_ffi_init(move |slot: *mut bindings::miscdevice| {
+                    // SAFETY: `slot` is pinned; the name lives beside it and the table for ever.
+                    unsafe {
+                        slot.write(MISC);
+                        (*slot).name = text;
+                        (*slot).parent = parent;
+                        (*slot).fops = &raw const FILE.0;
+                        to_result(bindings::misc_register(slot))
+                    }
+                }),
+            }))
+        })
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for Node {
+    fn drop(self: Pin<&mut Self>) {
+        // SAFETY: it was registered.
+        unsafe { bindings::misc_deregister(self.misc.get()) }
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The door between open files and a device that may be unbound at any moment.
+
+use kernel::{
+    device::Bound,
+    new_condvar, new_mutex, pci,
+    prelude::*,
+    sync::{aref::ARef, CondVar, Mutex},
+};
+
+struct State {
+    open: bool,
+    inside: usize,
+}
+
+/// Lets file operations in while the device is bound, and unbind wait until they have left.
+#[pin_data]
+pub(crate) struct Gate {
+    device: ARef<pci::Device>,
+    #[pin]
+    state: Mutex<State>,
+    #[pin]
+    left: CondVar,
+}
+
+/// While it lives, the device is bound.
+pub(crate) struct Inside<'a>(&'a Gate);
+
+impl Gate {
+    /// An open gate of a device that is bound.
+    pub(crate) fn new(device: ARef<pci::Device>) -> impl PinInit<Self> {
+        pin_init!(Self {
+            device,
+            state <- new_mutex!(State { open: true, inside: 0 }),
+            left <- new_condvar!(),
+        })
+    }
+
+    /// Goes in. What waits for the board, or for a user, must not do so inside.
+    pub(crate) fn enter(&self) -> Result<Inside<'_>> {
+        let mut state = self.state.lock();
+        if !state.open {
+            return Err(ENODEV);
+        }
+        state.inside += 1;
+        Ok(Inside(self))
+    }
+
+    /// Closes for good, and waits until nobody is inside.
+    pub(crate) fn close(&self) {
+        let mut state = self.state.lock();
+        state.open = false;
+        while state.inside > 0 {
+            self.left.wait(&mut state);
+        }
+    }
+
+    /// The device, bound or not.
+    pub(crate) fn device(&self) -> &pci::Device {
+        &self.device
+    }
+}
+
+impl Inside<'_> {
+    /// The device.
+    pub(crate) fn device(&self) -> &kernel::device::Device<Bound> {
+        let device: &kernel::device::Device = self.0.device.as_ref();
+        // SAFETY: unbind waits for the gate before it returns, and the gate for us.
+        unsafe { device.as_bound() }
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        state.inside -= 1;
+        if state.inside == 0 {
+            self.0.left.notify_all();
+        }
+    }
+}

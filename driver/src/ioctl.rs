@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The ioctls: copying and checking their structures.
+
+use crate::{
+    context::{Context, Writer},
+    events::EventFd,
+    gate::Inside,
+    logic::{
+        channel::Moderation,
+        regs::{chan, Completion},
+        uapi::{self, Ioctl},
+    },
+    regions::Region,
+};
+use kernel::{
+    page::PAGE_SIZE,
+    prelude::*,
+    time::Delta,
+    transmute::{AsBytes, FromBytes},
+    uaccess::{UserPtr, UserSlice, UserSliceReader},
+};
+
+/// A structure of the interface: plain numbers without padding, for which zero is a value.
+trait Structure: FromBytes + AsBytes + Default {}
+
+macro_rules! structures {
+    ($($name:ident),*) => {$(
+        // SAFETY: all bit patterns are values.
+        unsafe impl FromBytes for uapi::$name {}
+        // SAFETY: it has no padding: `uapi.rs` promises it, and a test on the host checks it.
+        unsafe impl AsBytes for uapi::$name {}
+        impl Structure for uapi::$name {}
+    )*};
+}
+structures!(
+    Info, Register, Unregister, Submit, Wait, Query, EventFd, Stop, Probe, Moderate, Window
+);
+
+/// What the caller has beyond what is known must be zero.
+fn expect_zeros(mut reader: UserSliceReader) -> Result {
+    let mut chunk = [0; 64];
+    while !reader.is_empty() {
+        let chunk = &mut chunk[..reader.len().min(64)];
+        reader.read_slice(chunk)?;
+        if chunk.iter().any(|byte| *byte != 0) {
+            return Err(E2BIG);
+        }
+    }
+    Ok(())
+}
+
+/// Runs an ioctl on a structure that the caller may know shorter or longer.
+fn call<T: Structure>(
+    ioctl: Ioctl,
+    code: u32,
+    argument: usize,
+    run: impl FnOnce(&mut T) -> Result,
+) -> Result {
+    let length = uapi::size_of_code(code);
+    let user = UserSlice::new(UserPtr::from_addr(argument), length);
+    let (mut reader, mut writer) = user.reader_writer();
+    let mut structure = T::default();
+    let shared = length.min(size_of::<T>());
+    {
+        // SAFETY: every pattern of its bytes is a value.
+        let bytes = unsafe {
+            core::slice::from_raw_parts_mut((&raw mut structure).cast::<u8>(), size_of::<T>())
+        };
+        reader.read_slice(&mut bytes[..shared])?;
+    }
+    expect_zeros(reader)?;
+    run(&mut structure)?;
+    if ioctl.writes_back {
+        // SAFETY: it has no padding.
+        let bytes = unsafe {
+            core::slice::from_raw_parts((&raw const structure).cast::<u8>(), size_of::<T>())
+        };
+        writer.write_slice(&bytes[..shared])?;
+    }
+    Ok(())
+}
+
+fn zero(reserved: &[u64]) -> Result {
+    if reserved.iter().any(|word| *word != 0) {
+        return Err(EINVAL);
+    }
+    Ok(())
+}
+
+impl Context {
+    /// Runs the ioctl that a request code names.
+    pub(crate) fn ioctl(&self, code: u32, argument: usize) -> Result {
+        if uapi::WAIT.is(code) {
+            // It goes inside by itself, between its sleeps.
+            return call(uapi::WAIT, code, argument, |wait: &mut uapi::Wait| {
+                zero(&[wait.reserved])?;
+                self.wait(wait)
+            });
+        }
+        let inside = self.board.gate.enter()?;
+        match code {
+            code if uapi::INFO.is(code) => call(uapi::INFO, code, argument, |info| self.info(info)),
+            code if uapi::QUERY.is(code) => {
+                call(uapi::QUERY, code, argument, |query| self.query(query))
+            }
+            code if uapi::REGISTER.is(code) => self.call_register(&inside, code, argument),
+            code if uapi::UNREGISTER.is(code) => {
+                call(uapi::UNREGISTER, code, argument, |arguments| {
+                    self.unregister(arguments)
+                })
+            }
+            code if uapi::SUBMIT.is(code) => {
+                call(uapi::SUBMIT, code, argument, |submit: &mut uapi::Submit| {
+                    zero(&[u64::from(submit.reserved)])?;
+                    self.submit(submit)
+                })
+            }
+            code if uapi::EVENTFD.is(code) => call(uapi::EVENTFD, code, argument, |arguments| {
+                self.set_eventfd(arguments)
+            }),
+            code if uapi::STOP.is(code) => {
+                call(uapi::STOP, code, argument, |arguments: &mut uapi::Stop| {
+                    zero(&[u64::from(arguments.reserved)])?;
+                    // Nobody waits longer than this inside the gate.
+                    let limit = arguments.drain_ns.min(1_000_000_000);
+                    arguments.aborted = u32::from(self.stop(Delta::from_nanos(limit as i64))?);
+                    Ok(())
+                })
+            }
+            code if uapi::PROBE.is(code) => {
+                call(uapi::PROBE, code, argument, |probe: &mut uapi::Probe| {
+                    zero(&probe.reserved)?;
+                    self.probe(&inside, probe)
+                })
+            }
+            code if uapi::MODERATE.is(code) => call(
+                uapi::MODERATE,
+                code,
+                argument,
+                |arguments: &mut uapi::Moderate| {
+                    self.moderate(Moderation {
+                        count: arguments.count.try_into()?,
+                        age: arguments.age.try_into()?,
+                    })
+                },
+            ),
+            code if uapi::WINDOW.is(code) => {
+                call(uapi::WINDOW, code, argument, |window: &mut uapi::Window| {
+                    self.narrow(window.base..window.end)
+                })
+            }
+            _ => Err(ENOTTY),
+        }
+    }
+
+    fn info(&self, info: &mut uapi::Info) -> Result {
+        if info.version != uapi::VERSION {
+            return Err(EPROTO);
+        }
+        zero(&info.reserved)?;
+        let identity = &self.board.identity;
+        let window = self.window.lock().range();
+        *info = uapi::Info {
+            version: uapi::VERSION,
+            providers: 1 << uapi::provider::HOST | 1 << uapi::provider::DMABUF,
+            map_id: identity.map_id,
+            build_id: identity.build_id,
+            caps: [identity.caps0, identity.caps1, identity.caps2],
+            channel: self.channel,
+            ring_log2: self.ring_log2,
+            generation: self.events.seen().generation,
+            local_base: window.start,
+            local_end: window.end,
+            page_bytes: chan::SIZE as u64,
+            ring_bytes: ((Completion::SIZE << self.ring_log2).next_multiple_of(PAGE_SIZE)) as u64,
+            window_bytes: 0,
+            reserved: [0; 4],
+        };
+        Ok(())
+    }
+
+    fn query(&self, query: &mut uapi::Query) -> Result {
+        zero(&query.reserved.map(u64::from))?;
+        let seen = self.events.acknowledge();
+        self.resume()?;
+        let (regions, region_bytes) = self.regions.lock().usage();
+        *query = uapi::Query {
+            events: seen.events,
+            generation: seen.generation,
+            state: if seen.gone { uapi::state::GONE } else { 0 },
+            outstanding: self.outstanding(),
+            regions,
+            region_bytes,
+            revoked: seen.revoked,
+            reserved: [0; 7],
+        };
+        Ok(())
+    }
+
+    fn call_register(&self, inside: &Inside<'_>, code: u32, argument: usize) -> Result {
+        let mut handle = None;
+        let called = call(
+            uapi::REGISTER,
+            code,
+            argument,
+            |arguments: &mut uapi::Register| {
+                zero(&arguments.reserved)?;
+                self.register(inside, arguments)?;
+                handle = Some(arguments.handle);
+                Ok(())
+            },
+        );
+        if let (Err(_), Some(handle)) = (&called, handle) {
+            // The caller does not know the handle.
+            let forgotten = self.unregister(&mut uapi::Unregister { handle, flags: 0 });
+            debug_assert!(forgotten.is_ok());
+        }
+        called
+    }
+
+    fn unregister(&self, arguments: &mut uapi::Unregister) -> Result {
+        if arguments.flags & !uapi::unregister::KEEP != 0 {
+            return Err(EINVAL);
+        }
+        let keep = arguments.flags & uapi::unregister::KEEP != 0;
+        let mut dropped = KVec::new();
+        let released = self
+            .regions
+            .lock()
+            .release(arguments.handle, keep, &mut dropped);
+        if !dropped.is_empty() {
+            Region::retire(&self.board, dropped);
+        }
+        released
+    }
+
+    fn set_eventfd(&self, arguments: &mut uapi::EventFd) -> Result {
+        if arguments.flags != 0 {
+            return Err(EINVAL);
+        }
+        let eventfd = match arguments.fd {
+            -1 => None,
+            fd => Some(EventFd::from_fd(fd)?),
+        };
+        drop(self.events.set_eventfd(eventfd));
+        Ok(())
+    }
+
+    /// From now on the process writes descriptors itself.
+    pub(crate) fn hand_over(&self) -> Result {
+        let mut writer = self.writer.lock();
+        match *writer {
+            Writer::Driver(_) => Err(EBUSY),
+            Writer::Nobody => {
+                *writer = Writer::Process { halted: false };
+                Ok(())
+            }
+            Writer::Process { .. } => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The board's interrupts.
+//!
+//! With a table of vectors (`irq = "msix"`) vector 0 tells of faults, 1 is the OpenCL kernel's,
+//! and `2 + c` channel c's. Without one there is a single message for everything, made by the
+//! hard IP of its `RxmIrq` line.
+
+use crate::{
+    board::Board,
+    logic::{
+        regs::csr,
+        steps::{Register, Step},
+    },
+};
+use kernel::{
+    device::Bound,
+    irq::{Flags, IrqReturn, ThreadedHandler, ThreadedRegistration},
+    pci::{self, IrqType, IrqTypes, IrqVectorRegistration},
+    prelude::*,
+    sync::Arc,
+};
+
+/// The first channel's vector.
+const CHANNELS: u32 = 2;
+
+/// Whom a vector tells.
+#[derive(Clone, Copy)]
+enum Cause {
+    /// Everybody: the only message of a board without a table.
+    All,
+    /// The driver, of a fault.
+    Fault,
+    /// A channel's context.
+    Channel(u32),
+}
+
+/// What handles one vector.
+pub(crate) struct Handler {
+    board: Arc<Board>,
+    cause: Cause,
+}
+
+impl Handler {
+    /// Clears the causes in the block, and says which they were.
+    fn take_causes(&self) -> Option<u32> {
+        let place = Register::Csr(csr::IRQ_STATUS);
+        let causes = self.board.hw.read(place).ok()?;
+        self.board.hw.run([Step::Write(place, causes)]).ok()?;
+        Some(causes)
+    }
+}
+
+impl ThreadedHandler for Handler {
+    fn handle_threaded(&self) -> IrqReturn {
+        match self.cause {
+            Cause::Channel(channel) => self
+                .board
+                .with_user(channel, |user| user.events.interrupt()),
+            Cause::Fault => {
+                let causes = self.take_causes();
+                dev_dbg!(
+                    self.board.device(),
+                    "fault interrupt, causes {:#x}\n",
+                    causes.unwrap_or(0)
+                );
+            }
+            Cause::All => match self.take_causes() {
+                None | Some(0) => return IrqReturn::None,
+                Some(_) => self.board.for_each_user(|user| user.events.interrupt()),
+            },
+        }
+        IrqReturn::Handled
+    }
+}
+
+type Registration<'a> = Pin<KBox<ThreadedRegistration<'a, Handler>>>;
+
+/// The vectors of a board with their handlers.
+pub(crate) struct Interrupts<'a> {
+    // Before the vectors.
+    handlers: KVec<Registration<'a>>,
+    _vectors: Pin<KBox<IrqVectorRegistration<'a>>>,
+}
+
+impl<'a> Interrupts<'a> {
+    /// Takes the vectors that the device gives, as many as there are uses for.
+    pub(crate) fn new(device: &'a pci::Device<Bound>, board: &Arc<Board>) -> Result<Self> {
+        let capabilities = &board.capabilities;
+        let wanted = if capabilities.msix {
+            CHANNELS + capabilities.channels
+        } else {
+            1
+        };
+        let table = IrqTypes::default().with(IrqType::MsiX);
+        let vectors = if capabilities.msix {
+            device.alloc_irq_vectors(wanted, wanted, table)
+        } else {
+            device.alloc_irq_vectors(1, 1, table.with(IrqType::Msi))
+        };
+        let vectors = KBox::pin(vectors?, GFP_KERNEL)?;
+        // SAFETY: the vectors are boxed, and dropped behind the handlers that borrow them.
+        let lent: &'a IrqVectorRegistration<'a> = unsafe { &*core::ptr::from_ref(&*vectors) };
+        let mut handlers = KVec::with_capacity(wanted as usize, GFP_KERNEL)?;
+        for index in 0..wanted {
+            let cause = match index.checked_sub(CHANNELS) {
+                _ if wanted == 1 => Cause::All,
+                Some(channel) => Cause::Channel(channel),
+                None if index == 0 => Cause::Fault,
+                // The OpenCL kernel's is its runtime's business.
+                None => continue,
+            };
+            let handler = Handler {
+                board: board.clone(),
+                cause,
+            };
+            let request = lent.index(index as usize)?.into();
+            // SAFETY: it is dropped with us, never forgotten.
+            let registration = unsafe {
+                ThreadedRegistration::new(request, Flags::TRIGGER_NONE, c"peerlane", Ok(handler))
+            };
+            handlers.push(KBox::pin_init(registration, GFP_KERNEL)?, GFP_KERNEL)?;
+        }
+        Ok(Self {
+            handlers,
+            _vectors: vectors,
+        })
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.handlers.len()
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The driver's logic, which knows nothing of Linux: the same files that `peerlane-core` is made
+//! of and that are tested on the host.
+
+#![allow(dead_code, reason = "the host library uses what the driver does not")]
+#![allow(unreachable_pub, reason = "it is a crate of its own elsewhere")]
+
+#[path = "../core/src/att.rs"]
+pub(crate) mod att;
+#[path = "../core/src/bits.rs"]
+mod bits;
+#[path = "../core/src/capability.rs"]
+pub(crate) mod capability;
+#[path = "../core/src/channel.rs"]
+pub(crate) mod channel;
+#[path = "../core/src/counters.rs"]
+pub(crate) mod counters;
+#[path = "../core/src/descriptor.rs"]
+pub(crate) mod descriptor;
+#[path = "../core/src/fault.rs"]
+pub(crate) mod fault;
+#[path = "../core/src/kept.rs"]
+pub(crate) mod kept;
+#[path = "../core/src/layout.rs"]
+pub(crate) mod layout;
+#[path = "../core/src/link.rs"]
+pub(crate) mod link;
+#[path = "../core/src/owners.rs"]
+pub(crate) mod owners;
+#[path = "../core/src/queue.rs"]
+pub(crate) mod queue;
+#[path = "../core/src/record.rs"]
+pub(crate) mod record;
+#[path = "../core/src/region.rs"]
+pub(crate) mod region;
+#[path = "../core/src/regs.rs"]
+pub(crate) mod regs;
+#[path = "../core/src/ring.rs"]
+pub(crate) mod ring;
+#[path = "../core/src/steps.rs"]
+pub(crate) mod steps;
+#[path = "../core/src/table.rs"]
+pub(crate) mod table;
+#[path = "../core/src/uapi.rs"]
+pub(crate) mod uapi;

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the board knows of a region: its entries of the ATT.
+
+use crate::{
+    board::Board,
+    events::Events,
+    ffi::Text,
+    hw::Failure,
+    logic::{
+        att::Permissions,
+        layout::{self, Segment},
+        owners::Owners,
+        region::Region,
+        table,
+    },
+};
+use kernel::{new_mutex, prelude::*, sync::Arc, sync::Mutex};
+
+/// A region's entries. While the board has them, the memory behind them must be held.
+///
+/// # Locking
+/// The state's lock is taken inside of a dma-buf's reservation, and outside of the hardware's.
+/// Nothing is allocated under it.
+#[pin_data]
+pub(crate) struct Mapping {
+    board: Arc<Board>,
+    /// Those of the context that it belongs to.
+    events: Arc<Events>,
+    channel: u32,
+    #[pin]
+    state: Mutex<State>,
+}
+
+struct State {
+    /// The entries, as long as they are reserved.
+    placed: Option<Placed>,
+    /// The owner of the memory has taken it back.
+    revoked: bool,
+}
+
+struct Placed {
+    region: Region,
+    segments: KVVec<Segment>,
+    /// Where in the segments the region begins.
+    offset: u64,
+    /// Whether the board has the entries.
+    known: bool,
+}
+
+impl Placed {
+    fn write(&self, board: &Board) -> Result<(), Failure> {
+        let addresses = layout::pages(
+            self.segments.iter().copied(),
+            self.offset,
+            &self.region.layout(),
+        );
+        // The layout was made of the same segments, so every page is aligned.
+        let entries = table::map(&self.region, addresses).flatten().flatten();
+        let owners = table::set_owners(self.region.owners());
+        board.hw.run(Iterator::chain(owners.into_iter(), entries))
+    }
+}
+
+impl Mapping {
+    /// Nothing yet, for a context.
+    pub(crate) fn new(board: Arc<Board>, events: Arc<Events>, channel: u32) -> Result<Arc<Self>> {
+        Arc::pin_init(
+            pin_init!(Self {
+                board,
+                events,
+                channel,
+                state <- new_mutex!(State { placed: None, revoked: false }),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Gives the board `length` bytes at `offset` of the memory in these segments.
+    pub(crate) fn place(
+        &self,
+        segments: KVVec<Segment>,
+        offset: u64,
+        length: u64,
+        permissions: Permissions,
+    ) -> Result {
+        fn refused(board: &Board, length: u64, error: impl core::fmt::Display) -> Error {
+            dev_dbg!(
+                board.device(),
+                "region of {} bytes refused: {}\n",
+                length,
+                Text(error)
+            );
+            EINVAL
+        }
+        let reach = segments.iter().all(|segment| {
+            let last = segment.address.checked_add(segment.length - 1);
+            last.is_some_and(|last| self.board.capabilities.reaches(last))
+        });
+        if !reach {
+            return Err(ERANGE);
+        }
+        let layout = layout::layout(segments.iter().copied(), offset, length)
+            .map_err(|error| refused(&self.board, length, error))?;
+        let run = self.board.take_entries(layout.entries)?;
+        let owners = Owners::channel(self.channel);
+        let region = match Region::new(run, &layout, permissions, owners) {
+            Ok(region) => region,
+            Err((run, error)) => {
+                self.board.give_entries(run);
+                return Err(refused(&self.board, length, error));
+            }
+        };
+        let mut state = self.state.lock();
+        let known = !state.revoked;
+        // From here on `forget` gives the entries back.
+        let placed = state.placed.insert(Placed {
+            region,
+            segments,
+            offset,
+            known,
+        });
+        if !known {
+            return Err(ESTALE);
+        }
+        Ok(placed.write(&self.board)?)
+    }
+
+    /// Looks at the region, as long as it has entries.
+    pub(crate) fn region<R>(&self, look: impl FnOnce(&Region) -> R) -> Result<R> {
+        let state = self.state.lock();
+        state
+            .placed
+            .as_ref()
+            .map(|placed| look(&placed.region))
+            .ok_or(ESTALE)
+    }
+
+    /// Writes the entries once more, after the board has lost them.
+    pub(crate) fn restore(&self) -> Result<(), Failure> {
+        match &self.state.lock().placed {
+            Some(placed) if placed.known => placed.write(&self.board),
+            _ => Ok(()),
+        }
+    }
+
+    /// The owner takes the memory back: when this returns, nothing of it is under way any more.
+    /// The entries stay reserved, so that what is still queued fails and reaches nothing else.
+    pub(crate) fn revoke(&self) {
+        let mut state = self.state.lock();
+        let first = !core::mem::replace(&mut state.revoked, true);
+        if let Some(placed) = &mut state.placed {
+            if core::mem::replace(&mut placed.known, false) {
+                let invalid = table::unmap(placed.region.run());
+                self.board.settle(Iterator::chain(invalid, table::fence()));
+            }
+        }
+        drop(state);
+        if first {
+            self.events.revoked();
+        }
+    }
+
+    /// Takes the entries from the board. A fence must follow before the memory is let go:
+    /// what was translated before is still under way.
+    pub(crate) fn invalidate(&self) {
+        let mut state = self.state.lock();
+        if let Some(placed) = &mut state.placed {
+            if core::mem::replace(&mut placed.known, false) {
+                self.board.settle(table::unmap(placed.region.run()));
+            }
+        }
+    }
+
+    /// Gives the entries back. The board must not have them any more.
+    fn forget(&self) {
+        let placed = self.state.lock().placed.take();
+        if let Some(placed) = placed {
+            self.board.give_entries(placed.region.into_run());
+        }
+    }
+
+    /// Takes the entries from the board and gives them back, of several regions at once.
+    pub(crate) fn retire<'a>(board: &Board, mappings: impl Iterator<Item = &'a Arc<Self>> + Clone) {
+        for mapping in mappings.clone() {
+            mapping.invalidate();
+        }
+        board.settle(table::fence());
+        for mapping in mappings {
+            mapping.forget();
+        }
+    }
+
+    /// Whether the owner has taken the memory back.
+    pub(crate) fn is_revoked(&self) -> bool {
+        self.state.lock().revoked
+    }
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Memory of a process, pinned.
+
+use crate::{
+    ffi::raw_device,
+    logic::{att::Permissions, layout::Segment},
+};
+use core::ops::Range;
+use kernel::{
+    bindings, container_of,
+    device::{Bound, Device},
+    error::to_result,
+    ffi::c_ulong,
+    page::{PAGE_MASK, PAGE_SHIFT, PAGE_SIZE},
+    prelude::*,
+    sync::{
+        aref::ARef,
+        atomic::{ordering, Atomic},
+    },
+    types::Opaque,
+};
+
+/// Pages of a process that the board may reach.
+///
+/// They are pinned for long (`FOLL_LONGTERM`, Documentation/core-api/pin_user_pages.rst), counted
+/// against the process's `RLIMIT_MEMLOCK`, and watched: pages that are no longer what the process
+/// sees at the address stay safe to use, but are not found again by it.
+pub(crate) struct Pages {
+    mapped: Mapped,
+    // Unpinned behind the unmapping.
+    _pinned: Pinned,
+    watch: Pin<KBox<Watch>>,
+}
+
+/// The process whose memory it is, as far as it is needed to undo the accounting.
+struct Account {
+    mm: *mut bindings::mm_struct,
+    pages: usize,
+}
+
+// SAFETY: an `mm_struct` is counted and locks itself.
+unsafe impl Send for Account {}
+// SAFETY: as above.
+unsafe impl Sync for Account {}
+
+impl Account {
+    /// Counts pages of the calling process.
+    fn new(pages: usize) -> Result<Self> {
+        let mm = kernel::current!().mm().ok_or(EINVAL)?.as_raw();
+        // SAFETY: the calling process's own.
+        to_result(unsafe { bindings::account_locked_vm(mm, pages, true) })?;
+        // SAFETY: valid, and given back in drop.
+        unsafe { bindings::mmgrab(mm) };
+        Ok(Self { mm, pages })
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        // SAFETY: `new` took this reference, and counted so many.
+        unsafe {
+            bindings::account_locked_vm(self.mm, self.pages, false);
+            bindings::mmdrop(self.mm);
+        }
+    }
+}
+
+struct Pinned {
+    pages: KVVec<*mut bindings::page>,
+    written: bool,
+    // After the pages.
+    _account: Account,
+}
+
+// SAFETY: pinned pages belong to no thread.
+unsafe impl Send for Pinned {}
+// SAFETY: the list is not changed between `new` and drop.
+unsafe impl Sync for Pinned {}
+
+/// The most pages that are asked for at once: the kernel counts them in an `int`.
+const BATCH: usize = 1 << 18;
+
+impl Pinned {
+    fn new(range: &Range<usize>, written: bool) -> Result<Self> {
+        let count = (range.end - range.start) >> PAGE_SHIFT;
+        let mut pinned = Self {
+            _account: Account::new(count)?,
+            pages: KVVec::with_capacity(count, GFP_KERNEL)?,
+            written,
+        };
+        let flags = bindings::FOLL_LONGTERM | if written { bindings::FOLL_WRITE } else { 0 };
+        while pinned.pages.len() < count {
+            let done = pinned.pages.len();
+            let wanted = (count - done).min(BATCH);
+            let start = range.start + (done << PAGE_SHIFT);
+            let room = pinned.pages.spare_capacity_mut().as_mut_ptr().cast();
+            // SAFETY: there is room for `count` pointers in all.
+            let got = unsafe { bindings::pin_user_pages_fast(start, wanted as i32, flags, room) };
+            if got <= 0 {
+                return Err(if got < 0 {
+                    Error::from_errno(got)
+                } else {
+                    EFAULT
+                });
+            }
+            // SAFETY: so many were written behind the old length.
+            unsafe { pinned.pages.inc_len(got as usize) };
+        }
+        Ok(pinned)
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let pages = self.pages.as_mut_ptr();
+        // SAFETY: these were pinned, and nobody uses them any more.
+        unsafe {
+            bindings::unpin_user_pages_dirty_lock(pages, self.pages.len(), self.written);
+        }
+    }
+}
+
+/// Takes note when the addresses are given other memory.
+#[pin_data(PinnedDrop)]
+struct Watch {
+    #[pin]
+    notifier: Opaque<bindings::mmu_interval_notifier>,
+    stale: Atomic<bool>,
+}
+
+static WATCH: bindings::mmu_interval_notifier_ops = bindings::mmu_interval_notifier_ops {
+    invalidate: Some(invalidate),
+    invalidate_start: None,
+    invalidate_finish: None,
+};
+
+/// # Safety
+/// Called by the kernel with the notifier of a [`Watch`].
+unsafe extern "C" fn invalidate(
+    notifier: *mut bindings::mmu_interval_notifier,
+    _: *const bindings::mmu_notifier_range,
+    sequence: c_ulong,
+) -> bool {
+    // SAFETY: the notifier is a field of a `Watch`, which outlives its registration.
+    let watch = unsafe { &*container_of!(Opaque::cast_from(notifier), Watch, notifier) };
+    watch.stale.store(true, ordering::Release);
+    // SAFETY: the kernel's contract: called from this callback, with its sequence. (What
+    // `mmu_interval_set_seq` does, which is an inline function.)
+    unsafe { (&raw mut (*notifier).invalidate_seq).write_volatile(sequence) };
+    true
+}
+
+impl Watch {
+    fn new(range: Range<usize>) -> impl PinInit<Self, Error> {
+        let length = range.end - range.start;
+        try_pin_init!(Self {
+            stale: Atomic::new(false),
+            notifier <- Opaque::try_ffi_init(move |slot: *mut bindings::mmu_interval_notifier| {
+                let mm = kernel::current!().mm().ok_or(EINVAL)?.as_raw();
+                // SAFETY: `slot` is pinned until `mmu_interval_notifier_remove`.
+                to_result(unsafe {
+                    bindings::mmu_interval_notifier_insert(slot, mm, range.start, length, &WATCH)
+                })
+            }),
+        })
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for Watch {
+    fn drop(self: Pin<&mut Self>) {
+        // SAFETY: it was inserted; the call waits for callbacks.
+        unsafe { bindings::mmu_interval_notifier_remove(self.notifier.get()) }
+    }
+}
+
+/// Pages that are mapped for the device.
+struct Mapped {
+    table: bindings::sg_table,
+    device: ARef<Device>,
+    direction: bindings::dma_data_direction,
+}
+
+// SAFETY: the table is ours alone, and nothing of it belongs to a thread.
+unsafe impl Send for Mapped {}
+// SAFETY: it is not changed between `new` and drop.
+unsafe impl Sync for Mapped {}
+
+impl Mapped {
+    fn new(
+        device: &Device<Bound>,
+        pinned: &mut Pinned,
+        direction: bindings::dma_data_direction,
+    ) -> Result<Self> {
+        let mut table: bindings::sg_table = pin_init::zeroed();
+        let (pages, count) = (pinned.pages.as_mut_ptr(), pinned.pages.len());
+        // SAFETY: all pointers are valid; the table is freed here or in drop.
+        unsafe {
+            to_result(bindings::sg_alloc_table_from_pages_segment(
+                &mut table,
+                pages,
+                u32::try_from(count)?,
+                0,
+                count << PAGE_SHIFT,
+                // As much as an entry can hold, in whole pages.
+                u32::MAX & PAGE_MASK as u32,
+                bindings::GFP_KERNEL,
+            ))?;
+            let mapped = bindings::dma_map_sgtable(raw_device(device), &mut table, direction, 0);
+            if let Err(error) = to_result(mapped) {
+                bindings::sg_free_table(&mut table);
+                return Err(error);
+            }
+        }
+        Ok(Self {
+            table,
+            device: device.into(),
+            direction,
+        })
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`; all memory is dropped before the device is unbound.
+        unsafe {
+            let device = raw_device(self.device.as_bound());
+            bindings::dma_unmap_sgtable(device, &mut self.table, self.direction, 0);
+            bindings::sg_free_table(&mut self.table);
+        }
+    }
+}
+
+/// Times that pages are pinned anew because the process's view of them has changed meanwhile, as
+/// pinning itself makes it do where pages were shared with a child.
+const ATTEMPTS: usize = 4;
+
+impl Pages {
+    /// Pins memory of the calling process and maps it for the device. Also says where on the bus
+    /// it lies, from the beginning of its first page, and where in that it begins.
+    ///
+    /// No lock may be held that a page fault takes.
+    pub(crate) fn new(
+        device: &Device<Bound>,
+        address: u64,
+        length: u64,
+        permissions: Permissions,
+    ) -> Result<(Self, KVVec<Segment>, u64)> {
+        let address = usize::try_from(address)?;
+        let end = usize::try_from(length)?
+            .checked_add(address)
+            .and_then(|end| end.checked_next_multiple_of(PAGE_SIZE))
+            .ok_or(EOVERFLOW)?;
+        let range = address & PAGE_MASK..end;
+        let watch = KBox::try_pin_init(Watch::new(range.clone()), GFP_KERNEL)?;
+        let mut attempts = 0;
+        let mut pinned = loop {
+            watch.stale.store(false, ordering::Release);
+            let pinned = Pinned::new(&range, permissions.write())?;
+            attempts += 1;
+            if !watch.stale.load(ordering::Acquire) || attempts == ATTEMPTS {
+                break pinned;
+            }
+        };
+        let mapped = Mapped::new(device, &mut pinned, super::direction(permissions))?;
+        let mut pages = Self {
+            mapped,
+            _pinned: pinned,
+            watch,
+        };
+        // SAFETY: just mapped, and ours.
+        let segments = unsafe { super::segments(&mut pages.mapped.table)? };
+        Ok((pages, segments, (address & !PAGE_MASK) as u64))
+    }
+
+    /// Whether the process may see other memory at the address now.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.watch.stale.load(ordering::Acquire)
+    }
+}

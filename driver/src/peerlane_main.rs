@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Peerlane: direct transfers between an OpenCL FPGA board and a GPU.
+//!
+//! A thin shell over [`logic`], which is tested on the host. Data flows one way: a file's
+//! [`context`] makes memory reachable ([`memory`], [`mapping`], [`regions`]), a process or the
+//! driver ([`queue`]) writes descriptors, and interrupts ([`irq`]) tell the context ([`events`])
+//! that records have come. [`board`] holds what contexts share, and the order of the locks.
+
+use kernel::{
+    device::Core,
+    pci,
+    prelude::*,
+    sync::{
+        atomic::{ordering, Atomic},
+        Arc,
+    },
+};
+
+mod board;
+mod boards;
+mod callbacks;
+mod context;
+mod debugfs;
+mod events;
+mod ffi;
+mod file;
+mod gate;
+mod hw;
+mod ioctl;
+mod irq;
+mod logic;
+mod mapping;
+mod memory;
+mod probe;
+mod queue;
+mod regions;
+mod settings;
+
+use board::{Board, Found};
+use debugfs::Files;
+use file::Node;
+use irq::Interrupts;
+use settings::Settings;
+
+/// Numbers of boards that are taken, one bit each.
+static NUMBERS: Atomic<u64> = Atomic::new(0);
+
+/// The number in a board's name.
+struct Number(u32);
+
+impl Number {
+    fn take() -> Result<Self> {
+        let mut taken = NUMBERS.load(ordering::Relaxed);
+        loop {
+            let free = taken.trailing_ones();
+            let bit = 1u64.checked_shl(free).ok_or(ENOSPC)?;
+            match NUMBERS.cmpxchg(taken, taken | bit, ordering::Full) {
+                Ok(_) => return Ok(Self(free)),
+                Err(now) => taken = now,
+            }
+        }
+    }
+}
+
+impl Drop for Number {
+    fn drop(&mut self) {
+        let bit = 1 << self.0;
+        let mut taken = NUMBERS.load(ordering::Relaxed);
+        while let Err(now) = NUMBERS.cmpxchg(taken, taken & !bit, ordering::Full) {
+            taken = now;
+        }
+    }
+}
+
+struct Driver;
+
+/// What belongs to a bound device.
+#[pin_data]
+struct Data<'bound> {
+    // Its end is the first: nobody opens the device any more.
+    #[pin]
+    node: Node,
+    #[pin]
+    _files: Files,
+    _interrupts: Interrupts<'bound>,
+    board: Arc<Board>,
+    _number: Number,
+}
+
+kernel::pci_device_table!(
+    IDS,
+    <Driver as pci::Driver>::IdInfo,
+    [(boards::ALTERA_OPENCL, boards::REFERENCE)]
+);
+
+impl pci::Driver for Driver {
+    type IdInfo = boards::Place;
+    type Data<'bound> = Data<'bound>;
+    const ID_TABLE: pci::IdTable<Self::IdInfo> = &IDS;
+
+    fn probe<'bound>(
+        device: &'bound pci::Device<Core<'_>>,
+        place: Option<&'bound boards::Place>,
+    ) -> impl PinInit<Data<'bound>, Error> + 'bound {
+        pin_init::pin_init_scope(move || {
+            let place = *place.ok_or(ENODEV)?;
+            let settings = Settings::current();
+            device.enable_device_mem()?;
+            let bar = device.iomap_region(place.bar, c"peerlane")?;
+            let found = hw::identify(&bar, &place, settings.build_id);
+            let (identity, capabilities) = found.map_err(|error| {
+                dev_err!(
+                    device,
+                    "not a board of this driver: {}; load the driver that was built for its BSP\n",
+                    ffi::Text(error)
+                );
+                ENODEV
+            })?;
+            // SAFETY: nothing was allocated for DMA yet.
+            unsafe {
+                kernel::dma::Device::dma_set_mask_and_coherent(
+                    device,
+                    kernel::dma::DmaMask::new::<64>(),
+                )?
+            };
+            device.set_master();
+            let found = Found {
+                bar: bar.into_devres()?,
+                place,
+                identity,
+                capabilities,
+                settings,
+            };
+            let board = Board::new(device, found)?;
+            let interrupts = Interrupts::new(device, &board)?;
+            let number = Number::take()?;
+            dev_info!(
+                device,
+                "peerlane{}: {} channels, queues of {}, {} ATT entries, {} vectors, MAP_ID {:#010x}, BUILD_ID {:#010x}\n",
+                number.0,
+                capabilities.channels,
+                capabilities.queue_depth(),
+                capabilities.att_entries(),
+                interrupts.count(),
+                identity.map_id,
+                identity.build_id
+            );
+            let files = Files::new(&board, number.0)?;
+            Ok(try_pin_init!(Data {
+                _files <- files,
+                _interrupts: interrupts,
+                node <- Node::new(board.clone(), number.0 as usize),
+                board,
+                _number: number,
+            }? Error))
+        })
+    }
+
+    fn unbind<'bound>(_: &'bound pci::Device<Core<'_>>, this: Pin<&Data<'bound>>) {
+        this.board.retire();
+    }
+}
+
+kernel::module_driver!(<T>, callbacks::Adapter<T>, {
+    type: Driver,
+    name: "peerlane",
+    authors: ["The Peerlane authors"],
+    description: "Direct transfers between an OpenCL FPGA board and a GPU",
+    license: "GPL",
+    imports_ns: ["DMA_BUF"],
+    params: {
+        build_id: u32 {
+            default: 0,
+            description: "Refuse boards with another BUILD_ID; 0 accepts all (default 0)",
+        },
+        patience_ms: u32 {
+            default: 2000,
+            description: "Longest wait for the block to come to rest, in ms, before it is cut off from memory and reset (default 2000)",
+        },
+        port_timeout: u32 {
+            default: 0,
+            description: "Cycles of the PCIe clock after which a read that is not answered fails; 0 leaves the block's own (default 0)",
+        },
+        kept_regions: u32 {
+            default: 1024,
+            description: "Regions that a context may keep mapped after use (default 1024)",
+        },
+        kept_host_mib: u32 {
+            default: 1024,
+            description: "MiB of host memory among them (default 1024)",
+        },
+        kept_gpu_mib: u32 {
+            default: 128,
+            description: "MiB of GPU memory among them, which takes up the GPU's BAR (default 128)",
+        },
+    },
+});

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The regions of a context: those with a handle, and those that were given back and are kept
+//! for use again.
+
+use crate::{
+    board::Board,
+    context::Context,
+    gate::Inside,
+    hw::Failure,
+    logic::{
+        att::Permissions,
+        kept::{Account, Kind, Limits},
+        uapi::{access, provider, Register},
+    },
+    mapping::Mapping,
+    memory::{dmabuf, host, Memory},
+};
+use kernel::{alloc::kvec::InsertError, prelude::*, sync::Arc};
+
+/// By what a region that is kept is found again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Key {
+    provider: u32,
+    access: u32,
+    address: u64,
+    length: u64,
+    identity: u64,
+}
+
+/// Memory that the board can reach. The board forgets it when it is dropped.
+pub(crate) struct Region {
+    board: Arc<Board>,
+    mapping: Arc<Mapping>,
+    // Behind the mapping, which must be gone first.
+    memory: Memory,
+    key: Key,
+    /// Whether the board has forgotten it already.
+    retired: bool,
+}
+
+impl Region {
+    fn kind(&self) -> Kind {
+        match self.memory {
+            Memory::Host(_) => Kind::Host,
+            Memory::DmaBuf { .. } => Kind::Gpu,
+        }
+    }
+
+    /// What the board knows of it.
+    pub(crate) fn mapping(&self) -> &Arc<Mapping> {
+        &self.mapping
+    }
+
+    fn usable(&self) -> bool {
+        !self.memory.is_stale() && !self.mapping.is_revoked()
+    }
+
+    /// Drops several regions with one fence for all.
+    pub(crate) fn retire(board: &Board, mut regions: KVec<Region>) {
+        Mapping::retire(board, regions.iter().map(Region::mapping));
+        for region in &mut regions {
+            region.retired = true;
+        }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        if !self.retired {
+            Mapping::retire(&self.board, core::iter::once(&self.mapping));
+        }
+    }
+}
+
+/// A region with its handle.
+struct Held {
+    handle: u32,
+    region: Region,
+}
+
+/// The regions of a context.
+pub(crate) struct Regions {
+    /// By handle, ascending.
+    held: KVec<Held>,
+    /// Those used longest ago first.
+    kept: KVec<Region>,
+    account: Account,
+    limits: Limits,
+    next: u32,
+}
+
+impl Regions {
+    /// None.
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            held: KVec::new(),
+            kept: KVec::new(),
+            account: Account::default(),
+            limits,
+            next: 1,
+        }
+    }
+
+    fn position(&self, handle: u32) -> Result<usize> {
+        let found = self.held.binary_search_by_key(&handle, |held| held.handle);
+        found.map_err(|_| ENOENT)
+    }
+
+    /// The region of a handle.
+    pub(crate) fn get(&self, handle: u32) -> Result<&Region> {
+        Ok(&self.held[self.position(handle)?].region)
+    }
+
+    fn take_kept(&mut self, index: usize) -> Result<Region> {
+        let region = self.kept.remove(index).map_err(|_| ENOENT)?;
+        self.account.remove(region.kind(), region.key.length);
+        Ok(region)
+    }
+
+    /// Looks for a region among those that are kept. What turns out unusable comes out, too.
+    fn find(&mut self, key: &Key, unusable: &mut KVec<Region>) -> Option<Region> {
+        let mut index = 0;
+        while index < self.kept.len() {
+            let region = &self.kept[index];
+            if !region.usable() {
+                let region = self.take_kept(index).ok()?;
+                unusable.push(region, GFP_KERNEL).ok()?;
+            } else if region.key == *key {
+                return self.take_kept(index).ok();
+            } else {
+                index += 1;
+            }
+        }
+        None
+    }
+
+    /// Gives a region a handle. Handles are not used again soon.
+    fn hold(&mut self, region: Region) -> Result<u32, (Region, Error)> {
+        if let Err(error) = self.held.reserve(1, GFP_KERNEL) {
+            return Err((region, error.into()));
+        }
+        let (handle, index) = loop {
+            let handle = self.next;
+            self.next = self.next.checked_add(1).unwrap_or(1);
+            match self.held.binary_search_by_key(&handle, |held| held.handle) {
+                Ok(_) => {}
+                Err(index) => break (handle, index),
+            }
+        };
+        let held = Held { handle, region };
+        match self.held.insert_within_capacity(index, held) {
+            Ok(()) => Ok(handle),
+            // Not reached: room was made above, and the index was found.
+            Err(InsertError::IndexOutOfBounds(held) | InsertError::OutOfCapacity(held)) => {
+                Err((held.region, ENOMEM))
+            }
+        }
+    }
+
+    /// Takes a handle away. The region is kept if it may be, else it and what has to make room
+    /// come out in `dropped`.
+    pub(crate) fn release(
+        &mut self,
+        handle: u32,
+        keep: bool,
+        dropped: &mut KVec<Region>,
+    ) -> Result {
+        let index = self.position(handle)?;
+        dropped.reserve(1, GFP_KERNEL)?;
+        let room = self.kept.reserve(1, GFP_KERNEL).is_ok();
+        let region = self.held.remove(index).map_err(|_| ENOENT)?.region;
+        if !(keep && room && region.usable()) {
+            return Ok(dropped.push(region, GFP_KERNEL)?);
+        }
+        self.account.add(region.kind(), region.key.length);
+        self.kept.push(region, GFP_KERNEL)?;
+        loop {
+            let over = |region: &Region| self.account.must_go(&self.limits, region.kind());
+            let Some(index) = self.kept.iter().position(over) else {
+                return Ok(());
+            };
+            dropped.reserve(1, GFP_KERNEL)?;
+            let region = self.take_kept(index)?;
+            dropped.push(region, GFP_KERNEL)?;
+        }
+    }
+
+    /// All that are kept; they must be dropped without the lock.
+    fn take_all_kept(&mut self) -> KVec<Region> {
+        self.account = Account::default();
+        core::mem::take(&mut self.kept)
+    }
+
+    /// All.
+    pub(crate) fn take(&mut self) -> KVec<Region> {
+        let mut regions = self.take_all_kept();
+        for held in core::mem::take(&mut self.held) {
+            // A region for which there is no room is dropped, and so forgotten by the board.
+            let _ = regions.push(held.region, GFP_KERNEL);
+        }
+        regions
+    }
+
+    /// Writes the entries of all once more.
+    pub(crate) fn restore(&self) -> Result<(), Failure> {
+        let held = self.held.iter().map(|held| &held.region);
+        Iterator::chain(held, &self.kept).try_for_each(|region| region.mapping.restore())
+    }
+
+    /// Regions and bytes that have a handle, and those that are kept.
+    pub(crate) fn usage(&self) -> ([u32; 2], [u64; 2]) {
+        let held: u64 = self.held.iter().map(|held| held.region.key.length).sum();
+        (
+            [self.held.len() as u32, self.account.count()],
+            [held, self.account.bytes()],
+        )
+    }
+}
+
+/// What the bits of `access` permit.
+fn permissions(bits: u32) -> Result<Permissions> {
+    match bits {
+        access::READ => Ok(Permissions::Read),
+        access::WRITE => Ok(Permissions::Write),
+        bits if bits == access::READ | access::WRITE => Ok(Permissions::ReadWrite),
+        _ => Err(EINVAL),
+    }
+}
+
+impl Context {
+    /// Makes memory reachable, or finds it among what is kept.
+    pub(crate) fn register(&self, inside: &Inside<'_>, arguments: &mut Register) -> Result {
+        if arguments.length == 0 || arguments.flags != 0 {
+            return Err(EINVAL);
+        }
+        let permissions = permissions(arguments.access)?;
+        let buffer = match arguments.provider {
+            provider::DMABUF => Some(dmabuf::Buffer::from_fd(arguments.fd)?),
+            provider::HOST if arguments.fd == -1 => None,
+            provider::HOST => return Err(EINVAL),
+            _ => return Err(EOPNOTSUPP),
+        };
+        let key = Key {
+            provider: arguments.provider,
+            access: arguments.access,
+            address: arguments.address,
+            length: arguments.length,
+            identity: buffer
+                .as_ref()
+                .map_or(arguments.identity, dmabuf::Buffer::identity),
+        };
+        let mut unusable = KVec::new();
+        let found = self.regions.lock().find(&key, &mut unusable);
+        drop(unusable);
+        arguments.found = u32::from(found.is_some());
+        let region = match found {
+            Some(region) => region,
+            None => self.make(inside, key, permissions, buffer)?,
+        };
+        region.mapping.region(|region| {
+            arguments.page_shift = region.page_size().shift();
+            arguments.entries = region.run().count();
+            arguments.att_address = region.att_address(0).map_or(0, |address| address.raw());
+        })?;
+        let held = self.regions.lock().hold(region);
+        arguments.handle = held.map_err(|(region, error)| {
+            drop(region);
+            error
+        })?;
+        Ok(())
+    }
+
+    /// Makes a region. When there is no room, what is kept goes first.
+    fn make(
+        &self,
+        inside: &Inside<'_>,
+        key: Key,
+        permissions: Permissions,
+        buffer: Option<dmabuf::Buffer>,
+    ) -> Result<Region> {
+        match self.try_make(inside, key, permissions, buffer.clone()) {
+            Err(error) if error == ENOSPC || error == ENOMEM => {}
+            result => return result,
+        }
+        let kept = self.regions.lock().take_all_kept();
+        Region::retire(&self.board, kept);
+        self.try_make(inside, key, permissions, buffer)
+    }
+
+    fn try_make(
+        &self,
+        inside: &Inside<'_>,
+        key: Key,
+        permissions: Permissions,
+        buffer: Option<dmabuf::Buffer>,
+    ) -> Result<Region> {
+        let mapping = Mapping::new(self.board.clone(), self.events.clone(), self.channel)?;
+        let device = inside.device();
+        let (memory, segments, offset) = match buffer {
+            Some(buffer) => {
+                let (import, segments) =
+                    dmabuf::Import::new(device, buffer, permissions, mapping.clone())?;
+                (Memory::DmaBuf { _import: import }, segments, key.address)
+            }
+            None => {
+                let (pages, segments, offset) =
+                    host::Pages::new(device, key.address, key.length, permissions)?;
+                (Memory::Host(pages), segments, offset)
+            }
+        };
+        let region = Region {
+            board: self.board.clone(),
+            mapping,
+            memory,
+            key,
+            retired: false,
+        };
+        region
+            .mapping
+            .place(segments, offset, key.length, permissions)?;
+        Ok(region)
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The module's parameters, as they are when a board is probed.
+
+use crate::{logic::kept::Limits, module_parameters};
+
+/// Settings of a board.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    /// The only `BUILD_ID` that is accepted.
+    pub(crate) build_id: Option<u32>,
+    /// Longest wait for the block to come to rest, in milliseconds.
+    pub(crate) patience_ms: u32,
+    /// `PORT_TIMEOUT` in cycles; `None` leaves the block's own.
+    pub(crate) port_timeout: Option<u32>,
+    /// What a context may keep mapped that it has given back.
+    pub(crate) kept: Limits,
+}
+
+const MIB: u64 = 1 << 20;
+
+fn given(value: u32) -> Option<u32> {
+    (value != 0).then_some(value)
+}
+
+impl Settings {
+    /// As they are now.
+    pub(crate) fn current() -> Self {
+        Self {
+            build_id: given(module_parameters::build_id.value()),
+            patience_ms: module_parameters::patience_ms.value(),
+            port_timeout: given(module_parameters::port_timeout.value()),
+            kept: Limits {
+                count: module_parameters::kept_regions.value(),
+                host_bytes: u64::from(module_parameters::kept_host_mib.value()) * MIB,
+                gpu_bytes: u64::from(module_parameters::kept_gpu_mib.value()) * MIB,
+            },
+        }
+    }
+}

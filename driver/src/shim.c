@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the kernel has only as macros and inline functions without a Rust helper. */
+#include <linux/mm.h>
+
+#include "shim.h"
+
+void peerlane_make_uncached(struct vm_area_struct *vma)
+{
+	vma->vm_page_prot = pgprot_noncached(vma->vm_page_prot);
+}
+
+void peerlane_map_frames(struct vm_area_struct *vma)
+{
+	vm_flags_set(vma, VM_PFNMAP);
+}
+
+void *peerlane_page_address(struct page *page)
+{
+	return page_address(page);
+}
+
+unsigned long peerlane_page_to_pfn(struct page *page)
+{
+	return page_to_pfn(page);
+}

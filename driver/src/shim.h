@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Declared a second time in ffi.rs. */
+#ifndef PEERLANE_SHIM_H
+#define PEERLANE_SHIM_H
+
+struct page;
+struct vm_area_struct;
+
+void peerlane_map_frames(struct vm_area_struct *vma);
+void peerlane_make_uncached(struct vm_area_struct *vma);
+void *peerlane_page_address(struct page *page);
+unsigned long peerlane_page_to_pfn(struct page *page);
+
+#endif
