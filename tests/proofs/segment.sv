@@ -114,12 +114,16 @@ module proof #(
   (* hierconn, init = 0 *) wire [5:0] \dut.pick_q ;
   (* hierconn, init = 0 *) wire \dut.pick_any_q ;
   (* hierconn, init = 0 *) wire \dut.pick_saved_q ;
-  (* hierconn, init = 0 *) wire \dut.was_new_q ;
+  (* hierconn, init = 0 *) wire \dut.pick_jumps_q ;
+  (* hierconn, init = 0 *) wire \dut.jumped_q ;
+  (* hierconn, init = 0 *) wire \dut.own_ready_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.waiting_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.blocked_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.newcomers_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.ready_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.above_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.pool_q ;
+  (* hierconn, init = 0 *) wire \dut.pool_jumps_q ;
   (* hierconn, init = 0 *) wire \dut.fails_q ;
   (* hierconn, init = 0 *) wire [3:0] \dut.judged_q ;
   (* hierconn, init = 0 *) wire [9:0] \dut.reach_q ;
@@ -303,9 +307,14 @@ module proof #(
       if (serves) assert (\dut.final_chunk_q );
     end
     if (state == 1 & picks) assert (\dut.pick_saved_q == waits & (waits | queued[which]));
-    if (settled & (state == 0 | state >= 6) & \dut.ready_q [which]) assert (waits | queued[which]);
-    if (settled & state >= 6 & serves & \dut.ready_q [which]) assert (\dut.final_chunk_q );
-    if (settled & state == 0 & waits) assert (\dut.ready_q [which]);
+    // The block's two looks at who is ready: who is there can be served, and is not served already.
+    if (\dut.ready_q [which] & (!serves | state <= 1)) assert (waits | queued[which]);
+    if (\dut.pool_q [which] & (!serves | state <= 1)) assert (waits | queued[which]);
+    if (serves & (state >= 4 | state == 3 & \dut.begins_q )) assert (!\dut.ready_q [which]);
+    if (serves & (state >= 5 | state == 4 & \dut.begins_q )) assert (!\dut.pool_q [which]);
+    if (serves & state >= 6 & \dut.own_ready_q ) assert (\dut.final_chunk_q & queued[which]);
+    if (waits & !serves & state != 2 & !(state == 3 & !\dut.begins_q )) assert (\dut.ready_q [which]);
+    if (waits & (state == 0 | state >= 5 | state == 4 & \dut.begins_q )) assert (\dut.pool_q != 0);
     if (starting) begin
       assert (\dut.pick_q == \dut.serving_q );
       if (serves) assert (!waits & queued[which]);
@@ -455,42 +464,38 @@ module proof #(
   end endgenerate
 
   generate if (PART == 3) begin
-    // Turns of others while the watched channel could be served, since it could or since the last that
-    // came before the round.
+    // Turns of others while the watched channel could be served.
     wire mine_only = serves & state != 0 & !\dut.final_chunk_q ;
     wire ready = (waits | (queued[which] & (aborting | (enable & run[which] & !\dut.blocked_q [which]))))
                & !mine_only;
-    wire turn = state == 3;
-    reg [2:0] others = 0;
-    wire [1:0] ahead = which - \dut.serving_q ;
-    wire [1:0] pick_ahead = which - \dut.pick_q ;
-    wire pick_jumps = \dut.newcomers_q [\dut.pick_q [1:0]];
+    wire turn = state == 1 | (request & seen_accept & \dut.pick_any_q );
+    reg [3:0] others = 0;
     always @(posedge clock) begin
-      if (!ready | turn & (serves | \dut.was_new_q )) others <= 0;
+      if (!ready | turn & picks) others <= 0;
       else if (turn) others <= others + 1;
       if (reset) others <= 0;
     end
-    always @* begin
-      // A channel is new when it has nothing under way.
-      assume (!(awakened & (queued | \dut.waiting_q [3:0] | (state >= 2) << \dut.serving_q )));
-    end
-    // How far the round is from the watched channel.
+    // How far the round is from a channel: 1 for the next, 4 for the last that was served in it.
+    wire [1:0] round = \dut.above_q [3:0] == 4'he ? 0 : \dut.above_q [3:0] == 4'hc ? 1
+                     : \dut.above_q [3:0] == 4'h8 ? 2 : 3;
+    wire [1:0] behind = which - round - 1, pick_behind = \dut.pick_q [1:0] - round - 1;
+    wire [1:0] first = \dut.pool_q [0] ? 0 : \dut.pool_q [1] ? 1 : \dut.pool_q [2] ? 2 : 3;
+    wire [1:0] first_behind = first - round - 1;
     always @* if (MUTANT == 0) begin
-      assert (!(\dut.newcomers_q [3:0] & \dut.waiting_q [3:0]));
-      if (state == 1 | state == 7 & \dut.pick_any_q )
-        assert (\dut.pick_saved_q == \dut.waiting_q [\dut.pick_q [1:0]]);
-      if (state >= 3) assert (!\dut.newcomers_q [\dut.serving_q [1:0]]);
-      if (state >= 4 | others != 0 & state == 0)
-        assert (\dut.above_q [3:0] == (4'he << \dut.serving_q [1:0]));
+      assert (\dut.above_q [3:0] == (4'he << round));
       if (others != 0) begin
-        assert (\dut.ready_q [which]);
-        if (state == 0 | state >= 4) assert (!serves & others + ahead <= 4);
-        if (state == 3) assert (serves | \dut.was_new_q | others + ahead <= 3);
-        if (state == 1 | state == 2 | state == 7)
-          assert (picks | pick_jumps | others + pick_ahead <= 3);
+        assert (!serves);
+        assert (others + 2 * behind + !\dut.jumped_q <= 7);
+        if (state != 2 & !(state == 3 & !\dut.begins_q )) assert (\dut.ready_q [which]);
+        if (state == 0 | state >= 5 | state == 4 & \dut.begins_q ) begin
+          assert (\dut.pool_q != 0);
+          assert (\dut.pool_jumps_q ? !\dut.jumped_q : first_behind <= behind);
+        end
+        if (state == 1 | state == 7)
+          assert (\dut.pick_jumps_q ? !\dut.jumped_q : pick_behind <= behind);
         if (state == 7) assert (\dut.pick_any_q );
       end
     end
-    always @* if (!reset) assert (others < 4);
+    always @* if (!reset) assert (others < 8);
   end endgenerate
 endmodule

@@ -43,6 +43,9 @@ enum Reach {
 /// Enough for a request of each of four channels, and for some of them again.
 const SEGMENT_FAULTS: u64 = 24;
 
+/// Enough for eight turns of other channels.
+const TURN_FAULTS: u64 = 52;
+
 /// Enough for a sweep and for some descriptors, records or requests to come and go.
 const BLOCK_FAULTS: u64 = 8;
 
@@ -280,7 +283,11 @@ fn segment_proof(read: bool, part: u64, mutants: &[u64]) {
         &of_the_block(module, "peerlane_segment"),
         "segment.sv",
         &parameters,
-        Reach::Induction(SEGMENT_FAULTS),
+        Reach::Induction(if part == 3 {
+            TURN_FAULTS
+        } else {
+            SEGMENT_FAULTS
+        }),
         mutants.iter().copied(),
     );
 }

@@ -4,7 +4,8 @@
 //!
 //! The channel that is served stands in registers; those that wait in the middle of a descriptor stand
 //! in a small memory. A channel that had nothing under way comes before the round, once, and at most
-//! every second time: so a short transfer waits for what is in the pipe, not for a round of streams. The
+//! every second time: so a short transfer waits for what is in the pipe, not for a round of streams. Such
+//! a turn does not move the round, so of `n` channels none waits for more than `2n` turns of others. The
 //! next channel is picked while a request is weighed, so that neither the change of a channel nor the
 //! start of a descriptor costs more than a cycle: five cycles a request, six for the first of a
 //! descriptor.
@@ -140,8 +141,10 @@ pub struct Segment<const W: usize, const B: usize> {
     pick: DFF<Bits<6>>,
     pick_any: DFF<Bit>,
     pick_saved: DFF<Bit>,
+    pick_jumps: DFF<Bit>,
     newcomers: DFF<Bits<64>>,
-    was_new: DFF<Bit>,
+    /// The turn came before the round.
+    jumped: DFF<Bit>,
     saved: SmallRam<SAVED, 6>,
     waiting: DFF<Bits<64>>,
     blocked: DFF<Bits<64>>,
@@ -188,13 +191,18 @@ pub struct Segment<const W: usize, const B: usize> {
     aborts: Signal<Local, Bits<64>>,
     startable: Signal<Local, Bits<64>>,
     ready: DFF<Bits<64>>,
+    own_ready: DFF<Bit>,
+    /// Channels above the last that was served in the round.
     above: DFF<Bits<64>>,
-    candidates: Signal<Local, Bits<64>>,
+    pool: DFF<Bits<64>>,
+    pool_jumps: DFF<Bit>,
     later: Signal<Local, Bits<64>>,
     new_ones: Signal<Local, Bits<64>>,
-    pool: Signal<Local, Bits<64>>,
     lowest: Signal<Local, Bits<64>>,
     choice: Signal<Local, Bits<6>>,
+    picked: Signal<Local, Bits<64>>,
+    look: Signal<Local, Bit>,
+    turn: Signal<Local, Bit>,
     load: Signal<Local, Bit>,
     leave: Signal<Local, Bit>,
     saves: Signal<Local, Bits<64>>,
@@ -273,9 +281,10 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             out_of_window, aborted, entry_index, out_of_table, target, invalid,
             not_owner, readable, not_permitted, wrong_size, to_edge, head_offset,
             page_number, local_end, ragged, verdict, is_final, remaining_next,
+            own_ready, pool_jumps, pick_jumps, picked, look, turn,
             peer_next, local_next, chain_open, owner_bits, mine, aborts, startable,
-            candidates, later, pool, lowest, choice, load, leave, saves, loads, blocks,
-            wakes, awakened, newcomers, was_new, new_ones, reach, is_ragged, may_begin,
+            later, pool, lowest, choice, load, leave, saves, loads, blocks,
+            wakes, awakened, newcomers, jumped, new_ones, reach, is_ragged, may_begin,
             woken, ready, above, judged, fails, wakes_own, low, high, bad_peer,
             bad_local, bad_control, has_data, span;
             saved: SmallRam::new(channels),
@@ -331,8 +340,12 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             pick,
             pick_any,
             pick_saved,
+            pick_jumps,
             newcomers,
-            was_new,
+            jumped,
+            own_ready,
+            pool,
+            pool_jumps,
             waiting,
             blocked,
             local_end,
@@ -365,6 +378,9 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         self.request.next = false;
         self.leave.next = false;
         self.load.next = false;
+        self.look.next = false;
+        self.turn.next = false;
+        self.picked.next = self.one.val() << self.pick.q.val();
         self.blocks.next = 0.into();
         self.looked_up.next = (self.state.q.val() == SegmentState::Lookup)
             | (self.state.q.val() == SegmentState::Judge)
@@ -390,8 +406,8 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             self.window_end.write_data.next = 0.into();
         }
 
-        // Who could be served next. In turn: the first above the one that is served, else the first of
-        // all; that one itself, with a descriptor behind its last request, is the last in that order.
+        // Who could be served next, in two steps. What another channel has, it keeps until it is served.
+        // The one that is served comes last, with a descriptor behind its last request.
         self.mine.next = self.one.val() << self.serving.q.val();
         self.aborts.next = self.abort.val();
         if self.abort_all.val() {
@@ -402,26 +418,26 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             self.startable.next =
                 self.queued.val() & (self.aborts.val() | (self.run.val() & !self.blocked.q.val()));
         }
-        // As of the last cycle: nothing leaves these between two looks at them.
         self.ready.d.next = (self.waiting.q.val() | self.startable.val()) & self.all_channels.val();
-        if (self.state.q.val() != SegmentState::Idle) & !self.final_chunk.q.val() {
+        if (self.state.q.val() != SegmentState::Idle) & (self.state.q.val() != SegmentState::Fetch)
+        {
             self.ready.d.next = (self.waiting.q.val() | self.startable.val())
                 & !self.mine.val()
                 & self.all_channels.val();
         }
-        self.above.d.next =
-            (self.all.val() << self.serving.q.val()) & !self.mine.val() & self.all_channels.val();
-        self.candidates.next = self.ready.q.val();
-        self.later.next = self.candidates.val() & self.above.q.val();
-        self.pool.next = self.candidates.val();
-        if self.later.val().any() {
-            self.pool.next = self.later.val();
+        self.own_ready.d.next =
+            (self.startable.val() & self.mine.val()).any() & self.final_chunk.q.val();
+        // Newcomers, but not twice in a row; else in turn: those above the last of the round, else all.
+        self.later.next = self.ready.q.val() & self.above.q.val();
+        self.new_ones.next = self.ready.q.val() & self.newcomers.q.val();
+        self.pool_jumps.d.next = self.new_ones.val().any() & !self.jumped.q.val();
+        self.pool.d.next = self.ready.q.val();
+        if self.new_ones.val().any() & !self.jumped.q.val() {
+            self.pool.d.next = self.new_ones.val();
+        } else if self.later.val().any() {
+            self.pool.d.next = self.later.val();
         }
-        self.new_ones.next = self.candidates.val() & self.newcomers.q.val();
-        if self.new_ones.val().any() & !self.was_new.q.val() {
-            self.pool.next = self.new_ones.val();
-        }
-        self.lowest.next = self.pool.val() & (!self.pool.val() + 1);
+        self.lowest.next = self.pool.q.val() & (!self.pool.q.val() + 1);
         self.choice.next = bit_cast::<6, 1>((self.lowest.val() & self.bit_0.val()).any().into())
             | (bit_cast::<6, 1>((self.lowest.val() & self.bit_1.val()).any().into()) << 1)
             | (bit_cast::<6, 1>((self.lowest.val() & self.bit_2.val()).any().into()) << 2)
@@ -527,24 +543,16 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
 
         match self.state.q.val() {
             SegmentState::Idle => {
-                self.pick.d.next = self.choice.val();
-                self.pick_saved.d.next = (self.lowest.val() & self.waiting.q.val()).any();
-                if self.candidates.val().any() {
+                self.look.next = true;
+                if self.pool.q.val().any() {
                     self.state.d.next = SegmentState::Fetch;
                 }
             }
             SegmentState::Fetch => {
                 self.fetch.next = true;
-                self.serving.d.next = self.pick.q.val();
-                if self.pick_saved.q.val() {
-                    self.load.next = true;
-                    self.state.d.next = SegmentState::Size;
-                } else {
-                    self.state.d.next = SegmentState::Load;
-                }
+                self.turn.next = true;
             }
             SegmentState::Load => {
-                self.was_new.d.next = (self.newcomers.q.val() & self.mine.val()).any();
                 self.peer.d.next = bit_cast::<37, 32>(self.peer_low.val())
                     | (bit_cast::<37, 5>(self.peer_high.val().get_bits::<5>(0)) << 32);
                 self.page_size.d.next = self.peer_high.val().get_bits::<2>(30);
@@ -631,9 +639,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 }
             }
             SegmentState::Judge => {
-                self.pick.d.next = self.choice.val();
-                self.pick_any.d.next = self.candidates.val().any();
-                self.pick_saved.d.next = (self.lowest.val() & self.waiting.q.val()).any();
+                self.look.next = true;
                 self.state.d.next = SegmentState::Issue;
             }
             SegmentState::Issue => {
@@ -645,13 +651,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                     self.remaining.d.next = self.remaining_next.val();
                     if self.pick_any.q.val() {
                         self.leave.next = !self.is_final.val();
-                        self.serving.d.next = self.pick.q.val();
-                        if self.pick_saved.q.val() {
-                            self.load.next = true;
-                            self.state.d.next = SegmentState::Size;
-                        } else {
-                            self.state.d.next = SegmentState::Load;
-                        }
+                        self.turn.next = true;
                     } else if self.is_final.val() {
                         self.state.d.next = SegmentState::Idle;
                     } else {
@@ -659,10 +659,31 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                     }
                 } else {
                     // It may take long: who comes meanwhile is considered.
-                    self.pick.d.next = self.choice.val();
-                    self.pick_any.d.next = self.candidates.val().any();
-                    self.pick_saved.d.next = (self.lowest.val() & self.waiting.q.val()).any();
+                    self.look.next = true;
                 }
+            }
+        }
+        if self.look.val() {
+            self.pick.d.next = self.choice.val();
+            self.pick_any.d.next = self.pool.q.val().any();
+            self.pick_saved.d.next = (self.lowest.val() & self.waiting.q.val()).any();
+            self.pick_jumps.d.next = self.pool_jumps.q.val();
+            if !self.pool.q.val().any() {
+                self.pick.d.next = self.serving.q.val();
+                self.pick_any.d.next = self.own_ready.q.val();
+            }
+        }
+        if self.turn.val() {
+            self.serving.d.next = self.pick.q.val();
+            self.jumped.d.next = self.pick_jumps.q.val();
+            if !self.pick_jumps.q.val() {
+                self.above.d.next = (self.all.val() << self.pick.q.val()) & !self.picked.val();
+            }
+            if self.pick_saved.q.val() {
+                self.load.next = true;
+                self.state.d.next = SegmentState::Size;
+            } else {
+                self.state.d.next = SegmentState::Load;
             }
         }
 
@@ -685,7 +706,6 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 & self.all_channels.val();
         }
         if self.load.val() {
-            self.was_new.d.next = false;
             self.peer.d.next = self.saved.read_data.val().get_bits::<37>(0);
             self.local_at.d.next = self.saved.read_data.val().get_bits::<40>(37);
             self.remaining.d.next = self.saved.read_data.val().get_bits::<32>(77);
@@ -700,7 +720,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         }
         self.loads.next = 0.into();
         if self.load.val() {
-            self.loads.next = self.one.val() << self.pick.q.val();
+            self.loads.next = self.picked.val();
         }
         self.waiting.d.next = ((self.waiting.q.val() & !self.loads.val()) | self.saves.val())
             & self.all_channels.val();
@@ -713,6 +733,8 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             self.waiting.d.next = 0.into();
             self.blocked.d.next = 0.into();
             self.newcomers.d.next = 0.into();
+            self.ready.d.next = 0.into();
+            self.pool.d.next = 0.into();
             self.begins.d.next = false;
             self.malformed.d.next = false;
         }

@@ -8,3 +8,4 @@ mod port;
 mod rig;
 mod stream;
 mod transfers;
+mod turns;

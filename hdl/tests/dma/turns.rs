@@ -1,0 +1,70 @@
+//! Turns: short transfers come soon, and keep nobody from his own.
+
+use crate::channels::{descriptor, map_for, rig};
+use crate::rig::{MIB, RECORD};
+use peerlane_hdl::Params;
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_short_transfer_waits_for_one_round_of_requests() {
+    for read in [false, true] {
+        let mut rig = rig(&Params::default());
+        let peer = map_for(&mut rig, 0xFF, 0, 16 * MIB);
+        for channel in 0..7 {
+            for _ in 0..4 {
+                rig.queue_on(channel, read, descriptor(peer, 0, 2 * MIB as u32, 0, 0));
+            }
+        }
+        rig.board.run(20_000).unwrap();
+        for trial in 0..20 {
+            let at = rig.board.stats();
+            rig.queue_on(7, read, descriptor(peer, 0, 64, RECORD | 1 << 2, trial));
+            let record = rig.wait_on(7, 20_000);
+            assert_eq!((record.code, record.cookie), (0, trial));
+            let now = rig.board.stats();
+            // What others moved from before the doorbell was rung until after the record was seen: a
+            // round of 7 requests, what the pipe held, and what went on while the record came.
+            let moved = (now.gpu.bytes_written - at.gpu.bytes_written)
+                + (now.gpu.bytes_read - at.gpu.bytes_read);
+            assert!(moved < 48 * 512, "read {read}: {moved} bytes");
+            rig.board.run(777).unwrap();
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn channels_that_wake_again_and_again_starve_nobody() {
+    let params = Params {
+        channels: 64,
+        ..Params::default()
+    };
+    // Two that stream, above all that wake: these in turn, each at rest before it is rung again.
+    let (wakers, first, second) = (24, 62, 63);
+    let requests = 8;
+    for read in [false, true] {
+        let mut rig = rig(&params);
+        let peer = map_for(&mut rig, !0, 0, MIB);
+        rig.queue_on(first, read, descriptor(peer, 0, MIB as u32, 0, 0));
+        rig.board.run(2000).unwrap();
+        let (bytes, gap, longest) = if read { (512, 20, 48) } else { (256, 12, 24) };
+        rig.queue_on(
+            second,
+            read,
+            descriptor(peer, 0, requests * bytes, RECORD, 7),
+        );
+        // Each of its requests waits for one turn of every other channel, and for as many that come
+        // before the round; a turn is of at most one request, whose time on the link is `longest`.
+        let limit = u64::from(requests * 2 * (wakers + 2)) * longest;
+        let start = rig.board.cycles();
+        for waker in (0..wakers).cycle() {
+            if rig.poll_on(second).is_some() {
+                break;
+            }
+            rig.queue_on(waker, read, descriptor(peer, 0, 4, 0, 0));
+            rig.board.run(gap).unwrap();
+            let waited = rig.board.cycles() - start;
+            assert!(waited < limit, "read {read}: no end after {waited} cycles");
+        }
+    }
+}
