@@ -26,10 +26,10 @@ use crate::{
         capability::{Capabilities, Identity},
         channel,
         link::{self, Link},
-        regs::csr,
-        steps::{self, Register, Step},
+        steps::{self, Step},
         table,
     },
+    regs::csr::{PORT_TIMEOUT, STATUS},
     settings::Settings,
 };
 use kernel::{
@@ -144,10 +144,10 @@ impl Board {
 
     /// Tells the block what it must know and forgets in a reset of the device.
     fn configure(&self) -> Result<(), Failure> {
-        let patience = self.settings.port_timeout;
-        let patience = patience.map(|cycles| Step::Write(Register::Csr(csr::PORT_TIMEOUT), cycles));
-        let pace = link::set_pace(self.link());
-        self.hw.run(Iterator::chain(patience.into_iter(), [pace]))
+        if let Some(cycles) = self.settings.port_timeout {
+            self.hw.set(PORT_TIMEOUT::from_raw(cycles))?;
+        }
+        self.hw.run([link::set_pace(self.link())])
     }
 
     /// The link as it was trained (PCI Express Base Specification, 7.5.3.8, Link Status).
@@ -223,12 +223,11 @@ impl Board {
 
     /// A port that stands still may yet send what it was given.
     fn port_is_alive(&self) -> Result<(), Failure> {
-        let place = Register::Csr(csr::STATUS);
-        let status = self.hw.read(place)?;
-        if status & csr::STATUS_PORT_DEAD_MASK != 0 {
-            return Err(Failure::Late(place, status));
+        let status: STATUS = self.hw.look()?;
+        match status.port_dead() {
+            true => Err(Failure::PortDead),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Takes the right to reach memory from the board: whatever it does, nothing of it arrives
@@ -246,6 +245,10 @@ impl Board {
                 "the block is stuck: {:?} reads {:#x}; it is cut off from memory\n",
                 register,
                 value
+            ),
+            Failure::PortDead => dev_err!(
+                self.device(),
+                "the PCIe port takes nothing any more; the board is cut off from memory\n"
             ),
         }
     }
@@ -296,7 +299,8 @@ impl Board {
     /// Has the watchdog look after a while.
     fn watch(self: &Arc<Self>) {
         // It may be waiting already.
-        let _ = workqueue::system().enqueue_delayed(self.clone(), msecs_to_jiffies(WATCH_MS));
+        let _ =
+            workqueue::system_freezable().enqueue_delayed(self.clone(), msecs_to_jiffies(WATCH_MS));
     }
 
     /// Waits until the watchdog has run for the last time. The gate must be closed.
@@ -396,7 +400,7 @@ impl Board {
     /// Whether the board is there and its block well.
     fn look(&self) -> Result<(), Failure> {
         if self.cut_off.load(ordering::Acquire) {
-            return Err(Failure::Late(Register::Csr(csr::STATUS), 0));
+            return Err(Failure::PortDead);
         }
         self.port_is_alive()
     }

@@ -12,6 +12,7 @@ use crate::{
         channel::{self, Moderation, Settings, Window},
         queue::Occupancy,
         regs::Completion,
+        table,
     },
     queue::Queue,
     regions::{Region, Regions},
@@ -242,7 +243,11 @@ impl Context {
         if late {
             hw.run(channel::abort(self.channel))?;
         }
-        hw.run([channel::resume(self.channel)])?;
+        // With the fence the records of what has ended are in the ring.
+        hw.run(Iterator::chain(
+            table::fence().into_iter(),
+            [channel::resume(self.channel)],
+        ))?;
         Ok(late)
     }
 

@@ -78,9 +78,9 @@ fn counters(board: &Arc<Board>, f: &mut Formatter<'_>) -> kernel::fmt::Result {
     let Ok((block, channels)) = read(board) else {
         return writeln!(f, "the board does not answer");
     };
-    writeln!(f, "{:#?}", block)?;
+    writeln!(f, "{:?}", block)?;
     for (number, channel) in channels.iter().enumerate() {
-        writeln!(f, "channel {}: {:#?}", number, channel)?;
+        writeln!(f, "channel {}: {:?}", number, channel)?;
     }
     Ok(())
 }

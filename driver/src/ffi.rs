@@ -5,7 +5,7 @@
 use kernel::{
     bindings,
     device::{Bound, Device},
-    ffi::{c_ulong, c_void},
+    ffi::{c_int, c_ulong, c_void},
     pci,
 };
 
@@ -14,6 +14,11 @@ use kernel::{
     reason = "kernel structures hold empty ones in some configurations"
 )]
 extern "C" {
+    /// Whether mapping something for a device has failed, as a negative error code.
+    pub(crate) fn peerlane_dma_mapping_error(
+        device: *mut bindings::device,
+        address: bindings::dma_addr_t,
+    ) -> c_int;
     /// Makes the pages of a mapping that is being set up uncached.
     pub(crate) fn peerlane_make_uncached(vma: *mut bindings::vm_area_struct);
     /// Makes a mapping that is being set up one of frame numbers.

@@ -11,7 +11,7 @@ use crate::{
     },
 };
 use kernel::{
-    io::Io,
+    io::{register::FixedRegister, Io},
     new_mutex, pci,
     prelude::*,
     sync::{
@@ -28,13 +28,15 @@ pub(crate) enum Failure {
     Gone,
     /// A register did not become what was waited for.
     Late(Register, u32),
+    /// The port to PCIe stands still.
+    PortDead,
 }
 
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Gone => ENODEV,
-            Failure::Late(..) => EIO,
+            Failure::Late(..) | Failure::PortDead => EIO,
         }
     }
 }
@@ -150,6 +152,23 @@ impl Hw {
     /// Looks at one register.
     pub(crate) fn read(&self, register: Register) -> Result<u32, Failure> {
         self.access(self.patience).read(register)
+    }
+
+    /// Looks at a register of the CSR.
+    pub(crate) fn look<R>(&self) -> Result<R, Failure>
+    where
+        R: FixedRegister<Storage = u32> + From<u32>,
+    {
+        self.read(Register::Csr(R::OFFSET)).map(Into::into)
+    }
+
+    /// Writes a register of the CSR.
+    pub(crate) fn set<R>(&self, value: R) -> Result<(), Failure>
+    where
+        R: FixedRegister<Storage = u32>,
+        u32: From<R>,
+    {
+        self.run([Step::Write(Register::Csr(R::OFFSET), value.into())])
     }
 
     /// Carries steps out, all of them or up to the first that fails.

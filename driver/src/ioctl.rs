@@ -11,6 +11,7 @@ use crate::{
         regs::{chan, Completion},
         uapi::{self, Ioctl},
     },
+    memory::nvidia,
     regions::Region,
 };
 use kernel::{
@@ -163,7 +164,9 @@ impl Context {
         let window = self.window.lock().range();
         *info = uapi::Info {
             version: uapi::VERSION,
-            providers: 1 << uapi::provider::HOST | 1 << uapi::provider::DMABUF,
+            providers: 1 << uapi::provider::HOST
+                | 1 << uapi::provider::DMABUF
+                | u32::from(nvidia::is_there()) << uapi::provider::NVIDIA,
             map_id: identity.map_id,
             build_id: identity.build_id,
             caps: [identity.caps0, identity.caps1, identity.caps2],

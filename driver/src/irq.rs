@@ -6,13 +6,7 @@
 //! and `2 + c` channel c's. Without one there is a single message for everything, made by the
 //! hard IP of its `RxmIrq` line.
 
-use crate::{
-    board::Board,
-    logic::{
-        regs::csr,
-        steps::{Register, Step},
-    },
-};
+use crate::{board::Board, regs::csr::IRQ_STATUS};
 use kernel::{
     device::Bound,
     irq::{Flags, IrqReturn, ThreadedHandler, ThreadedRegistration},
@@ -43,10 +37,9 @@ pub(crate) struct Handler {
 
 impl Handler {
     /// Clears the causes in the block, and says which they were.
-    fn take_causes(&self) -> Option<u32> {
-        let place = Register::Csr(csr::IRQ_STATUS);
-        let causes = self.board.hw.read(place).ok()?;
-        self.board.hw.run([Step::Write(place, causes)]).ok()?;
+    fn take_causes(&self) -> Option<IRQ_STATUS> {
+        let causes: IRQ_STATUS = self.board.hw.look().ok()?;
+        self.board.hw.set(causes).ok()?;
         Some(causes)
     }
 }
@@ -58,15 +51,13 @@ impl ThreadedHandler for Handler {
                 .board
                 .with_user(channel, |user| user.events.interrupt()),
             Cause::Fault => {
-                let causes = self.take_causes();
-                dev_dbg!(
-                    self.board.device(),
-                    "fault interrupt, causes {:#x}\n",
-                    causes.unwrap_or(0)
-                );
+                if let Some(causes) = self.take_causes() {
+                    dev_dbg!(self.board.device(), "fault interrupt: {:?}\n", causes);
+                }
             }
             Cause::All => match self.take_causes() {
-                None | Some(0) => return IrqReturn::None,
+                None => return IrqReturn::None,
+                Some(causes) if causes.into_raw() == 0 => return IrqReturn::None,
                 Some(_) => self.board.for_each_user(|user| user.events.interrupt()),
             },
         }

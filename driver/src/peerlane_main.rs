@@ -35,6 +35,12 @@ mod memory;
 mod probe;
 mod queue;
 mod regions;
+#[allow(
+    dead_code,
+    reason = "most registers are accessed by the sequences of `logic`"
+)]
+#[path = "regs_kernel.rs"]
+mod regs;
 mod settings;
 
 use board::{Board, Found};
@@ -181,6 +187,10 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         port_timeout: u32 {
             default: 0,
             description: "Cycles of the PCIe clock after which a read that is not answered fails; 0 leaves the block's own (default 0)",
+        },
+        any_distance: bool {
+            default: false,
+            description: "Use NVIDIA GPUs' memory although the kernel does not know that the board can reach it (default 0)",
         },
         kept_regions: u32 {
             default: 1024,

@@ -14,13 +14,21 @@ use crate::{
         uapi::{access, provider, Register},
     },
     mapping::Mapping,
-    memory::{dmabuf, host, Memory},
+    memory::{dmabuf, host, nvidia, Memory},
 };
-use kernel::{alloc::kvec::InsertError, prelude::*, sync::Arc};
+use kernel::{
+    alloc::kvec::InsertError,
+    current,
+    mm::Mm,
+    prelude::*,
+    sync::{aref::ARef, Arc},
+};
 
 /// By what a region that is kept is found again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key {
+    /// Whose addresses they are, where they are a process's.
+    space: usize,
     provider: u32,
     access: u32,
     address: u64,
@@ -35,6 +43,8 @@ pub(crate) struct Region {
     // Behind the mapping, which must be gone first.
     memory: Memory,
     key: Key,
+    /// Keeps the key's `space` from being another's.
+    _space: Option<ARef<Mm>>,
     /// Whether the board has forgotten it already.
     retired: bool,
 }
@@ -43,7 +53,7 @@ impl Region {
     fn kind(&self) -> Kind {
         match self.memory {
             Memory::Host(_) => Kind::Host,
-            Memory::DmaBuf { .. } => Kind::Gpu,
+            Memory::DmaBuf { .. } | Memory::Nvidia { .. } => Kind::Gpu,
         }
     }
 
@@ -237,11 +247,16 @@ impl Context {
         let permissions = permissions(arguments.access)?;
         let buffer = match arguments.provider {
             provider::DMABUF => Some(dmabuf::Buffer::from_fd(arguments.fd)?),
-            provider::HOST if arguments.fd == -1 => None,
-            provider::HOST => return Err(EINVAL),
+            provider::HOST | provider::NVIDIA if arguments.fd == -1 => None,
+            provider::HOST | provider::NVIDIA => return Err(EINVAL),
             _ => return Err(EOPNOTSUPP),
         };
+        let space = match buffer {
+            Some(_) => None,
+            None => Some(ARef::<Mm>::from(&**current!().mm().ok_or(EINVAL)?)),
+        };
         let key = Key {
+            space: space.as_ref().map_or(0, |space| space.as_raw() as usize),
             provider: arguments.provider,
             access: arguments.access,
             address: arguments.address,
@@ -256,7 +271,7 @@ impl Context {
         arguments.found = u32::from(found.is_some());
         let region = match found {
             Some(region) => region,
-            None => self.make(inside, key, permissions, buffer)?,
+            None => self.make(inside, key, space, permissions, buffer)?,
         };
         region.mapping.region(|region| {
             arguments.page_shift = region.page_size().shift();
@@ -276,22 +291,24 @@ impl Context {
         &self,
         inside: &Inside<'_>,
         key: Key,
+        space: Option<ARef<Mm>>,
         permissions: Permissions,
         buffer: Option<dmabuf::Buffer>,
     ) -> Result<Region> {
-        match self.try_make(inside, key, permissions, buffer.clone()) {
+        match self.try_make(inside, key, space.clone(), permissions, buffer.clone()) {
             Err(error) if error == ENOSPC || error == ENOMEM => {}
             result => return result,
         }
         let kept = self.regions.lock().take_all_kept();
         Region::retire(&self.board, kept);
-        self.try_make(inside, key, permissions, buffer)
+        self.try_make(inside, key, space, permissions, buffer)
     }
 
     fn try_make(
         &self,
         inside: &Inside<'_>,
         key: Key,
+        space: Option<ARef<Mm>>,
         permissions: Permissions,
         buffer: Option<dmabuf::Buffer>,
     ) -> Result<Region> {
@@ -302,6 +319,18 @@ impl Context {
                 let (import, segments) =
                     dmabuf::Import::new(device, buffer, permissions, mapping.clone())?;
                 (Memory::DmaBuf { _import: import }, segments, key.address)
+            }
+            None if key.provider == provider::NVIDIA => {
+                let any_distance = self.board.settings.any_distance;
+                let (pages, segments, offset) = nvidia::Pages::new(
+                    device,
+                    key.address,
+                    key.length,
+                    permissions,
+                    any_distance,
+                    mapping.clone(),
+                )?;
+                (Memory::Nvidia { _pages: pages }, segments, offset)
             }
             None => {
                 let (pages, segments, offset) =
@@ -314,6 +343,7 @@ impl Context {
             mapping,
             memory,
             key,
+            _space: space,
             retired: false,
         };
         region

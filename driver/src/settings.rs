@@ -13,6 +13,8 @@ pub(crate) struct Settings {
     pub(crate) patience_ms: u32,
     /// `PORT_TIMEOUT` in cycles; `None` leaves the block's own.
     pub(crate) port_timeout: Option<u32>,
+    /// GPUs are used that the kernel does not know to be reachable from the board.
+    pub(crate) any_distance: bool,
     /// What a context may keep mapped that it has given back.
     pub(crate) kept: Limits,
 }
@@ -30,6 +32,7 @@ impl Settings {
             build_id: given(module_parameters::build_id.value()),
             patience_ms: module_parameters::patience_ms.value(),
             port_timeout: given(module_parameters::port_timeout.value()),
+            any_distance: module_parameters::any_distance.value(),
             kept: Limits {
                 count: module_parameters::kept_regions.value(),
                 host_bytes: u64::from(module_parameters::kept_host_mib.value()) * MIB,

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the kernel has only as macros and inline functions without a Rust helper. */
+#include <linux/dma-mapping.h>
 #include <linux/mm.h>
 
 #include "shim.h"
+
+int peerlane_dma_mapping_error(struct device *device, dma_addr_t address)
+{
+	return dma_mapping_error(device, address);
+}
 
 void peerlane_make_uncached(struct vm_area_struct *vma)
 {

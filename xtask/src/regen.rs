@@ -12,6 +12,7 @@ const GENERATED: &[(&str, &str)] = &[
     ("rtl", "hdl/src/generated"),
     ("host", "driver/core/src"),
     ("host", "regmap/tests/generated"),
+    ("kernel", "driver/src"),
     ("kernel", "regmap/tests/generated"),
 ];
 

@@ -303,8 +303,8 @@ pub struct EventFd {
     pub flags: u32,
 }
 
-/// Argument of [`STOP`]. What it ends has its record like everything else, and the channel
-/// goes on accepting.
+/// Argument of [`STOP`]. What it ends has its record like everything else, in the ring
+/// when the call returns; the channel goes on accepting.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stop {

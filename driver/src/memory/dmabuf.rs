@@ -131,7 +131,12 @@ impl Import {
         let segments = import.buffer.reserved(|| {
             // SAFETY: attached, and the reservation is locked.
             unsafe { import.map(attachment) }
-        })??;
+        })?;
+        let segments = segments.map_err(|error| match error {
+            // The exporter's device is not ours.
+            error if error == ENODEV => ESTALE,
+            error => error,
+        })?;
         Ok((import, segments))
     }
 

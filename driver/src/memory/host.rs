@@ -8,10 +8,11 @@ use crate::{
 };
 use core::ops::Range;
 use kernel::{
-    bindings, container_of,
+    bindings, container_of, current,
     device::{Bound, Device},
     error::to_result,
     ffi::c_ulong,
+    mm::Mm,
     page::{PAGE_MASK, PAGE_SHIFT, PAGE_SIZE},
     prelude::*,
     sync::{
@@ -35,34 +36,24 @@ pub(crate) struct Pages {
 
 /// The process whose memory it is, as far as it is needed to undo the accounting.
 struct Account {
-    mm: *mut bindings::mm_struct,
+    mm: ARef<Mm>,
     pages: usize,
 }
-
-// SAFETY: an `mm_struct` is counted and locks itself.
-unsafe impl Send for Account {}
-// SAFETY: as above.
-unsafe impl Sync for Account {}
 
 impl Account {
     /// Counts pages of the calling process.
     fn new(pages: usize) -> Result<Self> {
-        let mm = kernel::current!().mm().ok_or(EINVAL)?.as_raw();
+        let mm: ARef<Mm> = ARef::from(&**current!().mm().ok_or(EINVAL)?);
         // SAFETY: the calling process's own.
-        to_result(unsafe { bindings::account_locked_vm(mm, pages, true) })?;
-        // SAFETY: valid, and given back in drop.
-        unsafe { bindings::mmgrab(mm) };
+        to_result(unsafe { bindings::account_locked_vm(mm.as_raw(), pages, true) })?;
         Ok(Self { mm, pages })
     }
 }
 
 impl Drop for Account {
     fn drop(&mut self) {
-        // SAFETY: `new` took this reference, and counted so many.
-        unsafe {
-            bindings::account_locked_vm(self.mm, self.pages, false);
-            bindings::mmdrop(self.mm);
-        }
+        // SAFETY: `new` counted so many.
+        unsafe { bindings::account_locked_vm(self.mm.as_raw(), self.pages, false) };
     }
 }
 
@@ -157,7 +148,7 @@ impl Watch {
         try_pin_init!(Self {
             stale: Atomic::new(false),
             notifier <- Opaque::try_ffi_init(move |slot: *mut bindings::mmu_interval_notifier| {
-                let mm = kernel::current!().mm().ok_or(EINVAL)?.as_raw();
+                let mm = current!().mm().ok_or(EINVAL)?.as_raw();
                 // SAFETY: `slot` is pinned until `mmu_interval_notifier_remove`.
                 to_result(unsafe {
                     bindings::mmu_interval_notifier_insert(slot, mm, range.start, length, &WATCH)

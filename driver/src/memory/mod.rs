@@ -5,6 +5,7 @@
 
 pub(crate) mod dmabuf;
 pub(crate) mod host;
+pub(crate) mod nvidia;
 
 use crate::logic::{att::Permissions, layout::Segment};
 use kernel::{bindings, prelude::*};
@@ -15,6 +16,8 @@ pub(crate) enum Memory {
     Host(host::Pages),
     /// Of a dma-buf.
     DmaBuf { _import: Pin<KBox<dmabuf::Import>> },
+    /// Of an NVIDIA GPU.
+    Nvidia { _pages: nvidia::Pages },
 }
 
 impl Memory {
@@ -22,8 +25,8 @@ impl Memory {
     pub(crate) fn is_stale(&self) -> bool {
         match self {
             Self::Host(pages) => pages.is_stale(),
-            // Who names the dma-buf names the memory.
-            Self::DmaBuf { .. } => false,
+            // Who names the dma-buf names the memory, and a GPU's owner takes it back.
+            Self::DmaBuf { .. } | Self::Nvidia { .. } => false,
         }
     }
 }
