@@ -22,7 +22,7 @@ use crate::{
     gate::Gate,
     hw::{Failure, Hw},
     logic::{
-        att::{AttAllocator, Run},
+        att::{AttAllocator, Entry, Run},
         capability::{Capabilities, Identity},
         channel,
         link::{self, Link},
@@ -47,6 +47,17 @@ use kernel::{
     time::{msecs_to_jiffies, Delta},
     workqueue::{self, DelayedWork, WorkItem},
 };
+
+/// Says something in the log that is of interest to who looks for it only. (The kernel crate's
+/// `dev_dbg` is compiled out, and cannot be switched on.)
+macro_rules! explain {
+    ($board:expr, $($text:tt)*) => {
+        if $board.settings.verbose {
+            kernel::prelude::dev_info!($board.device(), $($text)*);
+        }
+    };
+}
+pub(crate) use explain;
 
 /// A board.
 #[pin_data]
@@ -186,7 +197,7 @@ impl Board {
     /// Reserves ATT entries, one after the other.
     pub(crate) fn take_entries(&self, count: u32) -> Result<Run> {
         self.entries.lock().allocate(count).map_err(|error| {
-            dev_dbg!(self.device(), "{}\n", Text(error));
+            explain!(self, "{}\n", Text(error));
             ENOSPC
         })
     }
@@ -211,11 +222,15 @@ impl Board {
 
     /// Makes sure that steps are carried out after which memory is let go. A board that does not
     /// carry them out is cut off from memory, and started again later.
-    pub(crate) fn settle(&self, steps: impl IntoIterator<Item = Step>) {
-        if self.cut_off.load(ordering::Acquire) {
-            return;
+    pub(crate) fn settle<S: IntoIterator<Item = Step>>(&self, steps: impl Fn() -> S) {
+        while self.cut_off.load(ordering::Acquire) {
+            // It reaches no memory now. Whoever starts it again must not find old entries, though.
+            let _ = self.hw.run(steps());
+            if self.cut_off.load(ordering::Acquire) {
+                return;
+            }
         }
-        let settled = self.hw.run(steps).and_then(|()| self.port_is_alive());
+        let settled = self.hw.run(steps()).and_then(|()| self.port_is_alive());
         if let Err(failure) = settled {
             self.cut_off(failure);
         }
@@ -316,7 +331,7 @@ impl Board {
     /// Stops the block: all that was accepted ends, nothing new is accepted.
     pub(crate) fn quiesce(&self) {
         let _guard = self.recovery.lock();
-        self.settle(Iterator::chain(steps::reset().into_iter(), table::fence()));
+        self.settle(|| Iterator::chain(steps::reset().into_iter(), table::fence()));
     }
 
     /// Takes board and memory apart until [`start`](Self::start): the device is about to lose
@@ -356,15 +371,20 @@ impl Board {
         if lost {
             self.close_channels()?;
             self.configure()?;
-            let mut restored = Ok(());
-            self.for_each_user(|user| {
-                let result = user.restore_regions();
-                if restored.is_ok() {
-                    restored = result;
-                }
-            });
-            restored?;
+        } else {
+            // What was to be invalidated while the block was stuck may not have been.
+            let entries = 0..self.capabilities.att_entries();
+            self.hw
+                .run(entries.flat_map(|index| table::write_entry(index, Entry::INVALID)))?;
         }
+        let mut restored = Ok(());
+        self.for_each_user(|user| {
+            let result = user.restore_regions();
+            if restored.is_ok() {
+                restored = result;
+            }
+        });
+        restored?;
         self.port_is_alive()?;
         // SAFETY: a valid device, and nothing in its block that could reach memory yet.
         unsafe { bindings::pci_set_master(pci_dev(self.gate.device())) };

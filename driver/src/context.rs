@@ -319,8 +319,8 @@ impl Context {
     pub(crate) fn close(&self) {
         // From here on the channel is not started any more.
         let ring = self.ring.lock().take();
-        self.board.settle(channel::abort(self.channel));
-        self.board.settle(channel::close(self.channel));
+        self.board.settle(|| channel::abort(self.channel));
+        self.board.settle(|| channel::close(self.channel));
         let regions = self.regions.lock().take();
         Region::retire(&self.board, regions);
         // After the fence in `retire` no record is under way either.

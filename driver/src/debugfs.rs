@@ -50,12 +50,15 @@ fn state(board: &Arc<Board>, f: &mut Formatter<'_>) -> kernel::fmt::Result {
     writeln!(f, "att entries {}, used {}", entries, entries - free)?;
     let mut result = Ok(());
     board.for_each_user(|user| {
+        let ring = user
+            .with_ring(|ring| (ring.address(), ring.bytes()))
+            .unwrap_or((0, 0));
         let seen = user.events.seen();
         let (regions, bytes) = user.regions.lock().usage();
         let line = writeln!(
             f,
-            "channel {}: {} events, generation {}, regions {} ({} bytes), kept {} ({} bytes), revoked {}",
-            user.channel, seen.events, seen.generation, regions[0], bytes[0], regions[1], bytes[1], seen.revoked
+            "channel {}: ring {:#x} + {}, {} events, generation {}, regions {} ({} bytes), kept {} ({} bytes), revoked {}",
+            user.channel, ring.0, ring.1, seen.events, seen.generation, regions[0], bytes[0], regions[1], bytes[1], seen.revoked
         );
         result = result.and(line);
     });

@@ -6,7 +6,10 @@
 //! and `2 + c` channel c's. Without one there is a single message for everything, made by the
 //! hard IP of its `RxmIrq` line.
 
-use crate::{board::Board, regs::csr::IRQ_STATUS};
+use crate::{
+    board::{explain, Board},
+    regs::csr::IRQ_STATUS,
+};
 use kernel::{
     device::Bound,
     irq::{Flags, IrqReturn, ThreadedHandler, ThreadedRegistration},
@@ -52,7 +55,7 @@ impl ThreadedHandler for Handler {
                 .with_user(channel, |user| user.events.interrupt()),
             Cause::Fault => {
                 if let Some(causes) = self.take_causes() {
-                    dev_dbg!(self.board.device(), "fault interrupt: {:?}\n", causes);
+                    explain!(self.board, "fault interrupt: {:?}\n", causes);
                 }
             }
             Cause::All => match self.take_causes() {

@@ -3,7 +3,7 @@
 //! What the board knows of a region: its entries of the ATT.
 
 use crate::{
-    board::Board,
+    board::{explain, Board},
     events::Events,
     ffi::Text,
     hw::Failure,
@@ -85,8 +85,8 @@ impl Mapping {
         permissions: Permissions,
     ) -> Result {
         fn refused(board: &Board, length: u64, error: impl core::fmt::Display) -> Error {
-            dev_dbg!(
-                board.device(),
+            explain!(
+                board,
                 "region of {} bytes refused: {}\n",
                 length,
                 Text(error)
@@ -151,8 +151,9 @@ impl Mapping {
         let first = !core::mem::replace(&mut state.revoked, true);
         if let Some(placed) = &mut state.placed {
             if core::mem::replace(&mut placed.known, false) {
-                let invalid = table::unmap(placed.region.run());
-                self.board.settle(Iterator::chain(invalid, table::fence()));
+                let run = placed.region.run();
+                let steps = || Iterator::chain(table::unmap(run), table::fence());
+                self.board.settle(steps);
             }
         }
         drop(state);
@@ -167,7 +168,8 @@ impl Mapping {
         let mut state = self.state.lock();
         if let Some(placed) = &mut state.placed {
             if core::mem::replace(&mut placed.known, false) {
-                self.board.settle(table::unmap(placed.region.run()));
+                let run = placed.region.run();
+                self.board.settle(|| table::unmap(run));
             }
         }
     }
@@ -185,7 +187,7 @@ impl Mapping {
         for mapping in mappings.clone() {
             mapping.invalidate();
         }
-        board.settle(table::fence());
+        board.settle(table::fence);
         for mapping in mappings {
             mapping.forget();
         }

@@ -192,6 +192,10 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
             default: false,
             description: "Use NVIDIA GPUs' memory although the kernel does not know that the board can reach it (default 0)",
         },
+        verbose: bool {
+            default: false,
+            description: "Say in the log why regions were refused, and what faults the board reports (default 0)",
+        },
         kept_regions: u32 {
             default: 1024,
             description: "Regions that a context may keep mapped after use (default 1024)",

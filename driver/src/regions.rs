@@ -9,7 +9,7 @@ use crate::{
     gate::Inside,
     hw::Failure,
     logic::{
-        att::Permissions,
+        att::{PageSize, Permissions},
         kept::{Account, Kind, Limits},
         uapi::{access, provider, Register},
     },
@@ -243,6 +243,11 @@ impl Context {
     pub(crate) fn register(&self, inside: &Inside<'_>, arguments: &mut Register) -> Result {
         if arguments.length == 0 || arguments.flags != 0 {
             return Err(EINVAL);
+        }
+        // Longer ones have no place in the ATT, whatever their pages are.
+        let entries = u64::from(self.board.capabilities.att_entries());
+        if arguments.length > entries << PageSize::Mib2.shift() {
+            return Err(ENOSPC);
         }
         let permissions = permissions(arguments.access)?;
         let buffer = match arguments.provider {

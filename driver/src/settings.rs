@@ -15,6 +15,8 @@ pub(crate) struct Settings {
     pub(crate) port_timeout: Option<u32>,
     /// GPUs are used that the kernel does not know to be reachable from the board.
     pub(crate) any_distance: bool,
+    /// Refused regions and reported faults are told.
+    pub(crate) verbose: bool,
     /// What a context may keep mapped that it has given back.
     pub(crate) kept: Limits,
 }
@@ -33,6 +35,7 @@ impl Settings {
             patience_ms: module_parameters::patience_ms.value(),
             port_timeout: given(module_parameters::port_timeout.value()),
             any_distance: module_parameters::any_distance.value(),
+            verbose: module_parameters::verbose.value(),
             kept: Limits {
                 count: module_parameters::kept_regions.value(),
                 host_bytes: u64::from(module_parameters::kept_host_mib.value()) * MIB,

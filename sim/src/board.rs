@@ -396,16 +396,10 @@ impl Board {
     /// # Errors
     /// As [`Board::run_until`].
     pub fn run_until_quiet(&mut self, quiet: u64, max_cycles: u64) -> Result<u64> {
-        let (mut last, mut still) = ((0, 0), 0);
+        let (mut last, mut still) = (0, 0);
         self.run_until(
             |board| {
-                let ddr = [&board.mem_rd, &board.mem_wr, &board.mem_win].map(|port| {
-                    port.as_ref()
-                        .map_or(0, |port| port.stats.words_read + port.stats.words_written)
-                });
-                let port = board.port_stats();
-                let port = port.write_words + port.read_words + port.wait_cycles;
-                let now = (port, ddr.iter().sum());
+                let now = board.activity() + board.port_stats().wait_cycles;
                 let idle = board.pcie.outstanding() == 0
                     && board.pcie.writes_landed()
                     && board.slaves.idle()

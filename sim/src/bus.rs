@@ -2,7 +2,7 @@
 //!
 //! Writes to [`MESSAGES`] are interrupts: they are kept as [`Message`]s and reach no memory.
 
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 use serde::Serialize;
 
@@ -86,6 +86,16 @@ pub enum Hits {
     Addresses(Range<u64>),
     /// All of the n-th read of the block from now on, the next one being 0; once.
     Nth(u64),
+    /// PCIe read requests that touch these bus addresses, but for the first `skip` of them, and
+    /// `times` at most; otherwise as `Addresses`.
+    Counted {
+        /// The bus addresses.
+        addresses: Range<u64>,
+        /// Requests that pass before the first one that is hit.
+        skip: u64,
+        /// Requests that are hit.
+        times: u64,
+    },
 }
 
 /// A fault to inject.
@@ -121,11 +131,30 @@ pub struct TargetStats {
     pub reads: u64,
 }
 
-/// Destination of a bus address.
+/// Destination of a bus address: it decides how long a packet takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Target {
+pub enum Target {
+    /// Host memory.
     Host,
+    /// The GPU's BAR.
     Gpu,
+}
+
+/// Memory that does not belong to the board's own models: that of another process, for one.
+///
+/// It is asked where neither the board's [`HostMemory`] nor its [`Gpu`] is. Accesses lie within
+/// 4 KiB, and are carried out when the packet arrives.
+pub trait Outside: fmt::Debug + Send {
+    /// What is at a bus address; `None` where nothing is.
+    fn target(&self, address: u64) -> Option<Target>;
+
+    /// Copies from the memory at a bus address. `false`, and nothing is copied, when not all of it
+    /// is there or it must not be read.
+    fn read(&mut self, address: u64, data: &mut [u8]) -> bool;
+
+    /// Copies into the memory at a bus address. `false`, and nothing changes, when not all of it is
+    /// there or it must not be written.
+    fn write(&mut self, address: u64, data: &[u8]) -> bool;
 }
 
 /// Unsupported requests kept one by one.
@@ -138,6 +167,8 @@ pub struct Bus {
     pub(crate) gpu: Gpu,
     pub(crate) host_stats: TargetStats,
     pub(crate) gpu_stats: TargetStats,
+    outside: Option<Box<dyn Outside>>,
+    master: bool,
     allowed: Vec<(u64, Range<u64>, Access)>,
     guarded: bool,
     next_id: u64,
@@ -163,6 +194,8 @@ impl Bus {
             gpu,
             host_stats: TargetStats::default(),
             gpu_stats: TargetStats::default(),
+            outside: None,
+            master: true,
             allowed: Vec::new(),
             guarded: false,
             next_id: 0,
@@ -175,6 +208,23 @@ impl Bus {
             message_total: 0,
             signals: ["txs_address"; 2],
         }
+    }
+
+    /// Attaches memory that is not the board's own, in place of what was attached before.
+    pub fn attach(&mut self, outside: Box<dyn Outside>) {
+        self.outside = Some(outside);
+    }
+
+    /// Whether the board may send requests, as the Bus Master Enable bit of its function says;
+    /// it may at first. While it may not, a write or an interrupt message ends at the board's own
+    /// end of the link, and a read gets the answer of an unsupported request. Nothing is recorded.
+    pub fn set_master(&mut self, master: bool) {
+        self.master = master;
+    }
+
+    /// Whether the board may send requests.
+    pub fn is_master(&self) -> bool {
+        self.master
     }
 
     /// Registers bus addresses the board may reach. After the first such call every access that
@@ -258,7 +308,7 @@ impl Bus {
         } else if self.host.slice(address, 1).is_some() {
             Some(Target::Host)
         } else {
-            None
+            self.outside.as_ref()?.target(address)
         }
     }
 
@@ -294,32 +344,47 @@ impl Bus {
         }
     }
 
-    /// The bytes behind bus addresses that lie within 4 KiB.
+    /// The bytes of the board's own models behind bus addresses that lie within 4 KiB.
     fn bytes_mut(&mut self, address: u64, len: usize) -> Option<&mut [u8]> {
-        match self.target(address)? {
-            Target::Host => self.host.slice_mut(address, len),
-            Target::Gpu => {
-                let local = self.gpu.translate(address)?;
-                self.gpu.memory_mut().slice_mut(local, len)
-            }
+        if self.gpu.in_bar(address) {
+            let local = self.gpu.translate(address)?;
+            self.gpu.memory_mut().slice_mut(local, len)
+        } else {
+            self.host.slice_mut(address, len)
         }
+    }
+
+    /// Whether no model of the board's own is at a bus address.
+    fn is_outside(&self, address: u64) -> bool {
+        !self.gpu.in_bar(address) && self.host.slice(address, 1).is_none()
     }
 
     /// A write packet arrives.
     pub(crate) fn write(&mut self, address: u64, data: &[u8], cycle: u64, log: &mut Log) {
+        if !self.master {
+            return;
+        }
         if MESSAGES.contains(&address) {
             return self.message(address, data, cycle);
         }
         let len = data.len() as u32;
         self.guard(Access::Write, address, len, cycle, log);
-        match self.bytes_mut(address, data.len()) {
-            Some(target) => {
-                target.copy_from_slice(data);
-                let stats = self.stats_mut(address);
-                stats.bytes_written += u64::from(len);
-                stats.writes += 1;
-            }
-            None => self.unsupported_request(Access::Write, address, len),
+        let target = self.target(address);
+        let written = if self.is_outside(address) {
+            let outside = self.outside.as_mut();
+            outside.is_some_and(|outside| outside.write(address, data))
+        } else if let Some(bytes) = self.bytes_mut(address, data.len()) {
+            bytes.copy_from_slice(data);
+            true
+        } else {
+            false
+        };
+        if written {
+            let stats = self.stats_mut(target);
+            stats.bytes_written += u64::from(len);
+            stats.writes += 1;
+        } else {
+            self.unsupported_request(Access::Write, address, len);
         }
     }
 
@@ -331,28 +396,35 @@ impl Bus {
         cycle: u64,
         log: &mut Log,
     ) -> bool {
+        if !self.master {
+            return false;
+        }
         let len = data.len() as u32;
         self.guard(Access::Read, address, len, cycle, log);
-        match self.bytes_mut(address, data.len()) {
-            Some(source) => {
-                data.copy_from_slice(source);
-                let stats = self.stats_mut(address);
-                stats.bytes_read += u64::from(len);
-                stats.reads += 1;
-                true
-            }
-            None => {
-                self.unsupported_request(Access::Read, address, len);
-                false
-            }
+        let target = self.target(address);
+        let found = if self.is_outside(address) {
+            let outside = self.outside.as_mut();
+            outside.is_some_and(|outside| outside.read(address, data))
+        } else if let Some(bytes) = self.bytes_mut(address, data.len()) {
+            data.copy_from_slice(bytes);
+            true
+        } else {
+            false
+        };
+        if found {
+            let stats = self.stats_mut(target);
+            stats.bytes_read += u64::from(len);
+            stats.reads += 1;
+        } else {
+            self.unsupported_request(Access::Read, address, len);
         }
+        found
     }
 
-    fn stats_mut(&mut self, address: u64) -> &mut TargetStats {
-        if self.gpu.in_bar(address) {
-            &mut self.gpu_stats
-        } else {
-            &mut self.host_stats
+    fn stats_mut(&mut self, target: Option<Target>) -> &mut TargetStats {
+        match target {
+            Some(Target::Gpu) => &mut self.gpu_stats,
+            _ => &mut self.host_stats,
         }
     }
 
@@ -373,132 +445,44 @@ impl Bus {
                 *left -= 1;
                 true
             }
-            Hits::Addresses(_) => true,
+            Hits::Addresses(_) | Hits::Counted { .. } => true,
         });
         hit
     }
 
     /// The answer that an injected fault gives a read request to these addresses, if any, and
-    /// the first of them that it hits.
-    pub(crate) fn fault_of_request(&self, address: u64, len: u32) -> Option<(Answer, u64)> {
+    /// the first of them that it hits. Counts down the rules that hit some requests only.
+    pub(crate) fn fault_of_request(&mut self, address: u64, len: u32) -> Option<(Answer, u64)> {
         let end = address.saturating_add(u64::from(len));
-        self.faults.iter().find_map(|rule| match &rule.hits {
-            Hits::Addresses(range) if range.start < end && address < range.end => {
-                Some((rule.answer, range.start.max(address)))
+        let mut hit = None;
+        self.faults.retain_mut(|rule| {
+            let (range, counts) = match &mut rule.hits {
+                Hits::Nth(_) => return true,
+                Hits::Addresses(range) => (range, None),
+                Hits::Counted {
+                    addresses,
+                    skip,
+                    times,
+                } => (addresses, Some((skip, times))),
+            };
+            if hit.is_some() || range.start >= end || address >= range.end {
+                return true;
             }
-            _ => None,
-        })
+            let found = Some((rule.answer, range.start.max(address)));
+            match counts {
+                None => hit = found,
+                Some((skip, _)) if *skip > 0 => *skip -= 1,
+                Some((_, times)) => {
+                    *times = times.saturating_sub(1);
+                    hit = found;
+                    return *times > 0;
+                }
+            }
+            true
+        });
+        hit
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::GpuConfig;
-
-    fn bus() -> Bus {
-        let mut host = HostMemory::default();
-        host.add_range(0x1000, 0x1000).unwrap();
-        let gpu = Gpu::new(&GpuConfig {
-            bytes: 1 << 20,
-            bar_base: 0x100_0000,
-            bar_bytes: 1 << 20,
-            bar_reserved: 0,
-            ..GpuConfig::default()
-        })
-        .unwrap();
-        Bus::new(host, gpu)
-    }
-
-    #[test]
-    fn unmapped_accesses_are_recorded_and_change_nothing() {
-        let (mut bus, mut log) = (bus(), Log::default());
-        bus.write(0x1FFE, &[1, 2, 3], 0, &mut log);
-        let mut data = [7; 4];
-        assert!(!bus.read(0x100_0000, &mut data, 0, &mut log));
-        assert_eq!(data, [7; 4]);
-        assert_eq!(bus.host.slice(0x1FFE, 2).unwrap(), [0, 0]);
-        assert_eq!(bus.unsupported_total(), 2);
-        assert_eq!(
-            bus.unsupported()[0],
-            Unsupported {
-                access: Access::Write,
-                address: 0x1FFE,
-                bytes: 3
-            }
-        );
-        assert!(!log.fresh());
-    }
-
-    #[test]
-    fn strays_are_violations_once_something_is_registered() {
-        let (mut bus, mut log) = (bus(), Log::default());
-        bus.write(0x1000, &[1], 0, &mut log);
-        assert!(!log.fresh());
-        let id = bus.allow(0x1100..0x1200, Access::Write);
-        bus.write(0x1100, &[1; 256], 1, &mut log);
-        assert!(!log.fresh());
-        bus.write(0x1101, &[1; 256], 2, &mut log);
-        bus.read(0x1100, &mut [0; 4], 3, &mut log);
-        bus.revoke(id);
-        bus.write(0x1100, &[1], 4, &mut log);
-        let Err(crate::Error::Violations { count, list }) = log.take() else {
-            panic!("no violations");
-        };
-        assert_eq!(count, 3);
-        let cycles: Vec<_> = list.iter().map(|violation| violation.cycle).collect();
-        assert_eq!(cycles, [2, 3, 4]);
-        assert!(list.iter().all(|violation| violation.rule == Rule::Stray));
-        assert_eq!(bus.stray_total(), 3);
-    }
-
-    #[test]
-    fn interrupts_are_messages_and_no_strays() {
-        let (mut bus, mut log) = (bus(), Log::default());
-        bus.allow(0x1000..0x2000, Access::Both);
-        bus.write(0xFEE0_1000, &[0x21, 0x43, 0, 1], 9, &mut log);
-        assert_eq!(
-            bus.take_messages(),
-            [Message {
-                cycle: 9,
-                address: 0xFEE0_1000,
-                data: 0x0100_4321
-            }]
-        );
-        // Neither two bytes nor an odd address make an interrupt.
-        bus.write(0xFEE0_1000, &[0x21, 0x43], 10, &mut log);
-        bus.write(0xFEE0_1002, &[0; 4], 11, &mut log);
-        assert_eq!((bus.messages().len(), bus.unsupported_total()), (0, 2));
-        assert!(!log.fresh());
-        bus.write(0xFEF0_0000, &[0; 4], 12, &mut log);
-        assert!(log.fresh());
-    }
-
-    #[test]
-    fn faults_hit_what_they_name() {
-        let mut bus = bus();
-        bus.inject(FaultRule {
-            hits: Hits::Nth(1),
-            answer: Answer::Never,
-        });
-        bus.inject(FaultRule {
-            hits: Hits::Addresses(0x1100..0x1101),
-            answer: Answer::Garbage,
-        });
-        assert_eq!(bus.fault_of_read(), None);
-        assert_eq!(bus.fault_of_read(), Some(Answer::Never));
-        assert_eq!(bus.fault_of_read(), None);
-        assert_eq!(bus.fault_of_request(0x1000, 0x100), None);
-        assert_eq!(
-            bus.fault_of_request(0x1001, 0x100),
-            Some((Answer::Garbage, 0x1100))
-        );
-        assert_eq!(
-            bus.fault_of_request(0x1100, 0x100),
-            Some((Answer::Garbage, 0x1100))
-        );
-        assert_eq!(bus.fault_of_request(0x1101, 0x100), None);
-        bus.clear_faults();
-        assert_eq!(bus.fault_of_request(0x1100, 1), None);
-    }
-}
+mod tests;

@@ -48,7 +48,8 @@ mod wires;
 
 pub use board::Board;
 pub use bus::{
-    Access, Answer, Bus, FaultRule, Hits, MESSAGES, Message, RangeId, TargetStats, Unsupported,
+    Access, Answer, Bus, FaultRule, Hits, MESSAGES, Message, Outside, RangeId, Target, TargetStats,
+    Unsupported,
 };
 pub use config::{
     Backpressure, BarConfig, BoardConfig, DdrConfig, GpuConfig, Granularity, StreamConfig,

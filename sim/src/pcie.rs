@@ -215,6 +215,16 @@ impl Pcie {
         self.open.is_none() && self.writes.iter().all(VecDeque::is_empty)
     }
 
+    /// Whether anything will still happen on the link by itself: a packet under way, or a read that
+    /// will be answered. What waits for the design, and a read whose answer never comes, do not count.
+    pub(crate) fn busy(&self) -> bool {
+        !(self.writes.iter().all(VecDeque::is_empty)
+            && self.messages.is_empty()
+            && self.requests.is_empty()
+            && self.arrivals.is_empty()
+            && self.tagged.quiet())
+    }
+
     /// A write beat is accepted.
     pub(crate) fn write_beat(
         &mut self,
@@ -316,7 +326,7 @@ impl Pcie {
         while let Some(at) = self.messages.front()
             && *at <= now
         {
-            self.stats.interrupts_delivered += 1;
+            self.stats.interrupts_delivered += u64::from(bus.is_master());
             self.messages.pop_front();
         }
         if !self.requests.is_empty() {

@@ -151,6 +151,11 @@ impl Slaves {
             .map(|(_, value)| value)
     }
 
+    /// Accesses that have not been taken yet.
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
     /// Whether everything the host sent has been taken.
     pub(crate) fn idle(&self) -> bool {
         self.queue.is_empty() && self.driving.is_none() && self.awaited.is_none()

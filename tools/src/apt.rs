@@ -209,7 +209,7 @@ impl From<Error> for Failure {
 }
 
 /// The errors in what apt printed, without its warnings about other things.
-fn complaint(output: &Output) -> String {
+pub(crate) fn complaint(output: &Output) -> String {
     let said = text(output);
     let errors: Vec<&str> = said
         .lines()

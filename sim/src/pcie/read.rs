@@ -128,7 +128,7 @@ impl Pcie {
         address: u64,
         len: u32,
         whole: Option<Answer>,
-        bus: &Bus,
+        bus: &mut Bus,
     ) {
         let sent = self.put_request(now, address, len, whole, bus);
         // In order, so none before the one in front of it.
@@ -152,7 +152,7 @@ impl Pcie {
         address: u64,
         len: u32,
         whole: Option<Answer>,
-        bus: &Bus,
+        bus: &mut Bus,
     ) -> Sent {
         let target = index(bus.target(address));
         let crossed = self.send(now, request_bytes(address));

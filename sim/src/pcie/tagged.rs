@@ -96,6 +96,11 @@ impl Tagged {
         }
     }
 
+    /// Whether no completion is to come any more.
+    pub(super) fn quiet(&self) -> bool {
+        self.requests.is_empty() && self.completions.is_empty()
+    }
+
     /// Forgets everything; gives the slots that were in use.
     pub(super) fn reset(&mut self) -> Vec<u32> {
         let waiting = self.requests.iter().map(|request| request.slot);

@@ -1,0 +1,281 @@
+//! What can go wrong, and what to do about it.
+
+use peerlane_core::capability::IdentityError;
+use peerlane_core::descriptor::Direction;
+use peerlane_core::fault::Fault;
+use peerlane_core::region::RegionError;
+use rustix::io::Errno;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Result of the library's calls.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of the library. [`Error::remedy`] says what to do.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No device node is there.
+    #[error("there is no Peerlane device: no /dev/peerlane*")]
+    None,
+    /// The device node cannot be opened.
+    #[error("cannot open {}: {source}", path.display())]
+    Open {
+        /// The node.
+        path: PathBuf,
+        /// Why.
+        source: Errno,
+    },
+    /// Driver and library speak different versions of the interface.
+    #[error("{}: the driver does not speak version {version} of the interface", path.display())]
+    Version {
+        /// The node.
+        path: PathBuf,
+        /// This library's version.
+        version: u32,
+    },
+    /// The hardware is not what this library was built for.
+    #[error("{}: {source}", path.display())]
+    Identity {
+        /// The node.
+        path: PathBuf,
+        /// What does not fit.
+        source: IdentityError,
+    },
+    /// The driver refused a call.
+    #[error("{call} failed: {source}")]
+    Call {
+        /// The call.
+        call: &'static str,
+        /// Why.
+        source: Errno,
+    },
+    /// Memory for the caller cannot be had.
+    #[error("cannot map {length} bytes of {what}: {source}")]
+    Map {
+        /// What was to be mapped.
+        what: &'static str,
+        /// Bytes.
+        length: usize,
+        /// Why.
+        source: Errno,
+    },
+    /// A range does not lie in the memory.
+    #[error("{length} bytes at offset {offset} do not lie in memory of {size} bytes")]
+    Bounds {
+        /// First byte of the range.
+        offset: usize,
+        /// Bytes in the range.
+        length: usize,
+        /// Bytes there are.
+        size: usize,
+    },
+    /// The region cannot be used so.
+    #[error(transparent)]
+    Region(RegionError),
+    /// A range does not lie in the context's part of FPGA memory.
+    #[error(
+        "{length} bytes at FPGA address {address:#x} do not lie in {base:#x}..{end:#x}, the context's FPGA memory"
+    )]
+    Local {
+        /// First FPGA byte address.
+        address: u64,
+        /// Bytes in the range.
+        length: u64,
+        /// First byte of the context's FPGA memory.
+        base: u64,
+        /// First byte behind it.
+        end: u64,
+    },
+    /// The device has, or had, a queue: nobody else knows where its ring stands.
+    #[error("the device has a queue already")]
+    Taken,
+    /// A transfer of no bytes.
+    #[error("a transfer of no bytes")]
+    Empty,
+    /// The slow path moves what one descriptor can.
+    #[error("{length} bytes do not fit one descriptor")]
+    TooLong {
+        /// Bytes asked for.
+        length: u64,
+    },
+    /// The board ended a transfer with an error.
+    #[error(
+        "{direction} of {length} bytes failed after {bytes_done}: {fault}{}",
+        place(*.offset)
+    )]
+    Fault {
+        /// Which way.
+        direction: Direction,
+        /// Why, as the board says.
+        fault: Fault,
+        /// Bytes moved from the start without a gap.
+        bytes_done: u64,
+        /// Bytes asked for.
+        length: u64,
+        /// Offset in the transfer of the request that failed, if the board named one.
+        offset: Option<u64>,
+    },
+    /// The transfer has not ended in time. It goes on; wait again, or stop the channel.
+    #[error("the transfer has not ended after {waited:?}")]
+    Timeout {
+        /// How long was waited.
+        waited: Duration,
+    },
+    /// Nothing is known of such a transfer: it is another queue's, or its result was given
+    /// before.
+    #[error("no such transfer")]
+    Unknown,
+    /// The block was reset while the transfer was under way.
+    #[error("the board was reset: what was submitted before is lost")]
+    Restarted,
+    /// The board does not answer any more, or the driver has let it go.
+    #[error("the device is gone")]
+    Gone,
+    /// Board and library disagree about what is under way.
+    #[error("the channel's bookkeeping is broken: {reason}")]
+    Broken {
+        /// What was found.
+        reason: String,
+    },
+}
+
+fn place(offset: Option<u64>) -> String {
+    offset.map_or_else(String::new, |offset| format!(" (at byte {offset} of it)"))
+}
+
+impl Error {
+    /// The error of a call to the driver.
+    pub(crate) fn call(call: &'static str, source: Errno) -> Self {
+        match source {
+            Errno::NODEV => Self::Gone,
+            source => Self::Call { call, source },
+        }
+    }
+
+    /// What to do about it, in one sentence or two.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::None => {
+                "Load the driver (modprobe peerlane), and look into the kernel's log for why it takes no board."
+            }
+            Self::Open { source, .. } => match *source {
+                Errno::ACCESS => "Give your user the right to read and write the device node.",
+                Errno::BUSY => "All channels of the board are taken: close a context.",
+                _ => "Look into the kernel's log for the board's state.",
+            },
+            Self::Version { .. } => "Use driver and library of the same release.",
+            Self::Identity { source, .. } => match source {
+                IdentityError::Gone => {
+                    "Check that the board is configured and its link is up, then rescan the bus."
+                }
+                _ => "Generate BSP, driver and library from the same version of the register map.",
+            },
+            Self::Call { source, .. } => match *source {
+                Errno::BUSY => {
+                    "A queue of this context exists: use it, or open the device once more."
+                }
+                Errno::NOMEM | Errno::NOSPC => {
+                    "Drop regions that are not needed, raise the limit of locked memory (ulimit -l), or register less."
+                }
+                Errno::FAULT => {
+                    "Give an address and a length of memory that is mapped and may be written."
+                }
+                Errno::PERM | Errno::ACCESS => {
+                    "Register memory for what its owner permits, within the limit of locked memory (ulimit -l)."
+                }
+                Errno::OPNOTSUPP | Errno::NODEV => {
+                    "Look at the device's providers: this one is not there."
+                }
+                _ => "Look into the kernel's log for the reason.",
+            },
+            Self::Map { .. } => "Free memory, or ask for less.",
+            Self::Bounds { .. } | Self::Empty => "Give an offset and a length that lie inside.",
+            Self::Region(RegionError::Permission { .. }) => {
+                "Register the memory with the permission that the transfer needs."
+            }
+            Self::Region(_) => "Give an offset and a length that lie inside the region.",
+            Self::Local { .. } => "Give an address and a length inside the context's FPGA memory.",
+            Self::Taken => "Use that queue, or open the device once more.",
+            Self::TooLong { .. } => "Use a queue, or cut the transfer.",
+            Self::Fault {
+                fault, direction, ..
+            } => fault.remedy(*direction),
+            Self::Timeout { .. } => "Wait longer, or stop the channel.",
+            Self::Unknown => "Wait for each transfer once, at the queue that it was submitted to.",
+            Self::Restarted => "Submit the transfer again: the regions are registered as before.",
+            Self::Gone => "Check the board and its link, then open the device again.",
+            Self::Broken { .. } => {
+                "Restart the queue, or open the device anew; what is under way is lost."
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use peerlane_core::att::Permissions;
+
+    #[test]
+    fn a_vanished_device_is_told_from_a_refusal() {
+        assert!(matches!(Error::call("QUERY", Errno::NODEV), Error::Gone));
+        let error = Error::call("REGISTER", Errno::NOSPC);
+        assert!(
+            error.to_string().starts_with("REGISTER failed: "),
+            "{error}"
+        );
+        assert!(error.remedy().contains("Drop regions"));
+    }
+
+    #[test]
+    fn a_fault_says_what_where_and_what_to_do() {
+        let mut fault = Error::Fault {
+            direction: Direction::Read,
+            fault: Fault::Unsupported,
+            bytes_done: 512,
+            length: 4096,
+            offset: Some(1024),
+        };
+        assert_eq!(
+            fault.to_string(),
+            "read of 4096 bytes failed after 512: a read was answered with Unsupported Request (at byte 1024 of it)"
+        );
+        assert!(fault.remedy().contains("bus address"));
+        if let Error::Fault { offset, .. } = &mut fault {
+            *offset = None;
+        }
+        assert!(fault.to_string().ends_with("Unsupported Request"));
+    }
+
+    #[test]
+    fn remedies_are_sentences() {
+        let path = PathBuf::from("/dev/peerlane0");
+        let errors = [
+            Error::None,
+            Error::Open {
+                path: path.clone(),
+                source: Errno::BUSY,
+            },
+            Error::Version {
+                path: path.clone(),
+                version: 1,
+            },
+            Error::Identity {
+                path,
+                source: IdentityError::Gone,
+            },
+            Error::Region(RegionError::Permission {
+                direction: Direction::Write,
+                permissions: Permissions::Read,
+            }),
+            Error::Empty,
+            Error::Restarted,
+            Error::Gone,
+        ];
+        for error in errors {
+            assert!(error.remedy().ends_with(['.', '?']), "{error:?}");
+            assert!(!error.to_string().ends_with('.'), "{error:?}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+use super::*;
+use crate::queue::RingMemory;
+use Direction::{Read, Write};
+use peerlane_core::att::PageSize;
+use peerlane_core::fault::Fault;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const RING_LOG2: u32 = 4;
+const CHANNEL: u32 = 3;
+
+/// A board that does what it is told when it is told: descriptors in, records into plain
+/// memory. It writes the status last, as the block does.
+struct Board {
+    taken: [VecDeque<Descriptor>; 2],
+    ring: Vec<AtomicU32>,
+    sequence: u32,
+    /// Every doorbell so far.
+    all: Vec<Descriptor>,
+}
+
+impl Post for Board {
+    fn post(&mut self, direction: Direction, descriptor: &[u32; DWORDS]) {
+        let descriptor = Descriptor::decode(descriptor).unwrap();
+        self.all.push(descriptor);
+        self.taken[direction as usize].push_back(descriptor);
+    }
+}
+
+impl Board {
+    fn new() -> Self {
+        Self {
+            taken: Default::default(),
+            ring: (0..8 << RING_LOG2).map(|_| AtomicU32::new(0)).collect(),
+            sequence: 0,
+            all: Vec::new(),
+        }
+    }
+
+    fn memory(&self) -> RingMemory<'_> {
+        RingMemory(&self.ring)
+    }
+
+    /// Ends the oldest descriptor of a direction.
+    fn end(
+        &mut self,
+        direction: Direction,
+        bytes_done: Option<u32>,
+        outcome: std::result::Result<(), Fault>,
+    ) {
+        let descriptor = self.taken[direction as usize].pop_front().unwrap();
+        let record = Record {
+            cookie: descriptor.cookie,
+            direction,
+            channel: CHANNEL,
+            phase: self.sequence >> RING_LOG2 & 1 == 0,
+            outcome,
+            bytes_done: bytes_done.unwrap_or(descriptor.length),
+            sequence: self.sequence,
+            fault_address: outcome.err().map(|_| descriptor.peer),
+        };
+        let slot = 8 * (self.sequence & ((1 << RING_LOG2) - 1)) as usize;
+        let dwords = record.encode();
+        for index in (0..8).filter(|index| *index != 1).chain([1]) {
+            self.ring[slot + index].store(dwords[index], Ordering::Release);
+        }
+        self.sequence += 1;
+    }
+}
+
+fn peer(offset: u64) -> AttAddress {
+    AttAddress::new(PageSize::Kib64, 7, offset).unwrap()
+}
+
+fn request(direction: Direction, length: u64, piece: u32) -> Request {
+    Request {
+        direction,
+        peer: peer(0x100),
+        local: 0x4000_0000,
+        length,
+        piece,
+    }
+}
+
+fn flow(slots: u32) -> Flow<()> {
+    Flow::new(slots, RING_LOG2, CHANNEL).unwrap()
+}
+
+#[test]
+fn a_transfer_becomes_descriptors_that_cover_it_once() {
+    let (mut board, mut flow) = (Board::new(), flow(8));
+    let id = flow.submit(request(Write, 10_000, 4096), ());
+    flow.pump(&mut board).unwrap();
+    // Pieces end at multiples of 4 KiB of the peer; only the last flushes and interrupts.
+    let lengths: Vec<_> = board.all.iter().map(|one| one.length).collect();
+    assert_eq!(lengths, [4096 - 0x100, 4096, 10_000 - 2 * 4096 + 0x100]);
+    let mut start = 0;
+    for (index, one) in board.all.iter().enumerate() {
+        let last = index == 2;
+        assert_eq!(one.peer, peer(0x100 + start));
+        assert_eq!(one.local, 0x4000_0000 + start);
+        assert_eq!(one.control.interrupt, last);
+        assert_eq!(one.control.no_flush, !last);
+        assert!(one.control.record);
+        start += u64::from(one.length);
+    }
+    assert!(flow.will_interrupt());
+    for _ in 0..3 {
+        assert_eq!(flow.take(id).unwrap(), None);
+        board.end(Write, None, Ok(()));
+        assert_eq!(flow.drain(&mut board.memory()).unwrap(), 1);
+    }
+    assert_eq!(flow.take(id).unwrap(), Some(10_000));
+    assert!(matches!(flow.take(id), Err(Error::Unknown)));
+}
+
+#[test]
+fn a_transfer_larger_than_queue_and_ring_goes_on() {
+    let (mut board, mut flow) = (Board::new(), flow(64));
+    // 2^4 records, half of them for a direction.
+    let bytes = 100 * 4096 - 0x100;
+    let id = flow.submit(request(Read, bytes, 4096), ());
+    let mut rounds = 0;
+    let moved = loop {
+        flow.pump(&mut board).unwrap();
+        assert!(board.taken[Read as usize].len() <= 8);
+        assert!(flow.will_interrupt(), "nothing would wake the caller");
+        while !board.taken[Read as usize].is_empty() {
+            board.end(Read, None, Ok(()));
+        }
+        flow.drain(&mut board.memory()).unwrap();
+        if let Some(bytes) = flow.take(id).unwrap() {
+            break bytes;
+        }
+        rounds += 1;
+    };
+    assert_eq!((moved, rounds), (bytes, 12));
+    assert_eq!(board.all.len(), 100);
+}
+
+#[test]
+fn both_directions_go_on_their_own() {
+    let (mut board, mut flow) = (Board::new(), flow(2));
+    let write = flow.submit(request(Write, 64, 4096), ());
+    let reads: Vec<_> = (0..4)
+        .map(|_| flow.submit(request(Read, 64, 4096), ()))
+        .collect();
+    flow.pump(&mut board).unwrap();
+    assert_eq!(board.all.len(), 3);
+    board.end(Read, None, Ok(()));
+    flow.drain(&mut board.memory()).unwrap();
+    assert_eq!(flow.take(reads[0]).unwrap(), Some(64));
+    assert_eq!(flow.take(write).unwrap(), None);
+    assert_eq!(flow.under_way(), 4);
+}
+
+#[test]
+fn a_fault_ends_the_transfer_and_no_other() {
+    let (mut board, mut flow) = (Board::new(), flow(4));
+    let bad = flow.submit(request(Read, 8 * 4096, 4096), ());
+    let good = flow.submit(request(Read, 64, 4096), ());
+    flow.pump(&mut board).unwrap();
+    board.end(Read, None, Ok(()));
+    board.end(Read, Some(512), Err(Fault::Unsupported));
+    flow.drain(&mut board.memory()).unwrap();
+    flow.pump(&mut board).unwrap();
+    // The board had 4 of its 9 pieces; none but the other transfer's follows.
+    assert_eq!(board.all.len(), 5);
+    for _ in 0..2 {
+        assert_eq!(flow.take(bad).unwrap(), None);
+        board.end(Read, None, Ok(()));
+        flow.drain(&mut board.memory()).unwrap();
+    }
+    match flow.take(bad) {
+        Err(Error::Fault {
+            fault,
+            bytes_done,
+            length,
+            offset,
+            ..
+        }) => {
+            assert_eq!(fault, Fault::Unsupported);
+            let first = 4096 - 0x100;
+            assert_eq!(bytes_done, first + 512);
+            assert_eq!((length, offset), (8 * 4096, Some(first)));
+        }
+        other => panic!("{other:?}"),
+    }
+    board.end(Read, None, Ok(()));
+    flow.drain(&mut board.memory()).unwrap();
+    assert_eq!(flow.take(good).unwrap(), Some(64));
+}
+
+#[test]
+fn a_reset_ends_everything_and_the_ring_starts_anew() {
+    let (mut board, mut flow) = (Board::new(), flow(4));
+    let transfer = |flow: &mut Flow<()>| flow.submit(request(Write, 64, 4096), ());
+    let ended = transfer(&mut flow);
+    flow.pump(&mut board).unwrap();
+    board.end(Write, None, Ok(()));
+    flow.drain(&mut board.memory()).unwrap();
+    let lost = transfer(&mut flow);
+    flow.pump(&mut board).unwrap();
+    // Refused: nobody knows of the reset yet.
+    let unknowing = transfer(&mut flow);
+    flow.pump(&mut Board::new()).unwrap();
+    flow.renew(4).unwrap();
+    let mut board = Board::new();
+    assert_eq!(flow.take(ended).unwrap(), Some(64));
+    for id in [lost, unknowing] {
+        assert!(matches!(flow.take(id), Err(Error::Restarted)));
+    }
+    let next = transfer(&mut flow);
+    flow.pump(&mut board).unwrap();
+    board.end(Write, None, Ok(()));
+    flow.drain(&mut board.memory()).unwrap();
+    assert_eq!(flow.take(next).unwrap(), Some(64));
+}
+
+#[test]
+fn what_is_abandoned_ends_with_what_the_board_has() {
+    let (mut board, mut flow) = (Board::new(), flow(2));
+    let long = flow.submit(request(Write, 4 * 4096, 4096), ());
+    let never = flow.submit(request(Write, 64, 4096), ());
+    let whole = flow.submit(request(Read, 64, 4096), ());
+    flow.pump(&mut board).unwrap();
+    flow.abandon();
+    assert!(matches!(flow.take(never), Err(Error::Restarted)));
+    for direction in [Write, Write, Read] {
+        board.end(direction, None, Ok(()));
+    }
+    flow.drain(&mut board.memory()).unwrap();
+    assert!(matches!(flow.take(long), Err(Error::Restarted)));
+    assert_eq!(flow.take(whole).unwrap(), Some(64));
+    assert_eq!(flow.under_way(), 0);
+    flow.pump(&mut board).unwrap();
+    assert_eq!(board.all.len(), 3);
+}
+
+#[test]
+fn what_does_not_fit_the_account_is_an_error() {
+    // A record of a descriptor that nobody submitted, and one that ends short without a fault.
+    type Case = fn(&mut Flow<()>, &mut Board);
+    let cases: BTreeMap<&str, Case> = BTreeMap::from([
+        (
+            "not outstanding",
+            (|_, board| {
+                let mut other = Flow::new(4, RING_LOG2, CHANNEL).unwrap();
+                other.submit(request(Write, 1, 1), ());
+                other.pump(board).unwrap();
+                board.end(Write, None, Ok(()));
+            }) as Case,
+        ),
+        ("ended well after 63", |flow, board| {
+            flow.submit(request(Write, 64, 4096), ());
+            flow.pump(board).unwrap();
+            board.end(Write, Some(63), Ok(()));
+        }),
+        ("channel 3 lies in the ring of channel 4", |flow, board| {
+            *flow = Flow::new(4, RING_LOG2, 4).unwrap();
+            flow.submit(request(Write, 64, 4096), ());
+            flow.pump(board).unwrap();
+            board.end(Write, None, Ok(()));
+        }),
+    ]);
+    for (text, case) in cases {
+        let (mut board, mut flow) = (Board::new(), flow(4));
+        case(&mut flow, &mut board);
+        let error = flow.drain(&mut board.memory()).unwrap_err();
+        assert!(error.to_string().contains(text), "{error}");
+    }
+}
+
+/// At unbind a page of zeros takes the ring's place.
+#[test]
+fn a_ring_of_zeros_never_gives_a_record() {
+    let (mut board, mut flow) = (Board::new(), flow(8));
+    for _ in 0..16 {
+        assert_eq!(flow.drain(&mut RingMemory(&[])).unwrap(), 0);
+        flow.submit(request(Write, 64, 4096), ());
+        flow.pump(&mut board).unwrap();
+        board.end(Write, None, Ok(()));
+        flow.drain(&mut board.memory()).unwrap();
+    }
+    // On the second lap the phase bit of a record is 0.
+    let zeros: Vec<_> = (0..8 << RING_LOG2).map(|_| AtomicU32::new(0)).collect();
+    assert!(flow.drain(&mut RingMemory(&zeros)).is_err());
+}

@@ -1,0 +1,247 @@
+//! Memory that the board can reach.
+
+use crate::device::{Context, Device};
+use crate::error::{Error, Result};
+use crate::memory::Memory;
+use peerlane_core::att::{AttAddress, Permissions};
+use peerlane_core::descriptor::Direction;
+use peerlane_core::region::RegionError;
+use peerlane_core::uapi::{Probe, Register, Unregister, access, provider, unregister};
+use rustix::fd::{AsFd, AsRawFd};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Memory that the board can reach. Clones are the same region. When the last one is dropped
+/// it is given back, but may stay mapped: registering the same memory again is then cheap.
+#[derive(Debug, Clone)]
+pub struct Region(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    context: Arc<Context>,
+    handle: u32,
+    base: AttAddress,
+    length: u64,
+    permissions: Permissions,
+    found: bool,
+    /// The handle was given back.
+    forgotten: AtomicBool,
+    /// Keeps memory of this process where it is. The driver does not need that.
+    _memory: Option<Arc<Memory>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if !self.forgotten.load(Ordering::Relaxed) {
+            // The device may be gone, and the region with it.
+            let _ = self.context.call(&mut Unregister {
+                handle: self.handle,
+                flags: unregister::KEEP,
+            });
+        }
+    }
+}
+
+impl Device {
+    /// Registers a part of memory of this process.
+    pub fn register(
+        &self,
+        memory: &Arc<Memory>,
+        range: Range<usize>,
+        permissions: Permissions,
+    ) -> Result<Region> {
+        let Range { start, end } = range;
+        let size = memory.length();
+        if start >= end || end > size {
+            return Err(Error::Bounds {
+                offset: start,
+                length: end.saturating_sub(start),
+                size,
+            });
+        }
+        let address = memory.address() + start as u64;
+        let memory = Some(Arc::clone(memory));
+        let request = host(address, (end - start) as u64);
+        Region::new(self, request, permissions, memory)
+    }
+
+    /// Registers memory of this process by its address.
+    ///
+    /// # Safety
+    /// The board may write the memory until the region has been [forgotten](Region::forget),
+    /// or is dropped and no transfer with it is under way: nobody else may hold references
+    /// into it for as long. Memory that is unmapped meanwhile is no longer the board's.
+    pub unsafe fn register_address(
+        &self,
+        address: u64,
+        length: u64,
+        permissions: Permissions,
+    ) -> Result<Region> {
+        Region::new(self, host(address, length), permissions, None)
+    }
+
+    /// Registers `length` bytes at `offset` of a dma-buf. The region lives on when the
+    /// descriptor is closed.
+    pub fn register_dmabuf(
+        &self,
+        dmabuf: impl AsFd,
+        offset: u64,
+        length: u64,
+        permissions: Permissions,
+    ) -> Result<Region> {
+        let request = Register {
+            provider: provider::DMABUF,
+            address: offset,
+            length,
+            fd: dmabuf.as_fd().as_raw_fd(),
+            ..Default::default()
+        };
+        Region::new(self, request, permissions, None)
+    }
+
+    /// Registers memory of an NVIDIA GPU by its device pointer. `identity` is the buffer's
+    /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`: addresses are used again, it is not.
+    pub fn register_nvidia(
+        &self,
+        address: u64,
+        length: u64,
+        identity: u64,
+        permissions: Permissions,
+    ) -> Result<Region> {
+        let request = Register {
+            provider: provider::NVIDIA,
+            address,
+            length,
+            identity,
+            fd: -1,
+            ..Default::default()
+        };
+        Region::new(self, request, permissions, None)
+    }
+}
+
+fn host(address: u64, length: u64) -> Register {
+    Register {
+        provider: provider::HOST,
+        address,
+        length,
+        fd: -1,
+        ..Default::default()
+    }
+}
+
+impl Region {
+    fn new(
+        device: &Device,
+        mut register: Register,
+        permissions: Permissions,
+        memory: Option<Arc<Memory>>,
+    ) -> Result<Self> {
+        register.access = match permissions {
+            Permissions::Read => access::READ,
+            Permissions::Write => access::WRITE,
+            Permissions::ReadWrite => access::READ | access::WRITE,
+        };
+        let context = Arc::clone(&device.0);
+        context.call(&mut register)?;
+        let base = AttAddress::from_raw(register.att_address);
+        Ok(Self(Arc::new(Inner {
+            base: base.ok_or_else(|| Error::Broken {
+                reason: format!("{:#x} is no ATT address", register.att_address),
+            })?,
+            context,
+            handle: register.handle,
+            length: register.length,
+            permissions,
+            found: register.found != 0,
+            forgotten: AtomicBool::new(false),
+            _memory: memory,
+        })))
+    }
+
+    /// The driver's name for it in this context.
+    pub fn handle(&self) -> u32 {
+        self.0.handle
+    }
+
+    /// The ATT address of its first byte.
+    pub fn att_address(&self) -> AttAddress {
+        self.0.base
+    }
+
+    /// Bytes.
+    pub fn length(&self) -> u64 {
+        self.0.length
+    }
+
+    /// What the board may do.
+    pub fn permissions(&self) -> Permissions {
+        self.0.permissions
+    }
+
+    /// Whether it was still mapped from an earlier registration.
+    pub fn found(&self) -> bool {
+        self.0.found
+    }
+
+    /// Takes it from the board now: when this returns the board has forgotten the memory.
+    /// Transfers with it that are under way fail.
+    pub fn forget(self) -> Result<()> {
+        if self.0.forgotten.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.0.context.call(&mut Unregister {
+            handle: self.0.handle,
+            flags: 0,
+        })
+    }
+
+    /// Lets the board read [`PROBE_BYTES`](peerlane_core::uapi::PROBE_BYTES) bytes at `offset`
+    /// into FPGA memory at `local`, and says what it read: not every platform passes reads
+    /// between peers, and some answer them with ones. Only before the device has a queue.
+    ///
+    /// # Errors
+    /// [`Error::Fault`] if the read failed.
+    pub fn probe(&self, offset: u64, local: u64) -> Result<[u8; peerlane_core::uapi::PROBE_BYTES]> {
+        let mut probe = Probe {
+            handle: self.0.handle,
+            offset,
+            local,
+            ..Default::default()
+        };
+        self.0.context.call(&mut probe)?;
+        crate::submitted::outcome(probe.status, |fault| Error::Fault {
+            direction: Direction::Read,
+            fault,
+            bytes_done: 0,
+            length: probe.data.len() as u64,
+            offset: None,
+        })?;
+        Ok(probe.data)
+    }
+
+    /// Checks a transfer, as far as it shows here. The driver and the board check it too.
+    pub(crate) fn check(&self, direction: Direction, offset: u64, length: u64) -> Result<()> {
+        let region = self.0.length;
+        let inside = (offset.checked_add(length)).is_some_and(|end| end <= region);
+        let permissions = self.0.permissions;
+        let permitted = match direction {
+            Direction::Write => permissions.write(),
+            Direction::Read => permissions.read(),
+        };
+        let error = match (inside, permitted) {
+            (true, true) => return Ok(()),
+            (false, _) => RegionError::Bounds {
+                offset,
+                length,
+                region,
+            },
+            (true, false) => RegionError::Permission {
+                direction,
+                permissions,
+            },
+        };
+        Err(Error::Region(error))
+    }
+}

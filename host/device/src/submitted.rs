@@ -1,0 +1,154 @@
+//! The slow path: one descriptor, by way of the kernel.
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::region::Region;
+use peerlane_core::att::AttAddress;
+use peerlane_core::descriptor::Direction;
+use peerlane_core::fault::Fault;
+use peerlane_core::regs::StatusCode;
+use peerlane_core::uapi::{self, submit};
+use rustix::io::Errno;
+use std::time::{Duration, Instant};
+
+/// When a descriptor starts, and what it makes sure of. By default it starts in its turn,
+/// and its end is reported when the data have arrived.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// Do not make sure that the data have arrived before the end is reported.
+    pub no_flush: bool,
+    /// Start when all writes submitted before have ended.
+    pub after_write: bool,
+    /// Start when all reads submitted before have ended.
+    pub after_read: bool,
+}
+
+/// A descriptor on its way. Dropping it does not stop it.
+#[derive(Debug)]
+pub struct Submitted {
+    device: Device,
+    region: Region,
+    offset: u64,
+    direction: Direction,
+    length: u32,
+    cookie: u32,
+}
+
+/// A status code as the driver gives it.
+pub(crate) fn outcome(status: u32, fault: impl FnOnce(Fault) -> Error) -> Result<()> {
+    let code = StatusCode::from_raw(status).map_err(|code| Error::Broken {
+        reason: format!("unknown status code {code}"),
+    })?;
+    Fault::from_code(code).map_err(fault)
+}
+
+impl Device {
+    /// Hands one descriptor to the kernel: `length` bytes between `offset` of the region and
+    /// the FPGA address `local`.
+    ///
+    /// # Errors
+    /// `EBUSY` once the device has a [`Queue`](crate::Queue).
+    pub fn submit(
+        &self,
+        direction: Direction,
+        region: &Region,
+        offset: u64,
+        local: u64,
+        length: u64,
+        terms: Terms,
+    ) -> Result<Submitted> {
+        self.0.check_local(local, length)?;
+        region.check(direction, offset, length)?;
+        let length = u32::try_from(length).map_err(|_| Error::TooLong { length })?;
+        let bit = |set: bool, bit: u32| if set { bit } else { 0 };
+        let mut submit = uapi::Submit {
+            direction: direction.raw(),
+            flags: bit(terms.no_flush, submit::NO_FLUSH)
+                | bit(terms.after_write, submit::AFTER_WRITE)
+                | bit(terms.after_read, submit::AFTER_READ),
+            handle: region.handle(),
+            length,
+            offset,
+            local,
+            ..Default::default()
+        };
+        self.0.call(&mut submit)?;
+        Ok(Submitted {
+            device: self.clone(),
+            region: region.clone(),
+            offset,
+            direction,
+            length,
+            cookie: submit.cookie,
+        })
+    }
+}
+
+impl Submitted {
+    /// Waits for its end; `None`: for as long as it takes. Returns the bytes moved.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`]: it goes on, wait again. [`Error::Fault`]: the board ended it.
+    pub fn wait(&self, limit: Option<Duration>) -> Result<u64> {
+        let begin = Instant::now();
+        let mut wait = uapi::Wait {
+            direction: self.direction.raw(),
+            cookie: self.cookie,
+            ..Default::default()
+        };
+        loop {
+            let left = limit.map(|limit| limit.saturating_sub(begin.elapsed()));
+            wait.timeout_ns = left.map_or(-1, |left| {
+                i64::try_from(left.as_nanos()).unwrap_or(i64::MAX)
+            });
+            match self.device.0.try_call(&mut wait) {
+                Ok(()) => break,
+                Err(Errno::INTR) => {}
+                Err(Errno::TIME) => {
+                    return Err(Error::Timeout {
+                        waited: begin.elapsed(),
+                    });
+                }
+                Err(source) => return Err(Error::call("WAIT", source)),
+            }
+        }
+        let bytes_done = wait.bytes_done.into();
+        outcome(wait.status, |fault| Error::Fault {
+            direction: self.direction,
+            fault,
+            bytes_done,
+            length: self.length.into(),
+            offset: AttAddress::from_raw(wait.fault_address)
+                .filter(|_| wait.fault_address != 0)
+                .and_then(|at| at.offset_from(self.region.att_address()))
+                .and_then(|at| at.checked_sub(self.offset)),
+        })?;
+        Ok(bytes_done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_codes() {
+        let fault = |fault| Error::Fault {
+            direction: Direction::Write,
+            fault,
+            bytes_done: 0,
+            length: 1,
+            offset: None,
+        };
+        assert!(outcome(0, fault).is_ok());
+        // 7 is READ_TIMEOUT in the register map.
+        assert!(matches!(
+            outcome(7, fault),
+            Err(Error::Fault {
+                fault: Fault::ReadTimeout,
+                ..
+            })
+        ));
+        assert!(matches!(outcome(99, fault), Err(Error::Broken { .. })));
+    }
+}

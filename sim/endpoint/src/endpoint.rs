@@ -1,0 +1,456 @@
+//! The endpoint, and the handles that control it.
+
+use std::ops::Range;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use peerlane_hdl::{Irq, Params, TOP};
+use peerlane_sim::{Answer, Board, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig};
+use peerlane_verilated::{Build, Library, Toolchain};
+use serde::{Deserialize, Serialize};
+use vfio_bindings::bindings::vfio::{
+    VFIO_PCI_BAR0_REGION_INDEX, VFIO_PCI_MSI_IRQ_INDEX, VFIO_PCI_MSIX_IRQ_INDEX,
+};
+use vfio_user::Server;
+
+use crate::config_space::{ConfigSpace, Features, Ids, Messages};
+use crate::connection;
+use crate::error::{Error, Result};
+use crate::layout::{Layout, Map};
+use crate::ledger::Touched;
+use crate::machine::{Command, Idle, Machine};
+use crate::memory::{FileId, Mapped, Memory};
+use crate::server::{self, Backend};
+use crate::stall::Stall;
+use crate::status::Status;
+
+/// Commands that wait for the machine. A guest that writes faster than the block takes it waits, as
+/// flow control would make it.
+const WAITING: usize = 1024;
+
+/// Vectors of a build with a table: 0 for faults, 1 for the OpenCL kernel, 2 + c for channel c.
+const FIRST_CHANNEL: u32 = peerlane_hdl::rtl::interrupts::msix::FIRST_CHANNEL as u32;
+
+/// What an endpoint is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Parameters of the block.
+    pub params: Params,
+    /// Where its slaves lie in the BAR.
+    pub layout: Layout,
+    /// Who the function says it is.
+    pub ids: Ids,
+    /// Whether the function reports errors before anybody has told it to, as after firmware that
+    /// switches that on. QEMU's `pcie_aer_inject_error` looks at the value that it found at the start.
+    #[serde(default)]
+    pub error_reporting: bool,
+    /// File behind the memory of a peer that counts as the GPU: QEMU's `memory-backend-file` of an
+    /// `ivshmem-plain` device. It must exist. Mappings of this file have the GPU's latencies.
+    pub gpu: Option<PathBuf>,
+    /// The models around the block. Of `host` and the GPU only the latencies count: the memories are
+    /// the client's.
+    pub board: BoardConfig,
+}
+
+impl Config {
+    /// An endpoint for these parameters, with the reference BSP's layout.
+    ///
+    /// Register accesses and writes to the host take no time on the way, and reads half as long as
+    /// usual, so that there are fewer cycles to simulate; packets take their time on the link. Writes to
+    /// the GPU arrive later than those to the host, as always. FPGA memory has the same clock as the
+    /// PCIe side, which halves the edges to simulate. It is as large as the parameters say; what is not
+    /// touched costs nothing.
+    pub fn new(params: Params) -> Self {
+        let mut board = BoardConfig {
+            host: (0, 0),
+            gpu: GpuConfig {
+                bytes: 0,
+                bar_base: 0,
+                bar_bytes: 0,
+                bar_reserved: 0,
+                read_round_trip_ns: 500,
+                ..GpuConfig::default()
+            },
+            link: LinkConfig {
+                read_round_trip_ns: 500,
+                write_latency_ns: 0,
+                mmio_latency_ns: 0,
+                ..LinkConfig::default()
+            },
+            clk_ps: BoardConfig::default().pcie_clk_ps,
+            clk_phase_ps: 0,
+            ..BoardConfig::default()
+        };
+        board.ddr.bytes = 1 << params.memory_log2;
+        Self {
+            layout: Layout::of(&params),
+            ids: Ids::default(),
+            error_reporting: false,
+            gpu: None,
+            board,
+            params,
+        }
+    }
+
+    fn messages(&self) -> Messages {
+        match self.params.irq {
+            Irq::Rxm => Messages::Msi,
+            Irq::Msix => Messages::MsiX(FIRST_CHANNEL + self.params.channels),
+        }
+    }
+}
+
+impl Default for Config {
+    /// The default build with an MSI-X table.
+    fn default() -> Self {
+        Self::new(Params {
+            irq: Irq::Msix,
+            ..Params::default()
+        })
+    }
+}
+
+/// The block as a library that can be run: its Verilog is generated and verilated, or found in the
+/// cache.
+///
+/// # Errors
+/// When the parameters cannot be built, or Verilator or the compiler is missing or refuses.
+pub fn library(params: &Params) -> Result<Library> {
+    let design = peerlane_hdl::generate(params)?;
+    let mut build = Build::new(TOP);
+    for module in &design.modules {
+        build = build.text(format!("{}.v", module.name), module.verilog.clone());
+    }
+    Ok(build.model(&Toolchain::open()?)?)
+}
+
+/// A PCIe endpoint that listens for a vfio-user client. Dropping it ends the connection and its
+/// threads, and removes the socket.
+#[derive(Debug)]
+pub struct Endpoint {
+    handle: Handle,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Controls an endpoint from any thread.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    commands: SyncSender<Command>,
+    memory: Memory,
+    stall: Arc<Stall>,
+    idle: Arc<Idle>,
+    stopped: Arc<AtomicBool>,
+    socket: Arc<Path>,
+}
+
+fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    let builder = thread::Builder::new().name(name.to_owned());
+    builder.spawn(body).map_err(Error::Thread)
+}
+
+/// Serves one client after the other.
+fn serve(server: &Server, mut backend: Backend, stopped: &AtomicBool) {
+    while !stopped.load(Ordering::SeqCst) {
+        let ended = server.run(&mut backend);
+        let accepting = !matches!(ended, Err(vfio_user::Error::SocketAccept(_)));
+        if backend.disconnected().is_err() || !accepting {
+            break;
+        }
+    }
+}
+
+impl Endpoint {
+    /// Builds the block and starts an endpoint that listens at `socket`, a path where nothing is.
+    ///
+    /// # Errors
+    /// As [`library`], and when the configuration is impossible or the socket cannot be made.
+    pub fn start(config: &Config, socket: &Path) -> Result<Self> {
+        Self::with_library(&library(&config.params)?, config, socket)
+    }
+
+    /// The same with a block that is built already, of the configuration's parameters.
+    ///
+    /// # Errors
+    /// When the configuration is impossible or the socket cannot be made.
+    pub fn with_library(library: &Library, config: &Config, socket: &Path) -> Result<Self> {
+        let gpu = config.gpu.as_deref().map(FileId::at).transpose()?;
+        let memory = Memory::new(gpu);
+        let mut board = Board::new(library.instance()?, config.board.clone())?;
+        board.bus_mut().attach(Box::new(memory.clone()));
+        let map = Map::new(&config.layout, &board)?;
+        let messages = config.messages();
+        let (irq_index, vectors) = match messages {
+            Messages::Msi => (VFIO_PCI_MSI_IRQ_INDEX, None),
+            Messages::MsiX(vectors) => (VFIO_PCI_MSIX_IRQ_INDEX, Some(vectors)),
+        };
+        let idle = Arc::<Idle>::default();
+        let machine = Machine::new(board, map, vectors, idle.clone());
+        let regions = server::regions(&config.layout);
+        let server =
+            Server::new(socket, true, server::irqs(messages), regions).map_err(|source| {
+                Error::Listen {
+                    path: socket.to_owned(),
+                    source,
+                }
+            })?;
+        let (commands, received) = sync_channel(WAITING);
+        let features = Features {
+            messages,
+            error_reporting: config.error_reporting,
+        };
+        let space = ConfigSpace::new(&config.ids, &config.layout, &config.board.link, features);
+        let stall = Arc::<Stall>::default();
+        let backend = Backend {
+            config: space,
+            memory: memory.clone(),
+            commands: commands.clone(),
+            stall: stall.clone(),
+            bar: VFIO_PCI_BAR0_REGION_INDEX + u32::from(config.layout.bar),
+            bar_bytes: config.layout.size,
+            irq_index,
+        };
+        let stopped = Arc::<AtomicBool>::default();
+        let mut endpoint = Self {
+            handle: Handle {
+                commands,
+                memory,
+                stall,
+                idle,
+                stopped: stopped.clone(),
+                socket: socket.into(),
+            },
+            threads: Vec::new(),
+        };
+        let machine = thread("endpoint-clock", move || machine.run(&received))?;
+        endpoint.threads.push(machine);
+        let server = thread("endpoint-server", move || serve(&server, backend, &stopped))?;
+        endpoint.threads.push(server);
+        Ok(endpoint)
+    }
+
+    /// A handle to control it.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Serves clients until the endpoint is killed.
+    pub fn wait(mut self) {
+        if let Some(server) = self.threads.pop() {
+            // A thread that panicked has said so.
+            let _ = server.join();
+        }
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        self.handle.disconnect();
+        let server = self.threads.split_off(self.threads.len().min(1));
+        for thread in server {
+            let _ = thread.join();
+        }
+        // It is still there unless it panicked.
+        let _ = self.handle.commands.send(Command::Stop);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Handle {
+    /// Ends the connection, and lets no other begin.
+    fn disconnect(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        self.stall.clear();
+        connection::shut_down(&self.socket);
+        // A server that waits for a client gets one that leaves at once.
+        drop(UnixStream::connect(&self.socket));
+    }
+
+    /// Does something with the machine between two slices of its clock; gives what it gave.
+    fn call<R: Send + 'static>(
+        &self,
+        what: impl FnOnce(&mut Machine) -> R + Send + 'static,
+    ) -> Result<R> {
+        let (reply, answer) = sync_channel(1);
+        let call = move |machine: &mut Machine| {
+            // The caller waits for it.
+            let _ = reply.send(what(machine));
+        };
+        let sent = self.commands.send(Command::Call(Box::new(call)));
+        sent.map_err(|_| Error::Gone)?;
+        answer.recv().map_err(|_| Error::Gone)
+    }
+
+    /// Does something with the board between two cycles: statistics, other faults.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn with_board<R: Send + 'static>(
+        &self,
+        what: impl FnOnce(&mut Board) -> R + Send + 'static,
+    ) -> Result<R> {
+        self.call(|machine| what(&mut machine.board))
+    }
+
+    /// State and counters.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn status(&self) -> Result<Status> {
+        let idle = self.idle.wait(Duration::ZERO);
+        let status = self.call(|machine| machine.status())?;
+        let ledger = self.memory.ledger();
+        Ok(Status {
+            idle,
+            host: ledger.host,
+            gpu: ledger.gpu,
+            unmapped_total: ledger.unmapped_total,
+            unmapped: ledger.unmapped.clone(),
+            strays: ledger.violations,
+            first_stray: ledger.violation,
+            ..status
+        })
+    }
+
+    /// Sets all counters to 0, and forgets what was touched. What is allowed to be touched stays.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn clear_counters(&self) -> Result<()> {
+        self.call(Machine::clear_counters)?;
+        self.memory.ledger().clear();
+        Ok(())
+    }
+
+    /// Which bus addresses the client's mappings show at this moment.
+    pub fn mapped(&self) -> Mapped {
+        self.memory.mapped()
+    }
+
+    /// Which bus addresses the block has touched since the counters were cleared.
+    pub fn touched(&self) -> Touched {
+        self.memory.ledger().touched.clone()
+    }
+
+    /// From now on an access outside of these addresses is a stray: it is carried out, counted, and
+    /// the first one is kept in [`Status::first_stray`]. `None` allows all.
+    pub fn allow_only(&self, allowed: Option<Touched>) {
+        self.memory.ledger().watch(allowed);
+    }
+
+    /// Waits until nothing happens in the block any more. A guest that keeps asking keeps it from that.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when it still does after `limit`, [`Error::Gone`].
+    pub fn wait_idle(&self, limit: Duration) -> Result<()> {
+        // What was sent before has been seen after this.
+        self.call(|_| ())?;
+        if self.idle.wait(limit) {
+            return Ok(());
+        }
+        Err(Error::Busy {
+            seconds: limit.as_secs_f64(),
+        })
+    }
+
+    /// Copies from FPGA memory.
+    ///
+    /// # Errors
+    /// When the range is not all there, [`Error::Gone`].
+    pub fn read_fpga(&self, address: u64, bytes: usize) -> Result<Vec<u8>> {
+        let read = self.with_board(move |board| {
+            let mut data = vec![0; bytes];
+            board.ddr().read(address, &mut data).map(|()| data)
+        })?;
+        Ok(read?)
+    }
+
+    /// Copies into FPGA memory.
+    ///
+    /// # Errors
+    /// As [`Handle::read_fpga`].
+    pub fn write_fpga(&self, address: u64, data: &[u8]) -> Result<()> {
+        let data = data.to_vec();
+        let written = self.with_board(move |board| board.ddr_mut().write(address, &data))?;
+        Ok(written?)
+    }
+
+    /// Sets the level of the OpenCL kernel's interrupt.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn set_kernel_irq(&self, level: bool) -> Result<()> {
+        self.with_board(move |board| board.set_kernel_irq(level))
+    }
+
+    /// Gives reads of the block that answer: `times` requests on the link that touch these bus
+    /// addresses, after the next `skip` of them. On `Txs` there is no status, so
+    /// [`Answer::Unsupported`], [`Answer::Abort`] and [`Answer::Poisoned`] are all-ones there.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn fail_reads(
+        &self,
+        answer: Answer,
+        addresses: Range<u64>,
+        skip: u64,
+        times: u64,
+    ) -> Result<()> {
+        let rule = FaultRule {
+            hits: Hits::Counted {
+                addresses,
+                skip,
+                times,
+            },
+            answer,
+        };
+        self.with_board(move |board| board.bus_mut().inject(rule))
+    }
+
+    /// Makes the port towards PCIe take nothing any more, after so many more words of writes and
+    /// reads.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn stick_port(&self, after: u64) -> Result<()> {
+        self.call(move |machine| machine.stick_port(after))
+    }
+
+    /// Holds `times` register reads of the guest, after the next `skip`, for so long each. The client
+    /// waits with them.
+    pub fn stall_reads(&self, skip: u64, times: u64, time: Duration) {
+        self.stall.set(skip, times, time);
+    }
+
+    /// Takes all faults back: reads are answered, the port takes what comes, register reads go on. What
+    /// the block has lost until then stays lost. A reset of the function also frees the port.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn clear_faults(&self) -> Result<()> {
+        self.stall.clear();
+        self.call(|machine| {
+            machine.hold_port(false);
+            machine.board.bus_mut().clear_faults();
+        })
+    }
+
+    /// The endpoint dies, as if its process was killed: the connection ends, no other is accepted, and
+    /// the block touches nothing any more. A client sees all-ones from then on. What was touched and
+    /// counted can still be asked.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn kill(&self) -> Result<()> {
+        self.call(Machine::kill)?;
+        self.disconnect();
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! The simulated board as a PCIe device for QEMU, over vfio-user.
+//!
+//! [`Endpoint`] listens at a socket for a vfio-user client (QEMU 10.1 or later: device `vfio-user-pci`)
+//! and shows it a PCIe function: configuration space, one BAR with the block's slaves, MSI-X or MSI, DMA
+//! into the guest's memory and into the BARs of its other devices. Behind that is the Verilog of
+//! `peerlane_dma`, Verilated, with the models of [`peerlane_sim`] for the hard IP, the link and FPGA
+//! memory. A [`Handle`] controls it from another thread: faults, counters, a record of every address
+//! that the block touched, a way into FPGA memory.
+//!
+//! What is not the block's Verilog, and so the model's word for it:
+//!
+//! - the configuration space ([`Ids`], and what a write to it changes), resets of the function, and that
+//!   nothing leaves the board while it may not be bus master: writes are dropped, reads end as
+//!   unsupported requests;
+//! - the addresses and data in the block's MSI-X table, which the client keeps to itself;
+//! - the BAR outside of the block's slaves: reads give 0, writes do nothing;
+//! - time: the clock runs only while something can happen, and as fast as this machine can simulate it.
+//!
+//! A register read ends when the block has answered, or after a million cycles with all-ones. Before the
+//! answer, all that the block sent before has arrived: its writes in memory, its messages as interrupts.
+//!
+//! ```no_run
+//! use peerlane_endpoint::{Config, Endpoint};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let endpoint = Endpoint::start(&Config::default(), "/tmp/board.sock".as_ref())?;
+//! let handle = endpoint.handle();
+//! // Start QEMU with -device '{"driver":"vfio-user-pci","socket":{"type":"unix","path":"/tmp/board.sock"}}'
+//! handle.write_fpga(0, b"from the board")?;
+//! println!("{:?}", handle.status()?);
+//! # Ok(())
+//! # }
+//! ```
+
+mod config_space;
+mod connection;
+mod endpoint;
+mod error;
+mod interrupts;
+mod layout;
+mod ledger;
+mod machine;
+mod memory;
+mod patience;
+mod ranges;
+mod server;
+mod stall;
+mod status;
+
+pub use config_space::{Function, Ids};
+pub use endpoint::{Config, Endpoint, Handle, library};
+pub use error::{Error, Result};
+pub use layout::Layout;
+pub use ledger::{Access, Touched, Traffic};
+pub use memory::Mapped;
+pub use peerlane_hdl::{Irq, Params, Port};
+pub use peerlane_sim::Answer;
+pub use ranges::Ranges;
+pub use status::{Accesses, Status};

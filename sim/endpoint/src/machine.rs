@@ -1,0 +1,438 @@
+//! The thread that owns the board and runs its clock.
+//!
+//! Everything that happens to the board comes as a [`Command`], in the order in which the guest did it.
+//! The clock runs in slices between the commands, and stands still when nothing can happen.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use peerlane_core::regs::csr;
+use peerlane_sim::{Backpressure, Board, Space};
+
+use crate::config_space::Function;
+use crate::interrupts::{ADDRESS, Interrupts};
+use crate::layout::{Map, Place};
+use crate::patience::{Patience, Verdict};
+use crate::status::{Accesses, Status};
+
+/// Cycles between two looks for a command: few, so that a register read waits for little more than
+/// its own cycles. A look costs a small part of what simulating a cycle costs.
+const SLICE: u64 = 4;
+/// Cycles after a reset before the host's accesses come: the block holds its own reset for longer than
+/// the pins are held, so that both of its clocks see it.
+const RESET_ENDS: u64 = 100;
+/// Register accesses that may wait in the board before more commands are taken.
+const BACKLOG: usize = 32;
+
+/// What the vfio-user server or a handle asks of the machine.
+pub(crate) enum Command {
+    /// A posted write to the BAR.
+    Write { offset: u64, data: Box<[u8]> },
+    /// A read of so many bytes of the BAR.
+    Read {
+        offset: u64,
+        bytes: usize,
+        reply: SyncSender<Vec<u8>>,
+    },
+    /// What the function may do has changed.
+    Function(Function),
+    /// The function is reset.
+    Reset,
+    /// Event file descriptors for vectors.
+    Events {
+        start: u32,
+        events: Vec<Option<std::fs::File>>,
+    },
+    /// The client takes no interrupt any more.
+    NoEvents,
+    /// The client signals a vector itself, to try it.
+    Trigger(u32),
+    /// The thread ends.
+    Stop,
+    /// Anything else, by a handle.
+    Call(Box<dyn FnOnce(&mut Machine) + Send>),
+}
+
+/// Whether the clock stands still, for those who wait for it.
+#[derive(Debug, Default)]
+pub(crate) struct Idle {
+    state: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Idle {
+    fn set(&self, idle: bool) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = idle;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the clock stands still; `false` when it still runs after `limit`.
+    pub(crate) fn wait(&self, limit: Duration) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self
+            .changed
+            .wait_timeout_while(state, limit, |idle| !*idle)
+            .unwrap_or_else(PoisonError::into_inner);
+        *waited.0
+    }
+}
+
+/// The board, and what is known of the guest's side of it.
+pub(crate) struct Machine {
+    pub(crate) board: Board,
+    map: Map,
+    pub(crate) interrupts: Interrupts,
+    /// Messages come from the block's table, not from its interrupt line.
+    table: bool,
+    function: Function,
+    patience: Patience,
+    idle: Arc<Idle>,
+    running: bool,
+    dead: bool,
+    line_seen: u64,
+    stick_at: Option<u64>,
+    resets: u64,
+    cycles_base: u64,
+    seconds: f64,
+    mmio: BTreeMap<&'static str, Accesses>,
+    violations: u64,
+    first_error: Option<String>,
+}
+
+fn name(place: Place) -> &'static str {
+    match place {
+        Place::Slave(Space::Csr, _) => "csr",
+        Place::Slave(Space::Chan, _) => "chan",
+        Place::Slave(Space::Att, _) => "att",
+        Place::Slave(Space::Msix, _) => "msix",
+        Place::Window(_) => "window",
+        Place::Nothing => "nothing",
+    }
+}
+
+/// A piece of an access: from `at` on, within one dword, `bytes` of it.
+fn pieces(offset: u64, bytes: usize) -> impl Iterator<Item = (u64, usize, usize)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let at = offset + done as u64;
+        let lane = (at % 4) as usize;
+        let take = (4 - lane).min(bytes - done);
+        let from = done;
+        done += take;
+        (take > 0).then_some((at, from, take))
+    })
+}
+
+impl Machine {
+    pub(crate) fn new(board: Board, map: Map, vectors: Option<u32>, idle: Arc<Idle>) -> Self {
+        Self {
+            board,
+            map,
+            interrupts: Interrupts::new(vectors.unwrap_or(1)),
+            table: vectors.is_some(),
+            function: Function::default(),
+            patience: Patience::new(),
+            idle,
+            running: true,
+            dead: false,
+            line_seen: 0,
+            stick_at: None,
+            resets: 0,
+            cycles_base: 0,
+            seconds: 0.0,
+            mmio: BTreeMap::new(),
+            violations: 0,
+            first_error: None,
+        }
+    }
+
+    /// Serves commands until it is told to stop, or nobody can send one any more.
+    pub(crate) fn run(mut self, commands: &Receiver<Command>) {
+        let ran = self.board.run(RESET_ENDS);
+        self.checked(ran);
+        loop {
+            if !self.running {
+                self.idle.set(true);
+                let Ok(command) = commands.recv() else {
+                    return;
+                };
+                self.idle.set(false);
+                self.running = true;
+                if !self.take(command) {
+                    return;
+                }
+            }
+            while self.board.host_backlog() < BACKLOG {
+                let Ok(command) = commands.try_recv() else {
+                    break;
+                };
+                if !self.take(command) {
+                    return;
+                }
+            }
+            self.slice();
+        }
+    }
+
+    /// Lets the clock run a little.
+    fn slice(&mut self) {
+        if self.dead {
+            self.running = false;
+            return;
+        }
+        let start = Instant::now();
+        let ran = self.board.run(SLICE);
+        self.checked(ran);
+        self.deliver();
+        if let Some(at) = self.stick_at
+            && self.board.port_words() >= at
+        {
+            self.hold_port(true);
+        }
+        let (activity, busy) = (self.board.activity(), self.board.busy());
+        if self.patience.ran(SLICE, activity, busy) == Verdict::Ask {
+            let status = self.board.bar_read32(Space::Csr, csr::STATUS as u64);
+            if let Some(status) = self.checked(status) {
+                self.running = !self.patience.may_stop(status);
+            }
+        }
+        self.seconds += start.elapsed().as_secs_f64();
+    }
+
+    /// Takes note of what went wrong. A broken rule is noted and the board goes on; a model that
+    /// failed is dead.
+    fn checked<T>(&mut self, result: peerlane_sim::Result<T>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                match &error {
+                    peerlane_sim::Error::Violations { count, .. } => self.violations += count,
+                    peerlane_sim::Error::Timeout { .. } => {}
+                    _ => self.dead = true,
+                }
+                self.first_error.get_or_insert_with(|| error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Signals the interrupts whose messages have arrived.
+    fn deliver(&mut self) {
+        for message in self.board.take_messages() {
+            if message.address == ADDRESS {
+                self.interrupts.signal(message.data);
+            } else {
+                self.interrupts.lost += 1;
+            }
+        }
+        let line = self.board.irqs_delivered();
+        if !self.table && line > self.line_seen && self.function.msi {
+            self.interrupts.signal(0);
+        }
+        self.line_seen = line;
+    }
+
+    /// Does what is asked; `false` when that is to stop.
+    fn take(&mut self, command: Command) -> bool {
+        self.patience.stir();
+        match command {
+            Command::Stop => return false,
+            Command::Write { offset, data } => self.write(offset, &data),
+            Command::Read {
+                offset,
+                bytes,
+                reply,
+            } => {
+                let start = Instant::now();
+                let data = self.read(offset, bytes);
+                self.deliver();
+                self.seconds += start.elapsed().as_secs_f64();
+                // The server may have been told to give up.
+                let _ = reply.send(data);
+            }
+            Command::Function(function) => self.set_function(function),
+            Command::Reset => self.reset(),
+            Command::Events { start, events } => {
+                self.interrupts.set(start, events);
+                self.program_table();
+            }
+            Command::NoEvents => {
+                self.interrupts.clear();
+                self.program_table();
+            }
+            Command::Trigger(vector) => self.interrupts.signal(vector),
+            Command::Call(call) => call(self),
+        }
+        true
+    }
+
+    fn count(&mut self, place: Place) -> &mut Accesses {
+        self.mmio.entry(name(place)).or_default()
+    }
+
+    fn write(&mut self, offset: u64, data: &[u8]) {
+        let place = self.map.locate(offset);
+        self.count(place).writes += 1;
+        if self.dead || !self.function.memory {
+            return;
+        }
+        if let Place::Window(at) = place {
+            let written = self.board.window_write(at, data);
+            self.checked(written);
+            return;
+        }
+        for (at, from, take) in pieces(offset, data.len()) {
+            let lane = (at % 4) as usize;
+            let mut bytes = [0; 4];
+            bytes[lane..lane + take].copy_from_slice(&data[from..from + take]);
+            let value = u32::from_le_bytes(bytes);
+            let enable = ((1_u8 << take) - 1) << lane;
+            // The table is the model's to write.
+            if let Place::Slave(space, at) = self.map.locate(at - lane as u64)
+                && space != Space::Msix
+            {
+                if space == Space::Csr && enable == 15 {
+                    self.patience.note_write(at, value);
+                }
+                let written = self.board.bar_write_bytes(space, at, value, enable);
+                self.checked(written);
+            }
+        }
+    }
+
+    fn read(&mut self, offset: u64, bytes: usize) -> Vec<u8> {
+        let place = self.map.locate(offset);
+        self.count(place).reads += 1;
+        let mut data = vec![0xFF; bytes];
+        if self.dead || !self.function.memory {
+            return data;
+        }
+        if let Place::Window(at) = place {
+            let read = self.board.window_read(at, &mut data);
+            if self.checked(read).is_none() {
+                data.fill(0xFF);
+            }
+            return data;
+        }
+        for (at, from, take) in pieces(offset, bytes) {
+            let lane = (at % 4) as usize;
+            let value = match self.map.locate(at - lane as u64) {
+                Place::Slave(space, at) => {
+                    let read = self.board.bar_read32(space, at);
+                    self.checked(read).unwrap_or(u32::MAX)
+                }
+                _ => 0,
+            };
+            data[from..from + take].copy_from_slice(&value.to_le_bytes()[lane..lane + take]);
+        }
+        data
+    }
+
+    fn set_function(&mut self, function: Function) {
+        self.function = function;
+        self.board.bus_mut().set_master(function.master);
+        self.board.set_msix(function.msix, function.msix_mask);
+    }
+
+    fn reset(&mut self) {
+        self.resets += 1;
+        if self.dead {
+            return;
+        }
+        self.patience = Patience::new();
+        self.hold_port(false);
+        let reset = self.board.reset().and_then(|()| self.board.run(RESET_ENDS));
+        self.checked(reset);
+        self.board.take_messages();
+        self.line_seen = self.board.irqs_delivered();
+        // A reset masks every vector; the client's descriptors are still good.
+        self.program_table();
+    }
+
+    /// Makes the block's table say what the client's descriptors say.
+    fn program_table(&mut self) {
+        if !self.table || self.dead {
+            return;
+        }
+        let words = self.interrupts.open().enumerate().flat_map(|(n, open)| {
+            [
+                ADDRESS as u32,
+                (ADDRESS >> 32) as u32,
+                n as u32,
+                u32::from(!open),
+            ]
+        });
+        for (index, word) in words.collect::<Vec<_>>().into_iter().enumerate() {
+            let written = self.board.bar_write32(Space::Msix, index as u64 * 4, word);
+            self.checked(written);
+        }
+    }
+
+    /// Makes the port towards PCIe take nothing any more, after so many more words.
+    pub(crate) fn stick_port(&mut self, after: u64) {
+        self.stick_at = Some(self.board.port_words().saturating_add(after));
+        if after == 0 {
+            self.hold_port(true);
+        }
+    }
+
+    /// Holds the port, or lets it go on as always.
+    pub(crate) fn hold_port(&mut self, hold: bool) {
+        self.stick_at = None;
+        let config = self.board.config();
+        let (txs, stream) = if hold {
+            (Backpressure::Random(100), Backpressure::Random(100))
+        } else {
+            (config.txs.backpressure, config.stream.backpressure)
+        };
+        self.board.set_txs_backpressure(txs);
+        self.board.set_stream_backpressure(stream);
+    }
+
+    /// The board does nothing any more.
+    pub(crate) fn kill(&mut self) {
+        self.dead = true;
+    }
+
+    /// The part of the status that is known here.
+    pub(crate) fn status(&self) -> Status {
+        Status {
+            dead: self.dead,
+            function: self.function,
+            resets: self.resets,
+            cycles: self.board.cycles() - self.cycles_base,
+            seconds: self.seconds,
+            mmio: self.mmio.clone(),
+            interrupts: self.interrupts.signalled.clone(),
+            interrupts_lost: self.interrupts.lost,
+            violations: self.violations,
+            first_error: self.first_error.clone(),
+            ..Status::default()
+        }
+    }
+
+    pub(crate) fn clear_counters(&mut self) {
+        self.resets = 0;
+        self.cycles_base = self.board.cycles();
+        self.seconds = 0.0;
+        self.mmio.clear();
+        self.interrupts.clear_counters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn an_access_is_cut_at_dwords() {
+        let cut = |offset, bytes| pieces(offset, bytes).collect::<Vec<_>>();
+        assert_eq!(cut(8, 8), [(8, 0, 4), (12, 4, 4)]);
+        assert_eq!(cut(3, 2), [(3, 0, 1), (4, 1, 1)]);
+        assert_eq!(cut(6, 1), [(6, 0, 1)]);
+        assert_eq!(cut(5, 8), [(5, 0, 3), (8, 3, 4), (12, 7, 1)]);
+        assert_eq!(cut(4, 0), []);
+    }
+}

@@ -1,0 +1,74 @@
+//! The simulated board as a vfio-user server of its own.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use miette::{IntoDiagnostic, Result, WrapErr};
+use peerlane_endpoint::{Config, Endpoint, Ids, Layout, Params};
+use serde::de::DeserializeOwned;
+
+/// Serves Peerlane's block, simulated, as a PCIe device for QEMU (`vfio-user-pci`, 10.1 or later).
+///
+/// It takes one client after the other and ends by a signal. The first start of a build compiles it,
+/// which takes a minute.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Options {
+    /// Where to listen; nothing may be there.
+    #[arg(long, value_name = "PATH")]
+    socket: PathBuf,
+    /// Build parameters as JSON, as `{"irq": "msix", "port": "stream"}`; what is left out has its
+    /// default, which for the interrupt is "rxm". Without this option: the defaults with "msix".
+    #[arg(long, value_name = "JSON")]
+    params: Option<String>,
+    /// Where the slaves lie in the BAR, as JSON. Left out: as in the reference BSP.
+    #[arg(long, value_name = "JSON")]
+    layout: Option<String>,
+    /// Vendor, device, subsystem_vendor, subsystem and serial, as JSON.
+    #[arg(long, value_name = "JSON")]
+    ids: Option<String>,
+    /// The file behind the BAR of the device that stands for the GPU (`memory-backend-file`).
+    #[arg(long, value_name = "PATH")]
+    gpu: Option<PathBuf>,
+    /// Say the whole configuration, as JSON, and end.
+    #[arg(long)]
+    print_config: bool,
+}
+
+/// The value of an option.
+fn parse<T: DeserializeOwned>(option: &str, text: &str) -> Result<T> {
+    serde_json::from_str(text)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("--{option} {text}"))
+}
+
+fn config(options: &Options) -> Result<Config> {
+    let mut config = match &options.params {
+        Some(text) => Config::new(parse::<Params>("params", text)?),
+        None => Config::default(),
+    };
+    if let Some(text) = &options.layout {
+        config.layout = parse::<Layout>("layout", text)?;
+    }
+    if let Some(text) = &options.ids {
+        config.ids = parse::<Ids>("ids", text)?;
+    }
+    config.gpu.clone_from(&options.gpu);
+    Ok(config)
+}
+
+fn main() -> Result<()> {
+    let options = Options::parse();
+    let config = config(&options)?;
+    if options.print_config {
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&config).into_diagnostic()?
+        );
+        return Ok(());
+    }
+    let endpoint = Endpoint::start(&config, &options.socket)?;
+    eprintln!("listening at {}", options.socket.display());
+    endpoint.wait();
+    Ok(())
+}

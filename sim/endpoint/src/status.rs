@@ -1,0 +1,57 @@
+//! What an endpoint has done, as data.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::config_space::Function;
+use crate::ledger::{Access, Traffic};
+
+/// Accesses of the guest to one part of the BAR, as they came: an 8-byte access counts once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Accesses {
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+}
+
+/// The state of an endpoint, and its counters since the start or the last
+/// [`Handle::clear_counters`](crate::Handle::clear_counters).
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Status {
+    /// Whether it was killed, or the block's model failed.
+    pub dead: bool,
+    /// Whether the clock stands still.
+    pub idle: bool,
+    /// What the function's registers let it do.
+    pub function: Function,
+    /// Resets of the function: by the client, FLR, or D3hot to D0.
+    pub resets: u64,
+    /// Cycles of the block's PCIe clock.
+    pub cycles: u64,
+    /// Seconds of this machine's time that the clock ran for these cycles.
+    pub seconds: f64,
+    /// Accesses by the part of the BAR: `csr`, `chan`, `att`, `msix`, `window`, `nothing`.
+    pub mmio: BTreeMap<&'static str, Accesses>,
+    /// Interrupts signalled to the client, by vector.
+    pub interrupts: Vec<u64>,
+    /// Interrupt messages that are no vector's: a defect of the block.
+    pub interrupts_lost: u64,
+    /// Traffic with the client's memory.
+    pub host: Traffic,
+    /// Traffic with the GPU's BAR.
+    pub gpu: Traffic,
+    /// Accesses of the block where nothing was mapped, or against a mapping's rights.
+    pub unmapped_total: u64,
+    /// The first of them.
+    pub unmapped: Vec<Access>,
+    /// Accesses outside of what [`Handle::allow_only`](crate::Handle::allow_only) allowed.
+    pub strays: u64,
+    /// The first of them.
+    pub first_stray: Option<Access>,
+    /// Broken rules of the block's interfaces: a defect of the block.
+    pub violations: u64,
+    /// What was wrong first.
+    pub first_error: Option<String>,
+}

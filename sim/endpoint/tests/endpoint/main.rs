@@ -1,0 +1,6 @@
+//! The endpoint with a client in this process.
+
+mod faults;
+mod function;
+mod guest;
+mod transfers;

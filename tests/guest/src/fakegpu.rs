@@ -1,0 +1,382 @@
+//! The test's GPU, `/dev/fakegpu`: a client of the kernel module in `tests/fake-gpu`, in whose
+//! `fakegpu.h` the words are explained.
+
+use crate::raw;
+use anyhow::{Context, Result, ensure};
+use peerlane_device::Memory;
+use rustix::fd::{FromRawFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::ioctl::{Opcode, opcode};
+use std::fs::File;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What VRAM holds that belongs to nobody.
+pub const POISON: u8 = 0xdb;
+
+/// VRAM is given out in these units.
+pub const GRANULE: usize = 64 << 10;
+
+const PIECES: usize = 16;
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct Info {
+    vram_bytes: u64,
+    free_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct Alloc {
+    size: u64,
+    address: u64,
+    id: u64,
+    offset: u32,
+    pieces: u32,
+    handle: u32,
+    reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct Free {
+    handle: u32,
+    flags: u32,
+}
+
+/// A stretch of VRAM.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u64,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct Where {
+    handle: u32,
+    count: u32,
+    pieces: [Piece; PIECES],
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct Export {
+    handle: u32,
+    flags: u32,
+    fd: i32,
+    reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct Fence {
+    handle: u32,
+    ms: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct Move {
+    handle: u32,
+    flags: u32,
+    timeout_ms: u32,
+    old_handle: u32,
+}
+
+/// What the GPU has counted: `enum fakegpu_count`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Buffers that there are now.
+    pub buffers: u64,
+    /// Dma-bufs that there are now.
+    pub dmabufs: u64,
+    /// Importers attached now.
+    pub attachments: u64,
+    /// Times that dma-bufs are pinned now.
+    pub pins: u64,
+    /// Mappings of dma-bufs that there are now.
+    pub maps: u64,
+    /// Page tables that others have now.
+    pub tables: u64,
+    /// Dma-bufs whose importers were told to let go.
+    pub invalidations: u64,
+    /// Page tables whose owners were told so.
+    pub callbacks: u64,
+    /// Page tables given back that had been called back.
+    pub late_puts: u64,
+    /// Importers refused for their place in the PCI tree.
+    pub too_far: u64,
+    /// Importers that did not let go in time.
+    pub err_still_mapped: u64,
+    /// Pages asked for that are not whole granules.
+    pub err_unaligned: u64,
+    /// Calls that are not allowed in the free callback.
+    pub err_in_callback: u64,
+    /// Page tables that the free callback did not free.
+    pub err_not_freed: u64,
+    /// Page tables freed where they must not be.
+    pub err_freed: u64,
+}
+
+impl Counts {
+    /// Whether nobody has anything of the GPU's but its own user, and nobody ever did wrong.
+    pub fn clean(&self) -> Result<()> {
+        let left = [
+            self.dmabufs,
+            self.attachments,
+            self.pins,
+            self.maps,
+            self.tables,
+        ];
+        ensure!(left == [0; 5], "something was left behind: {self:?}");
+        let wrong = [
+            self.err_still_mapped,
+            self.err_unaligned,
+            self.err_in_callback,
+            self.err_not_freed,
+            self.err_freed,
+        ];
+        ensure!(wrong == [0; 5], "a rule was broken: {self:?}");
+        Ok(())
+    }
+}
+
+const TYPE: u8 = b'g';
+const INFO: Opcode = opcode::read::<Info>(TYPE, 0);
+const ALLOC: Opcode = opcode::read_write::<Alloc>(TYPE, 1);
+const FREE: Opcode = opcode::write::<Free>(TYPE, 2);
+const WHERE: Opcode = opcode::read_write::<Where>(TYPE, 3);
+const EXPORT: Opcode = opcode::read_write::<Export>(TYPE, 4);
+const FENCE: Opcode = opcode::write::<Fence>(TYPE, 5);
+const MOVE: Opcode = opcode::read_write::<Move>(TYPE, 6);
+const COUNTS: Opcode = opcode::read::<Counts>(TYPE, 7);
+
+const FREE_REVOKE: u32 = 1;
+const EXPORT_NO_PIN: u32 = 1;
+const MOVE_PINNED: u32 = 1;
+
+/// How long a move waits for importers before the GPU counts an error.
+const MOVE_MS: u32 = 10_000;
+
+#[derive(Debug)]
+struct Card {
+    file: File,
+    vram: Memory,
+}
+
+impl Card {
+    fn call<T: Copy>(&self, code: Opcode, mut argument: T) -> Result<T, Errno> {
+        // SAFETY: the codes above name the structures that they go with.
+        unsafe { raw::at(&self.file, code, (&raw mut argument) as usize)? };
+        Ok(argument)
+    }
+}
+
+/// The GPU, opened. Its buffers are gone when it is closed.
+#[derive(Debug, Clone)]
+pub struct Gpu(Arc<Card>);
+
+impl Gpu {
+    /// Opens it.
+    pub fn open() -> Result<Self> {
+        let path = "/dev/fakegpu";
+        let file = File::options().read(true).write(true).open(path);
+        let file = file.with_context(|| format!("{path}: is fakegpu.ko loaded?"))?;
+        let mut info = Info::default();
+        // SAFETY: the code names the structure.
+        unsafe { raw::at(&file, INFO, (&raw mut info) as usize)? };
+        let vram = Memory::shared(&file, usize::try_from(info.vram_bytes)?)?;
+        Ok(Self(Arc::new(Card { file, vram })))
+    }
+
+    /// What it has counted since the module was loaded.
+    pub fn counts(&self) -> Result<Counts> {
+        Ok(self.0.call(COUNTS, Counts::default())?)
+    }
+
+    /// A buffer of zeros that begins `offset` bytes behind the start of a granule and lies in so
+    /// many pieces; at this device pointer, if one is given.
+    pub fn buffer(
+        &self,
+        size: usize,
+        offset: usize,
+        pieces: u32,
+        address: Option<u64>,
+    ) -> Result<GpuBuffer> {
+        let alloc = Alloc {
+            size: size as u64,
+            address: address.unwrap_or(0),
+            offset: u32::try_from(offset)?,
+            pieces,
+            ..Default::default()
+        };
+        let alloc = self.0.call(ALLOC, alloc).context("no VRAM")?;
+        Ok(self.owned(alloc.handle, size, alloc.address, alloc.id))
+    }
+
+    fn owned(&self, handle: u32, size: usize, address: u64, id: u64) -> GpuBuffer {
+        GpuBuffer {
+            gpu: self.clone(),
+            handle: Some(handle),
+            size,
+            address,
+            id,
+        }
+    }
+
+    /// Whether these pieces of VRAM hold nothing but poison.
+    pub fn is_poisoned(&self, pieces: &[Piece]) -> Result<()> {
+        for piece in pieces {
+            let mut bytes = vec![0; piece.length as usize];
+            self.0.vram.read(piece.offset as usize, &mut bytes)?;
+            let found = bytes.iter().position(|byte| *byte != POISON);
+            ensure!(
+                found.is_none(),
+                "VRAM {:#x} was written after it had been taken away",
+                piece.offset + found.unwrap_or(0) as u64
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A buffer of the GPU. It is freed when this is dropped; dma-bufs of it live on.
+#[derive(Debug)]
+pub struct GpuBuffer {
+    gpu: Gpu,
+    handle: Option<u32>,
+    size: usize,
+    address: u64,
+    id: u64,
+}
+
+impl GpuBuffer {
+    /// Its device pointer, good in this process.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Its identity: another buffer at the same address has another.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Bytes.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    fn handle(&self) -> u32 {
+        // Taken by `free` only, behind which there is no buffer.
+        self.handle.unwrap_or(0)
+    }
+
+    /// Where in VRAM it lies now.
+    pub fn pieces(&self) -> Result<Vec<Piece>> {
+        let asked = Where {
+            handle: self.handle(),
+            ..Default::default()
+        };
+        let place = self.gpu.0.call(WHERE, asked)?;
+        Ok(place.pieces[..place.count as usize].to_vec())
+    }
+
+    /// Calls `f(offset in VRAM, range)` for each stretch of a range of the buffer.
+    fn stretches(
+        &self,
+        offset: usize,
+        length: usize,
+        mut f: impl FnMut(usize, Range<usize>) -> Result<()>,
+    ) -> Result<()> {
+        ensure!(offset + length <= self.size, "not inside the buffer");
+        let (mut skip, mut done) = (offset, 0);
+        for piece in self.pieces()? {
+            let bytes = piece.length as usize;
+            let here = bytes.saturating_sub(skip).min(length - done);
+            if here > 0 {
+                f(piece.offset as usize + skip, done..done + here)?;
+            }
+            skip = skip.saturating_sub(bytes);
+            done += here;
+        }
+        Ok(())
+    }
+
+    /// Writes into it, by the CPU.
+    pub fn write(&self, offset: usize, bytes: &[u8]) -> Result<()> {
+        self.stretches(offset, bytes.len(), |place, range| {
+            Ok(self.gpu.0.vram.write(place, &bytes[range])?)
+        })
+    }
+
+    /// Reads from it, by the CPU.
+    pub fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        self.stretches(offset, bytes.len(), |place, range| {
+            Ok(self.gpu.0.vram.read(place, &mut bytes[range])?)
+        })
+    }
+
+    /// A dma-buf of it.
+    pub fn dmabuf(&self, pinnable: bool) -> Result<OwnedFd> {
+        let export = Export {
+            handle: self.handle(),
+            flags: if pinnable { 0 } else { EXPORT_NO_PIN },
+            ..Default::default()
+        };
+        let export = self.gpu.0.call(EXPORT, export)?;
+        // SAFETY: just made, and ours.
+        Ok(unsafe { OwnedFd::from_raw_fd(export.fd) })
+    }
+
+    /// Has the GPU be at work on it for so long.
+    pub fn fence(&self, time: Duration) -> Result<()> {
+        let handle = self.handle();
+        let ms = u32::try_from(time.as_millis())?;
+        self.gpu.0.call(FENCE, Fence { handle, ms })?;
+        Ok(())
+    }
+
+    /// Moves it to another place in VRAM, pinned or not. The old place comes back as a buffer,
+    /// poisoned.
+    pub fn relocate(&self) -> Result<Self> {
+        let size = self
+            .pieces()?
+            .iter()
+            .map(|piece| piece.length as usize)
+            .sum();
+        let order = Move {
+            handle: self.handle(),
+            flags: MOVE_PINNED,
+            timeout_ms: MOVE_MS,
+            ..Default::default()
+        };
+        let moved = self.gpu.0.call(MOVE, order)?;
+        Ok(self.gpu.owned(moved.old_handle, size, 0, 0))
+    }
+
+    /// Frees it, and takes its memory from dma-bufs, too.
+    pub fn revoke(mut self) -> Result<()> {
+        self.end(FREE_REVOKE)
+    }
+
+    fn end(&mut self, flags: u32) -> Result<()> {
+        if let Some(handle) = self.handle.take() {
+            self.gpu.0.call(FREE, Free { handle, flags })?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for GpuBuffer {
+    fn drop(&mut self) {
+        // The GPU may have been removed, and the buffer with it.
+        let _ = self.end(0);
+    }
+}

@@ -1,0 +1,357 @@
+//! Memory of a GPU, by dma-buf and by NVIDIA's interface, and what happens when its owner takes
+//! it back.
+
+mod taken;
+
+use crate::fakegpu::{GRANULE, Gpu, GpuBuffer};
+use crate::lab::{Buffer, Lab, Mover, same, told};
+use crate::process;
+use crate::suite::Suite;
+use anyhow::{Context, Result, bail, ensure};
+use peerlane_device::{Device, Direction, Error, Permissions, Region};
+use peerlane_guest::pattern;
+use rand::{Rng, RngCore};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use std::time::{Duration, Instant};
+
+const MIB: usize = 1 << 20;
+
+/// Bytes of each guard.
+const GUARD: usize = 128;
+
+/// By which way the driver gets at the memory.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// A dma-buf that can be pinned, like those of graphics drivers.
+    DmaBuf,
+    /// A dma-buf that cannot, like vfio-pci's.
+    Unpinned,
+    /// `nvidia_p2p_get_pages`.
+    Nvidia,
+}
+
+const WAYS: [(&str, Way); 3] = [
+    ("dmabuf", Way::DmaBuf),
+    ("unpinned", Way::Unpinned),
+    ("nvidia", Way::Nvidia),
+];
+
+/// How the driver is told of a buffer, good also when the buffer is gone.
+#[derive(Debug)]
+enum Name {
+    DmaBuf(OwnedFd),
+    Nvidia { address: u64, id: u64 },
+}
+
+impl Name {
+    fn of(buffer: &GpuBuffer, way: Way) -> Result<Self> {
+        Ok(match way {
+            Way::DmaBuf => Self::DmaBuf(buffer.dmabuf(true)?),
+            Way::Unpinned => Self::DmaBuf(buffer.dmabuf(false)?),
+            Way::Nvidia => Self::Nvidia {
+                address: buffer.address(),
+                id: buffer.id(),
+            },
+        })
+    }
+
+    /// Registers a part of the buffer.
+    fn register(
+        &self,
+        device: &Device,
+        offset: usize,
+        length: usize,
+    ) -> peerlane_device::Result<Region> {
+        let (offset, length) = (offset as u64, length as u64);
+        let both = Permissions::ReadWrite;
+        match self {
+            Self::DmaBuf(fd) => device.register_dmabuf(fd, offset, length, both),
+            Self::Nvidia { address, id } => {
+                device.register_nvidia(address + offset, length, *id, both)
+            }
+        }
+    }
+}
+
+/// Registers all of a buffer.
+fn registered(device: &Device, buffer: &GpuBuffer, way: Way) -> Result<Region> {
+    let region = Name::of(buffer, way)?.register(device, 0, buffer.size());
+    region.map_err(told)
+}
+
+/// The error of a call that the driver must refuse.
+fn refused<T>(result: peerlane_device::Result<T>) -> Result<Errno> {
+    match result {
+        Ok(_) => bail!("it was not refused"),
+        Err(Error::Call { source, .. }) => Ok(source),
+        Err(error) => Err(told(error)),
+    }
+}
+
+/// Runs them.
+pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    for (name, way) in WAYS {
+        suite.run(&format!("gpu.{name}.data"), || data(lab, way));
+        suite.run(&format!("gpu.{name}.parts"), || parts(lab, way));
+        suite.run(&format!("gpu.{name}.large"), || large(lab, way));
+        suite.run(&format!("gpu.{name}.freed_under_dma"), || {
+            taken::freed(lab, way)
+        });
+        suite.run(&format!("gpu.{name}.freed_any_time"), || {
+            taken::any_time(lab, way)
+        });
+        suite.run(&format!("gpu.{name}.close_orders"), || {
+            taken::closes(lab, way)
+        });
+    }
+    suite.run("gpu.dmabuf.moved_under_dma", || taken::moved(lab));
+    suite.run("gpu.dmabuf.moved_any_time", || taken::moved_any_time(lab));
+    suite.run("gpu.dmabuf.outlives_the_buffer", || outlives(lab));
+    suite.run("gpu.dmabuf.waits_for_the_fence", || fence(lab));
+    suite.run("gpu.nvidia.address_used_again", || used_again(lab));
+    suite.run("gpu.nvidia.only_own", || only_own(lab));
+    suite.run("gpu.nvidia.other_version", || other_version(lab));
+}
+
+/// A test with a GPU of its own, which must have everything back in the end.
+fn with_gpu<R>(test: impl FnOnce(&Gpu) -> Result<R>) -> Result<R> {
+    let gpu = Gpu::open()?;
+    let result = test(&gpu)?;
+    gpu.counts()?.clean()?;
+    Ok(result)
+}
+
+/// Both ways between GPU and host memory, through FPGA memory, with guards at both ends.
+struct Carrier<'a> {
+    lab: &'a mut Lab,
+    mover: Mover,
+    host: Buffer,
+    place: u64,
+}
+
+impl<'a> Carrier<'a> {
+    fn new(lab: &'a mut Lab, mover: Mover) -> Result<Self> {
+        Ok(Self {
+            host: Buffer::new(mover.device(), 2 * MIB)?,
+            place: lab.place(mover.device(), 0)?,
+            lab,
+            mover,
+        })
+    }
+
+    fn random(&mut self, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        pattern(self.lab.rng.next_u64(), &mut bytes);
+        bytes
+    }
+
+    /// From the GPU to the host, then something else from the host to the GPU. The region
+    /// begins at byte `first` of the buffer.
+    fn carry(
+        &mut self,
+        buffer: &GpuBuffer,
+        region: &Region,
+        first: usize,
+        offset: usize,
+        length: usize,
+    ) -> Result<()> {
+        let at = self.lab.rng.random_range(GUARD..4096);
+        let local = self.place + self.lab.rng.random_range(0..4096);
+        let start = (first + offset).saturating_sub(GUARD);
+        let end = (first + offset + length + GUARD).min(buffer.size());
+        let inside = first + offset - start..first + offset - start + length;
+
+        let bytes = self.random(length);
+        buffer.write(first + offset, &bytes)?;
+        let mut expected = self.random(length + 2 * GUARD);
+        self.host.memory.write(at - GUARD, &expected)?;
+        let mover = &mut self.mover;
+        mover.transfer(Direction::Read, region, offset, local, length)?;
+        mover.transfer(Direction::Write, &self.host.region, at, local, length)?;
+        expected[GUARD..GUARD + length].copy_from_slice(&bytes);
+        let mut found = vec![0; expected.len()];
+        self.host.memory.read(at - GUARD, &mut found)?;
+        same(&expected, &found, at - GUARD).context("from the GPU")?;
+
+        let bytes = self.random(length);
+        self.host.memory.write(at, &bytes)?;
+        let mut expected = self.random(end - start);
+        buffer.write(start, &expected)?;
+        let mover = &mut self.mover;
+        mover.transfer(Direction::Read, &self.host.region, at, local, length)?;
+        mover.transfer(Direction::Write, region, offset, local, length)?;
+        expected[inside].copy_from_slice(&bytes);
+        let mut found = vec![0; expected.len()];
+        buffer.read(start, &mut found)?;
+        same(&expected, &found, start).context("to the GPU")
+    }
+}
+
+/// Buffers in one or several pieces, from the start of a granule or from its middle.
+fn data(lab: &mut Lab, way: Way) -> Result<String> {
+    with_gpu(|gpu| {
+        let mut entries = Vec::new();
+        for make in [Mover::slow, Mover::fast] {
+            let mover = make(lab)?;
+            let mut carrier = Carrier::new(lab, mover)?;
+            for (offset, pieces) in [(0, 1), (0, 3), (0x3000, 1), (0xf000, 4)] {
+                let size = 5 * GRANULE;
+                let buffer = gpu.buffer(size, offset, pieces, None)?;
+                let region = registered(carrier.mover.device(), &buffer, way)?;
+                entries.push(region.att_address().page_size().to_string());
+                for length in [1, 64, 4097, 70_003] {
+                    let offset = carrier.lab.rng.random_range(0..size - length);
+                    carrier.carry(&buffer, &region, 0, offset, length)?;
+                }
+                carrier.carry(&buffer, &region, 0, 0, size)?;
+                region.forget().map_err(told)?;
+            }
+        }
+        entries.dedup();
+        Ok(format!("pages of {}", entries.join(", ")))
+    })
+}
+
+/// Regions that begin and end anywhere in a buffer. Those of two buffers that share a page of
+/// the GPU's must not be taken for one another.
+fn parts(lab: &mut Lab, way: Way) -> Result<&'static str> {
+    with_gpu(|gpu| {
+        let mover = Mover::fast(lab)?;
+        let mut carrier = Carrier::new(lab, mover)?;
+        let buffer = gpu.buffer(MIB, 0x1000, 3, None)?;
+        for _ in 0..10 {
+            let length = carrier.lab.rng.random_range(1..100_000);
+            let first = carrier.lab.rng.random_range(0..MIB - length);
+            let name = Name::of(&buffer, way)?;
+            let region = name.register(carrier.mover.device(), first, length);
+            carrier.carry(&buffer, &region.map_err(told)?, first, 0, length)?;
+        }
+        Ok("")
+    })
+}
+
+/// A buffer that needs large pages to fit into the board's table.
+fn large(lab: &mut Lab, way: Way) -> Result<String> {
+    with_gpu(|gpu| {
+        let mover = Mover::fast(lab)?;
+        let mut carrier = Carrier::new(lab, mover)?;
+        let buffer = gpu.buffer(24 * MIB, 0, 1, None)?;
+        let region = registered(carrier.mover.device(), &buffer, way)?;
+        for offset in [0, 10 * MIB - 333, buffer.size() - 9000] {
+            carrier.carry(&buffer, &region, 0, offset, 9000)?;
+        }
+        Ok(format!("pages of {}", region.att_address().page_size()))
+    })
+}
+
+/// A buffer that is freed lives on in its dma-buf, and there as long as it is registered.
+fn outlives(lab: &mut Lab) -> Result<&'static str> {
+    with_gpu(|gpu| {
+        let mover = Mover::fast(lab)?;
+        let device = mover.device().clone();
+        let buffer = gpu.buffer(MIB, 0, 1, None)?;
+        let region = registered(&device, &buffer, Way::DmaBuf)?;
+        let pieces = buffer.pieces()?;
+        drop(buffer);
+        ensure!(gpu.counts()?.maps == 1, "the board has lost the memory");
+        let carrier = Carrier::new(lab, mover)?;
+        let (mut mover, place) = (carrier.mover, carrier.place);
+        mover.transfer(Direction::Write, &region, 0, place, MIB)?;
+        region.forget().map_err(told)?;
+        // The last one frees it.
+        gpu.is_poisoned(&pieces)?;
+        Ok("")
+    })
+}
+
+/// Memory that the GPU is still at work on is not registered before it is done.
+fn fence(lab: &mut Lab) -> Result<String> {
+    with_gpu(|gpu| {
+        let device = lab.open()?;
+        let buffer = gpu.buffer(MIB, 0, 1, None)?;
+        let time = Duration::from_millis(300);
+        buffer.fence(time)?;
+        let begin = Instant::now();
+        registered(&device, &buffer, Way::DmaBuf)?;
+        let waited = begin.elapsed();
+        // The kernel's clock is coarse, and the fence was there before.
+        ensure!(
+            waited > time - Duration::from_millis(50),
+            "waited {waited:?} only"
+        );
+        Ok(format!("{waited:?}"))
+    })
+}
+
+/// A region that is kept is found again, but not for another buffer at the same address.
+fn used_again(lab: &mut Lab) -> Result<&'static str> {
+    with_gpu(|gpu| {
+        let mover = Mover::fast(lab)?;
+        let mut carrier = Carrier::new(lab, mover)?;
+        let device = carrier.mover.device().clone();
+        let mut buffer = gpu.buffer(MIB, 0x2000, 2, None)?;
+        for round in 0..4 {
+            let region = registered(&device, &buffer, Way::Nvidia)?;
+            ensure!(
+                !region.found(),
+                "round {round}: the buffer before was found"
+            );
+            carrier.carry(&buffer, &region, 0, 0, 70_000)?;
+            drop(region);
+            let region = registered(&device, &buffer, Way::Nvidia)?;
+            ensure!(region.found(), "round {round}: what was kept was not found");
+            carrier.carry(&buffer, &region, 0, 0, 70_000)?;
+            drop(region);
+            let address = buffer.address();
+            buffer.revoke()?;
+            ensure!(gpu.counts()?.tables == 0, "a page table is still there");
+            // Elsewhere in VRAM than the one before.
+            let between = gpu.buffer(MIB, 0, 1, None)?;
+            buffer = gpu.buffer(MIB, 0x2000, 3, Some(address))?;
+            ensure!(buffer.address() == address, "another address");
+            drop(between);
+        }
+        Ok("")
+    })
+}
+
+/// Addresses are the process's own, and only what is there can be had.
+fn only_own(lab: &mut Lab) -> Result<&'static str> {
+    with_gpu(|gpu| {
+        let device = lab.open()?;
+        let buffer = gpu.buffer(MIB, 0, 1, None)?;
+        let name = Name::of(&buffer, Way::Nvidia)?;
+        for (offset, length) in [(0, MIB + 1), (MIB, 1), (MIB - 1, 2)] {
+            let errno = refused(name.register(&device, offset, length))?;
+            ensure!(errno == Errno::INVAL, "{offset:#x}, {length:#x}: {errno}");
+        }
+        let lab = lab.branch();
+        let child = process::fork("another process", move || {
+            let device = lab.open()?;
+            let errno = refused(name.register(&device, 0, 100))?;
+            ensure!(errno == Errno::INVAL, "{errno}");
+            Ok(())
+        })?;
+        child.wait()?;
+        Ok("")
+    })
+}
+
+/// Page tables of another major version are refused, of another minor one taken.
+fn other_version(lab: &mut Lab) -> Result<&'static str> {
+    let parameter = "/sys/module/fakegpu/parameters/page_table_version";
+    let usual = std::fs::read_to_string(parameter)?;
+    let result = with_gpu(|gpu| {
+        let device = lab.open()?;
+        let buffer = gpu.buffer(MIB, 0, 1, None)?;
+        std::fs::write(parameter, "0x20000")?;
+        let errno = refused(Name::of(&buffer, Way::Nvidia)?.register(&device, 0, MIB))?;
+        ensure!(errno == Errno::PROTO, "{errno}");
+        std::fs::write(parameter, "0x10009")?;
+        registered(&device, &buffer, Way::Nvidia)?;
+        Ok("")
+    });
+    std::fs::write(parameter, usual)?;
+    result
+}

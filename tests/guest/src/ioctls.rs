@@ -1,0 +1,682 @@
+//! Every ioctl and mapping with what it must refuse. After each the context still works.
+
+use crate::lab::{Buffer, Lab, Mover, told};
+use crate::raw::{self, Plain};
+use crate::suite::Suite;
+use anyhow::{Context, Result, ensure};
+use peerlane_core::uapi::{
+    self, EventFd, Info, Ioctl, Moderate, Probe, Query, Register, Stop, Submit, Unregister, Wait,
+    Window, access, map, provider, unregister,
+};
+use peerlane_device::{Device, Permissions};
+use rustix::fd::{AsFd, AsRawFd};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags};
+
+/// Runs them.
+pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("ioctls.codes", || with_bench(lab, codes));
+    suite.run("ioctls.lengths", || with_bench(lab, lengths));
+    suite.run("ioctls.reserved", || with_bench(lab, reserved));
+    suite.run("ioctls.info", || with_bench(lab, info));
+    suite.run("ioctls.register", || with_bench(lab, register));
+    suite.run("ioctls.unregister", || with_bench(lab, unregister_));
+    suite.run("ioctls.submit", || with_bench(lab, submit));
+    suite.run("ioctls.wait", || with_bench(lab, wait));
+    suite.run("ioctls.probe", || with_bench(lab, probe));
+    suite.run("ioctls.window", || with_bench(lab, window));
+    suite.run("ioctls.others", || with_bench(lab, others));
+    suite.run("ioctls.mappings", || with_bench(lab, mappings));
+    suite.run("ioctls.one_writer", || one_writer(lab));
+    suite.run("ioctls.channels", || channels(lab));
+}
+
+/// A context with memory registered.
+struct Bench {
+    device: Device,
+    buffer: Buffer,
+    place: u64,
+}
+
+/// Runs a test, and then sees that the context still works.
+fn with_bench(lab: &mut Lab, test: fn(&Bench) -> Result<()>) -> Result<&'static str> {
+    let device = lab.open()?;
+    let bench = Bench {
+        buffer: Buffer::new(&device, 1 << 16)?,
+        place: lab.place(&device, 0)?,
+        device,
+    };
+    test(&bench)?;
+    let mut mover = Mover::Slow(bench.device.clone());
+    lab.check_some(&mut mover, &bench.buffer, bench.place, 2, 5000)
+        .context("the context does not work any more")?;
+    Ok("")
+}
+
+/// An ioctl that must be refused with this error, and write nothing back.
+fn refuse<T: Plain + Default + std::fmt::Debug>(
+    bench: &Bench,
+    ioctl: Ioctl,
+    argument: T,
+    error: Errno,
+) -> Result<()> {
+    let mut bytes = raw::bytes(&argument);
+    let result = raw::call(&bench.device, ioctl, &mut bytes);
+    ensure!(
+        result == Err(error),
+        "{argument:?} gave {result:?}, not {error}"
+    );
+    ensure!(
+        bytes == raw::bytes(&argument),
+        "{argument:?} was refused and written to"
+    );
+    Ok(())
+}
+
+/// What a structure of each ioctl looks like that the driver takes, for a context that has
+/// done nothing yet but register. All of them leave it able to work.
+fn good(bench: &Bench) -> Vec<(Ioctl, Vec<u8>)> {
+    let info = Info {
+        version: uapi::VERSION,
+        ..Default::default()
+    };
+    let stop = Stop::default();
+    let window = bench.device.window();
+    let window = Window {
+        base: window.start,
+        end: window.end,
+    };
+    let eventfd = EventFd { fd: -1, flags: 0 };
+    vec![
+        (uapi::INFO, raw::bytes(&info)),
+        (uapi::QUERY, raw::bytes(&Query::default())),
+        (uapi::EVENTFD, raw::bytes(&eventfd)),
+        (uapi::STOP, raw::bytes(&stop)),
+        (uapi::MODERATE, raw::bytes(&Moderate::default())),
+        (uapi::WINDOW, raw::bytes(&window)),
+        (uapi::PROBE, raw::bytes(&good_probe(bench))),
+    ]
+}
+
+fn good_register(bench: &Bench) -> Register {
+    Register {
+        provider: provider::HOST,
+        access: access::READ | access::WRITE,
+        address: bench.buffer.memory.address(),
+        length: 4096,
+        fd: -1,
+        ..Default::default()
+    }
+}
+
+fn good_submit(bench: &Bench) -> Submit {
+    Submit {
+        handle: bench.buffer.region.handle(),
+        length: 64,
+        local: bench.place,
+        ..Default::default()
+    }
+}
+
+fn good_probe(bench: &Bench) -> Probe {
+    Probe {
+        handle: bench.buffer.region.handle(),
+        local: bench.place,
+        ..Default::default()
+    }
+}
+
+/// Request codes that are nobody's.
+fn codes(bench: &Bench) -> Result<()> {
+    let mut page = [0u8; 4096];
+    let address = page.as_mut_ptr() as usize;
+    let known = |code: u32| uapi::ALL.iter().any(|ioctl| ioctl.is(code));
+    let mut tried = 0;
+    for direction in 0..4u32 {
+        for kind in [0, u32::from(b'g'), uapi::IOC_TYPE, 0xff] {
+            for number in [0, 1, 5, uapi::ALL.len() as u32, 0x7f, 0xff] {
+                let code = direction << 30 | 8 << 16 | kind << 8 | number;
+                if known(code) {
+                    continue;
+                }
+                // SAFETY: more bytes may be written than the code says.
+                let result = unsafe { raw::at(&bench.device, code, address) };
+                ensure!(
+                    result == Err(Errno::NOTTY),
+                    "code {code:#x} gave {result:?}, not ENOTTY"
+                );
+                tried += 1;
+            }
+        }
+    }
+    ensure!(tried > 80, "only {tried} codes tried");
+    Ok(())
+}
+
+/// Longer and shorter structures, and ones that are not there.
+fn lengths(bench: &Bench) -> Result<()> {
+    for (ioctl, bytes) in good(bench) {
+        let number = ioctl.number;
+        // As it is; with zeros behind; without what must be zero at the end.
+        let mut same = bytes.clone();
+        raw::call(&bench.device, ioctl, &mut same).with_context(|| format!("ioctl {number}"))?;
+        let mut longer = bytes.clone();
+        longer.extend([0; 24]);
+        raw::call(&bench.device, ioctl, &mut longer)
+            .with_context(|| format!("ioctl {number}, 24 zeros longer"))?;
+        ensure!(
+            longer[bytes.len()..] == [0; 24],
+            "ioctl {number} wrote behind its structure"
+        );
+        let shorter = bytes.len() - 8;
+        if bytes[shorter..].iter().all(|byte| *byte == 0) {
+            let mut guarded = bytes.clone();
+            guarded[shorter..].fill(0xa5);
+            raw::call(&bench.device, ioctl, &mut guarded[..shorter])
+                .with_context(|| format!("ioctl {number}, 8 bytes shorter"))?;
+            ensure!(
+                guarded[shorter..] == [0xa5; 8],
+                "ioctl {number} wrote behind a shorter structure"
+            );
+        }
+        for at in [0, 8, 23] {
+            let mut unknown = bytes.clone();
+            unknown.extend([0; 24]);
+            unknown[bytes.len() + at] = 1;
+            let result = raw::call(&bench.device, ioctl, &mut unknown);
+            ensure!(
+                result == Err(Errno::TOOBIG),
+                "ioctl {number} with a byte that it does not know gave {result:?}"
+            );
+        }
+    }
+    // A page that ends in the middle of the structure, and none at all.
+    let memory = peerlane_device::Memory::new(4096)?;
+    let end = memory.address() as usize + 4096;
+    for ioctl in uapi::ALL {
+        for address in [0, 8, usize::MAX - 4095, end - 4, 1 << 47] {
+            // SAFETY: not all of it is mapped: behind the memory the kernel leaves nothing that
+            // a test would miss, and the driver must not have written before it has read all.
+            let result = unsafe { raw::at(&bench.device, ioctl.code(), address) };
+            ensure!(
+                result.is_err(),
+                "ioctl {} at {address:#x} gave {result:?}",
+                ioctl.number
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What must be zero.
+fn reserved(bench: &Bench) -> Result<()> {
+    let set = |bytes: &[u8], at: usize| {
+        let mut bytes = bytes.to_vec();
+        bytes[at] = 1;
+        bytes
+    };
+    let mut cases = Vec::new();
+    let mut add = |ioctl: Ioctl, bytes: Vec<u8>, first: usize, last: usize| {
+        for at in [first, last] {
+            cases.push((ioctl, set(&bytes, at), at));
+        }
+    };
+    let info = Info {
+        version: uapi::VERSION,
+        ..Default::default()
+    };
+    let at = std::mem::offset_of!(Info, reserved);
+    add(uapi::INFO, raw::bytes(&info), at, size_of::<Info>() - 1);
+    let at = std::mem::offset_of!(Register, reserved);
+    let bytes = raw::bytes(&good_register(bench));
+    add(uapi::REGISTER, bytes, at, size_of::<Register>() - 1);
+    let at = std::mem::offset_of!(Submit, reserved);
+    let bytes = raw::bytes(&good_submit(bench));
+    add(uapi::SUBMIT, bytes, at, size_of::<Submit>() - 1);
+    let at = std::mem::offset_of!(Wait, reserved);
+    add(
+        uapi::WAIT,
+        raw::bytes(&Wait::default()),
+        at,
+        size_of::<Wait>() - 1,
+    );
+    let at = std::mem::offset_of!(Query, reserved);
+    add(
+        uapi::QUERY,
+        raw::bytes(&Query::default()),
+        at,
+        size_of::<Query>() - 1,
+    );
+    let at = std::mem::offset_of!(Stop, reserved);
+    add(
+        uapi::STOP,
+        raw::bytes(&Stop::default()),
+        at,
+        size_of::<Stop>() - 1,
+    );
+    let at = std::mem::offset_of!(Probe, reserved);
+    let bytes = raw::bytes(&good_probe(bench));
+    add(uapi::PROBE, bytes, at, size_of::<Probe>() - 1);
+    for (ioctl, mut bytes, at) in cases {
+        let result = raw::call(&bench.device, ioctl, &mut bytes);
+        ensure!(
+            result == Err(Errno::INVAL),
+            "ioctl {} with byte {at} set gave {result:?}",
+            ioctl.number
+        );
+    }
+    Ok(())
+}
+
+fn info(bench: &Bench) -> Result<()> {
+    for version in [0, uapi::VERSION + 1, u32::MAX] {
+        let info = Info {
+            version,
+            ..Default::default()
+        };
+        refuse(bench, uapi::INFO, info, Errno::PROTO)?;
+    }
+    let info = bench.device.info();
+    let host = 1 << provider::HOST | 1 << provider::DMABUF;
+    ensure!(
+        info.providers & host == host,
+        "providers {:#x}",
+        info.providers
+    );
+    ensure!(info.reserved == [0; 4], "reserved fields are not zero");
+    ensure!(info.local_base < info.local_end, "no FPGA memory");
+    ensure!(info.page_bytes == 4096, "{} bytes of page", info.page_bytes);
+    let records = 32u64 << info.ring_log2;
+    ensure!(info.ring_bytes >= records, "the ring is too short");
+    Ok(())
+}
+
+fn register(bench: &Bench) -> Result<()> {
+    let good = good_register(bench);
+    let refuse = |register: Register, error| refuse(bench, uapi::REGISTER, register, error);
+    for access in [0, 4, 7, u32::MAX] {
+        refuse(Register { access, ..good }, Errno::INVAL)?;
+    }
+    refuse(Register { length: 0, ..good }, Errno::INVAL)?;
+    refuse(Register { flags: 1, ..good }, Errno::INVAL)?;
+    refuse(Register { fd: 0, ..good }, Errno::INVAL)?;
+    for provider in [3, 31, u32::MAX] {
+        refuse(Register { provider, ..good }, Errno::OPNOTSUPP)?;
+    }
+    // What is not mapped, not writable, not the process's, or nowhere.
+    let hole = peerlane_device::Memory::new(8192)?;
+    let address = hole.address();
+    drop(hole);
+    refuse(Register { address, ..good }, Errno::FAULT)?;
+    refuse(Register { address: 0, ..good }, Errno::FAULT)?;
+    let text = run as *const () as u64;
+    refuse(
+        Register {
+            address: text,
+            ..good
+        },
+        Errno::FAULT,
+    )?;
+    let kernel = 0xffff_8880_0000_0000;
+    refuse(
+        Register {
+            address: kernel,
+            ..good
+        },
+        Errno::FAULT,
+    )?;
+    let address = u64::MAX - 100;
+    refuse(Register { address, ..good }, Errno::OVERFLOW)?;
+    for length in [u64::MAX, 1 << 63, 1 << 46] {
+        let result = raw::with(
+            &bench.device,
+            uapi::REGISTER,
+            &mut Register { length, ..good },
+        );
+        ensure!(result.is_err(), "{length:#x} bytes were registered");
+    }
+    // dma-bufs that are none.
+    let dmabuf = Register {
+        provider: provider::DMABUF,
+        address: 0,
+        ..good
+    };
+    refuse(dmabuf, Errno::BADF)?;
+    refuse(Register { fd: 9999, ..dmabuf }, Errno::BADF)?;
+    let null = std::fs::File::open("/dev/null")?;
+    let fd = null.as_raw_fd();
+    refuse(Register { fd, ..dmabuf }, Errno::INVAL)?;
+    // The context's own file is none either.
+    let fd = bench.device.as_fd().as_raw_fd();
+    refuse(Register { fd, ..dmabuf }, Errno::INVAL)?;
+    let query = bench.device.query().map_err(told)?;
+    ensure!(query.regions == [1, 0], "regions are left over: {query:?}");
+    Ok(())
+}
+
+fn unregister_(bench: &Bench) -> Result<()> {
+    let refuse =
+        |handle, flags, error| refuse(bench, uapi::UNREGISTER, Unregister { handle, flags }, error);
+    let handle = bench.buffer.region.handle();
+    for unknown in [0, handle + 1, u32::MAX] {
+        refuse(unknown, 0, Errno::NOENT)?;
+        refuse(unknown, unregister::KEEP, Errno::NOENT)?;
+    }
+    for flags in [2, 3, 1 << 31] {
+        refuse(handle, flags, Errno::INVAL)?;
+    }
+    let mut register = good_register(bench);
+    raw::with(&bench.device, uapi::REGISTER, &mut register)?;
+    ensure!(
+        register.handle != 0 && register.handle != handle,
+        "handle {}",
+        register.handle
+    );
+    let handle = register.handle;
+    raw::with(
+        &bench.device,
+        uapi::UNREGISTER,
+        &mut Unregister { handle, flags: 0 },
+    )?;
+    refuse(handle, 0, Errno::NOENT)
+}
+
+fn submit(bench: &Bench) -> Result<()> {
+    let good = good_submit(bench);
+    let refuse = |submit: Submit, error| refuse(bench, uapi::SUBMIT, submit, error);
+    for direction in [2, u32::MAX] {
+        refuse(Submit { direction, ..good }, Errno::INVAL)?;
+    }
+    for flags in [8, 16, 1 << 31] {
+        refuse(Submit { flags, ..good }, Errno::INVAL)?;
+    }
+    for handle in [0, good.handle + 1, u32::MAX] {
+        refuse(Submit { handle, ..good }, Errno::NOENT)?;
+    }
+    let region = bench.buffer.region.length();
+    refuse(Submit { length: 0, ..good }, Errno::INVAL)?;
+    let length = u32::try_from(region)? + 1;
+    refuse(Submit { length, ..good }, Errno::INVAL)?;
+    for offset in [region, region - 63, u64::MAX, u64::MAX - 63] {
+        refuse(Submit { offset, ..good }, Errno::INVAL)?;
+    }
+    let end = bench.device.window().end;
+    for local in [end, end - 63, u64::MAX, u64::MAX - 63] {
+        refuse(Submit { local, ..good }, Errno::RANGE)?;
+    }
+    // Permissions, both ways.
+    for (permissions, direction) in [(Permissions::Read, 0), (Permissions::Write, 1)] {
+        let memory = &bench.buffer.memory;
+        let region = bench
+            .device
+            .register(memory, 0..4096, permissions)
+            .map_err(told)?;
+        let handle = region.handle();
+        refuse(
+            Submit {
+                handle,
+                direction,
+                ..good
+            },
+            Errno::INVAL,
+        )?;
+        region.forget().map_err(told)?;
+        refuse(
+            Submit {
+                handle,
+                direction,
+                ..good
+            },
+            Errno::NOENT,
+        )?;
+    }
+    Ok(())
+}
+
+fn wait(bench: &Bench) -> Result<()> {
+    let none = Wait {
+        timeout_ns: -1,
+        ..Default::default()
+    };
+    let refuse = |wait: Wait, error| refuse(bench, uapi::WAIT, wait, error);
+    for cookie in [0, 7, u32::MAX] {
+        refuse(Wait { cookie, ..none }, Errno::NOENT)?;
+    }
+    for direction in [2, u32::MAX] {
+        refuse(Wait { direction, ..none }, Errno::INVAL)?;
+    }
+    let mut submit = good_submit(bench);
+    raw::with(&bench.device, uapi::SUBMIT, &mut submit)?;
+    let cookie = submit.cookie;
+    // The other direction has no such descriptor.
+    refuse(
+        Wait {
+            cookie,
+            direction: 1,
+            ..none
+        },
+        Errno::NOENT,
+    )?;
+    let mut ended = Wait { cookie, ..none };
+    raw::with(&bench.device, uapi::WAIT, &mut ended)?;
+    ensure!((ended.status, ended.bytes_done) == (0, 64), "{ended:?}");
+    // It may be asked for again, without waiting.
+    let mut again = Wait {
+        cookie,
+        ..Default::default()
+    };
+    raw::with(&bench.device, uapi::WAIT, &mut again)?;
+    ensure!(again.bytes_done == 64, "{again:?}");
+    Ok(())
+}
+
+fn probe(bench: &Bench) -> Result<()> {
+    let good = good_probe(bench);
+    let refuse = |probe: Probe, error| refuse(bench, uapi::PROBE, probe, error);
+    refuse(Probe { handle: 0, ..good }, Errno::NOENT)?;
+    let end = bench.buffer.region.length();
+    for offset in [end, end - 63, u64::MAX] {
+        refuse(Probe { offset, ..good }, Errno::INVAL)?;
+    }
+    let end = bench.device.window().end;
+    for local in [end, end - 63, u64::MAX] {
+        refuse(Probe { local, ..good }, Errno::RANGE)?;
+    }
+    Ok(())
+}
+
+fn window(bench: &Bench) -> Result<()> {
+    let all = bench.device.window();
+    let refuse = |base, end, error| refuse(bench, uapi::WINDOW, Window { base, end }, error);
+    let (base, end) = (all.start, all.end);
+    refuse(base + 1, end, Errno::INVAL)?;
+    refuse(base, end - 4095, Errno::INVAL)?;
+    refuse(end, base, Errno::INVAL)?;
+    refuse(base, end + 4096, Errno::PERM)?;
+    refuse(base, u64::MAX, Errno::PERM)?;
+    bench.device.narrow(base..end - 4096).map_err(told)?;
+    // Never larger again, and a transfer outside is refused.
+    refuse(base, end, Errno::PERM)?;
+    let outside = Submit {
+        local: end - 4096,
+        ..good_submit(bench)
+    };
+    self::refuse(bench, uapi::SUBMIT, outside, Errno::RANGE)?;
+    raw::with(&bench.device, uapi::SUBMIT, &mut good_submit(bench))?;
+    refuse(base, end - 8192, Errno::BUSY)
+}
+
+fn others(bench: &Bench) -> Result<()> {
+    let eventfd = |fd, flags, error| refuse(bench, uapi::EVENTFD, EventFd { fd, flags }, error);
+    eventfd(-1, 1, Errno::INVAL)?;
+    eventfd(-2, 0, Errno::BADF)?;
+    eventfd(9999, 0, Errno::BADF)?;
+    let null = std::fs::File::open("/dev/null")?;
+    eventfd(null.as_raw_fd(), 0, Errno::INVAL)?;
+    for (count, age) in [(256, 0), (u32::MAX, 0), (0, 1 << 16), (0, u32::MAX)] {
+        let moderate = Moderate { count, age };
+        let result = raw::with(&bench.device, uapi::MODERATE, &mut moderate.clone());
+        ensure!(
+            matches!(result, Err(Errno::RANGE | Errno::INVAL)),
+            "{moderate:?} gave {result:?}"
+        );
+    }
+    // For ever, as a user may mean it.
+    let mut stop = Stop {
+        drain_ns: u64::MAX,
+        ..Default::default()
+    };
+    raw::with(&bench.device, uapi::STOP, &mut stop)?;
+    ensure!(
+        stop.aborted == 0,
+        "nothing was under way, and something was aborted"
+    );
+    Ok(())
+}
+
+/// Maps, and unmaps again.
+fn try_map(
+    device: &Device,
+    offset: u64,
+    length: usize,
+    protection: ProtFlags,
+    flags: MapFlags,
+) -> Result<(), Errno> {
+    // SAFETY: a new mapping at a place of the kernel's choice, which nobody uses.
+    unsafe {
+        let base = rustix::mm::mmap(
+            std::ptr::null_mut(),
+            length,
+            protection,
+            flags,
+            device,
+            offset,
+        )?;
+        rustix::mm::munmap(base, length)
+    }
+}
+
+fn mappings(bench: &Bench) -> Result<()> {
+    let (read, write) = (ProtFlags::READ, ProtFlags::READ | ProtFlags::WRITE);
+    let info = bench.device.info();
+    let ring = usize::try_from(info.ring_bytes)?;
+    let map = |offset, length, protection, flags| {
+        try_map(&bench.device, offset, length, protection, flags)
+    };
+    let refused = |what: &str, result: Result<(), Errno>| {
+        ensure!(result.is_err(), "{what} can be mapped");
+        Ok(())
+    };
+    let shared = MapFlags::SHARED;
+    refused(
+        "a private ring",
+        map(map::RING, ring, read, MapFlags::PRIVATE),
+    )?;
+    refused("a ring to write", map(map::RING, ring, write, shared))?;
+    refused(
+        "a ring to execute",
+        map(map::RING, ring, read | ProtFlags::EXEC, shared),
+    )?;
+    refused(
+        "more than the ring",
+        map(map::RING, ring + 4096, read, shared),
+    )?;
+    refused(
+        "what is behind the ring",
+        map(map::RING + ring as u64, 4096, read, shared),
+    )?;
+    refused(
+        "a private page",
+        map(map::PAGE, 4096, write, MapFlags::PRIVATE),
+    )?;
+    refused("two pages", map(map::PAGE, 8192, write, shared))?;
+    refused("another's page", map(map::PAGE + 4096, 4096, write, shared))?;
+    refused("nothing known", map(3 << 32, 4096, read, shared))?;
+    refused("what is far behind", map(1 << 62, 4096, read, shared))?;
+    if info.window_bytes == 0 {
+        refused(
+            "a window that is not there",
+            map(map::WINDOW, 4096, read, shared),
+        )?;
+    }
+    // A part of the ring is fine, and it stays read-only.
+    map(map::RING, 4096, read, shared)?;
+    // SAFETY: as in `try_map`.
+    let made_writable = unsafe {
+        let base = rustix::mm::mmap(
+            std::ptr::null_mut(),
+            4096,
+            read,
+            shared,
+            &bench.device,
+            map::RING,
+        )?;
+        let flags = rustix::mm::MprotectFlags::READ | rustix::mm::MprotectFlags::WRITE;
+        let result = rustix::mm::mprotect(base, 4096, flags);
+        rustix::mm::munmap(base, 4096)?;
+        result
+    };
+    refused("a ring that becomes writable", made_writable)
+}
+
+/// Slow path and fast path exclude each other.
+fn one_writer(lab: &mut Lab) -> Result<&'static str> {
+    let fast = Mover::fast(lab)?;
+    let bench = Bench {
+        buffer: Buffer::new(fast.device(), 4096)?,
+        place: lab.place(fast.device(), 0)?,
+        device: fast.device().clone(),
+    };
+    refuse(&bench, uapi::SUBMIT, good_submit(&bench), Errno::BUSY)?;
+    refuse(&bench, uapi::WAIT, Wait::default(), Errno::BUSY)?;
+    refuse(&bench, uapi::PROBE, good_probe(&bench), Errno::BUSY)?;
+    drop(fast);
+    // The page was mapped once: nobody knows what the process has written.
+    refuse(&bench, uapi::SUBMIT, good_submit(&bench), Errno::BUSY)?;
+
+    let mut slow = Mover::slow(lab)?;
+    let buffer = Buffer::new(slow.device(), 1 << 16)?;
+    lab.check_some(&mut slow, &buffer, bench.place, 2, 5000)?;
+    let write = ProtFlags::READ | ProtFlags::WRITE;
+    let mapped = try_map(slow.device(), map::PAGE, 4096, write, MapFlags::SHARED);
+    ensure!(
+        mapped == Err(Errno::BUSY),
+        "mapping the page gave {mapped:?}"
+    );
+    lab.check_some(&mut slow, &buffer, bench.place, 2, 5000)?;
+    Ok("")
+}
+
+/// As many contexts as channels, and no more; each works.
+fn channels(lab: &mut Lab) -> Result<&'static str> {
+    let first = lab.open()?;
+    let count = first.capabilities().channels as usize;
+    let mut devices = vec![first];
+    while devices.len() < count {
+        devices.push(lab.open()?);
+    }
+    let mut numbers: Vec<_> = devices.iter().map(|one| one.info().channel).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    ensure!(
+        numbers.len() == count,
+        "channels are given out twice: {numbers:?}"
+    );
+    match Device::first() {
+        Err(peerlane_device::Error::Open {
+            source: Errno::BUSY,
+            ..
+        }) => {}
+        other => anyhow::bail!("one context too many: {other:?}"),
+    }
+    let place = lab.place(&devices[0], 0)?;
+    for device in &devices {
+        let buffer = Buffer::new(device, 1 << 16)?;
+        let mut mover = Mover::Slow(device.clone());
+        lab.check_some(&mut mover, &buffer, place, 2, 5000)?;
+    }
+    // One that is closed can be opened again.
+    devices.pop();
+    lab.open()?;
+    Ok("")
+}

@@ -1,0 +1,300 @@
+//! What every test needs: devices, memory with guards around it, transfers that are checked.
+
+use crate::host::Host;
+use anyhow::{Context, Result, bail, ensure};
+use peerlane_device::{
+    Device, Direction, Error, Memory, Permissions, Queue, Region, Terms, TransferId,
+};
+use peerlane_guest::pattern;
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longer than any transfer of the tests takes on the simulated board.
+pub const LIMIT: Duration = Duration::from_secs(120);
+
+/// FPGA memory that is one test's: tests that run at once take different places.
+pub const PLACE: u64 = 64 << 20;
+
+/// Bytes of each guard.
+const GUARD: usize = 256;
+
+/// What the tests have in common.
+#[derive(Debug)]
+pub struct Lab {
+    /// The line to the harness.
+    pub host: Host,
+    /// Random numbers of this run.
+    pub rng: ChaCha8Rng,
+    /// Run what takes long, too.
+    pub all: bool,
+    /// How often what is left to chance is tried.
+    pub rounds: u32,
+}
+
+impl Lab {
+    /// A lab whose random numbers follow from a seed.
+    pub fn new(seed: u64, all: bool, rounds: u32) -> Self {
+        Self {
+            host: Host::new(),
+            rng: ChaCha8Rng::seed_from_u64(seed),
+            all,
+            rounds,
+        }
+    }
+
+    /// A lab for a child process, with random numbers of its own.
+    pub fn branch(&mut self) -> Self {
+        Self::new(self.rng.next_u64(), self.all, self.rounds)
+    }
+
+    /// Opens the board.
+    pub fn open(&self) -> Result<Device> {
+        Device::first().map_err(told)
+    }
+
+    /// The first byte of a test's FPGA memory.
+    pub fn place(&self, device: &Device, index: u64) -> Result<u64> {
+        let info = device.info();
+        let base = info.local_base + index * PLACE;
+        ensure!(
+            base + PLACE <= info.local_end,
+            "FPGA memory has no place {index}"
+        );
+        Ok(base)
+    }
+
+    /// Moves `length` bytes at `offset` of the region in one direction, and checks them and
+    /// what is around them at the destination.
+    pub fn check(
+        &mut self,
+        mover: &mut Mover,
+        direction: Direction,
+        buffer: &Buffer,
+        offset: usize,
+        local: u64,
+        length: usize,
+    ) -> Result<()> {
+        let what = || {
+            format!("{direction} of {length} bytes, offset {offset:#x}, FPGA address {local:#x}")
+        };
+        match direction {
+            Direction::Write => self.check_write(mover, buffer, offset, local, length),
+            Direction::Read => self.check_read(mover, buffer, offset, local, length),
+        }
+        .with_context(what)
+    }
+
+    fn check_write(
+        &mut self,
+        mover: &mut Mover,
+        buffer: &Buffer,
+        offset: usize,
+        local: u64,
+        length: usize,
+    ) -> Result<()> {
+        let [seed, guard] = [self.rng.next_u64(), self.rng.next_u64()];
+        self.host.fpga_write(local, seed, length as u64)?;
+        let start = offset.saturating_sub(GUARD);
+        let end = (offset + length + GUARD).min(buffer.memory.length());
+        let mut expected = vec![0; end - start];
+        pattern(guard, &mut expected);
+        buffer.memory.write(start, &expected)?;
+        mover.transfer(Direction::Write, &buffer.region, offset, local, length)?;
+        pattern(seed, &mut expected[offset - start..][..length]);
+        let mut found = vec![0; end - start];
+        buffer.memory.read(start, &mut found)?;
+        same(&expected, &found, start)
+    }
+
+    fn check_read(
+        &mut self,
+        mover: &mut Mover,
+        buffer: &Buffer,
+        offset: usize,
+        local: u64,
+        length: usize,
+    ) -> Result<()> {
+        let [seed, before, after] = [(); 3].map(|()| self.rng.next_u64());
+        let mut bytes = vec![0; length];
+        pattern(seed, &mut bytes);
+        buffer.memory.write(offset, &bytes)?;
+        let guard = GUARD as u64;
+        let head = local.saturating_sub(guard);
+        let tail = local + length as u64;
+        self.host.fpga_write(head, before, local - head)?;
+        self.host.fpga_write(tail, after, guard)?;
+        mover.transfer(Direction::Read, &buffer.region, offset, local, length)?;
+        self.host.fpga_check(local, seed, length as u64)?;
+        self.host.fpga_check(head, before, local - head)?;
+        self.host.fpga_check(tail, after, guard)
+    }
+
+    /// Moves a few random stretches both ways, each checked.
+    pub fn check_some(
+        &mut self,
+        mover: &mut Mover,
+        buffer: &Buffer,
+        place: u64,
+        count: usize,
+        longest: usize,
+    ) -> Result<()> {
+        for index in 0..count {
+            let length = self
+                .rng
+                .random_range(1..=longest.min(buffer.memory.length()));
+            let offset = self.rng.random_range(0..=buffer.memory.length() - length);
+            // Room for the guards.
+            let room = PLACE as usize - length - 2 * GUARD;
+            let local = place + (GUARD + self.rng.random_range(0..=room)) as u64;
+            let direction = Direction::BOTH[index % 2];
+            self.check(mover, direction, buffer, offset, local, length)?;
+        }
+        Ok(())
+    }
+}
+
+/// Compares, and says where the first difference is.
+pub fn same(expected: &[u8], found: &[u8], start: usize) -> Result<()> {
+    ensure!(expected.len() == found.len(), "lengths differ");
+    match expected.iter().zip(found).position(|(a, b)| a != b) {
+        None => Ok(()),
+        Some(at) => bail!(
+            "byte {:#x} of the memory is {:#04x}, not {:#04x}",
+            start + at,
+            found[at],
+            expected[at]
+        ),
+    }
+}
+
+/// The library's error, with its remedy.
+pub fn told(error: Error) -> anyhow::Error {
+    let remedy = error.remedy();
+    anyhow::Error::new(error).context(remedy)
+}
+
+/// Memory, registered.
+#[derive(Debug)]
+pub struct Buffer {
+    /// The memory.
+    pub memory: Arc<Memory>,
+    /// All of it.
+    pub region: Region,
+}
+
+impl Buffer {
+    /// Registers all of some memory, for both directions.
+    pub fn of(device: &Device, memory: Memory) -> Result<Self> {
+        let memory = Arc::new(memory);
+        let region = device
+            .register(&memory, 0..memory.length(), Permissions::ReadWrite)
+            .map_err(told)?;
+        Ok(Self { memory, region })
+    }
+
+    /// New memory, registered.
+    pub fn new(device: &Device, length: usize) -> Result<Self> {
+        Self::of(device, Memory::new(length)?)
+    }
+}
+
+/// One of the two ways to move data.
+#[derive(Debug)]
+pub enum Mover {
+    /// By the kernel.
+    Slow(Device),
+    /// By the channel's page.
+    Fast(Box<Queue>),
+}
+
+impl Mover {
+    /// The way by the kernel, on a new context.
+    pub fn slow(lab: &Lab) -> Result<Self> {
+        Ok(Self::Slow(lab.open()?))
+    }
+
+    /// The way by the channel's page, on a new context.
+    pub fn fast(lab: &Lab) -> Result<Self> {
+        let device = lab.open()?;
+        Ok(Self::Fast(Box::new(Queue::new(&device).map_err(told)?)))
+    }
+
+    /// The context.
+    pub fn device(&self) -> &Device {
+        match self {
+            Self::Slow(device) => device,
+            Self::Fast(queue) => queue.device(),
+        }
+    }
+
+    /// The queue, on the way that has one.
+    pub fn queue(&mut self) -> Result<&mut Queue> {
+        match self {
+            Self::Fast(queue) => Ok(queue),
+            Self::Slow(_) => bail!("no queue on the slow path"),
+        }
+    }
+
+    /// Moves data and waits for the end; all of it must be moved.
+    pub fn transfer(
+        &mut self,
+        direction: Direction,
+        region: &Region,
+        offset: usize,
+        local: u64,
+        length: usize,
+    ) -> Result<()> {
+        let moved = self.attempt(direction, region, offset, local, length, LIMIT);
+        let moved = moved.map_err(told)?;
+        ensure!(moved == length as u64, "{moved} bytes of {length} moved");
+        Ok(())
+    }
+
+    /// Moves data and waits for the end, however it is.
+    pub fn attempt(
+        &mut self,
+        direction: Direction,
+        region: &Region,
+        offset: usize,
+        local: u64,
+        length: usize,
+        limit: Duration,
+    ) -> peerlane_device::Result<u64> {
+        let (offset, length) = (offset as u64, length as u64);
+        match self {
+            Self::Slow(device) => device
+                .submit(direction, region, offset, local, length, Terms::default())?
+                .wait(Some(limit)),
+            Self::Fast(queue) => {
+                let id: TransferId = queue.submit(direction, region, offset, local, length)?;
+                queue.wait(id, Some(limit))
+            }
+        }
+    }
+}
+
+/// The board's PCI device in sysfs.
+pub fn pci_device() -> Result<PathBuf> {
+    let driver = "/sys/bus/pci/drivers/peerlane";
+    std::fs::read_dir(driver)
+        .with_context(|| format!("no {driver}: the driver is not loaded"))?
+        .flatten()
+        .find(|entry| entry.file_name().to_string_lossy().contains(':'))
+        .map(|entry| entry.path().canonicalize())
+        .with_context(|| format!("{driver} has no board"))?
+        .context("the board's entry in sysfs")
+}
+
+/// Interrupts of the driver so far, as the kernel counts them.
+pub fn interrupts() -> Result<u64> {
+    let text = std::fs::read_to_string("/proc/interrupts")?;
+    let of_line = |line: &str| -> u64 {
+        let counts = line.split_whitespace().skip(1);
+        counts.map_while(|word| word.parse::<u64>().ok()).sum()
+    };
+    let ours = text.lines().filter(|line| line.contains("peerlane"));
+    Ok(ours.map(of_line).sum())
+}

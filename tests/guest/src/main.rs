@@ -1,0 +1,80 @@
+//! Tests of driver and device library, run in a guest that has a simulated board. The first
+//! process of the guest starts it; the harness on the host is at the other end of a serial
+//! port.
+
+mod fakegpu;
+mod gpu;
+mod host;
+mod ioctls;
+mod lab;
+mod process;
+mod raw;
+mod suite;
+mod transfers;
+
+use anyhow::Result;
+use clap::{Parser, ValueEnum};
+use lab::Lab;
+use std::process::ExitCode;
+use suite::Suite;
+
+/// Tests of driver and device library, run in a guest that has a simulated board.
+///
+/// One line is printed for each test, and at the end one of JSON with counts. The harness is
+/// reached at /dev/ttyS1, or at the file that PEERLANE_CONTROL names.
+#[derive(Debug, Parser)]
+#[command(name = "peerlane-guest")]
+struct Arguments {
+    /// What to run
+    #[arg(required = true)]
+    scenarios: Vec<Scenario>,
+    /// Run what takes long, too
+    #[arg(long)]
+    all: bool,
+    /// Only the tests whose names contain this
+    #[arg(long, default_value = "")]
+    filter: String,
+    /// Where the random numbers come from; printed, and by chance if not given
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How often what is left to chance is tried
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Scenario {
+    /// Data arrives whole and nowhere else
+    Transfers,
+    /// Every wrong input of every ioctl
+    Ioctls,
+    /// Memory of a GPU, and what happens when its owner takes it back
+    Gpu,
+}
+
+fn run(arguments: &Arguments) -> Result<bool> {
+    let seed = arguments.seed.unwrap_or_else(rand::random);
+    println!("seed {seed}");
+    let mut lab = Lab::new(seed, arguments.all, arguments.rounds);
+    let mut suite = Suite::new(arguments.filter.clone());
+    for scenario in &arguments.scenarios {
+        lab.host.log(format!("{scenario:?}, seed {seed}"))?;
+        match scenario {
+            Scenario::Transfers => transfers::run(&mut suite, &mut lab),
+            Scenario::Ioctls => ioctls::run(&mut suite, &mut lab),
+            Scenario::Gpu => gpu::run(&mut suite, &mut lab),
+        }
+    }
+    suite.finish()
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("peerlane-guest: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Other processes: children that run a function, and what is passed between them.
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags,
+};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use std::io::{IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// A child process. One that is not waited for is killed.
+#[derive(Debug)]
+pub struct Child {
+    pid: Option<Pid>,
+}
+
+/// Runs a function in a child that shares what this process has open and mapped at the moment.
+pub fn fork(what: &'static str, run: impl FnOnce() -> Result<()>) -> Result<Child> {
+    // SAFETY: the program has one thread, so the child may do anything that the parent may.
+    let pid = unsafe { libc::fork() };
+    ensure!(pid >= 0, "fork: {}", std::io::Error::last_os_error());
+    if let Some(pid) = Pid::from_raw(pid) {
+        return Ok(Child { pid: Some(pid) });
+    }
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+    let code = match result {
+        Ok(Ok(())) => 0,
+        Ok(Err(error)) => {
+            println!("{what}: {error:#}");
+            1
+        }
+        Err(_) => 2,
+    };
+    // SAFETY: always. The parent's destructors are not the child's to run.
+    unsafe { libc::_exit(code) }
+}
+
+impl Child {
+    fn status(&mut self, options: WaitOptions) -> Result<Option<WaitStatus>> {
+        let pid = self.pid.context("waited for twice")?;
+        let status = rustix::process::waitpid(Some(pid), options)?.map(|(_, status)| status);
+        if status.is_some() {
+            self.pid = None;
+        }
+        Ok(status)
+    }
+
+    /// Waits for it; it must end well.
+    pub fn wait(mut self) -> Result<()> {
+        match self.status(WaitOptions::empty())? {
+            Some(status) if status.exit_status() == Some(0) => Ok(()),
+            Some(status) => bail!("the child ended with {status:?}"),
+            None => bail!("waitpid has nothing to say"),
+        }
+    }
+
+    /// Waits for it however it ends; `None` if it has not after so long.
+    pub fn wait_for(&mut self, limit: Duration) -> Result<Option<WaitStatus>> {
+        let begin = Instant::now();
+        loop {
+            let status = self.status(WaitOptions::NOHANG)?;
+            if status.is_some() || begin.elapsed() > limit {
+                return Ok(status);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Ends it at once, and waits until it has ended.
+    pub fn kill(mut self) -> Result<()> {
+        if let Some(pid) = self.pid {
+            rustix::process::kill_process(pid, Signal::KILL)?;
+        }
+        ensure!(
+            self.wait_for(Duration::from_secs(30))?.is_some(),
+            "a killed process is still there after 30 s"
+        );
+        Ok(())
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+            let _ = self.wait_for(Duration::from_secs(30));
+        }
+    }
+}
+
+/// Two ends; a byte, or a file, sent at one comes out at the other.
+pub fn pair() -> Result<(Peer, Peer)> {
+    let (a, b) = UnixStream::pair()?;
+    for end in [&a, &b] {
+        end.set_read_timeout(Some(Duration::from_secs(60)))?;
+    }
+    Ok((Peer(a), Peer(b)))
+}
+
+/// One end of a [`pair`].
+#[derive(Debug)]
+pub struct Peer(UnixStream);
+
+impl Peer {
+    /// Says that a point is reached.
+    pub fn signal(&self) -> Result<()> {
+        (&self.0).write_all(&[1])?;
+        Ok(())
+    }
+
+    /// Waits until the other one is there.
+    pub fn wait(&self) -> Result<()> {
+        let mut byte = [0];
+        (&self.0)
+            .read_exact(&mut byte)
+            .context("the other process does not say that it is ready")
+    }
+
+    /// Sends an open file.
+    pub fn send(&self, file: impl AsFd) -> Result<()> {
+        let files = [file.as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        ensure!(
+            control.push(SendAncillaryMessage::ScmRights(&files)),
+            "no room for a file"
+        );
+        let data = [IoSlice::new(&[1])];
+        rustix::net::sendmsg(&self.0, &data, &mut control, SendFlags::empty())?;
+        Ok(())
+    }
+
+    /// Receives an open file.
+    pub fn receive(&self) -> Result<OwnedFd> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let mut byte = [0];
+        let mut data = [IoSliceMut::new(&mut byte)];
+        rustix::net::recvmsg(&self.0, &mut data, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(mut files) = message {
+                return files.next().context("a message without a file");
+            }
+        }
+        bail!("a message without files")
+    }
+}
+
+/// From now on this process is one of a user without rights.
+pub fn become_nobody() -> Result<()> {
+    /// `nobody` of Debian's base-passwd.
+    const NOBODY: u32 = 65534;
+    // SAFETY: plain system calls.
+    let failed = unsafe { libc::setgid(NOBODY) != 0 || libc::setuid(NOBODY) != 0 };
+    ensure!(!failed, "setuid: {}", std::io::Error::last_os_error());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{MemfdFlags, SealFlags, memfd_create};
+
+    // One test: the program must have one thread when it forks, as far as it matters. The
+    // children here do only what is safe after a fork of many.
+    #[test]
+    fn children_end_and_files_are_passed() {
+        let (ours, theirs) = pair().unwrap();
+        let child = fork("sender", || {
+            let file = memfd_create("sent", MemfdFlags::ALLOW_SEALING)?;
+            rustix::fs::fcntl_add_seals(&file, SealFlags::GROW)?;
+            theirs.send(&file)
+        })
+        .unwrap();
+        let file = ours.receive().unwrap();
+        assert_eq!(rustix::fs::fcntl_get_seals(&file).unwrap(), SealFlags::GROW);
+        child.wait().unwrap();
+
+        let mut sleeper = fork("sleeper", || {
+            loop {
+                std::thread::sleep(Duration::from_secs(1));
+            }
+        })
+        .unwrap();
+        let early = sleeper.wait_for(Duration::from_millis(20)).unwrap();
+        assert!(early.is_none());
+        sleeper.kill().unwrap();
+    }
+}

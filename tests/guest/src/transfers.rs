@@ -1,0 +1,445 @@
+//! Data arrives, in both directions, whole and nowhere else.
+
+use crate::lab::{Buffer, LIMIT, Lab, Mover, interrupts, told};
+use crate::process;
+use crate::suite::{Suite, skip};
+use anyhow::{Context, Result, ensure};
+use peerlane_device::{Direction, Memory, Permissions, Terms};
+use rand::Rng;
+use rustix::fs::MemfdFlags;
+use rustix::io::Errno;
+use std::time::Duration;
+
+const MIB: usize = 1 << 20;
+
+/// How a [`Mover`] is made.
+type Make = fn(&Lab) -> Result<Mover>;
+const WAYS: [(&str, Make); 2] = [("slow", Mover::slow), ("fast", Mover::fast)];
+
+/// Runs them.
+pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    for (way, make) in WAYS {
+        for (kind, memory) in KINDS {
+            for direction in Direction::BOTH {
+                let name = format!("transfers.{way}.{direction}.{kind}");
+                suite.run(&name, || sizes(lab, make, memory, direction));
+            }
+        }
+        suite.run(&format!("transfers.{way}.offsets"), || offsets(lab, make));
+    }
+    suite.run("transfers.large", || large(lab));
+    suite.run("transfers.both_at_once", || both_at_once(lab));
+    suite.run("transfers.two_processes", || two_processes(lab));
+    suite.run("transfers.many_queued", || many_queued(lab));
+    suite.run("transfers.chained", || chained(lab));
+    suite.run("transfers.small_pieces", || small_pieces(lab));
+    suite.run("transfers.eventfd", || eventfd(lab));
+    suite.run("transfers.epoll", || epoll(lab));
+    suite.run("transfers.stop", || stop(lab));
+    suite.run("transfers.probe", || probe(lab));
+    suite.run("transfers.cost_of_1_mib", || cost(lab, MIB));
+    let larger = if lab.all { 256 * MIB } else { 16 * MIB };
+    suite.run("transfers.cost_of_many_mib", || cost(lab, larger));
+}
+
+type Kind = fn(usize) -> Result<Memory>;
+const KINDS: [(&str, Kind); 3] = [
+    ("anonymous", |length| Ok(Memory::new(length)?)),
+    ("huge", |length| match Memory::huge(length) {
+        Err(peerlane_device::Error::Map {
+            source: Errno::NOMEM,
+            ..
+        }) => skip("the guest has no huge pages"),
+        memory => Ok(memory?),
+    }),
+    ("shared", |length| {
+        let file = rustix::fs::memfd_create("peerlane", MemfdFlags::CLOEXEC)?;
+        rustix::fs::ftruncate(&file, length as u64)?;
+        Ok(Memory::shared(&file, length)?)
+    }),
+];
+
+/// Lengths around the sizes of beats, requests, pages and pieces.
+fn sizes(lab: &mut Lab, make: Make, memory: Kind, direction: Direction) -> Result<&'static str> {
+    let mut mover = make(lab)?;
+    let buffer = Buffer::of(mover.device(), memory(4 * MIB)?)?;
+    let place = lab.place(mover.device(), 0)?;
+    let mut lengths = vec![
+        1,
+        2,
+        31,
+        64,
+        255,
+        512,
+        4095,
+        4096,
+        4097,
+        65_537,
+        MIB,
+        MIB + 5,
+    ];
+    if lab.all {
+        lengths.extend([3, 16, 33, 257, 8191, 3 * MIB + 1]);
+    }
+    for length in lengths {
+        let offset = lab.rng.random_range(0..8192);
+        let local = place + 4096 + lab.rng.random_range(0..8192);
+        lab.check(&mut mover, direction, &buffer, offset, local, length)?;
+    }
+    // At the very end of the memory, where there is no guard.
+    let length = buffer.memory.length();
+    lab.check(
+        &mut mover,
+        direction,
+        &buffer,
+        length - 333,
+        place + 4096,
+        333,
+    )?;
+    Ok("")
+}
+
+/// Every alignment of both ends within 8 bytes, and random ones.
+fn offsets(lab: &mut Lab, make: Make) -> Result<&'static str> {
+    let mut mover = make(lab)?;
+    let buffer = Buffer::new(mover.device(), MIB)?;
+    let place = lab.place(mover.device(), 0)?;
+    for offset in 0..8 {
+        for local in 0..8 {
+            let direction = Direction::BOTH[(offset + local) % 2];
+            let (offset, local) = (4093 + offset, place + 4093 + local as u64);
+            lab.check(&mut mover, direction, &buffer, offset, local, 21)?;
+        }
+    }
+    lab.check_some(&mut mover, &buffer, place, 40, 20_000)?;
+    Ok("")
+}
+
+/// More than the queue takes at once, and more than a table of small pages is long.
+fn large(lab: &mut Lab) -> Result<String> {
+    let mut mover = Mover::fast(lab)?;
+    let size = if lab.all { 256 * MIB } else { 64 * MIB };
+    let length = size.min(mover.device().info().local_end as usize / 2) - 77;
+    let buffer = Buffer::new(mover.device(), length + 99)?;
+    let base = mover.device().info().local_base + 4099;
+    for direction in Direction::BOTH {
+        lab.check(&mut mover, direction, &buffer, 13, base, length)?;
+    }
+    Ok(format!("{} MiB each way", length / MIB + 1))
+}
+
+/// A write and a read of one queue under way together.
+fn both_at_once(lab: &mut Lab) -> Result<&'static str> {
+    let mut mover = Mover::fast(lab)?;
+    let device = mover.device().clone();
+    let [into, from] = [
+        Buffer::new(&device, 2 * MIB)?,
+        Buffer::new(&device, 2 * MIB)?,
+    ];
+    let [source, target] = [lab.place(&device, 0)?, lab.place(&device, 1)?];
+    let [seed, other] = [lab.rng.random(), lab.rng.random()];
+    let length = 2 * MIB as u64;
+    lab.host.fpga_write(source, seed, length)?;
+    let mut bytes = vec![0; 2 * MIB];
+    peerlane_guest::pattern(other, &mut bytes);
+    from.memory.write(0, &bytes)?;
+    let queue = mover.queue()?;
+    let write = queue.submit(Direction::Write, &into.region, 0, source, length)?;
+    let read = queue.submit(Direction::Read, &from.region, 0, target, length)?;
+    // The later one first.
+    ensure!(
+        queue.wait(read, Some(LIMIT)).map_err(told)? == length,
+        "the read is short"
+    );
+    ensure!(
+        queue.wait(write, Some(LIMIT)).map_err(told)? == length,
+        "the write is short"
+    );
+    lab.host.fpga_check(target, other, length)?;
+    let mut expected = vec![0; 2 * MIB];
+    peerlane_guest::pattern(seed, &mut expected);
+    into.memory.read(0, &mut bytes)?;
+    crate::lab::same(&expected, &bytes, 0)?;
+    Ok("")
+}
+
+/// Two contexts in two processes, by both ways.
+fn two_processes(lab: &mut Lab) -> Result<&'static str> {
+    let mut children = Vec::new();
+    for (index, (way, make)) in WAYS.into_iter().enumerate() {
+        let mut lab = lab.branch();
+        children.push(process::fork(way, move || {
+            let mut mover = make(&lab)?;
+            let buffer = Buffer::new(mover.device(), MIB)?;
+            let place = lab.place(mover.device(), index as u64)?;
+            lab.check_some(&mut mover, &buffer, place, 60, 60_000)
+        })?);
+    }
+    children.into_iter().try_for_each(process::Child::wait)?;
+    Ok("")
+}
+
+/// More small transfers than the queue has slots, waited for in the end.
+fn many_queued(lab: &mut Lab) -> Result<&'static str> {
+    let mut mover = Mover::fast(lab)?;
+    let device = mover.device().clone();
+    let depth = device.capabilities().queue_depth() as usize;
+    let (count, each) = (3 * depth, 100);
+    let buffer = Buffer::new(&device, count * each)?;
+    let place = lab.place(&device, 0)?;
+    let seed = lab.rng.random();
+    lab.host.fpga_write(place, seed, (count * each) as u64)?;
+    let queue = mover.queue()?;
+    let ids = (0..count)
+        .map(|index| {
+            let at = (index * each) as u64;
+            queue.submit(
+                Direction::Write,
+                &buffer.region,
+                at,
+                place + at,
+                each as u64,
+            )
+        })
+        .collect::<peerlane_device::Result<Vec<_>>>()?;
+    for id in ids.into_iter().rev() {
+        ensure!(
+            queue.wait(id, Some(LIMIT)).map_err(told)? == each as u64,
+            "a write is short"
+        );
+    }
+    let [mut expected, mut found] = [vec![0; count * each], vec![0; count * each]];
+    peerlane_guest::pattern(seed, &mut expected);
+    buffer.memory.read(0, &mut found)?;
+    crate::lab::same(&expected, &found, 0)?;
+    Ok("")
+}
+
+/// A read that starts behind a write, and a write that starts behind the read: data go round.
+fn chained(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let buffer = Buffer::new(&device, 2 * MIB)?;
+    let place = lab.place(&device, 0)?;
+    let seed = lab.rng.random();
+    let length = MIB as u64;
+    lab.host.fpga_write(place, seed, length)?;
+    let after_write = Terms {
+        after_write: true,
+        ..Terms::default()
+    };
+    let after_read = Terms {
+        after_read: true,
+        ..Terms::default()
+    };
+    let region = &buffer.region;
+    let there = place + 2 * length;
+    let steps = [
+        device.submit(Direction::Write, region, 0, place, length, Terms::default())?,
+        device.submit(Direction::Read, region, 0, there, length, after_write)?,
+        device.submit(Direction::Write, region, length, there, length, after_read)?,
+    ];
+    for step in steps {
+        ensure!(
+            step.wait(Some(LIMIT)).map_err(told)? == length,
+            "a step is short"
+        );
+    }
+    let [mut expected, mut found] = [vec![0; MIB], vec![0; MIB]];
+    peerlane_guest::pattern(seed, &mut expected);
+    buffer.memory.read(MIB, &mut found)?;
+    crate::lab::same(&expected, &found, MIB)?;
+    Ok("")
+}
+
+/// A transfer of more descriptors than the queue has slots.
+fn small_pieces(lab: &mut Lab) -> Result<&'static str> {
+    let mut mover = Mover::fast(lab)?;
+    let pieces = 3 * mover.device().capabilities().queue_depth() as usize;
+    let buffer = Buffer::new(mover.device(), MIB)?;
+    let place = lab.place(mover.device(), 0)?;
+    mover.queue()?.set_piece(100);
+    for direction in Direction::BOTH {
+        let length = pieces * 100 + 1;
+        lab.check(&mut mover, direction, &buffer, 7, place + 4096, length)?;
+    }
+    Ok("")
+}
+
+/// An eventfd tells of the end.
+fn eventfd(lab: &mut Lab) -> Result<&'static str> {
+    let mut mover = Mover::fast(lab)?;
+    let device = mover.device().clone();
+    let buffer = Buffer::new(&device, MIB)?;
+    let place = lab.place(&device, 0)?;
+    let eventfd = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?;
+    device.set_eventfd(Some(rustix::fd::AsFd::as_fd(&eventfd)))?;
+    let queue = mover.queue()?;
+    let id = queue.submit(Direction::Write, &buffer.region, 0, place, MIB as u64)?;
+    let limit = rustix::event::Timespec::try_from(LIMIT)?;
+    let mut files = [rustix::event::PollFd::new(
+        &eventfd,
+        rustix::event::PollFlags::IN,
+    )];
+    ensure!(
+        rustix::event::poll(&mut files, Some(&limit))? == 1,
+        "the eventfd says nothing"
+    );
+    let mut count = [0; 8];
+    rustix::io::read(&eventfd, &mut count)?;
+    ensure!(
+        u64::from_ne_bytes(count) == 1,
+        "{} events for one transfer",
+        count[0]
+    );
+    // The record was there before the event.
+    let moved = queue.poll(id).map_err(told)?;
+    ensure!(moved == Some(MIB as u64), "an event before the record");
+    device.set_eventfd(None)?;
+    let id = queue.submit(Direction::Write, &buffer.region, 0, place, 64)?;
+    queue.wait(id, Some(LIMIT)).map_err(told)?;
+    ensure!(
+        rustix::event::poll(&mut files, Some(&rustix::event::Timespec::default()))? == 0,
+        "an event after the eventfd was taken away"
+    );
+    Ok("")
+}
+
+/// An event that came before the file was added is not lost.
+fn epoll(lab: &mut Lab) -> Result<&'static str> {
+    use rustix::event::epoll;
+    let mut mover = Mover::fast(lab)?;
+    let device = mover.device().clone();
+    let buffer = Buffer::new(&device, 4096)?;
+    let place = lab.place(&device, 0)?;
+    let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    let wait = |limit: Duration| -> Result<usize> {
+        let limit = rustix::event::Timespec::try_from(limit)?;
+        let mut events = [epoll::Event {
+            flags: epoll::EventFlags::empty(),
+            data: epoll::EventData::new_u64(0),
+        }; 2];
+        Ok(epoll::wait(&set, &mut events, Some(&limit))?)
+    };
+    let queue = mover.queue()?;
+    let id = queue.submit(Direction::Write, &buffer.region, 0, place, 64)?;
+    let begin = std::time::Instant::now();
+    while queue.poll(id).map_err(told)?.is_none() {
+        ensure!(begin.elapsed() < LIMIT, "the transfer does not end");
+    }
+    // The interrupt comes behind the record.
+    device.poll(Some(LIMIT)).map_err(told)?;
+    epoll::add(
+        &set,
+        &device,
+        epoll::EventData::new_u64(1),
+        epoll::EventFlags::IN,
+    )?;
+    ensure!(wait(LIMIT)? == 1, "the event was lost");
+    ensure!(wait(LIMIT)? == 1, "a look has acknowledged the event");
+    device.query().map_err(told)?;
+    ensure!(wait(Duration::ZERO)? == 0, "the event was not acknowledged");
+    Ok("")
+}
+
+/// A stopped channel is used on.
+fn stop(lab: &mut Lab) -> Result<&'static str> {
+    for (_, make) in WAYS {
+        let mut mover = make(lab)?;
+        let buffer = Buffer::new(mover.device(), 4 * MIB)?;
+        let place = lab.place(mover.device(), 0)?;
+        ensure!(
+            !mover
+                .device()
+                .stop(Duration::from_millis(50))
+                .map_err(told)?,
+            "nothing was under way, and something was aborted"
+        );
+        lab.check_some(&mut mover, &buffer, place, 2, 4096)?;
+        if let Mover::Fast(queue) = &mut mover {
+            let id = queue.submit(Direction::Write, &buffer.region, 0, place, 4 * MIB as u64)?;
+            queue.restart().map_err(told)?;
+            let stopped = queue.poll(id);
+            ensure!(
+                !matches!(stopped, Ok(None)),
+                "a transfer goes on behind a restart"
+            );
+            ensure!(
+                queue.under_way() == 0,
+                "something is under way behind a restart"
+            );
+        }
+        lab.check_some(&mut mover, &buffer, place, 2, 4096)?;
+    }
+    Ok("")
+}
+
+/// The board reads what is in the memory.
+fn probe(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let buffer = Buffer::new(&device, 8192)?;
+    let place = lab.place(&device, 0)?;
+    let mut bytes = [0; 256];
+    peerlane_guest::pattern(lab.rng.random(), &mut bytes);
+    buffer.memory.write(4000, &bytes)?;
+    let found = buffer.region.probe(4003, place + 5).map_err(told)?;
+    ensure!(
+        found[..] == bytes[3..3 + found.len()],
+        "the probe reads something else"
+    );
+    // What the board may not read cannot be probed.
+    let memory = std::sync::Arc::new(Memory::new(4096)?);
+    let deaf = device
+        .register(&memory, 0..4096, Permissions::Write)
+        .map_err(told)?;
+    ensure!(
+        deaf.probe(0, place).is_err(),
+        "memory that the board may not read was read"
+    );
+    Ok("")
+}
+
+/// What one transfer costs: system calls, stores to the page, interrupts. The stores are
+/// counted by the board, the interrupts by board and kernel.
+fn cost(lab: &mut Lab, length: usize) -> Result<String> {
+    let mut mover = Mover::fast(lab)?;
+    let device = mover.device().clone();
+    let length = length.min(device.info().local_end as usize / 2);
+    let buffer = Buffer::new(&device, length)?;
+    let mut remarks = Vec::new();
+    for direction in Direction::BOTH {
+        let queue = mover.queue()?;
+        let board = lab.host.counters()?;
+        let (before, kernel) = (queue.statistics(), interrupts()?);
+        let local = device.info().local_base;
+        let id = queue.submit(direction, &buffer.region, 0, local, length as u64)?;
+        queue.wait(id, Some(LIMIT)).map_err(told)?;
+        let after = queue.statistics();
+        // The interrupt's handler may still be running.
+        std::thread::sleep(Duration::from_millis(50));
+        let board_after = lab.host.counters()?;
+        let descriptors = after.descriptors - before.descriptors;
+        let stores = board_after.page_writes - board.page_writes;
+        let messages = board_after.interrupts - board.interrupts;
+        let handled = interrupts()? - kernel;
+        let calls = after.system_calls - before.system_calls;
+        remarks.push(format!(
+            "{direction}: {descriptors} descriptors, {stores} stores, {messages} interrupts, {calls} system calls"
+        ));
+        let remark = || remarks.join("; ");
+        ensure!(
+            stores == after.stores - before.stores,
+            "the board has counted otherwise: {}",
+            remark()
+        );
+        ensure!(stores <= 9 * descriptors, "too many stores: {}", remark());
+        let fits = descriptors <= u64::from(device.capabilities().queue_depth());
+        ensure!(
+            !fits || (messages <= 1 && handled <= 1),
+            "too many interrupts, {handled} handled: {}",
+            remark()
+        );
+        ensure!(!fits || calls <= 2, "too many system calls: {}", remark());
+    }
+    remarks.first().context("nothing was moved")?;
+    Ok(remarks.join("; "))
+}

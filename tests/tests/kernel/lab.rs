@@ -1,0 +1,266 @@
+//! A machine with a board and a GPU, and the answers to what its programs ask.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+    time::Duration,
+};
+
+use peerlane_endpoint::{Config, Endpoint, Handle, Irq, Params, Port, Ranges, Touched};
+use peerlane_guest::{Allowed, Answer, Counters, Fault, Reply, Request, Stretch, pattern};
+use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu};
+use peerlane_vm::{Initramfs, Machine, guest_program};
+
+/// Memory of the stand-in for a GPU.
+const VRAM: u64 = 256 << 20;
+/// `PORT_TIMEOUT`, in cycles: the simulated board lives slower than the machine around it.
+const PORT_TIMEOUT: u32 = 20_000;
+
+/// What a machine is made of, besides what every test has.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    params: Params,
+    iommu: bool,
+    deadline: Duration,
+    expected: Vec<String>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        let params = Params {
+            irq: Irq::Msix,
+            ..Params::default()
+        };
+        Self {
+            params,
+            iommu: false,
+            deadline: Duration::from_secs(600),
+            expected: Vec::new(),
+        }
+    }
+}
+
+/// Kernel, emulator and modules, which all tests share.
+struct Parts {
+    qemu: Qemu,
+    kernel: Kernel,
+    modules: Vec<PathBuf>,
+    guest: PathBuf,
+    // The modules are in it.
+    _built: tempfile::TempDir,
+}
+
+fn parts() -> &'static Parts {
+    static PARTS: OnceLock<Parts> = OnceLock::new();
+    PARTS.get_or_init(|| {
+        let cache = Cache::open().unwrap();
+        let kernel = cache.kernel(Flavour::Debian).unwrap();
+        let built = tempfile::tempdir().unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let modules = ["../driver", "fake-gpu"].map(|source| {
+            let out = built.path().join(source.trim_start_matches("../"));
+            std::fs::create_dir(&out).unwrap();
+            let modules = kernel
+                .build(&root.join(source), &out, Lint::Compiler)
+                .unwrap();
+            assert_eq!(modules.warnings, "", "{source}");
+            modules.files
+        });
+        Parts {
+            qemu: cache.qemu().unwrap(),
+            modules: modules.concat(),
+            guest: guest_program("peerlane-guest", "peerlane-guest").unwrap(),
+            kernel,
+            _built: built,
+        }
+    })
+}
+
+impl Setup {
+    /// With a translating IOMMU, strict.
+    pub(crate) fn iommu(mut self) -> Self {
+        self.iommu = true;
+        self
+    }
+
+    /// A block without a table of vectors: the hard IP makes one message of its line.
+    pub(crate) fn irq_line(mut self) -> Self {
+        self.params.irq = Irq::Rxm;
+        self
+    }
+
+    /// A block with the tagged port, whose completions carry a status.
+    pub(crate) fn tagged(mut self) -> Self {
+        self.params.port = Port::Stream;
+        self
+    }
+
+    /// A text that the kernel may complain with.
+    pub(crate) fn expect(mut self, text: &str) -> Self {
+        self.expected.push(text.to_owned());
+        self
+    }
+
+    /// Boots the machine with driver and stand-in loaded, runs a script in it, and fails if it
+    /// does, or the kernel complains, or the board broke a rule of its interfaces.
+    pub(crate) fn run(self, script: &str) {
+        let parts = parts();
+        let work = tempfile::tempdir().unwrap();
+        let vram = work.path().join("vram");
+        std::fs::File::create(&vram).unwrap().set_len(VRAM).unwrap();
+        let socket = work.path().join("board");
+        let mut config = Config::new(self.params);
+        config.gpu = Some(vram.clone());
+        let endpoint = Endpoint::start(&config, &socket).unwrap();
+        let mut outside = Outside {
+            board: endpoint.handle(),
+            watching: false,
+        };
+
+        let mut files = Initramfs::new(&parts.qemu).unwrap();
+        files.program(&parts.guest).unwrap();
+        for module in &parts.modules {
+            files.module(module).unwrap();
+        }
+        files.module(&parts.kernel.aer_inject()).unwrap();
+        files.script(&format!(
+            "insmod /modules/fakegpu.ko\n\
+             insmod /modules/peerlane.ko port_timeout={PORT_TIMEOUT}\n\
+             {script}\n\
+             rmmod peerlane\n\
+             rmmod fakegpu"
+        ));
+        let mut machine = Machine::new(&parts.qemu, &parts.kernel, files)
+            .cpus(2)
+            .slots(2)
+            .vfio_user("slot0", "board", &socket)
+            .shared_memory("slot1", "gpu", &vram, VRAM)
+            .parameter("hugepages=72")
+            .parameter("transparent_hugepage=always")
+            .deadline(self.deadline);
+        if self.iommu {
+            machine = machine.iommu();
+        }
+        for text in &self.expected {
+            machine = machine.expect(text);
+        }
+        let ended = machine
+            .start()
+            .and_then(|vm| vm.run(|_, request: Request| outside.answer(&request)));
+        match ended {
+            Ok(log) => println!("{}", log.console()),
+            Err(error) => panic!("{error}"),
+        }
+        let status = outside.board.status().unwrap();
+        assert_eq!(status.violations, 0, "{:?}", status.first_error);
+        assert_eq!(status.strays, 0, "{:?}", status.first_stray);
+        assert_eq!(status.interrupts_lost, 0);
+    }
+}
+
+/// The outside of a machine: what its programs cannot reach by themselves.
+struct Outside {
+    board: Handle,
+    watching: bool,
+}
+
+impl Outside {
+    fn answer(&mut self, request: &Request) -> Reply {
+        self.try_answer(request)
+            .unwrap_or_else(|error| Reply::Failed(error.to_string()))
+    }
+
+    fn try_answer(&mut self, request: &Request) -> Result<Reply, peerlane_endpoint::Error> {
+        Ok(match request {
+            Request::FpgaWrite(stretch) => {
+                self.board.write_fpga(stretch.address, &bytes(stretch))?;
+                Reply::Done {}
+            }
+            Request::FpgaCheck(stretch) => {
+                let expected = bytes(stretch);
+                let found = self.board.read_fpga(stretch.address, expected.len())?;
+                let differs = found.iter().zip(&expected).position(|(a, b)| a != b);
+                Reply::Compared {
+                    differs: differs.map(|byte| byte as u64),
+                }
+            }
+            Request::Fault(fault) => {
+                self.fault(fault)?;
+                Reply::Done {}
+            }
+            Request::Status {} => Reply::Status(self.counters()?),
+            Request::Allow(ranges) => self.allow(ranges)?,
+            Request::Log(text) => {
+                println!("{text}");
+                Reply::Done {}
+            }
+        })
+    }
+
+    fn fault(&self, fault: &Fault) -> Result<(), peerlane_endpoint::Error> {
+        match *fault {
+            Fault::Reads {
+                answer,
+                skip,
+                times,
+            } => {
+                let answer = match answer {
+                    Answer::Never {} => peerlane_endpoint::Answer::Never,
+                    Answer::Late { ns } => peerlane_endpoint::Answer::Late(ns),
+                    Answer::Unsupported {} => peerlane_endpoint::Answer::Unsupported,
+                    Answer::Abort {} => peerlane_endpoint::Answer::Abort,
+                    Answer::Poisoned {} => peerlane_endpoint::Answer::Poisoned,
+                };
+                self.board.fail_reads(answer, 0..u64::MAX, skip, times)
+            }
+            Fault::StickPort { after } => self.board.stick_port(after),
+            Fault::StallRegisters { skip, times, ms } => {
+                let length = Duration::from_millis(ms);
+                self.board.stall_reads(skip, times, length);
+                Ok(())
+            }
+            Fault::Kill {} => self.board.kill(),
+            Fault::Clear {} => self.board.clear_faults(),
+        }
+    }
+
+    fn counters(&self) -> Result<Counters, peerlane_endpoint::Error> {
+        let status = self.board.status()?;
+        let page = status.mmio.get("chan").copied().unwrap_or_default();
+        let others = || status.mmio.iter().filter(|(slave, _)| **slave != "chan");
+        Ok(Counters {
+            page_writes: page.writes,
+            page_reads: page.reads,
+            other_writes: others().map(|(_, mmio)| mmio.writes).sum(),
+            other_reads: others().map(|(_, mmio)| mmio.reads).sum(),
+            interrupts: status.interrupts.iter().sum(),
+            bytes_written: status.host.bytes_written + status.gpu.bytes_written,
+            bytes_read: status.host.bytes_read + status.gpu.bytes_read,
+        })
+    }
+
+    fn allow(&mut self, ranges: &[Allowed]) -> Result<Reply, peerlane_endpoint::Error> {
+        let status = self.board.status()?;
+        let access = match self.watching {
+            true => status.first_stray.map(|stray| format!("{stray:?}")),
+            false => None,
+        };
+        let with = |right: char| -> Ranges {
+            let allowed = ranges.iter().filter(|range| range.2.contains(right));
+            allowed.map(|range| range.0..range.0 + range.1).collect()
+        };
+        self.watching = !ranges.is_empty();
+        self.board.allow_only(self.watching.then(|| Touched {
+            read: with('r'),
+            written: with('w'),
+        }));
+        Ok(Reply::Strayed { access })
+    }
+}
+
+/// What a stretch of FPGA memory holds.
+fn bytes(stretch: &Stretch) -> Vec<u8> {
+    let mut bytes = vec![0; stretch.length as usize];
+    pattern(stretch.seed, &mut bytes);
+    bytes
+}

@@ -1,0 +1,34 @@
+//! The kernel driver in Debian's kernel, in a virtual machine whose board is the emitted Verilog
+//! behind a vfio-user endpoint, and whose GPU is a test stand-in.
+//!
+//! What happens in the machine is the guest program's (`tests/guest`); here are the machines, and
+//! what only the outside can see: FPGA memory, faults of the bus, every address that the board
+//! has touched.
+
+mod lab;
+
+use lab::Setup;
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn transfers() {
+    Setup::default().run("peerlane-guest transfers");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn transfers_under_an_iommu() {
+    Setup::default().iommu().run("peerlane-guest transfers");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn transfers_without_a_table_of_vectors() {
+    Setup::default().irq_line().run("peerlane-guest transfers");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn wrong_ioctls() {
+    Setup::default().run("peerlane-guest ioctls");
+}

@@ -1,0 +1,88 @@
+//! The machine's console: the kernel's log and what programs print.
+
+/// Texts in a line of the kernel's log by which it complains about itself or a device, after
+/// `Documentation/admin-guide` and `Documentation/dev-tools` of the kernel. Taint by modules that
+/// are out of its tree or unsigned is not among them.
+const COMPLAINTS: [&str; 17] = [
+    "WARNING:",
+    "BUG:",
+    "Oops",
+    "Call Trace:",
+    "Kernel panic",
+    "general protection fault",
+    "Unable to handle",
+    "KASAN:",
+    "UBSAN:",
+    "kmemleak:",
+    "unreferenced object",
+    "DMA-API:",
+    "DMAR: [DMA",
+    "DMAR: DRHD: handling fault",
+    "possible circular locking",
+    "blocked for more than",
+    "refcount_t:",
+];
+
+/// What a machine said on its console until it powered off.
+#[derive(Debug, Clone)]
+pub struct Log(String);
+
+impl Log {
+    /// From the bytes that came out of the serial port.
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        let text: String = String::from_utf8_lossy(bytes)
+            .chars()
+            // The firmware clears the screen; carriage returns end each line.
+            .filter(|c| *c == '\n' || *c == '\t' || !c.is_control())
+            .collect();
+        Self(text)
+    }
+
+    /// All of it.
+    pub fn console(&self) -> &str {
+        &self.0
+    }
+
+    /// Its last lines, for a message.
+    pub(crate) fn end(&self) -> String {
+        const LINES: usize = 80;
+        let lines: Vec<&str> = self.0.lines().collect();
+        lines[lines.len().saturating_sub(LINES)..].join("\n")
+    }
+
+    /// The lines by which the kernel complains, less those that contain one of `expected`.
+    pub(crate) fn complaints(&self, expected: &[String]) -> Vec<&str> {
+        self.0
+            .lines()
+            .filter(|line| COMPLAINTS.iter().any(|text| line.contains(text)))
+            .filter(|line| !expected.iter().any(|text| line.contains(text.as_str())))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of real logs.
+    const LOG: &str = "\u{1b}[2J[    4.63] hello: loading out-of-tree module taints kernel.\r\n\
+        [    4.64] hello: module verification failed: signature and/or required key missing\r\n\
+        [    5.02] DMAR: [DMA Write NO_PASID] Request device [02:00.0] fault addr 0x1000\r\n\
+        [    5.10] WARNING: CPU: 0 PID: 71 at drivers/base/core.c:1 f+0x1/0x2\r\n";
+
+    #[test]
+    fn complaints_are_found_and_taint_is_none() {
+        let log = Log::new(LOG.as_bytes());
+        assert!(log.console().starts_with("[2J[    4.63] hello"));
+        assert_eq!(log.complaints(&[]).len(), 2);
+        let rest = log.complaints(&["DMAR".to_owned()]);
+        assert!(
+            rest.len() == 1 && rest[0].contains("WARNING: CPU"),
+            "{rest:?}"
+        );
+        assert!(
+            log.complaints(&["DMAR".to_owned(), "core.c".to_owned()])
+                .is_empty()
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! The files of a machine, as the kernel takes them: a cpio archive that it unpacks into memory.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+};
+
+use cpio::newc;
+use peerlane_tools::Qemu;
+
+use crate::{Result, error::io_error};
+
+/// The first program. It ends with a word to the test about the script's status, in the form of
+/// [`crate::vm`]'s messages. The serial port to the test must not echo, nor wait for lines.
+const INIT: &str = "#!/bin/busybox sh\n\
+    /bin/busybox --install -s /bin\n\
+    export PATH=/bin\n\
+    mount -t proc proc /proc\n\
+    mount -t sysfs sysfs /sys\n\
+    mount -t devtmpfs dev /dev\n\
+    mount -t debugfs debugfs /sys/kernel/debug\n\
+    stty -F /dev/ttyS1 raw -echo\n\
+    dmesg -n 8\n\
+    sh /script\n\
+    echo \"{\\\"script\\\":$?}\" >/dev/ttyS1\n\
+    poweroff -f\n";
+
+const DIRECTORIES: [&str; 7] = ["bin", "dev", "modules", "proc", "root", "sys", "tmp"];
+
+/// The files of a machine: busybox, programs in `/bin`, modules in `/modules`, and a script.
+#[derive(Debug)]
+pub struct Initramfs {
+    archive: Vec<u8>,
+    script: String,
+    entries: u32,
+}
+
+impl Initramfs {
+    /// Busybox, with all its commands, and an empty script.
+    ///
+    /// # Errors
+    /// When busybox cannot be read.
+    pub fn new(qemu: &Qemu) -> Result<Self> {
+        let mut files = Self {
+            archive: Vec::new(),
+            script: "set -e\n".to_owned(),
+            entries: 0,
+        };
+        for directory in DIRECTORIES {
+            files.add(directory, 0o040_755, &[])?;
+        }
+        files.add("init", 0o100_755, INIT.as_bytes())?;
+        files.copy(&qemu.busybox(), "bin/busybox", 0o755)?;
+        Ok(files)
+    }
+
+    /// Adds a statically linked program: `/bin/NAME`, by the name of its file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn program(&mut self, file: &Path) -> Result<()> {
+        self.copy(file, &format!("bin/{}", name(file)?), 0o755)
+    }
+
+    /// Adds a kernel module: `/modules/NAME.ko`, by the name of its file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn module(&mut self, file: &Path) -> Result<()> {
+        self.copy(file, &format!("modules/{}", name(file)?), 0o644)
+    }
+
+    /// Adds a line, or lines, to the script that the machine runs before it powers off. The first
+    /// command that fails ends the script (`set -e`), and fails the machine.
+    pub fn script(&mut self, lines: &str) {
+        self.script.push_str(lines);
+        self.script.push('\n');
+    }
+
+    fn copy(&mut self, file: &Path, target: &str, mode: u32) -> Result<()> {
+        let content = fs::read(file).map_err(io_error("read", file))?;
+        self.add(target, 0o100_000 | mode, &content)
+    }
+
+    /// Appends an entry. Its mode tells the file's kind, too, as `st_mode` does.
+    fn add(&mut self, path: &str, mode: u32, content: &[u8]) -> Result<()> {
+        self.entries += 1;
+        let size = u32::try_from(content.len())
+            .map_err(|_| io_error("pack", path)(io::ErrorKind::FileTooLarge.into()))?;
+        let mut entry = newc::Builder::new(path)
+            .mode(mode)
+            .nlink(1)
+            .ino(self.entries)
+            .write(&mut self.archive, size);
+        entry
+            .write_all(content)
+            .and_then(|()| entry.finish().map(drop))
+            .map_err(io_error("pack", path))
+    }
+
+    /// The archive with the script in it.
+    pub(crate) fn finish(mut self) -> Result<Vec<u8>> {
+        let script = std::mem::take(&mut self.script);
+        self.add("script", 0o100_644, script.as_bytes())?;
+        newc::trailer(self.archive).map_err(io_error("write", "the initramfs"))
+    }
+}
+
+/// The name of a file that goes into the machine.
+fn name(file: &Path) -> Result<&str> {
+    file.file_name()
+        .and_then(|name| name.to_str())
+        .ok_or_else(|| io_error("name", file)(io::ErrorKind::InvalidFilename.into()))
+}

@@ -1,0 +1,252 @@
+//! What a machine is made of.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use peerlane_tools::{Kernel, Qemu};
+use serde_json::{Value, json};
+
+use crate::{Initramfs, Result, Vm};
+
+/// Names the accelerator.
+const ACCELERATOR: &str = "PEERLANE_ACCEL";
+/// How long QEMU waits for a reply of a device that another process serves, in milliseconds. A
+/// model that is single-stepped takes its time; a test of a device that hangs sets its own.
+const REPLY_MS: u32 = 60_000;
+
+/// A machine before it starts: a PC with PCIe (QEMU's `q35`).
+#[derive(Debug)]
+pub struct Machine {
+    qemu: Qemu,
+    kernel: Kernel,
+    files: Initramfs,
+    memory_mib: u32,
+    cpus: u32,
+    iommu: bool,
+    reboots: bool,
+    slots: u8,
+    objects: Vec<Value>,
+    devices: Vec<Value>,
+    parameters: Vec<String>,
+    expected: Vec<String>,
+    deadline: Duration,
+}
+
+/// Paths and names by which a starting machine is reached.
+pub(crate) struct Files {
+    pub(crate) initramfs: PathBuf,
+    pub(crate) console: PathBuf,
+    pub(crate) control: PathBuf,
+    pub(crate) qmp: PathBuf,
+}
+
+impl Machine {
+    /// A machine with one processor and 1 GiB of memory, no slots, and two minutes' time.
+    pub fn new(qemu: &Qemu, kernel: &Kernel, files: Initramfs) -> Self {
+        Self {
+            qemu: qemu.clone(),
+            kernel: kernel.clone(),
+            files,
+            memory_mib: 1024,
+            cpus: 1,
+            iommu: false,
+            reboots: false,
+            slots: 0,
+            objects: Vec::new(),
+            devices: Vec::new(),
+            parameters: Vec::new(),
+            expected: Vec::new(),
+            deadline: Duration::from_secs(120),
+        }
+    }
+
+    /// Its memory, in MiB.
+    #[must_use]
+    pub fn memory(mut self, mib: u32) -> Self {
+        self.memory_mib = mib;
+        self
+    }
+
+    /// The number of its processors.
+    #[must_use]
+    pub fn cpus(mut self, cpus: u32) -> Self {
+        self.cpus = cpus;
+        self
+    }
+
+    /// Puts an IOMMU between devices and memory, which the kernel uses for every mapping.
+    #[must_use]
+    pub fn iommu(mut self) -> Self {
+        self.iommu = true;
+        self
+    }
+
+    /// Lets it start again when it is reset. Else a reset, as a panic's, ends it.
+    #[must_use]
+    pub fn reboots(mut self) -> Self {
+        self.reboots = true;
+        self
+    }
+
+    /// A PCIe switch with slots, the buses `slot0`, `slot1` and so on. Its ports are devices of
+    /// the same names.
+    #[must_use]
+    pub fn slots(mut self, slots: u8) -> Self {
+        self.slots = slots;
+        self
+    }
+
+    /// A device whose BAR 2 is `file`, shared with whoever else maps it: QEMU's `ivshmem-plain`.
+    /// `bytes` is a power of two, and the file's length; the file is created when missing.
+    #[must_use]
+    pub fn shared_memory(mut self, bus: &str, id: &str, file: &Path, bytes: u64) -> Self {
+        let memory = format!("{id}-memory");
+        self.objects.push(json!({
+            "qom-type": "memory-backend-file", "id": memory, "mem-path": file, "size": bytes,
+            "share": true,
+        }));
+        self.device(json!({ "driver": "ivshmem-plain", "id": id, "bus": bus, "memdev": memory }))
+    }
+
+    /// A device that the process listening at `socket` serves, by the vfio-user protocol.
+    #[must_use]
+    pub fn vfio_user(self, bus: &str, id: &str, socket: &Path) -> Self {
+        self.device(json!({
+            "driver": "vfio-user-pci", "id": id, "bus": bus, "x-msg-timeout": REPLY_MS,
+            "socket": { "type": "unix", "path": socket },
+        }))
+    }
+
+    /// Any device, as QEMU takes it: `{"driver": …, "id": …, "bus": "slot0"}`.
+    #[must_use]
+    pub fn device(mut self, device: Value) -> Self {
+        self.devices.push(device);
+        self
+    }
+
+    /// A parameter of the kernel's.
+    #[must_use]
+    pub fn parameter(mut self, parameter: &str) -> Self {
+        self.parameters.push(parameter.to_owned());
+        self
+    }
+
+    /// A text in the kernel's log that is not a complaint in this test, which provokes it.
+    #[must_use]
+    pub fn expect(mut self, text: &str) -> Self {
+        self.expected.push(text.to_owned());
+        self
+    }
+
+    /// The time that it has from its start until it is off.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When QEMU does not start or does not take the devices, and file errors.
+    pub fn start(self) -> Result<Vm> {
+        Vm::start(self)
+    }
+
+    /// Takes it apart: the archive of its files, what the kernel may complain about, and the time
+    /// it has.
+    pub(crate) fn into_parts(self) -> Result<(Vec<u8>, Vec<String>, Duration)> {
+        Ok((self.files.finish()?, self.expected, self.deadline))
+    }
+
+    /// The command that starts it.
+    pub(crate) fn command(&self, files: &Files) -> Command {
+        let mut command = self.qemu.command();
+        let accelerator = env::var(ACCELERATOR).unwrap_or_else(|_| "tcg".to_owned());
+        command
+            .args(["-machine", "q35,memory-backend=memory"])
+            // Shared, for devices of other processes.
+            .args([
+                "-object",
+                &format!(
+                    "memory-backend-memfd,id=memory,size={}M,share=on",
+                    self.memory_mib
+                ),
+            ])
+            .args(["-m", &format!("{}M", self.memory_mib)])
+            .args(["-smp", &self.cpus.to_string()])
+            // On this processor the kernel lets any two devices reach each other.
+            .args(["-cpu", "EPYC", "-accel", &accelerator])
+            .args(["-nodefaults", "-nographic", "-no-user-config"])
+            .args([
+                "-chardev",
+                &format!("file,id=console,path={}", option(&files.console)),
+            ])
+            .args([
+                "-chardev",
+                &format!("socket,id=control,path={}", option(&files.control)),
+            ])
+            .args(["-serial", "chardev:console", "-serial", "chardev:control"])
+            .args(["-qmp", &format!("unix:{}", option(&files.qmp))])
+            // Hot-plug as PCIe does it, for which the slots have registers.
+            .args([
+                "-global",
+                "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
+            ])
+            .arg("-kernel")
+            .arg(self.kernel.vmlinuz())
+            .arg("-initrd")
+            .arg(&files.initramfs)
+            .args(["-append", &self.kernel_parameters()]);
+        if !self.reboots {
+            command.arg("-no-reboot");
+        }
+        // Before the devices that are behind it.
+        if self.iommu {
+            command.args(["-device", "intel-iommu,caching-mode=on"]);
+        }
+        for object in &self.objects {
+            command.arg("-object").arg(object.to_string());
+        }
+        for device in self.switch().iter().chain(&self.devices) {
+            command.arg("-device").arg(device.to_string());
+        }
+        command
+    }
+
+    /// Warnings and worse are shown from the start, and an oops ends the machine.
+    fn kernel_parameters(&self) -> String {
+        let mut parameters = vec!["console=ttyS0", "loglevel=5", "oops=panic", "panic=-1"];
+        if self.iommu {
+            parameters.extend(["intel_iommu=on", "iommu.strict=1"]);
+        }
+        parameters.extend(self.parameters.iter().map(String::as_str));
+        parameters.join(" ")
+    }
+
+    fn switch(&self) -> Vec<Value> {
+        if self.slots == 0 {
+            return Vec::new();
+        }
+        let mut ports = vec![
+            json!({ "driver": "pcie-root-port", "id": "root", "chassis": 1, "slot": 0 }),
+            json!({ "driver": "x3130-upstream", "id": "switch", "bus": "root" }),
+        ];
+        ports.extend((0..self.slots).map(|slot| {
+            json!({
+                "driver": "xio3130-downstream", "id": format!("slot{slot}"), "bus": "switch",
+                "chassis": 2, "slot": slot,
+            })
+        }));
+        ports
+    }
+}
+
+/// A path in one of QEMU's comma-separated options.
+fn option(path: &Path) -> String {
+    path.display().to_string().replace(',', ",,")
+}

@@ -1,0 +1,282 @@
+//! Linux kernels for tests, each with all that builds modules for it.
+//!
+//! [`Flavour::Debian`] is a kernel as Debian ships it.
+
+mod metadata;
+mod source;
+mod stock;
+mod toolchain;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use crate::{
+    Cache, Error, Progress, Recipe, Result, chroot,
+    chroot::Chroot,
+    error::io_error,
+    process::{self, tail, text},
+};
+
+/// The series of Linux that Peerlane's driver is written for. The newest of it that Debian's
+/// backports have is taken when the kernel is set up.
+pub const LINUX_SERIES: &str = "7.3";
+
+/// Which kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Flavour {
+    /// As Debian ships it.
+    Debian,
+}
+
+impl Flavour {
+    /// All of them.
+    pub const ALL: [Self; 1] = [Self::Debian];
+
+    /// Its name, for people and directories.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Debian => "debian",
+        }
+    }
+
+    /// The compiler of the kernel, and so of its modules, as kbuild takes it.
+    fn compiler(self) -> &'static str {
+        match self {
+            Self::Debian => "CC=x86_64-linux-gnu-gcc-14",
+        }
+    }
+}
+
+/// Where the kernel's directory `src` is seen in the toolchain's root. Headers have this path in
+/// their makefiles.
+const SOURCES: &str = "/usr/src";
+/// A link in `src` to the directory that modules are built against.
+const BUILD: &str = "build";
+const VMLINUZ: &str = "vmlinuz";
+const RELEASE: &str = "release";
+const AER_INJECT: &str = "modules/aer_inject.ko";
+/// Where a module's source is seen in the root.
+const MODULE_SOURCE: &str = "/module/source";
+/// Where a module's build directory is seen in the root.
+const MODULE_OUT: &str = "/module/out";
+
+/// A kernel, and what builds modules for it.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    flavour: Flavour,
+    release: String,
+    home: PathBuf,
+    toolchain: PathBuf,
+}
+
+/// What [`Kernel::build`] made.
+#[derive(Debug)]
+pub struct Modules {
+    /// The modules, `*.ko`, in the build directory.
+    pub files: Vec<PathBuf>,
+    /// All that the compilers and kbuild complained about. Empty when they did not.
+    pub warnings: String,
+}
+
+/// How [`Kernel::build`] compiles Rust.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lint {
+    /// With rustc.
+    Compiler,
+    /// With clippy, as the kernel's own build does for `CLIPPY=1`.
+    Clippy,
+}
+
+impl Kernel {
+    /// Which one it is.
+    pub fn flavour(&self) -> Flavour {
+        self.flavour
+    }
+
+    /// Its release, as `uname -r` says it.
+    pub fn release(&self) -> &str {
+        &self.release
+    }
+
+    /// The kernel's image, which a machine boots.
+    pub fn vmlinuz(&self) -> PathBuf {
+        self.home.join(VMLINUZ)
+    }
+
+    /// The module `aer_inject`, which puts errors into a device's PCIe error registers.
+    pub fn aer_inject(&self) -> PathBuf {
+        self.home.join(AER_INJECT)
+    }
+
+    /// Builds the modules of the directory `source`, which has a `Kbuild` file and is not written,
+    /// in the directory `out`, which is created when missing. Nothing outside of `source` is seen
+    /// by the build.
+    ///
+    /// What an earlier build left in `out` is used again; warnings about that are not repeated.
+    ///
+    /// # Errors
+    /// [`Error::Module`] with the compilers' words when they refuse the source; file errors.
+    pub fn build(&self, source: &Path, out: &Path, lint: Lint) -> Result<Modules> {
+        fs::create_dir_all(out).map_err(io_error("create", out))?;
+        let canonical = |path: &Path| path.canonicalize().map_err(io_error("open", path));
+        let (source, out) = (canonical(source)?, canonical(out)?);
+        let root = Chroot::new(&self.toolchain)
+            .reads(&self.home.join("src"), SOURCES)
+            .reads(&source, MODULE_SOURCE)
+            .writes(&out, MODULE_OUT);
+        let mut command = make(&root, self.flavour);
+        command
+            .args(["-s", "-C"])
+            .arg(Path::new(SOURCES).join(BUILD))
+            .arg(format!("M={MODULE_SOURCE}"))
+            .arg(format!("MO={MODULE_OUT}"));
+        if lint == Lint::Clippy {
+            command.arg("CLIPPY=1");
+        }
+        let output = process::output(command.arg("modules"))?;
+        if !output.status.success() {
+            return Err(Error::Module {
+                source_directory: source,
+                release: self.release.clone(),
+                output: text(&output).trim_end().to_owned(),
+            });
+        }
+        let mut files: Vec<PathBuf> = fs::read_dir(&out)
+            .map_err(io_error("read", &out))?
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "ko"))
+            .collect();
+        files.sort();
+        Ok(Modules {
+            files,
+            warnings: String::from_utf8_lossy(&output.stderr)
+                .trim_end()
+                .to_owned(),
+        })
+    }
+}
+
+impl Cache {
+    /// A kernel of the series [`LINUX_SERIES`] and what builds modules for it. It takes a
+    /// few minutes to set up.
+    ///
+    /// # Errors
+    /// As [`Cache::qemu`]; when the machine does not let programs run in a root of their own; when
+    /// Debian has no kernel of the series any more.
+    pub fn kernel(&self, flavour: Flavour) -> Result<Kernel> {
+        chroot::check("the kernel's build")?;
+        let (toolchain_recipe, toolchain) = toolchain::install(self)?;
+        let label = format!("Linux {LINUX_SERIES}, {} (Debian packages)", flavour.name());
+        let recipe = Recipe::new(&format!("linux-{LINUX_SERIES}-{}", flavour.name()), &label)
+            .part(toolchain_recipe)
+            .part(match flavour {
+                Flavour::Debian => stock::KEY,
+            })
+            .requires(VMLINUZ)
+            .requires(RELEASE)
+            .requires(AER_INJECT)
+            .requires(Path::new("src").join(BUILD).join("Module.symvers"));
+        let home = self.install(&recipe, |home, progress| {
+            let setup = Setup {
+                cache: self,
+                flavour,
+                toolchain: &toolchain,
+                home,
+                progress,
+            };
+            let release = match flavour {
+                Flavour::Debian => stock::install(&setup)?,
+            };
+            let path = home.join(RELEASE);
+            fs::write(&path, release).map_err(io_error("write", &path))
+        })?;
+        let path = home.join(RELEASE);
+        let release = fs::read_to_string(&path).map_err(io_error("read", &path))?;
+        Ok(Kernel {
+            flavour,
+            release,
+            home,
+            toolchain,
+        })
+    }
+}
+
+/// A kernel being set up.
+struct Setup<'a> {
+    cache: &'a Cache,
+    flavour: Flavour,
+    toolchain: &'a Path,
+    /// Becomes the kernel's directory in the cache.
+    home: &'a Path,
+    progress: &'a Progress,
+}
+
+impl Setup<'_> {
+    /// The toolchain's root with the kernel's sources in it, writable.
+    fn root(&self) -> Chroot {
+        Chroot::new(self.toolchain).writes(&self.home.join("src"), SOURCES)
+    }
+
+    /// A path below `src`.
+    fn source(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.home.join("src").join(path)
+    }
+
+    /// Runs a command of the set-up.
+    fn run(&self, command: &mut Command) -> Result<Output> {
+        let output = process::output(command)?;
+        if output.status.success() {
+            return Ok(output);
+        }
+        Err(self.failure(tail(&text(&output), 12)))
+    }
+
+    fn failure(&self, detail: String) -> Error {
+        Error::Install {
+            tool: format!("Linux {LINUX_SERIES}, {}", self.flavour.name()),
+            detail,
+            remedy: "check the free space of the cache directory; if it stays so, Debian's \
+                     packages have changed and Peerlane has to follow"
+                .to_owned(),
+        }
+    }
+
+    /// Builds `aer_inject` out of the kernel's source in `source` (below `src`) against what
+    /// [`BUILD`] links to.
+    fn aer_inject(&self, source: &str) -> Result<()> {
+        let out = self.home.join("aer_inject");
+        fs::create_dir(&out).map_err(io_error("create", &out))?;
+        let mut command = make(&self.root().writes(&out, MODULE_OUT), self.flavour);
+        command
+            .args(["-s", "-C"])
+            .arg(Path::new(SOURCES).join(BUILD))
+            .arg(format!("M={SOURCES}/{source}/drivers/pci/pcie"))
+            .arg(format!("MO={MODULE_OUT}"))
+            .args(["CONFIG_PCIEAER_INJECT=m", "aer_inject.ko"]);
+        self.run(&mut command)?;
+        let module = self.home.join(AER_INJECT);
+        let directory = self.home.join("modules");
+        fs::create_dir(&directory).map_err(io_error("create", &directory))?;
+        fs::rename(out.join("aer_inject.ko"), &module).map_err(io_error("rename to", &module))?;
+        fs::remove_dir_all(&out).map_err(io_error("remove", &out))
+    }
+}
+
+/// kbuild in `root`, with what every run of it is told.
+fn make(root: &Chroot, flavour: Flavour) -> Command {
+    let mut command = root.command("make");
+    command
+        .args([
+            "ARCH=x86",
+            "CROSS_COMPILE=x86_64-linux-gnu-",
+            flavour.compiler(),
+            "HOSTCC=gcc-14",
+        ])
+        // Else the build asks the system, which the root has none of.
+        .args(["KBUILD_BUILD_USER=peerlane", "KBUILD_BUILD_HOST=peerlane"]);
+    command
+}

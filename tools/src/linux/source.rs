@@ -1,0 +1,98 @@
+//! Which kernel of the series Debian has, and its source.
+
+use std::{fs, path::Path};
+
+use super::{LINUX_SERIES, SOURCES, Setup};
+use crate::{Error, Result, debian::Debian, error::io_error};
+
+/// The newest release of the series that Debian has: `7.3.4+deb13`.
+pub(super) fn newest(debian: &Debian) -> Result<String> {
+    let prefix = "linux-headers-";
+    let names = debian.names(prefix)?;
+    let releases = || {
+        names
+            .iter()
+            .filter_map(|name| name.strip_prefix(prefix)?.strip_suffix("-common"))
+    };
+    newest_of(LINUX_SERIES, releases())
+        .map(str::to_owned)
+        .ok_or_else(|| {
+            let mut others: Vec<&str> = releases().collect();
+            others.sort_unstable();
+            Error::Missing {
+                what: format!("Linux {LINUX_SERIES}"),
+                looked_for: format!(
+                    "Debian's kernels; there are {}. The driver is written for \
+                     {LINUX_SERIES}",
+                    others.join(", ")
+                ),
+                remedy: "take a newer Peerlane; or set PEERLANE_DEBIAN_MIRROR to a mirror, or a \
+                         snapshot of one, that still has the series"
+                    .to_owned(),
+            }
+        })
+}
+
+/// Of `releases`, such as `7.3.4+deb13`, the highest of `series`.
+fn newest_of<'a>(series: &str, releases: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    releases
+        .filter_map(|release| {
+            let patch = release.strip_prefix(series)?.strip_prefix('.')?;
+            // Releases for other purposes (`7.3.4+deb13-rt`) have a longer name.
+            let (patch, distribution) = patch.split_once('+')?;
+            let plain = distribution.chars().all(|c| c.is_ascii_alphanumeric());
+            Some((plain.then(|| patch.parse::<u32>().ok())??, release))
+        })
+        .max()
+        .map(|(_, release)| release)
+}
+
+/// Unpacks Debian's source of the series to `src/NAME`, without what matches `excluded` (patterns
+/// of paths in it).
+pub(super) fn unpack(
+    setup: &Setup<'_>,
+    debian: &Debian,
+    name: &str,
+    excluded: &[&str],
+) -> Result<()> {
+    let package = format!("linux-source-{LINUX_SERIES}");
+    let work = setup.source("package");
+    let target = setup.source(name);
+    for directory in [&work, &target] {
+        fs::create_dir_all(directory).map_err(io_error("create", directory))?;
+    }
+    debian.unpack_only(std::slice::from_ref(&package), &work, setup.progress)?;
+    setup.progress.step("unpacking the source");
+    let mut command = setup.root().command("tar");
+    command
+        .args(["--use-compress-program=xz -T0", "-xf"])
+        .arg(format!("{SOURCES}/package{SOURCES}/{package}.tar.xz"))
+        .arg("-C")
+        .arg(Path::new(SOURCES).join(name))
+        .args(["--strip-components=1", "--wildcards", "--anchored"])
+        .args(
+            excluded
+                .iter()
+                .map(|pattern| format!("--exclude={package}/{pattern}")),
+        );
+    setup.run(&mut command)?;
+    fs::remove_dir_all(&work).map_err(io_error("remove", &work))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_is_found_by_number() {
+        let names = [
+            "7.2.12+deb13",
+            "7.3.9+deb13",
+            "7.3.10+deb13",
+            "7.3.11+deb13-rt",
+            "7.30.1+deb13",
+        ];
+        assert_eq!(newest_of("7.3", names.into_iter()), Some("7.3.10+deb13"));
+        assert_eq!(newest_of("7.4", names.into_iter()), None);
+    }
+}

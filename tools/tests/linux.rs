@@ -1,0 +1,90 @@
+//! QEMU and the kernel for real: they are fetched and built when the cache has none.
+
+use std::{fs, path::Path};
+
+use peerlane_tools::{Cache, Error, Flavour, Kernel, Lint};
+
+/// A module in Rust.
+fn hello() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hello"))
+}
+
+fn kernel() -> Kernel {
+    Cache::open().unwrap().kernel(Flavour::Debian).unwrap()
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn qemu_has_the_device_that_the_tests_need() {
+    let qemu = Cache::open().unwrap().qemu().unwrap();
+    let output = qemu.command().args(["-device", "help"]).output().unwrap();
+    let devices = String::from_utf8(output.stdout).unwrap();
+    for device in ["vfio-user-pci", "ivshmem-plain", "intel-iommu"] {
+        assert!(devices.contains(&format!("\"{device}\"")), "{device}");
+    }
+    assert!(qemu.busybox().exists());
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn a_module_in_rust_builds_without_a_warning_and_leaves_its_source_alone() {
+    let kernel = kernel();
+    let out = tempfile::tempdir().unwrap();
+    for lint in [Lint::Compiler, Lint::Clippy] {
+        let directory = out.path().join(format!("{lint:?}"));
+        let built = kernel.build(hello(), &directory, lint).unwrap();
+        assert_eq!(built.warnings, "");
+        let names: Vec<_> = built.files.iter().map(|path| path.file_name()).collect();
+        assert_eq!(names, [Some("hello.ko".as_ref())]);
+        // What the kernel compares before it takes a module.
+        let module = fs::read(&built.files[0]).unwrap();
+        let magic = format!("vermagic={} ", kernel.release());
+        assert!(
+            module
+                .windows(magic.len())
+                .any(|bytes| bytes == magic.as_bytes())
+        );
+    }
+    let mut source: Vec<_> = fs::read_dir(hello())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    source.sort();
+    assert_eq!(source, ["Kbuild", "hello.rs"]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn what_the_compilers_say_reaches_the_caller() {
+    let kernel = kernel();
+    let work = tempfile::tempdir().unwrap();
+    let source = work.path().join("source");
+    fs::create_dir(&source).unwrap();
+    fs::copy(hello().join("Kbuild"), source.join("Kbuild")).unwrap();
+    let text = fs::read_to_string(hello().join("hello.rs")).unwrap();
+    let build = |name: &str, addition: &str, lint: Lint| {
+        fs::write(source.join("hello.rs"), format!("{text}{addition}")).unwrap();
+        kernel.build(&source, &work.path().join(name), lint)
+    };
+
+    let unused = build("unused", "fn unused() {}\n", Lint::Compiler).unwrap();
+    assert!(
+        unused.warnings.contains("never used"),
+        "{}",
+        unused.warnings
+    );
+
+    let lint = "#[allow(dead_code)]\nfn f(x: u32) -> u32 { return x; }\n";
+    assert_eq!(build("rustc", lint, Lint::Compiler).unwrap().warnings, "");
+    let clippy = build("clippy", lint, Lint::Clippy).unwrap();
+    assert!(
+        clippy.warnings.contains("needless_return"),
+        "{}",
+        clippy.warnings
+    );
+
+    match build("wrong", "fn wrong() -> u32 { \"\" }\n", Lint::Compiler) {
+        Err(Error::Module { output, .. }) => assert!(output.contains("E0308"), "{output}"),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,57 @@
+//! `cargo xtask driver`: the kernel module.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use miette::{IntoDiagnostic, WrapErr};
+use peerlane_tools::{Cache, Flavour, Lint};
+
+/// How to build the module.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Check it with clippy and keep nothing.
+    #[arg(long, conflicts_with = "out")]
+    clippy: bool,
+    /// Where the module goes. Default: target/driver in the project.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Builds the module of the tree `root`. False when clippy complains.
+pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
+    let kernel = Cache::open()?.kernel(Flavour::Debian)?;
+    let lint = match options.clippy {
+        true => Lint::Clippy,
+        false => Lint::Compiler,
+    };
+    // A fresh directory each time: what is not compiled gives no warnings.
+    let work = tempfile::tempdir().into_diagnostic()?;
+    let modules = kernel.build(&root.join("driver"), work.path(), lint)?;
+    if !modules.warnings.is_empty() {
+        eprintln!("{}", modules.warnings);
+    }
+    if options.clippy {
+        return Ok(modules.warnings.is_empty());
+    }
+    let out = match &options.out {
+        Some(out) => out.clone(),
+        None => root.join("target/driver"),
+    };
+    fs::create_dir_all(&out)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot create {}", out.display()))?;
+    for module in modules.files {
+        let Some(name) = module.file_name() else {
+            continue;
+        };
+        let target = out.join(name);
+        fs::copy(&module, &target)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("cannot write {}", target.display()))?;
+        println!("{} for Linux {}", target.display(), kernel.release());
+    }
+    Ok(true)
+}
