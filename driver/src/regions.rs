@@ -6,7 +6,6 @@
 use crate::{
     board::Board,
     context::Context,
-    gate::Inside,
     hw::Failure,
     logic::{
         att::{PageSize, Permissions},
@@ -240,7 +239,7 @@ fn permissions(bits: u32) -> Result<Permissions> {
 
 impl Context {
     /// Makes memory reachable, or finds it among what is kept.
-    pub(crate) fn register(&self, inside: &Inside<'_>, arguments: &mut Register) -> Result {
+    pub(crate) fn register(&self, arguments: &mut Register) -> Result {
         if arguments.length == 0 || arguments.flags != 0 {
             return Err(EINVAL);
         }
@@ -270,14 +269,42 @@ impl Context {
                 .as_ref()
                 .map_or(arguments.identity, dmabuf::Buffer::identity),
         };
-        let mut unusable = KVec::new();
-        let found = self.regions.lock().find(&key, &mut unusable);
-        drop(unusable);
-        arguments.found = u32::from(found.is_some());
-        let region = match found {
-            Some(region) => region,
-            None => self.make(inside, key, space, permissions, buffer)?,
+        let wanted = Wanted {
+            key,
+            space,
+            permissions,
+            buffer,
         };
+        // A region that no context knows must not outlive the gate.
+        let inside = self.board.gate.enter()?;
+        if let Some(region) = self.find(&wanted.key) {
+            arguments.found = 1;
+            return self.hand_out(region, arguments);
+        }
+        drop(inside);
+        arguments.found = 0;
+        match self.make(&wanted, arguments) {
+            Err(error) if error == ENOSPC || error == ENOMEM => {}
+            result => return result,
+        }
+        // What is kept makes room.
+        let inside = self.board.gate.enter()?;
+        let kept = self.regions.lock().take_all_kept();
+        Region::retire(&self.board, kept);
+        drop(inside);
+        self.make(&wanted, arguments)
+    }
+
+    /// Looks for a region among those that are kept, and drops those that are of no use any more.
+    fn find(&self, key: &Key) -> Option<Region> {
+        let mut unusable = KVec::new();
+        let found = self.regions.lock().find(key, &mut unusable);
+        drop(unusable);
+        found
+    }
+
+    /// Gives a region a handle, and says so.
+    fn hand_out(&self, region: Region, arguments: &mut Register) -> Result {
         region.mapping.region(|region| {
             arguments.page_shift = region.page_size().shift();
             arguments.entries = region.run().count();
@@ -291,69 +318,63 @@ impl Context {
         Ok(())
     }
 
-    /// Makes a region. When there is no room, what is kept goes first.
-    fn make(
-        &self,
-        inside: &Inside<'_>,
-        key: Key,
-        space: Option<ARef<Mm>>,
-        permissions: Permissions,
-        buffer: Option<dmabuf::Buffer>,
-    ) -> Result<Region> {
-        match self.try_make(inside, key, space.clone(), permissions, buffer.clone()) {
-            Err(error) if error == ENOSPC || error == ENOMEM => {}
-            result => return result,
-        }
-        let kept = self.regions.lock().take_all_kept();
-        Region::retire(&self.board, kept);
-        self.try_make(inside, key, space, permissions, buffer)
-    }
-
-    fn try_make(
-        &self,
-        inside: &Inside<'_>,
-        key: Key,
-        space: Option<ARef<Mm>>,
-        permissions: Permissions,
-        buffer: Option<dmabuf::Buffer>,
-    ) -> Result<Region> {
-        let mapping = Mapping::new(self.board.clone(), self.events.clone(), self.channel)?;
+    /// Makes a region and hands it out.
+    fn make(&self, wanted: &Wanted, arguments: &mut Register) -> Result {
+        let Key {
+            address, length, ..
+        } = wanted.key;
+        let permissions = wanted.permissions;
+        // Pages may take as long to come as their owner likes: a user's page fault handler, a
+        // file system in user space. Nobody waits for that inside of the gate.
+        let pinned = match wanted.key.provider {
+            provider::HOST => Some(host::Pinned::new(address, length, permissions)?),
+            _ => None,
+        };
+        let inside = self.board.gate.enter()?;
         let device = inside.device();
-        let (memory, segments, offset) = match buffer {
-            Some(buffer) => {
+        let mapping = Mapping::new(self.board.clone(), self.events.clone(), self.channel)?;
+        let (memory, segments, offset) = match (&wanted.buffer, pinned) {
+            (Some(buffer), _) => {
                 let (import, segments) =
-                    dmabuf::Import::new(device, buffer, permissions, mapping.clone())?;
-                (Memory::DmaBuf { _import: import }, segments, key.address)
+                    dmabuf::Import::new(device, buffer.clone(), permissions, mapping.clone())?;
+                (Memory::DmaBuf { _import: import }, segments, address)
             }
-            None if key.provider == provider::NVIDIA => {
+            (None, Some(pinned)) => {
+                let (pages, segments, offset) = host::Pages::new(device, pinned)?;
+                (Memory::Host(pages), segments, offset)
+            }
+            (None, None) => {
                 let any_distance = self.board.settings.any_distance;
                 let (pages, segments, offset) = nvidia::Pages::new(
                     device,
-                    key.address,
-                    key.length,
+                    address,
+                    length,
                     permissions,
                     any_distance,
                     mapping.clone(),
                 )?;
                 (Memory::Nvidia { _pages: pages }, segments, offset)
             }
-            None => {
-                let (pages, segments, offset) =
-                    host::Pages::new(device, key.address, key.length, permissions)?;
-                (Memory::Host(pages), segments, offset)
-            }
         };
         let region = Region {
             board: self.board.clone(),
             mapping,
             memory,
-            key,
-            _space: space,
+            key: wanted.key,
+            _space: wanted.space.clone(),
             retired: false,
         };
         region
             .mapping
-            .place(segments, offset, key.length, permissions)?;
-        Ok(region)
+            .place(segments, offset, length, permissions)?;
+        self.hand_out(region, arguments)
     }
+}
+
+/// A region that a caller wants.
+struct Wanted {
+    key: Key,
+    space: Option<ARef<Mm>>,
+    permissions: Permissions,
+    buffer: Option<dmabuf::Buffer>,
 }

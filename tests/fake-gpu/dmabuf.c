@@ -37,7 +37,7 @@ static int attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
 	scoped_guard(mutex, &fakegpu_lock) {
 		if (!fakegpu)
 			return -ENODEV;
-		distance = pci_p2pdma_distance(fakegpu->pdev, attachment->dev, true);
+		distance = pci_p2pdma_distance(fakegpu->pdev, attachment->dev, false);
 	}
 	if (distance < 0 && !fakegpu_any_distance) {
 		fakegpu_count(FAKEGPU_TOO_FAR, 1);

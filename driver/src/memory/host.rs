@@ -30,8 +30,7 @@ use kernel::{
 pub(crate) struct Pages {
     mapped: Mapped,
     // Unpinned behind the unmapping.
-    _pinned: Pinned,
-    watch: Pin<KBox<Watch>>,
+    pinned: Pinned,
 }
 
 /// The process whose memory it is, as far as it is needed to undo the accounting.
@@ -57,9 +56,13 @@ impl Drop for Account {
     }
 }
 
-struct Pinned {
+/// Pages that stay where they are.
+pub(crate) struct Pinned {
     pages: KVVec<*mut bindings::page>,
-    written: bool,
+    /// Of the first byte in the first page.
+    offset: u64,
+    permissions: Permissions,
+    watch: Pin<KBox<Watch>>,
     // After the pages.
     _account: Account,
 }
@@ -72,20 +75,49 @@ unsafe impl Sync for Pinned {}
 /// The most pages that are asked for at once: the kernel counts them in an `int`.
 const BATCH: usize = 1 << 18;
 
+/// Times that pages are pinned anew because the process's view of them has changed meanwhile, as
+/// pinning itself makes it do where pages were shared with a child.
+const ATTEMPTS: usize = 4;
+
 impl Pinned {
-    fn new(range: &Range<usize>, written: bool) -> Result<Self> {
+    /// Pins memory of the calling process. No lock may be held that a page fault takes.
+    pub(crate) fn new(address: u64, length: u64, permissions: Permissions) -> Result<Self> {
+        let address = usize::try_from(address)?;
+        let end = usize::try_from(length)?
+            .checked_add(address)
+            .and_then(|end| end.checked_next_multiple_of(PAGE_SIZE))
+            .ok_or(EOVERFLOW)?;
+        let range = address & PAGE_MASK..end;
         let count = (range.end - range.start) >> PAGE_SHIFT;
         let mut pinned = Self {
             _account: Account::new(count)?,
             pages: KVVec::with_capacity(count, GFP_KERNEL)?,
-            written,
+            offset: (address & !PAGE_MASK) as u64,
+            permissions,
+            watch: KBox::try_pin_init(Watch::new(range.clone()), GFP_KERNEL)?,
         };
-        let flags = bindings::FOLL_LONGTERM | if written { bindings::FOLL_WRITE } else { 0 };
-        while pinned.pages.len() < count {
-            let done = pinned.pages.len();
+        for _ in 0..ATTEMPTS {
+            pinned.unpin();
+            pinned.watch.stale.store(false, ordering::Release);
+            pinned.pin(range.start, count)?;
+            if !pinned.is_stale() {
+                break;
+            }
+        }
+        Ok(pinned)
+    }
+
+    fn pin(&mut self, start: usize, count: usize) -> Result {
+        let write = match self.permissions.write() {
+            true => bindings::FOLL_WRITE,
+            false => 0,
+        };
+        let flags = bindings::FOLL_LONGTERM | write;
+        while self.pages.len() < count {
+            let done = self.pages.len();
             let wanted = (count - done).min(BATCH);
-            let start = range.start + (done << PAGE_SHIFT);
-            let room = pinned.pages.spare_capacity_mut().as_mut_ptr().cast();
+            let start = start + (done << PAGE_SHIFT);
+            let room = self.pages.spare_capacity_mut().as_mut_ptr().cast();
             // SAFETY: there is room for `count` pointers in all.
             let got = unsafe { bindings::pin_user_pages_fast(start, wanted as i32, flags, room) };
             if got <= 0 {
@@ -96,19 +128,27 @@ impl Pinned {
                 });
             }
             // SAFETY: so many were written behind the old length.
-            unsafe { pinned.pages.inc_len(got as usize) };
+            unsafe { self.pages.inc_len(got as usize) };
         }
-        Ok(pinned)
+        Ok(())
+    }
+
+    fn unpin(&mut self) {
+        let pages = self.pages.as_mut_ptr();
+        let written = self.permissions.write();
+        // SAFETY: these were pinned, and nobody uses them any more.
+        unsafe { bindings::unpin_user_pages_dirty_lock(pages, self.pages.len(), written) };
+        self.pages.clear();
+    }
+
+    fn is_stale(&self) -> bool {
+        self.watch.stale.load(ordering::Acquire)
     }
 }
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        let pages = self.pages.as_mut_ptr();
-        // SAFETY: these were pinned, and nobody uses them any more.
-        unsafe {
-            bindings::unpin_user_pages_dirty_lock(pages, self.pages.len(), self.written);
-        }
+        self.unpin();
     }
 }
 
@@ -223,50 +263,24 @@ impl Drop for Mapped {
     }
 }
 
-/// Times that pages are pinned anew because the process's view of them has changed meanwhile, as
-/// pinning itself makes it do where pages were shared with a child.
-const ATTEMPTS: usize = 4;
-
 impl Pages {
-    /// Pins memory of the calling process and maps it for the device. Also says where on the bus
-    /// it lies, from the beginning of its first page, and where in that it begins.
-    ///
-    /// No lock may be held that a page fault takes.
+    /// Maps pinned pages for the device. Also says where on the bus they lie, from the beginning
+    /// of the first, and where in that the memory begins.
     pub(crate) fn new(
         device: &Device<Bound>,
-        address: u64,
-        length: u64,
-        permissions: Permissions,
+        mut pinned: Pinned,
     ) -> Result<(Self, KVVec<Segment>, u64)> {
-        let address = usize::try_from(address)?;
-        let end = usize::try_from(length)?
-            .checked_add(address)
-            .and_then(|end| end.checked_next_multiple_of(PAGE_SIZE))
-            .ok_or(EOVERFLOW)?;
-        let range = address & PAGE_MASK..end;
-        let watch = KBox::try_pin_init(Watch::new(range.clone()), GFP_KERNEL)?;
-        let mut attempts = 0;
-        let mut pinned = loop {
-            watch.stale.store(false, ordering::Release);
-            let pinned = Pinned::new(&range, permissions.write())?;
-            attempts += 1;
-            if !watch.stale.load(ordering::Acquire) || attempts == ATTEMPTS {
-                break pinned;
-            }
-        };
-        let mapped = Mapped::new(device, &mut pinned, super::direction(permissions))?;
-        let mut pages = Self {
-            mapped,
-            _pinned: pinned,
-            watch,
-        };
+        let direction = super::direction(pinned.permissions);
+        let mapped = Mapped::new(device, &mut pinned, direction)?;
+        let offset = pinned.offset;
+        let mut pages = Self { mapped, pinned };
         // SAFETY: just mapped, and ours.
         let segments = unsafe { super::segments(&mut pages.mapped.table)? };
-        Ok((pages, segments, (address & !PAGE_MASK) as u64))
+        Ok((pages, segments, offset))
     }
 
     /// Whether the process may see other memory at the address now.
     pub(crate) fn is_stale(&self) -> bool {
-        self.watch.stale.load(ordering::Acquire)
+        self.pinned.is_stale()
     }
 }

@@ -35,6 +35,7 @@ use core::{
 use kernel::{
     bindings,
     device::{Bound, Device},
+    do_once_lite,
     error::to_result,
     ffi::{c_int, c_void},
     new_mutex,
@@ -43,18 +44,17 @@ use kernel::{
 };
 
 /// NVIDIA's page table. Other major versions have another layout; minor ones only add fields at
-/// the end (nv-p2p.h, "NVIDIA P2P Structure Versioning").
+/// the end (nv-p2p.h, "NVIDIA P2P Structure Versioning"). These are those of version 1.1 (NVIDIA,
+/// TB-06712-001 v6.0, 4.3); 1.2 has added `gpu_uuid`.
 #[repr(C)]
 struct PageTable {
     /// Major version in the upper half.
     version: u32,
-    /// A code: [`page_size`]. Since 1.0.
+    /// A code: [`PAGES_OF_64_KIB`].
     page_size: u32,
-    /// `entries` pointers. Since 1.0.
+    /// `entries` pointers.
     pages: *const *const Page,
-    /// Since 1.0.
     entries: u32,
-    // `gpu_uuid` since 1.2: not used.
 }
 
 /// The beginning of a page's entry.
@@ -66,10 +66,9 @@ struct Page {
 /// The major version of [`PageTable`] (`NVIDIA_P2P_PAGE_TABLE_VERSION` is 0x0001_0002).
 const MAJOR: u32 = 1;
 
-/// Bytes of a page, from its code (`enum nvidia_p2p_page_size_type`).
-fn page_size(code: u32) -> Option<u64> {
-    [4 << 10, 64 << 10, 128 << 10].get(code as usize).copied()
-}
+/// Pages of 64 KiB, the only ones that NVIDIA's driver gives (`enum nvidia_p2p_page_size_type`;
+/// nvidia-peermem takes no others either).
+const PAGES_OF_64_KIB: u32 = 1;
 
 /// Addresses and lengths of `nvidia_p2p_get_pages` are multiples of this.
 const UNIT: u64 = 64 << 10;
@@ -190,26 +189,30 @@ impl Hold {
         let table = unsafe { &*self.table() };
         let major = table.version >> 16;
         if major != MAJOR {
-            dev_err!(
-                self.device,
-                "NVIDIA's driver gives page tables of version {}, this driver knows {}: use a dma-buf\n",
-                major,
-                MAJOR
-            );
+            do_once_lite! {
+                dev_err!(
+                    self.device,
+                    "NVIDIA's driver gives page tables of version {}, this driver knows {}: use a dma-buf\n",
+                    major,
+                    MAJOR
+                );
+            }
             return Err(EPROTO);
         }
-        let bytes = page_size(table.page_size).ok_or(EPROTO)?;
+        if table.page_size != PAGES_OF_64_KIB {
+            return Err(EPROTO);
+        }
         for index in 0..table.entries as usize {
             // SAFETY: there are so many.
             let address = unsafe { (**table.pages.add(index)).physical_address };
             match runs.last_mut() {
                 Some(run) if run.address.checked_add(run.length) == Some(address) => {
-                    run.length += bytes;
+                    run.length += UNIT;
                 }
                 _ => {
                     let run = Segment {
                         address,
-                        length: bytes,
+                        length: UNIT,
                     };
                     runs.push(run, GFP_KERNEL)?;
                 }
@@ -307,9 +310,7 @@ impl Pages {
         if end - first > u64::from(MAX_ENTRIES) * PageSize::Mib2.bytes() {
             return Err(E2BIG);
         }
-        // There are 64 KiB pages, or larger ones.
-        let most = ((end - first) / UNIT) as usize;
-        let mut runs = KVVec::with_capacity(most, GFP_KERNEL)?;
+        let mut runs = KVVec::with_capacity(((end - first) / UNIT) as usize, GFP_KERNEL)?;
         let driver = Driver::get().ok_or(ENXIO)?;
         let hold = Arc::pin_init(
             pin_init!(Hold {
@@ -416,8 +417,8 @@ impl Drop for Bar {
     }
 }
 
-/// Whether the device can reach this memory (Documentation/driver-api/pci/p2pdma.rst). The kernel
-/// says in its log what is in the way.
+/// Whether the device can reach this memory (Documentation/driver-api/pci/p2pdma.rst). The first
+/// time that it cannot, the kernel says in its log what is in the way.
 fn near(device: &Device<Bound>, runs: &[Segment]) -> Result {
     let mut client = raw_device(device);
     let mut bar: Option<Bar> = None;
@@ -429,16 +430,22 @@ fn near(device: &Device<Bound>, runs: &[Segment]) -> Result {
             continue;
         }
         let found = Bar::with(run.address).map(|found| bar.insert(found).device.as_ptr());
-        let distance = found.map(|gpu| {
+        let mut distance = |verbose| {
             // SAFETY: valid devices.
-            unsafe { bindings::pci_p2pdma_distance_many(gpu, &mut client, 1, true) }
-        });
-        if distance.is_none_or(|distance| distance < 0) {
-            dev_err!(
-                device,
-                "the GPU's memory at {:#x} is not known to be reachable from here; any_distance=1 tries it\n",
-                run.address
-            );
+            found.map_or(-1, |gpu| unsafe {
+                bindings::pci_p2pdma_distance_many(gpu, &mut client, 1, verbose)
+            })
+        };
+        if distance(false) < 0 {
+            // Once, as users can make it happen as often as they like.
+            do_once_lite! {
+                distance(true);
+                dev_err!(
+                    device,
+                    "the GPU's memory at {:#x} is not known to be reachable from here; any_distance=1 tries it\n",
+                    run.address
+                );
+            }
             return Err(EREMOTEIO);
         }
     }

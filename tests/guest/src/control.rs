@@ -5,6 +5,7 @@
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Write},
+    path::Path,
 };
 
 use serde::{Serialize, de::DeserializeOwned};
@@ -12,7 +13,10 @@ use serde::{Serialize, de::DeserializeOwned};
 /// The serial port. The machine's `init` makes it raw: no echo, no translation.
 pub const PORT: &str = "/dev/ttyS1";
 
-/// The line to the test.
+/// Environment variable: another file that goes both ways, instead of [`PORT`].
+pub const VARIABLE: &str = "PEERLANE_CONTROL";
+
+/// The line to the test. While a process has it, others wait for it.
 #[derive(Debug)]
 pub struct Control {
     answers: BufReader<File>,
@@ -20,12 +24,20 @@ pub struct Control {
 }
 
 impl Control {
-    /// Opens it.
+    /// Opens it, as soon as nobody else has it.
     ///
     /// # Errors
     /// When the port is not there.
     pub fn open() -> io::Result<Self> {
-        let questions = File::options().read(true).write(true).open(PORT)?;
+        match std::env::var_os(VARIABLE) {
+            Some(path) => Self::at(path),
+            None => Self::at(PORT),
+        }
+    }
+
+    fn at(path: impl AsRef<Path>) -> io::Result<Self> {
+        let questions = File::options().read(true).write(true).open(path)?;
+        questions.lock()?;
         Ok(Self {
             answers: BufReader::new(questions.try_clone()?),
             questions,
@@ -45,5 +57,19 @@ impl Control {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(serde_json::from_str(&answer)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_ends_or_is_not_there_is_an_error() {
+        let mut control = Control::at("/dev/null").unwrap();
+        let error = control.ask::<String>(&"word").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        let error = Control::at("/no/such/port").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

@@ -1,6 +1,7 @@
 //! What every test needs: devices, memory with guards around it, transfers that are checked.
 
 use crate::host::Host;
+use crate::suite::skip;
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_device::{
     Device, Direction, Error, Memory, Permissions, Queue, Region, Terms, TransferId,
@@ -8,7 +9,8 @@ use peerlane_device::{
 use peerlane_guest::pattern;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use std::path::PathBuf;
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,7 +40,7 @@ impl Lab {
     /// A lab whose random numbers follow from a seed.
     pub fn new(seed: u64, all: bool, rounds: u32) -> Self {
         Self {
-            host: Host::new(),
+            host: Host,
             rng: ChaCha8Rng::seed_from_u64(seed),
             all,
             rounds,
@@ -176,6 +178,24 @@ pub fn told(error: Error) -> anyhow::Error {
     anyhow::Error::new(error).context(remedy)
 }
 
+/// Memory of huge pages, which are reserved for it if they must be.
+pub fn huge(length: usize) -> Result<Memory> {
+    const HUGE: usize = 2 << 20;
+    let path = "/proc/sys/vm/nr_hugepages";
+    let pages = length.div_ceil(HUGE);
+    let there: usize = std::fs::read_to_string(path)?.trim().parse()?;
+    if there < pages {
+        std::fs::write(path, pages.to_string())?;
+    }
+    match Memory::huge(pages * HUGE) {
+        Err(Error::Map {
+            source: Errno::NOMEM,
+            ..
+        }) => skip(format!("the guest has no {pages} huge pages")),
+        memory => Ok(memory?),
+    }
+}
+
 /// Memory, registered.
 #[derive(Debug)]
 pub struct Buffer {
@@ -286,6 +306,22 @@ pub fn pci_device() -> Result<PathBuf> {
         .map(|entry| entry.path().canonicalize())
         .with_context(|| format!("{driver} has no board"))?
         .context("the board's entry in sysfs")
+}
+
+/// A file of the driver's in debugfs.
+pub fn driver_says(device: &Path, file: &str) -> Result<String> {
+    let name = device.file_name().context("a device without a name")?;
+    let path = Path::new("/sys/kernel/debug").join(name).join(file);
+    std::fs::read_to_string(&path)
+        .with_context(|| format!("{}: is debugfs mounted?", path.display()))
+}
+
+/// Entries of the ATT that are reserved.
+pub fn entries_used(device: &Path) -> Result<u32> {
+    let state = driver_says(device, "state")?;
+    let line = state.lines().find(|line| line.starts_with("att entries"));
+    line.and_then(|line| line.rsplit(' ').next()?.parse().ok())
+        .with_context(|| format!("no entries in: {state}"))
 }
 
 /// Interrupts of the driver so far, as the kernel counts them.

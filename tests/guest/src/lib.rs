@@ -6,7 +6,7 @@
 
 mod control;
 
-pub use control::{Control, PORT};
+pub use control::{Control, PORT, VARIABLE};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use serde::{Deserialize, Serialize};

@@ -3,14 +3,20 @@
 //! port.
 
 mod fakegpu;
+mod faults;
 mod gpu;
 mod host;
+mod hostile;
 mod ioctls;
+mod kept;
 mod lab;
+mod lifetimes;
+mod physical;
 mod process;
 mod raw;
 mod suite;
 mod transfers;
+mod worker;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
@@ -50,6 +56,16 @@ enum Scenario {
     Ioctls,
     /// Memory of a GPU, and what happens when its owner takes it back
     Gpu,
+    /// Memory, regions, contexts and processes end in every order
+    Lifetimes,
+    /// Regions that are kept, and found again only when they are the same memory
+    Kept,
+    /// An attacker beside a victim
+    Hostile,
+    /// Board, bus and driver fail or go
+    Faults,
+    /// The board dies for good; the last that can be run
+    Killed,
 }
 
 fn run(arguments: &Arguments) -> Result<bool> {
@@ -63,6 +79,11 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Transfers => transfers::run(&mut suite, &mut lab),
             Scenario::Ioctls => ioctls::run(&mut suite, &mut lab),
             Scenario::Gpu => gpu::run(&mut suite, &mut lab),
+            Scenario::Lifetimes => lifetimes::run(&mut suite, &mut lab),
+            Scenario::Kept => kept::run(&mut suite, &mut lab),
+            Scenario::Hostile => hostile::run(&mut suite, &mut lab),
+            Scenario::Faults => faults::run(&mut suite, &mut lab),
+            Scenario::Killed => faults::killed(&mut suite, &mut lab),
         }
     }
     suite.finish()
