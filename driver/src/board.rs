@@ -29,7 +29,7 @@ use crate::{
         steps::{self, Step},
         table,
     },
-    regs::csr::{PORT_TIMEOUT, STATUS},
+    regs::csr::{PORT_TIMEOUT, QUARANTINE, STATUS},
     settings::Settings,
 };
 use kernel::{
@@ -73,6 +73,8 @@ pub(crate) struct Board {
     cut_off: Atomic<bool>,
     /// It is being reset, or sleeps, and will be started again.
     resting: Atomic<bool>,
+    /// The watchdog's last look saw reads that wait for answers of others.
+    quarantined: Atomic<bool>,
     /// Held while the block is reset or started.
     #[pin]
     recovery: Mutex<()>,
@@ -130,6 +132,7 @@ impl Board {
                 settings,
                 cut_off: Atomic::new(false),
                 resting: Atomic::new(false),
+                quarantined: Atomic::new(false),
                 recovery <- new_mutex!(()),
                 entries <- new_mutex!(entries),
                 users <- new_mutex!(users),
@@ -251,8 +254,7 @@ impl Board {
         if self.cut_off.xchg(true, ordering::Full) {
             return;
         }
-        // SAFETY: a valid device; clearing a bit of its configuration harms nobody.
-        unsafe { bindings::pci_clear_master(pci_dev(self.gate.device())) };
+        self.isolate();
         match failure {
             Failure::Gone => dev_err!(self.device(), "the board does not answer any more\n"),
             Failure::Late(register, value) => dev_err!(
@@ -266,6 +268,13 @@ impl Board {
                 "the PCIe port takes nothing any more; the board is cut off from memory\n"
             ),
         }
+    }
+
+    /// Whatever the board does, nothing of it arrives from now on.
+    fn isolate(&self) {
+        // SAFETY: a valid device; clearing a bit of its configuration harms nobody.
+        unsafe { bindings::pci_clear_master(pci_dev(self.gate.device())) };
+        self.cut_off.store(true, ordering::Release);
     }
 
     /// Takes a channel for a context that `make` makes of its number.
@@ -339,9 +348,7 @@ impl Board {
     pub(crate) fn rest(&self) {
         self.resting.store(true, ordering::Release);
         self.quiesce();
-        // SAFETY: a valid device.
-        unsafe { bindings::pci_clear_master(pci_dev(self.gate.device())) };
-        self.cut_off.store(true, ordering::Release);
+        self.isolate();
         self.hw.set_gone(true);
     }
 
@@ -350,16 +357,14 @@ impl Board {
         self.for_each_user(|user| user.events.gone());
     }
 
-    /// Starts the block and everybody's channel. After a reset of the device it has forgotten
+    /// Starts the block and everybody's channel, or leaves the board cut off from memory. After a reset of the device it has forgotten
     /// everything (`lost`); after one of the block alone its ATT and settings are as before.
     pub(crate) fn start(&self, lost: bool) -> Result {
         let _guard = self.recovery.lock();
         let started = self.try_start(lost);
-        if let Err(failure) = started {
-            self.cut_off.store(false, ordering::Release);
-            self.cut_off(failure);
+        if started.is_err() {
+            self.isolate();
             self.hw.set_gone(true);
-            self.give_up();
         }
         self.resting.store(false, ordering::Release);
         Ok(started?)
@@ -409,8 +414,7 @@ impl Board {
         self.stop_watchdog();
         self.for_each_user(|user| user.unmap());
         self.quiesce();
-        // SAFETY: a valid device.
-        unsafe { bindings::pci_clear_master(pci_dev(self.gate.device())) };
+        self.isolate();
         self.for_each_user(|user| user.close());
         for channel in 0..self.capabilities.channels {
             self.dismiss(channel);
@@ -422,7 +426,47 @@ impl Board {
         if self.cut_off.load(ordering::Acquire) {
             return Err(Failure::PortDead);
         }
-        self.port_is_alive()
+        self.port_is_alive()?;
+        self.end_quarantine()
+    }
+
+    /// Opens a read port again that waits for answers which will not come. After two looks at it
+    /// the time is over in which they could: a requester gives up after 50 ms unless it was told
+    /// otherwise (PCI Express Base Specification, 7.5.3.16, Completion Timeout Value).
+    fn end_quarantine(&self) -> Result<(), Failure> {
+        let status: STATUS = self.hw.look()?;
+        let before = self
+            .quarantined
+            .xchg(status.read_quarantine(), ordering::Relaxed);
+        if before && status.read_quarantine() {
+            self.hw.set(QUARANTINE::zeroed().with_drop_owed(true))?;
+            dev_warn!(
+                self.device(),
+                "reads were never answered; they are given up\n"
+            );
+        }
+        Ok(())
+    }
+
+    /// Starts a board again whose block is stuck: by a reset of the block, or of the function.
+    fn revive(&self) -> bool {
+        if self.start(false).is_ok() {
+            dev_warn!(self.device(), "the block was reset and started again\n");
+            return true;
+        }
+        // SAFETY: a valid device, and no lock is held. Unbind holds the device's own lock, which
+        // is only tried here. The rest is the callbacks' work.
+        let reset = unsafe { bindings::pci_try_reset_function(pci_dev(self.gate.device())) };
+        if reset == 0 && !self.cut_off.load(ordering::Acquire) {
+            dev_warn!(self.device(), "the function was reset and started again\n");
+            return true;
+        }
+        dev_err!(
+            self.device(),
+            "the board cannot be started again: configure its FPGA anew, then reset or rescan it\n"
+        );
+        self.give_up();
+        false
     }
 }
 
@@ -434,22 +478,20 @@ impl WorkItem for Board {
         let Ok(_inside) = board.gate.enter() else {
             return;
         };
-        match board.look() {
-            _ if board.is_resting() => {}
-            Ok(()) => {}
+        let well = match board.look() {
+            _ if board.is_resting() => true,
+            Ok(()) => true,
             Err(Failure::Gone) => {
                 board.cut_off(Failure::Gone);
                 board.give_up();
-                return;
+                false
             }
             Err(failure) => {
                 board.cut_off(failure);
-                if board.start(false).is_ok() {
-                    dev_warn!(board.device(), "the block was reset and started again\n");
-                }
+                board.revive()
             }
-        }
-        if board.has_users() {
+        };
+        if well && board.has_users() {
             board.watch();
         }
     }

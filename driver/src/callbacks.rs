@@ -89,6 +89,18 @@ unsafe fn board(device: *mut bindings::device) -> Option<Arc<Board>> {
     }
 }
 
+/// Starts a board that has lost what it knew.
+fn start(board: &Board) -> Result {
+    board.start(true).inspect_err(|error| {
+        dev_err!(
+            board.device(),
+            "the board does not start again: {:?}\n",
+            error
+        );
+        board.give_up();
+    })
+}
+
 /// # Safety
 /// Called by the PCI core with a device that is bound to this driver.
 unsafe extern "C" fn error_detected(
@@ -122,8 +134,10 @@ unsafe extern "C" fn slot_reset(device: *mut bindings::pci_dev) -> bindings::pci
     // SAFETY: by contract.
     unsafe {
         bindings::pci_restore_state(device);
-        match board(&raw mut (*device).dev).map(|board| board.start(true)) {
-            Some(Ok(())) => bindings::pci_ers_result_PCI_ERS_RESULT_RECOVERED,
+        match board(&raw mut (*device).dev) {
+            Some(board) if start(&board).is_ok() => {
+                bindings::pci_ers_result_PCI_ERS_RESULT_RECOVERED
+            }
             _ => bindings::pci_ers_result_PCI_ERS_RESULT_DISCONNECT,
         }
     }
@@ -144,7 +158,7 @@ unsafe extern "C" fn reset_done(device: *mut bindings::pci_dev) {
     // SAFETY: by contract.
     if let Some(board) = unsafe { board(&raw mut (*device).dev) } {
         // It has said why not.
-        let _ = board.start(true);
+        let _ = start(&board);
     }
 }
 
@@ -162,7 +176,7 @@ unsafe extern "C" fn suspend(device: *mut bindings::device) -> c_int {
 /// As above.
 unsafe extern "C" fn resume(device: *mut bindings::device) -> c_int {
     // SAFETY: by contract.
-    match unsafe { board(device) }.map(|board| board.start(true)) {
+    match unsafe { board(device) }.map(|board| start(&board)) {
         Some(Err(error)) => error.to_errno(),
         _ => 0,
     }

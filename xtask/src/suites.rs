@@ -189,6 +189,16 @@ pub(crate) const SUITES: &[Suite] = &[
                 of: Of::Package("peerlane-vm"),
                 arguments: &["--ignored"],
             },
+            Step::Tests {
+                label: "the board as a PCIe device",
+                of: Of::Package("peerlane-endpoint"),
+                arguments: &["--ignored"],
+            },
+            Step::Tests {
+                label: "driver",
+                of: Of::Targets("peerlane-tests", &["kernel"]),
+                arguments: &["--ignored", "--test-threads=1"],
+            },
             Step::Check {
                 label: "driver: clippy",
                 cargo: &[

@@ -1,24 +1,25 @@
 //! Every ioctl and mapping with what it must refuse. After each the context still works.
 
+mod mappings;
+mod shapes;
+
 use crate::lab::{Buffer, Lab, Mover, told};
 use crate::raw::{self, Plain};
 use crate::suite::Suite;
 use anyhow::{Context, Result, ensure};
 use peerlane_core::uapi::{
-    self, EventFd, Info, Ioctl, Moderate, Probe, Query, Register, Stop, Submit, Unregister, Wait,
-    Window, access, map, provider, unregister,
+    self, EventFd, Info, Ioctl, Moderate, Probe, Register, Stop, Submit, Unregister, Wait, Window,
+    access, provider, unregister,
 };
 use peerlane_device::{Device, Permissions};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
-use std::ffi::c_void;
 
 /// Runs them.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
-    suite.run("ioctls.codes", || with_bench(lab, codes));
-    suite.run("ioctls.lengths", || with_bench(lab, lengths));
-    suite.run("ioctls.reserved", || with_bench(lab, reserved));
+    suite.run("ioctls.codes", || with_bench(lab, shapes::codes));
+    suite.run("ioctls.lengths", || with_bench(lab, shapes::lengths));
+    suite.run("ioctls.reserved", || with_bench(lab, shapes::reserved));
     suite.run("ioctls.info", || with_bench(lab, info));
     suite.run("ioctls.register", || with_bench(lab, register));
     suite.run("ioctls.unregister", || with_bench(lab, unregister_));
@@ -27,8 +28,8 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("ioctls.probe", || with_bench(lab, probe));
     suite.run("ioctls.window", || with_bench(lab, window));
     suite.run("ioctls.others", || with_bench(lab, others));
-    suite.run("ioctls.mappings", || with_bench(lab, mappings));
-    suite.run("ioctls.one_writer", || one_writer(lab));
+    suite.run("ioctls.mappings", || with_bench(lab, mappings::mappings));
+    suite.run("ioctls.one_writer", || mappings::one_writer(lab));
     suite.run("ioctls.channels", || channels(lab));
 }
 
@@ -74,31 +75,6 @@ fn refuse<T: Plain + Default + std::fmt::Debug>(
     Ok(())
 }
 
-/// What a structure of each ioctl looks like that the driver takes, for a context that has
-/// done nothing yet but register. All of them leave it able to work.
-fn good(bench: &Bench) -> Vec<(Ioctl, Vec<u8>)> {
-    let info = Info {
-        version: uapi::VERSION,
-        ..Default::default()
-    };
-    let stop = Stop::default();
-    let window = bench.device.window();
-    let window = Window {
-        base: window.start,
-        end: window.end,
-    };
-    let eventfd = EventFd { fd: -1, flags: 0 };
-    vec![
-        (uapi::INFO, raw::bytes(&info)),
-        (uapi::QUERY, raw::bytes(&Query::default())),
-        (uapi::EVENTFD, raw::bytes(&eventfd)),
-        (uapi::STOP, raw::bytes(&stop)),
-        (uapi::MODERATE, raw::bytes(&Moderate::default())),
-        (uapi::WINDOW, raw::bytes(&window)),
-        (uapi::PROBE, raw::bytes(&good_probe(bench))),
-    ]
-}
-
 fn good_register(bench: &Bench) -> Register {
     Register {
         provider: provider::HOST,
@@ -125,149 +101,6 @@ fn good_probe(bench: &Bench) -> Probe {
         local: bench.place,
         ..Default::default()
     }
-}
-
-/// Request codes that are nobody's.
-fn codes(bench: &Bench) -> Result<()> {
-    let mut page = [0u8; 4096];
-    let address = page.as_mut_ptr() as usize;
-    let known = |code: u32| uapi::ALL.iter().any(|ioctl| ioctl.is(code));
-    let mut tried = 0;
-    for direction in 0..4u32 {
-        for kind in [0, u32::from(b'g'), uapi::IOC_TYPE, 0xff] {
-            for number in [0, 1, 5, uapi::ALL.len() as u32, 0x7f, 0xff] {
-                let code = direction << 30 | 8 << 16 | kind << 8 | number;
-                if known(code) {
-                    continue;
-                }
-                // SAFETY: more bytes may be written than the code says.
-                let result = unsafe { raw::at(&bench.device, code, address) };
-                ensure!(
-                    result == Err(Errno::NOTTY),
-                    "code {code:#x} gave {result:?}, not ENOTTY"
-                );
-                tried += 1;
-            }
-        }
-    }
-    ensure!(tried > 80, "only {tried} codes tried");
-    Ok(())
-}
-
-/// Longer and shorter structures, and ones that are not there.
-fn lengths(bench: &Bench) -> Result<()> {
-    for (ioctl, bytes) in good(bench) {
-        let number = ioctl.number;
-        // As it is; with zeros behind; without what must be zero at the end.
-        let mut same = bytes.clone();
-        raw::call(&bench.device, ioctl, &mut same).with_context(|| format!("ioctl {number}"))?;
-        let mut longer = bytes.clone();
-        longer.extend([0; 24]);
-        raw::call(&bench.device, ioctl, &mut longer)
-            .with_context(|| format!("ioctl {number}, 24 zeros longer"))?;
-        ensure!(
-            longer[bytes.len()..] == [0; 24],
-            "ioctl {number} wrote behind its structure"
-        );
-        let shorter = bytes.len() - 8;
-        if bytes[shorter..].iter().all(|byte| *byte == 0) {
-            let mut guarded = bytes.clone();
-            guarded[shorter..].fill(0xa5);
-            raw::call(&bench.device, ioctl, &mut guarded[..shorter])
-                .with_context(|| format!("ioctl {number}, 8 bytes shorter"))?;
-            ensure!(
-                guarded[shorter..] == [0xa5; 8],
-                "ioctl {number} wrote behind a shorter structure"
-            );
-        }
-        for at in [0, 8, 23] {
-            let mut unknown = bytes.clone();
-            unknown.extend([0; 24]);
-            unknown[bytes.len() + at] = 1;
-            let result = raw::call(&bench.device, ioctl, &mut unknown);
-            ensure!(
-                result == Err(Errno::TOOBIG),
-                "ioctl {number} with a byte that it does not know gave {result:?}"
-            );
-        }
-    }
-    // A page that ends in the middle of the structure, and none at all.
-    let memory = peerlane_device::Memory::new(8192)?;
-    let end = memory.address() as usize + 4096;
-    // SAFETY: it is the second page of the memory, in which nobody has references.
-    unsafe { rustix::mm::mprotect(end as *mut c_void, 4096, MprotectFlags::empty())? };
-    for ioctl in uapi::ALL {
-        for address in [0, 8, usize::MAX - 4095, end - 4, 1 << 47] {
-            // SAFETY: not all of it may be read or written.
-            let result = unsafe { raw::at(&bench.device, ioctl.code(), address) };
-            ensure!(
-                result == Err(Errno::FAULT),
-                "ioctl {} at {address:#x} gave {result:?}",
-                ioctl.number
-            );
-        }
-    }
-    Ok(())
-}
-
-/// What must be zero.
-fn reserved(bench: &Bench) -> Result<()> {
-    let set = |bytes: &[u8], at: usize| {
-        let mut bytes = bytes.to_vec();
-        bytes[at] = 1;
-        bytes
-    };
-    let mut cases = Vec::new();
-    let mut add = |ioctl: Ioctl, bytes: Vec<u8>, first: usize, last: usize| {
-        for at in [first, last] {
-            cases.push((ioctl, set(&bytes, at), at));
-        }
-    };
-    let info = Info {
-        version: uapi::VERSION,
-        ..Default::default()
-    };
-    let at = std::mem::offset_of!(Info, reserved);
-    add(uapi::INFO, raw::bytes(&info), at, size_of::<Info>() - 1);
-    let at = std::mem::offset_of!(Register, reserved);
-    let bytes = raw::bytes(&good_register(bench));
-    add(uapi::REGISTER, bytes, at, size_of::<Register>() - 1);
-    let at = std::mem::offset_of!(Submit, reserved);
-    let bytes = raw::bytes(&good_submit(bench));
-    add(uapi::SUBMIT, bytes, at, size_of::<Submit>() - 1);
-    let at = std::mem::offset_of!(Wait, reserved);
-    add(
-        uapi::WAIT,
-        raw::bytes(&Wait::default()),
-        at,
-        size_of::<Wait>() - 1,
-    );
-    let at = std::mem::offset_of!(Query, reserved);
-    add(
-        uapi::QUERY,
-        raw::bytes(&Query::default()),
-        at,
-        size_of::<Query>() - 1,
-    );
-    let at = std::mem::offset_of!(Stop, reserved);
-    add(
-        uapi::STOP,
-        raw::bytes(&Stop::default()),
-        at,
-        size_of::<Stop>() - 1,
-    );
-    let at = std::mem::offset_of!(Probe, reserved);
-    let bytes = raw::bytes(&good_probe(bench));
-    add(uapi::PROBE, bytes, at, size_of::<Probe>() - 1);
-    for (ioctl, mut bytes, at) in cases {
-        let result = raw::call(&bench.device, ioctl, &mut bytes);
-        ensure!(
-            result == Err(Errno::INVAL),
-            "ioctl {} with byte {at} set gave {result:?}",
-            ioctl.number
-        );
-    }
-    Ok(())
 }
 
 fn info(bench: &Bench) -> Result<()> {
@@ -534,119 +367,6 @@ fn others(bench: &Bench) -> Result<()> {
         "nothing was under way, and something was aborted"
     );
     Ok(())
-}
-
-/// Maps, and unmaps again.
-fn try_map(
-    device: &Device,
-    offset: u64,
-    length: usize,
-    protection: ProtFlags,
-    flags: MapFlags,
-) -> Result<(), Errno> {
-    // SAFETY: a new mapping at a place of the kernel's choice, which nobody uses.
-    unsafe {
-        let base = rustix::mm::mmap(
-            std::ptr::null_mut(),
-            length,
-            protection,
-            flags,
-            device,
-            offset,
-        )?;
-        rustix::mm::munmap(base, length)
-    }
-}
-
-fn mappings(bench: &Bench) -> Result<()> {
-    let (read, write) = (ProtFlags::READ, ProtFlags::READ | ProtFlags::WRITE);
-    let info = bench.device.info();
-    let ring = usize::try_from(info.ring_bytes)?;
-    let map = |offset, length, protection, flags| {
-        try_map(&bench.device, offset, length, protection, flags)
-    };
-    let refused = |what: &str, result: Result<(), Errno>| {
-        ensure!(result.is_err(), "{what} can be mapped");
-        Ok(())
-    };
-    let shared = MapFlags::SHARED;
-    refused(
-        "a private ring",
-        map(map::RING, ring, read, MapFlags::PRIVATE),
-    )?;
-    refused("a ring to write", map(map::RING, ring, write, shared))?;
-    refused(
-        "a ring to execute",
-        map(map::RING, ring, read | ProtFlags::EXEC, shared),
-    )?;
-    refused(
-        "more than the ring",
-        map(map::RING, ring + 4096, read, shared),
-    )?;
-    refused(
-        "what is behind the ring",
-        map(map::RING + ring as u64, 4096, read, shared),
-    )?;
-    refused(
-        "a private page",
-        map(map::PAGE, 4096, write, MapFlags::PRIVATE),
-    )?;
-    refused("two pages", map(map::PAGE, 8192, write, shared))?;
-    refused("another's page", map(map::PAGE + 4096, 4096, write, shared))?;
-    refused("nothing known", map(3 << 32, 4096, read, shared))?;
-    refused("what is far behind", map(1 << 62, 4096, read, shared))?;
-    if info.window_bytes == 0 {
-        refused(
-            "a window that is not there",
-            map(map::WINDOW, 4096, read, shared),
-        )?;
-    }
-    // A part of the ring is fine, and it stays read-only.
-    map(map::RING, 4096, read, shared)?;
-    // SAFETY: as in `try_map`.
-    let made_writable = unsafe {
-        let base = rustix::mm::mmap(
-            std::ptr::null_mut(),
-            4096,
-            read,
-            shared,
-            &bench.device,
-            map::RING,
-        )?;
-        let flags = MprotectFlags::READ | MprotectFlags::WRITE;
-        let result = rustix::mm::mprotect(base, 4096, flags);
-        rustix::mm::munmap(base, 4096)?;
-        result
-    };
-    refused("a ring that becomes writable", made_writable)
-}
-
-/// Slow path and fast path exclude each other.
-fn one_writer(lab: &mut Lab) -> Result<&'static str> {
-    let fast = Mover::fast(lab)?;
-    let bench = Bench {
-        buffer: Buffer::new(fast.device(), 4096)?,
-        place: lab.place(fast.device(), 0)?,
-        device: fast.device().clone(),
-    };
-    refuse(&bench, uapi::SUBMIT, good_submit(&bench), Errno::BUSY)?;
-    refuse(&bench, uapi::WAIT, Wait::default(), Errno::BUSY)?;
-    refuse(&bench, uapi::PROBE, good_probe(&bench), Errno::BUSY)?;
-    drop(fast);
-    // The page was mapped once: nobody knows what the process has written.
-    refuse(&bench, uapi::SUBMIT, good_submit(&bench), Errno::BUSY)?;
-
-    let mut slow = Mover::slow(lab)?;
-    let buffer = Buffer::new(slow.device(), 1 << 16)?;
-    lab.check_some(&mut slow, &buffer, bench.place, 2, 5000)?;
-    let write = ProtFlags::READ | ProtFlags::WRITE;
-    let mapped = try_map(slow.device(), map::PAGE, 4096, write, MapFlags::SHARED);
-    ensure!(
-        mapped == Err(Errno::BUSY),
-        "mapping the page gave {mapped:?}"
-    );
-    lab.check_some(&mut slow, &buffer, bench.place, 2, 5000)?;
-    Ok("")
 }
 
 /// As many contexts as channels, and no more; each works.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Longer than any transfer of the tests takes on the simulated board.
-pub const LIMIT: Duration = Duration::from_secs(120);
+pub const LIMIT: Duration = Duration::from_secs(240);
 
 /// FPGA memory that is one test's: tests that run at once take different places.
 pub const PLACE: u64 = 64 << 20;

@@ -433,6 +433,8 @@ fn cost(lab: &mut Lab, length: usize) -> Result<String> {
     {
         let queue = mover.queue()?;
         queue.set_spin(if spin { LIMIT } else { Duration::ZERO });
+        // Whoever did not sleep has left its event.
+        device.query().map_err(told)?;
         let board = lab.host.counters()?;
         let (before, kernel) = (queue.statistics(), interrupts()?);
         let local = device.info().local_base;

@@ -32,3 +32,57 @@ fn transfers_without_a_table_of_vectors() {
 fn wrong_ioctls() {
     Setup::default().run("peerlane-guest ioctls");
 }
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn regions_that_are_kept() {
+    Setup::default().run("peerlane-guest kept");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn ends_in_every_order() {
+    Setup::default().run("peerlane-guest lifetimes");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn ends_in_every_order_under_an_iommu() {
+    Setup::default().iommu().run("peerlane-guest lifetimes");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn memory_of_a_gpu() {
+    Setup::default().run("peerlane-guest gpu");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn memory_of_a_gpu_under_an_iommu() {
+    Setup::default().iommu().run("peerlane-guest gpu");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn an_attacker_beside_a_victim() {
+    Setup::default().run("peerlane-guest hostile");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn faults() {
+    Setup::default().run("peerlane-guest faults");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn faults_with_a_status() {
+    Setup::default().tagged().run("peerlane-guest faults");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn a_board_that_dies() {
+    Setup::default().run("peerlane-guest killed");
+}

@@ -1,0 +1,459 @@
+//! The board, the bus and the driver fail or go at any moment; transfers end, and it goes on.
+
+use crate::lab::{Buffer, LIMIT, Lab, Mover, pci_device, told};
+use crate::process::{fork, pair};
+use crate::suite::{Suite, skip};
+use crate::worker::{Worker, is_expected, round_trip};
+use anyhow::{Context, Result, bail, ensure};
+use peerlane_core::fault::Fault as End;
+use peerlane_device::{Device, Direction, Error};
+use peerlane_guest::{Answer, Fault};
+use rand::Rng;
+use rustix::io::Errno;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Environment variable: the driver's module, to be loaded again.
+const MODULE: &str = "PEERLANE_MODULE";
+
+/// Runs those after which the board is still there.
+pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    for (name, answer, ends) in ANSWERS {
+        for direction in Direction::BOTH {
+            suite.run(&format!("faults.{name}.{direction}"), || {
+                bad_answer(lab, *answer, ends, direction)
+            });
+        }
+    }
+    suite.run("faults.late_registers", || late_registers(lab));
+    suite.run("faults.port_stuck", || port_stuck(lab));
+    suite.run("faults.unbound_while_waiting", || told_of_the_end(lab));
+    suite.run("faults.signal", || signal(lab));
+    suite.run("faults.reset_under_load", || under_load(lab, reset));
+    suite.run("faults.rebound_under_load", || under_load(lab, rebind));
+    suite.run("faults.removed_under_load", || {
+        under_load(lab, remove_and_rescan)
+    });
+    suite.run("faults.suspended_under_load", || under_load(lab, suspend));
+    suite.run("faults.module_in_use", || module_in_use(lab));
+    suite.run("faults.module_loaded_anew", || module_loaded_anew(lab));
+}
+
+/// The board dies for good: nothing comes after this.
+pub fn killed(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("faults.killed", || kill_board(lab));
+}
+
+/// How a read can be answered, and how the transfer that it belongs to may end.
+const ANSWERS: &[(&str, Answer, &[End])] = &[
+    (
+        "no_answer",
+        Answer::Never {},
+        &[End::ReadTimeout, End::Flush, End::PortDown],
+    ),
+    (
+        "unsupported",
+        Answer::Unsupported {},
+        &[End::Unsupported, End::Flush],
+    ),
+    (
+        "abort",
+        Answer::Abort {},
+        &[End::CompleterAbort, End::Flush],
+    ),
+    (
+        "poisoned",
+        Answer::Poisoned {},
+        &[End::Poisoned, End::Flush],
+    ),
+];
+
+/// One read of the board fails, in the middle. The transfer fails with it, and the next ones
+/// are good: at once, or when what is owed has been given up.
+fn bad_answer(lab: &mut Lab, answer: Answer, ends: &[End], direction: Direction) -> Result<String> {
+    let mut mover = Mover::fast(lab)?;
+    if !mover.device().capabilities().tagged && answer != (Answer::Never {}) {
+        return skip("this build's port carries no status");
+    }
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    let place = lab.place(mover.device(), 0)?;
+    lab.check_some(&mut mover, &buffer, place, 2, 50_000)?;
+    // A write reads only to see that its data have arrived.
+    let skipped = match direction {
+        Direction::Write => 0,
+        Direction::Read => lab.rng.random_range(0..100),
+    };
+    lab.host.fault(Fault::Reads {
+        answer,
+        skip: skipped,
+        times: 1,
+    })?;
+    let begin = Instant::now();
+    let ended = mover.attempt(direction, &buffer.region, 3, place, 200_000, LIMIT);
+    lab.host.fault(Fault::Clear {})?;
+    let remark = match ended {
+        Err(Error::Fault {
+            fault, bytes_done, ..
+        }) if ends.contains(&fault) => {
+            format!("{fault} after {bytes_done} bytes, in {:?}", begin.elapsed())
+        }
+        Err(Error::Restarted) => format!("reset in {:?}", begin.elapsed()),
+        other => bail!("a {direction} whose read {skipped} failed gave {other:?}"),
+    };
+    let how = come_back(lab, mover, buffer)?;
+    Ok(format!("{remark}; good again {how}"))
+}
+
+/// Transfers fail for a while, then they are good again, and stay so. What the board cannot
+/// mend by itself, a reset of the function does; a context that was told that the board is gone
+/// is opened anew. Says which it was.
+fn come_back(lab: &mut Lab, mut mover: Mover, mut buffer: Buffer) -> Result<&'static str> {
+    /// Long enough for the driver's own attempts.
+    const ALONE: Duration = Duration::from_secs(10);
+    let begin = Instant::now();
+    let mut how = "by itself";
+    let place = lab.place(mover.device(), 0)?;
+    while let Err(error) = round_trip(lab, &mut mover, &buffer, place, 70_000)? {
+        ensure!(is_expected(&error), "{error}");
+        if begin.elapsed() > ALONE && how == "by itself" {
+            how = "after a reset of the function";
+            reset()?;
+        }
+        ensure!(
+            begin.elapsed() < LIMIT,
+            "the board does not come back: {error}"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+        if let (Error::Gone, Ok(opened)) = (error, Mover::fast(lab)) {
+            buffer = Buffer::new(opened.device(), 1 << 20)?;
+            mover = opened;
+        }
+    }
+    lab.check_some(&mut mover, &buffer, place, 6, 100_000)
+        .context("after the board has come back")?;
+    Ok(how)
+}
+
+/// Register reads take their time; nothing fails of it.
+fn late_registers(lab: &mut Lab) -> Result<&'static str> {
+    for make in [Mover::fast, Mover::slow] {
+        let mut mover = make(lab)?;
+        lab.host.fault(Fault::StallRegisters {
+            skip: 0,
+            times: 5,
+            ms: 40,
+        })?;
+        let buffer = Buffer::new(mover.device(), 1 << 20)?;
+        let place = lab.place(mover.device(), 0)?;
+        lab.check_some(&mut mover, &buffer, place, 4, 100_000)?;
+        buffer.region.forget().map_err(told)?;
+        lab.host.fault(Fault::Clear {})?;
+    }
+    Ok("")
+}
+
+/// The port takes nothing more: transfers end in bounded time, the block is reset, and it goes
+/// on. Memory that was given back meanwhile is not written.
+fn port_stuck(lab: &mut Lab) -> Result<String> {
+    let (mut took, mut how) = (Duration::ZERO, "");
+    for _ in 0..lab.rounds.min(3) {
+        let mut mover = Mover::fast(lab)?;
+        let buffer = Buffer::new(mover.device(), 1 << 20)?;
+        let place = lab.place(mover.device(), 0)?;
+        lab.host.fault(Fault::StickPort {
+            after: lab.rng.random_range(0..5000),
+        })?;
+        let begin = Instant::now();
+        let ended = mover.attempt(Direction::Write, &buffer.region, 0, place, 1 << 20, LIMIT);
+        took = took.max(begin.elapsed());
+        match ended {
+            Err(error) if is_expected(&error) => {}
+            other => bail!("a write through a stuck port gave {other:?}"),
+        }
+        lab.host.fault(Fault::Clear {})?;
+        how = come_back(lab, mover, buffer)?;
+    }
+    Ok(format!("ended in {took:?} at most; good again {how}"))
+}
+
+/// Whoever waits when the device is unbound is told at once, and what it has mapped does no
+/// harm.
+fn told_of_the_end(lab: &mut Lab) -> Result<&'static str> {
+    let (ours, theirs) = pair()?;
+    let branch = lab.branch();
+    let fast = fork("fast waiter", move || {
+        let mut mover = Mover::fast(&branch)?;
+        let buffer = Buffer::new(mover.device(), 1 << 20)?;
+        let place = branch.place(mover.device(), 0)?;
+        mover.transfer(Direction::Write, &buffer.region, 0, place, 4096)?;
+        let device = mover.device().clone();
+        device.query().map_err(told)?;
+        theirs.signal()?;
+        let ended = device.poll(Some(LIMIT));
+        ensure!(matches!(ended, Err(Error::Gone)), "poll gave {ended:?}");
+        theirs.wait()?;
+        // The page and the ring are mapped, and there is nothing behind them.
+        for _ in 0..2000 {
+            match mover.attempt(Direction::Write, &buffer.region, 0, place, 64, LIMIT) {
+                Err(Error::Gone) => {}
+                other => bail!("a transfer with a board that is gone gave {other:?}"),
+            }
+        }
+        ensure!(
+            matches!(device.query(), Err(Error::Gone)),
+            "a board that is gone answers"
+        );
+        Ok(())
+    })?;
+    ours.wait()?;
+    let (slow_ours, slow_theirs) = pair()?;
+    let branch = lab.branch();
+    lab.host.fault(Fault::Reads {
+        answer: Answer::Never {},
+        skip: 0,
+        times: 1,
+    })?;
+    let slow = fork("slow waiter", move || {
+        let mover = Mover::slow(&branch)?;
+        let buffer = Buffer::new(mover.device(), 1 << 20)?;
+        let place = branch.place(mover.device(), 1)?;
+        let terms = peerlane_device::Terms::default();
+        let region = &buffer.region;
+        let submitted = mover
+            .device()
+            .submit(Direction::Read, region, 0, place, 4096, terms)
+            .map_err(told)?;
+        slow_theirs.signal()?;
+        match submitted.wait(None) {
+            Err(error) if is_expected(&error) => Ok(()),
+            other => bail!("a wait gave {other:?}"),
+        }
+    })?;
+    slow_ours.wait()?;
+    let begin = Instant::now();
+    unbind()?;
+    let took = begin.elapsed();
+    ours.signal()?;
+    fast.wait()?;
+    slow.wait()?;
+    lab.host.fault(Fault::Clear {})?;
+    bind()?;
+    ensure!(took < Duration::from_secs(30), "unbind took {took:?}");
+    let mover = Mover::fast(lab)?;
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    come_back(lab, mover, buffer)?;
+    Ok("")
+}
+
+/// A process that waits for ever can be killed.
+fn signal(lab: &mut Lab) -> Result<&'static str> {
+    let (ours, theirs) = pair()?;
+    let branch = lab.branch();
+    lab.host.fault(Fault::Reads {
+        answer: Answer::Never {},
+        skip: 0,
+        times: u64::MAX,
+    })?;
+    let child = fork("waiter", move || {
+        let mover = Mover::slow(&branch)?;
+        let buffer = Buffer::new(mover.device(), 1 << 20)?;
+        let place = branch.place(mover.device(), 1)?;
+        let terms = peerlane_device::Terms::default();
+        theirs.signal()?;
+        loop {
+            let region = &buffer.region;
+            let submitted =
+                mover
+                    .device()
+                    .submit(Direction::Read, region, 0, place, 1 << 19, terms);
+            // However it ends, the next is waited for.
+            let _ = submitted.and_then(|submitted| submitted.wait(None));
+        }
+    })?;
+    ours.wait()?;
+    std::thread::sleep(Duration::from_millis(30));
+    let begin = Instant::now();
+    child.kill()?;
+    let took = begin.elapsed();
+    lab.host.fault(Fault::Clear {})?;
+    ensure!(took < Duration::from_secs(10), "it took {took:?}");
+    let mover = Mover::fast(lab)?;
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    come_back(lab, mover, buffer)?;
+    Ok("")
+}
+
+fn poke(path: impl AsRef<Path>, text: &str) -> Result<()> {
+    let path = path.as_ref();
+    std::fs::write(path, text).with_context(|| format!("`{text}` into {}", path.display()))
+}
+
+const DRIVER: &str = "/sys/bus/pci/drivers/peerlane";
+
+/// The board's address on the bus, remembered while no driver has it.
+fn address() -> Result<String> {
+    let named = std::fs::read_dir("/sys/bus/pci/devices")?
+        .flatten()
+        .find(|entry| {
+            let is = |file: &str, id: &str| {
+                std::fs::read_to_string(entry.path().join(file)).is_ok_and(|text| text.trim() == id)
+            };
+            is("vendor", "0x1172") && is("device", "0xab00")
+        });
+    let named = named.context("no board on the bus")?;
+    Ok(named.file_name().to_string_lossy().into_owned())
+}
+
+fn unbind() -> Result<()> {
+    poke(format!("{DRIVER}/unbind"), &address()?)
+}
+
+fn bind() -> Result<()> {
+    poke(format!("{DRIVER}/bind"), &address()?)
+}
+
+fn reset() -> Result<()> {
+    poke(pci_device()?.join("reset"), "1")
+}
+
+fn rebind() -> Result<()> {
+    unbind()?;
+    bind()
+}
+
+fn remove_and_rescan() -> Result<()> {
+    poke(pci_device()?.join("remove"), "1")?;
+    poke("/sys/bus/pci/rescan", "1")
+}
+
+/// Devices are put to sleep, and woken after a few seconds: a test of the kernel's own
+/// (Documentation/power/basic-pm-debugging.rst).
+fn suspend() -> Result<()> {
+    if !Path::new("/sys/power/pm_test").exists() {
+        return skip("the guest's kernel has no pm_test");
+    }
+    poke("/sys/power/pm_test", "devices")?;
+    poke("/sys/power/state", "freeze")
+}
+
+/// Something happens again and again, at random moments, while two processes move data.
+fn under_load(lab: &mut Lab, event: fn() -> Result<()>) -> Result<String> {
+    let mut workers = [Worker::start(lab, false, 0)?, Worker::start(lab, true, 1)?];
+    for worker in &mut workers {
+        worker.progress().context("before anything happens")?;
+    }
+    let mut longest = Duration::ZERO;
+    for round in 0..lab.rounds {
+        std::thread::sleep(Duration::from_micros(lab.rng.random_range(0..200_000)));
+        let begin = Instant::now();
+        event().with_context(|| format!("round {round}"))?;
+        for worker in &mut workers {
+            worker
+                .progress()
+                .with_context(|| format!("round {round}"))?;
+        }
+        longest = longest.max(begin.elapsed());
+    }
+    let mut trips = 0;
+    for worker in workers {
+        trips += worker.stop()?;
+    }
+    Ok(format!(
+        "{trips} round trips, moving again after {longest:?} at most"
+    ))
+}
+
+/// The module's text segment is not taken away from under its users.
+fn module_in_use(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let removed = rustix::system::delete_module(c"peerlane", libc::O_NONBLOCK);
+    ensure!(
+        removed == Err(Errno::AGAIN),
+        "removing a module in use gave {removed:?}"
+    );
+    let mut mover = Mover::Slow(device);
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    let place = lab.place(mover.device(), 0)?;
+    lab.check_some(&mut mover, &buffer, place, 4, 50_000)?;
+    Ok("")
+}
+
+/// The module goes, right after a process that used it was killed, and comes back.
+fn module_loaded_anew(lab: &mut Lab) -> Result<&'static str> {
+    let Some(path) = std::env::var_os(MODULE) else {
+        return skip(format!("{MODULE} does not name the module"));
+    };
+    let parameters = std::env::var("PEERLANE_PARAMETERS").unwrap_or_default();
+    let parameters = std::ffi::CString::new(parameters)?;
+    for round in 0..lab.rounds {
+        let mut worker = Worker::start(lab, round % 2 == 0, 0)?;
+        worker.progress()?;
+        worker.stop()?;
+        rustix::system::delete_module(c"peerlane", libc::O_NONBLOCK)
+            .with_context(|| format!("round {round}: rmmod"))?;
+        ensure!(
+            matches!(Device::first(), Err(Error::None)),
+            "a device without a driver"
+        );
+        let file = std::fs::File::open(&path)?;
+        rustix::system::finit_module(&file, &parameters, 0)
+            .with_context(|| format!("round {round}: insmod"))?;
+        let mut mover = Mover::fast(lab)?;
+        let buffer = Buffer::new(mover.device(), 1 << 20)?;
+        let place = lab.place(mover.device(), 0)?;
+        lab.check_some(&mut mover, &buffer, place, 2, 100_000)?;
+    }
+    Ok("")
+}
+
+/// Everybody is told, nobody hangs, and everything can be let go.
+fn kill_board(lab: &mut Lab) -> Result<String> {
+    let mut mover = Mover::fast(lab)?;
+    let slow = lab.open()?;
+    let buffer = Buffer::new(mover.device(), 4 << 20)?;
+    let kept = Buffer::new(&slow, 1 << 20)?;
+    let place = lab.place(mover.device(), 0)?;
+    let queue = mover.queue()?;
+    let id = queue
+        .submit(Direction::Write, &buffer.region, 0, place, 4 << 20)
+        .map_err(told)?;
+    lab.host.fault(Fault::Kill {})?;
+    let begin = Instant::now();
+    match queue.wait(id, Some(LIMIT)) {
+        // It may have been faster.
+        Ok(_) | Err(Error::Gone) => {}
+        other => bail!("a transfer of a dead board gave {other:?}"),
+    }
+    let ended = begin.elapsed();
+    let query = loop {
+        match slow.query() {
+            Ok(query) if query.state == 0 && begin.elapsed() < LIMIT => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            other => break other,
+        }
+    };
+    match query {
+        Ok(query) if query.state & peerlane_core::uapi::state::GONE != 0 => {}
+        Err(Error::Gone) => {}
+        other => bail!("the context of a dead board says {other:?}"),
+    }
+    let terms = peerlane_device::Terms::default();
+    let submitted = slow
+        .submit(Direction::Write, &kept.region, 0, place, 64, terms)
+        .and_then(|submitted| submitted.wait(Some(LIMIT)));
+    ensure!(submitted.is_err(), "a dead board has moved data");
+    kept.region.forget().or_else(|error| match error {
+        Error::Gone => Ok(()),
+        error => Err(told(error)),
+    })?;
+    drop((mover, slow, buffer));
+    let begin = Instant::now();
+    unbind()?;
+    let unbound = begin.elapsed();
+    ensure!(
+        ended < LIMIT && unbound < LIMIT,
+        "too slow: {ended:?}, {unbound:?}"
+    );
+    Ok(format!("told after {ended:?}, unbound in {unbound:?}"))
+}

@@ -1,0 +1,238 @@
+//! A process that does everything wrong, beside one that must not notice.
+
+use crate::lab::{Buffer, Lab, Mover, PLACE, told};
+use crate::process::fork;
+use crate::raw;
+use crate::suite::Suite;
+use crate::worker::Count;
+use anyhow::{Context, Result, ensure};
+use peerlane_core::uapi::{self, Register, Submit, access, map, provider};
+use peerlane_device::{Device, Memory, Permissions};
+use rand::{Rng, RngCore};
+use rand_chacha::ChaCha8Rng;
+use rustix::fd::{AsFd, AsRawFd};
+use rustix::mm::{MapFlags, ProtFlags};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Ioctls and stores that the attackers make at least.
+const IOCTLS: u64 = 100_000;
+const STORES: u64 = 1_000_000;
+
+/// Runs them.
+pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("hostile.ioctls", || beside(lab, IOCTLS, ioctls));
+    suite.run("hostile.stores", || beside(lab, STORES, stores));
+}
+
+/// What an attacker does until it has counted to `count`.
+type Attack = fn(&Device, ChaCha8Rng, &AtomicU64, u64) -> Result<()>;
+
+/// Lets attackers loose until they have done enough, and transfers meanwhile. What they
+/// register is their own memory, so the board may well write over what they need: one that
+/// dies of it is followed by another.
+fn beside(lab: &mut Lab, count: u64, attack: Attack) -> Result<String> {
+    let mut victim = Mover::fast(lab)?;
+    let device = victim.device().clone();
+    let all = device.window();
+    // The victim's memory on the board is not the attacker's.
+    let half = (all.end - all.start) / 2;
+    let buffer = Buffer::new(&device, 1 << 20)?;
+    let place = lab.place(&device, 0)?;
+    ensure!(
+        place + PLACE <= all.start + half,
+        "the halves are too small"
+    );
+    let counter = Count::new()?;
+    let (mut transfers, mut deaths) = (0, 0);
+    while counter.get().load(Ordering::Relaxed) < count {
+        let branch = lab.branch();
+        let attacker_window = all.start + half..all.end;
+        let counter_ref = &counter;
+        let mut attacker = fork("attacker", move || {
+            let device = branch.open()?;
+            device.narrow(attacker_window).map_err(told)?;
+            attack(&device, branch.rng, counter_ref.get(), count)
+        })?;
+        loop {
+            lab.check_some(&mut victim, &buffer, place, 2, 20_000)
+                .with_context(|| format!("transfer {transfers} of the victim"))?;
+            transfers += 2;
+            if let Some(status) = attacker.wait_for(Duration::ZERO)? {
+                ensure!(
+                    status.exit_status().is_none_or(|code| code == 0),
+                    "the attacker failed, see above"
+                );
+                deaths += u32::from(status.exit_status().is_none());
+                break;
+            }
+        }
+        ensure!(deaths < 1000, "the attackers die too soon");
+    }
+    lab.check_some(&mut victim, &buffer, place, 10, 1 << 20)
+        .context("after the attack")?;
+    let done = counter.get().load(Ordering::Relaxed);
+    Ok(format!(
+        "{done} done, {transfers} transfers of the victim, {deaths} attackers died"
+    ))
+}
+
+/// Structures that make sense, to be spoilt.
+fn sensible(device: &Device, rng: &mut ChaCha8Rng, memory: &Memory) -> (uapi::Ioctl, Vec<u8>) {
+    // Most often one that makes the driver do little, so that many can be made.
+    const CHEAP: [uapi::Ioctl; 5] = [
+        uapi::INFO,
+        uapi::QUERY,
+        uapi::SUBMIT,
+        uapi::WAIT,
+        uapi::EVENTFD,
+    ];
+    let ioctl = match rng.random_ratio(1, 8) {
+        true => uapi::ALL[rng.random_range(0..uapi::ALL.len())],
+        false => CHEAP[rng.random_range(0..CHEAP.len())],
+    };
+    let mut bytes = vec![0; ioctl.size as usize];
+    let window = device.window();
+    if ioctl == uapi::REGISTER {
+        let register = Register {
+            provider: provider::HOST,
+            access: access::READ | access::WRITE,
+            address: memory.address() + rng.random_range(0..4096),
+            length: rng.random_range(1..memory.length() as u64 - 4096),
+            fd: -1,
+            ..Default::default()
+        };
+        bytes = raw::bytes(&register);
+    } else if ioctl == uapi::SUBMIT {
+        let submit = Submit {
+            direction: rng.random_range(0..2),
+            flags: rng.random_range(0..8),
+            handle: rng.random_range(1..64),
+            length: rng.random_range(1..8192),
+            offset: rng.random_range(0..8192),
+            local: rng.random_range(window),
+            ..Default::default()
+        };
+        bytes = raw::bytes(&submit);
+    } else if ioctl == uapi::INFO {
+        bytes[0] = 1;
+    } else if ioctl == uapi::WINDOW {
+        // It stays in its half.
+        bytes = raw::bytes(&uapi::Window {
+            base: window.start,
+            end: window.end,
+        });
+    } else {
+        // Handles and cookies are small numbers, times short.
+        for word in bytes.chunks_exact_mut(4).take(2) {
+            word[0] = rng.random_range(0..64);
+        }
+        if ioctl == uapi::EVENTFD {
+            bytes = raw::bytes(&uapi::EventFd {
+                fd: device.as_fd().as_raw_fd(),
+                flags: 0,
+            });
+        }
+    }
+    (ioctl, bytes)
+}
+
+/// Ioctls of all kinds, most of them a little wrong.
+fn ioctls(device: &Device, mut rng: ChaCha8Rng, counter: &AtomicU64, count: u64) -> Result<()> {
+    let memory = Memory::new(256 << 10)?;
+    let mut accepted = 0u64;
+    while counter.fetch_add(1, Ordering::Relaxed) < count {
+        let (ioctl, mut bytes) = sensible(device, &mut rng, &memory);
+        for _ in 0..rng.random_range(0..4) {
+            let at = rng.random_range(0..bytes.len());
+            match rng.random_range(0..4) {
+                0 => bytes[at] ^= 1 << rng.random_range(0..8),
+                1 => bytes[at] = rng.random(),
+                2 => bytes.truncate(at),
+                _ => bytes.extend_from_slice(&[0; 5]),
+            }
+            if bytes.is_empty() {
+                bytes.push(0);
+            }
+        }
+        // A wait for ever would be one.
+        if ioctl == uapi::WAIT && bytes.len() >= 16 {
+            bytes[9..16].fill(0);
+        }
+        if ioctl == uapi::STOP && bytes.len() >= 8 {
+            bytes[3..8].fill(0);
+        }
+        accepted += u64::from(raw::call(device, ioctl, &mut bytes).is_ok());
+        if rng.random_ratio(1, 64) {
+            let code = rng.next_u32();
+            // The size in the code is up to 16 KiB, all of which may be written.
+            let mut any = vec![0u8; 1 << 14];
+            rng.fill_bytes(&mut any);
+            // Neither the file's own ioctls (FIONBIO and the like, type 'T') nor a wait for ever.
+            if code >> 8 & 0xff != 0x54 && !uapi::WAIT.is(code) {
+                // SAFETY: as many bytes as a code can name.
+                let _ = unsafe { raw::at(device, code, any.as_mut_ptr() as usize) };
+            }
+        }
+    }
+    ensure!(
+        accepted > 0,
+        "nothing was accepted: the attack is too blunt"
+    );
+    Ok(())
+}
+
+/// Stores of all widths and places into the page, descriptors that almost make sense among
+/// them, read back now and then.
+fn stores(device: &Device, mut rng: ChaCha8Rng, counter: &AtomicU64, count: u64) -> Result<()> {
+    let memory = Arc::new(Memory::new(1 << 20)?);
+    let region = device
+        .register(&memory, 0..memory.length(), Permissions::ReadWrite)
+        .map_err(told)?;
+    let length = usize::try_from(device.info().page_bytes)?;
+    // SAFETY: a new mapping at a place of the kernel's choice.
+    let page = unsafe {
+        rustix::mm::mmap(
+            std::ptr::null_mut(),
+            length,
+            ProtFlags::READ | ProtFlags::WRITE,
+            MapFlags::SHARED,
+            device,
+            map::PAGE,
+        )?
+    };
+    let base = region.att_address().raw();
+    let window = device.window();
+    while counter.fetch_add(1, Ordering::Relaxed) < count {
+        // Half of them where descriptors are, each eighth a doorbell.
+        let offset = match rng.random_range(0..8) {
+            0 => [0x40, 0xc0][rng.random_range(0..2)],
+            1..=4 => rng.random_range(0..2) * 0x80 + rng.random_range(0..16) * 4,
+            _ => rng.random_range(0..length / 4) * 4,
+        };
+        let value: u64 = match rng.random_range(0..6) {
+            0 => base + rng.random_range(0..1 << 20),
+            1 => rng.random_range(window.clone()),
+            2 => rng.random_range(0..64),
+            3 => base ^ 1 << rng.random_range(0..64),
+            _ => rng.random(),
+        };
+        // SAFETY: aligned, and in the page.
+        unsafe {
+            let place = page.cast::<u8>().add(offset);
+            match rng.random_range(0..16) {
+                0 => place
+                    .add(rng.random_range(0..4))
+                    .write_volatile(value as u8),
+                1 => place.cast::<u16>().write_volatile(value as u16),
+                2..=5 if offset % 8 == 0 => place.cast::<u64>().write_volatile(value),
+                6 if rng.random_ratio(1, 64) => {
+                    place.cast::<u32>().read_volatile();
+                }
+                _ => place.cast::<u32>().write_volatile(value as u32),
+            }
+        }
+    }
+    Ok(())
+}

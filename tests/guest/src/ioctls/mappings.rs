@@ -1,0 +1,123 @@
+//! What can be mapped, and what that excludes.
+
+use super::{Bench, good_probe, good_submit, refuse};
+use crate::lab::{Buffer, Lab, Mover};
+use anyhow::{Result, ensure};
+use peerlane_core::uapi::{self, Wait, map};
+use peerlane_device::Device;
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
+
+/// Maps, and unmaps again.
+fn try_map(
+    device: &Device,
+    offset: u64,
+    length: usize,
+    protection: ProtFlags,
+    flags: MapFlags,
+) -> Result<(), Errno> {
+    // SAFETY: a new mapping at a place of the kernel's choice, which nobody uses.
+    unsafe {
+        let base = rustix::mm::mmap(
+            std::ptr::null_mut(),
+            length,
+            protection,
+            flags,
+            device,
+            offset,
+        )?;
+        rustix::mm::munmap(base, length)
+    }
+}
+
+/// Everything but the context's own page and ring is refused.
+pub(super) fn mappings(bench: &Bench) -> Result<()> {
+    let (read, write) = (ProtFlags::READ, ProtFlags::READ | ProtFlags::WRITE);
+    let info = bench.device.info();
+    let ring = usize::try_from(info.ring_bytes)?;
+    let map = |offset, length, protection, flags| {
+        try_map(&bench.device, offset, length, protection, flags)
+    };
+    let refused = |what: &str, result: Result<(), Errno>| {
+        ensure!(result.is_err(), "{what} can be mapped");
+        Ok(())
+    };
+    let shared = MapFlags::SHARED;
+    refused(
+        "a private ring",
+        map(map::RING, ring, read, MapFlags::PRIVATE),
+    )?;
+    refused("a ring to write", map(map::RING, ring, write, shared))?;
+    refused(
+        "a ring to execute",
+        map(map::RING, ring, read | ProtFlags::EXEC, shared),
+    )?;
+    refused(
+        "more than the ring",
+        map(map::RING, ring + 4096, read, shared),
+    )?;
+    refused(
+        "what is behind the ring",
+        map(map::RING + ring as u64, 4096, read, shared),
+    )?;
+    refused(
+        "a private page",
+        map(map::PAGE, 4096, write, MapFlags::PRIVATE),
+    )?;
+    refused("two pages", map(map::PAGE, 8192, write, shared))?;
+    refused("another's page", map(map::PAGE + 4096, 4096, write, shared))?;
+    refused("nothing known", map(3 << 32, 4096, read, shared))?;
+    refused("what is far behind", map(1 << 62, 4096, read, shared))?;
+    if info.window_bytes == 0 {
+        refused(
+            "a window that is not there",
+            map(map::WINDOW, 4096, read, shared),
+        )?;
+    }
+    // A part of the ring is fine, and it stays read-only.
+    map(map::RING, 4096, read, shared)?;
+    // SAFETY: as in `try_map`.
+    let made_writable = unsafe {
+        let base = rustix::mm::mmap(
+            std::ptr::null_mut(),
+            4096,
+            read,
+            shared,
+            &bench.device,
+            map::RING,
+        )?;
+        let flags = MprotectFlags::READ | MprotectFlags::WRITE;
+        let result = rustix::mm::mprotect(base, 4096, flags);
+        rustix::mm::munmap(base, 4096)?;
+        result
+    };
+    refused("a ring that becomes writable", made_writable)
+}
+
+/// Slow path and fast path exclude each other.
+pub(super) fn one_writer(lab: &mut Lab) -> Result<&'static str> {
+    let fast = Mover::fast(lab)?;
+    let bench = Bench {
+        buffer: Buffer::new(fast.device(), 4096)?,
+        place: lab.place(fast.device(), 0)?,
+        device: fast.device().clone(),
+    };
+    refuse(&bench, uapi::SUBMIT, good_submit(&bench), Errno::BUSY)?;
+    refuse(&bench, uapi::WAIT, Wait::default(), Errno::BUSY)?;
+    refuse(&bench, uapi::PROBE, good_probe(&bench), Errno::BUSY)?;
+    drop(fast);
+    // The page was mapped once: nobody knows what the process has written.
+    refuse(&bench, uapi::SUBMIT, good_submit(&bench), Errno::BUSY)?;
+
+    let mut slow = Mover::slow(lab)?;
+    let buffer = Buffer::new(slow.device(), 1 << 16)?;
+    lab.check_some(&mut slow, &buffer, bench.place, 2, 5000)?;
+    let write = ProtFlags::READ | ProtFlags::WRITE;
+    let mapped = try_map(slow.device(), map::PAGE, 4096, write, MapFlags::SHARED);
+    ensure!(
+        mapped == Err(Errno::BUSY),
+        "mapping the page gave {mapped:?}"
+    );
+    lab.check_some(&mut slow, &buffer, bench.place, 2, 5000)?;
+    Ok("")
+}

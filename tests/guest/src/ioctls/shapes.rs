@@ -1,0 +1,179 @@
+//! Structures and request codes that are not what they should be.
+
+use super::{Bench, good_probe, good_register, good_submit};
+use crate::raw;
+use anyhow::{Context, Result, ensure};
+use peerlane_core::uapi::{
+    self, EventFd, Info, Ioctl, Moderate, Probe, Query, Register, Stop, Submit, Wait, Window,
+};
+use rustix::io::Errno;
+use rustix::mm::MprotectFlags;
+use std::ffi::c_void;
+
+/// What a structure of each ioctl looks like that the driver takes, for a context that has
+/// done nothing yet but register. All of them leave it able to work.
+fn good(bench: &Bench) -> Vec<(Ioctl, Vec<u8>)> {
+    let info = Info {
+        version: uapi::VERSION,
+        ..Default::default()
+    };
+    let stop = Stop::default();
+    let window = bench.device.window();
+    let window = Window {
+        base: window.start,
+        end: window.end,
+    };
+    let eventfd = EventFd { fd: -1, flags: 0 };
+    vec![
+        (uapi::INFO, raw::bytes(&info)),
+        (uapi::QUERY, raw::bytes(&Query::default())),
+        (uapi::EVENTFD, raw::bytes(&eventfd)),
+        (uapi::STOP, raw::bytes(&stop)),
+        (uapi::MODERATE, raw::bytes(&Moderate::default())),
+        (uapi::WINDOW, raw::bytes(&window)),
+        (uapi::PROBE, raw::bytes(&good_probe(bench))),
+    ]
+}
+
+/// Request codes that are nobody's.
+pub(super) fn codes(bench: &Bench) -> Result<()> {
+    let mut page = [0u8; 4096];
+    let address = page.as_mut_ptr() as usize;
+    let known = |code: u32| uapi::ALL.iter().any(|ioctl| ioctl.is(code));
+    let mut tried = 0;
+    for direction in 0..4u32 {
+        for kind in [0, u32::from(b'g'), uapi::IOC_TYPE, 0xff] {
+            for number in [0, 1, 5, uapi::ALL.len() as u32, 0x7f, 0xff] {
+                let code = direction << 30 | 8 << 16 | kind << 8 | number;
+                if known(code) {
+                    continue;
+                }
+                // SAFETY: more bytes may be written than the code says.
+                let result = unsafe { raw::at(&bench.device, code, address) };
+                ensure!(
+                    result == Err(Errno::NOTTY),
+                    "code {code:#x} gave {result:?}, not ENOTTY"
+                );
+                tried += 1;
+            }
+        }
+    }
+    ensure!(tried > 80, "only {tried} codes tried");
+    Ok(())
+}
+
+/// Longer and shorter structures, and ones that are not there.
+pub(super) fn lengths(bench: &Bench) -> Result<()> {
+    for (ioctl, bytes) in good(bench) {
+        let number = ioctl.number;
+        // As it is; with zeros behind; without what must be zero at the end.
+        let mut same = bytes.clone();
+        raw::call(&bench.device, ioctl, &mut same).with_context(|| format!("ioctl {number}"))?;
+        let mut longer = bytes.clone();
+        longer.extend([0; 24]);
+        raw::call(&bench.device, ioctl, &mut longer)
+            .with_context(|| format!("ioctl {number}, 24 zeros longer"))?;
+        ensure!(
+            longer[bytes.len()..] == [0; 24],
+            "ioctl {number} wrote behind its structure"
+        );
+        let shorter = bytes.len() - 8;
+        if bytes[shorter..].iter().all(|byte| *byte == 0) {
+            let mut guarded = bytes.clone();
+            guarded[shorter..].fill(0xa5);
+            raw::call(&bench.device, ioctl, &mut guarded[..shorter])
+                .with_context(|| format!("ioctl {number}, 8 bytes shorter"))?;
+            ensure!(
+                guarded[shorter..] == [0xa5; 8],
+                "ioctl {number} wrote behind a shorter structure"
+            );
+        }
+        for at in [0, 8, 23] {
+            let mut unknown = bytes.clone();
+            unknown.extend([0; 24]);
+            unknown[bytes.len() + at] = 1;
+            let result = raw::call(&bench.device, ioctl, &mut unknown);
+            ensure!(
+                result == Err(Errno::TOOBIG),
+                "ioctl {number} with a byte that it does not know gave {result:?}"
+            );
+        }
+    }
+    // A page that ends in the middle of the structure, and none at all.
+    let memory = peerlane_device::Memory::new(8192)?;
+    let end = memory.address() as usize + 4096;
+    // SAFETY: it is the second page of the memory, in which nobody has references.
+    unsafe { rustix::mm::mprotect(end as *mut c_void, 4096, MprotectFlags::empty())? };
+    for ioctl in uapi::ALL {
+        for address in [0, 8, usize::MAX - 4095, end - 4, 1 << 47] {
+            // SAFETY: not all of it may be read or written.
+            let result = unsafe { raw::at(&bench.device, ioctl.code(), address) };
+            ensure!(
+                result == Err(Errno::FAULT),
+                "ioctl {} at {address:#x} gave {result:?}",
+                ioctl.number
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What must be zero.
+pub(super) fn reserved(bench: &Bench) -> Result<()> {
+    let set = |bytes: &[u8], at: usize| {
+        let mut bytes = bytes.to_vec();
+        bytes[at] = 1;
+        bytes
+    };
+    let mut cases = Vec::new();
+    let mut add = |ioctl: Ioctl, bytes: Vec<u8>, first: usize, last: usize| {
+        for at in [first, last] {
+            cases.push((ioctl, set(&bytes, at), at));
+        }
+    };
+    let info = Info {
+        version: uapi::VERSION,
+        ..Default::default()
+    };
+    let at = std::mem::offset_of!(Info, reserved);
+    add(uapi::INFO, raw::bytes(&info), at, size_of::<Info>() - 1);
+    let at = std::mem::offset_of!(Register, reserved);
+    let bytes = raw::bytes(&good_register(bench));
+    add(uapi::REGISTER, bytes, at, size_of::<Register>() - 1);
+    let at = std::mem::offset_of!(Submit, reserved);
+    let bytes = raw::bytes(&good_submit(bench));
+    add(uapi::SUBMIT, bytes, at, size_of::<Submit>() - 1);
+    let at = std::mem::offset_of!(Wait, reserved);
+    add(
+        uapi::WAIT,
+        raw::bytes(&Wait::default()),
+        at,
+        size_of::<Wait>() - 1,
+    );
+    let at = std::mem::offset_of!(Query, reserved);
+    add(
+        uapi::QUERY,
+        raw::bytes(&Query::default()),
+        at,
+        size_of::<Query>() - 1,
+    );
+    let at = std::mem::offset_of!(Stop, reserved);
+    add(
+        uapi::STOP,
+        raw::bytes(&Stop::default()),
+        at,
+        size_of::<Stop>() - 1,
+    );
+    let at = std::mem::offset_of!(Probe, reserved);
+    let bytes = raw::bytes(&good_probe(bench));
+    add(uapi::PROBE, bytes, at, size_of::<Probe>() - 1);
+    for (ioctl, mut bytes, at) in cases {
+        let result = raw::call(&bench.device, ioctl, &mut bytes);
+        ensure!(
+            result == Err(Errno::INVAL),
+            "ioctl {} with byte {at} set gave {result:?}",
+            ioctl.number
+        );
+    }
+    Ok(())
+}

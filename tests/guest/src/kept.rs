@@ -1,0 +1,279 @@
+//! Regions that were given back and are kept: found again when it is the same memory, and
+//! never when it is not.
+
+use crate::lab::{Buffer, Lab, Mover, entries_used, told};
+use crate::suite::Suite;
+use anyhow::{Context, Result, ensure};
+use peerlane_device::{Device, Error, Memory, Permissions};
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags};
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::time::Instant;
+
+const MIB: usize = 1 << 20;
+
+/// Runs them.
+pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("kept.found_again", || found_again(lab));
+    suite.run("kept.what_must_agree", || what_must_agree(lab));
+    suite.run("kept.mapped_anew", || changed(lab, "mapped anew", map_anew));
+    suite.run("kept.thrown_away", || {
+        changed(lab, "thrown away", throw_away)
+    });
+    suite.run("kept.moved", || changed(lab, "moved", swap_places));
+    suite.run("kept.shared_with_a_child", || shared_with_a_child(lab));
+    suite.run("kept.limit", || limit(lab));
+    suite.run("kept.gives_way", || gives_way(lab));
+}
+
+fn register(device: &Device, memory: &Arc<Memory>) -> Result<Buffer> {
+    let region = device
+        .register(memory, 0..memory.length(), Permissions::ReadWrite)
+        .map_err(told)?;
+    Ok(Buffer {
+        memory: Arc::clone(memory),
+        region,
+    })
+}
+
+/// Registering again costs next to nothing, and the data still arrive.
+fn found_again(lab: &mut Lab) -> Result<String> {
+    let mut mover = Mover::fast(lab)?;
+    let device = mover.device().clone();
+    let memory = Arc::new(Memory::new(16 * MIB)?);
+    // Touched, so that only the registration is timed.
+    memory.write(0, &vec![1; 16 * MIB])?;
+    let begin = Instant::now();
+    let first = register(&device, &memory)?;
+    let made = begin.elapsed();
+    ensure!(!first.region.found(), "found before it was made");
+    drop(first);
+    let begin = Instant::now();
+    let second = register(&device, &memory)?;
+    let found = begin.elapsed();
+    ensure!(second.region.found(), "not found again");
+    ensure!(
+        found < made,
+        "finding takes {found:?}, making took {made:?}"
+    );
+    let place = lab.place(&device, 0)?;
+    lab.check_some(&mut mover, &second, place, 4, MIB)?;
+    let forgotten = second.region.clone();
+    drop(second);
+    forgotten.forget().map_err(told)?;
+    ensure!(
+        !register(&device, &memory)?.region.found(),
+        "found after it was forgotten"
+    );
+    Ok(format!("16 MiB made in {made:?}, found in {found:?}"))
+}
+
+/// Another length, place, or permission is another region.
+fn what_must_agree(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let memory = Arc::new(Memory::new(64 << 10)?);
+    let first = register(&device, &memory)?;
+    // One that is in use is not found: it has a handle already.
+    ensure!(
+        !register(&device, &memory)?.region.found(),
+        "a region in use was found"
+    );
+    drop(first);
+    for (range, permissions, found) in [
+        (0..4096, Permissions::ReadWrite, false),
+        (1..64 << 10, Permissions::ReadWrite, false),
+        (0..64 << 10, Permissions::Read, false),
+        (0..64 << 10, Permissions::Write, false),
+        (0..64 << 10, Permissions::ReadWrite, true),
+    ] {
+        let region = device
+            .register(&memory, range.clone(), permissions)
+            .map_err(told)?;
+        ensure!(
+            region.found() == found,
+            "{range:?}, {permissions:?}: found {}",
+            region.found()
+        );
+    }
+    // Another context has nothing kept.
+    let other = lab.open()?;
+    ensure!(
+        !register(&other, &memory)?.region.found(),
+        "another context's region was found"
+    );
+    Ok("")
+}
+
+/// Other memory at the same address.
+type Change = fn(&Memory) -> Result<()>;
+
+fn place_of(memory: &Memory) -> *mut c_void {
+    memory.address() as *mut c_void
+}
+
+const BOTH: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
+
+fn map_anew(memory: &Memory) -> Result<()> {
+    // SAFETY: it takes the place of the memory as a whole, in which nobody has references.
+    unsafe {
+        rustix::mm::munmap(place_of(memory), memory.length())?;
+        let flags = MapFlags::PRIVATE | MapFlags::FIXED;
+        rustix::mm::mmap_anonymous(place_of(memory), memory.length(), BOTH, flags)?;
+    }
+    Ok(())
+}
+
+fn throw_away(memory: &Memory) -> Result<()> {
+    // SAFETY: nobody has references into the memory.
+    unsafe {
+        rustix::mm::madvise(place_of(memory), memory.length(), Advice::LinuxDontNeed)?;
+    }
+    Ok(())
+}
+
+fn swap_places(memory: &Memory) -> Result<()> {
+    let length = memory.length();
+    // SAFETY: other pages are moved to the memory's place, in which nobody has references.
+    unsafe {
+        let other = rustix::mm::mmap_anonymous(
+            std::ptr::null_mut(),
+            length,
+            BOTH,
+            MapFlags::PRIVATE | MapFlags::POPULATE,
+        )?;
+        rustix::mm::mremap_fixed(
+            other,
+            length,
+            length,
+            MremapFlags::MAYMOVE,
+            place_of(memory),
+        )?;
+    }
+    Ok(())
+}
+
+/// The kept region is that of the memory that was there before.
+fn changed(lab: &mut Lab, what: &str, change: Change) -> Result<&'static str> {
+    let mut mover = Mover::fast(lab)?;
+    let device = mover.device().clone();
+    let place = lab.place(&device, 0)?;
+    for round in 0..lab.rounds {
+        let memory = Arc::new(Memory::new(MIB)?);
+        let first = register(&device, &memory)?;
+        lab.check_some(&mut mover, &first, place, 2, 50_000)?;
+        drop(first);
+        change(&memory)?;
+        let second = register(&device, &memory)?;
+        ensure!(
+            !second.region.found(),
+            "round {round}: found, though it was {what}"
+        );
+        lab.check_some(&mut mover, &second, place, 2, 50_000)
+            .with_context(|| format!("round {round}, after it was {what}"))?;
+    }
+    Ok("")
+}
+
+/// After a fork the parent's pages may be copied when it writes to them; the board must
+/// see what the parent sees.
+fn shared_with_a_child(lab: &mut Lab) -> Result<&'static str> {
+    let mut mover = Mover::fast(lab)?;
+    let device = mover.device().clone();
+    let place = lab.place(&device, 0)?;
+    let memory = Arc::new(Memory::new(MIB)?);
+    drop(register(&device, &memory)?);
+    let (ours, theirs) = crate::process::pair()?;
+    let child = crate::process::fork("child", move || theirs.wait())?;
+    memory.write(0, &vec![0x42; MIB])?;
+    let buffer = register(&device, &memory)?;
+    lab.check_some(&mut mover, &buffer, place, 4, 50_000)
+        .context("while the child lives")?;
+    drop(buffer);
+    ours.signal()?;
+    child.wait()?;
+    let buffer = register(&device, &memory)?;
+    lab.check_some(&mut mover, &buffer, place, 4, 50_000)
+        .context("after the child's end")?;
+    Ok("")
+}
+
+/// What the module's parameter says, or its default.
+fn kept_regions() -> u32 {
+    std::fs::read_to_string("/sys/module/peerlane/parameters/kept_regions")
+        .ok()
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or(1024)
+}
+
+/// No more is kept than allowed; what was used longest ago goes first.
+fn limit(lab: &mut Lab) -> Result<String> {
+    let device = lab.open()?;
+    let allowed = kept_regions();
+    let pages = allowed as usize + 8;
+    let memory = Arc::new(Memory::new(pages * 4096)?);
+    let page = |index: usize| {
+        device
+            .register(
+                &memory,
+                index * 4096..(index + 1) * 4096,
+                Permissions::Write,
+            )
+            .map_err(told)
+    };
+    for index in 0..pages {
+        drop(page(index)?);
+    }
+    let kept = device.query().map_err(told)?.regions;
+    ensure!(
+        kept[0] == 0 && kept[1] <= allowed,
+        "{kept:?} regions, {allowed} allowed"
+    );
+    ensure!(kept[1] > 0, "nothing was kept");
+    ensure!(page(pages - 1)?.found(), "the last one was not kept");
+    ensure!(!page(0)?.found(), "the first one was kept");
+    Ok(format!("{} of {pages} kept", kept[1]))
+}
+
+/// Kept regions give way when the table is full; those in use do not.
+fn gives_way(lab: &mut Lab) -> Result<String> {
+    let device = lab.open()?;
+    let free = (1usize << device.capabilities().att_log2) - entries_used(device.path())? as usize;
+    // Every second page, so that no two share an entry.
+    let memory = Arc::new(Memory::new(2 * (free + 1) * 4096)?);
+    let page = |index: usize| {
+        let start = 2 * index * 4096;
+        device
+            .register(&memory, start..start + 4096, Permissions::Write)
+            .map_err(told)
+            .with_context(|| format!("region {index} of {free} entries"))
+    };
+    let half = free / 2;
+    let mut held = (0..half).map(page).collect::<Result<Vec<_>>>()?;
+    for index in half..free {
+        drop(page(index)?);
+    }
+    let kept = device.query().map_err(told)?.regions[1];
+    ensure!(kept > 0, "nothing was kept");
+    for index in (half..free).rev() {
+        held.push(page(index)?);
+    }
+    let full = device.register(
+        &memory,
+        2 * free * 4096..(2 * free + 1) * 4096,
+        Permissions::Write,
+    );
+    ensure!(
+        matches!(
+            full,
+            Err(Error::Call {
+                source: Errno::NOSPC,
+                ..
+            })
+        ),
+        "a full table gave {full:?}"
+    );
+    drop(held);
+    drop(page(0)?);
+    Ok(format!("{free} regions, {kept} were kept between"))
+}

@@ -1,0 +1,425 @@
+//! Who may go when: memory, regions, contexts and processes end in every order, and the
+//! board reaches nothing that is gone.
+
+use crate::lab::{Buffer, LIMIT, Lab, Mover, entries_used, same, told};
+use crate::process::{self, fork, pair};
+use crate::raw;
+use crate::suite::Suite;
+use anyhow::{Context, Result, bail, ensure};
+use peerlane_core::fault::Fault;
+use peerlane_core::uapi::{self, Register, access, provider};
+use peerlane_device::{Device, Direction, Error, Memory, Permissions};
+use peerlane_guest::pattern;
+use rand::Rng;
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const MIB: usize = 1 << 20;
+
+/// Runs them.
+pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("lifetimes.fork", || fork_while_registered(lab));
+    suite.run("lifetimes.fork_kept", || fork_kept(lab));
+    suite.run("lifetimes.file_passed", || file_passed(lab));
+    suite.run("lifetimes.use_after_forget", || use_after_forget(lab));
+    suite.run("lifetimes.forget_while_busy", || forget_while_busy(lab));
+    suite.run("lifetimes.drop_while_busy", || drop_while_busy(lab));
+    suite.run("lifetimes.exit_while_busy", || end_while_busy(lab, false));
+    suite.run("lifetimes.kill_while_busy", || end_while_busy(lab, true));
+    suite.run("lifetimes.open_and_close", || open_and_close(lab));
+    suite.run("lifetimes.unmapped_while_registered", || unmapped(lab));
+    suite.run("lifetimes.locked_memory", || locked_memory(lab));
+    suite.run("lifetimes.nothing_left", || nothing_left(lab));
+}
+
+/// A child's copy of registered memory is its own, and the parent's stays the board's.
+fn fork_while_registered(lab: &mut Lab) -> Result<&'static str> {
+    let mut mover = Mover::fast(lab)?;
+    let buffer = Buffer::new(mover.device(), MIB)?;
+    let place = lab.place(mover.device(), 0)?;
+    lab.check_some(&mut mover, &buffer, place, 4, 50_000)?;
+    let mut before = vec![0; MIB];
+    buffer.memory.read(0, &mut before)?;
+    let (ours, theirs) = pair()?;
+    let memory = Arc::clone(&buffer.memory);
+    let copy = before.clone();
+    let child = fork("child", move || {
+        theirs.wait()?;
+        let mut found = vec![0; MIB];
+        memory.read(0, &mut found)?;
+        same(&copy, &found, 0).context("the parent's transfers show in the child")?;
+        memory.write(0, &vec![0x5a; MIB])?;
+        theirs.signal()?;
+        theirs.wait()
+    })?;
+    lab.check_some(&mut mover, &buffer, place, 4, 50_000)
+        .context("after the fork")?;
+    ours.signal()?;
+    ours.wait()?;
+    lab.check_some(&mut mover, &buffer, place, 4, 50_000)
+        .context("after the child has written to its copy")?;
+    ours.signal()?;
+    child.wait()?;
+    lab.check_some(&mut mover, &buffer, place, 4, 50_000)
+        .context("after the child's end")?;
+    Ok("")
+}
+
+/// What a parent's address is kept for is not what the child has there.
+fn fork_kept(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let memory = Arc::new(Memory::new(64 << 10)?);
+    let place = lab.place(&device, 0)?;
+    let ones = vec![0x11; memory.length()];
+    memory.write(0, &ones)?;
+    let all = 0..memory.length();
+    drop(
+        device
+            .register(&memory, all.clone(), Permissions::ReadWrite)
+            .map_err(told)?,
+    );
+    ensure!(
+        device.query().map_err(told)?.regions == [0, 1],
+        "the region was not kept"
+    );
+    let mut branch = lab.branch();
+    let (theirs, child_device) = (Arc::clone(&memory), device.clone());
+    fork("child", move || {
+        let region = child_device
+            .register(&theirs, all, Permissions::ReadWrite)
+            .map_err(told)?;
+        ensure!(!region.found(), "the child was given the parent's region");
+        let buffer = Buffer {
+            memory: theirs,
+            region,
+        };
+        let mut mover = Mover::Slow(child_device);
+        branch.check_some(&mut mover, &buffer, place, 4, 5000)
+    })?
+    .wait()?;
+    let mut found = vec![0; memory.length()];
+    memory.read(0, &mut found)?;
+    same(&ones, &found, 0).context("the child's transfers went to the parent")?;
+    Ok("")
+}
+
+/// A context goes to another process, and lives on there.
+fn file_passed(lab: &mut Lab) -> Result<&'static str> {
+    let (ours, theirs) = pair()?;
+    let mut branch = lab.branch();
+    let child = fork("receiver", move || {
+        let file = theirs.receive()?;
+        theirs.wait()?;
+        let device = Device::from_file(file, "a file that was sent").map_err(told)?;
+        let regions = device.query().map_err(told)?.regions;
+        ensure!(regions[0] == 1, "the sender's region is gone: {regions:?}");
+        let buffer = Buffer::new(&device, MIB)?;
+        let place = branch.place(&device, 0)?;
+        let mut mover = Mover::Slow(device);
+        branch.check_some(&mut mover, &buffer, place, 6, 50_000)
+    })?;
+    let device = lab.open()?;
+    // A region that nobody gives back, in memory that goes with this function.
+    let memory = Memory::new(4096)?;
+    let mut register = Register {
+        provider: provider::HOST,
+        access: access::READ,
+        address: memory.address(),
+        length: 4096,
+        fd: -1,
+        ..Default::default()
+    };
+    raw::with(&device, uapi::REGISTER, &mut register)?;
+    ours.send(&device)?;
+    drop(device);
+    ours.signal()?;
+    child.wait()?;
+    Ok("")
+}
+
+/// What was forgotten is not reached any more, whatever address is used.
+fn use_after_forget(lab: &mut Lab) -> Result<&'static str> {
+    let mut mover = Mover::fast(lab)?;
+    let buffer = Buffer::new(mover.device(), MIB)?;
+    let place = lab.place(mover.device(), 0)?;
+    lab.check_some(&mut mover, &buffer, place, 2, 50_000)?;
+    let stale = buffer.region.clone();
+    buffer.region.forget().map_err(told)?;
+    let expected = vec![0x77; MIB];
+    buffer.memory.write(0, &expected)?;
+    for direction in Direction::BOTH {
+        match mover.attempt(direction, &stale, 0, place, MIB, LIMIT) {
+            Err(Error::Fault {
+                fault: Fault::AttInvalid,
+                bytes_done: 0,
+                ..
+            }) => {}
+            other => bail!("a {direction} with a forgotten region gave {other:?}"),
+        }
+    }
+    let mut found = vec![0; MIB];
+    buffer.memory.read(0, &mut found)?;
+    same(&expected, &found, 0)?;
+    // The handle is unknown, too.
+    ensure!(
+        stale.probe(0, place).is_err(),
+        "a forgotten region can be probed"
+    );
+    Ok("")
+}
+
+/// When a region is forgotten in the middle of a transfer, nothing arrives from then on.
+fn forget_while_busy(lab: &mut Lab) -> Result<String> {
+    let mut cut = 0;
+    for round in 0..lab.rounds {
+        let mut mover = Mover::fast(lab)?;
+        let buffer = Buffer::new(mover.device(), 4 * MIB)?;
+        let place = lab.place(mover.device(), 0)?;
+        lab.host.fpga_write(place, lab.rng.random(), 4 << 20)?;
+        let queue = mover.queue()?;
+        queue.set_piece(64 << 10);
+        let region = buffer.region.clone();
+        let id = queue
+            .submit(Direction::Write, &region, 0, place, 4 << 20)
+            .map_err(told)?;
+        let other = queue
+            .submit(Direction::Read, &region, 0, place, 4 << 20)
+            .map_err(told)?;
+        std::thread::sleep(Duration::from_micros(lab.rng.random_range(0..20_000)));
+        buffer.region.forget().map_err(told)?;
+        let [mut at_once, mut later] = [vec![0; 4 * MIB], vec![0; 4 * MIB]];
+        buffer.memory.read(0, &mut at_once)?;
+        std::thread::sleep(Duration::from_millis(100));
+        for id in [id, other] {
+            match queue.wait(id, Some(LIMIT)) {
+                Ok(_) => {}
+                Err(Error::Fault { .. }) => cut += 1,
+                Err(error) => return Err(told(error)),
+            }
+        }
+        buffer.memory.read(0, &mut later)?;
+        same(&at_once, &later, 0)
+            .with_context(|| format!("round {round}: written after it was forgotten"))?;
+    }
+    Ok(format!("{cut} of {} transfers were cut", 2 * lab.rounds))
+}
+
+/// A queue that is dropped in the middle of a transfer leaves its memory alone.
+fn drop_while_busy(lab: &mut Lab) -> Result<&'static str> {
+    for round in 0..lab.rounds {
+        let mut mover = Mover::fast(lab)?;
+        let device = mover.device().clone();
+        let buffer = Buffer::new(&device, 4 * MIB)?;
+        let place = lab.place(&device, 0)?;
+        lab.host.fpga_write(place, lab.rng.random(), 4 << 20)?;
+        let queue = mover.queue()?;
+        queue
+            .submit(Direction::Write, &buffer.region, 0, place, 4 << 20)
+            .map_err(told)?;
+        std::thread::sleep(Duration::from_micros(lab.rng.random_range(0..20_000)));
+        drop(mover);
+        drop(buffer.region);
+        let [mut at_once, mut later] = [vec![0; 4 * MIB], vec![0; 4 * MIB]];
+        buffer.memory.read(0, &mut at_once)?;
+        std::thread::sleep(Duration::from_millis(100));
+        buffer.memory.read(0, &mut later)?;
+        same(&at_once, &later, 0).with_context(|| format!("round {round}: written after"))?;
+    }
+    Ok("")
+}
+
+/// A process ends in the middle of transfers; the board is as new, and so is the memory that
+/// others get.
+fn end_while_busy(lab: &mut Lab, killed: bool) -> Result<&'static str> {
+    for round in 0..2 * lab.rounds {
+        let make = if round % 2 == 0 {
+            Mover::fast
+        } else {
+            Mover::slow
+        };
+        let pause = Duration::from_micros(lab.rng.random_range(0..30_000));
+        let (ours, theirs) = pair()?;
+        let branch = lab.branch();
+        let child = fork("busy", move || {
+            let mut mover = make(&branch)?;
+            let buffer = Buffer::new(mover.device(), 4 * MIB)?;
+            let place = branch.place(mover.device(), 1)?;
+            theirs.signal()?;
+            for direction in
+                Direction::BOTH
+                    .into_iter()
+                    .cycle()
+                    .take(if killed { 10_000 } else { 2 })
+            {
+                let region = &buffer.region;
+                let (device, length) = (mover.device().clone(), 4 << 20);
+                match &mut mover {
+                    Mover::Fast(queue) => {
+                        queue
+                            .submit(direction, region, 0, place, length)
+                            .map_err(told)?;
+                    }
+                    Mover::Slow(_) => {
+                        let terms = peerlane_device::Terms::default();
+                        match device.submit(direction, region, 0, place, length, terms) {
+                            Err(Error::Call {
+                                source: Errno::AGAIN,
+                                ..
+                            }) => std::thread::sleep(Duration::from_millis(1)),
+                            result => drop(result.map_err(told)?),
+                        }
+                    }
+                }
+            }
+            // It ends as it is: nothing is waited for, nothing given back.
+            std::mem::forget((mover, buffer));
+            Ok(())
+        })?;
+        ours.wait()?;
+        if killed {
+            std::thread::sleep(pause);
+            child.kill()?;
+        } else {
+            child.wait()?;
+        }
+        let mut mover = Mover::fast(lab)?;
+        let buffer = Buffer::new(mover.device(), 8 * MIB)?;
+        let place = lab.place(mover.device(), 0)?;
+        lab.check_some(&mut mover, &buffer, place, 2, MIB)
+            .with_context(|| format!("round {round}"))?;
+        let mut rest = vec![0; 2 * MIB];
+        buffer.memory.write(6 * MIB, &vec![0xc3; 2 * MIB])?;
+        std::thread::sleep(Duration::from_millis(20));
+        buffer.memory.read(6 * MIB, &mut rest)?;
+        same(&vec![0xc3; 2 * MIB], &rest, 6 * MIB).context("memory that nobody writes")?;
+    }
+    Ok("")
+}
+
+/// Channels do not run out.
+fn open_and_close(lab: &mut Lab) -> Result<&'static str> {
+    let rounds = 10 * lab.open()?.capabilities().channels;
+    for round in 0..rounds {
+        let mut mover = if round % 2 == 0 {
+            Mover::fast(lab)?
+        } else {
+            Mover::slow(lab)?
+        };
+        let buffer = Buffer::new(mover.device(), 8192)?;
+        let place = lab.place(mover.device(), 0)?;
+        mover
+            .transfer(Direction::Write, &buffer.region, 5, place, 4099)
+            .with_context(|| format!("context {round}"))?;
+    }
+    Ok("")
+}
+
+/// Memory that is unmapped while it is registered is not somebody else's before the board
+/// has let go of it.
+fn unmapped(lab: &mut Lab) -> Result<&'static str> {
+    let mut mover = Mover::fast(lab)?;
+    let place = lab.place(mover.device(), 0)?;
+    for _ in 0..lab.rounds {
+        let length = 2 * MIB;
+        let memory = Memory::new(length)?;
+        // SAFETY: nobody has references into the memory.
+        let region = unsafe {
+            mover
+                .device()
+                .register_address(memory.address(), length as u64, Permissions::ReadWrite)
+        }
+        .map_err(told)?;
+        lab.host
+            .fpga_write(place, lab.rng.random(), length as u64)?;
+        let queue = mover.queue()?;
+        let id = queue
+            .submit(Direction::Write, &region, 0, place, length as u64)
+            .map_err(told)?;
+        drop(memory);
+        // Likely to be given the same pages, were they free.
+        let other = Memory::new(length)?;
+        let expected = vec![0x3c; length];
+        other.write(0, &expected)?;
+        match queue.wait(id, Some(LIMIT)) {
+            Ok(_) | Err(Error::Fault { .. }) => {}
+            Err(error) => return Err(told(error)),
+        }
+        let mut found = vec![0; length];
+        other.read(0, &mut found)?;
+        same(&expected, &found, 0).context("the board writes into memory of others")?;
+    }
+    Ok("")
+}
+
+/// Pinned memory counts against the limit of a user without rights, kept memory gives way.
+fn locked_memory(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let place = lab.place(&device, 0)?;
+    let mut branch = lab.branch();
+    fork("user", move || {
+        rustix::process::setrlimit(
+            Resource::Memlock,
+            Rlimit {
+                current: Some(MIB as u64),
+                maximum: Some(MIB as u64),
+            },
+        )?;
+        process::become_nobody()?;
+        let device = device.clone();
+        let memory = Arc::new(Memory::new(4 * MIB)?);
+        let register = |range| device.register(&memory, range, Permissions::ReadWrite);
+        let refused = |what: &str, result: peerlane_device::Result<_>| match result {
+            Err(Error::Call {
+                source: Errno::NOMEM,
+                ..
+            }) => Ok(()),
+            other => bail!("{what} gave {other:?}"),
+        };
+        refused("4 MiB with a limit of 1", register(0..4 * MIB))?;
+        let first = register(0..MIB / 2).map_err(told)?;
+        refused("768 KiB beside 512", register(MIB..MIB + 3 * MIB / 4))?;
+        // Kept, and given up for the next.
+        drop(first);
+        let second = register(MIB..MIB + 3 * MIB / 4).map_err(told)?;
+        let regions = device.query().map_err(told)?.regions;
+        ensure!(regions == [1, 0], "regions {regions:?}");
+        second.forget().map_err(told)?;
+        let buffer = Buffer {
+            region: register(0..MIB).map_err(told)?,
+            memory: Arc::clone(&memory),
+        };
+        let mut mover = Mover::Slow(device.clone());
+        let mut bytes = vec![0; 64];
+        pattern(branch.rng.random(), &mut bytes);
+        buffer.memory.write(9, &bytes)?;
+        mover.transfer(Direction::Read, &buffer.region, 9, place, 64)?;
+        mover.transfer(Direction::Write, &buffer.region, 100_000, place, 64)?;
+        let mut found = vec![0; 64];
+        buffer.memory.read(100_000, &mut found)?;
+        same(&bytes, &found, 100_000)
+    })?
+    .wait()?;
+    Ok("")
+}
+
+/// When all contexts of the tests before are closed, the board's table is empty.
+fn nothing_left(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    // The end of the last process may still be under way.
+    let end = Instant::now() + Duration::from_secs(5);
+    let mut used = entries_used(device.path())?;
+    while used != 0 && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+        used = entries_used(device.path())?;
+    }
+    ensure!(used == 0, "{used} entries of nobody");
+    let buffer = Buffer::new(&device, MIB)?;
+    let with_one = entries_used(device.path())?;
+    ensure!(with_one > 0, "entries are not counted");
+    buffer.region.forget().map_err(told)?;
+    let used = entries_used(device.path())?;
+    ensure!(used == 0, "{used} entries after all was forgotten");
+    Ok("")
+}

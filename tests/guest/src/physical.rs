@@ -1,0 +1,50 @@
+//! Where memory of this process lies: its physical addresses, as far as it may know them.
+
+use crate::lab::driver_says;
+use anyhow::{Context, Result, ensure};
+use peerlane_device::Device;
+use peerlane_guest::Allowed;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+const PAGE: u64 = 4096;
+
+/// The physical pages behind addresses of this process, which must have been touched
+/// (Documentation/admin-guide/mm/pagemap.rst), with what the board may do with them.
+pub fn ranges(address: u64, length: u64, access: &str) -> Result<Vec<Allowed>> {
+    const PRESENT: u64 = 1 << 63;
+    const FRAME: u64 = (1 << 55) - 1;
+    let pagemap = File::open("/proc/self/pagemap")?;
+    let (first, last) = (address / PAGE, (address + length - 1) / PAGE);
+    let mut ranges: Vec<Allowed> = Vec::new();
+    for page in first..=last {
+        let mut entry = [0; 8];
+        pagemap
+            .read_exact_at(&mut entry, page * 8)
+            .context("/proc/self/pagemap")?;
+        let entry = u64::from_ne_bytes(entry);
+        let physical = (entry & FRAME) * PAGE;
+        ensure!(entry & PRESENT != 0, "page {page:#x} is not there");
+        ensure!(physical != 0, "only root is told of physical addresses");
+        match ranges.last_mut() {
+            Some(Allowed(start, length, _)) if *start + *length == physical => *length += PAGE,
+            _ => ranges.push(Allowed(physical, PAGE, access.into())),
+        }
+    }
+    Ok(ranges)
+}
+
+/// A context's completion ring, as the driver tells root in debugfs: without an IOMMU bus
+/// addresses are physical ones.
+pub fn ring(device: &Device) -> Result<Allowed> {
+    let text = driver_says(device.path(), "state")?;
+    let ours = format!("channel {}: ring ", device.info().channel);
+    let parsed = || {
+        let line = text.lines().find_map(|line| line.strip_prefix(&ours))?;
+        let (address, rest) = line.strip_prefix("0x")?.split_once(" + ")?;
+        let (bytes, _) = rest.split_once(',')?;
+        Some((u64::from_str_radix(address, 16).ok()?, bytes.parse().ok()?))
+    };
+    let (address, bytes) = parsed().with_context(|| format!("no `{ours}` in: {text}"))?;
+    Ok(Allowed(address, bytes, "w".into()))
+}
