@@ -90,6 +90,8 @@ module proof #(parameter MUTANT = 0) (
   (* hierconn, init = 0 *) wire \dut.has_ring_q ;
   (* hierconn, init = 0 *) wire \dut.phase_q ;
   (* hierconn, init = 0 *) wire [31:0] \dut.sequence_q ;
+  (* hierconn, init = 0 *) wire [23:0] \dut.ring_q ;
+  (* hierconn, init = 0 *) wire [31:0] \dut.ring_top_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.address_q ;
   (* hierconn, init = 0 *) wire \dut.restart_q ;
   (* hierconn, init = 0 *) wire [5:0] \dut.restart_channel_q ;
@@ -178,10 +180,16 @@ module proof #(parameter MUTANT = 0) (
     if (ring_set) assert (\dut.restart_q & \dut.restart_channel_q [0] == set_channel);
     if (\dut.restart_q & ring_set & \dut.chosen_q )
       assert (\dut.restart_channel_q [0] != (\dut.is_read_q ? read_channel : write_channel));
-    if ((\dut.offering_q | \dut.over_q ) & its_end) begin
+    if (\dut.chosen_q & \dut.found_q & its_end) begin
       assert (\dut.has_ring_q == enabled);
       if (enabled) begin
-        assert (\dut.sequence_q == sequence_number & \dut.phase_q == !lap[0]);
+        assert (\dut.ring_q == {base, size} & \dut.sequence_q == sequence_number);
+        if (high_known) assert (\dut.ring_top_q == high);
+      end
+    end
+    if ((\dut.offering_q | \dut.over_q ) & its_end) begin
+      if (enabled) begin
+        assert (\dut.phase_q == !lap[0]);
         if (high_known) assert (\dut.address_q == {high, base, 12'd0} + {place, 5'd0});
       end
     end

@@ -61,6 +61,10 @@ pub struct Align<const W: usize, const B: usize> {
     first: DFF<Bit>,
     steps: DFF<Bits<6>>,
     beats: DFF<Bits<6>>,
+    // Said of them a cycle before: some beat is to come, only one is; the step is the job's last.
+    needs_beat: DFF<Bit>,
+    one_beat: DFF<Bit>,
+    final_step: DFF<Bit>,
     start_lane: DFF<Bits<5>>,
     end_lane: DFF<Bits<5>>,
     place: DFF<Bits<2>>,
@@ -101,9 +105,7 @@ pub struct Align<const W: usize, const B: usize> {
     leads: Signal<Local, Bit>,
     load: Signal<Local, Bit>,
     measure: Signal<Local, Bit>,
-    needs_beat: Signal<Local, Bit>,
     step: Signal<Local, Bit>,
-    final_step: Signal<Local, Bit>,
     advance: Signal<Local, Bit>,
     merged: Signal<Local, Bit>,
     merged_data: Signal<Local, Bits<W>>,
@@ -148,7 +150,7 @@ impl<const W: usize, const B: usize> Default for Align<W, B> {
             place, failed, turned, turned_data, turned_keep, turned_emit, turned_last,
             turned_error, turned_enable, previous, ready, ready_data, ready_enable,
             ready_last, ready_error, difference, source_span, target_span, leads, load,
-            measure, needs_beat, step, final_step, advance, error_now, turn1, turn2,
+            measure, needs_beat, one_beat, step, final_step, advance, error_now, turn1, turn2,
             turn4, turn8, turn16, keep_mask, start_mask, end_mask, raw, raw_data,
             raw_rotate, raw_keep, raw_emit, raw_last, raw_error, raw_enable, turn_free,
             shift, spare, spare_data, spare_enable, spare_last, spare_error, merged, merged_data;
@@ -189,6 +191,9 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             first,
             steps,
             beats,
+            needs_beat,
+            one_beat,
+            final_step,
             start_lane,
             end_lane,
             place,
@@ -224,12 +229,11 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
         self.advance.next = !self.spare.q.val();
         self.turn_free.next = !self.turned.q.val() | self.advance.val();
         self.shift.next = self.raw.q.val() & self.turn_free.val();
-        self.needs_beat.next = self.beats.q.val().any();
         self.step.next = self.active.q.val()
             & (!self.raw.q.val() | self.turn_free.val())
-            & (!self.needs_beat.val() | self.beat.val());
-        self.final_step.next = (self.steps.q.val() == 1) & !self.lead.q.val();
-        self.error_now.next = self.failed.q.val() | (self.needs_beat.val() & self.beat_error.val());
+            & (!self.needs_beat.q.val() | self.beat.val());
+        self.error_now.next =
+            self.failed.q.val() | (self.needs_beat.q.val() & self.beat_error.val());
 
         // Measure the next job while this one runs.
         self.difference.next = (self.source.val() - self.target.val()) & self.lane_mask.val();
@@ -239,7 +243,7 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
         self.target_span.next =
             bit_cast::<11, 5>(self.target.val()) + bit_cast::<11, 10>(self.bytes.val());
         self.load.next = self.next_job.q.val()
-            & (!self.active.q.val() | (self.step.val() & self.final_step.val()));
+            & (!self.active.q.val() | (self.step.val() & self.final_step.q.val()));
         self.measure.next = self.job.val() & (!self.next_job.q.val() | self.load.val());
         self.job_take.next = self.measure.val();
         if self.measure.val() {
@@ -266,21 +270,25 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
         }
 
         // Take the step.
-        self.beat_take.next = self.step.val() & self.needs_beat.val();
+        self.beat_take.next = self.step.val() & self.needs_beat.q.val();
         self.beat_place.next = self.place.q.val();
-        self.beat_final.next = self.beats.q.val() == 1;
+        self.beat_final.next = self.one_beat.q.val();
         if self.step.val() {
             self.lead.d.next = false;
+            self.final_step.d.next = self.steps.q.val() == 1;
             if !self.lead.q.val() {
+                self.final_step.d.next = self.steps.q.val() == 2;
                 self.steps.d.next = self.steps.q.val() - 1;
                 self.first.d.next = false;
             }
-            if self.needs_beat.val() {
+            if self.needs_beat.q.val() {
                 self.beats.d.next = self.beats.q.val() - 1;
+                self.needs_beat.d.next = !self.one_beat.q.val();
+                self.one_beat.d.next = self.beats.q.val() == 2;
                 self.place.d.next = self.place.q.val() + 1;
             }
             self.failed.d.next = self.error_now.val();
-            if self.final_step.val() {
+            if self.final_step.q.val() {
                 self.active.d.next = false;
             }
         }
@@ -292,6 +300,9 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             self.first.d.next = true;
             self.steps.d.next = self.next_steps.q.val();
             self.beats.d.next = self.next_beats.q.val();
+            self.needs_beat.d.next = self.next_beats.q.val().any();
+            self.one_beat.d.next = self.next_beats.q.val() == 1;
+            self.final_step.d.next = (self.next_steps.q.val() == 1) & !self.next_lead.q.val();
             self.start_lane.d.next = self.next_target.q.val();
             self.end_lane.d.next = self.next_end.q.val();
             self.place.d.next = self.next_start.q.val();
@@ -338,7 +349,7 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             self.start_mask.next = self.lanes.val() << self.start_lane.q.val();
         }
         self.end_mask.next = self.lanes.val();
-        if self.final_step.val() {
+        if self.final_step.q.val() {
             self.end_mask.next = self.lanes.val() >> (self.lane_mask.val() - self.end_lane.q.val());
         }
         if self.step.val() {
@@ -347,7 +358,7 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             self.raw_rotate.d.next = self.rotate.q.val();
             self.raw_keep.d.next = self.keep.q.val();
             self.raw_emit.d.next = !self.lead.q.val();
-            self.raw_last.d.next = self.final_step.val();
+            self.raw_last.d.next = self.final_step.q.val();
             self.raw_error.d.next = self.error_now.val();
             if self.error_now.val() {
                 self.raw_enable.d.next = 0.into();

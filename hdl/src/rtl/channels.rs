@@ -35,6 +35,8 @@ pub struct Channels {
     accepts: DFF<Bits<64>>,
     runs: DFF<Bits<64>>,
     aborts: DFF<Bits<64>>,
+    /// Those that accept and do not abort.
+    accepting: DFF<Bits<64>>,
     refused_writes: DFF<Bits<64>>,
     refused_reads: DFF<Bits<64>>,
     selected: Signal<Local, Bits<64>>,
@@ -51,7 +53,7 @@ impl Channels {
             selected_accept, selected_run, selected_abort,
             page, refused_we, refused_write_set, refused_read_set, page_accept, page_refused_write,
             page_refused_read, run, abort, accepts, runs, aborts, refused_writes, refused_reads,
-            selected, paged, shown_accept, shown_run, shown_abort;
+            accepting, selected, paged, shown_accept, shown_run, shown_abort;
             one: Constant::new(1.into()),
             all_channels: Constant::new(super::channel_mask(channels_log2)),
         )
@@ -70,6 +72,7 @@ impl Logic for Channels {
             accepts,
             runs,
             aborts,
+            accepting,
             refused_writes,
             refused_reads
         );
@@ -81,8 +84,7 @@ impl Logic for Channels {
         self.selected_run.next = self.shown_run.q.val();
         self.shown_abort.d.next = (self.aborts.q.val() & self.selected.val()).any();
         self.selected_abort.next = self.shown_abort.q.val();
-        self.page_accept.next =
-            (self.accepts.q.val() & !self.aborts.q.val() & self.paged.val()).any();
+        self.page_accept.next = (self.accepting.q.val() & self.paged.val()).any();
         self.page_refused_write.next = (self.refused_writes.q.val() & self.paged.val()).any();
         self.page_refused_read.next = (self.refused_reads.q.val() & self.paged.val()).any();
         self.run.next = self.runs.q.val();
@@ -99,6 +101,10 @@ impl Logic for Channels {
             }
             if self.control_data.val().get_bit(2) {
                 self.aborts.d.next = self.aborts.q.val() | self.selected.val();
+            }
+            self.accepting.d.next = self.accepting.q.val() & !self.selected.val();
+            if self.control_data.val().get_bit(0) & !self.control_data.val().get_bit(2) {
+                self.accepting.d.next = self.accepting.q.val() | self.selected.val();
             }
         }
         // A page is accessed once a cycle, so a doorbell and a clear never meet.
@@ -118,6 +124,7 @@ impl Logic for Channels {
             self.accepts.d.next = 0.into();
             self.runs.d.next = 0.into();
             self.aborts.d.next = 0.into();
+            self.accepting.d.next = 0.into();
             self.refused_writes.d.next = 0.into();
             self.refused_reads.d.next = 0.into();
         }

@@ -62,6 +62,9 @@ pub struct Completer {
     offering: DFF<Bit>,
     is_read: DFF<Bit>,
     has_ring: DFF<Bit>,
+    /// Ring of the channel: log2 of its records, page.
+    ring: DFF<Bits<24>>,
+    ring_top: DFF<Bits<32>>,
     address: DFF<Bits<64>>,
     phase: DFF<Bit>,
     sequence: DFF<Bits<32>>,
@@ -72,6 +75,7 @@ pub struct Completer {
     sequences: SmallRam<32, 6>,
 
     channel: Signal<Local, Bits<6>>,
+    chosen_channel: Signal<Local, Bits<6>>,
     log2: Signal<Local, Bits<4>>,
     status: Signal<Local, Bits<32>>,
     lap: Signal<Local, Bits<32>>,
@@ -93,7 +97,7 @@ impl Completer {
             chosen, offering,
             is_read, has_ring, address, phase, sequence, code, bytes, tag, fault_at, wants_irq,
             channel, log2, status, lap, slot, done, counted, restart, restart_channel,
-            wants_urgent, end_channel, found, over;
+            wants_urgent, end_channel, found, over, ring, ring_top, chosen_channel;
             ring_low: SmallRam::new(channels_log2),
             ring_high: SmallRam::new(channels_log2),
             sequences: SmallRam::new(channels_log2),
@@ -121,6 +125,8 @@ impl Logic for Completer {
             offering,
             is_read,
             has_ring,
+            ring,
+            ring_top,
             address,
             phase,
             sequence,
@@ -153,14 +159,27 @@ impl Logic for Completer {
         self.counted.next = self.over.q.val() & self.has_ring.q.val();
         self.recorded.next = self.counted.val();
 
-        // Choose an end, in turn when both wait; copy it; find its slot; offer it.
+        // Choose an end, in turn when both wait; copy it, and what is known of its
+        // ring; find its slot; offer it.
         if !self.chosen.q.val() & (self.write_end.val() | self.read_end.val()) {
             self.chosen.d.next = true;
             self.found.d.next = false;
             self.is_read.d.next =
                 self.read_end.val() & (!self.write_end.val() | !self.is_read.q.val());
         }
+        self.chosen_channel.next = self.write_channel.val();
+        if self.is_read.q.val() {
+            self.chosen_channel.next = self.read_channel.val();
+        }
+        self.ring_low.read_address.next = self.chosen_channel.val();
+        self.ring_high.read_address.next = self.chosen_channel.val();
+        self.sequences.read_address.next = self.chosen_channel.val();
         if self.chosen.q.val() & !self.found.q.val() {
+            self.has_ring.d.next = self.ring_low.read_data.val().get_bit(0);
+            self.ring.d.next = self.ring_low.read_data.val().get_bits::<24>(1);
+            self.ring_top.d.next = self.ring_high.read_data.val();
+            self.sequence.d.next = self.sequences.read_data.val();
+            self.end_channel.d.next = self.chosen_channel.val();
             self.found.d.next = true;
             self.code.d.next = self.write_code.val();
             self.bytes.d.next = self.write_bytes.val();
@@ -168,7 +187,6 @@ impl Logic for Completer {
             self.fault_at.d.next = self.write_fault.val();
             self.wants_irq.d.next = self.write_irq.val();
             self.wants_urgent.d.next = self.write_urgent.val();
-            self.end_channel.d.next = self.write_channel.val();
             if self.is_read.q.val() {
                 self.code.d.next = self.read_code.val();
                 self.bytes.d.next = self.read_bytes.val();
@@ -176,23 +194,17 @@ impl Logic for Completer {
                 self.fault_at.d.next = self.read_fault.val();
                 self.wants_irq.d.next = self.read_irq.val();
                 self.wants_urgent.d.next = self.read_urgent.val();
-                self.end_channel.d.next = self.read_channel.val();
             }
         }
-        self.ring_low.read_address.next = self.channel.val();
-        self.ring_high.read_address.next = self.channel.val();
-        self.sequences.read_address.next = self.channel.val();
-        self.log2.next = self.ring_low.read_data.val().get_bits::<4>(1);
-        self.slot.next = self.sequences.read_data.val() & !(self.ones.val() << self.log2.val());
-        self.lap.next = self.sequences.read_data.val() >> self.log2.val();
+        self.log2.next = self.ring.q.val().get_bits::<4>(0);
+        self.slot.next = self.sequence.q.val() & !(self.ones.val() << self.log2.val());
+        self.lap.next = self.sequence.q.val() >> self.log2.val();
         if self.found.q.val() & self.chosen.q.val() & !self.offering.q.val() & !self.over.q.val() {
             self.offering.d.next = true;
-            self.has_ring.d.next = self.ring_low.read_data.val().get_bit(0);
-            self.address.d.next = ((bit_cast::<64, 32>(self.ring_high.read_data.val()) << 32)
-                | (bit_cast::<64, 20>(self.ring_low.read_data.val().get_bits::<20>(5)) << 12))
+            self.address.d.next = ((bit_cast::<64, 32>(self.ring_top.q.val()) << 32)
+                | (bit_cast::<64, 20>(self.ring.q.val().get_bits::<20>(4)) << 12))
                 + (bit_cast::<64, 32>(self.slot.val()) << 5);
             self.phase.d.next = !self.lap.val().get_bit(0);
-            self.sequence.d.next = self.sequences.read_data.val();
         }
         // What follows from it follows a cycle later.
         self.over.d.next = self.done.val();

@@ -202,8 +202,8 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     draining: DFF<Bit>,
     irq_before: DFF<Bit>,
     counter_read: DFF<Bit>,
-    core_reset: Signal<Local, Bit>,
-    mem_reset: Signal<Local, Bit>,
+    core_reset: DFF<Bit>,
+    mem_reset: DFF<Bit>,
     interrupt: Signal<Local, Bit>,
     irq_edge: Signal<Local, Bit>,
     idle: Signal<Local, Bit>,
@@ -369,6 +369,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         dff_setup!(
             self,
             pcie_clk,
+            core_reset,
             levels,
             seen_read_request,
             seen_read_channel,
@@ -408,6 +409,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
             pcie_sees,
             kernel_sees
         );
+        dff_setup!(self, clk, mem_reset);
         clock!(self, clk, mem_hold, mem_sees, window);
         self.write_path.mem_clock.next = self.clk.val();
         self.read_path.mem_clock.next = self.clk.val();
@@ -417,25 +419,25 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.mem_hold.trigger.next = self.reset.val();
         self.pcie_sees.unsynced.next = self.mem_hold.held.val();
         self.mem_sees.unsynced.next = self.pcie_hold.held.val();
-        self.core_reset.next = self.pcie_hold.held.val() | self.pcie_sees.synced.val();
-        self.mem_reset.next = self.mem_hold.held.val() | self.mem_sees.synced.val();
-        self.csr.reset.next = self.core_reset.val();
-        self.chan.reset.next = self.core_reset.val();
-        self.channels.reset.next = self.core_reset.val();
-        self.write_queue.reset.next = self.core_reset.val();
-        self.read_queue.reset.next = self.core_reset.val();
-        self.att.reset.next = self.core_reset.val();
-        self.fence.reset.next = self.core_reset.val();
-        self.write_segment.reset.next = self.core_reset.val();
-        self.read_segment.reset.next = self.core_reset.val();
-        self.write_path.reset.next = self.core_reset.val();
-        self.read_path.reset.next = self.core_reset.val();
-        self.completer.reset.next = self.core_reset.val();
-        self.interrupts.reset.next = self.core_reset.val();
-        self.counters.reset.next = self.core_reset.val();
-        self.port_reset.next = self.core_reset.val();
-        self.write_path.mem_reset.next = self.mem_reset.val();
-        self.read_path.mem_reset.next = self.mem_reset.val();
+        self.core_reset.d.next = self.pcie_hold.held.val() | self.pcie_sees.synced.val();
+        self.mem_reset.d.next = self.mem_hold.held.val() | self.mem_sees.synced.val();
+        self.csr.reset.next = self.core_reset.q.val();
+        self.chan.reset.next = self.core_reset.q.val();
+        self.channels.reset.next = self.core_reset.q.val();
+        self.write_queue.reset.next = self.core_reset.q.val();
+        self.read_queue.reset.next = self.core_reset.q.val();
+        self.att.reset.next = self.core_reset.q.val();
+        self.fence.reset.next = self.core_reset.q.val();
+        self.write_segment.reset.next = self.core_reset.q.val();
+        self.read_segment.reset.next = self.core_reset.q.val();
+        self.write_path.reset.next = self.core_reset.q.val();
+        self.read_path.reset.next = self.core_reset.q.val();
+        self.completer.reset.next = self.core_reset.q.val();
+        self.interrupts.reset.next = self.core_reset.q.val();
+        self.counters.reset.next = self.core_reset.q.val();
+        self.port_reset.next = self.core_reset.q.val();
+        self.write_path.mem_reset.next = self.mem_reset.q.val();
+        self.read_path.mem_reset.next = self.mem_reset.q.val();
         self.sweep.next = self.att.sweeping.val();
         self.write_queue.sweep.next = self.sweep.val();
         self.write_queue.sweep_channel.next = self.att.sweep_at.val();
@@ -462,7 +464,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         } else if self.idle.val() {
             self.draining.d.next = false;
         }
-        if self.core_reset.val() {
+        if self.core_reset.q.val() {
             self.draining.d.next = false;
         }
 

@@ -1,5 +1,5 @@
 //! The DMA block. Data flows: [`queue`] → [`segment`] (with [`att`]) → [`write_path`] or [`read_path`]
-//! → a port adapter ([`txs`] or [`stream`]); ends of descriptors go to [`complete`] and from there to
+//! → a port adapter ([`txs`] or [`stream`], both with a [`poster`]); ends of descriptors go to [`complete`] and from there to
 //! [`interrupts`]. [`channels`] holds what the driver says of each channel, [`fence`] watches a change of
 //! the ATT, [`counters`] counts. [`engine`] joins all but the adapter.
 
@@ -14,6 +14,7 @@ pub mod engine;
 pub mod fence;
 pub mod interrupts;
 pub mod lane_fifo;
+pub mod poster;
 pub mod queue;
 pub mod read_path;
 pub mod receive;

@@ -75,8 +75,9 @@ pub struct DescriptorQueue {
     stamps: BlockRam<13, 12>,
     // One memory for each place that reads.
     tail_software: SmallRam<13, 6>,
-    tail_engine: SmallRam<13, 6>,
-    tail_ends: SmallRam<13, 6>,
+    /// Number of the last descriptor that was accepted.
+    newest_engine: SmallRam<13, 6>,
+    newest_ends: SmallRam<13, 6>,
     head_software: SmallRam<13, 6>,
     head_engine: SmallRam<13, 6>,
     ended_ends: SmallRam<13, 6>,
@@ -131,8 +132,8 @@ impl DescriptorQueue {
             bank: std::array::from_fn(|_| BlockRam::new(log2)),
             stamps: BlockRam::new(log2),
             tail_software: counts(),
-            tail_engine: counts(),
-            tail_ends: counts(),
+            newest_engine: counts(),
+            newest_ends: counts(),
             head_software: counts(),
             head_engine: counts(),
             ended_ends: counts(),
@@ -167,8 +168,8 @@ impl Logic for DescriptorQueue {
             self,
             clock,
             tail_software,
-            tail_engine,
-            tail_ends,
+            newest_engine,
+            newest_ends,
             head_software,
             head_engine,
             ended_ends,
@@ -191,7 +192,7 @@ impl Logic for DescriptorQueue {
 
         // The engine's side.
         self.head_engine.read_address.next = self.select.val();
-        self.tail_engine.read_address.next = self.select.val();
+        self.newest_engine.read_address.next = self.select.val();
         self.head_next.next = self.head_engine.read_data.val() + 1;
         self.number.next = self.head_engine.read_data.val();
         self.oldest.next = (bit_cast::<12, 13>(self.head_engine.read_data.val())
@@ -211,7 +212,8 @@ impl Logic for DescriptorQueue {
         self.stamps.read_clock.next = self.clock.val();
         self.stamps.write_address.next = self.slot.val();
         self.stamps.write_data.next = self.other_number.val();
-        self.stamps.write_enable.next = self.accepted.val();
+        // Of a doorbell that is refused, too: nothing is in its slot.
+        self.stamps.write_enable.next = self.doorbell.val() & !self.full.val();
         self.stamps.read_address.next = self.oldest.val();
         self.stamps.read_enable.next = self.fetch.val();
         self.peer_low.next = self.bank[0].read_data.val();
@@ -229,7 +231,7 @@ impl Logic for DescriptorQueue {
         self.end_seen.next = self.ending.q.val();
         self.end_seen_channel.next = self.ending_channel.q.val();
         self.ended_ends.read_address.next = self.ending_channel.q.val();
-        self.tail_ends.read_address.next = self.ending_channel.q.val();
+        self.newest_ends.read_address.next = self.ending_channel.q.val();
         self.ended_own.read_address.next = self.select.val();
         self.ended_other.read_address.next = self.other_select.val();
         self.ended.next = self.ended_own.read_data.val();
@@ -238,24 +240,24 @@ impl Logic for DescriptorQueue {
 
         // Counts: doorbells move tails, starts move heads.
         self.tail_software.write_enable.next = self.accepted.val() | self.sweep.val();
-        self.tail_engine.write_enable.next = self.accepted.val() | self.sweep.val();
-        self.tail_ends.write_enable.next = self.accepted.val() | self.sweep.val();
+        self.newest_engine.write_enable.next = self.accepted.val() | self.sweep.val();
+        self.newest_ends.write_enable.next = self.accepted.val() | self.sweep.val();
         self.head_software.write_enable.next = self.take.val() | self.sweep.val();
         self.head_engine.write_enable.next = self.take.val() | self.sweep.val();
         self.ended_ends.write_enable.next = self.ending.q.val() | self.sweep.val();
         self.ended_own.write_enable.next = self.ending.q.val() | self.sweep.val();
         self.ended_other.write_enable.next = self.ending.q.val() | self.sweep.val();
         self.tail_software.write_address.next = self.channel.val();
-        self.tail_engine.write_address.next = self.channel.val();
-        self.tail_ends.write_address.next = self.channel.val();
+        self.newest_engine.write_address.next = self.channel.val();
+        self.newest_ends.write_address.next = self.channel.val();
         self.head_software.write_address.next = self.select.val();
         self.head_engine.write_address.next = self.select.val();
         self.ended_ends.write_address.next = self.ending_channel.q.val();
         self.ended_own.write_address.next = self.ending_channel.q.val();
         self.ended_other.write_address.next = self.ending_channel.q.val();
         self.tail_software.write_data.next = self.tail_next.val();
-        self.tail_engine.write_data.next = self.tail_next.val();
-        self.tail_ends.write_data.next = self.tail_next.val();
+        self.newest_engine.write_data.next = self.tail_software.read_data.val();
+        self.newest_ends.write_data.next = self.tail_software.read_data.val();
         self.head_software.write_data.next = self.head_next.val();
         self.head_engine.write_data.next = self.head_next.val();
         self.ended_ends.write_data.next = self.ended_next.val();
@@ -263,16 +265,16 @@ impl Logic for DescriptorQueue {
         self.ended_other.write_data.next = self.ended_next.val();
         if self.sweep.val() {
             self.tail_software.write_address.next = self.sweep_channel.val();
-            self.tail_engine.write_address.next = self.sweep_channel.val();
-            self.tail_ends.write_address.next = self.sweep_channel.val();
+            self.newest_engine.write_address.next = self.sweep_channel.val();
+            self.newest_ends.write_address.next = self.sweep_channel.val();
             self.head_software.write_address.next = self.sweep_channel.val();
             self.head_engine.write_address.next = self.sweep_channel.val();
             self.ended_ends.write_address.next = self.sweep_channel.val();
             self.ended_own.write_address.next = self.sweep_channel.val();
             self.ended_other.write_address.next = self.sweep_channel.val();
             self.tail_software.write_data.next = 0.into();
-            self.tail_engine.write_data.next = 0.into();
-            self.tail_ends.write_data.next = 0.into();
+            self.newest_engine.write_data.next = 0.into();
+            self.newest_ends.write_data.next = 0.into();
             self.head_software.write_data.next = 0.into();
             self.head_engine.write_data.next = 0.into();
             self.ended_ends.write_data.next = 0.into();
@@ -287,13 +289,14 @@ impl Logic for DescriptorQueue {
             self.arrived.next = self.one.val() << self.channel.val();
         }
         self.arrived_before.d.next = self.arrived.val() & self.all_channels.val();
-        self.is_last.d.next = self.head_next.val() == self.tail_engine.read_data.val();
+        self.is_last.d.next =
+            self.head_engine.read_data.val() == self.newest_engine.read_data.val();
         self.emptied.next = 0.into();
         if self.take.val() & self.is_last.q.val() {
             self.emptied.next = self.one.val() << self.select.val();
         }
-        self.ended_last.d.next =
-            self.ending.q.val() & (self.ended_next.val() == self.tail_ends.read_data.val());
+        self.ended_last.d.next = self.ending.q.val()
+            & (self.ended_ends.read_data.val() == self.newest_ends.read_data.val());
         self.ended_channel.d.next = self.ending_channel.q.val();
         self.finished.next = 0.into();
         if self.ended_last.q.val() {

@@ -129,7 +129,15 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     beat_span: Signal<Local, Bits<11>>,
     buffer_room: DFF<Bit>,
     tag_free: DFF<Bit>,
+    /// Room for a request without data, and for one with.
     notes_room: DFF<Bit>,
+    read_room: DFF<Bit>,
+    // What the receiver hears of a request, a cycle later.
+    placing: DFF<Bit>,
+    placing_tag: DFF<Bits<6>>,
+    placing_local: DFF<Bits<40>>,
+    placing_lane: DFF<Bits<5>>,
+    placing_bytes: DFF<Bits<10>>,
     /// The oldest note, and whether its read is over.
     note_on: DFF<Bit>,
     note: DFF<Bits<107>>,
@@ -185,7 +193,9 @@ impl<const W: usize, const B: usize, const E: usize> ReadPath<W, B, E> {
             placed, real, tag_bit, tag_lost, tag_used, beat_span, buffer_room, took,
             gave, done_bit, retired_bit, note_tag, note_bytes, note_code, note_real,
             note_last, note_channel, retire, earlier, failure, failure_at, total,
-            over_pop, tag_free, notes_room, note_on, note, note_done, note_load, result,
+            over_pop, tag_free, notes_room, read_room, placing, placing_tag,
+            placing_local, placing_lane, placing_bytes, note_on, note, note_done,
+            note_load, result,
             so_far, so_far_failed, has_data, span;
             reads: SmallFifo::new(0),
             notes: SmallFifo::new(config.reads_log2),
@@ -222,6 +232,12 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
             buffer_room,
             tag_free,
             notes_room,
+            read_room,
+            placing,
+            placing_tag,
+            placing_local,
+            placing_lane,
+            placing_bytes,
             note_on,
             note,
             note_done,
@@ -261,13 +277,17 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.tag_bit.next = self.one.val() << self.next_tag.q.val();
         self.tag_lost.next = (self.lost.val() & self.tag_bit.val()).any();
         self.tag_used.next = (self.used.q.val() & self.tag_bit.val()).any();
-        // Requests come several cycles apart, so that what is known of the last cycle is enough.
+        // Requests come several cycles apart: room is looked for anew when one has been counted.
         self.tag_free.d.next = !self.tag_lost.val() & !self.tag_used.val();
-        self.notes_room.d.next = !self.notes.full.val();
-        self.room.next = self.notes_room.q.val()
-            & (!self.real.val() | (!self.reads.full.val() & self.tag_free.q.val()));
+        self.room.next = (!self.real.val() & self.notes_room.q.val())
+            | (self.real.val() & self.read_room.q.val());
         self.accepted.next = self.request.val() & self.room.val();
         self.accept.next = self.room.val();
+        self.notes_room.d.next = !self.accepted.val() & !self.notes.full.val();
+        self.read_room.d.next = !self.accepted.val()
+            & !self.notes.full.val()
+            & !self.reads.full.val()
+            & self.tag_free.q.val();
         self.placed.next = self.accepted.val() & self.real.val();
         if self.placed.val() | (self.tag_lost.val() & !self.tag_used.val()) {
             self.tag_free.d.next = false;
@@ -304,11 +324,16 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.read_tag.next = self.reads.data.val().get_bits::<6>(80);
         self.reads.pop.next = self.read_take.val();
 
-        self.receive.place.next = self.placed.val();
-        self.receive.place_tag.next = self.next_tag.q.val();
-        self.receive.place_local.next = self.local.val();
-        self.receive.place_lane.next = bit_cast::<5, 64>(self.bus.val()) & self.lane_mask.val();
-        self.receive.place_bytes.next = self.bytes.val();
+        self.placing.d.next = self.placed.val();
+        self.placing_tag.d.next = self.next_tag.q.val();
+        self.placing_local.d.next = self.local.val();
+        self.placing_lane.d.next = bit_cast::<5, 64>(self.bus.val()) & self.lane_mask.val();
+        self.placing_bytes.d.next = self.bytes.val();
+        self.receive.place.next = self.placing.q.val();
+        self.receive.place_tag.next = self.placing_tag.q.val();
+        self.receive.place_local.next = self.placing_local.q.val();
+        self.receive.place_lane.next = self.placing_lane.q.val();
+        self.receive.place_bytes.next = self.placing_bytes.q.val();
         self.receive.chunk.next = self.chunk.val();
         self.receive.chunk_tag.next = self.chunk_tag.val();
         self.receive.chunk_bytes.next = self.chunk_bytes.val();
@@ -478,6 +503,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
             self.buffer_room.d.next = false;
             self.tag_free.d.next = false;
             self.notes_room.d.next = false;
+            self.read_room.d.next = false;
+            self.placing.d.next = false;
             self.note_on.d.next = false;
             self.note_done.d.next = false;
             self.halting.d.next = 0.into();

@@ -205,7 +205,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
             ) << 34)
             | (bit_cast::<48, 6>(self.c_tag.val()) << 36)
             | (bit_cast::<48, 1>(self.c_final.val().into()) << 42)
-            | (bit_cast::<48, 4>(self.c_code.val()) << 43);
+            | (bit_cast::<48, 4>(self.c_code.val()) << 43)
+            | (bit_cast::<48, 1>(self.c_bare.val().into()) << 47);
         self.places.write_enable.next = self.place.val() | self.c_take.val();
         self.places.write_address.next = self.c_tag.val();
         self.places.write_data.next =
@@ -246,7 +247,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         }
 
         // Beats into words. A chunk without data passes as a burst without words.
-        self.pack_bare.next = self.packs.data.val().get_bits::<4>(43).any();
+        self.pack_bare.next = self.packs.data.val().get_bit(47);
         self.bare_out.next =
             self.packs.valid.val() & self.pack_bare.val() & !self.commands.full.val();
         self.packed.next = self.align.out.val()

@@ -120,6 +120,8 @@ pub struct Segment<const W: usize, const B: usize> {
     pub halted: Signal<In, Bit>,
 
     state: DFF<SegmentState>,
+    /// The request is offered: the last state, as one bit.
+    issuing: DFF<Bit>,
     // The channel that is served.
     serving: DFF<Bits<6>>,
     page_size: DFF<Bits<2>>,
@@ -164,7 +166,7 @@ pub struct Segment<const W: usize, const B: usize> {
     aborted: DFF<Bit>,
     entry_index: DFF<Bits<16>>,
     out_of_table: DFF<Bit>,
-    // Found in the ATT.
+    // Found in the ATT; of a request that fails the target is its ATT address.
     target: DFF<Bits<64>>,
     invalid: DFF<Bit>,
     not_owner: DFF<Bit>,
@@ -203,7 +205,7 @@ pub struct Segment<const W: usize, const B: usize> {
     picked: Signal<Local, Bits<64>>,
     look: Signal<Local, Bit>,
     turn: Signal<Local, Bit>,
-    load: Signal<Local, Bit>,
+    issued: Signal<Local, Bit>,
     leave: Signal<Local, Bit>,
     saves: Signal<Local, Bits<64>>,
     loads: Signal<Local, Bits<64>>,
@@ -283,7 +285,7 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             page_number, local_end, ragged, verdict, is_final, remaining_next,
             own_ready, pool_jumps, pick_jumps, picked, look, turn,
             peer_next, local_next, chain_open, owner_bits, mine, aborts, startable,
-            later, pool, lowest, choice, load, leave, saves, loads, blocks,
+            later, pool, lowest, choice, issued, issuing, leave, saves, loads, blocks,
             wakes, awakened, newcomers, jumped, new_ones, reach, is_ragged, may_begin,
             woken, ready, above, judged, fails, wakes_own, low, high, bad_peer,
             bad_local, bad_control, has_data, span;
@@ -325,6 +327,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             bad_local,
             bad_control,
             state,
+            issuing,
             serving,
             page_size,
             peer,
@@ -375,9 +378,9 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         self.take.next = false;
         self.fetch.next = false;
         self.ask.next = false;
-        self.request.next = false;
+        self.request.next = self.issuing.q.val();
         self.leave.next = false;
-        self.load.next = false;
+        self.issued.next = self.issuing.q.val() & self.accept.val();
         self.look.next = false;
         self.turn.next = false;
         self.picked.next = self.one.val() << self.pick.q.val();
@@ -510,13 +513,10 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         self.tag.next = self.cookie_at.q.val();
         self.att_address.next = bit_cast::<39, 37>(self.peer.q.val())
             | (bit_cast::<39, 2>(self.page_size.q.val()) << 37);
+        self.bus.next = self.target.q.val();
+        self.bytes.next = self.chunk.q.val();
         if self.fails.q.val() {
-            self.bus.next = bit_cast::<64, 37>(self.peer.q.val())
-                | (bit_cast::<64, 2>(self.page_size.q.val()) << 62);
             self.bytes.next = 0.into();
-        } else {
-            self.bus.next = self.target.q.val();
-            self.bytes.next = self.chunk.q.val();
         }
         self.remaining_next.next = self.remaining.q.val() - bit_cast::<32, 10>(self.chunk.q.val());
         self.peer_next.next = self.peer.q.val() + bit_cast::<37, 10>(self.chunk.q.val());
@@ -582,7 +582,10 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                     (self.aborts.val() & self.mine.val()).any() | self.halted.val();
                 self.may_begin.d.next =
                     self.chain_open.val() | (self.aborts.val() & self.mine.val()).any();
-                self.woken.d.next = (self.wakes.val() & self.mine.val()).any();
+                self.woken.d.next = (self.end_own.val()
+                    & (self.end_own_channel.val() == self.serving.q.val()))
+                    | (self.end_other.val()
+                        & (self.end_other_channel.val() == self.serving.q.val()));
                 self.state.d.next = SegmentState::Cut;
             }
             SegmentState::Cut => {
@@ -640,15 +643,17 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             }
             SegmentState::Judge => {
                 self.look.next = true;
+                if self.verdict.val().any() {
+                    self.target.d.next = bit_cast::<64, 37>(self.peer.q.val())
+                        | (bit_cast::<64, 2>(self.page_size.q.val()) << 62);
+                }
+                self.issuing.d.next = true;
                 self.state.d.next = SegmentState::Issue;
             }
             SegmentState::Issue => {
-                self.request.next = true;
                 self.fetch.next = true;
                 if self.accept.val() {
-                    self.peer.d.next = self.peer_next.val();
-                    self.local_at.d.next = self.local_next.val();
-                    self.remaining.d.next = self.remaining_next.val();
+                    self.issuing.d.next = false;
                     if self.pick_any.q.val() {
                         self.leave.next = !self.is_final.val();
                         self.turn.next = true;
@@ -680,7 +685,6 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 self.above.d.next = (self.all.val() << self.pick.q.val()) & !self.picked.val();
             }
             if self.pick_saved.q.val() {
-                self.load.next = true;
                 self.state.d.next = SegmentState::Size;
             } else {
                 self.state.d.next = SegmentState::Load;
@@ -705,10 +709,21 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 | self.awakened.val())
                 & self.all_channels.val();
         }
-        if self.load.val() {
+        // The next request of this descriptor, or where another one stopped. What a fresh one finds here
+        // is replaced when it is loaded.
+        if self.issued.val() | (self.state.q.val() == SegmentState::Fetch) {
             self.peer.d.next = self.saved.read_data.val().get_bits::<37>(0);
             self.local_at.d.next = self.saved.read_data.val().get_bits::<40>(37);
             self.remaining.d.next = self.saved.read_data.val().get_bits::<32>(77);
+            if self.issuing.q.val() & !self.pick_saved.q.val() {
+                self.peer.d.next = self.peer_next.val();
+                self.local_at.d.next = self.local_next.val();
+                self.remaining.d.next = self.remaining_next.val();
+            }
+        }
+        if (self.issued.val() & self.pick_saved.q.val())
+            | (self.state.q.val() == SegmentState::Fetch)
+        {
             self.cookie_at.d.next = self.saved.read_data.val().get_bits::<32>(109);
             self.page_size.d.next = self.saved.read_data.val().get_bits::<2>(141);
             self.flags.d.next = self.saved.read_data.val().get_bits::<4>(143);
@@ -719,7 +734,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             self.saves.next = self.mine.val();
         }
         self.loads.next = 0.into();
-        if self.load.val() {
+        if self.turn.val() {
             self.loads.next = self.picked.val();
         }
         self.waiting.d.next = ((self.waiting.q.val() & !self.loads.val()) | self.saves.val())
@@ -730,6 +745,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
 
         if self.reset.val() {
             self.state.d.next = SegmentState::Idle;
+            self.issuing.d.next = false;
             self.waiting.d.next = 0.into();
             self.blocked.d.next = 0.into();
             self.newcomers.d.next = 0.into();

@@ -7,6 +7,7 @@
 //!
 //! A port that takes nothing for as long is dead, as with [`super::txs`].
 
+use super::poster::Poster;
 use crate::prim::{SmallFifo, SmallRam, fresh};
 use rust_hdl::prelude::*;
 
@@ -86,13 +87,7 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     pub answer_code: Signal<In, Bits<3>>,
     pub answer_data: Signal<In, Bits<W>>,
 
-    posting: DFF<Bit>,
-    address: DFF<Bits<64>>,
-    data: DFF<Bits<W>>,
-    enable: DFF<Bits<B>>,
-    beats: DFF<Bits<6>>,
-    burst_left: DFF<Bits<6>>,
-    second_half: DFF<Bit>,
+    poster: Poster<W, B>,
     asking: DFF<Bit>,
     ask_at: DFF<Bits<64>>,
     ask_size: DFF<Bits<10>>,
@@ -118,16 +113,7 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     flush_done: DFF<Bits<8>>,
     flush_failed: DFF<Bits<8>>,
     flush_lost: DFF<Bits<8>>,
-    // A port that stands still.
-    patience: DFF<Bits<32>>,
-    stuck: DFF<Bit>,
-    dead: DFF<Bit>,
-    stuck_left: DFF<Bits<6>>,
-    settled: DFF<Bit>,
 
-    waiting: Signal<Local, Bit>,
-    free: Signal<Local, Bit>,
-    dies: Signal<Local, Bit>,
     ask_waiting: Signal<Local, Bit>,
     ask_free: Signal<Local, Bit>,
     take_read: Signal<Local, Bit>,
@@ -159,16 +145,10 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     flush_answered: Signal<Local, Bits<8>>,
     flush_gone: Signal<Local, Bits<8>>,
     flush_reported: Signal<Local, Bits<8>>,
-    left_after: Signal<Local, Bits<6>>,
-    message_lanes: Signal<Local, Bits<B>>,
 
-    lanes: Constant<Bits<B>>,
-    dword_lanes: Constant<Bits<B>>,
     lane_mask: Constant<Bits<64>>,
     beat_round: Constant<Bits<11>>,
     beat_shift: Constant<Bits<3>>,
-    record_beats: Constant<Bits<6>>,
-    is_narrow: Constant<Bits<1>>,
     tags: Constant<Bits<64>>,
     one: Constant<Bits<64>>,
     one_flush: Constant<Bits<8>>,
@@ -191,26 +171,21 @@ impl<const W: usize, const B: usize> StreamAdapter<W, B> {
             port_free, port_stalled, port_stalled_tags, port_tagged, post_ready,
             ask_ready, answer_valid, answer_first, answer_tag, answer_bytes,
             answer_code, answer_data, post_valid, post_address, post_beats, post_data,
-            post_enable, ask_valid, ask_address, ask_bytes, ask_tag, posting, address,
-            data, enable, beats, burst_left, second_half, asking, ask_at, ask_size,
+            post_enable, ask_valid, ask_address, ask_bytes, ask_tag, poster, asking,
+            ask_at, ask_size,
             ask_as, open, fresh_tags, lost, dropping, ending, beats_left, now,
             flush_next, flush_oldest, flush_open, flush_done, flush_failed, flush_lost,
-            patience, stuck, dead, stuck_left, settled, waiting, free, dies,
             ask_waiting, ask_free, take_read, take_flush, flush_bit, flush_blocked,
             flush_absorb, absorb, is_flush, tag_bit, known, late, refused, left_now,
             completes, first_lane, span, frees, opens, closes, oldest_bit, front_flush,
             front_bit, front_open, front_late, lose, loses, flush_report,
-            flush_answered, flush_gone, flush_reported, left_after, message_lanes;
+            flush_answered, flush_gone, flush_reported;
             sizes: SmallRam::new(reads_log2),
             left: SmallRam::new(reads_log2),
             order: SmallFifo::new(6),
-            lanes: Constant::new(Bits::<B>::mask()),
-            dword_lanes: Constant::new(0xF.into()),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_round: Constant::new((B as u64 - 1).into()),
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
-            record_beats: Constant::new((32 / B as u64).into()),
-            is_narrow: Constant::new(u64::from(B == 16).into()),
             tags: Constant::new(super::channel_mask(reads_log2)),
             one: Constant::new(1.into()),
             one_flush: Constant::new(1.into()),
@@ -260,13 +235,6 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
         dff_setup!(
             self,
             pcie_clk,
-            posting,
-            address,
-            data,
-            enable,
-            beats,
-            burst_left,
-            second_half,
             asking,
             ask_at,
             ask_size,
@@ -283,21 +251,18 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
             flush_open,
             flush_done,
             flush_failed,
-            flush_lost,
-            patience,
-            stuck,
-            dead,
-            stuck_left,
-            settled
+            flush_lost
         );
-        clock!(self, pcie_clk, sizes, left, order);
+        clock!(self, pcie_clk, poster, sizes, left, order);
+        self.poster.reset.next = self.port_reset.val();
         self.order.reset.next = self.port_reset.val();
         self.now.d.next = self.now.q.val() + 1;
-        self.post_valid.next = self.posting.q.val();
-        self.post_address.next = self.address.q.val();
-        self.post_beats.next = self.beats.q.val();
-        self.post_data.next = self.data.q.val();
-        self.post_enable.next = self.enable.q.val();
+        self.post_valid.next = self.poster.posting.val();
+        self.post_address.next = self.poster.address.val();
+        self.post_beats.next = self.poster.beats.val();
+        self.post_data.next = self.poster.data.val();
+        self.post_enable.next = self.poster.enable.val();
+        self.poster.ready.next = self.post_ready.val();
         self.ask_valid.next = self.asking.q.val();
         self.ask_address.next = self.ask_at.q.val();
         self.ask_bytes.next = self.ask_size.q.val();
@@ -305,78 +270,40 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
         self.port_tagged.next = true;
         self.port_lost.next = self.lost.q.val();
         self.port_quarantine.next = self.lost.q.val().any() | self.flush_lost.q.val().any();
-        self.port_dead.next = self.dead.q.val();
+        self.port_dead.next = self.poster.dead.val();
         self.port_reads_down.next =
-            self.dead.q.val() | ((self.lost.q.val() & self.tags.val()) == self.tags.val());
-        self.waiting.next = self.posting.q.val() & !self.post_ready.val();
+            self.poster.dead.val() | ((self.lost.q.val() & self.tags.val()) == self.tags.val());
         self.ask_waiting.next = self.asking.q.val() & !self.ask_ready.val();
-        self.port_stalled.next = self.waiting.val();
+        self.port_stalled.next = self.poster.waiting.val();
         self.port_stalled_tags.next = self.ask_waiting.val();
-        self.free.next = !self.waiting.val() | self.dead.q.val();
-        self.ask_free.next = !self.ask_waiting.val() & !self.dead.q.val() & !self.order.full.val();
-        self.port_free.next = (!self.waiting.val() & !self.ask_waiting.val()) | self.dead.q.val();
+        self.ask_free.next =
+            !self.ask_waiting.val() & !self.poster.dead.val() & !self.order.full.val();
+        self.port_free.next =
+            (!self.poster.waiting.val() & !self.ask_waiting.val()) | self.poster.dead.val();
 
-        // Posted: the burst under way, then records, messages, new bursts. To a dead port everything
-        // goes, and nowhere.
-        self.message_lanes.next = self.dword_lanes.val()
-            << bit_cast::<6, 64>(self.port_message_address.val() & self.lane_mask.val());
-        self.port_beat_take.next = false;
-        self.port_write_done.next = false;
-        self.port_record_take.next = false;
-        self.port_message_take.next = false;
-        if self.free.val() {
-            self.posting.d.next = false;
-            if self.burst_left.q.val().any() {
-                if self.port_beat.val() {
-                    self.posting.d.next = true;
-                    self.data.d.next = self.port_beat_data.val();
-                    self.enable.d.next = self.port_beat_enable.val();
-                    self.burst_left.d.next = self.burst_left.q.val() - 1;
-                    self.port_beat_take.next = true;
-                    self.port_write_done.next = self.burst_left.q.val() == 1;
-                }
-            } else if self.second_half.q.val() {
-                self.posting.d.next = true;
-                self.data.d.next =
-                    bit_cast::<W, 128>(self.port_record_data.val().get_bits::<128>(128));
-                self.enable.d.next = self.lanes.val();
-                self.second_half.d.next = false;
-                self.port_record_take.next = true;
-            } else if self.port_record.val() {
-                self.posting.d.next = true;
-                self.address.d.next = self.port_record_address.val();
-                self.beats.d.next = self.record_beats.val();
-                self.data.d.next = bit_cast::<W, 256>(self.port_record_data.val());
-                self.enable.d.next = self.lanes.val();
-                self.second_half.d.next = self.is_narrow.val().any();
-                self.port_record_take.next = !self.is_narrow.val().any();
-            } else if self.port_message.val() {
-                self.posting.d.next = true;
-                self.address.d.next = self.port_message_address.val() & !self.lane_mask.val();
-                self.beats.d.next = 1.into();
-                self.data.d.next = bit_cast::<W, 256>(
-                    bit_cast::<256, 32>(self.port_message_data.val())
-                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 32)
-                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 64)
-                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 96)
-                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 128)
-                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 160)
-                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 192)
-                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 224),
-                );
-                self.enable.d.next = self.message_lanes.val();
-                self.port_message_take.next = true;
-            } else if self.port_write.val() & self.port_beat.val() {
-                self.posting.d.next = true;
-                self.address.d.next = self.port_write_address.val();
-                self.beats.d.next = self.port_write_beats.val();
-                self.data.d.next = self.port_beat_data.val();
-                self.enable.d.next = self.port_beat_enable.val();
-                self.burst_left.d.next = self.port_write_beats.val() - 1;
-                self.port_beat_take.next = true;
-                self.port_write_done.next = self.port_write_beats.val() == 1;
-            }
-        }
+        // Posted. Reads have a way of their own.
+        self.poster.write.next = self.port_write.val();
+        self.poster.write_address.next = self.port_write_address.val();
+        self.poster.write_beats.next = self.port_write_beats.val();
+        self.poster.beat.next = self.port_beat.val();
+        self.poster.beat_data.next = self.port_beat_data.val();
+        self.poster.beat_enable.next = self.port_beat_enable.val();
+        self.port_beat_take.next = self.poster.beat_take.val();
+        self.port_write_done.next = self.poster.write_done.val();
+        self.poster.record.next = self.port_record.val();
+        self.poster.record_address.next = self.port_record_address.val();
+        self.poster.record_data.next = self.port_record_data.val();
+        self.port_record_take.next = self.poster.record_take.val();
+        self.poster.message.next = self.port_message.val();
+        self.poster.message_address.next = self.port_message_address.val();
+        self.poster.message_data.next = self.port_message_data.val();
+        self.port_message_take.next = self.poster.message_take.val();
+        self.poster.hold.next = false;
+        self.poster.other.next = false;
+        self.poster.other_address.next = 0.into();
+        self.poster.other_beats.next = 0.into();
+        self.poster.timeout.next = self.port_timeout.val();
+        self.poster.also_waiting.next = self.ask_waiting.val();
 
         // Reads. One that flushes leaves when the writes before it have.
         self.flush_bit.next = self.one_flush.val() << self.flush_next.q.val();
@@ -385,12 +312,12 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
         .any();
         self.take_flush.next = self.port_flush.val()
             & self.ask_free.val()
-            & !self.waiting.val()
+            & !self.poster.waiting.val()
             & !self.flush_blocked.val();
         self.flush_absorb.next = self.port_flush.val()
             & !self.flush_open.q.val().any()
             & !self.flush_done.q.val().any()
-            & (self.dead.q.val() | (self.flush_bit.val() & self.flush_lost.q.val()).any());
+            & (self.poster.dead.val() | (self.flush_bit.val() & self.flush_lost.q.val()).any());
         self.take_read.next = self.port_read.val() & self.ask_free.val() & !self.take_flush.val();
         if !self.ask_waiting.val() {
             self.asking.d.next = self.take_read.val() | self.take_flush.val();
@@ -550,8 +477,10 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
             self.flush_absorb.val() | (self.flush_failed.q.val() & self.oldest_bit.val()).any();
 
         // What the engine hears of reads. To a dead port they end at once.
-        self.absorb.next =
-            self.port_read.val() & self.dead.q.val() & !self.answer_valid.val() & !self.lose.val();
+        self.absorb.next = self.port_read.val()
+            & self.poster.dead.val()
+            & !self.answer_valid.val()
+            & !self.lose.val();
         self.port_read_take.next = self.take_read.val() | self.absorb.val();
         self.port_chunk.next =
             (self.answer_valid.val() & self.answer_first.val() & self.known.val())
@@ -579,44 +508,7 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
             self.flush_lost.d.next = 0.into();
         }
 
-        // A port that stands still. What stands there stays; the rest of its burst is empty.
-        if (self.waiting.val() | self.ask_waiting.val()) & self.patience.q.val().any() {
-            self.patience.d.next = self.patience.q.val() - 1;
-        } else if !self.waiting.val() & !self.ask_waiting.val() {
-            self.patience.d.next = self.port_timeout.val();
-        }
-        self.stuck.d.next =
-            (self.waiting.val() | self.ask_waiting.val()) & (self.patience.q.val() == 1);
-        self.dies.next = self.stuck.q.val() & (self.waiting.val() | self.ask_waiting.val());
-        if self.dies.val() {
-            self.dead.d.next = true;
-        }
-        self.settled.d.next = self.dead.q.val();
-        self.left_after.next = self.stuck_left.q.val();
-        if !self.settled.q.val() {
-            self.left_after.next = self.burst_left.q.val();
-            if self.second_half.q.val() {
-                self.left_after.next = 1.into();
-            }
-        }
-        if self.dead.q.val() {
-            self.stuck_left.d.next = self.left_after.val();
-            self.posting.d.next = self.posting.q.val();
-            self.address.d.next = self.address.q.val();
-            self.beats.d.next = self.beats.q.val();
-            self.data.d.next = self.data.q.val();
-            self.enable.d.next = self.enable.q.val();
-            if self.posting.q.val() & self.post_ready.val() {
-                self.enable.d.next = 0.into();
-                self.posting.d.next = self.left_after.val().any();
-                self.stuck_left.d.next = self.left_after.val() - 1;
-            }
-        }
-
         if self.port_reset.val() {
-            self.posting.d.next = false;
-            self.burst_left.d.next = 0.into();
-            self.second_half.d.next = false;
             self.asking.d.next = false;
             self.open.d.next = 0.into();
             self.lost.d.next = 0.into();
@@ -628,10 +520,6 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
             self.flush_done.d.next = 0.into();
             self.flush_failed.d.next = 0.into();
             self.flush_lost.d.next = 0.into();
-            self.stuck.d.next = false;
-            self.dead.d.next = false;
-            self.settled.d.next = false;
-            self.patience.d.next = 0.into();
         }
     }
 }

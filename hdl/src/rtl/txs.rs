@@ -13,10 +13,9 @@
 //! there: 24 of header and framing beside the payload, Base Specification 2.2 and 4.2.2), if the driver
 //! has told it.
 //!
-//! A port that takes nothing for as long is dead: what the engine sends is dropped, so that the engine
-//! comes to rest; the request that stands on the bus stays there, and were it taken after all, the rest
-//! of its burst would follow with no byte enabled. Only a reset ends that.
+//! A port that takes nothing for as long is dead, so that the engine comes to rest: [`super::poster`].
 
+use super::poster::Poster;
 use crate::prim::{SmallFifo, fresh};
 use rust_hdl::prelude::*;
 
@@ -98,19 +97,14 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     pub txs_readdata: Signal<In, Bits<W>>,
     pub txs_readdatavalid: Signal<In, Bit>,
 
-    reading: DFF<Bit>,
-    writing: DFF<Bit>,
-    address: DFF<Bits<64>>,
-    data: DFF<Bits<W>>,
-    enable: DFF<Bits<B>>,
-    beats: DFF<Bits<6>>,
-    burst_left: DFF<Bits<6>>,
-    second_half: DFF<Bit>,
-    // Reads in flight: beats, bytes, tag, whether it flushes; beats seen of the oldest; beats owed in all.
+    poster: Poster<W, B>,
+    // Reads in flight: beats less one, bytes, tag, whether it flushes; beats seen of the oldest; beats owed in all.
     pending: SmallFifo<23, 3, 4>,
     seen: DFF<Bits<6>>,
     owed: DFF<Bits<10>>,
     owes: DFF<Bit>,
+    /// Beats of the read of the last cycle, not yet counted there.
+    asked: DFF<Bits<6>>,
     owed_next: Signal<Local, Bits<10>>,
     isolated: DFF<Bit>,
     timer: DFF<Bits<32>>,
@@ -119,23 +113,15 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     held_back: DFF<Bit>,
     // Bytes given to the port that the link has not carried yet, in 1/256.
     backlog: DFF<Bits<20>>,
-    // A port that stands still.
-    patience: DFF<Bits<32>>,
-    stuck: DFF<Bit>,
-    dead: DFF<Bit>,
-    stuck_left: DFF<Bits<6>>,
+    /// What the last cycle added to it, in bytes.
+    given: DFF<Bits<12>>,
 
-    waiting: Signal<Local, Bit>,
-    free: Signal<Local, Bit>,
-    dies: Signal<Local, Bit>,
-    may_read: Signal<Local, Bit>,
-    may_flush: Signal<Local, Bit>,
     open: Signal<Local, Bit>,
     closed: Signal<Local, Bit>,
     issue: Signal<Local, Bit>,
     probe: Signal<Local, Bit>,
     issued_beats: Signal<Local, Bits<6>>,
-    old_beats: Signal<Local, Bits<6>>,
+    old_last: Signal<Local, Bits<6>>,
     old_bytes: Signal<Local, Bits<10>>,
     old_tag: Signal<Local, Bits<6>>,
     old_flush: Signal<Local, Bit>,
@@ -146,18 +132,11 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     finished: Signal<Local, Bit>,
     absorb: Signal<Local, Bit>,
     flush_absorb: Signal<Local, Bit>,
-    message_lanes: Signal<Local, Bits<B>>,
-    may_write: Signal<Local, Bit>,
-    begins: Signal<Local, Bit>,
-    given: Signal<Local, Bits<12>>,
+    carried: Signal<Local, Bits<21>>,
     drained: Signal<Local, Bits<20>>,
 
-    lanes: Constant<Bits<B>>,
-    dword_lanes: Constant<Bits<B>>,
     lane_mask: Constant<Bits<64>>,
     beat_shift: Constant<Bits<3>>,
-    record_beats: Constant<Bits<6>>,
-    is_narrow: Constant<Bits<1>>,
 }
 
 impl<const W: usize, const B: usize> Default for TxsAdapter<W, B> {
@@ -173,20 +152,13 @@ impl<const W: usize, const B: usize> Default for TxsAdapter<W, B> {
             port_completion_error, port_lost, port_timeout, port_release, port_reads_down,
             port_quarantine, port_dead, port_free, port_stalled, port_stalled_tags, port_tagged,
             txs_address, txs_read, txs_write, txs_writedata, txs_byteenable, txs_burstcount,
-            txs_waitrequest, txs_readdata, txs_readdatavalid, reading, writing, address,
-            data, enable,
-            beats, burst_left, second_half, seen, owed, isolated, timer, expired, patience, stuck,
-            dead, stuck_left, waiting, free, dies, may_read, may_flush, open, closed, issue, probe,
-            issued_beats, old_beats, old_bytes, old_tag, old_flush, answered, arriving, giving_up,
-            fill, finished, absorb, flush_absorb, message_lanes, may_write, begins,
-            given, drained, backlog, port_pace, held_back, owes, owed_next;
+            txs_waitrequest, txs_readdata, txs_readdatavalid, poster, seen, owed, isolated, timer,
+            expired, open, closed, issue, probe, issued_beats, old_last, old_bytes, old_tag,
+            old_flush, answered, arriving, giving_up, fill, finished, absorb, flush_absorb, given,
+            carried, drained, backlog, port_pace, held_back, owes, asked, owed_next;
             pending: SmallFifo::new(READS_IN_FLIGHT_LOG2),
-            lanes: Constant::new(Bits::<B>::mask()),
-            dword_lanes: Constant::new(0xF.into()),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
-            record_beats: Constant::new((32 / B as u64).into()),
-            is_narrow: Constant::new(u64::from(B == 16).into()),
         )
     }
 }
@@ -228,203 +200,98 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self,
-            pcie_clk,
-            held_back,
-            owes,
-            reading,
-            writing,
-            address,
-            data,
-            enable,
-            beats,
-            burst_left,
-            second_half,
-            seen,
-            owed,
-            isolated,
-            timer,
-            expired,
-            patience,
-            stuck,
-            dead,
-            stuck_left,
+            self, pcie_clk, held_back, owes, asked, seen, owed, isolated, timer, expired, given,
             backlog
         );
-        clock!(self, pcie_clk, pending);
+        clock!(self, pcie_clk, poster, pending);
+        self.poster.reset.next = self.port_reset.val();
         self.pending.reset.next = self.port_reset.val();
-        self.txs_address.next = self.address.q.val();
-        self.txs_read.next = self.reading.q.val();
-        self.txs_write.next = self.writing.q.val();
-        self.txs_writedata.next = self.data.q.val();
-        self.txs_byteenable.next = self.enable.q.val();
-        self.txs_burstcount.next = self.beats.q.val();
+        self.txs_address.next = self.poster.address.val();
+        self.txs_read.next = self.poster.asking.val();
+        self.txs_write.next = self.poster.posting.val();
+        self.txs_writedata.next = self.poster.data.val();
+        self.txs_byteenable.next = self.poster.enable.val();
+        self.txs_burstcount.next = self.poster.beats.val();
+        self.poster.ready.next = !self.txs_waitrequest.val();
         self.port_tagged.next = false;
         self.port_lost.next = 0.into();
         self.port_quarantine.next = self.isolated.q.val();
-        self.port_dead.next = self.dead.q.val();
-        self.closed.next = self.isolated.q.val() | self.dead.q.val();
+        self.port_dead.next = self.poster.dead.val();
+        self.closed.next = self.isolated.q.val() | self.poster.dead.val();
         self.port_reads_down.next = self.closed.val();
-        self.waiting.next =
-            (self.reading.q.val() | self.writing.q.val()) & self.txs_waitrequest.val();
-        self.port_stalled.next = self.waiting.val();
+        self.port_free.next = !self.poster.waiting.val() | self.poster.dead.val();
+        self.port_stalled.next = self.poster.waiting.val();
         self.port_stalled_tags.next =
             self.port_read.val() & !self.closed.val() & self.pending.full.val();
 
-        // Commands: the burst under way, then records, messages, reads, new bursts. All but bursts are
-        // rare and bounded, so they hold nobody up. To a dead port everything goes, and nowhere.
-        self.free.next = !self.waiting.val() | self.dead.q.val();
-        self.port_free.next = self.free.val();
+        // Reads are the commands of somebody else on the bus of the posted bursts.
+        self.poster.write.next = self.port_write.val();
+        self.poster.write_address.next = self.port_write_address.val();
+        self.poster.write_beats.next = self.port_write_beats.val();
+        self.poster.beat.next = self.port_beat.val();
+        self.poster.beat_data.next = self.port_beat_data.val();
+        self.poster.beat_enable.next = self.port_beat_enable.val();
+        self.port_beat_take.next = self.poster.beat_take.val();
+        self.port_write_done.next = self.poster.write_done.val();
+        self.poster.record.next = self.port_record.val();
+        self.poster.record_address.next = self.port_record_address.val();
+        self.poster.record_data.next = self.port_record_data.val();
+        self.port_record_take.next = self.poster.record_take.val();
+        self.poster.message.next = self.port_message.val();
+        self.poster.message_address.next = self.port_message_address.val();
+        self.poster.message_data.next = self.port_message_data.val();
+        self.port_message_take.next = self.poster.message_take.val();
+        self.poster.hold.next = self.held_back.q.val();
+        self.poster.timeout.next = self.port_timeout.val();
+        self.poster.also_waiting.next = false;
         self.open.next = !self.closed.val() & !self.expired.q.val() & !self.pending.full.val();
-        self.may_read.next = self.port_read.val() & self.open.val();
-        self.may_flush.next = self.port_flush.val() & self.open.val();
-        self.message_lanes.next = self.dword_lanes.val()
-            << bit_cast::<6, 64>(self.port_message_address.val() & self.lane_mask.val());
-        self.may_write.next =
-            self.port_write.val() & self.port_beat.val() & !self.held_back.q.val();
+        self.poster.other.next = (self.port_read.val() | self.port_flush.val()) & self.open.val();
+        self.poster.other_address.next = self.port_read_address.val() & !self.lane_mask.val();
+        self.issued_beats.next = self.port_read_beats.val();
+        if self.port_flush.val() {
+            self.poster.other_address.next = self.port_flush_address.val();
+            self.issued_beats.next = 1.into();
+        }
+        self.poster.other_beats.next = self.issued_beats.val();
+        self.issue.next = self.poster.other_take.val();
+        self.probe.next = self.issue.val() & self.port_flush.val();
         self.held_back.d.next = self.port_pace.val().any()
             & (self.port_read.val() | self.pending.valid.val())
             & !self.closed.val()
             & self.backlog.q.val().get_bits::<6>(14).any();
-        self.begins.next = false;
-        self.probe.next = false;
-        self.issue.next = false;
-        self.port_beat_take.next = false;
-        self.port_write_done.next = false;
-        self.port_record_take.next = false;
-        self.port_message_take.next = false;
-        if self.free.val() {
-            self.reading.d.next = false;
-            self.writing.d.next = false;
-            if self.burst_left.q.val().any() {
-                if self.port_beat.val() {
-                    self.writing.d.next = true;
-                    self.data.d.next = self.port_beat_data.val();
-                    self.enable.d.next = self.port_beat_enable.val();
-                    self.burst_left.d.next = self.burst_left.q.val() - 1;
-                    self.port_beat_take.next = true;
-                    self.port_write_done.next = self.burst_left.q.val() == 1;
-                }
-            } else if self.second_half.q.val() {
-                self.writing.d.next = true;
-                self.data.d.next =
-                    bit_cast::<W, 128>(self.port_record_data.val().get_bits::<128>(128));
-                self.enable.d.next = self.lanes.val();
-                self.second_half.d.next = false;
-                self.port_record_take.next = true;
-            } else if self.port_record.val() {
-                self.writing.d.next = true;
-                self.address.d.next = self.port_record_address.val();
-                self.beats.d.next = self.record_beats.val();
-                self.data.d.next = bit_cast::<W, 256>(self.port_record_data.val());
-                self.enable.d.next = self.lanes.val();
-                self.second_half.d.next = self.is_narrow.val().any();
-                self.port_record_take.next = !self.is_narrow.val().any();
-            } else if self.port_message.val() {
-                self.writing.d.next = true;
-                self.address.d.next = self.port_message_address.val() & !self.lane_mask.val();
-                self.beats.d.next = 1.into();
-                self.data.d.next = bit_cast::<W, 256>(
-                    bit_cast::<256, 32>(self.port_message_data.val())
-                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 32)
-                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 64)
-                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 96)
-                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 128)
-                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 160)
-                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 192)
-                        | (bit_cast::<256, 32>(self.port_message_data.val()) << 224),
-                );
-                self.enable.d.next = self.message_lanes.val();
-                self.port_message_take.next = true;
-            } else if self.may_flush.val() {
-                self.reading.d.next = true;
-                self.address.d.next = self.port_flush_address.val();
-                self.beats.d.next = 1.into();
-                self.enable.d.next = self.lanes.val();
-                self.issue.next = true;
-                self.probe.next = true;
-            } else if self.may_read.val() {
-                self.reading.d.next = true;
-                self.address.d.next = self.port_read_address.val() & !self.lane_mask.val();
-                self.beats.d.next = self.port_read_beats.val();
-                self.enable.d.next = self.lanes.val();
-                self.issue.next = true;
-            } else if self.may_write.val() {
-                self.begins.next = true;
-                self.writing.d.next = true;
-                self.address.d.next = self.port_write_address.val();
-                self.beats.d.next = self.port_write_beats.val();
-                self.data.d.next = self.port_beat_data.val();
-                self.enable.d.next = self.port_beat_enable.val();
-                self.burst_left.d.next = self.port_write_beats.val() - 1;
-                self.port_beat_take.next = true;
-                self.port_write_done.next = self.port_write_beats.val() == 1;
-            }
-        }
 
         // What the link has to carry: a read as two requests, a burst with its header.
-        self.drained.next = 0.into();
-        if self.backlog.q.val() > bit_cast::<20, 16>(self.port_pace.val()) {
-            self.drained.next = self.backlog.q.val() - bit_cast::<20, 16>(self.port_pace.val());
+        self.carried.next =
+            bit_cast::<21, 20>(self.backlog.q.val()) - bit_cast::<21, 16>(self.port_pace.val());
+        self.drained.next = self.carried.val().get_bits::<20>(0);
+        if self.carried.val().get_bit(20) {
+            self.drained.next = 0.into();
         }
-        self.given.next = 0.into();
+        self.given.d.next = 0.into();
         if self.issue.val() {
-            self.given.next = 48.into();
-        } else if self.port_record_take.val() {
-            self.given.next = 56.into();
-        } else if self.port_message_take.val() {
-            self.given.next = 28.into();
-        } else if self.begins.val() {
-            self.given.next =
+            self.given.d.next = 48.into();
+        } else if self.poster.record_take.val() {
+            self.given.d.next = 56.into();
+        } else if self.poster.message_take.val() {
+            self.given.d.next = 28.into();
+        } else if self.poster.begins.val() {
+            self.given.d.next =
                 (bit_cast::<12, 6>(self.port_write_beats.val()) << self.beat_shift.val()) + 24;
         }
         // What cannot be in the bridge any more is not counted.
         self.backlog.d.next = self.drained.val();
         if !self.drained.val().get_bit(19) {
-            self.backlog.d.next = self.drained.val() + (bit_cast::<20, 12>(self.given.val()) << 8);
-        }
-
-        // A port that stands still. What stands on the bus stays; the rest of its burst is empty.
-        if self.waiting.val() & self.patience.q.val().any() {
-            self.patience.d.next = self.patience.q.val() - 1;
-        } else if !self.waiting.val() {
-            self.patience.d.next = self.port_timeout.val();
-        }
-        self.stuck.d.next = self.waiting.val() & (self.patience.q.val() == 1);
-        self.dies.next = self.stuck.q.val() & self.waiting.val();
-        if self.dies.val() {
-            self.dead.d.next = true;
-        }
-        if !self.dead.q.val() {
-            self.stuck_left.d.next = self.burst_left.q.val();
-            if self.second_half.q.val() {
-                self.stuck_left.d.next = 1.into();
-            }
-        } else {
-            self.reading.d.next = self.reading.q.val() & self.txs_waitrequest.val();
-            self.writing.d.next = self.writing.q.val();
-            self.address.d.next = self.address.q.val();
-            self.beats.d.next = self.beats.q.val();
-            self.data.d.next = self.data.q.val();
-            self.enable.d.next = self.enable.q.val();
-            if self.writing.q.val() & !self.txs_waitrequest.val() {
-                self.enable.d.next = 0.into();
-                self.writing.d.next = self.stuck_left.q.val().any();
-                self.stuck_left.d.next = self.stuck_left.q.val() - 1;
-            }
+            self.backlog.d.next =
+                self.drained.val() + (bit_cast::<20, 12>(self.given.q.val()) << 8);
         }
 
         // Reads in flight.
-        self.issued_beats.next = self.port_read_beats.val();
-        if self.probe.val() {
-            self.issued_beats.next = 1.into();
-        }
-        self.old_beats.next = self.pending.data.val().get_bits::<6>(0);
+        self.old_last.next = self.pending.data.val().get_bits::<6>(0);
         self.old_bytes.next = self.pending.data.val().get_bits::<10>(6);
         self.old_tag.next = self.pending.data.val().get_bits::<6>(16);
         self.old_flush.next = self.pending.data.val().get_bit(22);
         self.pending.push.next = self.issue.val();
-        self.pending.data_in.next = bit_cast::<23, 6>(self.issued_beats.val())
+        self.pending.data_in.next = bit_cast::<23, 6>(self.issued_beats.val() - 1)
             | (bit_cast::<23, 10>(self.port_read_bytes.val()) << 6)
             | (bit_cast::<23, 6>(self.port_read_tag.val()) << 16)
             | (bit_cast::<23, 1>(self.probe.val().into()) << 22);
@@ -433,8 +300,8 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         self.arriving.next = self.answered.val() & !self.isolated.q.val();
         self.giving_up.next = self.isolated.q.val() & self.pending.valid.val();
         self.fill.next = self.giving_up.val() & !self.old_flush.val() & self.seen.q.val().any();
-        self.finished.next = (self.arriving.val() | self.fill.val())
-            & ((self.seen.q.val() + 1) == self.old_beats.val());
+        self.finished.next =
+            (self.arriving.val() | self.fill.val()) & (self.seen.q.val() == self.old_last.val());
         self.pending.pop.next = self.finished.val() | (self.giving_up.val() & !self.fill.val());
         if self.arriving.val() | self.fill.val() {
             self.seen.d.next = self.seen.q.val() + 1;
@@ -442,17 +309,13 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         if self.finished.val() {
             self.seen.d.next = 0.into();
         }
-        self.owed_next.next = self.owed.q.val();
-        if self.issue.val() & !self.dead.q.val() {
-            if self.answered.val() {
-                self.owed_next.next =
-                    self.owed.q.val() + bit_cast::<10, 6>(self.issued_beats.val()) - 1;
-            } else {
-                self.owed_next.next =
-                    self.owed.q.val() + bit_cast::<10, 6>(self.issued_beats.val());
-            }
-        } else if self.answered.val() {
-            self.owed_next.next = self.owed.q.val() - 1;
+        self.asked.d.next = 0.into();
+        if self.issue.val() & !self.poster.dead.val() {
+            self.asked.d.next = self.issued_beats.val();
+        }
+        self.owed_next.next = self.owed.q.val() + bit_cast::<10, 6>(self.asked.q.val());
+        if self.answered.val() {
+            self.owed_next.next = self.owed.q.val() + bit_cast::<10, 6>(self.asked.q.val()) - 1;
         }
         if self.port_release.val() & self.isolated.q.val() {
             self.owed_next.next = 0.into();
@@ -473,7 +336,7 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         if self.isolated.q.val() & !self.owes.q.val() & !self.pending.valid.val() {
             self.isolated.d.next = false;
         }
-        if self.expired.q.val() | self.dies.val() {
+        if self.expired.q.val() | self.poster.dies.val() {
             self.isolated.d.next = true;
         }
         // What the engine hears of it. In quarantine a new read ends at once, one a cycle, behind those
@@ -504,21 +367,16 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         self.port_completion_error.next = self.fill.val();
 
         if self.port_reset.val() {
-            self.reading.d.next = false;
-            self.writing.d.next = false;
-            self.burst_left.d.next = 0.into();
-            self.second_half.d.next = false;
             self.backlog.d.next = 0.into();
+            self.given.d.next = 0.into();
             self.seen.d.next = 0.into();
             self.owed.d.next = 0.into();
+            self.asked.d.next = 0.into();
             self.owes.d.next = false;
             self.held_back.d.next = false;
             self.isolated.d.next = false;
             self.timer.d.next = 0.into();
             self.expired.d.next = false;
-            self.stuck.d.next = false;
-            self.dead.d.next = false;
-            self.patience.d.next = 0.into();
         }
     }
 }

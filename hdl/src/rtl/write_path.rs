@@ -82,7 +82,9 @@ pub struct WritePath<const W: usize, const B: usize> {
     words: AsyncFifo<512, 6, 7>,
     jobs: SmallFifo<22, 5, 6>,
     heads: SmallFifo<128, 5, 6>,
-    /// The head whose burst is next, and the one whose burst has just left.
+    /// The head that comes, the one whose burst is next, and the one whose burst has just left.
+    next_on: DFF<Bit>,
+    next_head: DFF<Bits<128>>,
     head_on: DFF<Bit>,
     head: DFF<Bits<128>>,
     gone_on: DFF<Bit>,
@@ -94,6 +96,11 @@ pub struct WritePath<const W: usize, const B: usize> {
     enables_out: SmallFifo<B, 4, 5>,
     /// Memory words asked for and not yet used up; the word FIFO holds them all.
     reserved: DFF<Bits<8>>,
+    /// Those of the request of the last cycle.
+    claimed: DFF<Bits<4>>,
+    /// Room for some more ends, as of the last cycle.
+    ends_room: DFF<Bit>,
+    next_load: Signal<Local, Bit>,
     /// Bytes of each channel's descriptor that have left.
     done_bytes: SmallRam<32, 6>,
     /// Ends that wait for their flush or their record, and those behind them: they leave in order.
@@ -157,7 +164,8 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
             enables_out, reserved, flushes, flush_results, room, accepted, real, need,
             word_span, beat_span, word_pop, piece, needs_flush, silent, end_pop,
             head_real, head_load, head_pop, head_on, head, gone_on, gone, gone_lost,
-            has_room, gone_real, gone_bytes, gone_code, gone_end, gone_flush,
+            has_room, next_on, next_head, claimed, ends_room, next_load, gone_real,
+            gone_bytes, gone_code, gone_end, gone_flush,
             gone_total, gone_last, gone_reports, gone_channel, gone_fault, result_on,
             result, result_used, result_load, flushed_on, flushed_bad, has_data, span;
             done_bytes: SmallRam::new(channels_log2),
@@ -185,6 +193,10 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             result_on,
             result,
             reserved,
+            claimed,
+            ends_room,
+            next_on,
+            next_head,
             head_on,
             head,
             gone_on,
@@ -224,13 +236,15 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
 
         // A request in: three FIFOs and the reservation of its memory words.
         self.real.next = self.has_data.val();
-        // Requests come several cycles apart, so that what is known of the last cycle is enough.
-        self.has_room.d.next = !self.heads.full.val()
+        // Requests come several cycles apart: room is looked for anew when one has been counted.
+        self.room.next = self.has_room.q.val();
+        self.accepted.next = self.request.val() & self.room.val();
+        self.has_room.d.next = !self.accepted.val()
+            & !self.claimed.q.val().any()
+            & !self.heads.full.val()
             & !self.jobs.full.val()
             & !self.commands.full.val()
             & (self.reserved.q.val() <= self.most_reserved.val());
-        self.room.next = self.has_room.q.val();
-        self.accepted.next = self.request.val() & self.room.val();
         self.accept.next = self.room.val();
         self.word_span.next = bit_cast::<11, 6>(self.local.val().get_bits::<6>(0))
             + bit_cast::<11, 10>(self.span.val())
@@ -303,15 +317,14 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.beat_enable.next = self.enables_out.data.val();
         self.beats_out.pop.next = self.beat_take.val();
         self.enables_out.pop.next = self.beat_take.val();
+        self.claimed.d.next = 0.into();
         if self.accepted.val() & self.real.val() {
-            if self.word_pop.val() {
-                self.reserved.d.next =
-                    self.reserved.q.val() + bit_cast::<8, 4>(self.need.val()) - 1;
-            } else {
-                self.reserved.d.next = self.reserved.q.val() + bit_cast::<8, 4>(self.need.val());
-            }
-        } else if self.word_pop.val() {
-            self.reserved.d.next = self.reserved.q.val() - 1;
+            self.claimed.d.next = self.need.val();
+        }
+        self.reserved.d.next = self.reserved.q.val() + bit_cast::<8, 4>(self.claimed.q.val());
+        if self.word_pop.val() {
+            self.reserved.d.next =
+                self.reserved.q.val() + bit_cast::<8, 4>(self.claimed.q.val()) - 1;
         }
 
         // Bursts out. A head leaves its FIFO when there is room for its end.
@@ -321,22 +334,27 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             self.head.q.val().get_bits::<64>(0) & !bit_cast::<64, 5>(self.lane_mask.val());
         self.write_beats.next = self.head.q.val().get_bits::<6>(64);
         self.head_pop.next = self.write_done.val() | (self.head_on.q.val() & !self.head_real.val());
-        self.head_load.next = self.heads.valid.val()
-            & (!self.head_on.q.val() | self.head_pop.val())
-            & !self.ends.level.val().get_bits::<2>(7).any()
+        self.ends_room.d.next = !self.ends.level.val().get_bits::<2>(7).any()
             & !self.flushes.level.val().get_bits::<2>(3).any();
-        self.heads.pop.next = self.head_load.val();
+        self.next_load.next =
+            self.heads.valid.val() & !self.next_on.q.val() & self.ends_room.q.val();
+        self.heads.pop.next = self.next_load.val();
+        self.head_load.next = self.next_on.q.val() & (!self.head_on.q.val() | self.head_pop.val());
+        if self.next_load.val() {
+            self.next_on.d.next = true;
+            self.next_head.d.next = self.heads.data.val();
+        } else if self.head_load.val() {
+            self.next_on.d.next = false;
+        }
         if self.head_load.val() {
             self.head_on.d.next = true;
-            self.head.d.next = self.heads.data.val();
+            self.head.d.next = self.next_head.q.val();
         } else if self.head_pop.val() {
             self.head_on.d.next = false;
         }
         self.gone_on.d.next = self.head_pop.val();
-        if self.head_pop.val() {
-            self.gone.d.next = self.head.q.val();
-            self.gone_lost.d.next = self.port_dead.val() & self.head_real.val();
-        }
+        self.gone.d.next = self.head.q.val();
+        self.gone_lost.d.next = self.port_dead.val() & self.head_real.val();
         self.starved.next =
             self.head_on.q.val() & self.head_real.val() & !self.beats_out.valid.val();
 
@@ -442,6 +460,9 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
 
         if self.reset.val() {
             self.reserved.d.next = 0.into();
+            self.claimed.d.next = 0.into();
+            self.ends_room.d.next = false;
+            self.next_on.d.next = false;
             self.head_on.d.next = false;
             self.gone_on.d.next = false;
             self.result_on.d.next = false;

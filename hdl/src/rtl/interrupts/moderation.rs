@@ -70,6 +70,7 @@ pub struct Moderation {
     count: Signal<Local, Bits<8>>,
     age: Signal<Local, Bits<16>>,
     limit: Signal<Local, Bits<16>>,
+    short: Signal<Local, Bits<9>>,
     some: Signal<Local, Bit>,
     expired: Signal<Local, Bit>,
     fire: Signal<Local, Bit>,
@@ -88,7 +89,7 @@ impl Moderation {
             clock, reset, event_valid, event_channel, event_urgent, write, write_channel, write_count,
             write_time, fired, fired_channel, tick, swept, visited, held, held_channel, held_urgent,
             at, at_event, at_urgent, at_visit, at_blind, fired_now, fired_at, turn, under_way,
-            begin_event, begin_visit, begins, blind, waiting, count, age, limit, some, expired, fire,
+            begin_event, begin_visit, begins, blind, waiting, count, age, limit, short, some, expired, fire,
             waiting_next, age_next;
             settings: BlockRam::new(depth_log2),
             waits: BlockRam::new(depth_log2),
@@ -179,6 +180,8 @@ impl Logic for Moderation {
         self.count.next = self.settings.read_data.val().get_bits::<8>(0);
         self.limit.next = self.settings.read_data.val().get_bits::<16>(8);
         self.waiting_next.next = self.waiting.val() + self.at_event.q.val();
+        // By how many this falls short of the count; -1 is enough where there is one more.
+        self.short.next = bit_cast::<9, 8>(self.waiting.val()) - bit_cast::<9, 8>(self.count.val());
         self.some.next = self.at_event.q.val() | (self.at_visit.q.val() & self.waiting.val().any());
         self.expired.next = self.at_visit.q.val()
             & self.waiting.val().any()
@@ -188,7 +191,8 @@ impl Logic for Moderation {
             & (self.at_urgent.q.val()
                 | self.at_blind.q.val()
                 | self.expired.val()
-                | (self.waiting_next.val() >= self.count.val()));
+                | !self.short.val().get_bit(8)
+                | (self.at_event.q.val() & self.short.val().all()));
         self.fired_now.d.next = self.fire.val();
         self.fired_at.d.next = self.at.q.val();
         self.fired.next = self.fired_now.q.val();

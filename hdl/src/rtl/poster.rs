@@ -1,0 +1,298 @@
+//! Who sends next to the bus of the PCIe port, and what stands there: write bursts, records, messages, and
+//! on a bus that carries them too the commands of somebody else (reads). For both adapters.
+//!
+//! The turn is a register: it is given while the last beat of the turn before goes out. It rests with the
+//! write bursts, which follow each other without a gap; records, messages and the others are rare, and
+//! come between two bursts.
+//!
+//! A bus that takes nothing for `timeout` cycles is dead: from then on everything is taken at once, and
+//! dropped. What stands on the bus stays there; were it taken after all, the rest of its burst would
+//! follow with no byte enabled. Only a reset ends that.
+
+use crate::prim::fresh;
+use rust_hdl::prelude::*;
+
+/// The bus's register for beats of `W` bits and `B` bytes, and the turns before it.
+#[derive(LogicBlock)]
+pub struct Poster<const W: usize, const B: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    // Write bursts, records and messages, as in [`super::txs`].
+    pub write: Signal<In, Bit>,
+    pub write_address: Signal<In, Bits<64>>,
+    pub write_beats: Signal<In, Bits<6>>,
+    pub beat: Signal<In, Bit>,
+    pub beat_data: Signal<In, Bits<W>>,
+    pub beat_enable: Signal<In, Bits<B>>,
+    pub beat_take: Signal<Out, Bit>,
+    pub write_done: Signal<Out, Bit>,
+    pub record: Signal<In, Bit>,
+    pub record_address: Signal<In, Bits<64>>,
+    pub record_data: Signal<In, Bits<256>>,
+    pub record_take: Signal<Out, Bit>,
+    pub message: Signal<In, Bit>,
+    pub message_address: Signal<In, Bits<64>>,
+    pub message_data: Signal<In, Bits<32>>,
+    pub message_take: Signal<Out, Bit>,
+    /// No new burst may begin.
+    pub hold: Signal<In, Bit>,
+    /// A burst begins in this cycle.
+    pub begins: Signal<Out, Bit>,
+    // Commands of somebody else, without data; one may be withdrawn before it is taken.
+    pub other: Signal<In, Bit>,
+    pub other_address: Signal<In, Bits<64>>,
+    pub other_beats: Signal<In, Bits<6>>,
+    pub other_take: Signal<Out, Bit>,
+    // The bus: a beat of a burst, or the other's command; it stands until `ready`.
+    pub posting: Signal<Out, Bit>,
+    pub asking: Signal<Out, Bit>,
+    pub address: Signal<Out, Bits<64>>,
+    pub beats: Signal<Out, Bits<6>>,
+    pub data: Signal<Out, Bits<W>>,
+    pub enable: Signal<Out, Bits<B>>,
+    pub ready: Signal<In, Bit>,
+    // A port that stands still; 0: it may as long as it likes.
+    pub timeout: Signal<In, Bits<32>>,
+    /// Something else of the port waits, too.
+    pub also_waiting: Signal<In, Bit>,
+    pub waiting: Signal<Out, Bit>,
+    pub dead: Signal<Out, Bit>,
+    /// The port is dead from the next cycle on.
+    pub dies: Signal<Out, Bit>,
+
+    // Whose turn it is; the writes' if nobody else's.
+    away: DFF<Bit>,
+    at_record: DFF<Bit>,
+    at_message: DFF<Bit>,
+    at_other: DFF<Bit>,
+    // The burst of the turn: beats that are still to come, some, the last one.
+    left: DFF<Bits<6>>,
+    amid: DFF<Bit>,
+    ending: DFF<Bit>,
+    // What stands on the bus.
+    post: DFF<Bit>,
+    ask: DFF<Bit>,
+    address_at: DFF<Bits<64>>,
+    beats_at: DFF<Bits<6>>,
+    data_at: DFF<Bits<W>>,
+    enable_at: DFF<Bits<B>>,
+    /// Beats that are to follow there, of a dead port too.
+    bus_left: DFF<Bits<6>>,
+    patience: DFF<Bits<32>>,
+    stuck: DFF<Bit>,
+    is_dead: DFF<Bit>,
+
+    stands: Signal<Local, Bit>,
+    still: Signal<Local, Bit>,
+    dying: Signal<Local, Bit>,
+    free: Signal<Local, Bit>,
+    take_beat: Signal<Local, Bit>,
+    last_beat: Signal<Local, Bit>,
+    record_step: Signal<Local, Bit>,
+    record_ends: Signal<Local, Bit>,
+    message_step: Signal<Local, Bit>,
+    other_step: Signal<Local, Bit>,
+    left_next: Signal<Local, Bits<6>>,
+    over: Signal<Local, Bit>,
+    next_record: Signal<Local, Bit>,
+    next_message: Signal<Local, Bit>,
+    next_other: Signal<Local, Bit>,
+
+    lanes: Constant<Bits<B>>,
+    dword_lanes: Constant<Bits<B>>,
+    lane_mask: Constant<Bits<64>>,
+    record_beats: Constant<Bits<6>>,
+    is_narrow: Constant<Bits<1>>,
+}
+
+impl<const W: usize, const B: usize> Default for Poster<W, B> {
+    fn default() -> Self {
+        fresh!(
+            clock, reset, write, write_address, write_beats, beat, beat_data, beat_enable,
+            beat_take, write_done, record, record_address, record_data, record_take, message,
+            message_address, message_data, message_take, hold, begins, other, other_address,
+            other_beats, other_take, posting, asking, address, beats, data, enable, ready, timeout,
+            also_waiting, waiting, dead, dies, away, at_record, at_message, at_other, left, amid,
+            ending, post, ask, address_at, beats_at, data_at, enable_at, bus_left, patience, stuck,
+            is_dead, stands, still, dying, free, take_beat, last_beat, record_step, record_ends,
+            message_step, other_step, left_next, over, next_record, next_message, next_other;
+            lanes: Constant::new(Bits::<B>::mask()),
+            dword_lanes: Constant::new(0xF.into()),
+            lane_mask: Constant::new((B as u64 - 1).into()),
+            record_beats: Constant::new((32 / B as u64).into()),
+            is_narrow: Constant::new(u64::from(B == 16).into()),
+        )
+    }
+}
+
+impl<const W: usize, const B: usize> Logic for Poster<W, B> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clock, away, at_record, at_message, at_other, left, amid, ending, post, ask,
+            address_at, beats_at, data_at, enable_at, bus_left, patience, stuck, is_dead
+        );
+        self.posting.next = self.post.q.val();
+        self.asking.next = self.ask.q.val();
+        self.address.next = self.address_at.q.val();
+        self.beats.next = self.beats_at.q.val();
+        self.data.next = self.data_at.q.val();
+        self.enable.next = self.enable_at.q.val();
+        self.dead.next = self.is_dead.q.val();
+        self.stands.next = (self.post.q.val() | self.ask.q.val()) & !self.ready.val();
+        self.waiting.next = self.stands.val();
+        self.free.next = !self.stands.val() | self.is_dead.q.val();
+
+        // What goes out in this cycle.
+        self.take_beat.next = self.free.val()
+            & !self.away.q.val()
+            & self.beat.val()
+            & (self.amid.q.val() | (self.write.val() & !self.hold.val()));
+        self.last_beat.next =
+            self.ending.q.val() | (!self.amid.q.val() & (self.write_beats.val() == 1));
+        self.record_step.next = self.free.val() & self.at_record.q.val();
+        self.record_ends.next =
+            self.record_step.val() & (self.amid.q.val() | !self.is_narrow.val().any());
+        self.message_step.next = self.free.val() & self.at_message.q.val();
+        self.other_step.next = self.free.val() & self.at_other.q.val() & self.other.val();
+        self.beat_take.next = self.take_beat.val();
+        self.write_done.next = self.take_beat.val() & self.last_beat.val();
+        self.begins.next = self.take_beat.val() & !self.amid.q.val();
+        self.record_take.next = self.record_ends.val();
+        self.message_take.next = self.message_step.val();
+        self.other_take.next = self.other_step.val();
+
+        // What is left of the burst.
+        self.left_next.next = self.left.q.val();
+        if self.take_beat.val() {
+            self.left_next.next = self.left.q.val() - 1;
+            self.amid.d.next = !self.ending.q.val();
+            self.ending.d.next = self.left.q.val() == 2;
+            if !self.amid.q.val() {
+                self.left_next.next = self.write_beats.val() - 1;
+                self.amid.d.next = self.write_beats.val() != 1;
+                self.ending.d.next = self.write_beats.val() == 2;
+            }
+        }
+        if self.record_step.val() & self.is_narrow.val().any() {
+            self.left_next.next = bit_cast::<6, 1>((!self.amid.q.val()).into());
+            self.amid.d.next = !self.amid.q.val();
+            self.ending.d.next = !self.amid.q.val();
+        }
+        self.left.d.next = self.left_next.val();
+
+        // Whose turn is next. Who has just been served takes his command back in this very cycle.
+        self.over.next = (self.away.q.val() & self.free.val())
+            & (!self.at_record.q.val() | self.record_ends.val());
+        if !self.away.q.val() {
+            self.over.next = (!self.amid.q.val() & !self.take_beat.val())
+                | (self.take_beat.val() & self.last_beat.val());
+        }
+        self.next_record.next = self.record.val() & !self.at_record.q.val();
+        self.next_message.next =
+            self.message.val() & !self.at_message.q.val() & !self.next_record.val();
+        self.next_other.next = self.other.val()
+            & !self.at_other.q.val()
+            & !self.next_record.val()
+            & !self.next_message.val();
+        if self.over.val() {
+            self.at_record.d.next = self.next_record.val();
+            self.at_message.d.next = self.next_message.val();
+            self.at_other.d.next = self.next_other.val();
+            self.away.d.next =
+                self.next_record.val() | self.next_message.val() | self.next_other.val();
+        }
+
+        // The bus. What is loaded means something only with `post` or `ask`.
+        if self.free.val() {
+            self.post.d.next =
+                self.take_beat.val() | self.record_step.val() | self.message_step.val();
+            self.ask.d.next = self.other_step.val();
+            self.data_at.d.next = self.beat_data.val();
+            self.enable_at.d.next = self.lanes.val();
+            if self.at_record.q.val() {
+                self.data_at.d.next = bit_cast::<W, 256>(self.record_data.val());
+                if self.amid.q.val() {
+                    self.data_at.d.next =
+                        bit_cast::<W, 128>(self.record_data.val().get_bits::<128>(128));
+                }
+            } else if self.at_message.q.val() {
+                self.data_at.d.next = bit_cast::<W, 256>(
+                    bit_cast::<256, 32>(self.message_data.val())
+                        | (bit_cast::<256, 32>(self.message_data.val()) << 32)
+                        | (bit_cast::<256, 32>(self.message_data.val()) << 64)
+                        | (bit_cast::<256, 32>(self.message_data.val()) << 96)
+                        | (bit_cast::<256, 32>(self.message_data.val()) << 128)
+                        | (bit_cast::<256, 32>(self.message_data.val()) << 160)
+                        | (bit_cast::<256, 32>(self.message_data.val()) << 192)
+                        | (bit_cast::<256, 32>(self.message_data.val()) << 224),
+                );
+                self.enable_at.d.next = self.dword_lanes.val()
+                    << bit_cast::<6, 64>(self.message_address.val() & self.lane_mask.val());
+            } else if !self.away.q.val() {
+                self.enable_at.d.next = self.beat_enable.val();
+            }
+            if !self.amid.q.val() {
+                self.address_at.d.next = self.write_address.val();
+                self.beats_at.d.next = self.write_beats.val();
+                if self.at_record.q.val() {
+                    self.address_at.d.next = self.record_address.val();
+                    self.beats_at.d.next = self.record_beats.val();
+                } else if self.at_message.q.val() {
+                    self.address_at.d.next = self.message_address.val() & !self.lane_mask.val();
+                    self.beats_at.d.next = 1.into();
+                } else if self.at_other.q.val() {
+                    self.address_at.d.next = self.other_address.val();
+                    self.beats_at.d.next = self.other_beats.val();
+                }
+            }
+        }
+
+        // A port that stands still.
+        self.still.next = self.stands.val() | self.also_waiting.val();
+        if !self.still.val() {
+            self.patience.d.next = self.timeout.val();
+        } else if self.patience.q.val().any() {
+            self.patience.d.next = self.patience.q.val() - 1;
+        }
+        self.stuck.d.next = self.still.val() & (self.patience.q.val() == 1);
+        self.dying.next = self.stuck.q.val() & self.still.val();
+        self.dies.next = self.dying.val();
+        if self.dying.val() {
+            self.is_dead.d.next = true;
+        }
+        if !self.is_dead.q.val() {
+            self.bus_left.d.next = self.left_next.val();
+        } else {
+            self.address_at.d.next = self.address_at.q.val();
+            self.beats_at.d.next = self.beats_at.q.val();
+            self.data_at.d.next = self.data_at.q.val();
+            self.enable_at.d.next = self.enable_at.q.val();
+            self.post.d.next = self.post.q.val();
+            self.ask.d.next = self.ask.q.val();
+            if !self.stands.val() {
+                self.enable_at.d.next = 0.into();
+                self.ask.d.next = false;
+                self.post.d.next = self.bus_left.q.val().any();
+                if self.bus_left.q.val().any() {
+                    self.bus_left.d.next = self.bus_left.q.val() - 1;
+                }
+            }
+        }
+
+        if self.reset.val() {
+            self.away.d.next = false;
+            self.at_record.d.next = false;
+            self.at_message.d.next = false;
+            self.at_other.d.next = false;
+            self.left.d.next = 0.into();
+            self.amid.d.next = false;
+            self.ending.d.next = false;
+            self.post.d.next = false;
+            self.ask.d.next = false;
+            self.patience.d.next = 0.into();
+            self.stuck.d.next = false;
+            self.is_dead.d.next = false;
+        }
+    }
+}
