@@ -91,7 +91,7 @@ fn run(task: Task) -> miette::Result<ExitCode> {
     match task {
         Task::Test { suites, all } => {
             let chosen = suites::choose(&suites, all);
-            Ok(exit(runner::run(&root(), &chosen)?))
+            Ok(exit(runner::run(&root(), &chosen, !suites.is_empty())?))
         }
         Task::Demo { arguments } => {
             let root = root();

@@ -3,6 +3,8 @@
 //! A new suite is a new entry of [`SUITES`]. Tests that need external tools are marked
 //! `#[ignore = "external tools: cargo xtask test rtl"]`, so that a plain `cargo test` needs none.
 
+use peerlane_tools::{Cache, Flavour};
+
 /// A named set of steps.
 #[derive(Debug)]
 pub(crate) struct Suite {
@@ -14,6 +16,21 @@ pub(crate) struct Suite {
     pub(crate) default: bool,
     /// What is run, in order.
     pub(crate) steps: &'static [Step],
+}
+
+impl Suite {
+    /// Why this machine cannot run it: the virtual machines need an emulator and a kernel, which
+    /// are set up here, and for that a Debian mirror and the right to make name spaces.
+    pub(crate) fn obstacle(&self) -> Option<String> {
+        if !self.name.starts_with("kernel") {
+            return None;
+        }
+        let set_up = Cache::open().and_then(|cache| {
+            cache.qemu()?;
+            cache.kernel(Flavour::Debian)
+        });
+        set_up.err().map(|error| error.to_string())
+    }
 }
 
 /// One command of a suite.
