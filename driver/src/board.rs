@@ -44,7 +44,7 @@ use kernel::{
         atomic::{ordering, Atomic},
         Arc, Mutex,
     },
-    time::{msecs_to_jiffies, Delta},
+    time::{delay::fsleep, msecs_to_jiffies, Delta},
     workqueue::{self, DelayedWork, WorkItem},
 };
 
@@ -73,8 +73,6 @@ pub(crate) struct Board {
     cut_off: Atomic<bool>,
     /// It is being reset, or sleeps, and will be started again.
     resting: Atomic<bool>,
-    /// The watchdog's last look saw reads that wait for answers of others.
-    quarantined: Atomic<bool>,
     /// Held while the block is reset or started.
     #[pin]
     recovery: Mutex<()>,
@@ -94,6 +92,10 @@ impl_has_delayed_work! {
 
 /// How often the watchdog looks, while there are contexts.
 const WATCH_MS: u32 = 1000;
+
+/// Looks at a read port that waits for answers, and the pause between them: 100 ms in all.
+const QUARANTINE_LOOKS: u32 = 50;
+const QUARANTINE_PAUSE: Delta = Delta::from_millis(2);
 
 /// What is known of a board before it is started.
 pub(crate) struct Found {
@@ -132,7 +134,6 @@ impl Board {
                 settings,
                 cut_off: Atomic::new(false),
                 resting: Atomic::new(false),
-                quarantined: Atomic::new(false),
                 recovery <- new_mutex!(()),
                 entries <- new_mutex!(entries),
                 users <- new_mutex!(users),
@@ -430,21 +431,27 @@ impl Board {
         self.end_quarantine()
     }
 
-    /// Opens a read port again that waits for answers which will not come. After two looks at it
-    /// the time is over in which they could: a requester gives up after 50 ms unless it was told
-    /// otherwise (PCI Express Base Specification, 7.5.3.16, Completion Timeout Value).
+    /// Opens a read port again that waits for answers which will not come: those of requests that
+    /// their requester has given up. It does after 50 ms unless it was told otherwise (PCI Express
+    /// Base Specification, 7.5.3.16, Completion Timeout Value). A port that is seen waiting again
+    /// and again has waited all the time: to wait anew it needs `PORT_TIMEOUT`, which is longer
+    /// than the pause between two looks. Where reads have tags, only a lost one's is out of use.
     fn end_quarantine(&self) -> Result<(), Failure> {
-        let status: STATUS = self.hw.look()?;
-        let before = self
-            .quarantined
-            .xchg(status.read_quarantine(), ordering::Relaxed);
-        if before && status.read_quarantine() {
-            self.hw.set(QUARANTINE::zeroed().with_drop_owed(true))?;
-            dev_warn!(
-                self.device(),
-                "reads were never answered; they are given up\n"
-            );
+        if self.capabilities.tagged {
+            return Ok(());
         }
+        for _ in 0..QUARANTINE_LOOKS {
+            let status: STATUS = self.hw.look()?;
+            if !status.read_quarantine() {
+                return Ok(());
+            }
+            fsleep(QUARANTINE_PAUSE);
+        }
+        self.hw.set(QUARANTINE::zeroed().with_drop_owed(true))?;
+        dev_warn!(
+            self.device(),
+            "reads were never answered; they are given up\n"
+        );
         Ok(())
     }
 

@@ -112,6 +112,14 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("gpu.nvidia.address_used_again", || used_again(lab));
     suite.run("gpu.nvidia.only_own", || only_own(lab));
     suite.run("gpu.nvidia.other_version", || other_version(lab));
+    suite.run("gpu.removed", || taken::removed(lab));
+}
+
+/// Runs what is true where the kernel does not know that the board can reach the GPU.
+pub fn run_far(suite: &mut Suite, lab: &mut Lab) {
+    for (name, way) in WAYS {
+        suite.run(&format!("gpu_far.{name}.refused"), || far(lab, way));
+    }
 }
 
 /// A test with a GPU of its own, which must have everything back in the end.
@@ -354,4 +362,15 @@ fn other_version(lab: &mut Lab) -> Result<&'static str> {
     });
     std::fs::write(parameter, usual)?;
     result
+}
+
+/// A GPU that cannot be reached for certain is refused, and keeps nothing.
+fn far(lab: &mut Lab, way: Way) -> Result<&'static str> {
+    with_gpu(|gpu| {
+        let device = lab.open()?;
+        let buffer = gpu.buffer(MIB, 0, 1, None)?;
+        let errno = refused(Name::of(&buffer, way)?.register(&device, 0, MIB))?;
+        ensure!(errno == Errno::REMOTEIO, "{errno}");
+        Ok("")
+    })
 }

@@ -56,6 +56,8 @@ enum Scenario {
     Ioctls,
     /// Memory of a GPU, and what happens when its owner takes it back
     Gpu,
+    /// A GPU that the kernel does not know the board to reach
+    GpuFar,
     /// Memory, regions, contexts and processes end in every order
     Lifetimes,
     /// Regions that are kept, and found again only when they are the same memory
@@ -79,6 +81,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Transfers => transfers::run(&mut suite, &mut lab),
             Scenario::Ioctls => ioctls::run(&mut suite, &mut lab),
             Scenario::Gpu => gpu::run(&mut suite, &mut lab),
+            Scenario::GpuFar => gpu::run_far(&mut suite, &mut lab),
             Scenario::Lifetimes => lifetimes::run(&mut suite, &mut lab),
             Scenario::Kept => kept::run(&mut suite, &mut lab),
             Scenario::Hostile => hostile::run(&mut suite, &mut lab),

@@ -4,10 +4,11 @@ use super::{Carrier, MIB, Name, Way, registered, with_gpu};
 use crate::fakegpu::{Gpu, GpuBuffer};
 use crate::lab::{LIMIT, Lab, Mover, told};
 use crate::process;
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use peerlane_device::{Direction, Error, Queue, Region, TransferId};
 use rand::Rng;
 use rustix::io::Errno;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Both directions under way in a region, in larger portions than the moment lasts. What is
@@ -154,6 +155,41 @@ pub(super) fn moved_any_time(lab: &mut Lab) -> Result<String> {
         }
         Ok(format!("{moves} moves during {rounds} registrations"))
     })
+}
+
+/// The GPU is removed from the bus, with all that is on it, and comes back.
+pub(super) fn removed(lab: &mut Lab) -> Result<&'static str> {
+    let driver = Path::new("/sys/bus/pci/drivers/fakegpu");
+    let place = std::fs::read_dir(driver)?
+        .flatten()
+        .find(|entry| entry.file_name().to_string_lossy().contains(':'))
+        .context("the GPU has no driver")?;
+    let gpu = Gpu::open()?;
+    let mut mover = Mover::fast(lab)?;
+    let mut transfers = Vec::new();
+    let mut held = Vec::new();
+    for way in [Way::DmaBuf, Way::Nvidia] {
+        let buffer = gpu.buffer(2 * MIB, 0, 2, None)?;
+        let region = registered(mover.device(), &buffer, way)?;
+        transfers.extend(start(lab, mover.queue()?, &region)?);
+        held.push((buffer, region));
+    }
+    let told_before = mover.device().query().map_err(told)?.revoked;
+    std::fs::write(place.path().join("remove"), "1")?;
+    let told_now = mover.device().query().map_err(told)?.revoked;
+    let counts = gpu.counts();
+    std::fs::write("/sys/bus/pci/rescan", "1")?;
+    ensure!(told_now == told_before + 2, "the context was not told");
+    let counts = counts?;
+    ensure!(
+        (counts.maps, counts.tables) == (0, 0),
+        "something was left behind: {counts:?}"
+    );
+    end(mover.queue()?, transfers)?;
+    drop(held);
+    goes_on(lab, mover, &Gpu::open()?)?;
+    gpu.counts()?.clean()?;
+    Ok("")
 }
 
 /// GPU and board are closed in either order, or by force, with transfers under way.
