@@ -405,6 +405,7 @@ module proof #(
       end
     end
     assert (\dut.fails_q == (\dut.judged_q != 0));
+    if (serves & state == 7 & \dut.fails_q ) assert (\dut.target_q == {page_size, 25'd0, peer});
   end
 
   generate if (PART == 1) begin
@@ -459,7 +460,11 @@ module proof #(
         if (!last) assert (code == 0 & bytes < left);
         // Each request that is not a fault moves bytes; a fault takes none and is the last.
         if (code == 0) assert (bytes != 0);
-        else assert (bytes == 0 & last);
+        else begin
+          assert (bytes == 0 & last);
+          // What it reports is the address that software wrote, never one of the bus.
+          assert (bus == {page_size, 25'd0, peer});
+        end
       end
       // Nothing is waited for but the table and the acceptance.
       assert (state < 3 ? quiet <= state : quiet <= 3);

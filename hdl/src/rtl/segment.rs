@@ -498,8 +498,13 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         } else if self.wrong_size.q.val() {
             self.verdict.next = 6.into();
         }
-        self.judged.d.next = self.verdict.val();
+        // What failed once stays so; the port may go down while a request waits.
         self.fails.d.next = self.verdict.val().any();
+        self.judged.d.next = self.verdict.val();
+        if self.issuing.q.val() & self.fails.q.val() {
+            self.fails.d.next = true;
+            self.judged.d.next = self.judged.q.val();
+        }
         self.has_data.next = !self.fails.q.val();
         self.span.next = self.chunk.q.val();
         self.code.next = self.judged.q.val();
@@ -643,10 +648,6 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             }
             SegmentState::Judge => {
                 self.look.next = true;
-                if self.verdict.val().any() {
-                    self.target.d.next = bit_cast::<64, 37>(self.peer.q.val())
-                        | (bit_cast::<64, 2>(self.page_size.q.val()) << 62);
-                }
                 self.issuing.d.next = true;
                 self.state.d.next = SegmentState::Issue;
             }
@@ -667,6 +668,12 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                     self.look.next = true;
                 }
             }
+        }
+        if self.verdict.val().any()
+            & (self.issuing.q.val() | (self.state.q.val() == SegmentState::Judge))
+        {
+            self.target.d.next = bit_cast::<64, 37>(self.peer.q.val())
+                | (bit_cast::<64, 2>(self.page_size.q.val()) << 62);
         }
         if self.look.val() {
             self.pick.d.next = self.choice.val();
