@@ -180,6 +180,7 @@ pub struct Segment<const W: usize, const B: usize> {
     local_end: DFF<Bits<41>>,
     ragged: Signal<Local, Bit>,
     verdict: Signal<Local, Bits<4>>,
+    faulty: Signal<Local, Bit>,
     judged: DFF<Bits<4>>,
     fails: DFF<Bit>,
     is_final: Signal<Local, Bit>,
@@ -282,7 +283,7 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             pick_saved, waiting, blocked, chunk, final_chunk, out_of_memory,
             out_of_window, aborted, entry_index, out_of_table, target, invalid,
             not_owner, readable, not_permitted, wrong_size, to_edge, head_offset,
-            page_number, local_end, ragged, verdict, is_final, remaining_next,
+            page_number, local_end, ragged, verdict, faulty, is_final, remaining_next,
             own_ready, pool_jumps, pick_jumps, picked, look, turn,
             peer_next, local_next, chain_open, owner_bits, mine, aborts, startable,
             later, pool, lowest, choice, issued, issuing, leave, saves, loads, blocks,
@@ -498,8 +499,18 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         } else if self.wrong_size.q.val() {
             self.verdict.next = 6.into();
         }
+        self.faulty.next = self.malformed.q.val()
+            | self.out_of_memory.q.val()
+            | self.out_of_window.q.val()
+            | self.aborted.q.val()
+            | self.port_down.val()
+            | self.out_of_table.q.val()
+            | self.invalid.q.val()
+            | self.not_owner.q.val()
+            | self.not_permitted.q.val()
+            | self.wrong_size.q.val();
         // What failed once stays so; the port may go down while a request waits.
-        self.fails.d.next = self.verdict.val().any();
+        self.fails.d.next = self.faulty.val();
         self.judged.d.next = self.verdict.val();
         if self.issuing.q.val() & self.fails.q.val() {
             self.fails.d.next = true;
@@ -669,8 +680,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 }
             }
         }
-        if self.verdict.val().any()
-            & (self.issuing.q.val() | (self.state.q.val() == SegmentState::Judge))
+        if self.faulty.val() & (self.issuing.q.val() | (self.state.q.val() == SegmentState::Judge))
         {
             self.target.d.next = bit_cast::<64, 37>(self.peer.q.val())
                 | (bit_cast::<64, 2>(self.page_size.q.val()) << 62);
