@@ -4,8 +4,9 @@
 
 use crate::{
     board::Board,
+    dma::DmaPages,
     events::Events,
-    ffi::{peerlane_page_address, peerlane_page_to_pfn, raw_device},
+    ffi::peerlane_page_to_pfn,
     gate::Inside,
     hw::Failure,
     logic::{
@@ -17,14 +18,12 @@ use crate::{
     queue::Queue,
     regions::{Region, Regions},
 };
-use core::{ops::Range, ptr::NonNull};
+use core::ops::Range;
 use kernel::{
-    bindings,
-    device::Device,
-    new_mutex,
-    page::{PAGE_SHIFT, PAGE_SIZE},
+    bindings, new_mutex,
+    page::PAGE_SIZE,
     prelude::*,
-    sync::{aref::ARef, Arc, Mutex},
+    sync::{Arc, Mutex},
     time::Delta,
 };
 
@@ -54,7 +53,7 @@ pub(crate) struct Context {
     pub(crate) ring_log2: u32,
     /// `None` once the context has been closed.
     #[pin]
-    ring: Mutex<Option<Ring>>,
+    ring: Mutex<Option<DmaPages>>,
     #[pin]
     moderation: Mutex<Moderation>,
     #[pin]
@@ -72,86 +71,6 @@ pub(crate) struct Context {
 unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
-
-/// Memory that the board writes records into: whole pages, mapped for it, that can also be mapped
-/// into a process. (`dma_alloc_pages`: it needs no synchronisation where devices are coherent, as
-/// on x86.)
-pub(crate) struct Ring {
-    device: ARef<Device>,
-    pages: NonNull<bindings::page>,
-    address: u64,
-    bytes: usize,
-}
-
-// SAFETY: the pages are ours alone.
-unsafe impl Send for Ring {}
-// SAFETY: all access is by volatile loads, or while the board does not write.
-unsafe impl Sync for Ring {}
-
-impl Ring {
-    /// So many bytes, whole pages, all zero.
-    pub(crate) fn new(inside: &Inside<'_>, bytes: usize) -> Result<Self> {
-        let mut address = 0;
-        // SAFETY: the device is bound; pages come zeroed.
-        let pages = unsafe {
-            bindings::dma_alloc_pages(
-                raw_device(inside.device()),
-                bytes,
-                &mut address,
-                bindings::dma_data_direction::DMA_BIDIRECTIONAL,
-                bindings::GFP_KERNEL,
-            )
-        };
-        Ok(Self {
-            device: inside.device().into(),
-            pages: NonNull::new(pages).ok_or(ENOMEM)?,
-            address,
-            bytes,
-        })
-    }
-
-    /// Its records, for the kernel.
-    pub(crate) fn records(&self) -> *mut u32 {
-        // SAFETY: `dma_alloc_pages` without `__GFP_HIGHMEM` gives pages that are always mapped.
-        unsafe { peerlane_page_address(self.pages.as_ptr()).cast() }
-    }
-
-    fn clear(&self) {
-        // SAFETY: so many bytes are ours, and the board writes none while its channel is closed.
-        unsafe { self.records().cast::<u8>().write_bytes(0, self.bytes) };
-    }
-
-    /// Where it lies on the bus.
-    pub(crate) fn address(&self) -> u64 {
-        self.address
-    }
-
-    /// Its length.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    fn pfn(&self, index: usize) -> Option<usize> {
-        let inside = index << PAGE_SHIFT < self.bytes;
-        // SAFETY: a valid page, the first of neighbours.
-        inside.then(|| unsafe { peerlane_page_to_pfn(self.pages.as_ptr()) } as usize + index)
-    }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: the device is bound until all rings are gone; the board has forgotten this one.
-        unsafe {
-            bindings::dma_free_pages(
-                raw_device(self.device.as_bound()),
-                self.bytes,
-                self.pages.as_ptr(),
-                self.address,
-                bindings::dma_data_direction::DMA_BIDIRECTIONAL,
-            );
-        }
-    }
-}
 
 impl Context {
     /// A context with a channel of its own.
@@ -172,7 +91,7 @@ impl Context {
             let bytes = Completion::SIZE << ring_log2;
             let memory = capabilities.memory_bytes();
             let all = Window::new(0..memory, memory).map_err(|_| EINVAL)?;
-            let ring = Ring::new(inside, bytes.next_multiple_of(PAGE_SIZE))?;
+            let ring = DmaPages::new(inside, bytes.next_multiple_of(PAGE_SIZE))?;
             let context = Arc::pin_init(
                 pin_init!(Self {
                     board: board.clone(),
@@ -214,7 +133,7 @@ impl Context {
             }
         };
         let settings = Settings {
-            ring: ring.address,
+            ring: ring.address(),
             ring_log2: self.ring_log2,
             window: *self.window.lock(),
             moderation,
@@ -298,7 +217,7 @@ impl Context {
     }
 
     /// Looks at the ring, as long as there is one.
-    pub(crate) fn with_ring<R>(&self, f: impl FnOnce(&Ring) -> R) -> Result<R> {
+    pub(crate) fn with_ring<R>(&self, f: impl FnOnce(&DmaPages) -> R) -> Result<R> {
         self.ring.lock().as_ref().map(f).ok_or(ENODEV)
     }
 

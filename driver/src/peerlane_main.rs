@@ -22,6 +22,7 @@ mod boards;
 mod callbacks;
 mod context;
 mod debugfs;
+mod dma;
 mod events;
 mod ffi;
 mod file;

@@ -7,7 +7,8 @@
 //! little is read, and shown to the caller, who knows what should be there.
 
 use crate::{
-    context::{Context, Ring},
+    context::Context,
+    dma::DmaPages,
     gate::Inside,
     logic::{
         att::Permissions,
@@ -26,7 +27,7 @@ impl Context {
     /// Reads a little of a region into FPGA memory, and from there into memory of the driver.
     pub(crate) fn probe(&self, inside: &Inside<'_>, arguments: &mut Probe) -> Result {
         let peer = self.regions.lock().get(arguments.handle)?.mapping().clone();
-        let scratch = Ring::new(inside, PAGE_SIZE)?;
+        let scratch = DmaPages::new(inside, PAGE_SIZE)?;
         let own = Mapping::new(self.board.clone(), self.events.clone(), self.channel)?;
         let result = self.read_back(arguments, &peer, &own, &scratch);
         // Only then may the scratch go.
@@ -39,7 +40,7 @@ impl Context {
         arguments: &mut Probe,
         peer: &Mapping,
         own: &Mapping,
-        scratch: &Ring,
+        scratch: &DmaPages,
     ) -> Result {
         let mut segments = KVVec::new();
         segments.push(
@@ -70,12 +71,7 @@ impl Context {
         order(own, Direction::Write, 0)?.outcome.map_err(|_| EIO)?;
         arguments.status = 0;
         // SAFETY: so many bytes are there, and the board has written them.
-        arguments.data = unsafe {
-            scratch
-                .records()
-                .cast::<[u8; PROBE_BYTES]>()
-                .read_volatile()
-        };
+        arguments.data = unsafe { scratch.start().cast::<[u8; PROBE_BYTES]>().read_volatile() };
         Ok(())
     }
 }

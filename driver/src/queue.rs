@@ -170,7 +170,7 @@ impl Context {
         }
         match &mut *writer {
             Writer::Driver(queue) => {
-                self.with_ring(|ring| queue.collect(ring.records()))??;
+                self.with_ring(|ring| queue.collect(ring.start()))??;
                 f(queue)
             }
             Writer::Nobody | Writer::Process { .. } => Err(EBUSY),

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Memory of the driver that the board reaches.
+
+use crate::{
+    ffi::{peerlane_page_address, peerlane_page_to_pfn, raw_device},
+    gate::Inside,
+};
+use core::ptr::NonNull;
+use kernel::{bindings, device::Device, page::PAGE_SHIFT, prelude::*, sync::aref::ARef};
+
+/// Pages that the board writes and the driver reads, and that can also be mapped into a process:
+/// a completion ring, for one. (`dma_alloc_pages`: they need no synchronisation where devices are
+/// coherent, as on x86.)
+pub(crate) struct DmaPages {
+    device: ARef<Device>,
+    pages: NonNull<bindings::page>,
+    address: u64,
+    bytes: usize,
+}
+
+// SAFETY: the pages are ours alone.
+unsafe impl Send for DmaPages {}
+// SAFETY: all access is by volatile loads, or while the board does not write.
+unsafe impl Sync for DmaPages {}
+
+impl DmaPages {
+    /// So many bytes, whole pages, all zero.
+    pub(crate) fn new(inside: &Inside<'_>, bytes: usize) -> Result<Self> {
+        let mut address = 0;
+        // SAFETY: the device is bound.
+        let pages = unsafe {
+            bindings::dma_alloc_pages(
+                raw_device(inside.device()),
+                bytes,
+                &mut address,
+                bindings::dma_data_direction::DMA_BIDIRECTIONAL,
+                bindings::GFP_KERNEL,
+            )
+        };
+        let pages = Self {
+            device: inside.device().into(),
+            pages: NonNull::new(pages).ok_or(ENOMEM)?,
+            address,
+            bytes,
+        };
+        // Nothing promises it.
+        pages.clear();
+        Ok(pages)
+    }
+
+    /// Where the kernel sees them.
+    pub(crate) fn start(&self) -> *mut u32 {
+        // SAFETY: `dma_alloc_pages` without `__GFP_HIGHMEM` gives pages that are always mapped.
+        unsafe { peerlane_page_address(self.pages.as_ptr()).cast() }
+    }
+
+    /// Fills them with zeros. The board must not write them meanwhile.
+    pub(crate) fn clear(&self) {
+        // SAFETY: so many bytes are ours, and the board writes none while its channel is closed.
+        unsafe { self.start().cast::<u8>().write_bytes(0, self.bytes) };
+    }
+
+    /// Where it lies on the bus.
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Its length.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The frame of a page.
+    pub(crate) fn pfn(&self, index: usize) -> Option<usize> {
+        let inside = index << PAGE_SHIFT < self.bytes;
+        // SAFETY: a valid page, the first of neighbours.
+        inside.then(|| unsafe { peerlane_page_to_pfn(self.pages.as_ptr()) } as usize + index)
+    }
+}
+
+impl Drop for DmaPages {
+    fn drop(&mut self) {
+        // SAFETY: the device is bound until all rings are gone; the board has forgotten this one.
+        unsafe {
+            bindings::dma_free_pages(
+                raw_device(self.device.as_bound()),
+                self.bytes,
+                self.pages.as_ptr(),
+                self.address,
+                bindings::dma_data_direction::DMA_BIDIRECTIONAL,
+            );
+        }
+    }
+}
