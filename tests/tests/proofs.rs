@@ -22,6 +22,10 @@ use peerlane_tools::{Cache, Yosys};
 use peerlane_verilog::emit;
 use rust_hdl::prelude::*;
 
+#[path = "proofs/views.rs"]
+mod views;
+use views::{Memories, memories, without};
+
 /// More than any proof takes on a busy machine; ABC gives up then.
 const PATIENCE: Duration = Duration::from_secs(240);
 
@@ -55,6 +59,15 @@ const TXS_BUS: Reach = Reach::Cycles(14);
 /// Enough for a time-out, the late answers, the end of the quarantine and a read after it.
 const TXS_QUARANTINE: Reach = Reach::Cycles(11);
 
+/// Enough for three requests whose ends wait for their flush reads.
+const WRITE_FLUSHES: Reach = Reach::Cycles(15);
+
+/// Enough for a burst of three beats: the first takes 14 cycles through the clock of the memory and back.
+const WRITE_BEATS: Reach = Reach::Cycles(17);
+
+/// Enough for the ends of two reads, which go through the clock of the memory and back.
+const READ_ENDS: Reach = Reach::Cycles(23);
+
 /// What ABC found.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
@@ -73,42 +86,8 @@ fn verilog<B: Block>(name: &str, mut block: B) -> String {
     design
         .modules
         .iter()
-        .map(|module| memories(&module.verilog))
+        .map(|module| memories(&module.verilog, Memories::Whole))
         .collect()
-}
-
-/// What a proof needs of memories beside their Verilog.
-///
-/// A block RAM does not say what a word reads as in the cycle in which it is written; in the Verilog it
-/// is the old word. Here it is anything. And every memory gets a second way to read it, by which a
-/// wrapper can say what a word holds: `spy`, at `spy_at`, which it chooses.
-fn memories(verilog: &str) -> String {
-    let Some((width, depth)) = verilog.lines().find_map(|line| {
-        let (_, declared) = line.split_once(" reg ")?;
-        let (width, depth) = declared.split_once(" cells [0:")?;
-        Some((width, depth.strip_suffix("];")?.parse::<u64>().ok()?))
-    }) else {
-        return verilog.to_owned();
-    };
-    let last = format!(" cells [0:{depth}];\n");
-    let spied = verilog.replace(
-        &last,
-        &format!(
-            "{last}  (* anyseq *) wire [{}:0] spy_at;\n  wire {width} spy = cells[spy_at];\n  \
-             (* anyseq *) wire {width} undefined;\n",
-            depth.max(1).ilog2()
-        ),
-    );
-    const READ: &str = "if (read_enable) read_word <= cells[";
-    let Some((before, rest)) = spied.split_once(READ) else {
-        return spied;
-    };
-    let (address, after) = rest.split_once("];").unwrap();
-    let written = address.replace("read_address", "write_address");
-    format!(
-        "{before}if (read_enable) read_word <= (write_enable && {written} == {address}) ? undefined \
-         : cells[{address}];{after}"
-    )
 }
 
 /// Proves the wrapper `file` of `tests/proofs/` around `design`.
@@ -242,19 +221,20 @@ fn small_build() -> Params {
         queue_log2: 8,
         att_log2: 8,
         memory_log2: 20,
+        reads_log2: 3,
         ..Params::default()
     }
 }
 
 /// A module of the block, named `name`: for blocks with a port that is a Verilog keyword, which only an
 /// inner module may have.
-fn of_the_block(module: &str, name: &str) -> String {
+fn of_the_block(module: &str, name: &str, seen: Memories) -> String {
     let inner = format!("module peerlane_engine_{module} ");
     let design: String = generate(&small_build())
         .unwrap()
         .modules
         .into_iter()
-        .map(|module| memories(&module.verilog))
+        .map(|module| memories(&module.verilog, seen))
         .collect();
     assert!(design.contains(&inner), "no `{inner}` in the block");
     design.replace(&inner, &format!("module {name} ")).replace(
@@ -280,7 +260,7 @@ fn segment_proof(read: bool, part: u64, mutants: &[u64]) {
     ];
     holds_and_has_teeth(
         &format!("{module}, part {part}"),
-        &of_the_block(module, "peerlane_segment"),
+        &of_the_block(module, "peerlane_segment", Memories::Whole),
         "segment.sv",
         &parameters,
         Reach::Induction(if part == 3 {
@@ -350,7 +330,7 @@ fn an_asynchronous_fifo_loses_and_invents_nothing() {
 #[test]
 #[ignore = "external tools: cargo xtask test proofs"]
 fn a_descriptor_queue_loses_and_invents_nothing() {
-    let design = of_the_block("write_queue", "peerlane_queue");
+    let design = of_the_block("write_queue", "peerlane_queue", Memories::Whole);
     for (dword, mutants) in [(0, 1..6), (6, 6..6)] {
         holds_and_has_teeth(
             &format!("descriptor queue, dword {dword}"),
@@ -423,4 +403,56 @@ fn a_fence_waits_for_all_that_was_translated_before_it() {
         Reach::Induction(BLOCK_FAULTS),
         1..=4,
     );
+}
+
+/// A part of a proof of one direction behind its request maker.
+fn path_proof(module: &str, part: u64, design: &str, reach: Reach, mutants: &[u64]) {
+    holds_and_has_teeth(
+        &format!("{module}, part {part}"),
+        design,
+        &format!("{module}.sv"),
+        &[("PART", part)],
+        reach,
+        mutants.iter().copied(),
+    );
+}
+
+fn write_path_proof(part: u64, seen: Memories, reach: Reach, mutants: &[u64]) {
+    let design = of_the_block("write_path", "peerlane_write_path", seen);
+    path_proof("write_path", part, &design, reach, mutants);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn every_last_write_request_has_one_end_of_its_own() {
+    let reach = Reach::Induction(BLOCK_FAULTS);
+    write_path_proof(1, Memories::OneWord, reach, &[1, 2, 5, 6, 7]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn the_end_of_a_write_waits_for_its_own_flush_read() {
+    write_path_proof(2, Memories::Sixteen, WRITE_FLUSHES, &[3, 4]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn a_write_burst_has_the_beats_and_bytes_of_its_request() {
+    write_path_proof(3, Memories::Sixteen, WRITE_BEATS, &[8, 9, 10, 11]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn every_last_read_request_has_one_end_and_every_read_a_tag_of_its_own() {
+    let block = of_the_block("read_path", "peerlane_read_path", Memories::Whole);
+    let design = without(&block, "peerlane_engine_receive");
+    let reach = Reach::Induction(BLOCK_FAULTS);
+    path_proof("read_path", 1, &design, reach, &[1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn a_read_that_brings_nothing_ends_once_and_with_its_own_code() {
+    let design = of_the_block("read_path", "peerlane_read_path", Memories::Sixteen);
+    path_proof("read_path", 2, &design, READ_ENDS, &[8, 9]);
 }
