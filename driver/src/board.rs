@@ -317,6 +317,16 @@ impl Board {
         }
     }
 
+    /// The same for what may fail. It is done to all; the first failure is told.
+    fn try_for_each_user(
+        &self,
+        mut f: impl FnMut(&Arc<Context>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut first = Ok(());
+        self.for_each_user(|user| first = first.and(f(user)));
+        first
+    }
+
     fn has_users(&self) -> bool {
         self.users.lock().iter().any(Option::is_some)
     }
@@ -383,28 +393,17 @@ impl Board {
             self.hw
                 .run(entries.flat_map(|index| table::write_entry(index, Entry::INVALID)))?;
         }
-        let mut restored = Ok(());
-        self.for_each_user(|user| {
-            let result = user.restore_regions();
-            if restored.is_ok() {
-                restored = result;
-            }
-        });
-        restored?;
+        self.try_for_each_user(|user| user.restore_regions())?;
         self.port_is_alive()?;
         // SAFETY: a valid device, and nothing in its block that could reach memory yet.
         unsafe { bindings::pci_set_master(pci_dev(self.gate.device())) };
         self.cut_off.store(false, ordering::Release);
         self.hw.run(steps::start())?;
-        let mut opened = Ok(());
-        self.for_each_user(|user| {
-            let result = user.open_channel();
-            if opened.is_ok() {
-                opened = result;
-            }
+        self.try_for_each_user(|user| {
+            let opened = user.open_channel();
             user.events.restarted();
-        });
-        opened
+            opened
+        })
     }
 
     /// The last thing before the device is unbound. Nobody reaches the board after it, nor the
