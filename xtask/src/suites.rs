@@ -14,6 +14,8 @@ pub(crate) struct Suite {
     pub(crate) about: &'static str,
     /// Whether it runs when no suite is named.
     pub(crate) default: bool,
+    /// Whether it runs virtual machines.
+    pub(crate) machines: bool,
     /// What is run, in order.
     pub(crate) steps: &'static [Step],
 }
@@ -22,7 +24,7 @@ impl Suite {
     /// Why this machine cannot run it: the virtual machines need an emulator and a kernel, which
     /// are set up here, and for that a Debian mirror and the right to make name spaces.
     pub(crate) fn obstacle(&self) -> Option<String> {
-        if !self.name.starts_with("kernel") {
+        if !self.machines {
             return None;
         }
         let set_up = Cache::open().and_then(|cache| {
@@ -86,6 +88,7 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "lint",
         about: "cargo fmt, clippy and doc, all without a warning",
         default: true,
+        machines: false,
         steps: &[
             Step::Check {
                 label: "format",
@@ -120,6 +123,7 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "unit",
         about: "every crate's tests, and the register map read by other people's tools",
         default: true,
+        machines: false,
         steps: &[
             Step::Tests {
                 label: "all crates",
@@ -138,6 +142,7 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "rtl",
         about: "the Verilog: linted, simulated, compared with the rust-hdl simulator",
         default: true,
+        machines: false,
         steps: &[
             Step::Tests {
                 label: "tools",
@@ -185,6 +190,7 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "bsp",
         about: "the `peerlane` command: board packages extended and checked",
         default: true,
+        machines: false,
         steps: &[Step::Tests {
             label: "peerlane command",
             of: Of::Package("peerlane"),
@@ -195,6 +201,7 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "kernel",
         about: "the kernel driver on Debian's kernel, in virtual machines",
         default: true,
+        machines: true,
         steps: &[
             Step::Tests {
                 label: "QEMU and the kernel's build",
@@ -229,6 +236,7 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "referee",
         about: "the block against other people's Avalon models (cocotb)",
         default: false,
+        machines: false,
         steps: &[Step::Tests {
             label: "cocotb",
             of: Of::Targets("peerlane-tests", &["referee"]),
@@ -239,6 +247,7 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "proofs",
         about: "properties of the blocks, proved on their Verilog",
         default: false,
+        machines: false,
         steps: &[Step::Tests {
             label: "proofs",
             of: Of::Targets("peerlane-tests", &["proofs"]),
@@ -249,6 +258,7 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "budgets",
         about: "the area of the default build, held to what is recorded",
         default: true,
+        machines: false,
         steps: &[Step::Tests {
             label: "area",
             of: Of::Targets("peerlane-tests", &["budgets"]),
@@ -259,6 +269,7 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "speed",
         about: "the clock that the default build reaches on an ECP5, placed and routed",
         default: false,
+        machines: false,
         steps: &[Step::Tests {
             label: "clock",
             of: Of::Targets("peerlane-tests", &["budgets"]),
