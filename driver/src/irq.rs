@@ -39,11 +39,27 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
-    /// Clears the causes in the block, and says which they were.
+    /// Clears the causes in the block, and says which they were, if there were any.
     fn take_causes(&self) -> Option<IRQ_STATUS> {
         let causes: IRQ_STATUS = self.board.hw.look().ok()?;
+        if causes.into_raw() == 0 {
+            return None;
+        }
         self.board.hw.set(causes).ok()?;
         Some(causes)
+    }
+
+    /// Handles the causes of the interrupt line until there are none.
+    ///
+    /// The line's message is made of its rising edge: it must have been seen low before we go, or
+    /// a cause that came between look and clearing keeps it high, and there is never another.
+    fn lower_line(&self) -> IrqReturn {
+        let mut result = IrqReturn::None;
+        while self.take_causes().is_some() {
+            self.board.for_each_user(|user| user.events.interrupt());
+            result = IrqReturn::Handled;
+        }
+        result
     }
 }
 
@@ -58,11 +74,7 @@ impl ThreadedHandler for Handler {
                     explain!(self.board, "fault interrupt: {:?}\n", causes);
                 }
             }
-            Cause::All => match self.take_causes() {
-                None => return IrqReturn::None,
-                Some(causes) if causes.into_raw() == 0 => return IrqReturn::None,
-                Some(_) => self.board.for_each_user(|user| user.events.interrupt()),
-            },
+            Cause::All => return self.lower_line(),
         }
         IrqReturn::Handled
     }

@@ -33,6 +33,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("transfers.large", || large(lab));
     suite.run("transfers.both_at_once", || both_at_once(lab));
     suite.run("transfers.two_processes", || two_processes(lab));
+    suite.run("transfers.every_interrupt", || every_interrupt(lab));
     suite.run("transfers.many_queued", || many_queued(lab));
     suite.run("transfers.chained", || chained(lab));
     suite.run("transfers.small_pieces", || small_pieces(lab));
@@ -197,6 +198,36 @@ fn two_processes(lab: &mut Lab) -> Result<&'static str> {
             lab.check_some(&mut mover, &buffer, place, 60, 60_000)
         })?);
     }
+    children.into_iter().try_for_each(process::Child::wait)?;
+    Ok("")
+}
+
+/// Two processes sleep until each of many small transfers has ended: interrupts come in every
+/// phase of the handling of others, and none may be lost.
+fn every_interrupt(lab: &mut Lab) -> Result<&'static str> {
+    /// A message that is lost is lost for good, so this need not be long.
+    const PATIENCE: Duration = Duration::from_secs(30);
+    let transfers = if lab.all { 5000 } else { 300 };
+    let mut sleeper = |name, index| {
+        let mut lab = lab.branch();
+        process::fork(name, move || {
+            let device = lab.open()?;
+            let buffer = Buffer::new(&device, 4096)?;
+            let place = lab.place(&device, index)?;
+            for transfer in 0..transfers {
+                let length = lab.rng.random_range(1..64);
+                let terms = Terms::default();
+                let moved = device
+                    .submit(Direction::Write, &buffer.region, 0, place, length, terms)
+                    .and_then(|submitted| submitted.wait(Some(PATIENCE)))
+                    .map_err(told)
+                    .with_context(|| format!("transfer {transfer}"))?;
+                ensure!(moved == length, "transfer {transfer} is short");
+            }
+            Ok(())
+        })
+    };
+    let children = [sleeper("one sleeper", 0)?, sleeper("other sleeper", 1)?];
     children.into_iter().try_for_each(process::Child::wait)?;
     Ok("")
 }
