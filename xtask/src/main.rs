@@ -1,6 +1,7 @@
 //! `cargo xtask`: the project's own commands. `cargo xtask --help` lists them.
 
 mod driver;
+mod figures;
 mod programs;
 mod regen;
 mod runner;

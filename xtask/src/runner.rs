@@ -10,6 +10,7 @@ use std::{
 use miette::{IntoDiagnostic, WrapErr};
 
 use crate::{
+    figures::{self, Figures},
     programs::{self, Program},
     suites::{Step, Suite},
 };
@@ -44,6 +45,7 @@ struct Outcome {
 pub(crate) fn run(root: &Path, suites: &[&Suite], named: bool) -> miette::Result<bool> {
     let mut report = Vec::new();
     let mut programs = Programs::default();
+    let figures = Figures::new();
     for suite in suites {
         let start = Instant::now();
         let mut count = Count::default();
@@ -58,11 +60,14 @@ pub(crate) fn run(root: &Path, suites: &[&Suite], named: bool) -> miette::Result
         }
         let mut steps = Vec::new();
         for step in suite.steps {
-            let outcome = run_step(root, &mut programs, suite.name, step)?;
+            let outcome = run_step(root, &mut programs, &figures, suite.name, step)?;
             count.add(outcome.count);
             steps.push(outcome);
         }
         println!("\nsuite {}", suite.name);
+        if let Some(tables) = figures.take() {
+            println!("\n{tables}\n");
+        }
         println!("{}", count.line());
         report.push(Outcome {
             label: suite.name.to_owned(),
@@ -78,6 +83,7 @@ pub(crate) fn run(root: &Path, suites: &[&Suite], named: bool) -> miette::Result
 fn run_step(
     root: &Path,
     programs: &mut Programs,
+    figures: &Figures,
     suite: &str,
     step: &Step,
 ) -> miette::Result<Outcome> {
@@ -116,6 +122,7 @@ fn run_step(
                         println!("\n{} {}", program.package, program.target);
                         let mut command = program.command();
                         command.args(*arguments);
+                        command.env(figures::VARIABLE, figures.path());
                         let (more, ended_well) = count_tests(command)?;
                         count.add(more);
                         success &= ended_well;

@@ -15,8 +15,8 @@ use rustix::mm::ProtFlags;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Bytes that one descriptor moves at most, unless set otherwise.
-const PIECE: u32 = 1 << 20;
+/// Bytes that one descriptor moves at most, unless set otherwise: all that its length can say.
+const PIECE: u32 = u32::MAX;
 
 /// How long to sleep at a stretch while nothing under way will raise an interrupt.
 const SILENT: Duration = Duration::from_micros(100);

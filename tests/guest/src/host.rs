@@ -1,7 +1,7 @@
 //! The line to the harness.
 
 use anyhow::{Context, Result, bail};
-use peerlane_guest::{Allowed, Control, Counters, Fault, Reply, Request, Stretch};
+use peerlane_guest::{Allowed, Control, Counters, Fault, Figure, Reply, Request, Stretch};
 
 /// The line to the harness. Each question takes it for itself, so that processes take turns.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +71,15 @@ impl Host {
             } => bail!("the board touched what was not its own: {access}"),
             other => bail!("the harness answered {other:?} to a list of ranges"),
         }
+    }
+
+    /// Reports what was measured.
+    pub fn figure(self, name: &str, value: f64, unit: &str) -> Result<()> {
+        self.order(&Request::Figure(Figure {
+            name: name.into(),
+            value,
+            unit: unit.into(),
+        }))
     }
 
     /// Writes into the test's log.

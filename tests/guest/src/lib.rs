@@ -29,6 +29,20 @@ pub enum Request {
     Allow(Vec<Allowed>),
     /// Text for the test's log. Answer: [`Reply::Done`].
     Log(String),
+    /// Something was measured. Answer: [`Reply::Done`].
+    Figure(Figure),
+}
+
+/// What was measured. It is reported, not judged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// Of what.
+    pub name: String,
+    /// How much.
+    pub value: f64,
+    /// Its unit, or what was counted.
+    pub unit: String,
 }
 
 /// What goes wrong on the board or on the bus.

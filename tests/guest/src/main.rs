@@ -2,6 +2,7 @@
 //! process of the guest starts it; the harness on the host is at the other end of a serial
 //! port.
 
+mod cost;
 mod fakegpu;
 mod faults;
 mod gpu;
@@ -52,6 +53,8 @@ struct Arguments {
 enum Scenario {
     /// Data arrives whole and nowhere else
     Transfers,
+    /// What transfers and registrations cost
+    Cost,
     /// Every wrong input of every ioctl
     Ioctls,
     /// Memory of a GPU, and what happens when its owner takes it back
@@ -79,6 +82,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
         lab.host.log(format!("{scenario:?}, seed {seed}"))?;
         match scenario {
             Scenario::Transfers => transfers::run(&mut suite, &mut lab),
+            Scenario::Cost => cost::run(&mut suite, &mut lab),
             Scenario::Ioctls => ioctls::run(&mut suite, &mut lab),
             Scenario::Gpu => gpu::run(&mut suite, &mut lab),
             Scenario::GpuFar => gpu::run_far(&mut suite, &mut lab),

@@ -1,6 +1,6 @@
 //! Data arrives, in both directions, whole and nowhere else.
 
-use crate::lab::{Buffer, LIMIT, Lab, Mover, huge, interrupts, told};
+use crate::lab::{Buffer, LIMIT, Lab, Mover, huge, told};
 use crate::physical;
 use crate::process;
 use crate::suite::{Suite, skip};
@@ -41,9 +41,6 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("transfers.epoll", || epoll(lab));
     suite.run("transfers.stop", || stop(lab));
     suite.run("transfers.probe", || probe(lab));
-    suite.run("transfers.cost_of_1_mib", || cost(lab, MIB));
-    let larger = if lab.all { 256 * MIB } else { 16 * MIB };
-    suite.run("transfers.cost_of_many_mib", || cost(lab, larger));
 }
 
 type Kind = fn(usize) -> Result<Memory>;
@@ -449,60 +446,4 @@ fn probe(lab: &mut Lab) -> Result<&'static str> {
         "memory that the board may not read was read"
     );
     Ok("")
-}
-
-/// What one transfer costs: system calls, stores to the page, interrupts. The stores are
-/// counted by the board, the interrupts by board and kernel.
-fn cost(lab: &mut Lab, length: usize) -> Result<String> {
-    let mut mover = Mover::fast(lab)?;
-    let device = mover.device().clone();
-    let buffer = Buffer::of(&device, huge(length)?)?;
-    let mut remarks = Vec::new();
-    for (direction, spin) in Direction::BOTH
-        .map(|one| [(one, false), (one, true)])
-        .concat()
-    {
-        let queue = mover.queue()?;
-        queue.set_spin(if spin { LIMIT } else { Duration::ZERO });
-        // Whoever did not sleep has left its event.
-        device.query().map_err(told)?;
-        let board = lab.host.counters()?;
-        let (before, kernel) = (queue.statistics(), interrupts()?);
-        let local = device.info().local_base;
-        let id = queue.submit(direction, &buffer.region, 0, local, length as u64)?;
-        queue.wait(id, Some(LIMIT)).map_err(told)?;
-        let after = queue.statistics();
-        // The interrupt's handler may still be running.
-        std::thread::sleep(Duration::from_millis(50));
-        let board_after = lab.host.counters()?;
-        let descriptors = after.descriptors - before.descriptors;
-        let stores = board_after.page_writes - board.page_writes;
-        let messages = board_after.interrupts - board.interrupts;
-        let handled = interrupts()? - kernel;
-        let calls = after.system_calls - before.system_calls;
-        remarks.push(format!(
-            "{direction}{}: {descriptors} descriptors, {stores} stores, {messages} interrupts, {calls} system calls",
-            if spin { " without sleeping" } else { "" }
-        ));
-        let remark = || remarks.join("; ");
-        ensure!(
-            stores == after.stores - before.stores,
-            "the board has counted otherwise: {}",
-            remark()
-        );
-        ensure!(stores <= 9 * descriptors, "too many stores: {}", remark());
-        let fits = descriptors <= u64::from(device.capabilities().queue_depth());
-        ensure!(
-            !fits || (messages <= 1 && handled <= 1),
-            "too many interrupts, {handled} handled: {}",
-            remark()
-        );
-        ensure!(
-            !fits || calls <= if spin { 0 } else { 2 },
-            "too many system calls: {}",
-            remark()
-        );
-    }
-    remarks.first().context("nothing was moved")?;
-    Ok(remarks.join("; "))
 }

@@ -1,5 +1,6 @@
 //! A machine with a board and a GPU, and the answers to what its programs ask.
 
+use crate::figures;
 use std::{
     path::{Path, PathBuf},
     sync::OnceLock,
@@ -21,6 +22,8 @@ const PORT_TIMEOUT: u32 = 20_000;
 pub(crate) struct Setup {
     params: Params,
     iommu: bool,
+    memory_mib: u32,
+    parameters: String,
     deadline: Duration,
 }
 
@@ -33,6 +36,8 @@ impl Default for Setup {
         Self {
             params,
             iommu: false,
+            memory_mib: 1024,
+            parameters: format!("port_timeout={PORT_TIMEOUT}"),
             deadline: Duration::from_secs(600),
         }
     }
@@ -81,6 +86,19 @@ impl Setup {
         self
     }
 
+    /// With so much memory.
+    pub(crate) fn memory(mut self, mib: u32) -> Self {
+        self.memory_mib = mib;
+        self
+    }
+
+    /// With a parameter of the driver.
+    pub(crate) fn parameter(mut self, parameter: &str) -> Self {
+        self.parameters.push(' ');
+        self.parameters.push_str(parameter);
+        self
+    }
+
     /// A block without a table of vectors: the hard IP makes one message of its line.
     pub(crate) fn irq_line(mut self) -> Self {
         self.params.irq = Irq::Rxm;
@@ -115,15 +133,19 @@ impl Setup {
             files.module(module).unwrap();
         }
         files.module(&parts.kernel.aer_inject()).unwrap();
+        let parameters = &self.parameters;
         files.script(&format!(
             "insmod /modules/fakegpu.ko\n\
-             insmod /modules/peerlane.ko port_timeout={PORT_TIMEOUT}\n\
+             export PEERLANE_MODULE=/modules/peerlane.ko\n\
+             export PEERLANE_PARAMETERS='{parameters}'\n\
+             insmod $PEERLANE_MODULE $PEERLANE_PARAMETERS\n\
              {script}\n\
              rmmod peerlane\n\
              rmmod fakegpu"
         ));
         let mut machine = Machine::new(&parts.qemu, &parts.kernel, files)
             .cpus(2)
+            .memory(self.memory_mib)
             .slots(2)
             .vfio_user("slot0", "board", &socket)
             .shared_memory("slot1", "gpu", &vram, VRAM)
@@ -181,6 +203,10 @@ impl Outside {
             Request::Allow(ranges) => self.allow(ranges)?,
             Request::Log(text) => {
                 println!("{text}");
+                Reply::Done {}
+            }
+            Request::Figure(figure) => {
+                figures::report(figure);
                 Reply::Done {}
             }
         })

@@ -5,6 +5,7 @@
 //! what only the outside can see: FPGA memory, faults of the bus, every address that the board
 //! has touched.
 
+mod figures;
 mod lab;
 
 use lab::Setup;
@@ -25,6 +26,16 @@ fn transfers_under_an_iommu() {
 #[ignore = "external tools: cargo xtask test kernel"]
 fn transfers_without_a_table_of_vectors() {
     Setup::default().irq_line().run("peerlane-guest transfers");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn costs() {
+    // Room for the pages of the largest transfer.
+    Setup::default()
+        .memory(2048)
+        .parameter("kept_gpu_mib=256")
+        .run("echo 136 > /proc/sys/vm/nr_hugepages; peerlane-guest cost");
 }
 
 #[test]
