@@ -221,7 +221,7 @@ pub(crate) const SUITES: &[Suite] = &[
             Step::Tests {
                 label: "driver",
                 of: Of::Targets("peerlane-tests", &["kernel"]),
-                arguments: &["--ignored", "--test-threads=1"],
+                arguments: &["--ignored", "--test-threads=1", "--skip", "long::"],
             },
             Step::Check {
                 label: "driver: clippy",
@@ -231,6 +231,17 @@ pub(crate) const SUITES: &[Suite] = &[
                 env: &[],
             },
         ],
+    },
+    Suite {
+        name: "kernel-long",
+        about: "the same for hundreds of rounds, and with the largest transfers",
+        default: false,
+        machines: true,
+        steps: &[Step::Tests {
+            label: "driver",
+            of: Of::Targets("peerlane-tests", &["kernel"]),
+            arguments: &["--ignored", "--test-threads=1", "long::"],
+        }],
     },
     Suite {
         name: "referee",
@@ -305,7 +316,7 @@ pub(crate) fn help() -> String {
         } else {
             " (only when named, or with --all)"
         };
-        text.push_str(&format!("  {:<10} {}{when}\n", suite.name, suite.about));
+        text.push_str(&format!("  {:<12} {}{when}\n", suite.name, suite.about));
     }
     text.push_str(
         "\nExamples:\n  cargo xtask test\n  cargo xtask test unit\n  cargo xtask test --all",

@@ -1,5 +1,7 @@
 //! The board, the bus and the driver fail or go at any moment; transfers end, and it goes on.
 
+mod aer;
+
 use crate::lab::{Buffer, LIMIT, Lab, Mover, pci_device, told};
 use crate::process::{fork, pair};
 use crate::suite::{Suite, skip};
@@ -35,6 +37,15 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         under_load(lab, remove_and_rescan)
     });
     suite.run("faults.suspended_under_load", || under_load(lab, suspend));
+    suite.run("faults.correctable_error_under_load", || {
+        under_load(lab, || aer::report(aer::RECEIVER_ERROR))
+    });
+    suite.run("faults.nonfatal_error_under_load", || {
+        under_load(lab, || aer::report(aer::COMPLETION_TIMEOUT))
+    });
+    suite.run("faults.fatal_error_under_load", || {
+        under_load(lab, || aer::report(aer::MALFORMED_TLP))
+    });
     suite.run("faults.module_in_use", || module_in_use(lab));
     suite.run("faults.module_loaded_anew", || module_loaded_anew(lab));
 }

@@ -86,6 +86,12 @@ impl Setup {
         self
     }
 
+    /// With so much time.
+    pub(crate) fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
     /// With so much memory.
     pub(crate) fn memory(mut self, mib: u32) -> Self {
         self.memory_mib = mib;

@@ -7,6 +7,7 @@
 
 mod figures;
 mod lab;
+mod long;
 
 use lab::Setup;
 

@@ -1,0 +1,93 @@
+//! Errors that a PCIe function reports (Advanced Error Reporting), injected by the kernel's own
+//! `aer_inject` (Documentation/PCI/pcieaer-howto.rst, "Software error injection").
+
+use super::address;
+use crate::lab::pci_device;
+use crate::suite::skip;
+use anyhow::{Context, Result, ensure};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// An error of a register of the AER capability (PCI Express Base Specification, 7.8.4).
+#[derive(Clone, Copy)]
+pub struct Report {
+    /// Bits of Correctable Error Status.
+    correctable: u32,
+    /// Bits of Uncorrectable Error Status.
+    uncorrectable: u32,
+    /// Where the kernel counts it.
+    counter: &'static str,
+}
+
+/// A symbol was received wrong, and the link has mended it.
+pub const RECEIVER_ERROR: Report = Report {
+    correctable: 1,
+    uncorrectable: 0,
+    counter: "aer_dev_correctable",
+};
+
+/// A request was not answered: not fatal as the function is after power-up.
+pub const COMPLETION_TIMEOUT: Report = Report {
+    correctable: 0,
+    uncorrectable: 1 << 14,
+    counter: "aer_dev_nonfatal",
+};
+
+/// Fatal as the function is after power-up: the kernel resets the link.
+pub const MALFORMED_TLP: Report = Report {
+    correctable: 0,
+    uncorrectable: 1 << 18,
+    counter: "aer_dev_fatal",
+};
+
+/// How long the kernel may take to see it.
+const SEEN: Duration = Duration::from_secs(20);
+
+/// How many errors of this class the kernel has counted.
+fn counted(report: Report) -> Result<u64> {
+    let text = std::fs::read_to_string(pci_device()?.join(report.counter))?;
+    let total = text
+        .lines()
+        .find_map(|line| line.strip_prefix("TOTAL_ERR_"));
+    let number = total.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+    number.with_context(|| format!("{} says {text}", report.counter))
+}
+
+/// Loads the injector, if the harness has brought it.
+fn injector() -> Result<()> {
+    const MODULE: &str = "/modules/aer_inject.ko";
+    if Path::new("/dev/aer_inject").exists() {
+        return Ok(());
+    }
+    if !Path::new(MODULE).exists() {
+        return skip(format!("there is no {MODULE}"));
+    }
+    let module = std::fs::File::open(MODULE)?;
+    rustix::system::finit_module(&module, c"", 0).context(MODULE)
+}
+
+/// Has the board report an error, and waits until the kernel has counted it.
+pub fn report(report: Report) -> Result<()> {
+    injector()?;
+    let address = address()?;
+    let number = |range: std::ops::Range<usize>| {
+        let digits = address.get(range).context("a short address")?;
+        u32::from_str_radix(digits, 16).with_context(|| format!("the address {address}"))
+    };
+    // domain:bus:device.function
+    let (domain, bus) = (number(0..4)?, number(5..7)?);
+    let (device, function) = (number(8..10)?, number(11..12)?);
+    // `struct aer_error_inj`: three bytes and a gap, status registers, a header's log, the domain.
+    let mut order = vec![bus as u8, device as u8, function as u8, 0];
+    for word in [report.uncorrectable, report.correctable, 0, 0, 0, 0, domain] {
+        order.extend(word.to_ne_bytes());
+    }
+    let before = counted(report)?;
+    std::fs::write("/dev/aer_inject", order).context("/dev/aer_inject")?;
+    let begin = Instant::now();
+    while counted(report)? == before {
+        ensure!(begin.elapsed() < SEEN, "the kernel has seen no error");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
