@@ -1,6 +1,7 @@
 //! A process that does everything wrong, beside one that must not notice.
 
 use crate::lab::{Buffer, Lab, Mover, PLACE, told};
+use crate::physical::Watch;
 use crate::process::fork;
 use crate::raw;
 use crate::suite::Suite;
@@ -26,8 +27,34 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("hostile.stores", || beside(lab, STORES, stores));
 }
 
-/// What an attacker does until it has counted to `count`.
-type Attack = fn(&Device, ChaCha8Rng, &AtomicU64, u64) -> Result<()>;
+/// What an attacker has.
+struct Attacker<'a> {
+    device: Device,
+    rng: ChaCha8Rng,
+    counter: &'a AtomicU64,
+    /// How far it has to count.
+    count: u64,
+    /// What the board may touch: what the victim has, and what the attacker has registered.
+    watch: Option<Watch>,
+}
+
+impl Attacker<'_> {
+    /// Whether it goes on.
+    fn counts(&self) -> bool {
+        self.counter.fetch_add(1, Ordering::Relaxed) < self.count
+    }
+
+    /// Memory that it has registered.
+    fn registered(&mut self, address: u64, length: u64, access: &str) -> Result<()> {
+        let Some(watch) = &mut self.watch else {
+            return Ok(());
+        };
+        watch.memory(address, length, access)?;
+        watch.start()
+    }
+}
+
+type Attack = fn(Attacker<'_>) -> Result<()>;
 
 /// Lets attackers loose until they have done enough, and transfers meanwhile. What they
 /// register is their own memory, so the board may well write over what they need: one that
@@ -44,16 +71,34 @@ fn beside(lab: &mut Lab, count: u64, attack: Attack) -> Result<String> {
         place + PLACE <= all.start + half,
         "the halves are too small"
     );
+    buffer.memory.write(0, &vec![1; buffer.memory.length()])?;
+    let mut watch = Watch::new(lab.host);
+    if let Some(watch) = &mut watch {
+        let memory = &buffer.memory;
+        watch.memory(memory.address(), memory.length() as u64, "rw")?;
+        watch.ring(&device)?;
+    }
     let counter = Count::new()?;
     let (mut transfers, mut deaths) = (0, 0);
     while counter.get().load(Ordering::Relaxed) < count {
         let branch = lab.branch();
         let attacker_window = all.start + half..all.end;
         let counter_ref = &counter;
+        let mut watch = watch.clone();
         let mut attacker = fork("attacker", move || {
             let device = branch.open()?;
             device.narrow(attacker_window).map_err(told)?;
-            attack(&device, branch.rng, counter_ref.get(), count)
+            if let Some(watch) = &mut watch {
+                watch.ring(&device)?;
+                watch.start()?;
+            }
+            attack(Attacker {
+                device,
+                rng: branch.rng,
+                counter: counter_ref.get(),
+                count,
+                watch,
+            })
         })?;
         loop {
             lab.check_some(&mut victim, &buffer, place, 2, 20_000)
@@ -72,6 +117,7 @@ fn beside(lab: &mut Lab, count: u64, attack: Attack) -> Result<String> {
     }
     lab.check_some(&mut victim, &buffer, place, 10, 1 << 20)
         .context("after the attack")?;
+    watch.as_ref().map_or(Ok(()), Watch::end)?;
     let done = counter.get().load(Ordering::Relaxed);
     Ok(format!(
         "{done} done, {transfers} transfers of the victim, {deaths} attackers died"
@@ -139,11 +185,12 @@ fn sensible(device: &Device, rng: &mut ChaCha8Rng, memory: &Memory) -> (uapi::Io
 }
 
 /// Ioctls of all kinds, most of them a little wrong.
-fn ioctls(device: &Device, mut rng: ChaCha8Rng, counter: &AtomicU64, count: u64) -> Result<()> {
+fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
     let memory = Memory::new(256 << 10)?;
     let mut accepted = 0u64;
-    while counter.fetch_add(1, Ordering::Relaxed) < count {
-        let (ioctl, mut bytes) = sensible(device, &mut rng, &memory);
+    while attacker.counts() {
+        let Attacker { device, rng, .. } = &mut attacker;
+        let (ioctl, mut bytes) = sensible(device, rng, &memory);
         for _ in 0..rng.random_range(0..4) {
             let at = rng.random_range(0..bytes.len());
             match rng.random_range(0..4) {
@@ -163,7 +210,18 @@ fn ioctls(device: &Device, mut rng: ChaCha8Rng, counter: &AtomicU64, count: u64)
         if ioctl == uapi::STOP && bytes.len() >= 8 {
             bytes[3..8].fill(0);
         }
-        accepted += u64::from(raw::call(device, ioctl, &mut bytes).is_ok());
+        let done = raw::call(device, ioctl, &mut bytes).is_ok();
+        accepted += u64::from(done);
+        if done && ioctl == uapi::REGISTER {
+            let register: Register = raw::structure(&bytes);
+            let access = match register.access {
+                access::READ => "r",
+                access::WRITE => "w",
+                _ => "rw",
+            };
+            attacker.registered(register.address, register.length, access)?;
+        }
+        let Attacker { device, rng, .. } = &mut attacker;
         if rng.random_ratio(1, 64) {
             let code = rng.next_u32();
             // The size in the code is up to 16 KiB, all of which may be written.
@@ -185,11 +243,13 @@ fn ioctls(device: &Device, mut rng: ChaCha8Rng, counter: &AtomicU64, count: u64)
 
 /// Stores of all widths and places into the page, descriptors that almost make sense among
 /// them, read back now and then.
-fn stores(device: &Device, mut rng: ChaCha8Rng, counter: &AtomicU64, count: u64) -> Result<()> {
+fn stores(mut attacker: Attacker<'_>) -> Result<()> {
+    let device = attacker.device.clone();
     let memory = Arc::new(Memory::new(1 << 20)?);
     let region = device
         .register(&memory, 0..memory.length(), Permissions::ReadWrite)
         .map_err(told)?;
+    attacker.registered(memory.address(), memory.length() as u64, "rw")?;
     let length = usize::try_from(device.info().page_bytes)?;
     // SAFETY: a new mapping at a place of the kernel's choice.
     let page = unsafe {
@@ -198,13 +258,14 @@ fn stores(device: &Device, mut rng: ChaCha8Rng, counter: &AtomicU64, count: u64)
             length,
             ProtFlags::READ | ProtFlags::WRITE,
             MapFlags::SHARED,
-            device,
+            &device,
             map::PAGE,
         )?
     };
     let base = region.att_address().raw();
     let window = device.window();
-    while counter.fetch_add(1, Ordering::Relaxed) < count {
+    while attacker.counts() {
+        let rng = &mut attacker.rng;
         // Half of them where descriptors are, each eighth a doorbell.
         let offset = match rng.random_range(0..8) {
             0 => [0x40, 0xc0][rng.random_range(0..2)],

@@ -1,17 +1,78 @@
-//! Where memory of this process lies: its physical addresses, as far as it may know them.
+//! Where memory of this process lies: its physical addresses, as far as it may know them, and a
+//! watch over what the board touches.
 
+use crate::host::Host;
 use crate::lab::driver_says;
 use anyhow::{Context, Result, ensure};
 use peerlane_device::Device;
 use peerlane_guest::Allowed;
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 const PAGE: u64 = 4096;
 
+/// Where messages of interrupts are written to on x86 (Intel SDM, volume 3, 11.11.1).
+const MESSAGES: Range<u64> = 0xfee0_0000..0xfef0_0000;
+
+/// A list of all that the board may touch. Whatever else it touches while somebody watches is an
+/// error of the next call.
+#[derive(Debug, Clone)]
+pub struct Watch {
+    host: Host,
+    allowed: Vec<Allowed>,
+}
+
+impl Watch {
+    /// Messages of interrupts only. Nothing where there is an IOMMU: there a process does not know
+    /// the bus addresses.
+    pub fn new(host: Host) -> Option<Self> {
+        let mut units = std::fs::read_dir("/sys/class/iommu").into_iter().flatten();
+        if units.next().is_some() {
+            return None;
+        }
+        let Range { start, end } = MESSAGES;
+        Some(Self {
+            host,
+            allowed: vec![Allowed(start, end - start, "w".into())],
+        })
+    }
+
+    /// Memory of this process, which must have been touched.
+    pub fn memory(&mut self, address: u64, length: u64, access: &str) -> Result<()> {
+        for range in ranges(address, length, access)? {
+            if !self.allowed.contains(&range) {
+                self.allowed.push(range);
+            }
+        }
+        Ok(())
+    }
+
+    /// The completion ring of a context.
+    pub fn ring(&mut self, device: &Device) -> Result<()> {
+        self.allowed.push(ring(device)?);
+        Ok(())
+    }
+
+    /// How many stretches of memory there are.
+    pub fn stretches(&self) -> usize {
+        self.allowed.len()
+    }
+
+    /// Watches, from now on by the list as it is now.
+    pub fn start(&self) -> Result<()> {
+        self.host.allow(self.allowed.clone())
+    }
+
+    /// Watches no more.
+    pub fn end(&self) -> Result<()> {
+        self.host.allow(Vec::new())
+    }
+}
+
 /// The physical pages behind addresses of this process, which must have been touched
 /// (Documentation/admin-guide/mm/pagemap.rst), with what the board may do with them.
-pub fn ranges(address: u64, length: u64, access: &str) -> Result<Vec<Allowed>> {
+fn ranges(address: u64, length: u64, access: &str) -> Result<Vec<Allowed>> {
     const PRESENT: u64 = 1 << 63;
     const FRAME: u64 = (1 << 55) - 1;
     let pagemap = File::open("/proc/self/pagemap")?;
@@ -36,7 +97,7 @@ pub fn ranges(address: u64, length: u64, access: &str) -> Result<Vec<Allowed>> {
 
 /// A context's completion ring, as the driver tells root in debugfs: without an IOMMU bus
 /// addresses are physical ones.
-pub fn ring(device: &Device) -> Result<Allowed> {
+fn ring(device: &Device) -> Result<Allowed> {
     let text = driver_says(device.path(), "state")?;
     let ours = format!("channel {}: ring ", device.info().channel);
     let parsed = || {

@@ -1,15 +1,13 @@
 //! Data arrives, in both directions, whole and nowhere else.
 
 use crate::lab::{Buffer, LIMIT, Lab, Mover, huge, told};
-use crate::physical;
+use crate::physical::Watch;
 use crate::process;
 use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, ensure};
 use peerlane_device::{Direction, Memory, Permissions, Terms};
-use peerlane_guest::Allowed;
 use rand::Rng;
 use rustix::fs::MemfdFlags;
-use std::ops::Range;
 use std::time::Duration;
 
 const MIB: usize = 1 << 20;
@@ -112,27 +110,22 @@ fn offsets(lab: &mut Lab, make: Make) -> Result<&'static str> {
 
 /// The board touches the registered memory, its ring, and where interrupts are sent to.
 fn nothing_else(lab: &mut Lab) -> Result<String> {
-    /// Where messages of interrupts are written to on x86 (Intel SDM, volume 3, 11.11.1).
-    const MESSAGES: Range<u64> = 0xfee0_0000..0xfef0_0000;
-    if std::fs::read_dir("/sys/class/iommu").is_ok_and(|mut units| units.next().is_some()) {
+    let Some(mut watch) = Watch::new(lab.host) else {
         return skip("behind an IOMMU a process does not know the bus addresses");
-    }
+    };
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
     let buffer = Buffer::new(&device, MIB)?;
     let place = lab.place(&device, 0)?;
     buffer.memory.write(0, &vec![1; MIB])?;
-    let mut allowed = physical::ranges(buffer.memory.address(), MIB as u64, "rw")?;
-    let pages = allowed.len();
-    allowed.push(physical::ring(&device)?);
-    let Range { start, end } = MESSAGES;
-    allowed.push(Allowed(start, end - start, "w".into()));
-    lab.host.allow(allowed)?;
+    watch.memory(buffer.memory.address(), MIB as u64, "rw")?;
+    watch.ring(&device)?;
+    watch.start()?;
     let checked = lab.check_some(&mut mover, &buffer, place, 20, 100_000);
-    let strayed = lab.host.allow(Vec::new());
+    let strayed = watch.end();
     checked?;
     strayed?;
-    Ok(format!("{pages} physical ranges"))
+    Ok(format!("{} physical ranges", watch.stretches()))
 }
 
 /// More than the table holds in small pages.
