@@ -1,7 +1,8 @@
 //! The DMA block. Data flows: [`queue`] → [`segment`] (with [`att`]) → [`write_path`] or [`read_path`]
-//! → a port adapter ([`txs`] or [`stream`], both with a [`poster`]); ends of descriptors go to [`complete`] and from there to
-//! [`interrupts`]. [`channels`] holds what the driver says of each channel, [`fence`] watches a change of
-//! the ATT, [`counters`] counts. [`engine`] joins all but the adapter.
+//! → a port adapter ([`txs`], or [`stream`] with its [`flushes`], both with a [`poster`]); ends of
+//! descriptors go to [`complete`] and from there to [`interrupts`]. [`channels`] holds what the driver says
+//! of each channel, [`fence`] watches a change of the ATT, [`counters`] counts. [`engine`] joins all but the
+//! adapter.
 
 use rust_hdl::prelude::Bits;
 
@@ -12,6 +13,7 @@ pub mod complete;
 pub mod counters;
 pub mod engine;
 pub mod fence;
+pub mod flushes;
 pub mod interrupts;
 pub mod lane_fifo;
 pub mod poster;

@@ -3,11 +3,12 @@
 //! status. It keeps no data: a chunk of a completion goes straight to its place.
 //!
 //! A read that is not answered in time is written off: its end is made up, and its tag stays unused until
-//! the late completion has come in full, or the driver lets go. Other reads go on.
+//! the late completion has come in full, or the driver lets go. Other reads go on. Reads that flush are
+//! kept apart, in [`super::flushes`].
 //!
 //! A port that takes nothing for as long is dead, as with [`super::txs`].
 
-use super::poster::Poster;
+use super::{flushes::Flushes, poster::Poster};
 use crate::prim::{SmallFifo, SmallRam, fresh};
 use rust_hdl::prelude::*;
 
@@ -104,23 +105,14 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     ending: DFF<Bits<64>>,
     beats_left: DFF<Bits<6>>,
     /// Tags in the order of their requests, with the time.
-    order: SmallFifo<39, 6, 7>,
+    order: SmallFifo<38, 6, 7>,
     now: DFF<Bits<32>>,
-    // Flush reads, by the low bits of the tag.
-    flush_next: DFF<Bits<3>>,
-    flush_oldest: DFF<Bits<3>>,
-    flush_open: DFF<Bits<8>>,
-    flush_done: DFF<Bits<8>>,
-    flush_failed: DFF<Bits<8>>,
-    flush_lost: DFF<Bits<8>>,
+    /// Reads that flush have tags and a time of their own: neither waits for the other.
+    flushes: Flushes,
 
     ask_waiting: Signal<Local, Bit>,
     ask_free: Signal<Local, Bit>,
     take_read: Signal<Local, Bit>,
-    take_flush: Signal<Local, Bit>,
-    flush_bit: Signal<Local, Bits<8>>,
-    flush_blocked: Signal<Local, Bit>,
-    flush_absorb: Signal<Local, Bit>,
     absorb: Signal<Local, Bit>,
     is_flush: Signal<Local, Bit>,
     tag_bit: Signal<Local, Bits<64>>,
@@ -134,24 +126,17 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     frees: Signal<Local, Bits<64>>,
     opens: Signal<Local, Bits<64>>,
     closes: Signal<Local, Bits<64>>,
-    oldest_bit: Signal<Local, Bits<8>>,
-    front_flush: Signal<Local, Bit>,
     front_bit: Signal<Local, Bits<64>>,
     front_open: Signal<Local, Bit>,
     front_late: Signal<Local, Bit>,
     lose: Signal<Local, Bit>,
     loses: Signal<Local, Bits<64>>,
-    flush_report: Signal<Local, Bit>,
-    flush_answered: Signal<Local, Bits<8>>,
-    flush_gone: Signal<Local, Bits<8>>,
-    flush_reported: Signal<Local, Bits<8>>,
 
     lane_mask: Constant<Bits<64>>,
     beat_round: Constant<Bits<11>>,
     beat_shift: Constant<Bits<3>>,
     tags: Constant<Bits<64>>,
     one: Constant<Bits<64>>,
-    one_flush: Constant<Bits<8>>,
 }
 
 impl<const W: usize, const B: usize> StreamAdapter<W, B> {
@@ -171,15 +156,11 @@ impl<const W: usize, const B: usize> StreamAdapter<W, B> {
             port_free, port_stalled, port_stalled_tags, port_tagged, post_ready,
             ask_ready, answer_valid, answer_first, answer_tag, answer_bytes,
             answer_code, answer_data, post_valid, post_address, post_beats, post_data,
-            post_enable, ask_valid, ask_address, ask_bytes, ask_tag, poster, asking,
-            ask_at, ask_size,
-            ask_as, open, fresh_tags, lost, dropping, ending, beats_left, now,
-            flush_next, flush_oldest, flush_open, flush_done, flush_failed, flush_lost,
-            ask_waiting, ask_free, take_read, take_flush, flush_bit, flush_blocked,
-            flush_absorb, absorb, is_flush, tag_bit, known, late, refused, left_now,
-            completes, first_lane, span, frees, opens, closes, oldest_bit, front_flush,
-            front_bit, front_open, front_late, lose, loses, flush_report,
-            flush_answered, flush_gone, flush_reported;
+            post_enable, ask_valid, ask_address, ask_bytes, ask_tag, poster, asking, ask_at,
+            ask_size, ask_as, open, fresh_tags, lost, dropping, ending, beats_left, now, flushes,
+            ask_waiting, ask_free, take_read, absorb, is_flush, tag_bit, known, late, refused,
+            left_now, completes, first_lane, span, frees, opens, closes, front_bit, front_open,
+            front_late, lose, loses;
             sizes: SmallRam::new(reads_log2),
             left: SmallRam::new(reads_log2),
             order: SmallFifo::new(6),
@@ -188,7 +169,6 @@ impl<const W: usize, const B: usize> StreamAdapter<W, B> {
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
             tags: Constant::new(super::channel_mask(reads_log2)),
             one: Constant::new(1.into()),
-            one_flush: Constant::new(1.into()),
         )
     }
 
@@ -233,28 +213,12 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self,
-            pcie_clk,
-            asking,
-            ask_at,
-            ask_size,
-            ask_as,
-            open,
-            fresh_tags,
-            lost,
-            dropping,
-            ending,
-            beats_left,
-            now,
-            flush_next,
-            flush_oldest,
-            flush_open,
-            flush_done,
-            flush_failed,
-            flush_lost
+            self, pcie_clk, asking, ask_at, ask_size, ask_as, open, fresh_tags, lost, dropping,
+            ending, beats_left, now
         );
-        clock!(self, pcie_clk, poster, sizes, left, order);
+        clock!(self, pcie_clk, poster, flushes, sizes, left, order);
         self.poster.reset.next = self.port_reset.val();
+        self.flushes.reset.next = self.port_reset.val();
         self.order.reset.next = self.port_reset.val();
         self.now.d.next = self.now.q.val() + 1;
         self.post_valid.next = self.poster.posting.val();
@@ -269,15 +233,14 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
         self.ask_tag.next = self.ask_as.q.val();
         self.port_tagged.next = true;
         self.port_lost.next = self.lost.q.val();
-        self.port_quarantine.next = self.lost.q.val().any() | self.flush_lost.q.val().any();
+        self.port_quarantine.next = self.lost.q.val().any() | self.flushes.quarantine.val();
         self.port_dead.next = self.poster.dead.val();
         self.port_reads_down.next =
             self.poster.dead.val() | ((self.lost.q.val() & self.tags.val()) == self.tags.val());
         self.ask_waiting.next = self.asking.q.val() & !self.ask_ready.val();
         self.port_stalled.next = self.poster.waiting.val();
         self.port_stalled_tags.next = self.ask_waiting.val();
-        self.ask_free.next =
-            !self.ask_waiting.val() & !self.poster.dead.val() & !self.order.full.val();
+        self.ask_free.next = !self.ask_waiting.val() & !self.poster.dead.val();
         self.port_free.next =
             (!self.poster.waiting.val() & !self.ask_waiting.val()) | self.poster.dead.val();
 
@@ -306,40 +269,32 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
         self.poster.also_waiting.next = self.ask_waiting.val();
 
         // Reads. One that flushes leaves when the writes before it have.
-        self.flush_bit.next = self.one_flush.val() << self.flush_next.q.val();
-        self.flush_blocked.next = (self.flush_bit.val()
-            & (self.flush_lost.q.val() | self.flush_open.q.val() | self.flush_done.q.val()))
-        .any();
-        self.take_flush.next = self.port_flush.val()
+        self.flushes.flush.next = self.port_flush.val();
+        self.flushes.may_leave.next = self.ask_free.val() & !self.poster.waiting.val();
+        self.flushes.dead.next = self.poster.dead.val();
+        self.flushes.now.next = self.now.q.val();
+        self.flushes.timeout.next = self.port_timeout.val();
+        self.flushes.release.next = self.port_release.val();
+        self.port_flush_take.next = self.flushes.take.val();
+        self.take_read.next = self.port_read.val()
             & self.ask_free.val()
-            & !self.poster.waiting.val()
-            & !self.flush_blocked.val();
-        self.flush_absorb.next = self.port_flush.val()
-            & !self.flush_open.q.val().any()
-            & !self.flush_done.q.val().any()
-            & (self.poster.dead.val() | (self.flush_bit.val() & self.flush_lost.q.val()).any());
-        self.take_read.next = self.port_read.val() & self.ask_free.val() & !self.take_flush.val();
+            & !self.order.full.val()
+            & !self.flushes.leaves.val();
         if !self.ask_waiting.val() {
-            self.asking.d.next = self.take_read.val() | self.take_flush.val();
+            self.asking.d.next = self.take_read.val() | self.flushes.leaves.val();
         }
-        if self.take_flush.val() {
+        if self.flushes.leaves.val() {
             self.ask_at.d.next = self.port_flush_address.val();
             self.ask_size.d.next = 4.into();
-            self.ask_as.d.next = bit_cast::<7, 3>(self.flush_next.q.val()) | bits::<7>(64);
-            self.flush_next.d.next = self.flush_next.q.val() + 1;
+            self.ask_as.d.next = bit_cast::<7, 3>(self.flushes.tag.val()) | bits::<7>(64);
         } else if self.take_read.val() {
             self.ask_at.d.next = self.port_read_address.val();
             self.ask_size.d.next = self.port_read_bytes.val();
             self.ask_as.d.next = bit_cast::<7, 6>(self.port_read_tag.val());
         }
-        self.order.push.next = self.take_read.val() | self.take_flush.val();
-        self.order.data_in.next = bit_cast::<39, 6>(self.port_read_tag.val())
-            | (bit_cast::<39, 32>(self.now.q.val()) << 7);
-        if self.take_flush.val() {
-            self.order.data_in.next = bit_cast::<39, 3>(self.flush_next.q.val())
-                | bits::<39>(64)
-                | (bit_cast::<39, 32>(self.now.q.val()) << 7);
-        }
+        self.order.push.next = self.take_read.val();
+        self.order.data_in.next = bit_cast::<38, 6>(self.port_read_tag.val())
+            | (bit_cast::<38, 32>(self.now.q.val()) << 6);
         self.opens.next = 0.into();
         if self.take_read.val() {
             self.opens.next = self.one.val() << self.port_read_tag.val();
@@ -406,16 +361,10 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
         }
 
         // The oldest request: over, or late.
-        self.front_flush.next = self.order.data.val().get_bit(6);
         self.front_bit.next = self.one.val() << self.order.data.val().get_bits::<6>(0);
         self.front_open.next = (self.open.q.val() & self.front_bit.val()).any();
-        if self.front_flush.val() {
-            self.front_open.next = (self.flush_open.q.val()
-                & (self.one_flush.val() << self.order.data.val().get_bits::<3>(0)))
-            .any();
-        }
         self.front_late.next = self.port_timeout.val().any()
-            & ((self.now.q.val() - self.order.data.val().get_bits::<32>(7))
+            & ((self.now.q.val() - self.order.data.val().get_bits::<32>(6))
                 >= self.port_timeout.val());
         self.lose.next = self.order.valid.val()
             & self.front_open.val()
@@ -423,7 +372,7 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
             & !self.answer_valid.val();
         self.order.pop.next = self.order.valid.val() & (!self.front_open.val() | self.lose.val());
         self.loses.next = 0.into();
-        if self.lose.val() & !self.front_flush.val() {
+        if self.lose.val() {
             self.loses.next = self.front_bit.val();
         }
         self.open.d.next = ((self.open.q.val() & !self.closes.val() & !self.loses.val())
@@ -432,49 +381,13 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
         self.lost.d.next =
             ((self.lost.q.val() & !self.frees.val()) | self.loses.val()) & self.tags.val();
 
-        // Flush reads, reported in order.
-        self.flush_answered.next = 0.into();
-        if self.answer_valid.val() & self.answer_first.val() & self.is_flush.val() {
-            self.flush_answered.next =
-                self.one_flush.val() << self.answer_tag.val().get_bits::<3>(0);
-        }
-        self.flush_gone.next = self.flush_answered.val() & self.flush_open.q.val();
-        if self.lose.val() & self.front_flush.val() {
-            self.flush_gone.next = self.one_flush.val() << self.order.data.val().get_bits::<3>(0);
-        }
-        self.oldest_bit.next = self.one_flush.val() << self.flush_oldest.q.val();
-        self.flush_report.next = (self.flush_done.q.val() & self.oldest_bit.val()).any();
-        self.flush_reported.next = 0.into();
-        if self.flush_report.val() {
-            self.flush_reported.next = self.oldest_bit.val();
-        }
-        self.flush_open.d.next = self.flush_open.q.val() & !self.flush_gone.val();
-        if self.take_flush.val() {
-            self.flush_open.d.next =
-                (self.flush_open.q.val() & !self.flush_gone.val()) | self.flush_bit.val();
-        }
-        self.flush_done.d.next =
-            (self.flush_done.q.val() & !self.flush_reported.val()) | self.flush_gone.val();
-        self.flush_failed.d.next = self.flush_failed.q.val() & !self.flush_reported.val();
-        self.flush_lost.d.next = self.flush_lost.q.val() & !self.flush_answered.val();
-        if self.lose.val() & self.front_flush.val() {
-            self.flush_failed.d.next =
-                (self.flush_failed.q.val() & !self.flush_reported.val()) | self.flush_gone.val();
-            self.flush_lost.d.next = self.flush_lost.q.val() | self.flush_gone.val();
-        } else if self.refused.val() {
-            self.flush_failed.d.next =
-                (self.flush_failed.q.val() & !self.flush_reported.val()) | self.flush_gone.val();
-        }
-        if self.flush_report.val() | self.flush_absorb.val() {
-            self.flush_oldest.d.next = self.flush_oldest.q.val() + 1;
-        }
-        if self.flush_absorb.val() {
-            self.flush_next.d.next = self.flush_next.q.val() + 1;
-        }
-        self.port_flush_take.next = self.take_flush.val() | self.flush_absorb.val();
-        self.port_flushed.next = self.flush_report.val() | self.flush_absorb.val();
-        self.port_flush_error.next =
-            self.flush_absorb.val() | (self.flush_failed.q.val() & self.oldest_bit.val()).any();
+        // What the engine hears of flush reads.
+        self.flushes.answered.next =
+            self.answer_valid.val() & self.answer_first.val() & self.is_flush.val();
+        self.flushes.answered_tag.next = self.answer_tag.val().get_bits::<3>(0);
+        self.flushes.refused.next = self.refused.val();
+        self.port_flushed.next = self.flushes.ended.val();
+        self.port_flush_error.next = self.flushes.failed.val();
 
         // What the engine hears of reads. To a dead port they end at once.
         self.absorb.next = self.port_read.val()
@@ -484,7 +397,7 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
         self.port_read_take.next = self.take_read.val() | self.absorb.val();
         self.port_chunk.next =
             (self.answer_valid.val() & self.answer_first.val() & self.known.val())
-                | (self.lose.val() & !self.front_flush.val())
+                | self.lose.val()
                 | self.absorb.val();
         self.port_chunk_tag.next = self.answer_tag.val().get_bits::<6>(0);
         self.port_chunk_bytes.next = self.answer_bytes.val();
@@ -505,7 +418,6 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
         self.port_completion_error.next = false;
         if self.port_release.val() {
             self.lost.d.next = 0.into();
-            self.flush_lost.d.next = 0.into();
         }
 
         if self.port_reset.val() {
@@ -514,12 +426,6 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
             self.lost.d.next = 0.into();
             self.beats_left.d.next = 0.into();
             self.fresh_tags.d.next = 0.into();
-            self.flush_next.d.next = 0.into();
-            self.flush_oldest.d.next = 0.into();
-            self.flush_open.d.next = 0.into();
-            self.flush_done.d.next = 0.into();
-            self.flush_failed.d.next = 0.into();
-            self.flush_lost.d.next = 0.into();
         }
     }
 }

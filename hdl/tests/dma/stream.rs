@@ -211,3 +211,160 @@ fn a_flush_that_is_refused_or_lost_is_reported() {
         assert_eq!(rig.wait(30_000).code, 0);
     }
 }
+
+/// Writes 64 bytes at `peer`; the code of the record.
+fn write_code(rig: &mut Rig, peer: u64, cookie: u32) -> u8 {
+    run(rig, false, peer, 0, 64, cookie);
+    rig.wait(30_000).code
+}
+
+/// 64 KiB pages of GPU memory: their bus addresses, and the ATT address of the first.
+fn gpu_pages(rig: &mut Rig) -> (Vec<u64>, u64) {
+    let pages = rig.board.gpu_mut().pin(0, MIB).unwrap();
+    let peer = rig.map(16, &pages, 3);
+    (pages, peer)
+}
+
+/// The next `times` reads of a page get `answer`.
+fn spoil(rig: &mut Rig, page: u64, answer: Answer, times: u64) {
+    rig.board.bus_mut().inject(FaultRule {
+        hits: Hits::Counted {
+            addresses: page..page + (1 << 16),
+            skip: 0,
+            times,
+        },
+        answer,
+    });
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_lost_flush_costs_its_tag_and_no_more() {
+    let mut rig = Rig::new(&library(&params(128)), config());
+    let (pages, peer) = gpu_pages(&mut rig);
+    rig.csr(csr::PORT_TIMEOUT, 3000);
+    // Of the 8 tags 7 are lost one after another; those that are left serve.
+    for lost in 0..7 {
+        spoil(&mut rig, pages[0], Answer::Never, 1);
+        assert_eq!(write_code(&mut rig, peer, lost), FLUSH);
+        for good in 0..20 {
+            assert_eq!(write_code(&mut rig, peer, good), 0, "{good}, {lost} lost");
+        }
+        assert_eq!(rig.read_csr(csr::STATUS), QUARANTINE);
+    }
+    // With the eighth there is none to wait for: flushes fail at once.
+    spoil(&mut rig, pages[0], Answer::Never, 1);
+    assert_eq!(write_code(&mut rig, peer, 8), FLUSH);
+    let before = rig.board.cycles();
+    for cookie in 0..10 {
+        assert_eq!(write_code(&mut rig, peer, cookie), FLUSH);
+    }
+    assert!(rig.board.cycles() - before < 3000 * 2, "not at once");
+    rig.board.link_reset();
+    rig.csr(csr::QUARANTINE, 1);
+    rig.board.run(100).unwrap();
+    assert_eq!(rig.read_csr(csr::STATUS), 0);
+    for cookie in 0..10 {
+        assert_eq!(write_code(&mut rig, peer, cookie), 0);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_late_flush_gives_its_tag_back() {
+    let mut rig = Rig::new(&library(&params(128)), config());
+    let (pages, peer) = gpu_pages(&mut rig);
+    rig.csr(csr::PORT_TIMEOUT, 3000);
+    spoil(&mut rig, pages[0], Answer::Late(100_000), 5);
+    for cookie in 0..5 {
+        assert_eq!(write_code(&mut rig, peer, cookie), FLUSH);
+    }
+    let mut rounds = 0;
+    while rig.read_csr(csr::STATUS) & QUARANTINE != 0 {
+        assert_eq!(write_code(&mut rig, peer, rounds), 0);
+        rounds += 1;
+        assert!(rounds < 200, "a tag stays lost");
+    }
+    assert!(rounds > 8, "they were not late");
+    // All 8 can be lost again, and no less.
+    spoil(&mut rig, pages[0], Answer::Never, 8);
+    for cookie in 0..8 {
+        let before = rig.board.cycles();
+        assert_eq!(write_code(&mut rig, peer, cookie), FLUSH);
+        assert!(rig.board.cycles() - before >= 3000, "{cookie} did not wait");
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn flushes_are_reported_in_order_whatever_order_they_are_answered_in() {
+    let mut disorder = config();
+    disorder.stream.reorder = 80;
+    disorder.link.read_jitter_ns = 2000;
+    let mut rig = Rig::new(&library(&params(128)), disorder);
+    let (pages, peer) = gpu_pages(&mut rig);
+    rig.csr(csr::PORT_TIMEOUT, 6000);
+    // Every seventh is refused, and one of the many is lost.
+    let bad = |n: u32| n % 7 == 3 || n == 40;
+    for (page, answer) in [(1, Answer::Unsupported), (2, Answer::Never)] {
+        rig.board.bus_mut().inject(FaultRule {
+            hits: Hits::Addresses(pages[page]..pages[page] + (1 << 16)),
+            answer,
+        });
+    }
+    for n in 0..120 {
+        let page = if n == 40 { 2 } else { u64::from(bad(n)) };
+        run(&mut rig, false, peer + (page << 16), 0, 64, n);
+    }
+    for n in 0..120 {
+        let record = rig.wait(30_000);
+        assert_eq!((record.cookie, record.code == FLUSH), (n, bad(n)));
+    }
+}
+
+/// Reads and flushes of their own channels, of which one is lost; `read` says of which. All others come
+/// in time, for longer than the time-out, and with so few tags that they are used again meanwhile.
+fn beside_a_lost_one(read: bool) {
+    const TIMEOUT: u32 = 20_000;
+    let few = Params {
+        reads_log2: 3,
+        ..params(128)
+    };
+    let mut rig = Rig::new(&library(&few), config());
+    rig.open_channel(1);
+    rig.csr(csr::ATT_OWNER_LO, 3);
+    let (pages, peer) = gpu_pages(&mut rig);
+    rig.csr(csr::PORT_TIMEOUT, TIMEOUT);
+    spoil(&mut rig, pages[0], Answer::Never, 1);
+    let (lost, other) = (peer, peer + (1 << 16));
+    let descriptor = |peer, cookie| Descriptor {
+        peer,
+        local: 0,
+        length: 64,
+        control: RECORD,
+        cookie,
+    };
+    rig.queue_on(0, read, descriptor(lost, 0));
+    let end = rig.board.cycles() + u64::from(TIMEOUT) * 2;
+    let mut cookie = 0;
+    while rig.board.cycles() < end {
+        // What is of the same kind waits behind the lost one, as ends are in order.
+        for _ in 0..20 {
+            cookie += 1;
+            rig.queue_on(1, !read, descriptor(other, cookie));
+        }
+        for n in cookie - 19..=cookie {
+            let record = rig.wait_on(1, u64::from(TIMEOUT) / 2);
+            assert_eq!((record.cookie, record.code), (n, 0));
+        }
+    }
+    let code = if read { READ_TIMEOUT } else { FLUSH };
+    assert_eq!(rig.wait(100).code, code);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_lost_read_delays_no_flush_and_a_lost_flush_no_read() {
+    beside_a_lost_one(true);
+    beside_a_lost_one(false);
+}
