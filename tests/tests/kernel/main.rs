@@ -87,16 +87,10 @@ fn faults() {
     Setup::default().run("peerlane-guest faults");
 }
 
-/// Reads that are never answered are left to the other port: here a lost flush tag makes every
-/// eighth flush after it fail.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
-fn answers_with_a_status() {
-    Setup::default().tagged().run(
-        "for answer in unsupported abort poisoned; do\n\
-         peerlane-guest faults --filter $answer || exit 1\n\
-         done",
-    );
+fn faults_with_a_status() {
+    Setup::default().tagged().run("peerlane-guest faults");
 }
 
 #[test]
