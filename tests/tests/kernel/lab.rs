@@ -22,6 +22,7 @@ const PORT_TIMEOUT: u32 = 20_000;
 pub(crate) struct Setup {
     params: Params,
     iommu: bool,
+    far: bool,
     memory_mib: u32,
     parameters: String,
     deadline: Duration,
@@ -36,6 +37,7 @@ impl Default for Setup {
         Self {
             params,
             iommu: false,
+            far: false,
             memory_mib: 1024,
             parameters: format!("port_timeout={PORT_TIMEOUT}"),
             deadline: Duration::from_secs(600),
@@ -83,6 +85,12 @@ impl Setup {
     /// With a translating IOMMU, strict.
     pub(crate) fn iommu(mut self) -> Self {
         self.iommu = true;
+        self
+    }
+
+    /// With a GPU that the kernel does not know to be reachable from the board.
+    pub(crate) fn far_gpu(mut self) -> Self {
+        self.far = true;
         self
     }
 
@@ -154,10 +162,18 @@ impl Setup {
             .memory(self.memory_mib)
             .slots(2)
             .vfio_user("slot0", "board", &socket)
-            .shared_memory("slot1", "gpu", &vram, VRAM)
+            .shared_memory(
+                if self.far { "pcie.0" } else { "slot1" },
+                "gpu",
+                &vram,
+                VRAM,
+            )
             .parameter("hugepages=72")
             .parameter("transparent_hugepage=always")
             .deadline(self.deadline);
+        if self.far {
+            machine = machine.devices_apart();
+        }
         if self.iommu {
             machine = machine.iommu();
         }

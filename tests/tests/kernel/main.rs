@@ -77,6 +77,12 @@ fn memory_of_a_gpu_under_an_iommu() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
+fn memory_of_a_gpu_far_away() {
+    Setup::default().far_gpu().run("peerlane-guest gpu-far");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
 fn an_attacker_beside_a_victim() {
     Setup::default().run("peerlane-guest hostile");
 }
