@@ -26,6 +26,7 @@ use crate::{
         capability::{Capabilities, Identity},
         channel,
         link::{self, Link},
+        quota::Quota,
         steps::{self, Step},
         table,
     },
@@ -78,7 +79,7 @@ pub(crate) struct Board {
     recovery: Mutex<()>,
     /// The ATT's entries.
     #[pin]
-    entries: Mutex<AttAllocator<KVVec<u64>>>,
+    entries: Mutex<Entries>,
     /// By their channels.
     #[pin]
     users: Mutex<KVec<Option<Arc<Context>>>>,
@@ -88,6 +89,12 @@ pub(crate) struct Board {
 
 impl_has_delayed_work! {
     impl HasDelayedWork<Self> for Board { self.watchdog }
+}
+
+/// The ATT's entries: which are taken, and by whom.
+struct Entries {
+    allocator: AttAllocator<KVVec<u64>>,
+    quota: Quota,
 }
 
 /// How often the watchdog looks, while there are contexts.
@@ -119,7 +126,10 @@ impl Board {
         let patience = Delta::from_millis(i64::from(settings.patience_ms));
         let count = capabilities.att_entries();
         let storage = KVVec::from_elem(0, AttAllocator::<KVVec<u64>>::words(count), GFP_KERNEL)?;
-        let entries = AttAllocator::new(storage, count).map_err(|_| EINVAL)?;
+        let entries = Entries {
+            allocator: AttAllocator::new(storage, count).map_err(|_| EINVAL)?,
+            quota: Quota::new(settings.context_entries.unwrap_or(u32::MAX)),
+        };
         let mut users = KVec::new();
         for _ in 0..capabilities.channels {
             users.push(None, GFP_KERNEL)?;
@@ -198,17 +208,26 @@ impl Board {
         Some((bar as usize + place.chan + page) >> PAGE_SHIFT)
     }
 
-    /// Reserves ATT entries, one after the other.
-    pub(crate) fn take_entries(&self, count: u32) -> Result<Run> {
-        self.entries.lock().allocate(count).map_err(|error| {
+    /// Reserves ATT entries for a channel, one after the other. `EDQUOT`: it may not have so many;
+    /// `ENOSPC`: there are not so many.
+    pub(crate) fn take_entries(&self, channel: u32, count: u32) -> Result<Run> {
+        let mut entries = self.entries.lock();
+        entries.quota.take(channel, count).map_err(|error| {
+            explain!(self, "channel {}: {}\n", channel, Text(error));
+            EDQUOT
+        })?;
+        entries.allocator.allocate(count).map_err(|error| {
+            entries.quota.give(channel, count);
             explain!(self, "{}\n", Text(error));
             ENOSPC
         })
     }
 
-    /// Gives ATT entries back, which the board must not have any more.
-    pub(crate) fn give_entries(&self, run: Run) {
-        if let Err(error) = self.entries.lock().free(run) {
+    /// Gives a channel's ATT entries back, which the board must not have any more.
+    pub(crate) fn give_entries(&self, channel: u32, run: Run) {
+        let mut entries = self.entries.lock();
+        entries.quota.give(channel, run.count());
+        if let Err(error) = entries.allocator.free(run) {
             dev_err!(self.device(), "{}\n", Text(error));
         }
     }
@@ -221,7 +240,8 @@ impl Board {
     /// ATT entries in all, and those that are free.
     pub(crate) fn entries(&self) -> (u32, u32) {
         let entries = self.entries.lock();
-        (entries.entries(), entries.free_entries())
+        let allocator = &entries.allocator;
+        (allocator.entries(), allocator.free_entries())
     }
 
     /// Makes sure that steps are carried out after which memory is let go. A board that does not
@@ -368,8 +388,9 @@ impl Board {
         self.for_each_user(|user| user.events.gone());
     }
 
-    /// Starts the block and everybody's channel, or leaves the board cut off from memory. After a reset of the device it has forgotten
-    /// everything (`lost`); after one of the block alone its ATT and settings are as before.
+    /// Starts the block and everybody's channel, or leaves the board cut off from memory. After a
+    /// reset of the device it has forgotten everything (`lost`); after one of the block alone its
+    /// ATT and settings are as before.
     pub(crate) fn start(&self, lost: bool) -> Result {
         let _guard = self.recovery.lock();
         let started = self.try_start(lost);

@@ -30,6 +30,8 @@ pub(crate) mod link;
 pub(crate) mod owners;
 #[path = "../core/src/queue.rs"]
 pub(crate) mod queue;
+#[path = "../core/src/quota.rs"]
+pub(crate) mod quota;
 #[path = "../core/src/record.rs"]
 pub(crate) mod record;
 #[path = "../core/src/region.rs"]

@@ -102,12 +102,12 @@ impl Mapping {
         }
         let layout = layout::layout(segments.iter().copied(), offset, length)
             .map_err(|error| refused(&self.board, length, error))?;
-        let run = self.board.take_entries(layout.entries)?;
+        let run = self.board.take_entries(self.channel, layout.entries)?;
         let owners = Owners::channel(self.channel);
         let region = match Region::new(run, &layout, permissions, owners) {
             Ok(region) => region,
             Err((run, error)) => {
-                self.board.give_entries(run);
+                self.board.give_entries(self.channel, run);
                 return Err(refused(&self.board, length, error));
             }
         };
@@ -178,7 +178,8 @@ impl Mapping {
     fn forget(&self) {
         let placed = self.state.lock().placed.take();
         if let Some(placed) = placed {
-            self.board.give_entries(placed.region.into_run());
+            self.board
+                .give_entries(self.channel, placed.region.into_run());
         }
     }
 

@@ -193,6 +193,10 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
             default: false,
             description: "Use NVIDIA GPUs' memory although the kernel does not know that the board can reach it (default 0)",
         },
+        context_entries: u32 {
+            default: 0,
+            description: "The most ATT entries that one open file may hold; 0: all that are free (default 0)",
+        },
         verbose: bool {
             default: false,
             description: "Say in the log why regions were refused, and what faults the board reports (default 0)",

@@ -284,15 +284,27 @@ impl Context {
         drop(inside);
         arguments.found = 0;
         match self.make(&wanted, arguments) {
-            Err(error) if error == ENOSPC || error == ENOMEM => {}
+            Err(error) if [ENOSPC, ENOMEM, EDQUOT].contains(&error) => {}
             result => return result,
         }
-        // What is kept makes room.
+        // What is kept makes room: ours first, then everybody's.
         let inside = self.board.gate.enter()?;
-        let kept = self.regions.lock().take_all_kept();
-        Region::retire(&self.board, kept);
+        self.let_kept_go();
+        drop(inside);
+        match self.make(&wanted, arguments) {
+            Err(error) if error == ENOSPC => {}
+            result => return result,
+        }
+        let inside = self.board.gate.enter()?;
+        self.board.for_each_user(|user| user.let_kept_go());
         drop(inside);
         self.make(&wanted, arguments)
+    }
+
+    /// Unmaps what is kept.
+    fn let_kept_go(&self) {
+        let kept = self.regions.lock().take_all_kept();
+        Region::retire(&self.board, kept);
     }
 
     /// Looks for a region among those that are kept, and drops those that are of no use any more.

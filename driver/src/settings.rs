@@ -15,6 +15,8 @@ pub(crate) struct Settings {
     pub(crate) port_timeout: Option<u32>,
     /// GPUs are used that the kernel does not know to be reachable from the board.
     pub(crate) any_distance: bool,
+    /// The most ATT entries that a context may hold; `None`: all that are free.
+    pub(crate) context_entries: Option<u32>,
     /// Refused regions and reported faults are told.
     pub(crate) verbose: bool,
     /// What a context may keep mapped that it has given back.
@@ -35,6 +37,7 @@ impl Settings {
             patience_ms: module_parameters::patience_ms.value(),
             port_timeout: given(module_parameters::port_timeout.value()),
             any_distance: module_parameters::any_distance.value(),
+            context_entries: given(module_parameters::context_entries.value()),
             verbose: module_parameters::verbose.value(),
             kept: Limits {
                 count: module_parameters::kept_regions.value(),

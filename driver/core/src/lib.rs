@@ -30,6 +30,7 @@ pub mod layout;
 pub mod link;
 pub mod owners;
 pub mod queue;
+pub mod quota;
 pub mod record;
 pub mod region;
 // Positions of 0 are spelled out in it like all others.

@@ -178,6 +178,9 @@ impl Error {
                 Errno::NOMEM | Errno::NOSPC => {
                     "Drop regions that are not needed, raise the limit of locked memory (ulimit -l), or register less."
                 }
+                Errno::DQUOT => {
+                    "Drop regions that are not needed, register less, or have the driver loaded with a larger context_entries."
+                }
                 Errno::FAULT => {
                     "Give an address and a length of memory that is mapped and may be written."
                 }

@@ -5,13 +5,13 @@ mod shapes;
 
 use crate::lab::{Buffer, Lab, Mover, told};
 use crate::raw::{self, Plain};
-use crate::suite::Suite;
+use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, ensure};
 use peerlane_core::uapi::{
     self, EventFd, Info, Ioctl, Moderate, Probe, Register, Stop, Submit, Unregister, Wait, Window,
     access, provider, unregister,
 };
-use peerlane_device::{Device, Permissions};
+use peerlane_device::{Device, Memory, Permissions};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
 
@@ -31,6 +31,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("ioctls.mappings", || with_bench(lab, mappings::mappings));
     suite.run("ioctls.one_writer", || mappings::one_writer(lab));
     suite.run("ioctls.channels", || channels(lab));
+    suite.run("ioctls.quota", || quota(lab));
 }
 
 /// A context with memory registered.
@@ -401,4 +402,36 @@ fn channels(lab: &mut Lab) -> Result<&'static str> {
     devices.pop();
     lab.open()?;
     Ok("")
+}
+
+/// A context has no more ATT entries than it may; another one has its own.
+fn quota(lab: &mut Lab) -> Result<String> {
+    let parameters = std::env::var("PEERLANE_PARAMETERS").unwrap_or_default();
+    let quota = parameters
+        .split(' ')
+        .find_map(|parameter| parameter.strip_prefix("context_entries="));
+    let Some(quota) = quota else {
+        return skip("the driver was loaded without a quota");
+    };
+    let quota: usize = quota.parse()?;
+    let memory = std::sync::Arc::new(Memory::new(4096)?);
+    let register = |device: &Device| device.register(&memory, 0..4096, Permissions::Write);
+    let [greedy, other] = [lab.open()?, lab.open()?];
+    let mut regions = (0..quota)
+        .map(|_| register(&greedy))
+        .collect::<peerlane_device::Result<Vec<_>>>()
+        .map_err(told)?;
+    match register(&greedy) {
+        Err(peerlane_device::Error::Call {
+            source: Errno::DQUOT,
+            ..
+        }) => {}
+        more => anyhow::bail!("region {quota} of {quota}: {more:?}"),
+    }
+    register(&other).map_err(told)?;
+    // One that is given back makes room, though it is kept.
+    regions.pop();
+    let half = greedy.register(&memory, 0..2048, Permissions::Write);
+    half.map_err(told)?;
+    Ok(format!("{quota} entries"))
 }

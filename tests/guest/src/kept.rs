@@ -24,6 +24,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("kept.shared_with_a_child", || shared_with_a_child(lab));
     suite.run("kept.limit", || limit(lab));
     suite.run("kept.gives_way", || gives_way(lab));
+    suite.run("kept.gives_way_to_others", || gives_way_to_others(lab));
 }
 
 fn register(device: &Device, memory: &Arc<Memory>) -> Result<Buffer> {
@@ -272,4 +273,43 @@ fn gives_way(lab: &mut Lab) -> Result<String> {
     drop(held);
     drop(page(0)?);
     Ok(format!("{free} regions, {kept} were kept between"))
+}
+
+/// What one context keeps makes room for what another one needs.
+fn gives_way_to_others(lab: &mut Lab) -> Result<String> {
+    const KEPT: usize = 1000;
+    let mut mover = Mover::slow(lab)?;
+    let miser = mover.device().clone();
+    let other = lab.open()?;
+    let free = (1usize << miser.capabilities().att_log2) - entries_used(miser.path())? as usize;
+    let memory = Arc::new(Memory::new(4096)?);
+    let all = |device: &Device| {
+        device
+            .register(&memory, 0..4096, Permissions::Write)
+            .map_err(told)
+    };
+    // A page of which each region is another byte range, and so another region.
+    let keep = |index: usize| {
+        miser
+            .register(&memory, index..4096, Permissions::Write)
+            .map_err(told)
+    };
+    for index in 0..KEPT {
+        drop(keep(index)?);
+    }
+    let kept = miser.query().map_err(told)?.regions[1];
+    ensure!(kept as usize == KEPT, "{kept} regions of {KEPT} were kept");
+    let held = (0..free)
+        .map(|index| all(&other).with_context(|| format!("region {index} of {free}")))
+        .collect::<Result<Vec<_>>>()?;
+    let kept = miser.query().map_err(told)?.regions[1];
+    ensure!(
+        kept == 0,
+        "{kept} regions are kept while another context needs room"
+    );
+    drop(held);
+    let buffer = Buffer::new(&miser, MIB)?;
+    let place = lab.place(&miser, 0)?;
+    lab.check_some(&mut mover, &buffer, place, 2, 5000)?;
+    Ok(format!("{free} entries taken"))
 }

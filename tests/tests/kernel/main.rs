@@ -42,7 +42,9 @@ fn costs() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn wrong_ioctls() {
-    Setup::default().run("peerlane-guest ioctls");
+    Setup::default()
+        .parameter("context_entries=512")
+        .run("peerlane-guest ioctls");
 }
 
 #[test]
