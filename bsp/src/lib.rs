@@ -10,6 +10,7 @@ pub mod check;
 pub mod cli;
 pub mod config;
 pub mod demo;
+pub mod driver;
 pub mod error;
 pub mod extend;
 pub mod generator;

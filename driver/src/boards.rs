@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The boards that this driver is built for: how they are found, and where the block's slaves
-//! lie in the BAR. `peerlane extend` places the slaves and writes the numbers into its report.
+//! How a board is found, and where the block's slaves lie in its BAR.
 
 use kernel::{bindings, pci};
 
@@ -20,22 +19,8 @@ pub(crate) struct Place {
     pub(crate) clock: u64,
 }
 
-/// Peerlane's reference BSP (`bsp/reference`), extended.
-pub(crate) const REFERENCE: Place = Place {
-    bar: 2,
-    csr: 0x3000,
-    chan: 0x2_0000,
-    att: 0x2_8000,
-    // 128 bits of 8 lanes at 5 GT/s.
-    clock: 250_000_000,
-};
-
-/// Vendor and device ID that Altera's OpenCL boards have: `vendor_id_hwtcl` and
-/// `device_id_hwtcl` of their hard IP's parameters.
-pub(crate) const ALTERA_OPENCL: pci::DeviceId = id(0x1172, 0xab00);
-
 /// An ID that [`pci::Vendor`] has no name for.
-const fn id(vendor: u32, device: u32) -> pci::DeviceId {
+pub(crate) const fn id(vendor: u32, device: u32) -> pci::DeviceId {
     let raw = bindings::pci_device_id {
         vendor,
         device,

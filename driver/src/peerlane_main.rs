@@ -19,6 +19,7 @@ use kernel::{
 
 mod board;
 mod boards;
+mod boards_table;
 mod callbacks;
 mod context;
 mod debugfs;
@@ -95,11 +96,7 @@ struct Data<'bound> {
     _number: Number,
 }
 
-kernel::pci_device_table!(
-    IDS,
-    <Driver as pci::Driver>::IdInfo,
-    [(boards::ALTERA_OPENCL, boards::REFERENCE)]
-);
+boards_table::board_table!(IDS);
 
 impl pci::Driver for Driver {
     type IdInfo = boards::Place;

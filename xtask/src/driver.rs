@@ -15,6 +15,9 @@ pub(crate) struct Options {
     /// Check it with clippy and keep nothing.
     #[arg(long, conflicts_with = "out")]
     clippy: bool,
+    /// Build it for the boards of these extended BSPs, instead of the reference BSP's.
+    #[arg(long, value_name = "DIR")]
+    bsp: Vec<PathBuf>,
     /// Where the module goes. Default: target/driver in the project.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -29,7 +32,13 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     };
     // A fresh directory each time: what is not compiled gives no warnings.
     let work = tempfile::tempdir().into_diagnostic()?;
-    let modules = kernel.build(&root.join("driver"), work.path(), lint)?;
+    let source = root.join("driver");
+    let copy = tempfile::tempdir().into_diagnostic()?;
+    let source = match options.bsp.as_slice() {
+        [] => source,
+        bsps => with_boards(root, &source, bsps, copy.path())?,
+    };
+    let modules = kernel.build(&source, work.path(), lint)?;
     if !modules.warnings.is_empty() {
         eprintln!("{}", modules.warnings);
     }
@@ -54,4 +63,46 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
         println!("{} for Linux {}", target.display(), kernel.release());
     }
     Ok(true)
+}
+
+/// A copy of the driver's source with a table of other boards.
+fn with_boards(
+    root: &Path,
+    source: &Path,
+    bsps: &[PathBuf],
+    copy: &Path,
+) -> miette::Result<PathBuf> {
+    copy_tree(source, copy)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot copy {}", source.display()))?;
+    let done = crate::cargo(root)
+        .args(["run", "--quiet", "--manifest-path"])
+        .arg(root.join("Cargo.toml"))
+        .args(["--bin", "peerlane", "--", "driver"])
+        .args(bsps)
+        .arg("--out")
+        .arg(copy.join("src/boards_table.rs"))
+        // The directories are relative to where the user is.
+        .current_dir(std::env::current_dir().into_diagnostic()?)
+        .status()
+        .into_diagnostic()
+        .wrap_err("cannot run cargo")?;
+    miette::ensure!(
+        done.success(),
+        "the table of boards was not written, see above"
+    );
+    Ok(copy.to_path_buf())
+}
+
+fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy_tree(&entry.path(), &target)?,
+            false => fs::copy(entry.path(), target).map(drop)?,
+        }
+    }
+    Ok(())
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod config;
 mod demo;
+mod driver;
 mod extend;
 
 use std::io::Write;
@@ -30,6 +31,7 @@ struct Cli {
 enum Command {
     Extend(extend::Args),
     Config(config::Args),
+    Driver(driver::Args),
     Demo(demo::Args),
     Bench(bench::Args),
 }
@@ -57,6 +59,7 @@ pub fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Extend(args) => extend::run(args),
         Command::Config(args) => config::run(args),
+        Command::Driver(args) => driver::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Bench(args) => bench::run(args),
     };

@@ -1,0 +1,36 @@
+//! `peerlane driver`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::cli::{Outcome, save};
+use crate::driver::{Board, table};
+
+/// Write the kernel driver's table of boards for extended BSPs.
+///
+/// The table says by which PCI IDs a board is found and where the block lies in its BAR. It is the file
+/// driver/src/boards_table.rs of the driver's source; `cargo xtask driver --bsp DIR` builds a driver
+/// with it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  peerlane driver de5net_peerlane
+  peerlane driver de5net_peerlane --out driver/src/boards_table.rs")]
+pub struct Args {
+    /// BSPs that `peerlane extend` wrote.
+    #[arg(required = true, value_name = "DIR")]
+    bsps: Vec<PathBuf>,
+    /// The file to write; without it the table is printed.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    let boards = args.bsps.iter().map(|bsp| Board::read(bsp));
+    let text = table(&boards.collect::<Result<Vec<_>, _>>()?)?;
+    match &args.out {
+        Some(file) => save(file, &text)?,
+        None => print!("{text}"),
+    }
+    Ok(ExitCode::SUCCESS)
+}

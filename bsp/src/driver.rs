@@ -1,0 +1,156 @@
+//! What the kernel driver must know of a board: its PCI IDs, and where the block lies.
+
+use std::path::Path;
+
+use askama::Template;
+
+use crate::build::Build;
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::layout::Layout;
+use crate::library::{Library, is_pcie_hip};
+use crate::qsys::{Module, System};
+
+const AGAIN: &str = "Extend the vendor's BSP again.";
+
+/// A board as the driver finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Board {
+    /// Name of the BSP's hardware directory.
+    pub name: String,
+    /// PCI vendor ID.
+    pub vendor: u16,
+    /// PCI device ID.
+    pub device: u16,
+    /// The BAR that the block's slaves are in.
+    pub bar: u32,
+    /// Byte offset of the CSR in that BAR.
+    pub csr: u64,
+    /// Byte offset of the channel pages.
+    pub chan: u64,
+    /// Byte offset of the ATT.
+    pub att: u64,
+    /// Frequency of the hard IP's clock, in hertz.
+    pub clock: u64,
+}
+
+impl Board {
+    /// Reads a BSP that `peerlane extend` wrote.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotABsp`] if it is none, [`ErrorKind::Inconsistent`] if its record and its hard IP
+    /// do not say what is needed, [`ErrorKind::Unsupported`] for a link that the driver does not know.
+    pub fn read(dir: &Path) -> Result<Self> {
+        let layout = Layout::find(dir)?;
+        let build = Build::read(&layout)?;
+        let files = layout.qsys_files()?;
+        let library = Library::read(files.iter().map(std::path::PathBuf::as_path))?;
+        let hardware = layout.hardware_dir();
+        let mut hips = library.systems().flat_map(|system| {
+            let modules = system.modules.iter();
+            modules.map(move |module| (system, module))
+        });
+        let hip = hips.find(|(_, module)| is_pcie_hip(&module.kind));
+        let (system, hip) = hip.ok_or_else(|| {
+            Error::new(
+                ErrorKind::NoPcie,
+                Place::file(&hardware),
+                "there is no PCIe hard IP in the BSP",
+                AGAIN,
+            )
+        })?;
+        let slave = |name: &str| {
+            let offset = build.slaves.get(name).copied();
+            offset.ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Inconsistent,
+                    Place::file(hardware.join(crate::layout::BUILD_FILE)),
+                    format!("the record names no place of the slave {name}"),
+                    AGAIN,
+                )
+            })
+        };
+        let name = hardware.file_name().unwrap_or(hardware.as_os_str());
+        Ok(Self {
+            name: name.to_string_lossy().into_owned(),
+            vendor: id(system, hip, "vendor_id_hwtcl")?,
+            device: id(system, hip, "device_id_hwtcl")?,
+            bar: build.bar,
+            csr: slave("csr")?,
+            chan: slave("chan")?,
+            att: slave("att")?,
+            clock: clock(system, hip, build.port_bits)?,
+        })
+    }
+}
+
+fn unusable(system: &System, hip: &Module, name: &str) -> Error {
+    let has = hip.parameter(name).unwrap_or("not set");
+    Error::new(
+        ErrorKind::Unsupported,
+        system.place(hip),
+        format!("{}: {name} is {has}", hip.name),
+        "Set it in Platform Designer, then extend the BSP again.",
+    )
+}
+
+fn id(system: &System, hip: &Module, name: &str) -> Result<u16> {
+    let number = hip.number(name).and_then(|number| number.try_into().ok());
+    number
+        .filter(|id| ![0, u16::MAX].contains(id))
+        .ok_or_else(|| unusable(system, hip, name))
+}
+
+/// `coreclkout_hip`: what the lanes bring, over the width of the port, but no less than 125 MHz
+/// (Stratix V Avalon-MM Interface for PCIe Solutions User Guide, table of `coreclkout_hip` values
+/// for all parameterizations). The 62.5 MHz of a single lane of the first generation is an option
+/// that no OpenCL board has.
+fn clock(system: &System, hip: &Module, port_bits: u32) -> Result<u64> {
+    const RATE: &str = "gen123_lane_rate_mode_hwtcl";
+    const LANES: &str = "lane_mask_hwtcl";
+    const LEAST: u64 = 125_000_000;
+    let rate = hip.parameter(RATE).unwrap_or_default();
+    // Bits a second that a lane carries, coded 8b/10b or 128b/130b; the third generation's clock is as
+    // if nothing were lost.
+    let lane: u64 = match rate.split_whitespace().next() {
+        Some("Gen1") => 2_000_000_000,
+        Some("Gen2") => 4_000_000_000,
+        Some("Gen3") => 8_000_000_000,
+        _ => return Err(unusable(system, hip, RATE)),
+    };
+    let lanes = hip.parameter(LANES).unwrap_or_default();
+    let lanes: u64 = match lanes.strip_prefix('x').map(str::parse) {
+        Some(Ok(lanes @ (1 | 2 | 4 | 8))) => lanes,
+        _ => return Err(unusable(system, hip, LANES)),
+    };
+    Ok((lanes * lane / u64::from(port_bits)).max(LEAST))
+}
+
+#[derive(Template)]
+#[template(path = "board_table.rs", escape = "none")]
+struct Table<'a> {
+    boards: &'a [Board],
+}
+
+/// The driver's source file `boards_table.rs` for these boards.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] if two cannot be told apart by their IDs.
+pub fn table(boards: &[Board]) -> Result<String> {
+    for (index, board) in boards.iter().enumerate() {
+        let ids = |other: &&Board| (other.vendor, other.device) == (board.vendor, board.device);
+        if let Some(other) = boards[..index].iter().find(ids) {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                Place::file(&board.name),
+                format!(
+                    "it has the same PCI IDs as {}, {:04x}:{:04x}",
+                    other.name, board.vendor, board.device
+                ),
+                "Build a driver for each, or give the boards different device IDs in the hard IP.",
+            ));
+        }
+    }
+    let mut text = Table { boards }.render().expect("plain data");
+    text.push('\n');
+    Ok(text)
+}

@@ -1,0 +1,99 @@
+//! `peerlane driver`: what the kernel driver must know of a board.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{expect, extended_with, peerlane, text, vendor_bsp};
+use peerlane_bsp::driver::{Board, table};
+use peerlane_bsp::error::ErrorKind;
+
+const SYSTEM: &str = "acl_iface_system.qsys";
+
+#[test]
+fn the_drivers_table_is_the_reference_bsps() {
+    let work = extended_with("");
+    let written = work.dir.path().join("boards_table.rs");
+    let output = peerlane(&["driver", text(&work.out), "--out", text(&written)]);
+    assert!(output.status.success(), "{output:?}");
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver/src/boards_table.rs");
+    assert_eq!(
+        fs::read_to_string(written).unwrap(),
+        fs::read_to_string(committed).unwrap(),
+        "extend bsp/reference, then `peerlane driver DIR --out driver/src/boards_table.rs`"
+    );
+}
+
+#[test]
+fn ids_and_clock_are_the_hard_ips() {
+    let work = extended_with("");
+    let system = work.output(SYSTEM);
+    common::edit(&system, "value=\"43776\"", "value=\"0xe001\"");
+    common::edit(&system, "value=\"x8\"", "value=\"x4\"");
+    let board = Board::read(&work.out).unwrap();
+    assert_eq!((board.vendor, board.device), (0x1172, 0xe001));
+    // Half the lanes, half the clock.
+    assert_eq!(board.clock, 125_000_000);
+    common::edit(&system, "value=\"x4\"", "value=\"x1\"");
+    assert_eq!(Board::read(&work.out).unwrap().clock, 125_000_000);
+}
+
+#[test]
+fn a_link_or_an_id_that_makes_no_sense_is_refused() {
+    for (from, to, word) in [
+        ("value=\"4466\"", "value=\"0\"", "vendor_id_hwtcl"),
+        ("value=\"43776\"", "value=\"65535\"", "device_id_hwtcl"),
+        ("value=\"43776\"", "value=\"a lot\"", "device_id_hwtcl"),
+        ("value=\"x8\"", "value=\"x3\"", "lane_mask_hwtcl"),
+        ("value=\"Gen2 (5.0 Gbps)\"", "value=\"Gen9\"", "gen123_lane"),
+    ] {
+        let work = extended_with("");
+        common::edit(&work.output(SYSTEM), from, to);
+        let error = Board::read(&work.out).unwrap_err();
+        expect(&error, ErrorKind::Unsupported, &[word, "Platform Designer"]);
+    }
+}
+
+#[test]
+fn a_bsp_that_was_not_extended_or_is_damaged_is_refused() {
+    let error = Board::read(&common::reference()).unwrap_err();
+    expect(&error, ErrorKind::NotABsp, &["peerlane extend"]);
+    let work = extended_with("");
+    common::edit(
+        &work.output("iface/peerlane/build.json"),
+        "\"att\"",
+        "\"atx\"",
+    );
+    let error = Board::read(&work.out).unwrap_err();
+    expect(&error, ErrorKind::Inconsistent, &["att"]);
+}
+
+#[test]
+fn boards_that_look_alike_are_refused() {
+    let board = Board::read(&extended_with("").out).unwrap();
+    let mut other = board.clone();
+    other.name = "other".into();
+    let error = table(&[board.clone(), other.clone()]).unwrap_err();
+    expect(
+        &error,
+        ErrorKind::Unsupported,
+        &["peerlane_ref", "1172:ab00"],
+    );
+    other.device = 0xab01;
+    let both = table(&[board, other]).unwrap();
+    assert!(both.contains("(0x1172, 0xab00)") && both.contains("(0x1172, 0xab01)"));
+}
+
+#[test]
+fn the_vendors_bsp_is_a_board() {
+    let Some(bsp) = vendor_bsp() else { return };
+    let work = common::Work::of(&bsp);
+    work.extend("").unwrap();
+    let board = Board::read(&work.out).unwrap();
+    // As its own system says, and its documentation: Gen2 x8.
+    assert_eq!((board.vendor, board.device), (0x1172, 0xab00));
+    assert_eq!(board.clock, 250_000_000);
+    assert!(board.csr < board.chan && board.chan < board.att);
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Written by `peerlane driver`, do not edit. The boards that this driver is built for.
+
+/// Makes the table of PCI IDs, with each board's place of the block.
+macro_rules! board_table {
+    ($name:ident) => {
+        kernel::pci_device_table!(
+            $name,
+            $crate::boards::Place,
+            [
+                // peerlane_ref
+                (
+                    $crate::boards::id(0x1172, 0xab00),
+                    $crate::boards::Place {
+                        bar: 2,
+                        csr: 0x3000,
+                        chan: 0x20000,
+                        att: 0x28000,
+                        clock: 250000000,
+                    }
+                ),
+            ]
+        );
+    };
+}
+pub(crate) use board_table;
