@@ -2,8 +2,12 @@
 /* What the kernel has only as macros and inline functions without a Rust helper. */
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 
 #include "shim.h"
+
+/* `module!` has no word for it. That of dkms.conf. */
+MODULE_VERSION("0.1.0");
 
 int peerlane_dma_mapping_error(struct device *device, dma_addr_t address)
 {

@@ -19,13 +19,20 @@ use crate::{
 /// Nodes of the machine that programs in the root may use.
 const NODES: [&str; 4] = ["null", "zero", "random", "urandom"];
 
-/// Sets up the root given first, then runs what follows `--`. Before it come mounts, each as
+/// Sets up the root given first, then runs what follows `--`. The second argument, if not empty, is
+/// a directory that takes all changes to the root. Before `--` come mounts, each as
 /// `ro|rw from to`. Making a mount read-only only protects the cache from mistakes; a machine that
 /// refuses it does no harm.
 const SCRIPT: &str = r#"
 set -e
 PATH=$PATH:/usr/sbin:/sbin
-root=$1; shift
+root=$1; changes=$2; shift 2
+if [ -n "$changes" ]; then
+  mkdir -p "$changes/upper" "$changes/work" "$changes/root"
+  mount -t overlay overlay "$changes/root" \
+    -o "userxattr,lowerdir=$root,upperdir=$changes/upper,workdir=$changes/work"
+  root=$changes/root
+fi
 mount --rbind /proc "$root/proc"
 mount -t tmpfs tmpfs "$root/tmp"
 for node in null zero random urandom; do mount --bind "/dev/$node" "$root/dev/$node"; done
@@ -42,6 +49,7 @@ exec chroot "$root" /usr/bin/env -i PATH=/usr/bin:/usr/sbin HOME=/tmp LC_ALL=C "
 #[derive(Debug, Clone)]
 pub(crate) struct Chroot {
     root: PathBuf,
+    changes: Option<PathBuf>,
     mounts: Vec<(&'static str, PathBuf, &'static str)>,
 }
 
@@ -50,8 +58,17 @@ impl Chroot {
     pub(crate) fn new(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
+            changes: None,
             mounts: Vec::new(),
         }
+    }
+
+    /// Puts what commands change in the root below `directory`, in `upper`. The root stays as it
+    /// is. The path of `directory` may have no comma and no colon.
+    #[must_use]
+    pub(crate) fn changes(mut self, directory: &Path) -> Self {
+        self.changes = Some(directory.to_owned());
+        self
     }
 
     /// Shows the directory `from` of the machine at `to`, to be read only.
@@ -72,6 +89,7 @@ impl Chroot {
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = unshare();
         command.args(["sh", "-c", SCRIPT, "sh"]).arg(&self.root);
+        command.arg(self.changes.as_deref().unwrap_or(Path::new("")));
         for (access, from, to) in &self.mounts {
             command.arg(access).arg(from).arg(to);
         }

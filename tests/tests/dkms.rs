@@ -1,0 +1,187 @@
+//! The driver's package for DKMS on a Debian system as driver/README.md tells to make it.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use peerlane_tools::{Cache, Flavour, Kernel, System};
+use peerlane_vm::{Initramfs, Machine};
+
+const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../driver");
+
+/// A system of its own for each test.
+struct Administrator {
+    kernel: Kernel,
+    system: System,
+    changes: tempfile::TempDir,
+}
+
+impl Administrator {
+    fn new() -> Self {
+        let cache = Cache::open().unwrap();
+        let kernel = cache.kernel(Flavour::Debian).unwrap();
+        let readme = readme().replace("$(uname -r)", kernel.release());
+        let packages: Vec<&str> = readme
+            .lines()
+            .find_map(|line| line.strip_prefix("apt install "))
+            .unwrap()
+            .split(' ')
+            .collect();
+        Self {
+            system: cache.system(&packages).unwrap(),
+            kernel,
+            changes: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn command(&self, program: &str) -> Command {
+        self.system
+            .command(program, Path::new(DRIVER), self.changes.path())
+    }
+
+    /// What a command of a shell says, and whether it succeeds. In it `$release` is the kernel's.
+    fn tries(&self, line: &str) -> (String, bool) {
+        let line = format!("release={}; {line}", self.kernel.release());
+        let output = self.command("sh").args(["-c", &line]).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (
+            String::from_utf8_lossy(&text).into_owned(),
+            output.status.success(),
+        )
+    }
+
+    /// What a command that must succeed says.
+    fn does(&self, line: &str) -> String {
+        let (said, success) = self.tries(line);
+        assert!(success, "{line}:\n{said}");
+        said
+    }
+
+    /// What a command that must fail says.
+    fn fails(&self, line: &str) -> String {
+        let (said, success) = self.tries(line);
+        assert!(!success, "{line}:\n{said}");
+        said
+    }
+
+    /// All files with the driver's name, but for the source that it is built from, and the kernel's
+    /// lists that have it.
+    fn traces(&self) -> String {
+        self.does(
+            "find / -xdev -ipath '*peerlane*' -not -path '/usr/src/peerlane-0.1.0*'; \
+             grep -rl peerlane /lib/modules || :",
+        )
+    }
+
+    /// Where a file of the system is that commands have made.
+    fn made(&self, path: &str) -> PathBuf {
+        self.changes.path().join("upper").join(path)
+    }
+}
+
+fn readme() -> String {
+    fs::read_to_string(Path::new(DRIVER).join("README.md")).unwrap()
+}
+
+/// The values of a field of what `modinfo` says.
+fn field<'a>(modinfo: &'a str, name: &str) -> Vec<&'a str> {
+    modinfo
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
+        .collect()
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test dkms"]
+fn it_is_built_installed_loaded_and_removed() {
+    let administrator = Administrator::new();
+    let release = administrator.kernel.release();
+    let before = administrator.traces();
+    // As when the kernel itself is installed.
+    administrator.does("depmod $release");
+    administrator.does("dkms add /mnt");
+    administrator.does("dkms install peerlane/0.1.0 -k $release || { cat /var/lib/dkms/peerlane/0.1.0/build/make.log; false; }");
+    let status = administrator.does("dkms status");
+    assert_eq!(
+        status.trim(),
+        format!("peerlane/0.1.0, {release}, x86_64: installed")
+    );
+
+    // What `modinfo` says.
+    let module = format!("usr/lib/modules/{release}/updates/dkms/peerlane.ko");
+    let modinfo = administrator.does("modinfo -k $release peerlane");
+    assert_eq!(field(&modinfo, "license"), ["GPL"]);
+    assert_eq!(field(&modinfo, "author"), ["The Peerlane authors"]);
+    assert_eq!(field(&modinfo, "version"), ["0.1.0"]);
+    assert_eq!(field(&modinfo, "description").len(), 1);
+    assert_eq!(
+        field(&modinfo, "alias"),
+        ["pci:v00001172d0000AB00sv*sd*bc*sc*i*"]
+    );
+    assert_eq!(
+        field(&modinfo, "vermagic")[0].split(' ').next(),
+        Some(release)
+    );
+    let parameters: BTreeSet<&str> = field(&modinfo, "parm")
+        .iter()
+        .filter_map(|line| line.split(':').next())
+        .collect();
+    let readme = readme();
+    let documented: BTreeSet<&str> = readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .collect();
+    assert!(!parameters.is_empty());
+    assert_eq!(parameters, documented);
+
+    // It is a module for that kernel.
+    let qemu = Cache::open().unwrap().qemu().unwrap();
+    let mut files = Initramfs::new(&qemu).unwrap();
+    files.module(&administrator.made(&module)).unwrap();
+    files.script(
+        "insmod /modules/peerlane.ko\ntest $(cat /sys/module/peerlane/version) = 0.1.0\n\
+         test -d /sys/bus/pci/drivers/peerlane\nrmmod peerlane",
+    );
+    let vm = Machine::new(&qemu, &administrator.kernel, files)
+        .start()
+        .unwrap();
+    vm.run(|_, question: String| question).unwrap();
+
+    // The metadata is made once for a kernel.
+    administrator.does("dkms build --force peerlane/0.1.0 -k $release");
+    let log = administrator.does("cat /var/lib/dkms/peerlane/0.1.0/$release/x86_64/log/make.log");
+    assert!(log.contains("/build is current"), "{log}");
+
+    administrator.does("dkms remove peerlane/0.1.0 --all");
+    assert_eq!(administrator.traces(), before);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test dkms"]
+fn what_is_missing_is_named_with_the_package_that_has_it() {
+    let administrator = Administrator::new();
+    let make = "sh /mnt/dkms/metadata.sh /lib/modules/$release/build /tmp/build";
+
+    let said = administrator.fails("sh /mnt/dkms/metadata.sh /lib/modules/0/build /tmp/build");
+    assert!(said.contains("linux-headers"), "{said}");
+
+    let said = administrator.fails(&format!("PEERLANE_LINUX_SOURCE=/none {make}"));
+    assert!(said.contains("there is no /none"), "{said}");
+    assert!(said.contains("linux-source-"), "{said}");
+
+    // A newer compiler before the distribution's, as people have who write programs in Rust.
+    let newer = "mkdir /tmp/bin; for i in rustc bindgen; do \
+                 printf '#!/bin/sh\\ncase $1 in --print) exec /usr/bin/'$i' \"$@\";; esac; echo '$i' 9.9.9\\n' \
+                 >/tmp/bin/$i; chmod +x /tmp/bin/$i; done; PATH=/tmp/bin:$PATH; rm /tmp/bin/";
+    for (kept, removed) in [("rustc", "bindgen"), ("bindgen", "rustc")] {
+        let said = administrator.fails(&format!("{newer}{removed}; {make}"));
+        assert!(said.contains(&format!("PATH has '{kept} 9.9.9'")), "{said}");
+    }
+
+    administrator.does("rm /usr/bin/pahole /usr/include/gelf.h");
+    let said = administrator.fails(make);
+    assert!(said.contains("apt install pahole libelf-dev"), "{said}");
+}
