@@ -92,7 +92,7 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.notes_room_q ;
   (* hierconn, init = 0 *) wire \dut.read_room_q ;
   (* hierconn, init = 0 *) wire \dut.note_on_q ;
-  (* hierconn, init = 0 *) wire [106:0] \dut.note_q ;
+  (* hierconn, init = 0 *) wire [107:0] \dut.note_q ;
   (* hierconn, init = 0 *) wire \dut.note_done_q ;
   (* hierconn, init = 0 *) wire [3:0] \dut.result_q ;
   (* hierconn, init = 0 *) wire [31:0] \dut.so_far_q ;
@@ -113,8 +113,8 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.notes.some_q ;
   (* hierconn, init = 0 *) wire \dut.notes.at_most_q ;
   (* hierconn *) wire [2:0] \dut.notes.ram.spy_at ;
-  (* hierconn *) wire [106:0] \dut.notes.ram.spy ;
-  (* hierconn *) wire [855:0] \dut.notes.ram.every ;
+  (* hierconn *) wire [107:0] \dut.notes.ram.spy ;
+  (* hierconn *) wire [863:0] \dut.notes.ram.every ;
   (* hierconn *) wire [31:0] \dut.results.every ;
   (* hierconn *) wire [1:0] \dut.failures.spy_at ;
   (* hierconn *) wire [42:0] \dut.failures.spy ;
@@ -274,8 +274,8 @@ module proof #(
     wire [7:0] done = \dut.done_q [7:0];
     wire [5:0] first = \dut.notes.head_q ;
     wire [6:0] count = \dut.notes.count_q ;
-    wire [106:0] note = \dut.note_q ;
-    wire [106:0] word = before == 0 & \dut.note_on_q ? note : \dut.notes.ram.spy ;
+    wire [107:0] note = \dut.note_q ;
+    wire [107:0] word = before == 0 & \dut.note_on_q ? note : \dut.notes.ram.spy ;
     wire [5:0] place = first + before - \dut.note_on_q ;
     // The tags of the reads that have notes; the last is in the register.
     wire [8:0] live;
@@ -283,10 +283,11 @@ module proof #(
     genvar k, l;
     for (k = 0; k < 8; k = k + 1) begin
       wire [2:0] at = k - first[2:0];
-      wire [106:0] cell_k = \dut.notes.ram.every [107 * k +: 107];
+      wire [107:0] cell_k = \dut.notes.ram.every [108 * k +: 108];
       assign live[k] = at < count & cell_k[48:39] != 0;
       assign tags[3 * k +: 3] = cell_k[96:94];
-      always @* if (MUTANT == 0 & at < count) assert (cell_k[99:97] == 0 & cell_k[93:88] < 4);
+      always @* if (MUTANT == 0 & at < count)
+        assert (cell_k[99:97] == 0 & cell_k[93:88] < 4 & cell_k[107] == (cell_k[48:39] != 0));
     end
     assign live[8] = \dut.note_on_q & note[48:39] != 0;
     assign tags[24 +: 3] = note[96:94];
@@ -310,7 +311,8 @@ module proof #(
       assert (\dut.used_q [63:8] == 0 & \dut.done_q [63:8] == 0 & \dut.next_tag_q < 8);
       if (\dut.tag_free_q ) assert (!used[next_tag] & !lost_before[next_tag]);
       if (\dut.read_room_q ) assert (\dut.tag_free_q & !offered);
-      if (\dut.note_on_q ) assert (note[99:97] == 0 & note[93:88] < 4);
+      if (\dut.note_on_q )
+        assert (note[99:97] == 0 & note[93:88] < 4 & note[107] == (note[48:39] != 0));
       // The one read that waits for the port.
       assert (\dut.reads.count_q == offered & \dut.reads.some_q == offered);
       assert (\dut.reads.at_most_q == offered);

@@ -111,8 +111,11 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.heads.at_most_q ;
   (* hierconn *) wire [4:0] \dut.heads.ram.spy_at ;
   (* hierconn *) wire [127:0] \dut.heads.ram.spy ;
-  (* hierconn, init = 0 *) wire [8:0] \dut.ends.head_q ;
-  (* hierconn, init = 0 *) wire [8:0] \dut.ends.tail_q ;
+  (* hierconn, init = 0 *) wire [7:0] \dut.ends.head_q ;
+  (* hierconn, init = 0 *) wire [7:0] \dut.ends.tail_q ;
+  (* hierconn, init = 0 *) wire [8:0] \dut.ends.count_q ;
+  (* hierconn, init = 0 *) wire \dut.ends.some_q ;
+  (* hierconn, init = 0 *) wire \dut.ends.at_most_q ;
   (* hierconn, init = 0 *) wire \dut.ends.held_q ;
   (* hierconn *) wire [141:0] \dut.ends_data ;
   (* hierconn *) wire [7:0] \dut.ends.ram.spy_at ;
@@ -161,7 +164,7 @@ module proof #(
     reg [3:0] its_tag = 0;
     // Where the block keeps it, and then its end; the bytes of its channel since the last end.
     reg [4:0] slot = 0;
-    reg [8:0] end_slot = 0;
+    reg [7:0] end_slot = 0;
     (* anyconst *) wire [1:0] which;
     reg [31:0] total = 0;
     reg total_known = 0;
@@ -227,7 +230,7 @@ module proof #(
     always @* begin
       // The places that the proof knows are its own.
       assume (!chosen | \dut.heads.ram.spy_at == \dut.heads.tail_q );
-      assume (!its_retired | \dut.ends.ram.spy_at == \dut.ends.tail_q [7:0]);
+      assume (!its_retired | \dut.ends.ram.spy_at == \dut.ends.tail_q );
       assume (\dut.done_bytes.spy_at == which);
       // It is of that channel, which was swept before.
       assume (!(accepted & channel == which) | total_known);
@@ -235,7 +238,7 @@ module proof #(
     end
 
     // The block's state says the same: this makes the rest inductive.
-    wire [8:0] waiting = \dut.ends.tail_q - \dut.ends.head_q ;
+    wire [8:0] waiting = \dut.ends.count_q ;
     wire held = \dut.ends.held_q ;
     // Requests in the three registers behind the memory of heads.
     wire [6:0] ahead = \dut.gone_on_q + \dut.head_on_q + \dut.next_on_q ;
@@ -245,8 +248,8 @@ module proof #(
     wire [127:0] word = in_heads ? \dut.heads.ram.spy : in_gone ? \dut.gone_q
                       : in_head ? \dut.head_q : \dut.next_head_q ;
     wire [4:0] place = \dut.heads.head_q + before - ahead;
-    wire [8:0] end_place = end_slot - \dut.ends.head_q ;
-    wire end_out = end_place == 9'h1ff;
+    wire [7:0] end_place = end_slot - \dut.ends.head_q ;
+    wire end_out = end_place == 8'hff;
     wire [141:0] end_word = end_out ? \dut.ends_data : \dut.ends.ram.spy ;
     always @* if (MUTANT == 0) begin
       assert (\dut.heads.count_q <= 32);
@@ -267,12 +270,14 @@ module proof #(
         assert (word[79:70] == its_bytes & word[63:0] == its_bus);
       end
       if (total_known) assert (\dut.done_bytes.spy == total);
+      assert (waiting[7:0] == \dut.ends.tail_q - \dut.ends.head_q );
+      assert (\dut.ends.some_q == (waiting != 0) & \dut.ends.at_most_q == (waiting == 256));
       // Room was kept for every end.
       assert (waiting + ahead <= 131);
       if (\dut.ends_room_q ) assert (waiting <= 128);
       if (ending) begin
         assert (ends_before == (end_out ? 9'd0 : end_place + held));
-        assert (end_out ? held : end_place < waiting & \dut.ends.ram.spy_at == end_slot[7:0]);
+        assert (end_out ? held : end_place < waiting & \dut.ends.ram.spy_at == end_slot);
         assert (end_word[5:0] == {its_flush, its_irq | its_code != 0, its_code});
         assert (end_word[9:6] == its_tag & end_word[45:38] == its_total[7:0]);
         assert (end_word[73:70] == its_bus[3:0]);

@@ -16,7 +16,7 @@ use std::{
 use peerlane_hdl::{
     Params, generate,
     prim::{AsyncFifo, SmallFifo},
-    rtl::{att::Att, complete::Completer, fence::Fence, txs::TxsAdapter},
+    rtl::{att::Att, complete::Completer, fence::Fence, flushes::Flushes, txs::TxsAdapter},
 };
 use peerlane_tools::{Cache, Yosys};
 use peerlane_verilog::emit;
@@ -27,7 +27,7 @@ mod views;
 use views::{Memories, memories, without};
 
 /// More than any proof takes on a busy machine; ABC gives up then.
-const PATIENCE: Duration = Duration::from_secs(240);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Cycles of the induction: of two that follow each other the second is implied.
 const INDUCTION: u64 = 2;
@@ -376,6 +376,19 @@ fn txs_proof(name: &str, part: u64, reach: Reach, mutants: &[u64]) {
         &[("PART", part)],
         reach,
         mutants.iter().copied(),
+    );
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn every_flush_read_ends_once_and_no_tag_is_used_while_it_is_owed() {
+    holds_and_has_teeth(
+        "flush reads",
+        &verilog("peerlane_flushes", Flushes::default()),
+        "flushes.sv",
+        &[],
+        Reach::Induction(BLOCK_FAULTS),
+        1..=8,
     );
 }
 

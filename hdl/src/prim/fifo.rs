@@ -86,7 +86,8 @@ impl<const D: usize, const A: usize, const P: usize> Logic for SmallFifo<D, A, P
     }
 }
 
-/// Deep FIFO in block RAM: up to `2^A` words and the output register, two-cycle latency. `P` is `A + 1`.
+/// Deep FIFO in block RAM: up to `2^A` words and the output register, two-cycle latency. `P` is `A + 1`. Its
+/// flags are registers, as above.
 #[derive(LogicBlock)]
 pub struct BlockFifo<const D: usize, const A: usize, const P: usize> {
     pub clock: Signal<In, Clock>,
@@ -99,23 +100,25 @@ pub struct BlockFifo<const D: usize, const A: usize, const P: usize> {
     pub data: Signal<Out, Bits<D>>,
     pub pop: Signal<In, Bit>,
     ram: BlockRam<D, A>,
-    head: DFF<Bits<P>>,
-    tail: DFF<Bits<P>>,
+    head: DFF<Bits<A>>,
+    tail: DFF<Bits<A>>,
+    count: DFF<Bits<P>>,
+    some: DFF<Bit>,
+    at_most: DFF<Bit>,
     held: DFF<Bit>,
-    count: Signal<Local, Bits<P>>,
     accept: Signal<Local, Bit>,
     fetch: Signal<Local, Bit>,
-    depth: Constant<Bits<P>>,
+    depth_less: Constant<Bits<P>>,
 }
 
 impl<const D: usize, const A: usize, const P: usize> BlockFifo<D, A, P> {
     /// A FIFO of `2^log2` words, `log2` at most `A`.
     pub fn new(log2: usize) -> Self {
         fresh!(
-            clock, reset, push, data_in, level, valid, data, pop, head, tail, held, count, accept,
-            fetch;
+            clock, reset, push, data_in, level, valid, data, pop, head, tail, count, some, at_most,
+            held, accept, fetch;
             ram: BlockRam::new(log2),
-            depth: Constant::new((1u64 << log2).into()),
+            depth_less: Constant::new(((1u64 << log2) - 1).into()),
         )
     }
 }
@@ -123,18 +126,17 @@ impl<const D: usize, const A: usize, const P: usize> BlockFifo<D, A, P> {
 impl<const D: usize, const A: usize, const P: usize> Logic for BlockFifo<D, A, P> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, head, tail, held);
+        dff_setup!(self, clock, head, tail, count, some, at_most, held);
         self.ram.write_clock.next = self.clock.val();
         self.ram.read_clock.next = self.clock.val();
-        self.count.next = self.tail.q.val() - self.head.q.val();
-        self.level.next = self.count.val();
-        self.accept.next = self.push.val() & (self.count.val() != self.depth.val());
-        self.fetch.next = self.count.val().any() & (!self.held.q.val() | self.pop.val());
+        self.level.next = self.count.q.val();
+        self.accept.next = self.push.val() & !self.at_most.q.val();
+        self.fetch.next = self.some.q.val() & (!self.held.q.val() | self.pop.val());
         self.ram.write_enable.next = self.accept.val();
-        self.ram.write_address.next = self.tail.q.val().get_bits::<A>(0);
+        self.ram.write_address.next = self.tail.q.val();
         self.ram.write_data.next = self.data_in.val();
         self.ram.read_enable.next = self.fetch.val();
-        self.ram.read_address.next = self.head.q.val().get_bits::<A>(0);
+        self.ram.read_address.next = self.head.q.val();
         self.valid.next = self.held.q.val();
         self.data.next = self.ram.read_data.val();
         if self.accept.val() {
@@ -146,9 +148,21 @@ impl<const D: usize, const A: usize, const P: usize> Logic for BlockFifo<D, A, P
         } else if self.pop.val() {
             self.held.d.next = false;
         }
+        if self.accept.val() & !self.fetch.val() {
+            self.count.d.next = self.count.q.val() + 1;
+            self.some.d.next = true;
+            self.at_most.d.next = self.count.q.val() == self.depth_less.val();
+        } else if self.fetch.val() & !self.accept.val() {
+            self.count.d.next = self.count.q.val() - 1;
+            self.some.d.next = self.count.q.val() != 1;
+            self.at_most.d.next = false;
+        }
         if self.reset.val() {
             self.head.d.next = 0.into();
             self.tail.d.next = 0.into();
+            self.count.d.next = 0.into();
+            self.some.d.next = false;
+            self.at_most.d.next = false;
             self.held.d.next = false;
         }
     }

@@ -30,10 +30,10 @@ pub struct Align<const W: usize, const B: usize> {
     pub beat_data: Signal<In, Bits<W>>,
     /// This beat holds no data: from here the job's byte enables are zero.
     pub beat_error: Signal<In, Bit>,
-    /// Place of the current beat in the wider word.
+    /// Place of the current beat in the wider word, of 64 bytes; modulo 4.
     pub beat_place: Signal<Out, Bits<2>>,
-    /// With `beat_take`: the job needs no beat after this one.
-    pub beat_final: Signal<Out, Bit>,
+    /// With `beat_take`: the job needs nothing of the word after this beat.
+    pub beat_ends_word: Signal<Out, Bit>,
     // Beats out.
     pub out: Signal<Out, Bit>,
     pub out_take: Signal<In, Bit>,
@@ -61,9 +61,11 @@ pub struct Align<const W: usize, const B: usize> {
     first: DFF<Bit>,
     steps: DFF<Bits<6>>,
     beats: DFF<Bits<6>>,
-    // Said of them a cycle before: some beat is to come, only one is; the step is the job's last.
+    // Said of them a cycle before: some beat is to come, only one is; it is the last of its word; the
+    // step is the job's last. No beat is to come without a job.
     needs_beat: DFF<Bit>,
     one_beat: DFF<Bit>,
+    ends_word: DFF<Bit>,
     final_step: DFF<Bit>,
     start_lane: DFF<Bits<5>>,
     end_lane: DFF<Bits<5>>,
@@ -105,6 +107,8 @@ pub struct Align<const W: usize, const B: usize> {
     leads: Signal<Local, Bit>,
     load: Signal<Local, Bit>,
     measure: Signal<Local, Bit>,
+    place_next: Signal<Local, Bits<2>>,
+    step_free: Signal<Local, Bit>,
     step: Signal<Local, Bit>,
     advance: Signal<Local, Bit>,
     merged: Signal<Local, Bit>,
@@ -130,6 +134,7 @@ pub struct Align<const W: usize, const B: usize> {
     beat_shift: Constant<Bits<3>>,
     beat_round: Constant<Bits<11>>,
     beat_bytes: Constant<Bits<6>>,
+    place_mask: Constant<Bits<2>>,
     ones: Constant<Bits<W>>,
     lanes: Constant<Bits<B>>,
 }
@@ -143,14 +148,14 @@ impl<const W: usize, const B: usize> Default for Align<W, B> {
         let wrap = |bytes: usize| Constant::new((((W - 8 * bytes) % W) as u64).into());
         fresh!(
             clock, reset, job, job_take, source, target, bytes, start, beat,
-            beat_take, beat_data, beat_error, beat_place, beat_final, out, out_take,
+            beat_take, beat_data, beat_error, beat_place, beat_ends_word, out, out_take,
             out_data, out_enable, out_last, out_error, next_job, next_rotate, next_keep,
             next_lead, next_steps, next_beats, next_target, next_end, next_start,
             active, rotate, keep, lead, first, steps, beats, start_lane, end_lane,
             place, failed, turned, turned_data, turned_keep, turned_emit, turned_last,
             turned_error, turned_enable, previous, ready, ready_data, ready_enable,
             ready_last, ready_error, difference, source_span, target_span, leads, load,
-            measure, needs_beat, one_beat, step, final_step, advance, error_now, turn1, turn2,
+            measure, needs_beat, one_beat, ends_word, place_next, step_free, step, final_step, advance, error_now, turn1, turn2,
             turn4, turn8, turn16, keep_mask, start_mask, end_mask, raw, raw_data,
             raw_rotate, raw_keep, raw_emit, raw_last, raw_error, raw_enable, turn_free,
             shift, spare, spare_data, spare_enable, spare_last, spare_error, merged, merged_data;
@@ -163,6 +168,7 @@ impl<const W: usize, const B: usize> Default for Align<W, B> {
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
             beat_round: Constant::new((B as u64 - 1).into()),
             beat_bytes: Constant::new((B as u64).into()),
+            place_mask: Constant::new((64 / B as u64 - 1).into()),
             ones: Constant::new(Bits::<W>::mask()),
             lanes: Constant::new(Bits::<B>::mask()),
         )
@@ -193,6 +199,7 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             beats,
             needs_beat,
             one_beat,
+            ends_word,
             final_step,
             start_lane,
             end_lane,
@@ -229,8 +236,9 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
         self.advance.next = !self.spare.q.val();
         self.turn_free.next = !self.turned.q.val() | self.advance.val();
         self.shift.next = self.raw.q.val() & self.turn_free.val();
+        self.step_free.next = !self.raw.q.val() | self.turn_free.val();
         self.step.next = self.active.q.val()
-            & (!self.raw.q.val() | self.turn_free.val())
+            & self.step_free.val()
             & (!self.needs_beat.q.val() | self.beat.val());
         self.error_now.next =
             self.failed.q.val() | (self.needs_beat.q.val() & self.beat_error.val());
@@ -270,9 +278,10 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
         }
 
         // Take the step.
-        self.beat_take.next = self.step.val() & self.needs_beat.q.val();
+        self.beat_take.next = self.step_free.val() & self.needs_beat.q.val() & self.beat.val();
         self.beat_place.next = self.place.q.val();
-        self.beat_final.next = self.one_beat.q.val();
+        self.beat_ends_word.next = self.ends_word.q.val();
+        self.place_next.next = self.place.q.val() + 1;
         if self.step.val() {
             self.lead.d.next = false;
             self.final_step.d.next = self.steps.q.val() == 1;
@@ -285,7 +294,9 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
                 self.beats.d.next = self.beats.q.val() - 1;
                 self.needs_beat.d.next = !self.one_beat.q.val();
                 self.one_beat.d.next = self.beats.q.val() == 2;
-                self.place.d.next = self.place.q.val() + 1;
+                self.ends_word.d.next = (self.beats.q.val() == 2)
+                    | ((self.place_next.val() & self.place_mask.val()) == self.place_mask.val());
+                self.place.d.next = self.place_next.val();
             }
             self.failed.d.next = self.error_now.val();
             if self.final_step.q.val() {
@@ -302,6 +313,8 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             self.beats.d.next = self.next_beats.q.val();
             self.needs_beat.d.next = self.next_beats.q.val().any();
             self.one_beat.d.next = self.next_beats.q.val() == 1;
+            self.ends_word.d.next = (self.next_beats.q.val() == 1)
+                | ((self.next_start.q.val() & self.place_mask.val()) == self.place_mask.val());
             self.final_step.d.next = (self.next_steps.q.val() == 1) & !self.next_lead.q.val();
             self.start_lane.d.next = self.next_target.q.val();
             self.end_lane.d.next = self.next_end.q.val();
@@ -408,6 +421,7 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
         if self.reset.val() {
             self.next_job.d.next = false;
             self.active.d.next = false;
+            self.needs_beat.d.next = false;
             self.raw.d.next = false;
             self.turned.d.next = false;
             self.spare.d.next = false;

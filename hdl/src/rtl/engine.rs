@@ -216,6 +216,8 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     page: Signal<Local, Bits<6>>,
     selected: Signal<Local, Bits<64>>,
     levels: DFF<Bits<9>>,
+    /// As of the last cycle: the adapter itself ends a read that it meets closed.
+    reads_down: DFF<Bit>,
     seen_read_request: DFF<Bit>,
     seen_read_channel: DFF<Bits<6>>,
     seen_read_bytes: DFF<Bits<10>>,
@@ -268,7 +270,7 @@ impl<const W: usize, const B: usize, const E: usize> Engine<W, B, E> {
             mem_win_readdatavalid, csr, chan, fence, pcie_hold, mem_hold, pcie_sees,
             mem_sees, kernel_sees, window, draining, irq_before, counter_read,
             core_reset, mem_reset, interrupt, irq_edge, idle, sweep, write_busy,
-            read_busy, accept, page, selected, levels, selected_write_busy,
+            read_busy, accept, page, selected, reads_down, levels, selected_write_busy,
             selected_read_busy, seen_read_request, seen_read_channel, seen_read_bytes,
             seen_write_end, seen_write_end_channel, seen_write_end_code, seen_read_end,
             seen_read_end_channel, seen_read_end_code;
@@ -371,6 +373,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
             pcie_clk,
             core_reset,
             levels,
+            reads_down,
             seen_read_request,
             seen_read_channel,
             seen_read_bytes,
@@ -681,7 +684,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.read_segment.window_end_we.next = self.csr.channel_mem_end_we.val();
         self.read_segment.window_channel.next = self.csr.channel_select_channel.val();
         self.read_segment.window_data.next = self.csr_writedata.val();
-        self.read_segment.port_down.next = self.port_reads_down.val();
+        self.reads_down.d.next = self.port_reads_down.val();
+        self.read_segment.port_down.next = self.reads_down.q.val();
         self.read_segment.halted.next = self.read_path.halted.val();
         self.read_path.request.next = self.read_segment.request.val();
         self.read_segment.accept.next = self.read_path.accept.val();

@@ -32,7 +32,7 @@ pub struct Flushes {
     pub now: Signal<In, Bits<32>>,
     pub timeout: Signal<In, Bits<32>>,
     /// What is lost will not come any more.
-    pub release: Signal<In, Bit>,
+    pub let_go: Signal<In, Bit>,
     /// A tag is lost.
     pub quarantine: Signal<Out, Bit>,
 
@@ -61,7 +61,7 @@ impl Default for Flushes {
     fn default() -> Self {
         fresh!(
             clock, reset, flush, take, may_leave, leaves, tag, dead, answered, answered_tag,
-            refused, ended, failed, now, timeout, release, quarantine, turns, next_tag, owed,
+            refused, ended, failed, now, timeout, let_go, quarantine, turns, next_tag, owed,
             done, bad, lost, next_bit, usable, absorb, left, answer, oldest, oldest_done, late,
             over;
             one: Constant::new(1.into()),
@@ -128,7 +128,7 @@ impl Logic for Flushes {
         if self.late.val() {
             self.lost.d.next = (self.lost.q.val() & !self.answer.val()) | self.oldest.val();
         }
-        if self.release.val() {
+        if self.let_go.val() {
             self.lost.d.next = 0.into();
         }
         self.quarantine.next = self.lost.q.val().any();

@@ -95,7 +95,7 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
 
     /// One that waits for the port, and no more: what is accepted is out of turn.
     reads: SmallFifo<86, 1, 2>,
-    notes: SmallFifo<107, 6, 7>,
+    notes: SmallFifo<108, 6, 7>,
     next_tag: DFF<Bits<6>>,
     used: DFF<Bits<64>>,
     done: DFF<Bits<64>>,
@@ -140,7 +140,7 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     placing_bytes: DFF<Bits<10>>,
     /// The oldest note, and whether its read is over.
     note_on: DFF<Bit>,
-    note: DFF<Bits<107>>,
+    note: DFF<Bits<108>>,
     note_done: DFF<Bit>,
     result: DFF<Bits<4>>,
     so_far: DFF<Bits<32>>,
@@ -148,6 +148,7 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     note_load: Signal<Local, Bit>,
     took: DFF<Bits<13>>,
     gave: DFF<Bits<13>>,
+    unneeded: DFF<Bits<11>>,
     done_bit: Signal<Local, Bits<64>>,
     retired_bit: Signal<Local, Bits<64>>,
     note_tag: Signal<Local, Bits<6>>,
@@ -195,7 +196,7 @@ impl<const W: usize, const B: usize, const E: usize> ReadPath<W, B, E> {
             note_last, note_channel, retire, earlier, failure, failure_at, total,
             over_pop, tag_free, notes_room, read_room, placing, placing_tag,
             placing_local, placing_lane, placing_bytes, note_on, note, note_done,
-            note_load, result,
+            note_load, unneeded, result,
             so_far, so_far_failed, has_data, span;
             reads: SmallFifo::new(0),
             notes: SmallFifo::new(config.reads_log2),
@@ -229,6 +230,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
             so_far_failed,
             took,
             gave,
+            unneeded,
             buffer_room,
             tag_free,
             notes_room,
@@ -303,17 +305,18 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
             | (bit_cast::<86, 10>(self.bytes.val()) << 70)
             | (bit_cast::<86, 6>(self.next_tag.q.val()) << 80);
         self.notes.push.next = self.accepted.val();
-        self.notes.data_in.next = bit_cast::<107, 39>(self.att_address.val())
-            | (bit_cast::<107, 10>(self.bytes.val()) << 39)
-            | (bit_cast::<107, 4>(self.code.val()) << 49)
-            | (bit_cast::<107, 1>(self.last.val().into()) << 53)
-            | (bit_cast::<107, 1>(self.want_record.val().into()) << 54)
-            | (bit_cast::<107, 1>(self.want_irq.val().into()) << 55)
-            | (bit_cast::<107, 32>(self.tag.val()) << 56)
-            | (bit_cast::<107, 6>(self.channel.val()) << 88)
-            | (bit_cast::<107, 6>(self.next_tag.q.val()) << 94)
-            | (bit_cast::<107, 6>(self.descriptor.val()) << 100)
-            | (bit_cast::<107, 1>(self.urgent.val().into()) << 106);
+        self.notes.data_in.next = bit_cast::<108, 39>(self.att_address.val())
+            | (bit_cast::<108, 10>(self.bytes.val()) << 39)
+            | (bit_cast::<108, 4>(self.code.val()) << 49)
+            | (bit_cast::<108, 1>(self.last.val().into()) << 53)
+            | (bit_cast::<108, 1>(self.want_record.val().into()) << 54)
+            | (bit_cast::<108, 1>(self.want_irq.val().into()) << 55)
+            | (bit_cast::<108, 32>(self.tag.val()) << 56)
+            | (bit_cast::<108, 6>(self.channel.val()) << 88)
+            | (bit_cast::<108, 6>(self.next_tag.q.val()) << 94)
+            | (bit_cast::<108, 6>(self.descriptor.val()) << 100)
+            | (bit_cast::<108, 1>(self.urgent.val().into()) << 106)
+            | (bit_cast::<108, 1>(self.real.val().into()) << 107);
 
         // The port: a read leaves when the receive buffer has room for all of it.
         self.read.next = self.reads.valid.val() & self.buffer_room.q.val();
@@ -351,13 +354,14 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.mem_wr_byteenable.next = self.receive.mem_wr_byteenable.val();
         self.receive.mem_wr_waitrequest.next = self.mem_wr_waitrequest.val();
 
-        // Room in the buffer: a beat that is used, and those that a failed read does not need. Counted
-        // two cycles late, for which a read's room is kept.
+        // Room in the buffer: a beat that is used, and those that a failed read does not need. What is
+        // taken is counted two cycles late, for which a read's room is kept.
         self.took.d.next = 0.into();
         if self.read_take.val() {
             self.took.d.next = bit_cast::<13, 6>(self.read_beats.val());
         }
-        self.gave.d.next = bit_cast::<13, 11>(self.receive.unneeded.val())
+        self.unneeded.d.next = self.receive.unneeded.val();
+        self.gave.d.next = bit_cast::<13, 11>(self.unneeded.q.val())
             + bit_cast::<13, 1>(self.receive.used.val().into());
         self.promised.d.next = self.promised.q.val() + self.took.q.val() - self.gave.q.val();
         self.buffer_room.d.next = self.promised.q.val() <= self.most_promised.val();
@@ -374,7 +378,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         // Retirement, in order; a fault has nothing to wait for. The first failure of a descriptor
         // is the one that is reported.
         self.note_bytes.next = self.note.q.val().get_bits::<10>(39);
-        self.note_real.next = self.note_bytes.val().any();
+        self.note_real.next = self.note.q.val().get_bit(107);
         self.note_last.next = self.note.q.val().get_bit(53);
         self.note_channel.next = self.note.q.val().get_bits::<6>(88);
         self.note_tag.next = self.note.q.val().get_bits::<6>(94);
@@ -500,6 +504,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
             self.promised.d.next = 0.into();
             self.took.d.next = 0.into();
             self.gave.d.next = 0.into();
+            self.unneeded.d.next = 0.into();
             self.buffer_room.d.next = false;
             self.tag_free.d.next = false;
             self.notes_room.d.next = false;

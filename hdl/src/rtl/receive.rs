@@ -25,6 +25,8 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     pub chunk_code: Signal<In, Bits<4>>,
     pub completion: Signal<In, Bit>,
     pub completion_data: Signal<In, Bits<W>>,
+    /// The beat has no data, nor have those behind it in its chunk. Reported only of a read's last chunk: a
+    /// port that uses it, as [`super::txs`] does, brings a read in one.
     pub completion_error: Signal<In, Bit>,
     /// A beat has left the buffer.
     pub used: Signal<Out, Bit>,

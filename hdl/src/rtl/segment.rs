@@ -195,6 +195,8 @@ pub struct Segment<const W: usize, const B: usize> {
     startable: Signal<Local, Bits<64>>,
     ready: DFF<Bits<64>>,
     own_ready: DFF<Bit>,
+    /// The channel that is served aborts, as of the last cycle.
+    own_abort: DFF<Bit>,
     /// Channels above the last that was served in the round.
     above: DFF<Bits<64>>,
     pool: DFF<Bits<64>>,
@@ -284,7 +286,7 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             out_of_window, aborted, entry_index, out_of_table, target, invalid,
             not_owner, readable, not_permitted, wrong_size, to_edge, head_offset,
             page_number, local_end, ragged, verdict, faulty, is_final, remaining_next,
-            own_ready, pool_jumps, pick_jumps, picked, look, turn,
+            own_ready, own_abort, pool_jumps, pick_jumps, picked, look, turn,
             peer_next, local_next, chain_open, owner_bits, mine, aborts, startable,
             later, pool, lowest, choice, issued, issuing, leave, saves, loads, blocks,
             wakes, awakened, newcomers, jumped, new_ones, reach, is_ragged, may_begin,
@@ -348,6 +350,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             newcomers,
             jumped,
             own_ready,
+            own_abort,
             pool,
             pool_jumps,
             waiting,
@@ -429,6 +432,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 & !self.mine.val()
                 & self.all_channels.val();
         }
+        self.own_abort.d.next = (self.aborts.val() & self.mine.val()).any();
         self.own_ready.d.next =
             (self.startable.val() & self.mine.val()).any() & self.final_chunk.q.val();
         // Newcomers, but not twice in a row; else in turn: those above the last of the round, else all.
@@ -594,10 +598,10 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 self.is_ragged.d.next = self.ragged.val();
                 self.entry_index.d.next = self.page_number.val().get_bits::<16>(0);
                 self.out_of_table.d.next = self.page_number.val() >= self.entries.val();
-                self.aborted.d.next =
-                    (self.aborts.val() & self.mine.val()).any() | self.halted.val();
-                self.may_begin.d.next =
-                    self.chain_open.val() | (self.aborts.val() & self.mine.val()).any();
+                self.aborted.d.next = (self.aborts.val() & self.mine.val()).any()
+                    | (self.begins.q.val() & self.own_abort.q.val())
+                    | self.halted.val();
+                self.may_begin.d.next = self.chain_open.val() | self.own_abort.q.val();
                 self.woken.d.next = (self.end_own.val()
                     & (self.end_own_channel.val() == self.serving.q.val()))
                     | (self.end_other.val()

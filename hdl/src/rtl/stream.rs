@@ -274,7 +274,7 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
         self.flushes.dead.next = self.poster.dead.val();
         self.flushes.now.next = self.now.q.val();
         self.flushes.timeout.next = self.port_timeout.val();
-        self.flushes.release.next = self.port_release.val();
+        self.flushes.let_go.next = self.port_release.val();
         self.port_flush_take.next = self.flushes.take.val();
         self.take_read.next = self.port_read.val()
             & self.ask_free.val()

@@ -303,9 +303,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
                 << self.place_shift.val());
         self.align.beat_data.next = bit_cast::<W, 512>(self.piece.val());
         self.align.beat_error.next = false;
-        self.word_pop.next = self.align.beat_take.val()
-            & (self.align.beat_final.val()
-                | ((self.align.beat_place.val() & self.place_mask.val()) == self.place_mask.val()));
+        self.word_pop.next = self.align.beat_take.val() & self.align.beat_ends_word.val();
         self.words.pop.next = self.word_pop.val();
         self.align.out_take.next = !self.beats_out.full.val();
         self.beats_out.push.next = self.align.out.val();
@@ -339,18 +337,17 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.next_load.next =
             self.heads.valid.val() & !self.next_on.q.val() & self.ends_room.q.val();
         self.heads.pop.next = self.next_load.val();
-        self.head_load.next = self.next_on.q.val() & (!self.head_on.q.val() | self.head_pop.val());
-        if self.next_load.val() {
-            self.next_on.d.next = true;
+        // What is loaded means something only with `next_on`, `head_on`: a short path to many registers.
+        self.head_load.next = !self.head_on.q.val() | self.head_pop.val();
+        if !self.next_on.q.val() {
+            self.next_on.d.next = self.next_load.val();
             self.next_head.d.next = self.heads.data.val();
         } else if self.head_load.val() {
             self.next_on.d.next = false;
         }
         if self.head_load.val() {
-            self.head_on.d.next = true;
+            self.head_on.d.next = self.next_on.q.val();
             self.head.d.next = self.next_head.q.val();
-        } else if self.head_pop.val() {
-            self.head_on.d.next = false;
         }
         self.gone_on.d.next = self.head_pop.val();
         self.gone.d.next = self.head.q.val();
