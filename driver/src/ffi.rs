@@ -19,6 +19,8 @@ extern "C" {
         device: *mut bindings::device,
         address: bindings::dma_addr_t,
     ) -> c_int;
+    /// Lets segments that are mapped for a device be of any length, anywhere.
+    pub(crate) fn peerlane_lift_segment_limits(device: *mut bindings::device);
     /// Makes the pages of a mapping that is being set up uncached.
     pub(crate) fn peerlane_make_uncached(vma: *mut bindings::vm_area_struct);
     /// Makes a mapping that is being set up one of frame numbers.

@@ -128,6 +128,8 @@ impl pci::Driver for Driver {
                     kernel::dma::DmaMask::new::<64>(),
                 )?
             };
+            // SAFETY: as above. The ATT's pages are cut out of segments, whatever they are.
+            unsafe { ffi::peerlane_lift_segment_limits(ffi::raw_device(device.as_ref())) };
             device.set_master();
             let found = Found {
                 bar: bar.into_devres()?,

@@ -14,6 +14,12 @@ int peerlane_dma_mapping_error(struct device *device, dma_addr_t address)
 	return dma_mapping_error(device, address);
 }
 
+void peerlane_lift_segment_limits(struct device *device)
+{
+	dma_set_max_seg_size(device, UINT_MAX);
+	dma_set_seg_boundary(device, ULONG_MAX);
+}
+
 void peerlane_make_uncached(struct vm_area_struct *vma)
 {
 	vma->vm_page_prot = pgprot_noncached(vma->vm_page_prot);

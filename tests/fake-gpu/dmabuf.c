@@ -8,6 +8,9 @@
 
 MODULE_IMPORT_NS("DMA_BUF");
 
+/* No cache holds VRAM, so it may be mapped as often as importers like. */
+#define UNCACHED DMA_ATTR_DEBUGGING_IGNORE_CACHELINES
+
 /* A dma-buf of a buffer. */
 struct export {
 	struct buffer *buffer;
@@ -72,7 +75,7 @@ static void unmap_pieces(struct device *dev, struct sg_table *table, enum dma_da
 	unsigned int i;
 
 	for_each_sg(table->sgl, sg, count, i)
-		dma_unmap_resource(dev, sg_dma_address(sg), sg_dma_len(sg), dir, 0);
+		dma_unmap_resource(dev, sg_dma_address(sg), sg_dma_len(sg), dir, UNCACHED);
 }
 
 static struct sg_table *map(struct dma_buf_attachment *attachment, enum dma_data_direction dir)
@@ -95,7 +98,7 @@ static struct sg_table *map(struct dma_buf_attachment *attachment, enum dma_data
 		goto free;
 	for_each_sgtable_sg(&map->table, sg, i) {
 		dma_addr_t address = dma_map_resource(dev, fakegpu->base + pieces[i].offset,
-						      pieces[i].length, dir, 0);
+						      pieces[i].length, dir, UNCACHED);
 
 		error = dma_mapping_error(dev, address);
 		if (error)

@@ -2,7 +2,8 @@
 //!
 //! Nothing needs to be installed by hand, and nothing needs root: what is missing on the machine
 //! is fetched once, checked by hash, and kept in the cache directory, which may be deleted at any
-//! time no Peerlane command runs.
+//! time no Peerlane command runs. Compilers of a kernel run in a root of their own, for which a
+//! user who is not root has to be allowed user namespaces.
 //!
 //! | tool | where it comes from | checked by |
 //! | --- | --- | --- |
@@ -28,6 +29,7 @@
 //! - `PEERLANE_CACHE`: the cache directory. Default: `peerlane` in the user's cache directory.
 //! - `PEERLANE_PYTHON`: the Python 3 interpreter. Default: the first suitable one on `PATH`.
 //! - `PEERLANE_DEBIAN_MIRROR`: a Debian mirror. Default: the one of the machine's apt.
+//! - `PEERLANE_KERNEL`: the kernel that tests boot, as [`Flavour::chosen`] reads it.
 //! - `CXX`: the C++ compiler. Default: the first of `c++`, `g++`, `clang++` on `PATH`.
 
 mod apt;

@@ -25,7 +25,7 @@ pub(crate) struct Options {
 
 /// Builds the module of the tree `root`. False when clippy complains.
 pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
-    let kernel = Cache::open()?.kernel(Flavour::Debian)?;
+    let kernel = Cache::open()?.kernel(Flavour::chosen()?)?;
     let lint = match options.clippy {
         true => Lint::Clippy,
         false => Lint::Compiler,

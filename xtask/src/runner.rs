@@ -111,6 +111,7 @@ fn run_step(
             label,
             of,
             arguments,
+            env,
         } => {
             announce(suite, label);
             let mut count = Count::default();
@@ -121,7 +122,7 @@ fn run_step(
                     for program in programs.iter().filter(|p| of.takes(&p.package, &p.target)) {
                         println!("\n{} {}", program.package, program.target);
                         let mut command = program.command();
-                        command.args(*arguments);
+                        command.args(*arguments).envs(env.iter().copied());
                         command.env(figures::VARIABLE, figures.path());
                         let (more, ended_well) = count_tests(command)?;
                         count.add(more);

@@ -55,6 +55,8 @@ pub(crate) enum Step {
         of: Of,
         /// Arguments of each program.
         arguments: &'static [&'static str],
+        /// Environment variables set for it.
+        env: &'static [(&'static str, &'static str)],
     },
     /// The examples in the documentation.
     DocTests,
@@ -129,12 +131,14 @@ pub(crate) const SUITES: &[Suite] = &[
                 label: "all crates",
                 of: Of::Workspace,
                 arguments: &[],
+                env: &[],
             },
             Step::DocTests,
             Step::Tests {
                 label: "register map, external tools",
                 of: Of::Package("peerlane-regmap"),
                 arguments: &["--ignored"],
+                env: &[],
             },
         ],
     },
@@ -148,41 +152,49 @@ pub(crate) const SUITES: &[Suite] = &[
                 label: "tools",
                 of: Of::Targets("peerlane-tools", &["real"]),
                 arguments: &["--ignored"],
+                env: &[],
             },
             Step::Tests {
                 label: "Verilog back-end",
                 of: Of::Package("peerlane-verilog"),
                 arguments: &["--ignored"],
+                env: &[],
             },
             Step::Tests {
                 label: "Verilated models",
                 of: Of::Package("peerlane-verilated"),
                 arguments: &["--ignored"],
+                env: &[],
             },
             Step::Tests {
                 label: "lint",
                 of: Of::Targets("peerlane-tests", &["lint_verilog"]),
                 arguments: &["--ignored"],
+                env: &[],
             },
             Step::Tests {
                 label: "block",
                 of: Of::Package("peerlane-hdl"),
                 arguments: &["--ignored"],
+                env: &[],
             },
             Step::Tests {
                 label: "simulated board",
                 of: Of::Package("peerlane-sim"),
                 arguments: &["--ignored"],
+                env: &[],
             },
             Step::Tests {
                 label: "host library on the simulated board",
                 of: Of::Package("peerlane-host"),
                 arguments: &["--ignored"],
+                env: &[],
             },
             Step::Tests {
                 label: "benchmarks, that they measure",
                 of: Of::Package("peerlane-bench"),
                 arguments: &["--ignored"],
+                env: &[],
             },
         ],
     },
@@ -195,6 +207,7 @@ pub(crate) const SUITES: &[Suite] = &[
             label: "peerlane command",
             of: Of::Package("peerlane"),
             arguments: &["--include-ignored"],
+            env: &[],
         }],
     },
     Suite {
@@ -207,21 +220,25 @@ pub(crate) const SUITES: &[Suite] = &[
                 label: "QEMU and the kernel's build",
                 of: Of::Targets("peerlane-tools", &["linux"]),
                 arguments: &["--ignored"],
+                env: &[],
             },
             Step::Tests {
                 label: "virtual machines",
                 of: Of::Package("peerlane-vm"),
                 arguments: &["--ignored"],
+                env: &[],
             },
             Step::Tests {
                 label: "the board as a PCIe device",
                 of: Of::Package("peerlane-endpoint"),
                 arguments: &["--ignored"],
+                env: &[],
             },
             Step::Tests {
                 label: "driver",
                 of: Of::Targets("peerlane-tests", &["kernel"]),
                 arguments: &["--ignored", "--test-threads=1", "--skip", "long::"],
+                env: &[],
             },
             Step::Check {
                 label: "driver: clippy",
@@ -241,6 +258,7 @@ pub(crate) const SUITES: &[Suite] = &[
             label: "driver",
             of: Of::Targets("peerlane-tests", &["kernel"]),
             arguments: &["--ignored", "--test-threads=1", "long::"],
+            env: &[],
         }],
     },
     Suite {
@@ -252,7 +270,48 @@ pub(crate) const SUITES: &[Suite] = &[
             label: "DKMS",
             of: Of::Targets("peerlane-tests", &["dkms"]),
             arguments: &["--ignored"],
+            env: &[],
         }],
+    },
+    Suite {
+        name: "kernel-checks",
+        about: "the driver on kernels that check locks, sleeping, DMA mappings and memory",
+        default: false,
+        machines: true,
+        steps: &[
+            Step::Tests {
+                label: "planted bugs",
+                of: Of::Targets("peerlane-tests", &["planted"]),
+                arguments: &["--ignored", "--test-threads=1"],
+                env: &[],
+            },
+            Step::Tests {
+                label: "driver, locks",
+                of: Of::Targets("peerlane-tests", &["kernel"]),
+                arguments: &[
+                    "--ignored",
+                    "--test-threads=1",
+                    "--skip",
+                    "long::",
+                    "--skip",
+                    "costs",
+                ],
+                env: &[("PEERLANE_KERNEL", "locks")],
+            },
+            Step::Tests {
+                label: "driver, memory",
+                of: Of::Targets("peerlane-tests", &["kernel"]),
+                arguments: &[
+                    "--ignored",
+                    "--test-threads=1",
+                    "--skip",
+                    "long::",
+                    "--skip",
+                    "costs",
+                ],
+                env: &[("PEERLANE_KERNEL", "memory")],
+            },
+        ],
     },
     Suite {
         name: "referee",
@@ -263,6 +322,7 @@ pub(crate) const SUITES: &[Suite] = &[
             label: "cocotb",
             of: Of::Targets("peerlane-tests", &["referee"]),
             arguments: &["--ignored"],
+            env: &[],
         }],
     },
     Suite {
@@ -274,6 +334,7 @@ pub(crate) const SUITES: &[Suite] = &[
             label: "proofs",
             of: Of::Targets("peerlane-tests", &["proofs"]),
             arguments: &["--ignored"],
+            env: &[],
         }],
     },
     Suite {
@@ -285,6 +346,7 @@ pub(crate) const SUITES: &[Suite] = &[
             label: "area",
             of: Of::Targets("peerlane-tests", &["budgets"]),
             arguments: &["--ignored", "--skip", "keeps_its_speed"],
+            env: &[],
         }],
     },
     Suite {
@@ -296,6 +358,7 @@ pub(crate) const SUITES: &[Suite] = &[
             label: "clock",
             of: Of::Targets("peerlane-tests", &["budgets"]),
             arguments: &["--ignored", "keeps_its_speed"],
+            env: &[],
         }],
     },
 ];
@@ -327,7 +390,7 @@ pub(crate) fn help() -> String {
         } else {
             " (only when named, or with --all)"
         };
-        text.push_str(&format!("  {:<12} {}{when}\n", suite.name, suite.about));
+        text.push_str(&format!("  {:<13} {}{when}\n", suite.name, suite.about));
     }
     text.push_str(
         "\nExamples:\n  cargo xtask test\n  cargo xtask test unit\n  cargo xtask test --all",

@@ -53,13 +53,23 @@ pub fn unmap(run: &Run) -> impl Iterator<Item = Step> + use<> {
 /// When it is done, every request that was translated with what the ATT held before has
 /// ended, and every record that was handed over before has left the block. Transfers go on
 /// meanwhile.
-pub const fn fence() -> [Step; 3] {
+///
+/// The answer of the read that sees the end pushes writes to host memory before it (PCI Express
+/// Base Specification, 2.4.1). It pushes none to a peer, which leave the switch by another port,
+/// and nothing answers those: no bound for them is known. So the block is looked at a few times
+/// more, each a round trip of at least as long as a write to a peer takes to leave the link.
+pub const fn fence() -> [Step; 7] {
     let place = Register::Csr(csr::ATT_INVALIDATE);
     let idle = Step::Wait(place, csr::ATT_INVALIDATE_BUSY_MASK);
+    let look = Step::Wait(place, 0);
     [
         idle,
         Step::Write(place, csr::ATT_INVALIDATE_START_MASK),
         idle,
+        look,
+        look,
+        look,
+        look,
     ]
 }
 

@@ -70,6 +70,11 @@ fn an_invalidation_clears_and_then_fences() {
         Step::Wait(place, 2),
         Step::Write(place, 1),
         Step::Wait(place, 2),
+        // Time for what is on its way to a peer.
+        Step::Wait(place, 0),
+        Step::Wait(place, 0),
+        Step::Wait(place, 0),
+        Step::Wait(place, 0),
     ];
     assert_eq!(steps, expected);
 }

@@ -206,6 +206,11 @@ impl PinnedDrop for Watch {
     }
 }
 
+/// How pages are mapped: the process and the board use them at the same time, as often as the
+/// process has registered them, and nobody tells the kernel when. A machine on which that needs
+/// copies or flushes is refused.
+const SHARED: c_ulong = bindings::DMA_ATTR_REQUIRE_COHERENT as c_ulong;
+
 /// Pages that are mapped for the device.
 struct Mapped {
     table: bindings::sg_table,
@@ -238,7 +243,8 @@ impl Mapped {
                 u32::MAX & PAGE_MASK as u32,
                 bindings::GFP_KERNEL,
             ))?;
-            let mapped = bindings::dma_map_sgtable(raw_device(device), &mut table, direction, 0);
+            let mapped =
+                bindings::dma_map_sgtable(raw_device(device), &mut table, direction, SHARED);
             if let Err(error) = to_result(mapped) {
                 bindings::sg_free_table(&mut table);
                 return Err(error);
@@ -257,7 +263,7 @@ impl Drop for Mapped {
         // SAFETY: mapped by `new`; all memory is dropped before the device is unbound.
         unsafe {
             let device = raw_device(self.device.as_bound());
-            bindings::dma_unmap_sgtable(device, &mut self.table, self.direction, 0);
+            bindings::dma_unmap_sgtable(device, &mut self.table, self.direction, SHARED);
             bindings::sg_free_table(&mut self.table);
         }
     }

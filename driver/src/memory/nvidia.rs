@@ -37,7 +37,7 @@ use kernel::{
     device::{Bound, Device},
     do_once_lite,
     error::to_result,
-    ffi::{c_int, c_void},
+    ffi::{c_int, c_ulong, c_void},
     new_mutex,
     prelude::*,
     sync::{aref::ARef, Arc, Mutex},
@@ -72,6 +72,8 @@ const PAGES_OF_64_KIB: u32 = 1;
 
 /// Addresses and lengths of `nvidia_p2p_get_pages` are multiples of this.
 const UNIT: u64 = 64 << 10;
+/// No cache holds a GPU's memory, so it may be mapped as often as it is registered.
+const UNCACHED: c_ulong = bindings::DMA_ATTR_DEBUGGING_IGNORE_CACHELINES as c_ulong;
 
 type GetPages = unsafe extern "C" fn(
     p2p_token: u64,
@@ -234,7 +236,13 @@ impl Hold {
         for &Segment { address, length } in runs {
             // SAFETY: the device is bound; the memory stays there until it is taken back.
             let bus = unsafe {
-                bindings::dma_map_resource(device, address, length as usize, self.direction, 0)
+                bindings::dma_map_resource(
+                    device,
+                    address,
+                    length as usize,
+                    self.direction,
+                    UNCACHED,
+                )
             };
             // SAFETY: what the call above returned.
             to_result(unsafe { peerlane_dma_mapping_error(device, bus) })?;
@@ -260,7 +268,7 @@ impl Hold {
                     segment.address,
                     segment.length as usize,
                     self.direction,
-                    0,
+                    UNCACHED,
                 );
             }
         }

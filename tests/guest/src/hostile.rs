@@ -210,7 +210,13 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
         if ioctl == uapi::STOP && bytes.len() >= 8 {
             bytes[3..8].fill(0);
         }
+        // A probe has the board write to memory of the driver's own.
+        let watched = (ioctl == uapi::PROBE)
+            .then_some(&attacker.watch)
+            .and_then(Option::as_ref);
+        watched.map_or(Ok(()), Watch::end)?;
         let done = raw::call(device, ioctl, &mut bytes).is_ok();
+        watched.map_or(Ok(()), Watch::start)?;
         accepted += u64::from(done);
         if done && ioctl == uapi::REGISTER {
             let register: Register = raw::structure(&bytes);

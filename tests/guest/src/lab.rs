@@ -181,7 +181,7 @@ pub fn told(error: Error) -> anyhow::Error {
 /// Memory of huge pages, which are reserved for it if they must be.
 pub fn huge(length: usize) -> Result<Memory> {
     const HUGE: usize = 2 << 20;
-    let path = "/proc/sys/vm/nr_hugepages";
+    let path = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
     let pages = length.div_ceil(HUGE);
     let there: usize = std::fs::read_to_string(path)?.trim().parse()?;
     if there < pages {

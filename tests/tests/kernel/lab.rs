@@ -59,7 +59,7 @@ fn parts() -> &'static Parts {
     static PARTS: OnceLock<Parts> = OnceLock::new();
     PARTS.get_or_init(|| {
         let cache = Cache::open().unwrap();
-        let kernel = cache.kernel(Flavour::Debian).unwrap();
+        let kernel = cache.kernel(Flavour::chosen().unwrap()).unwrap();
         let built = tempfile::tempdir().unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let modules = ["../driver", "fake-gpu"].map(|source| {

@@ -3,7 +3,7 @@
 /// Texts in a line of the kernel's log by which it complains about itself or a device, after
 /// `Documentation/admin-guide` and `Documentation/dev-tools` of the kernel. Taint by modules that
 /// are out of its tree or unsigned is not among them.
-const COMPLAINTS: [&str; 17] = [
+const COMPLAINTS: [&str; 20] = [
     "WARNING:",
     "BUG:",
     "Oops",
@@ -19,7 +19,10 @@ const COMPLAINTS: [&str; 17] = [
     "DMAR: [DMA",
     "DMAR: DRHD: handling fault",
     "possible circular locking",
+    "trying to register non-static key",
+    "locking correctness validator",
     "blocked for more than",
+    "detected stall",
     "refcount_t:",
 ];
 

@@ -11,20 +11,8 @@ use peerlane_tools::Qemu;
 
 use crate::{Result, error::io_error};
 
-/// The first program. It ends with a word to the test about the script's status, in the form of
-/// [`crate::vm`]'s messages. The serial port to the test must not echo, nor wait for lines.
-const INIT: &str = "#!/bin/busybox sh\n\
-    /bin/busybox --install -s /bin\n\
-    export PATH=/bin\n\
-    mount -t proc proc /proc\n\
-    mount -t sysfs sysfs /sys\n\
-    mount -t devtmpfs dev /dev\n\
-    mount -t debugfs debugfs /sys/kernel/debug\n\
-    stty -F /dev/ttyS1 raw -echo\n\
-    dmesg -n 8\n\
-    sh /script\n\
-    echo \"{\\\"script\\\":$?}\" >/dev/ttyS1\n\
-    poweroff -f\n";
+/// The first program.
+const INIT: &str = include_str!("init.sh");
 
 const DIRECTORIES: [&str; 7] = ["bin", "dev", "modules", "proc", "root", "sys", "tmp"];
 

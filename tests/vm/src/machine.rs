@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use peerlane_tools::{Kernel, Qemu};
+use peerlane_tools::{Flavour, Kernel, Qemu};
 use serde_json::{Value, json};
 
 use crate::{Initramfs, Result, Vm};
@@ -154,7 +154,7 @@ impl Machine {
         self
     }
 
-    /// The time that it has from its start until it is off.
+    /// The time that it has from its start until it is off. A kernel with checks gets a multiple.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
@@ -172,7 +172,12 @@ impl Machine {
     /// Takes it apart: the archive of its files, what the kernel may complain about, and the time
     /// it has.
     pub(crate) fn into_parts(self) -> Result<(Vec<u8>, Vec<String>, Duration)> {
-        Ok((self.files.finish()?, self.expected, self.deadline))
+        let slower = match self.kernel.flavour() {
+            Flavour::Debian => 1,
+            Flavour::Locks => 2,
+            Flavour::Memory => 3,
+        };
+        Ok((self.files.finish()?, self.expected, self.deadline * slower))
     }
 
     /// The command that starts it.

@@ -1,14 +1,16 @@
 //! Linux kernels for tests, each with all that builds modules for it.
 //!
-//! [`Flavour::Debian`] is a kernel as Debian ships it.
+//! [`Flavour::Debian`] is a kernel as Debian ships it. The others are built here, from Debian's
+//! source by Debian's compilers, with the kernel's own checks switched on.
 
+mod debug;
 mod metadata;
 mod source;
 mod stock;
 mod toolchain;
 
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -29,27 +31,66 @@ pub const LINUX_SERIES: &str = "7.3";
 pub enum Flavour {
     /// As Debian ships it.
     Debian,
+    /// With checks of locks (lockdep), of sleeping in atomic context, and of the DMA API; by gcc.
+    Locks,
+    /// With checks of memory: of what is accessed (KASAN), of indices and shifts (UBSAN), and of
+    /// what nobody has any more (kmemleak); by clang, which KASAN in Rust code needs.
+    Memory,
 }
 
 impl Flavour {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Debian];
+    pub const ALL: [Self; 3] = [Self::Debian, Self::Locks, Self::Memory];
+
+    /// The one that the environment variable `PEERLANE_KERNEL` names; Debian's own when it is not
+    /// set.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub fn chosen() -> Result<Self> {
+        match env::var(CHOICE).ok().filter(|name| !name.is_empty()) {
+            None => Ok(Self::Debian),
+            Some(name) => Self::named(&name).ok_or_else(|| Error::Missing {
+                what: format!("the kernel `{name}`"),
+                looked_for: Self::ALL.map(Self::name).join(", "),
+                remedy: format!("set {CHOICE} to one of these, or to nothing"),
+            }),
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|flavour| flavour.name() == name)
+    }
 
     /// Its name, for people and directories.
     pub fn name(self) -> &'static str {
         match self {
             Self::Debian => "debian",
+            Self::Locks => "locks",
+            Self::Memory => "memory",
+        }
+    }
+
+    /// The checks that it is built with, when it is built here.
+    fn checks(self) -> Option<&'static str> {
+        match self {
+            Self::Debian => None,
+            Self::Locks => Some(debug::LOCKS),
+            Self::Memory => Some(debug::MEMORY),
         }
     }
 
     /// The compiler of the kernel, and so of its modules, as kbuild takes it.
     fn compiler(self) -> &'static str {
         match self {
-            Self::Debian => "CC=x86_64-linux-gnu-gcc-14",
+            Self::Debian | Self::Locks => "CC=x86_64-linux-gnu-gcc-14",
+            Self::Memory => "CC=clang-19",
         }
     }
 }
 
+/// Names a flavour.
+const CHOICE: &str = "PEERLANE_KERNEL";
 /// Where the kernel's directory `src` is seen in the toolchain's root. Headers have this path in
 /// their makefiles.
 const SOURCES: &str = "/usr/src";
@@ -161,8 +202,8 @@ impl Kernel {
 }
 
 impl Cache {
-    /// A kernel of the series [`LINUX_SERIES`] and what builds modules for it. It takes a
-    /// few minutes to set up.
+    /// A kernel of the series [`LINUX_SERIES`] and what builds modules for it. Debian's own
+    /// takes a few minutes to set up, each of the others ten or more.
     ///
     /// # Errors
     /// As [`Cache::qemu`]; when the machine does not let programs run in a root of their own; when
@@ -170,11 +211,16 @@ impl Cache {
     pub fn kernel(&self, flavour: Flavour) -> Result<Kernel> {
         chroot::check("the kernel's build")?;
         let (toolchain_recipe, toolchain) = toolchain::install(self)?;
-        let label = format!("Linux {LINUX_SERIES}, {} (Debian packages)", flavour.name());
+        let made = match flavour.checks() {
+            None => "Debian packages",
+            Some(_) => "compiled from Debian's source, ten minutes or more",
+        };
+        let label = format!("Linux {LINUX_SERIES}, {} ({made})", flavour.name());
         let recipe = Recipe::new(&format!("linux-{LINUX_SERIES}-{}", flavour.name()), &label)
             .part(toolchain_recipe)
-            .part(match flavour {
-                Flavour::Debian => stock::KEY,
+            .part(match flavour.checks() {
+                None => stock::KEY.to_owned(),
+                Some(checks) => debug::key(checks),
             })
             .requires(VMLINUZ)
             .requires(RELEASE)
@@ -188,8 +234,9 @@ impl Cache {
                 home,
                 progress,
             };
-            let release = match flavour {
-                Flavour::Debian => stock::install(&setup)?,
+            let release = match flavour.checks() {
+                None => stock::install(&setup)?,
+                Some(checks) => debug::install(&setup, checks)?,
             };
             let path = home.join(RELEASE);
             fs::write(&path, release).map_err(io_error("write", &path))
