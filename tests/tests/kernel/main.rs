@@ -36,7 +36,7 @@ fn costs() {
     Setup::default()
         .memory(2048)
         .parameter("kept_gpu_mib=256")
-        .run("echo 136 > /proc/sys/vm/nr_hugepages; peerlane-guest cost");
+        .run("echo 136 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages; peerlane-guest cost");
 }
 
 #[test]

@@ -94,7 +94,7 @@ const CHOICE: &str = "PEERLANE_KERNEL";
 /// Where the kernel's directory `src` is seen in the toolchain's root. Headers have this path in
 /// their makefiles.
 const SOURCES: &str = "/usr/src";
-/// A link in `src` to the directory that modules are built against.
+/// What modules are built against, below `src`.
 const BUILD: &str = "build";
 const VMLINUZ: &str = "vmlinuz";
 const RELEASE: &str = "release";

@@ -47,6 +47,22 @@ fn newest_of<'a>(series: &str, releases: impl Iterator<Item = &'a str>) -> Optio
         .map(|(_, release)| release)
 }
 
+/// Where [`fetch`] puts the package, below `src`.
+pub(super) const PACKAGE: &str = "package";
+
+/// Fetches Debian's source of the series. Gives the path of the archive, below `src`.
+pub(super) fn fetch(setup: &Setup<'_>, debian: &Debian) -> Result<String> {
+    let package = package();
+    let directory = setup.source(PACKAGE);
+    fs::create_dir_all(&directory).map_err(io_error("create", &directory))?;
+    debian.unpack_only(std::slice::from_ref(&package), &directory, setup.progress)?;
+    Ok(format!("{PACKAGE}{SOURCES}/{package}.tar.xz"))
+}
+
+fn package() -> String {
+    format!("linux-source-{LINUX_SERIES}")
+}
+
 /// Unpacks Debian's source of the series to `src/NAME`, without what matches `excluded` (patterns
 /// of paths in it).
 pub(super) fn unpack(
@@ -55,28 +71,25 @@ pub(super) fn unpack(
     name: &str,
     excluded: &[&str],
 ) -> Result<()> {
-    let package = format!("linux-source-{LINUX_SERIES}");
-    let work = setup.source("package");
+    let archive = fetch(setup, debian)?;
     let target = setup.source(name);
-    for directory in [&work, &target] {
-        fs::create_dir_all(directory).map_err(io_error("create", directory))?;
-    }
-    debian.unpack_only(std::slice::from_ref(&package), &work, setup.progress)?;
+    fs::create_dir_all(&target).map_err(io_error("create", &target))?;
     setup.progress.step("unpacking the source");
     let mut command = setup.root().command("tar");
     command
         .args(["--use-compress-program=xz -T0", "-xf"])
-        .arg(format!("{SOURCES}/package{SOURCES}/{package}.tar.xz"))
+        .arg(format!("{SOURCES}/{archive}"))
         .arg("-C")
         .arg(Path::new(SOURCES).join(name))
         .args(["--strip-components=1", "--wildcards", "--anchored"])
         .args(
             excluded
                 .iter()
-                .map(|pattern| format!("--exclude={package}/{pattern}")),
+                .map(|pattern| format!("--exclude={}/{pattern}", package())),
         );
     setup.run(&mut command)?;
-    fs::remove_dir_all(&work).map_err(io_error("remove", &work))
+    let directory = setup.source(PACKAGE);
+    fs::remove_dir_all(&directory).map_err(io_error("remove", &directory))
 }
 
 #[cfg(test)]

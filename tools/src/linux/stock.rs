@@ -1,36 +1,21 @@
 //! The kernel that Debian ships, and the metadata that its headers lack.
 //!
-//! The metadata is made again from Debian's source, with Debian's compilers and configuration. It
-//! is taken only when the configuration comes out unchanged, byte for byte, and the code exports
-//! exactly the symbols that the shipped kernel exports: Rust's symbol names contain a hash of what
-//! they were compiled from.
+//! The metadata is made again from Debian's source by the script of the driver's package: tests
+//! and administrators build against the same. It is taken only when the code exports exactly the
+//! symbols that the shipped kernel exports.
 
-use std::{fs, os::unix::fs::symlink, path::Path, thread};
+use std::{fs, os::unix::fs::symlink, path::Path};
 
-use super::{BUILD, SOURCES, Setup, VMLINUZ, make, metadata, source};
+use super::{BUILD, SOURCES, Setup, VMLINUZ, source};
 use crate::{Result, debian::Debian, error::io_error};
 
+/// Makes what modules are built against.
+const METADATA: &str = include_str!("../../../driver/dkms/metadata.sh");
 /// Changes when what is made here changes.
-pub(super) const KEY: &str = "1";
+pub(super) const KEY: &str = concat!("2\n", include_str!("../../../driver/dkms/metadata.sh"));
 
-/// What the metadata is not made of; most of the source. `aer_inject` stays.
-const EXCLUDED: [&str; 12] = [
-    "Documentation/*/*",
-    "arch/*/boot/dts",
-    "arch/[!x]*/*.[chS]",
-    "drivers/[!p]*.c",
-    "drivers/gpu/drm/*.h",
-    "drivers/p[!c]*.c",
-    "fs/*.[ch]",
-    "net/*.[ch]",
-    "sound/*.[ch]",
-    "tools/perf",
-    "tools/testing",
-    "virt/*.c",
-];
-/// The source and the output of its build, below `src`, while the metadata is made.
-const SOURCE: &str = "source";
-const OUT: &str = "out";
+/// Where the metadata is made, below `src`.
+const WORK: &str = "work";
 
 /// Sets it up in `setup.home`. Gives its release.
 pub(super) fn install(setup: &Setup<'_>) -> Result<String> {
@@ -38,31 +23,25 @@ pub(super) fn install(setup: &Setup<'_>) -> Result<String> {
     let version = source::newest(&debian)?;
     let release = format!("{version}-amd64");
     unpack_packages(setup, &debian, &version)?;
-    source::unpack(setup, &debian, SOURCE, &EXCLUDED)?;
+    let archive = source::fetch(setup, &debian)?;
     drop(debian);
 
-    let headers = format!("linux-headers-{release}");
-    configure(setup, &headers, &release)?;
+    let work = setup.source(WORK);
+    fs::create_dir(&work).map_err(io_error("create", &work))?;
+    let script = work.join("metadata.sh");
+    fs::write(&script, METADATA).map_err(io_error("write", &script))?;
     setup.progress.step("compiling Rust's part of the kernel");
-    let mut command = source_make(setup, &release);
-    let jobs = thread::available_parallelism().map_or(1, usize::from);
-    setup.run(command.arg(format!("-j{jobs}")).arg("prepare"))?;
-
-    let (out, headers_path) = (setup.source(OUT), setup.source(&headers));
-    let ours = metadata::exported(&out)?;
-    let theirs = metadata::shipped(&headers_path.join("Module.symvers"))?;
-    if ours != theirs {
-        let differing = ours.symmetric_difference(&theirs).count();
-        return Err(setup.failure(format!(
-            "its Rust code does not come out as Debian's: of {} symbols {differing} differ",
-            theirs.len()
-        )));
-    }
-    metadata::copy(&out, &headers_path)?;
-    let build = setup.source(BUILD);
-    symlink(&headers, &build).map_err(io_error("create", &build))?;
-    setup.aer_inject(SOURCE)?;
-    for directory in [SOURCE, OUT] {
+    let mut command = setup.root().command("env");
+    command
+        .arg(format!("PEERLANE_LINUX_SOURCE={SOURCES}/{archive}"))
+        .arg("sh")
+        .arg(format!("{SOURCES}/{WORK}/metadata.sh"))
+        .arg(format!("{SOURCES}/linux-headers-{release}"))
+        .arg(format!("{SOURCES}/{BUILD}"))
+        .arg(format!("{SOURCES}/{WORK}"));
+    setup.run(&mut command)?;
+    setup.aer_inject(&format!("{WORK}/source"))?;
+    for directory in [WORK, source::PACKAGE] {
         let path = setup.source(directory);
         fs::remove_dir_all(&path).map_err(io_error("remove", &path))?;
     }
@@ -111,30 +90,4 @@ fn unpack_packages(setup: &Setup<'_>, debian: &Debian, version: &str) -> Result<
         }
     }
     fs::remove_dir_all(&work).map_err(io_error("remove", &work))
-}
-
-/// Configures the source as Debian did, and refuses to go on when that changes anything.
-fn configure(setup: &Setup<'_>, headers: &str, release: &str) -> Result<()> {
-    setup.progress.step("configuring");
-    let (out, shipped) = (setup.source(OUT), setup.source(headers).join(".config"));
-    fs::create_dir(&out).map_err(io_error("create", &out))?;
-    let config = out.join(".config");
-    fs::copy(&shipped, &config).map_err(io_error("copy", &shipped))?;
-    setup.run(source_make(setup, release).arg("olddefconfig"))?;
-    let read = |path: &Path| fs::read(path).map_err(io_error("read", path));
-    if read(&config)? == read(&shipped)? {
-        return Ok(());
-    }
-    Err(setup.failure("Debian's configuration does not fit Debian's compilers".to_owned()))
-}
-
-/// kbuild on the source.
-fn source_make(setup: &Setup<'_>, release: &str) -> std::process::Command {
-    let mut command = make(&setup.root(), setup.flavour);
-    command
-        .args(["-s", "-C"])
-        .arg(Path::new(SOURCES).join(SOURCE))
-        .arg(format!("O={SOURCES}/{OUT}"))
-        .arg(format!("KERNELRELEASE={release}"));
-    command
 }
