@@ -189,7 +189,9 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
     let memory = Memory::new(256 << 10)?;
     let mut accepted = 0u64;
     while attacker.counts() {
-        let Attacker { device, rng, .. } = &mut attacker;
+        let Attacker {
+            device, rng, watch, ..
+        } = &mut attacker;
         let (ioctl, mut bytes) = sensible(device, rng, &memory);
         for _ in 0..rng.random_range(0..4) {
             let at = rng.random_range(0..bytes.len());
@@ -211,9 +213,7 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
             bytes[3..8].fill(0);
         }
         // A probe has the board write to memory of the driver's own.
-        let watched = (ioctl == uapi::PROBE)
-            .then_some(&attacker.watch)
-            .and_then(Option::as_ref);
+        let watched = watch.as_ref().filter(|_| ioctl == uapi::PROBE);
         watched.map_or(Ok(()), Watch::end)?;
         let done = raw::call(device, ioctl, &mut bytes).is_ok();
         watched.map_or(Ok(()), Watch::start)?;
