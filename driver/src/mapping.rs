@@ -150,10 +150,13 @@ impl Mapping {
         let mut state = self.state.lock();
         let first = !core::mem::replace(&mut state.revoked, true);
         if let Some(placed) = &mut state.placed {
-            if core::mem::replace(&mut placed.known, false) {
-                let run = placed.region.run();
-                let steps = || Iterator::chain(table::unmap(run), table::fence());
-                self.board.settle(steps);
+            let run = placed.region.run();
+            match core::mem::replace(&mut placed.known, false) {
+                true => self
+                    .board
+                    .settle(|| Iterator::chain(table::unmap(run), table::fence())),
+                // Somebody is giving the region back, who may not have come to the fence yet.
+                false => self.board.settle(table::fence),
             }
         }
         drop(state);
