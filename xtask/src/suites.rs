@@ -314,6 +314,40 @@ pub(crate) const SUITES: &[Suite] = &[
         ],
     },
     Suite {
+        name: "sanitizer",
+        about: "the driver's logic and the device library under AddressSanitizer",
+        default: false,
+        machines: false,
+        steps: &[Step::Check {
+            label: "AddressSanitizer",
+            cargo: &[
+                "test",
+                // What is compiled for the machine itself stays as it is: procedural macros.
+                "--target",
+                "host-tuple",
+                "--package",
+                "peerlane-core",
+                "--package",
+                "peerlane-device",
+                "--lib",
+                // Not `concurrent`: loom changes stacks by itself.
+                "--test",
+                "layouts",
+                "--test",
+                "properties",
+                "--test",
+                "uapi",
+                "--test",
+                "generated",
+            ],
+            // The stable compiler has the sanitizer, but not the option.
+            env: &[
+                ("RUSTC_BOOTSTRAP", "1"),
+                ("RUSTFLAGS", "-Zsanitizer=address"),
+            ],
+        }],
+    },
+    Suite {
         name: "referee",
         about: "the block against other people's Avalon models (cocotb)",
         default: false,

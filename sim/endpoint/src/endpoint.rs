@@ -78,7 +78,6 @@ impl Config {
                 read_round_trip_ns: 500,
                 // Against a register read as elsewhere: somewhat more than its round trip.
                 write_latency_ns: 40,
-                ..GpuConfig::default()
             },
             link: LinkConfig {
                 read_round_trip_ns: 500,
