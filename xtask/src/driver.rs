@@ -75,15 +75,12 @@ fn with_boards(
     copy_tree(source, copy)
         .into_diagnostic()
         .wrap_err_with(|| format!("cannot copy {}", source.display()))?;
-    let done = crate::cargo(root)
-        .args(["run", "--quiet", "--manifest-path"])
-        .arg(root.join("Cargo.toml"))
-        .args(["--bin", "peerlane", "--", "driver"])
+    let done = crate::peerlane(root)?
+        .env("CARGO_TERM_QUIET", "true")
+        .arg("driver")
         .args(bsps)
         .arg("--out")
         .arg(copy.join("src/boards_table.rs"))
-        // The directories are relative to where the user is.
-        .current_dir(std::env::current_dir().into_diagnostic()?)
         .status()
         .into_diagnostic()
         .wrap_err("cannot run cargo")?;

@@ -96,15 +96,9 @@ fn run(task: Task) -> miette::Result<ExitCode> {
             Ok(exit(runner::run(&root(), &chosen, !suites.is_empty())?))
         }
         Task::Demo { arguments } => {
-            let root = root();
-            let status = cargo(&root)
-                .args(["run"])
-                .arg("--manifest-path")
-                .arg(root.join("Cargo.toml"))
-                .args(["--bin", "peerlane", "--", "demo"])
+            let status = peerlane(&root())?
+                .arg("demo")
                 .args(arguments)
-                // The demo's file arguments are relative to where the user is.
-                .current_dir(env::current_dir().into_diagnostic()?)
                 .status()
                 .into_diagnostic()
                 .wrap_err("cannot run cargo")?;
@@ -134,6 +128,18 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .map_or_else(|| PathBuf::from("."), Path::to_owned)
+}
+
+/// The `peerlane` command, built first. It runs where the user is: files that he names are relative
+/// to that.
+fn peerlane(root: &Path) -> miette::Result<Command> {
+    let mut command = cargo(root);
+    command
+        .args(["run", "--manifest-path"])
+        .arg(root.join("Cargo.toml"))
+        .args(["--bin", "peerlane", "--"])
+        .current_dir(env::current_dir().into_diagnostic()?);
+    Ok(command)
 }
 
 /// The cargo that runs this program, in the workspace.
