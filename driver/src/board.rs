@@ -28,7 +28,7 @@ use crate::{
         link::{self, Link},
         quota::Quota,
         steps::{self, Step},
-        table,
+        table::{self, Reach},
     },
     regs::csr::{PORT_TIMEOUT, QUARANTINE, STATUS},
     settings::Settings,
@@ -371,7 +371,7 @@ impl Board {
     /// Stops the block: all that was accepted ends, nothing new is accepted.
     pub(crate) fn quiesce(&self) {
         let _guard = self.recovery.lock();
-        self.settle(|| Iterator::chain(steps::reset().into_iter(), table::fence()));
+        self.settle(|| Iterator::chain(steps::reset().into_iter(), table::fence(Reach::Host)));
     }
 
     /// Takes board and memory apart until [`start`](Self::start): the device is about to lose

@@ -13,7 +13,7 @@ use crate::{
         channel::{self, Moderation, Settings, Window},
         queue::Occupancy,
         regs::Completion,
-        table,
+        table::{self, Reach},
     },
     queue::Queue,
     regions::{Region, Regions},
@@ -164,7 +164,7 @@ impl Context {
         }
         // With the fence the records of what has ended are in the ring.
         hw.run(Iterator::chain(
-            table::fence().into_iter(),
+            table::fence(Reach::Host),
             [channel::resume(self.channel)],
         ))?;
         Ok(late)

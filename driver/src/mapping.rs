@@ -9,10 +9,11 @@ use crate::{
     hw::Failure,
     logic::{
         att::Permissions,
+        kept::Kind,
         layout::{self, Segment},
         owners::Owners,
         region::Region,
-        table,
+        table::{self, Reach},
     },
 };
 use kernel::{new_mutex, prelude::*, sync::Arc, sync::Mutex};
@@ -28,6 +29,7 @@ pub(crate) struct Mapping {
     /// Those of the context that it belongs to.
     events: Arc<Events>,
     channel: u32,
+    kind: Kind,
     #[pin]
     state: Mutex<State>,
 }
@@ -49,27 +51,42 @@ struct Placed {
 }
 
 impl Placed {
-    fn write(&self, board: &Board) -> Result<(), Failure> {
-        let addresses = layout::pages(
-            self.segments.iter().copied(),
-            self.offset,
-            &self.region.layout(),
-        );
+    fn pages(&self) -> impl Iterator<Item = u64> + '_ {
         // The layout was made of the same segments, so every page is aligned.
-        let entries = table::map(&self.region, addresses).flatten().flatten();
+        let segments = self.segments.iter().copied();
+        layout::pages(segments, self.offset, &self.region.layout())
+    }
+
+    /// Where in it a fence may read: its first byte.
+    fn flush(&self) -> Option<u64> {
+        let page = self
+            .pages()
+            .next()
+            .filter(|_| self.region.permissions().read());
+        page.map(|page| page + self.region.layout().first_offset)
+    }
+
+    fn write(&self, board: &Board) -> Result<(), Failure> {
+        let entries = table::map(&self.region, self.pages()).flatten().flatten();
         let owners = table::set_owners(self.region.owners());
         board.hw.run(Iterator::chain(owners.into_iter(), entries))
     }
 }
 
 impl Mapping {
-    /// Nothing yet, for a context.
-    pub(crate) fn new(board: Arc<Board>, events: Arc<Events>, channel: u32) -> Result<Arc<Self>> {
+    /// Nothing yet, of memory of this kind, for a context.
+    pub(crate) fn new(
+        board: Arc<Board>,
+        events: Arc<Events>,
+        channel: u32,
+        kind: Kind,
+    ) -> Result<Arc<Self>> {
         Arc::pin_init(
             pin_init!(Self {
                 board,
                 events,
                 channel,
+                kind,
                 state <- new_mutex!(State { placed: None, revoked: false }),
             }),
             GFP_KERNEL,
@@ -126,6 +143,20 @@ impl Mapping {
         Ok(placed.write(&self.board)?)
     }
 
+    /// Whose memory it is.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn reach(&self, placed: &Placed) -> Reach {
+        match self.kind {
+            Kind::Host => Reach::Host,
+            Kind::Gpu => Reach::Peer {
+                flush: placed.flush(),
+            },
+        }
+    }
+
     /// Looks at the region, as long as it has entries.
     pub(crate) fn region<R>(&self, look: impl FnOnce(&Region) -> R) -> Result<R> {
         let state = self.state.lock();
@@ -151,12 +182,13 @@ impl Mapping {
         let first = !core::mem::replace(&mut state.revoked, true);
         if let Some(placed) = &mut state.placed {
             let run = placed.region.run();
+            let reach = self.reach(placed);
             match core::mem::replace(&mut placed.known, false) {
                 true => self
                     .board
-                    .settle(|| Iterator::chain(table::unmap(run), table::fence())),
+                    .settle(|| Iterator::chain(table::unmap(run), table::fence(reach))),
                 // Somebody is giving the region back, who may not have come to the fence yet.
-                false => self.board.settle(table::fence),
+                false => self.board.settle(|| table::fence(reach)),
             }
         }
         drop(state);
@@ -191,7 +223,19 @@ impl Mapping {
         for mapping in mappings.clone() {
             mapping.invalidate();
         }
-        board.settle(table::fence);
+        // Each peer has to answer for itself; for the host's memory one fence does for all.
+        let mut fenced = false;
+        for mapping in mappings.clone() {
+            let reach = match &mapping.state.lock().placed {
+                Some(placed) if mapping.kind == Kind::Gpu => mapping.reach(placed),
+                _ => continue,
+            };
+            board.settle(|| table::fence(reach));
+            fenced = true;
+        }
+        if !fenced {
+            board.settle(|| table::fence(Reach::Host));
+        }
         for mapping in mappings {
             mapping.forget();
         }

@@ -13,6 +13,7 @@ use crate::{
     logic::{
         att::Permissions,
         descriptor::{Control, Direction},
+        kept::Kind,
         layout::Segment,
         uapi::{Probe, PROBE_BYTES},
     },
@@ -28,7 +29,8 @@ impl Context {
     pub(crate) fn probe(&self, inside: &Inside<'_>, arguments: &mut Probe) -> Result {
         let peer = self.regions.lock().get(arguments.handle)?.mapping().clone();
         let scratch = DmaPages::new(inside, PAGE_SIZE)?;
-        let own = Mapping::new(self.board.clone(), self.events.clone(), self.channel)?;
+        let (board, events) = (self.board.clone(), self.events.clone());
+        let own = Mapping::new(board, events, self.channel, Kind::Host)?;
         let result = self.read_back(arguments, &peer, &own, &scratch);
         // Only then may the scratch go.
         Mapping::retire(&self.board, core::iter::once(&own));

@@ -50,10 +50,7 @@ pub(crate) struct Region {
 
 impl Region {
     fn kind(&self) -> Kind {
-        match self.memory {
-            Memory::Host(_) => Kind::Host,
-            Memory::DmaBuf { .. } | Memory::Nvidia { .. } => Kind::Gpu,
-        }
+        self.mapping.kind()
     }
 
     /// What the board knows of it.
@@ -344,7 +341,12 @@ impl Context {
         };
         let inside = self.board.gate.enter()?;
         let device = inside.device();
-        let mapping = Mapping::new(self.board.clone(), self.events.clone(), self.channel)?;
+        let kind = match wanted.key.provider {
+            provider::HOST => Kind::Host,
+            _ => Kind::Gpu,
+        };
+        let (board, events) = (self.board.clone(), self.events.clone());
+        let mapping = Mapping::new(board, events, self.channel, kind)?;
         let (memory, segments, offset) = match (&wanted.buffer, pinned) {
             (Some(buffer), _) => {
                 let (import, segments) =

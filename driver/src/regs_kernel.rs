@@ -6,7 +6,7 @@
 //! Offsets count from the base of the block.
 
 /// Hash of the map, the value of MAP_ID.
-pub(crate) const MAP_ID: u32 = 0x840d_f47a;
+pub(crate) const MAP_ID: u32 = 0x0456_1bc2;
 
 /// Control and status of the whole block, at the base where the BSP's `acl_dma` had its control
 /// port. Only the driver maps it.
@@ -171,12 +171,35 @@ pub(crate) mod csr {
 
         /// A fence for changes of the ATT. Write the entries, then 1 to `start`; when `busy` reads
         /// 0, every request that was translated with an older content has ended: reads were
-        /// answered or given up, writes were taken by the PCIe port.
+        /// answered or given up, writes were taken by the PCIe port. With `flush` they have also
+        /// arrived where ATT_FLUSH says.
         pub(crate) ATT_INVALIDATE(u32) @ 0x038 {
+            /// Write 1 together with `start`: behind those writes a read of ATT_FLUSH leaves, and
+            /// the fence is reached when it has come back or was given up after PORT_TIMEOUT. A
+            /// read does not pass a posted write (PCI Express Base Specification, table of ordering
+            /// rules), so an answer from a peer says that what was written to this peer before is
+            /// there. Whether it was an answer is not told: `Txs` carries no status.
+            2:2 flush => bool;
             /// The fence is not yet reached. Transfers of all channels go on meanwhile.
             1:1 busy => bool;
             /// Write 1: begins a fence. Not while `busy`.
             0:0 start => bool;
+        }
+
+        /// Where a fence with `flush` reads: a bus address in memory that is still there when the
+        /// fence is reached. Not to be written while a fence is busy.
+        pub(crate) ATT_FLUSH_LO(u32) @ 0x040 {
+            /// Bits 25:0 of the field. Bits 63:6 of the bus address; the read takes the first bytes
+            /// there, as many as the port is wide.
+            31:6 address;
+        }
+
+        /// Where a fence with `flush` reads: a bus address in memory that is still there when the
+        /// fence is reached. Not to be written while a fence is busy.
+        pub(crate) ATT_FLUSH_HI(u32) @ 0x044 {
+            /// Bits 57:26 of the field. Bits 63:6 of the bus address; the read takes the first
+            /// bytes there, as many as the port is wide.
+            31:0 address;
         }
 
         /// Place of the host's 64 KiB memory window (`s_nondma`) in the FPGA memory. The offset is

@@ -11,7 +11,7 @@ use peerlane_core::owners::Owners;
 use peerlane_core::queue::Occupancy;
 use peerlane_core::regs::chan;
 use peerlane_core::ring::Ring;
-use peerlane_core::table;
+use peerlane_core::table::{self, Reach};
 use std::time::Duration;
 
 /// A channel that somebody holds.
@@ -205,7 +205,9 @@ impl Inner {
         if self.board.gone {
             return Err(Error::Gone);
         }
-        let steps = channel::abort(number).into_iter().chain(table::fence());
+        let steps = channel::abort(number)
+            .into_iter()
+            .chain(table::fence(Reach::Host));
         self.board.run("aborted a channel", steps)?;
         self.end_all(number)?;
         self.restart(number)
@@ -270,7 +272,7 @@ impl Inner {
         board.run("closed a channel", channel::close(number))?;
         let owner = Owners::channel(number);
         self.resources.take_from(board, owner)?;
-        board.run("reached the fence", table::fence())?;
+        board.run("reached the fence", table::fence(Reach::Host))?;
         board.check_port()
     }
 

@@ -13,7 +13,7 @@ use peerlane_core::counters::{self, BlockCounters, ChannelCounters};
 use peerlane_core::link;
 use peerlane_core::regs::{MAP_ID, csr};
 use peerlane_core::steps::{self, Register};
-use peerlane_core::table;
+use peerlane_core::table::{self, Reach};
 
 /// The state of a device.
 pub(crate) struct Inner {
@@ -79,7 +79,7 @@ impl Inner {
             None => self.board.read(Register::Csr(csr::PORT_TIMEOUT))?,
         };
         self.board.set_patience(timeout);
-        let steps = steps::reset().into_iter().chain(table::fence());
+        let steps = steps::reset().into_iter().chain(table::fence(Reach::Host));
         self.board.run("come to rest after a reset", steps)
     }
 

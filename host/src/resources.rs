@@ -8,11 +8,12 @@ use peerlane_core::capability::Capabilities;
 use peerlane_core::layout::{Layout, Segment, layout, pages};
 use peerlane_core::owners::Owners;
 use peerlane_core::region::{Region, RegionError};
-use peerlane_core::table;
+use peerlane_core::table::{self, Reach};
 use std::collections::BTreeMap;
 
 /// Memory that somebody holds.
 struct MemoryState {
+    kind: MemoryKind,
     segments: Vec<Segment>,
     length: u64,
     /// The caller still has its handle.
@@ -87,6 +88,7 @@ impl Resources {
         }
         let allocation = board.backend.allocate(kind, length, false)?;
         let state = MemoryState {
+            kind,
             segments: allocation.segments,
             length,
             held: true,
@@ -161,7 +163,7 @@ impl Resources {
         };
         if let Err(error) = program(board, &region, &state.segments, offset) {
             // What was written maps nothing that the caller does not hold.
-            let _ = invalidate(board, &region);
+            let _ = invalidate(board, &region, state, offset);
             give_back(&mut self.att, region.into_run())?;
             return Err(error);
         }
@@ -193,10 +195,10 @@ impl Resources {
         let Some(state) = self.regions.get_mut(&id) else {
             return Err(Error::Foreign { what: "region" });
         };
-        if state.memory.is_none() {
+        let Some(memory) = state.memory.and_then(|id| self.memories.get(&id)) else {
             return Ok(());
-        }
-        match invalidate(board, &state.region) {
+        };
+        match invalidate(board, &state.region, memory, state.offset) {
             // A board that is gone, as the next call will say, reaches no memory.
             Ok(()) | Err(Error::Gone) => {}
             Err(error) => return Err(error),
@@ -313,9 +315,13 @@ impl Resources {
 
     /// Invalidates every region's entries, when the device is closed.
     pub(crate) fn unmap_all(&self, board: &mut Board) -> Result<()> {
-        let runs = self.regions.values().map(|state| state.region.run());
-        let steps = runs.flat_map(table::unmap).chain(table::fence());
-        board.run("reached the fence", steps)
+        for state in self.regions.values() {
+            match state.memory.and_then(|id| self.memories.get(&id)) {
+                Some(memory) => invalidate(board, &state.region, memory, state.offset)?,
+                None => board.run("unmapped a region", table::unmap(state.region.run()))?,
+            }
+        }
+        board.run("reached the fence", table::fence(Reach::Host))
     }
 
     /// Gives all memory back, when the device is closed and cannot reach it any more.
@@ -345,9 +351,19 @@ fn program(board: &mut Board, region: &Region, segments: &[Segment], offset: u64
     Ok(())
 }
 
-/// Invalidates a region's entries, and waits until no request to its pages is under way.
-fn invalidate(board: &mut Board, region: &Region) -> Result<()> {
-    let steps = table::unmap(region.run()).chain(table::fence());
+/// Invalidates the entries of a region at `offset` of a memory, and waits until no request to its
+/// pages is under way.
+fn invalidate(board: &mut Board, region: &Region, memory: &MemoryState, offset: u64) -> Result<()> {
+    let layout = region.layout();
+    let first = || pages(memory.segments.iter().copied(), offset, &layout).next();
+    let reach = match memory.kind {
+        MemoryKind::Host => Reach::Host,
+        MemoryKind::Gpu if !region.permissions().read() => Reach::Peer { flush: None },
+        MemoryKind::Gpu => Reach::Peer {
+            flush: first().map(|page| page + layout.first_offset),
+        },
+    };
+    let steps = table::unmap(region.run()).chain(table::fence(reach));
     board.run("reached the fence", steps)?;
     board.check_port()
 }

@@ -59,6 +59,9 @@ csr 0x400 x1
   0x038 ATT_INVALIDATE 32
     0:0 start pulse
     1:1 busy ro
+    2:2 flush pulse
+  0x040 ATT_FLUSH 64
+    63:6 address rw
   0x070 WINDOW 64
     39:16 base rw
   0x080 CHANNEL_SELECT 32

@@ -1,6 +1,8 @@
 // The fence: when it is over, every request that was translated before it began has ended, so have the
 // descriptors that these requests ended, and the port has let go of what it held. Requests of a
-// direction leave, and end, in order; a translated one leaves before the next. Unbounded.
+// direction leave, and end, in order; a translated one leaves before the next. A fence that flushes is
+// over when a read that left behind all that has been answered; the flush reads of the write direction,
+// which pass through, get each its own answer meanwhile. Unbounded.
 module proof #(parameter MUTANT = 0) (
   input wire clock,
   input wire reset,
@@ -13,7 +15,13 @@ module proof #(parameter MUTANT = 0) (
   input wire read_retired,
   input wire last,
   input wire ended,
-  input wire port_free
+  input wire port_free,
+  input wire with_flush,
+  input wire [63:0] flush_at,
+  input wire path_flush,
+  input wire [63:0] path_flush_address,
+  input wire port_flush_take,
+  input wire port_flushed
 );
   // Requests under way, and ends that are not yet out.
   reg [7:0] writes = 0, reads = 0;
@@ -23,6 +31,11 @@ module proof #(parameter MUTANT = 0) (
   reg [8:0] old_ends = 0;
   reg let_go = 0;
   wire busy;
+  // Flush reads at the port that are not answered, the oldest in bit 0: which are the fence's.
+  reg [15:0] marks = 0;
+  reg [3:0] reads_out = 0;
+  wire path_flush_take, path_flushed, dut_flush;
+  wire [63:0] port_flush_address;
   wire end_pushed = write_retired & last;
 
   // Faults: a request that is translated and not seen, an end that was not seen, the port not asked.
@@ -30,13 +43,23 @@ module proof #(parameter MUTANT = 0) (
   wire [8:0] seen_ends = MUTANT == 2 ? 9'd0 : ends;
   wire seen_free = MUTANT == 3 ? 1'b1 : port_free;
   wire seen_read_retired = MUTANT == 4 ? read_retired | read_issued : read_retired;
+  // A read that stands at the port and is not seen; other reads than its own not counted; no flush.
+  wire seen_path_flush = MUTANT == 5 ? 1'b0 : path_flush;
+  wire seen_take = MUTANT == 6 ? port_flush_take & \dut.own_q : port_flush_take;
+  wire seen_flushed = MUTANT == 6 ? port_flushed & (\dut.unanswered_q != 0 | \dut.own_q ) : port_flushed;
+  wire seen_with_flush = MUTANT == 7 ? 1'b0 : with_flush;
 
   peerlane_fence dut (
     .clock(clock), .reset(reset), .start(start), .busy(busy), .write_looked_up(seen_looked_up),
     .write_issued(write_issued), .write_retired(write_retired), .read_looked_up(read_looked_up),
     .read_issued(read_issued), .read_retired(seen_read_retired), .ends_waiting(seen_ends),
-    .ended(ended), .port_free(seen_free)
+    .ended(ended), .port_free(seen_free), .with_flush(seen_with_flush), .flush_at(flush_at),
+    .path_flush(seen_path_flush), .path_flush_address(path_flush_address),
+    .path_flush_take(path_flush_take), .path_flushed(path_flushed), .port_flush(dut_flush),
+    .port_flush_address(port_flush_address), .port_flush_take(seen_take),
+    .port_flushed(seen_flushed)
   );
+  wire port_flush = dut_flush | (MUTANT == 5 & path_flush);
   wire begins = start & !busy;
 
   reg write_stands = 0, read_stands = 0;
@@ -53,6 +76,42 @@ module proof #(parameter MUTANT = 0) (
     assume (writes < 64 | !write_issued);
     assume (reads < 64 | !read_issued);
     assume (ends < 300 | !end_pushed);
+    // The port takes what stands there, eight at most, and answers what it took, perhaps at once.
+    assume (!port_flush_take | (port_flush & reads_out < 8));
+    assume (!port_flushed | reads_out != 0 | port_flush_take);
+    // What stands there, and where the fence is to read, stays.
+    assume (!path_stands | (path_flush & path_flush_address == path_address));
+    assume (!busy | flush_at == flush_address);
+  end
+  reg path_stands = 0, port_stands = 0, flushing = 0, answered = 0;
+  reg [63:0] path_address = 0, port_address = 0, flush_address = 0;
+  // Whose read is taken, and whose is answered. The port takes the fence's by its address.
+  wire own_taken = port_flush_take & \dut.own_q ;
+  wire own_answered = port_flushed & (reads_out == 0 ? own_taken : marks[0]);
+  wire [3:0] behind = reads_out - port_flushed;
+  always @(posedge clock) begin
+    path_stands <= path_flush & !path_flush_take;
+    path_address <= path_flush_address;
+    port_stands <= port_flush & !port_flush_take;
+    port_address <= port_flush_address;
+    flush_address <= flush_at;
+    reads_out <= reads_out + port_flush_take - port_flushed;
+    if (port_flush_take & !(port_flushed & reads_out == 0))
+      marks <= (marks >> port_flushed) | (own_taken << behind);
+    else
+      marks <= marks >> port_flushed;
+    if (begins) begin
+      flushing <= with_flush;
+      answered <= 0;
+    end else if (own_answered & let_go) answered <= 1;
+    if (reset) begin
+      path_stands <= 0;
+      port_stands <= 0;
+      reads_out <= 0;
+      marks <= 0;
+      flushing <= 0;
+      answered <= 1;
+    end
   end
   always @(posedge clock) begin
     write_stands <= write_looked_up & !write_issued;
@@ -84,14 +143,18 @@ module proof #(parameter MUTANT = 0) (
     end
   end
 
-  // The block's state: 0 idle, 1 requests, 2 ends, 3 port.
-  (* hierconn, init = 0 *) wire [1:0] \dut.state_q ;
+  // The block's state: 0 idle, 1 requests, 2 ends, 3 port, 4 its read stands, 5 its read has left.
+  (* hierconn, init = 0 *) wire [2:0] \dut.state_q ;
+  (* hierconn, init = 0 *) wire \dut.own_q ;
+  (* hierconn, init = 0 *) wire \dut.flushes_q ;
+  (* hierconn, init = 0 *) wire [3:0] \dut.unanswered_q ;
+  (* hierconn, init = 0 *) wire [3:0] \dut.ahead_q ;
   (* hierconn, init = 0 *) wire [7:0] \dut.writes_q ;
   (* hierconn, init = 0 *) wire [7:0] \dut.reads_q ;
   (* hierconn, init = 0 *) wire [7:0] \dut.writes_left_q ;
   (* hierconn, init = 0 *) wire [7:0] \dut.reads_left_q ;
   (* hierconn, init = 0 *) wire [8:0] \dut.ends_left_q ;
-  wire [1:0] state = \dut.state_q ;
+  wire [2:0] state = \dut.state_q ;
   always @* if (MUTANT == 0) begin
     assert (\dut.writes_q == writes & \dut.reads_q == reads);
     assert (writes <= 64 & reads <= 64 & ends <= 300);
@@ -100,12 +163,32 @@ module proof #(parameter MUTANT = 0) (
     if (state == 1) assert (\dut.writes_left_q == old_writes & \dut.reads_left_q == old_reads);
     if (state >= 2) assert (old_writes == 0 & old_reads == 0);
     if (state == 2) assert (\dut.ends_left_q >= old_ends);
-    if (state == 3) assert (old_ends == 0);
+    if (state >= 3) assert (old_ends == 0);
+    if (state >= 4) assert (let_go & flushing);
+    assert (state <= 5);
+    assert (\dut.unanswered_q == reads_out & reads_out <= 8);
+    assert (!\dut.own_q | state == 4);
+    assert (port_flush | !port_stands);
+    assert (port_flush == (path_flush | \dut.own_q ));
+    if (state != 0) assert (\dut.flushes_q == flushing);
+    if (state != 5) assert (marks == 0);
+    if (state == 5) assert (marks == 1 << \dut.ahead_q & \dut.ahead_q < reads_out);
     if (state == 0 & used) assert (old_writes == 0 & old_reads == 0 & old_ends == 0 & let_go);
   end
   reg used = 0;
   always @(posedge clock) used <= used | begins;
 
-  always @* if (!reset & used & !busy)
+  always @* if (!reset & used & !busy) begin
     assert (old_writes == 0 & old_reads == 0 & old_ends == 0 & let_go);
+    assert (!flushing | answered);
+  end
+  // Each answer goes to whose it is, each read that is taken is somebody's, and none changes while it
+  // stands.
+  always @* if (!reset) begin
+    assert (path_flushed == (port_flushed & !own_answered));
+    assert (path_flush_take == (port_flush_take & !own_taken));
+    assert (!own_taken | port_flush_address == flush_address);
+    assert (!path_flush_take | port_flush_address == path_flush_address);
+    assert (!port_stands | (port_flush & port_flush_address == port_address));
+  end
 endmodule

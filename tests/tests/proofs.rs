@@ -414,7 +414,7 @@ fn a_fence_waits_for_all_that_was_translated_before_it() {
         "fence.sv",
         &[],
         Reach::Induction(BLOCK_FAULTS),
-        1..=4,
+        1..=7,
     );
 }
 

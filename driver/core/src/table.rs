@@ -50,27 +50,53 @@ pub fn unmap(run: &Run) -> impl Iterator<Item = Step> + use<> {
     entries.flat_map(|index| write_entry(index, Entry::INVALID))
 }
 
+/// Where a region's memory is, for the [`fence`] before it is let go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Behind the root complex.
+    Host,
+    /// With another device.
+    Peer {
+        /// A bus address there that the board may read.
+        flush: Option<u64>,
+    },
+}
+
+/// Looks at the block for a peer that may not be read, or does not answer.
+const PEER_LOOKS: usize = 4;
+
 /// When it is done, every request that was translated with what the ATT held before has
-/// ended, and every record that was handed over before has left the block. Transfers go on
-/// meanwhile.
+/// ended, and every record that was handed over before has left the block; what was written
+/// within `reach` has arrived. Transfers go on meanwhile.
 ///
 /// The answer of the read that sees the end pushes writes to host memory before it (PCI Express
-/// Base Specification, 2.4.1). It pushes none to a peer, which leave the switch by another port,
-/// and nothing answers those: no bound for them is known. So the block is looked at a few times
-/// more, each a round trip of at least as long as a write to a peer takes to leave the link.
-pub const fn fence() -> [Step; 7] {
+/// Base Specification, 2.4.1, the ordering rules). It pushes none to a peer: those leave the
+/// switch by another port. So the block itself reads from the peer, and the fence is reached when
+/// the answer has come.
+///
+/// Where the peer may not be read there is no proof, and a refused read cannot be told from an
+/// answered one everywhere. For both there is time: the block is looked at a few times more, each
+/// a round trip of at least as long as a write to a peer takes to leave the link.
+pub fn fence(reach: Reach) -> impl Iterator<Item = Step> + Clone {
     let place = Register::Csr(csr::ATT_INVALIDATE);
     let idle = Step::Wait(place, csr::ATT_INVALIDATE_BUSY_MASK);
-    let look = Step::Wait(place, 0);
-    [
-        idle,
-        Step::Write(place, csr::ATT_INVALIDATE_START_MASK),
-        idle,
-        look,
-        look,
-        look,
-        look,
-    ]
+    let (flush, looks) = match reach {
+        Reach::Host => (None, 0),
+        Reach::Peer { flush } => (flush, PEER_LOOKS),
+    };
+    let target = flush.map(|address| {
+        [
+            Step::Write(Register::Csr(csr::ATT_FLUSH_LO), address as u32 & !63),
+            Step::Write(Register::Csr(csr::ATT_FLUSH_HI), (address >> 32) as u32),
+        ]
+    });
+    let start = match flush {
+        Some(_) => csr::ATT_INVALIDATE_START_MASK | csr::ATT_INVALIDATE_FLUSH_MASK,
+        None => csr::ATT_INVALIDATE_START_MASK,
+    };
+    let begin = Iterator::chain([idle].into_iter(), target.into_iter().flatten());
+    let wait = Iterator::chain(begin, [Step::Write(place, start), idle]);
+    Iterator::chain(wait, core::iter::repeat_n(Step::Wait(place, 0), looks))
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ fn owners_are_two_words() {
 fn an_invalidation_clears_and_then_fences() {
     let place = Register::Csr(0x38);
     let region = region();
-    let steps: Vec<Step> = unmap(region.run()).chain(fence()).collect();
+    let steps: Vec<Step> = unmap(region.run()).chain(fence(Reach::Host)).collect();
     let expected = [
         att(0x48, 0),
         att(0x4c, 0),
@@ -70,11 +70,27 @@ fn an_invalidation_clears_and_then_fences() {
         Step::Wait(place, 2),
         Step::Write(place, 1),
         Step::Wait(place, 2),
-        // Time for what is on its way to a peer.
-        Step::Wait(place, 0),
-        Step::Wait(place, 0),
-        Step::Wait(place, 0),
-        Step::Wait(place, 0),
     ];
     assert_eq!(steps, expected);
+}
+
+#[test]
+fn a_fence_for_a_peer_reads_from_it_where_it_may() {
+    let place = Register::Csr(0x38);
+    let flush = Some(0x38_0001_0fff);
+    let steps: Vec<Step> = fence(Reach::Peer { flush }).collect();
+    // The address is written while no other fence uses it.
+    let expected = [
+        Step::Wait(place, 2),
+        Step::Write(Register::Csr(0x40), 0x0001_0fc0),
+        Step::Write(Register::Csr(0x44), 0x38),
+        Step::Write(place, 5),
+        Step::Wait(place, 2),
+    ];
+    assert_eq!(steps[..5], expected);
+    assert!(steps[5..].iter().all(|step| *step == Step::Wait(place, 0)));
+    // Without it there is only time.
+    let steps: Vec<Step> = fence(Reach::Peer { flush: None }).collect();
+    assert_eq!(steps[1], Step::Write(place, 1));
+    assert!(steps.len() > 3);
 }

@@ -5,7 +5,7 @@
 //! Offsets are in bytes. A 64-bit register has a constant for each of its 32-bit words.
 
 /// Hash of the map, the value of MAP_ID.
-pub const MAP_ID: u32 = 0x840d_f47a;
+pub const MAP_ID: u32 = 0x0456_1bc2;
 
 /// Version of the map.
 pub const MAP_VERSION: u32 = 1;
@@ -293,7 +293,8 @@ pub mod csr {
     pub const ATT_OWNER_HI_CHANNELS_WIDTH: usize = 32;
     /// Byte offset of ATT_INVALIDATE. A fence for changes of the ATT. Write the entries, then 1
     /// to `start`; when `busy` reads 0, every request that was translated with an older content
-    /// has ended: reads were answered or given up, writes were taken by the PCIe port.
+    /// has ended: reads were answered or given up, writes were taken by the PCIe port. With
+    /// `flush` they have also arrived where ATT_FLUSH says.
     pub const ATT_INVALIDATE: usize = 0x38;
     /// Mask of ATT_INVALIDATE.start (bits 0, pulse). Write 1: begins a fence. Not while `busy`.
     pub const ATT_INVALIDATE_START_MASK: u32 = 0x0000_0001;
@@ -308,6 +309,39 @@ pub mod csr {
     pub const ATT_INVALIDATE_BUSY_LSB: usize = 1;
     /// Number of its bits.
     pub const ATT_INVALIDATE_BUSY_WIDTH: usize = 1;
+    /// Mask of ATT_INVALIDATE.flush (bits 2, pulse). Write 1 together with `start`: behind
+    /// those writes a read of ATT_FLUSH leaves, and the fence is reached when it has come back
+    /// or was given up after PORT_TIMEOUT. A read does not pass a posted write (PCI Express
+    /// Base Specification, table of ordering rules), so an answer from a peer says that what
+    /// was written to this peer before is there. Whether it was an answer is not told: `Txs`
+    /// carries no status.
+    pub const ATT_INVALIDATE_FLUSH_MASK: u32 = 0x0000_0004;
+    /// Position of its lowest bit.
+    pub const ATT_INVALIDATE_FLUSH_LSB: usize = 2;
+    /// Number of its bits.
+    pub const ATT_INVALIDATE_FLUSH_WIDTH: usize = 1;
+    /// Byte offset of ATT_FLUSH (low word). Where a fence with `flush` reads: a bus address in
+    /// memory that is still there when the fence is reached. Not to be written while a fence is
+    /// busy.
+    pub const ATT_FLUSH_LO: usize = 0x40;
+    /// Mask of ATT_FLUSH_LO.address (bits 31:6, rw). Bits 63:6 of the bus address; the read
+    /// takes the first bytes there, as many as the port is wide.
+    pub const ATT_FLUSH_LO_ADDRESS_MASK: u32 = 0xffff_ffc0;
+    /// Position of its lowest bit.
+    pub const ATT_FLUSH_LO_ADDRESS_LSB: usize = 6;
+    /// Number of its bits.
+    pub const ATT_FLUSH_LO_ADDRESS_WIDTH: usize = 26;
+    /// Byte offset of ATT_FLUSH (high word). Where a fence with `flush` reads: a bus address in
+    /// memory that is still there when the fence is reached. Not to be written while a fence is
+    /// busy.
+    pub const ATT_FLUSH_HI: usize = 0x44;
+    /// Mask of ATT_FLUSH_HI.address (bits 31:0, rw). Bits 63:6 of the bus address; the read
+    /// takes the first bytes there, as many as the port is wide.
+    pub const ATT_FLUSH_HI_ADDRESS_MASK: u32 = 0xffff_ffff;
+    /// Position of its lowest bit.
+    pub const ATT_FLUSH_HI_ADDRESS_LSB: usize = 0;
+    /// Number of its bits.
+    pub const ATT_FLUSH_HI_ADDRESS_WIDTH: usize = 32;
     /// Byte offset of WINDOW (low word). Place of the host's 64 KiB memory window (`s_nondma`)
     /// in the FPGA memory. The offset is that of the window control of `acl_dma`.
     pub const WINDOW_LO: usize = 0x70;

@@ -125,11 +125,14 @@ pub struct CsrRegs {
     /// ATT_INVALIDATE: written in this cycle with `writedata`. A fence for changes of the ATT.
     /// Write the entries, then 1 to `start`; when `busy` reads 0, every request that was translated
     /// with an older content has ended: reads were answered or given up, writes were taken by the
-    /// PCIe port.
+    /// PCIe port. With `flush` they have also arrived where ATT_FLUSH says.
     pub att_invalidate_we: Signal<Out, Bit>,
     /// ATT_INVALIDATE.busy: The fence is not yet reached. Transfers of all channels go on
     /// meanwhile.
     pub att_invalidate_busy: Signal<In, Bit>,
+    /// ATT_FLUSH.address: Bits 63:6 of the bus address; the read takes the first bytes there, as
+    /// many as the port is wide.
+    pub att_flush_address: Signal<Out, Bits<58>>,
     /// WINDOW.base: Bits 39:16 of the byte address in FPGA memory that the first byte of the window
     /// shows.
     pub window_base: Signal<Out, Bits<24>>,
@@ -191,6 +194,8 @@ pub struct CsrRegs {
     quarantine_drop_owed_reg: DFF<Bit>,
     att_owner_lo_channels_reg: DFF<Bits<32>>,
     att_owner_hi_channels_reg: DFF<Bits<32>>,
+    att_flush_lo_address_reg: DFF<Bits<26>>,
+    att_flush_hi_address_reg: DFF<Bits<32>>,
     window_lo_base_reg: DFF<Bits<16>>,
     window_hi_base_reg: DFF<Bits<8>>,
     channel_select_channel_reg: DFF<Bits<6>>,
@@ -214,6 +219,8 @@ impl Logic for CsrRegs {
             quarantine_drop_owed_reg,
             att_owner_lo_channels_reg,
             att_owner_hi_channels_reg,
+            att_flush_lo_address_reg,
+            att_flush_hi_address_reg,
             window_lo_base_reg,
             window_hi_base_reg,
             channel_select_channel_reg
@@ -232,6 +239,7 @@ impl Logic for CsrRegs {
         self.counter_snapshot_we.next = self.act.val() & (self.address.val() == 11);
         self.att_owner_channels.next = bit_cast::<64, 32>(self.att_owner_lo_channels_reg.q.val()) | (bit_cast::<64, 32>(self.att_owner_hi_channels_reg.q.val()) << 32);
         self.att_invalidate_we.next = self.act.val() & (self.address.val() == 14);
+        self.att_flush_address.next = bit_cast::<58, 26>(self.att_flush_lo_address_reg.q.val()) | (bit_cast::<58, 32>(self.att_flush_hi_address_reg.q.val()) << 26);
         self.window_base.next = bit_cast::<24, 16>(self.window_lo_base_reg.q.val()) | (bit_cast::<24, 8>(self.window_hi_base_reg.q.val()) << 16);
         self.channel_select_channel.next = self.channel_select_channel_reg.q.val();
         self.channel_control_we.next = self.act.val() & (self.address.val() == 33);
@@ -277,6 +285,12 @@ impl Logic for CsrRegs {
         if self.act.val() & (self.address.val() == 13) {
             self.att_owner_hi_channels_reg.d.next = self.writedata.val();
         }
+        if self.act.val() & (self.address.val() == 16) {
+            self.att_flush_lo_address_reg.d.next = self.writedata.val().get_bits::<26>(6);
+        }
+        if self.act.val() & (self.address.val() == 17) {
+            self.att_flush_hi_address_reg.d.next = self.writedata.val();
+        }
         if self.act.val() & (self.address.val() == 28) {
             self.window_lo_base_reg.d.next = self.writedata.val().get_bits::<16>(16);
         }
@@ -306,11 +320,21 @@ impl Logic for CsrRegs {
                     }
                 } else {
                     if self.address.val().get_bit(4) {
-                        if self.address.val().get_bits::<3>(1) == 6 {
-                            if self.address.val().get_bit(0) {
-                                self.readdata_reg.d.next = bit_cast::<32, 8>(self.window_hi_base_reg.q.val());
-                            } else {
-                                self.readdata_reg.d.next = bit_cast::<32, 16>(self.window_lo_base_reg.q.val()) << 16;
+                        if self.address.val().get_bit(3) {
+                            if self.address.val().get_bits::<2>(1) == 2 {
+                                if self.address.val().get_bit(0) {
+                                    self.readdata_reg.d.next = bit_cast::<32, 8>(self.window_hi_base_reg.q.val());
+                                } else {
+                                    self.readdata_reg.d.next = bit_cast::<32, 16>(self.window_lo_base_reg.q.val()) << 16;
+                                }
+                            }
+                        } else {
+                            if self.address.val().get_bits::<2>(1) == 0 {
+                                if self.address.val().get_bit(0) {
+                                    self.readdata_reg.d.next = self.att_flush_hi_address_reg.q.val();
+                                } else {
+                                    self.readdata_reg.d.next = bit_cast::<32, 26>(self.att_flush_lo_address_reg.q.val()) << 6;
+                                }
                             }
                         }
                     } else {
@@ -366,7 +390,7 @@ impl Logic for CsrRegs {
                                     if self.address.val().get_bit(0) {
                                         self.readdata_reg.d.next = self.build_id.val();
                                     } else {
-                                        self.readdata_reg.d.next = bits::<32>(0x840df47au64);
+                                        self.readdata_reg.d.next = bits::<32>(0x4561bc2u64);
                                     }
                                 }
                             }
@@ -387,6 +411,8 @@ impl Logic for CsrRegs {
             self.quarantine_drop_owed_reg.d.next = false;
             self.att_owner_lo_channels_reg.d.next = 0u64.into();
             self.att_owner_hi_channels_reg.d.next = 0u64.into();
+            self.att_flush_lo_address_reg.d.next = 0u64.into();
+            self.att_flush_hi_address_reg.d.next = 0u64.into();
             self.window_lo_base_reg.d.next = 0u64.into();
             self.window_hi_base_reg.d.next = 0u64.into();
             self.channel_select_channel_reg.d.next = 0u64.into();

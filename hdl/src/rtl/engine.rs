@@ -567,6 +567,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.read_segment.entry.next = self.att.entry.val();
         self.fence.start.next =
             self.csr.att_invalidate_we.val() & self.csr_writedata.val().get_bit(0);
+        self.fence.with_flush.next = self.csr_writedata.val().get_bit(2);
+        self.fence.flush_at.next = bit_cast::<64, 58>(self.csr.att_flush_address.val()) << 6;
         self.csr.att_invalidate_busy.next = self.fence.busy.val();
         self.fence.write_looked_up.next = self.write_segment.looked_up.val();
         self.fence.write_issued.next =
@@ -740,8 +742,10 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.port_beat.next = self.write_path.beat.val();
         self.port_beat_data.next = self.write_path.beat_data.val();
         self.port_beat_enable.next = self.write_path.beat_enable.val();
-        self.port_flush.next = self.write_path.flush.val();
-        self.port_flush_address.next = self.write_path.flush_address.val();
+        self.fence.path_flush.next = self.write_path.flush.val();
+        self.fence.path_flush_address.next = self.write_path.flush_address.val();
+        self.port_flush.next = self.fence.port_flush.val();
+        self.port_flush_address.next = self.fence.port_flush_address.val();
         self.port_read.next = self.read_path.read.val();
         self.port_read_address.next = self.read_path.read_address.val();
         self.port_read_beats.next = self.read_path.read_beats.val();
@@ -759,8 +763,10 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.write_path.beat_take.next = self.port_beat_take.val();
         self.write_path.write_done.next = self.port_write_done.val();
         self.write_path.port_dead.next = self.port_dead.val();
-        self.write_path.flush_take.next = self.port_flush_take.val();
-        self.write_path.flushed.next = self.port_flushed.val();
+        self.fence.port_flush_take.next = self.port_flush_take.val();
+        self.fence.port_flushed.next = self.port_flushed.val();
+        self.write_path.flush_take.next = self.fence.path_flush_take.val();
+        self.write_path.flushed.next = self.fence.path_flushed.val();
         self.write_path.flush_error.next = self.port_flush_error.val();
         self.read_path.read_take.next = self.port_read_take.val();
         self.read_path.lost.next = self.port_lost.val();

@@ -1,4 +1,8 @@
-//! Watches a change of the ATT: when has every request ended that was translated before?
+//! Watches a change of the ATT: when has every request ended that was translated before, and when has
+//! what was written to a peer arrived there?
+//!
+//! The flush reads of the write direction pass through here, so that one of the fence's own can come
+//! between two of them. Their answers come in the order in which they were taken.
 
 use rust_hdl::prelude::*;
 
@@ -13,6 +17,10 @@ pub enum FenceState {
     Ends,
     /// The last of it stands at the port.
     Port,
+    /// A read of its own is to follow it.
+    Flush,
+    /// That read has left.
+    Answer,
 }
 
 /// One fence at a time.
@@ -21,6 +29,9 @@ pub struct Fence {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
     pub start: Signal<In, Bit>,
+    /// With `start`: read from `flush_at` behind it all, which stands until the end.
+    pub with_flush: Signal<In, Bit>,
+    pub flush_at: Signal<In, Bits<64>>,
     pub busy: Signal<Out, Bit>,
     // Of each direction: a request is translated and about to leave the request maker; it has left; it
     // has ended.
@@ -35,6 +46,16 @@ pub struct Fence {
     pub ended: Signal<In, Bit>,
     /// The port holds nothing that it took before.
     pub port_free: Signal<In, Bit>,
+    // Flush reads of the write direction.
+    pub path_flush: Signal<In, Bit>,
+    pub path_flush_address: Signal<In, Bits<64>>,
+    pub path_flush_take: Signal<Out, Bit>,
+    pub path_flushed: Signal<Out, Bit>,
+    // All flush reads, to the port; each stands until taken.
+    pub port_flush: Signal<Out, Bit>,
+    pub port_flush_address: Signal<Out, Bits<64>>,
+    pub port_flush_take: Signal<In, Bit>,
+    pub port_flushed: Signal<In, Bit>,
 
     state: DFF<FenceState>,
     writes: DFF<Bits<8>>,
@@ -42,6 +63,14 @@ pub struct Fence {
     writes_left: DFF<Bits<8>>,
     reads_left: DFF<Bits<8>>,
     ends_left: DFF<Bits<9>>,
+    flushes: DFF<Bit>,
+    /// The read that stands at the port is the fence's.
+    own: DFF<Bit>,
+    /// Flush reads that are not answered; of these, the ones before the fence's.
+    unanswered: DFF<Bits<4>>,
+    ahead: DFF<Bits<4>>,
+    own_taken: Signal<Local, Bit>,
+    own_answered: Signal<Local, Bit>,
 }
 
 impl Logic for Fence {
@@ -55,7 +84,11 @@ impl Logic for Fence {
             reads,
             writes_left,
             reads_left,
-            ends_left
+            ends_left,
+            flushes,
+            own,
+            unanswered,
+            ahead
         );
         self.busy.next = self.state.q.val() != FenceState::Idle;
         // Requests under way.
@@ -69,8 +102,27 @@ impl Logic for Fence {
         } else if self.read_retired.val() & !self.read_issued.val() {
             self.reads.d.next = self.reads.q.val() - 1;
         }
+        // Flush reads. One stands at the port until it is taken, so the fence's comes behind it.
+        self.port_flush.next = self.path_flush.val() | self.own.q.val();
+        self.port_flush_address.next = self.path_flush_address.val();
+        if self.own.q.val() {
+            self.port_flush_address.next = self.flush_at.val();
+        }
+        self.path_flush_take.next = self.port_flush_take.val() & !self.own.q.val();
+        self.own_taken.next = self.port_flush_take.val() & self.own.q.val();
+        if self.port_flush_take.val() & !self.port_flushed.val() {
+            self.unanswered.d.next = self.unanswered.q.val() + 1;
+        } else if self.port_flushed.val() & !self.port_flush_take.val() {
+            self.unanswered.d.next = self.unanswered.q.val() - 1;
+        }
+        // A port that is closed answers in the cycle in which it takes.
+        self.own_answered.next = self.port_flushed.val()
+            & ((self.own_taken.val() & !self.unanswered.q.val().any())
+                | ((self.state.q.val() == FenceState::Answer) & !self.ahead.q.val().any()));
+        self.path_flushed.next = self.port_flushed.val() & !self.own_answered.val();
         match self.state.q.val() {
             FenceState::Idle => {
+                self.flushes.d.next = self.with_flush.val();
                 // The counts of the next cycle, and the request that is about to leave. One that
                 // leaves in this cycle is counted in both: the sum is right all the same, for it
                 // is no longer about to leave then.
@@ -108,6 +160,33 @@ impl Logic for Fence {
             FenceState::Port => {
                 if self.port_free.val() {
                     self.state.d.next = FenceState::Idle;
+                    if self.flushes.q.val() {
+                        self.state.d.next = FenceState::Flush;
+                    }
+                }
+            }
+            FenceState::Flush => {
+                if !self.path_flush.val() | self.port_flush_take.val() {
+                    self.own.d.next = true;
+                }
+                self.ahead.d.next = self.unanswered.q.val();
+                if self.port_flushed.val() {
+                    self.ahead.d.next = self.unanswered.q.val() - 1;
+                }
+                if self.own_taken.val() {
+                    self.own.d.next = false;
+                    self.state.d.next = FenceState::Answer;
+                }
+                if self.own_answered.val() {
+                    self.state.d.next = FenceState::Idle;
+                }
+            }
+            FenceState::Answer => {
+                if self.port_flushed.val() {
+                    self.ahead.d.next = self.ahead.q.val() - 1;
+                }
+                if self.own_answered.val() {
+                    self.state.d.next = FenceState::Idle;
                 }
             }
         }
@@ -115,6 +194,8 @@ impl Logic for Fence {
             self.state.d.next = FenceState::Idle;
             self.writes.d.next = 0.into();
             self.reads.d.next = 0.into();
+            self.own.d.next = false;
+            self.unanswered.d.next = 0.into();
         }
     }
 }

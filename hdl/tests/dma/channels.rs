@@ -17,7 +17,12 @@ const RUN: u32 = 2;
 const ABORT: u32 = 4;
 
 pub fn rig(params: &Params) -> Rig {
-    let mut rig = Rig::new(&library(params), BoardConfig::default());
+    rig_with(params, BoardConfig::default())
+}
+
+/// A board with all channels open.
+pub fn rig_with(params: &Params, config: BoardConfig) -> Rig {
+    let mut rig = Rig::new(&library(params), config);
     for channel in 1..params.channels {
         rig.open_channel(channel);
     }

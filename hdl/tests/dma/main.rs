@@ -3,6 +3,7 @@
 mod channels;
 mod counters;
 mod faults;
+mod fence;
 mod interrupts;
 mod port;
 mod rig;

@@ -45,10 +45,12 @@ fn dies(params: &Params) {
         let status = rig.read_csr(csr::STATUS);
         assert_ne!(status & DEAD, 0, "status {status:#x}");
         assert_eq!(status & 0b11, 0, "every descriptor has ended: {status:#x}");
-        // A fence ends too.
-        rig.csr(csr::ATT_INVALIDATE, 1);
-        rig.board.run(100).unwrap();
-        assert_eq!(rig.read_csr(csr::ATT_INVALIDATE), 0);
+        // A fence ends too, with a flush read and without.
+        for start in [0b001, 0b101] {
+            rig.csr(csr::ATT_INVALIDATE, start);
+            rig.board.run(100).unwrap();
+            assert_eq!(rig.read_csr(csr::ATT_INVALIDATE), 0);
+        }
         stop(&mut rig, Backpressure::None);
         rig.board.reset().unwrap();
         rig.restart();

@@ -14,7 +14,7 @@ const COMPLETER_ABORT: u8 = 14;
 const POISONED: u8 = 15;
 const QUARANTINE: u32 = 1 << 2;
 
-fn params(port_bits: u32) -> Params {
+pub fn params(port_bits: u32) -> Params {
     Params {
         port: Port::Stream,
         port_bits,

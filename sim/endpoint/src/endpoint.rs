@@ -63,8 +63,7 @@ impl Config {
     ///
     /// Register accesses and writes to the host take no time on the way, and reads half as long as
     /// usual, so that there are fewer cycles to simulate; packets take their time on the link. Writes to
-    /// the GPU arrive later than those to the host, as always, and as always within a few round trips
-    /// of a register read, which is what the driver relies on. FPGA memory has the same clock as the
+    /// the GPU arrive later than those to the host, as always. FPGA memory has the same clock as the
     /// PCIe side, which halves the edges to simulate. It is as large as the parameters say; what is not
     /// touched costs nothing.
     pub fn new(params: Params) -> Self {
@@ -76,8 +75,7 @@ impl Config {
                 bar_bytes: 0,
                 bar_reserved: 0,
                 read_round_trip_ns: 500,
-                // Against a register read as elsewhere: somewhat more than its round trip.
-                write_latency_ns: 40,
+                ..GpuConfig::default()
             },
             link: LinkConfig {
                 read_round_trip_ns: 500,

@@ -1,0 +1,170 @@
+//! The fence that reads from a peer: behind it nothing arrives there any more, and the flush reads of
+//! descriptors are not mixed up with its own.
+
+use crate::channels::{descriptor, rig_with};
+use crate::rig::{MIB, RECORD, Rig, same};
+use crate::stream;
+use peerlane_hdl::Params;
+use peerlane_hdl::generated::constants::csr;
+use peerlane_sim::{Answer, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig};
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const START: u32 = 1;
+const BUSY: u32 = 2;
+const FLUSH: u32 = 4;
+const PAGE: u64 = 64 << 10;
+
+fn ports() -> [Params; 2] {
+    [Params::default(), stream::params(128)]
+}
+
+/// Registers answer at once, the GPU takes its time: what is not waited for shows.
+fn slow_gpu() -> BoardConfig {
+    BoardConfig {
+        gpu: GpuConfig {
+            write_latency_ns: 3000,
+            ..GpuConfig::default()
+        },
+        link: LinkConfig {
+            mmio_latency_ns: 0,
+            ..LinkConfig::default()
+        },
+        ..BoardConfig::default()
+    }
+}
+
+/// Runs a fence to its end; with an address it reads from there.
+fn fence(rig: &mut Rig, flush: Option<u64>) {
+    let start = match flush {
+        Some(address) => {
+            rig.csr(csr::ATT_FLUSH_LO, address as u32);
+            rig.csr(csr::ATT_FLUSH_HI, (address >> 32) as u32);
+            START | FLUSH
+        }
+        None => START,
+    };
+    rig.csr(csr::ATT_INVALIDATE, start);
+    let begin = rig.board.cycles();
+    while rig.read_csr(csr::ATT_INVALIDATE) & BUSY != 0 {
+        assert!(rig.board.cycles() < begin + 40_000, "no end of the fence");
+    }
+}
+
+fn gpu(rig: &mut Rig, at: u64, length: u64) -> Vec<u8> {
+    let mut bytes = vec![0; length as usize];
+    rig.board.gpu_mut().read(at, &mut bytes).unwrap();
+    bytes
+}
+
+/// Takes a page of the GPU away in the middle of writes to it; in how many rounds of `rounds` something
+/// still arrived after the fence.
+fn late_rounds(params: &Params, flush: bool, rounds: u32) -> usize {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut rig = rig_with(params, slow_gpu());
+    rig.csr(csr::ATT_OWNER_LO, 0xFF);
+    let stays = rig.map_gpu(8 * MIB, MIB);
+    let mut data = vec![0; PAGE as usize];
+    rng.fill_bytes(&mut data);
+    rig.board.ddr_mut().write(0, &data).unwrap();
+    let bus = rig.board.gpu_mut().pin(0, PAGE).unwrap()[0];
+    let round = |_: &u32| {
+        rig.board
+            .gpu_mut()
+            .write(0, &vec![0xEE; data.len()])
+            .unwrap();
+        let entry = rig.next_entry();
+        let peer = rig.map(16, &[bus], 3);
+        // Without a record there is no flush read of its own.
+        rig.queue_on(1, false, descriptor(peer, 0, PAGE as u32, 0, 0));
+        rig.queue_on(2, false, descriptor(stays, 0, PAGE as u32, RECORD, 1));
+        rig.board.run(rng.random_range(500..4000)).unwrap();
+        rig.entry(entry, 0);
+        fence(&mut rig, flush.then_some(bus + PAGE / 2));
+        let before = gpu(&mut rig, 0, PAGE);
+        let other = rig.wait_on(2, 40_000);
+        assert_eq!((other.code, other.bytes), (0, PAGE as u32));
+        rig.board.run(4000).unwrap();
+        while rig.poll_on(1).is_some() {}
+        before != gpu(&mut rig, 0, PAGE)
+    };
+    (0..rounds).filter(round).count()
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn behind_a_fence_that_flushes_nothing_arrives_at_the_peer() {
+    for params in ports() {
+        assert_eq!(late_rounds(&params, true, 30), 0, "{:?}", params.port);
+        // Without the read something does: the test would see it.
+        assert_ne!(late_rounds(&params, false, 5), 0, "{:?}", params.port);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn every_record_comes_behind_its_own_data_while_fences_flush() {
+    for params in ports() {
+        let mut rng = ChaCha8Rng::seed_from_u64(6);
+        let mut rig = rig_with(&params, slow_gpu());
+        rig.csr(csr::ATT_OWNER_LO, 0xFF);
+        let bus = rig.board.gpu_mut().pin(0, PAGE).unwrap()[0];
+        let peer = rig.map(16, &[bus], 3);
+        let mut next = 0u64;
+        for _ in 0..40 {
+            let mut pieces = Vec::new();
+            for channel in 0..4 {
+                let length = rng.random_range(1..600u64);
+                let mut data = vec![0; length as usize];
+                rng.fill_bytes(&mut data);
+                let at = u64::from(channel) << 10;
+                rig.board.ddr_mut().write(next, &data).unwrap();
+                rig.queue_on(
+                    channel,
+                    false,
+                    descriptor(peer + at, next, length as u32, RECORD, 9),
+                );
+                next = (next + 1023) % MIB;
+                pieces.push((channel, at, data));
+            }
+            rig.board.run(rng.random_range(0..400)).unwrap();
+            fence(&mut rig, Some(bus));
+            for (channel, at, data) in pieces {
+                let record = rig.wait_on(channel, 20_000);
+                assert_eq!((record.code, record.bytes), (0, data.len() as u32));
+                let got = gpu(&mut rig, at, data.len() as u64);
+                same("what the record says is there", &got, &data);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_peer_that_answers_nothing_holds_no_fence_up() {
+    for params in ports() {
+        let mut rig = rig_with(&params, slow_gpu());
+        rig.csr(csr::ATT_OWNER_LO, 0xFF);
+        rig.csr(csr::PORT_TIMEOUT, 2000);
+        let bus = rig.board.gpu_mut().pin(0, PAGE).unwrap()[0];
+        let peer = rig.map(16, &[bus], 3);
+        rig.board.bus_mut().inject(FaultRule {
+            hits: Hits::Nth(1),
+            answer: Answer::Late(20_000),
+        });
+        fence(&mut rig, Some(bus));
+        rig.board.bus_mut().clear_faults();
+        // Fences end while the reads stand still, too, and transfers go well when they do not.
+        fence(&mut rig, Some(bus));
+        let begin = rig.board.cycles();
+        while rig.read_csr(csr::STATUS) & 4 != 0 {
+            assert!(rig.board.cycles() < begin + 60_000, "still in quarantine");
+            rig.board.run(500).unwrap();
+        }
+        fence(&mut rig, Some(bus));
+        rig.queue_on(1, false, descriptor(peer, 0, 5000, RECORD, 2));
+        assert_eq!(rig.wait_on(1, 20_000).code, 0);
+        rig.queue_on(1, true, descriptor(peer, 0, 5000, RECORD, 3));
+        assert_eq!(rig.wait_on(1, 20_000).code, 0);
+    }
+}
