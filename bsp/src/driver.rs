@@ -12,6 +12,9 @@ use crate::qsys::{Module, System};
 
 const AGAIN: &str = "Extend the vendor's BSP again.";
 
+/// Bytes of the window into FPGA memory (`s_nondma`).
+const WINDOW_BYTES: u64 = 64 << 10;
+
 /// A board as the driver finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Board {
@@ -29,6 +32,8 @@ pub struct Board {
     pub chan: u64,
     /// Byte offset of the ATT.
     pub att: u64,
+    /// Byte offset of the window into FPGA memory (`s_nondma`), where that BAR has one.
+    pub window: Option<u64>,
     /// Frequency of the hard IP's clock, in hertz.
     pub clock: u64,
 }
@@ -69,6 +74,16 @@ impl Board {
                 )
             })
         };
+        // Vendors' BSPs may leave it unconnected.
+        let window = build.slaves.get("s_nondma").copied();
+        if let Some(offset) = window.filter(|offset| offset % WINDOW_BYTES != 0) {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                Place::file(hardware.join(crate::layout::BUILD_FILE)),
+                format!("s_nondma is at {offset:#x} of the BAR, no multiple of its 64 KiB"),
+                "Move it in Platform Designer, then extend the BSP again.",
+            ));
+        }
         let name = hardware.file_name().unwrap_or(hardware.as_os_str());
         Ok(Self {
             name: name.to_string_lossy().into_owned(),
@@ -78,6 +93,7 @@ impl Board {
             csr: slave("csr")?,
             chan: slave("chan")?,
             att: slave("att")?,
+            window,
             clock: clock(system, hip, build.port_bits)?,
         })
     }

@@ -18,6 +18,12 @@ macro_rules! board_table {
                         csr: {{ "{:#x}"|format(board.csr) }},
                         chan: {{ "{:#x}"|format(board.chan) }},
                         att: {{ "{:#x}"|format(board.att) }},
+{%- match board.window %}
+{%- when Some with (offset) %}
+                        window: Some({{ "{:#x}"|format(offset) }}),
+{%- when None %}
+                        window: None,
+{%- endmatch %}
                         clock: {{ board.clock }},
                     }
                 ),

@@ -70,6 +70,28 @@ fn a_bsp_that_was_not_extended_or_is_damaged_is_refused() {
     expect(&error, ErrorKind::Inconsistent, &["att"]);
 }
 
+/// The window is optional: a vendor may leave it unconnected, and then no driver knows of one.
+#[test]
+fn a_bsp_without_a_window_is_a_board_without_one() {
+    let board = Board::read(&extended_with("").out).unwrap();
+    // The reference BSP's system has it there, and extending leaves it.
+    assert_eq!(board.window, Some(0x1_0000));
+    let work = common::Work::new();
+    let system = work.hardware(&work.bsp).join(SYSTEM);
+    let text = fs::read_to_string(&system).unwrap();
+    let connections = text.split_inclusive("</connection>");
+    let without: String = connections
+        .filter(|one| !one.contains("end=\"dma_engine.s_nondma\""))
+        .collect();
+    assert!(without.len() < text.len(), "there was none to take out");
+    fs::write(&system, without).unwrap();
+    work.extend("").unwrap();
+    let board = Board::read(&work.out).unwrap();
+    assert_eq!(board.window, None);
+    let table = table(&[board]).unwrap();
+    assert!(table.contains("window: None,"), "{table}");
+}
+
 #[test]
 fn boards_that_look_alike_are_refused() {
     let board = Board::read(&extended_with("").out).unwrap();
@@ -96,4 +118,6 @@ fn the_vendors_bsp_is_a_board() {
     assert_eq!((board.vendor, board.device), (0x1172, 0xab00));
     assert_eq!(board.clock, 250_000_000);
     assert!(board.csr < board.chan && board.chan < board.att);
+    // Where its system file connects `s_nondma`.
+    assert_eq!((board.bar, board.window), (0, Some(0x1_0000)));
 }

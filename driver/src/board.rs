@@ -6,16 +6,18 @@
 //! 1. the gate ([`crate::gate`]), which is no lock but is waited for by unbind;
 //! 2. [`Board::recovery`], held while the block is reset or started;
 //! 3. a context's own state;
-//! 4. the reservation of a dma-buf, which its owner may hold when it calls us;
-//! 5. a [`Mapping`](crate::mapping::Mapping)'s state;
-//! 6. [`Board::users`], [`Board::entries`];
-//! 7. the registers ([`crate::hw`]);
-//! 8. events ([`crate::events`]).
+//! 4. [`Board::lending`], which a page fault takes, and tables of pages under it;
+//! 5. the reservation of a dma-buf, which its owner may hold when it calls us;
+//! 6. a [`Mapping`](crate::mapping::Mapping)'s state;
+//! 7. [`Board::users`], [`Board::entries`];
+//! 8. the registers ([`crate::hw`]);
+//! 9. events ([`crate::events`]).
 //!
 //! No user memory is touched and no page of a process pinned under any of them: a page fault
-//! takes locks that come before 4. Nothing is allocated under 5, 7 and 8.
+//! takes locks that come before 5. Nothing is allocated under 6, 8 and 9.
 
 use crate::{
+    aperture::Lending,
     boards::Place,
     context::Context,
     ffi::{pci_dev, Text},
@@ -77,6 +79,9 @@ pub(crate) struct Board {
     /// Held while the block is reset or started.
     #[pin]
     recovery: Mutex<()>,
+    /// The window into FPGA memory.
+    #[pin]
+    pub(crate) lending: Lending,
     /// The ATT's entries.
     #[pin]
     entries: Mutex<Entries>,
@@ -145,6 +150,7 @@ impl Board {
                 cut_off: Atomic::new(false),
                 resting: Atomic::new(false),
                 recovery <- new_mutex!(()),
+                lending <- Lending::new(),
                 entries <- new_mutex!(entries),
                 users <- new_mutex!(users),
                 watchdog <- new_delayed_work!("peerlane::watchdog"),
@@ -200,12 +206,16 @@ impl Board {
         })
     }
 
+    /// The frame at an offset of the block's BAR.
+    pub(crate) fn bar_pfn(&self, offset: usize) -> Option<usize> {
+        let bar = self.hw.place().bar;
+        let start = self.gate.device().resource_start(bar).ok()?;
+        Some((start as usize + offset) >> PAGE_SHIFT)
+    }
+
     /// The frame of a channel's page.
     pub(crate) fn page_pfn(&self, number: u32) -> Option<usize> {
-        let place = self.hw.place();
-        let bar = self.gate.device().resource_start(place.bar).ok()?;
-        let page = channel::page(number, 0).offset();
-        Some((bar as usize + place.chan + page) >> PAGE_SHIFT)
+        self.bar_pfn(self.hw.place().chan + channel::page(number, 0).offset())
     }
 
     /// Reserves ATT entries for a channel, one after the other. `EDQUOT`: it may not have so many;
@@ -379,12 +389,14 @@ impl Board {
     pub(crate) fn rest(&self) {
         self.resting.store(true, ordering::Release);
         self.quiesce();
+        self.rest_aperture();
         self.isolate();
         self.hw.set_gone(true);
     }
 
     /// The board will not be started again.
     pub(crate) fn give_up(&self) {
+        self.rest_aperture();
         self.for_each_user(|user| user.events.gone());
     }
 
@@ -393,8 +405,10 @@ impl Board {
     /// ATT and settings are as before.
     pub(crate) fn start(&self, lost: bool) -> Result {
         let _guard = self.recovery.lock();
+        self.rest_aperture();
         let started = self.try_start(lost);
         if started.is_err() {
+            self.rest_aperture();
             self.isolate();
             self.hw.set_gone(true);
         }
@@ -419,6 +433,7 @@ impl Board {
         // SAFETY: a valid device, and nothing in its block that could reach memory yet.
         unsafe { bindings::pci_set_master(pci_dev(self.gate.device())) };
         self.cut_off.store(false, ordering::Release);
+        self.wake_aperture()?;
         self.hw.run(steps::start())?;
         self.try_for_each_user(|user| {
             let opened = user.open_channel();

@@ -15,6 +15,8 @@ pub(crate) struct Place {
     pub(crate) chan: usize,
     /// Byte offset of the ATT.
     pub(crate) att: usize,
+    /// Byte offset of the window into FPGA memory, where the BAR has one.
+    pub(crate) window: Option<usize>,
     /// Frequency of the hard IP's clock, in hertz.
     pub(crate) clock: u64,
 }

@@ -17,6 +17,7 @@ macro_rules! board_table {
                         csr: 0x3000,
                         chan: 0x20000,
                         att: 0x28000,
+                        window: Some(0x10000),
                         clock: 250000000,
                     }
                 ),

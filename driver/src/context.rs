@@ -10,10 +10,12 @@ use crate::{
     gate::Inside,
     hw::Failure,
     logic::{
+        aperture::{self, Aperture, ApertureError},
         channel::{self, Moderation, Settings, Window},
         queue::Occupancy,
         regs::Completion,
         table::{self, Reach},
+        uapi::map,
     },
     queue::Queue,
     regions::{Region, Regions},
@@ -191,11 +193,27 @@ impl Context {
         if wanted.start < all.start || wanted.end > all.end {
             return Err(EPERM);
         }
-        *window = Window::new(wanted, all.end).map_err(|_| EINVAL)?;
+        let narrowed = Window::new(wanted, all.end).map_err(|_| EINVAL)?;
+        let held = self.board.aperture_of(self.channel);
+        if held.is_some_and(|held| !narrowed.contains(held.base(), aperture::BYTES)) {
+            return Err(EBUSY);
+        }
+        *window = narrowed;
         Ok(self
             .board
             .hw
             .run(channel::set_window(self.channel, &window))?)
+    }
+
+    /// Takes the board's window into FPGA memory, or moves it.
+    pub(crate) fn hold_aperture(&self, base: u64) -> Result {
+        // It stays as wide until the window is lent.
+        let window = self.window.lock();
+        let aperture = Aperture::new(base, &window).map_err(|error| match error {
+            ApertureError::Unaligned { .. } => EINVAL,
+            ApertureError::Outside { .. } => EPERM,
+        })?;
+        self.board.lend_aperture(self.channel, aperture)
     }
 
     /// The process knows now that its channel was started anew.
@@ -234,8 +252,23 @@ impl Context {
         unsafe { bindings::unmap_mapping_range(self.mapped, 0, 0, 1) };
     }
 
+    /// The same for what they have mapped of the board's window, however much that is.
+    pub(crate) fn unmap_aperture(&self) {
+        // SAFETY: as above.
+        unsafe {
+            bindings::unmap_mapping_range(
+                self.mapped,
+                map::WINDOW as bindings::loff_t,
+                aperture::BYTES as bindings::loff_t,
+                1,
+            )
+        };
+    }
+
     /// Takes everything from the board, then gives everything back. The device must be bound.
     pub(crate) fn close(&self) {
+        // It may not have the window.
+        let _ = self.board.return_aperture(self.channel);
         // From here on the channel is not started any more.
         let ring = self.ring.lock().take();
         self.board.settle(|| channel::abort(self.channel));

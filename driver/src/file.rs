@@ -72,6 +72,7 @@ impl MiscDevice for Operations {
         let bytes = match area {
             Area::Page => chan::SIZE,
             Area::Ring => context.with_ring(|ring| ring.bytes())?,
+            Area::Window => context.board.aperture_bytes(),
         };
         if index + pages > bytes >> PAGE_SHIFT {
             return Err(EINVAL);
@@ -83,6 +84,15 @@ impl MiscDevice for Operations {
                 unsafe { peerlane_make_uncached(raw) };
             }
             Area::Ring => vma.try_clear_maywrite()?,
+            Area::Window => {
+                let held = context.board.aperture_of(context.channel);
+                held.ok_or(EPERM)?;
+                // Not write-combining: stores would wait in the processor behind later ones to the
+                // channel page, and the kernel has mapped the BAR uncached already, so that there
+                // would be two kinds of the same memory. The slave takes one access at a time.
+                // SAFETY: it is being set up.
+                unsafe { peerlane_make_uncached(raw) };
+            }
         }
         vma.try_clear_mayexec()?;
         vma.set_io();
@@ -104,12 +114,17 @@ impl MiscDevice for Operations {
 enum Area {
     Page,
     Ring,
+    Window,
 }
 
 impl Area {
     /// The area at a byte offset, and the page in it.
     fn at(offset: u64) -> Option<(Self, usize)> {
-        let areas = [(Self::Ring, map::RING), (Self::Page, map::PAGE)];
+        let areas = [
+            (Self::Window, map::WINDOW),
+            (Self::Ring, map::RING),
+            (Self::Page, map::PAGE),
+        ];
         let (area, base) = areas.into_iter().find(|(_, base)| offset >= *base)?;
         let index = (offset - base) >> PAGE_SHIFT;
         (index <= 1 << 20).then_some((area, index as usize))
@@ -127,8 +142,9 @@ static MAPPING: Table<bindings::vm_operations_struct> = Table({
     operations
 });
 
-/// Gives a process the page that it touches: the real one while the device is bound, else one with
-/// nothing in it, so that nobody is killed because a board was taken away.
+/// Gives a process the page that it touches: the real one while the device is bound and, of the
+/// window, while it is the context's; else one with nothing in it, so that nobody is killed because
+/// something was taken away.
 ///
 /// # Safety
 /// Called by the kernel for a mapping that `mmap` has set up.
@@ -146,14 +162,17 @@ unsafe extern "C" fn fault(fault: *mut bindings::vm_fault) -> bindings::vm_fault
     let board = &context.board;
     // Held until the page is in the table: unbind takes all pages away behind the gate.
     let inside = board.gate.enter();
-    let real = match (&inside, area) {
-        (Err(_), _) => None,
-        (Ok(_), Area::Ring) => context.ring_pfn(index),
-        (Ok(_), Area::Page) => board.page_pfn(context.channel),
+    let insert = |real: Option<usize>| {
+        let pfn = real.unwrap_or_else(|| context.nothing_pfn());
+        // SAFETY: a mapping of frame numbers, and an address in it.
+        unsafe { bindings::vmf_insert_pfn(vma, address, pfn) }
     };
-    let pfn = real.unwrap_or_else(|| context.nothing_pfn());
-    // SAFETY: a mapping of frame numbers, and an address in it.
-    unsafe { bindings::vmf_insert_pfn(vma, address, pfn) }
+    match (&inside, area) {
+        (Err(_), _) => insert(None),
+        (Ok(_), Area::Ring) => insert(context.ring_pfn(index)),
+        (Ok(_), Area::Page) => insert(board.page_pfn(context.channel)),
+        (Ok(_), Area::Window) => board.with_aperture(context.channel, index, insert),
+    }
 }
 
 const MISC: bindings::miscdevice = MiscDeviceOptions { name: c"peerlane" }.into_raw::<Operations>();

@@ -129,6 +129,16 @@ impl Hw {
             .ok_or(Failure::Gone)
     }
 
+    /// Loads something from the window into FPGA memory: what was stored there before has arrived
+    /// then. A board that does not answer takes no stores either.
+    pub(crate) fn load_from_window(&self) {
+        let Some(window) = self.place.window.filter(|_| !self.is_gone()) else {
+            return;
+        };
+        self.bar
+            .try_access_with(|bar| bar.try_read32(window).is_ok());
+    }
+
     /// Whether the board has been found not to answer.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone.load(ordering::Acquire)

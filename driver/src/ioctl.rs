@@ -35,7 +35,8 @@ macro_rules! structures {
     )*};
 }
 structures!(
-    Info, Register, Unregister, Submit, Wait, Query, EventFd, Stop, Probe, Moderate, Window
+    Info, Register, Unregister, Submit, Wait, Query, EventFd, Stop, Probe, Moderate, Window,
+    Aperture
 );
 
 /// What the caller has beyond what is known must be zero.
@@ -156,6 +157,11 @@ impl Context {
                 };
                 self.call_inside(uapi::WINDOW, code, argument, narrow)
             }
+            code if uapi::APERTURE.is(code) => {
+                self.call_inside(uapi::APERTURE, code, argument, |_, arguments| {
+                    self.aperture(arguments)
+                })
+            }
             _ => Err(ENOTTY),
         }
     }
@@ -197,7 +203,7 @@ impl Context {
             local_end: window.end,
             page_bytes: chan::SIZE as u64,
             ring_bytes: ((Completion::SIZE << self.ring_log2).next_multiple_of(PAGE_SIZE)) as u64,
-            window_bytes: 0,
+            window_bytes: self.board.aperture_bytes() as u64,
             reserved: [0; 4],
         };
         Ok(())
@@ -270,6 +276,18 @@ impl Context {
         };
         drop(self.events.set_eventfd(eventfd));
         Ok(())
+    }
+
+    fn aperture(&self, arguments: &uapi::Aperture) -> Result {
+        zero(&[u64::from(arguments.reserved)])?;
+        if self.board.aperture_bytes() == 0 {
+            return Err(EOPNOTSUPP);
+        }
+        match (arguments.flags, arguments.base) {
+            (0, base) => self.hold_aperture(base),
+            (uapi::aperture::RELEASE, 0) => self.board.return_aperture(self.channel),
+            _ => Err(EINVAL),
+        }
     }
 
     /// From now on the process writes descriptors itself.

@@ -5,7 +5,8 @@
 //! A thin shell over [`logic`], which is tested on the host. Data flows one way: a file's
 //! [`context`] makes memory reachable ([`memory`], [`mapping`], [`regions`]), a process or the
 //! driver ([`queue`]) writes descriptors, and interrupts ([`irq`]) tell the context ([`events`])
-//! that records have come. [`board`] holds what contexts share, and the order of the locks.
+//! that records have come. [`aperture`] lends the window into FPGA memory. [`board`] holds what
+//! contexts share, and the order of the locks.
 
 use kernel::{
     device::Core,
@@ -17,6 +18,7 @@ use kernel::{
     },
 };
 
+mod aperture;
 mod board;
 mod boards;
 mod boards_table;

@@ -37,6 +37,8 @@
 
 #define PEERLANE_STATE_GONE 1
 
+#define PEERLANE_APERTURE_RELEASE 1
+
 #define PEERLANE_PROBE_BYTES 64
 
 struct peerlane_info {
@@ -139,6 +141,12 @@ struct peerlane_window {
 	__u64 end;
 };
 
+struct peerlane_aperture {
+	__u64 base;
+	__u32 flags;
+	__u32 reserved;
+};
+
 #define PEERLANE_IOC_INFO _IOWR(0xe7, 0, struct peerlane_info)
 #define PEERLANE_IOC_REGISTER _IOWR(0xe7, 1, struct peerlane_register)
 #define PEERLANE_IOC_UNREGISTER _IOW(0xe7, 2, struct peerlane_unregister)
@@ -150,5 +158,6 @@ struct peerlane_window {
 #define PEERLANE_IOC_PROBE _IOWR(0xe7, 8, struct peerlane_probe)
 #define PEERLANE_IOC_MODERATE _IOW(0xe7, 9, struct peerlane_moderate)
 #define PEERLANE_IOC_WINDOW _IOW(0xe7, 10, struct peerlane_window)
+#define PEERLANE_IOC_APERTURE _IOW(0xe7, 11, struct peerlane_aperture)
 
 #endif

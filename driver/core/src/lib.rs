@@ -18,6 +18,7 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod aperture;
 pub mod att;
 mod bits;
 pub mod capability;

@@ -80,12 +80,17 @@ pub const PROBE: Ioctl = Ioctl::new::<Probe>(8, true);
 /// How interrupts are held back: [`Moderate`].
 pub const MODERATE: Ioctl = Ioctl::new::<Moderate>(9, false);
 
-/// Gives the context a smaller window of FPGA memory: [`Window`].
+/// Gives the context a smaller range of FPGA memory: [`Window`].
 pub const WINDOW: Ioctl = Ioctl::new::<Window>(10, false);
 
+/// Takes the board's window for the processor's stores and loads, moves it, or gives it back:
+/// [`Aperture`].
+pub const APERTURE: Ioctl = Ioctl::new::<Aperture>(11, false);
+
 /// All of them.
-pub const ALL: [Ioctl; 11] = [
+pub const ALL: [Ioctl; 12] = [
     INFO, REGISTER, UNREGISTER, SUBMIT, WAIT, QUERY, EVENTFD, STOP, PROBE, MODERATE, WINDOW,
+    APERTURE,
 ];
 
 /// Offsets for `mmap`. Each mapping is of the context's own channel.
@@ -97,7 +102,14 @@ pub mod map {
     pub const PAGE: u64 = 0;
     /// The completion ring. Shared, read only.
     pub const RING: u64 = 1 << 32;
-    /// The window into FPGA memory, where the board has one.
+    /// The window into FPGA memory, where the board has one. Shared; only while the context holds
+    /// it ([`APERTURE`](super::APERTURE)), else `EPERM`. A mapping stays when the window is given
+    /// back, but shows zeros then, or what was stored there meanwhile: it reaches FPGA memory
+    /// again when this context holds the window again. A child gets no copy.
+    ///
+    /// It is uncached. A store is on its way to the board before a later store to the channel
+    /// page is, but the two go through different bridges of the board: before a doorbell for what
+    /// was stored here, load something from here.
     pub const WINDOW: u64 = 2 << 32;
 }
 
@@ -365,7 +377,8 @@ pub struct Moderate {
 }
 
 /// Argument of [`WINDOW`]: FPGA memory that the context may still touch, in whole 4 KiB inside of
-/// the present window. Refused with `EBUSY` once descriptors were written.
+/// the present range. Refused with `EBUSY` once descriptors were written, and while the context
+/// holds the board's window ([`APERTURE`]) at a place that is not all inside.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Window {
@@ -373,4 +386,37 @@ pub struct Window {
     pub base: u64,
     /// First byte behind it.
     pub end: u64,
+}
+
+/// Argument of [`APERTURE`]: where the board's window into FPGA memory is to stand, which
+/// processes map at [`map::WINDOW`].
+///
+/// A board has one window, and one context at a time holds it. A call of the holder moves it:
+/// when the call returns, every store through it that was made before has gone to the old place,
+/// and every one made after goes to the new. Stores made meanwhile, by other threads, go to one
+/// of the two or nowhere. The context gives it back by this call, and when it is closed.
+///
+/// While the block is reset and started again the window shows nothing and stores are lost, which
+/// [`Query::generation`] tells; then it stands where it stood.
+///
+/// `EOPNOTSUPP`: the board has no window. `EINVAL`: not at a multiple of 64 KiB. `EPERM`: not all
+/// of it lies in what the channel may touch. `EBUSY`: another context holds it. `EAGAIN`: the
+/// board is being started again. `ENOENT`: it was to be given back, and is not held. After any
+/// other error it is not held any more.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Aperture {
+    /// FPGA address of the first byte that the window shows; 0 with
+    /// [`RELEASE`](aperture::RELEASE).
+    pub base: u64,
+    /// Bits of [`aperture`].
+    pub flags: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// Bits of [`Aperture::flags`].
+pub mod aperture {
+    /// Gives the window back.
+    pub const RELEASE: u32 = 1;
 }

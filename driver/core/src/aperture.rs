@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The place of the host's window into FPGA memory (`s_nondma`).
+//!
+//! There is one window a board. It is no channel's: the block lets whoever reaches it in the BAR
+//! touch the FPGA memory that it shows, so the driver decides who does, and where it stands.
+
+use super::channel::Window;
+use super::regs::csr;
+use super::steps::{Register, Step};
+use core::fmt;
+
+/// Bytes that the window shows. It stands at multiples of them.
+pub const BYTES: u64 = 1 << csr::WINDOW_LO_BASE_LSB;
+
+/// A place of the window, inside of what somebody may touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Aperture {
+    base: u64,
+}
+
+/// Why the window cannot stand at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApertureError {
+    /// The place is no multiple of 64 KiB.
+    Unaligned {
+        /// The first byte.
+        base: u64,
+    },
+    /// Not all that it would show may be touched.
+    Outside {
+        /// The first byte.
+        base: u64,
+    },
+}
+
+impl fmt::Display for ApertureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unaligned { base } => write!(
+                f,
+                "the window into FPGA memory cannot stand at {base:#x}: it is no multiple of 64 KiB"
+            ),
+            Self::Outside { base } => write!(
+                f,
+                "the window into FPGA memory at {base:#x} would show what its user may not touch"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for ApertureError {}
+
+impl Aperture {
+    /// The window at an FPGA address, for who may touch `allowed`.
+    pub fn new(base: u64, allowed: &Window) -> Result<Self, ApertureError> {
+        if base % BYTES != 0 {
+            return Err(ApertureError::Unaligned { base });
+        }
+        if !allowed.contains(base, BYTES) {
+            return Err(ApertureError::Outside { base });
+        }
+        Ok(Self { base })
+    }
+
+    /// FPGA address of the first byte that it shows.
+    pub const fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Puts it there. It has arrived in the block when the last step is done. Nobody may use the
+    /// window meanwhile: its place crosses into the memory's clock bit by bit.
+    pub const fn place(&self) -> [Step; 3] {
+        let low = Register::Csr(csr::WINDOW_LO);
+        let high = Register::Csr(csr::WINDOW_HI);
+        [
+            Step::Write(low, self.base as u32 & csr::WINDOW_LO_BASE_MASK),
+            Step::Write(high, (self.base >> 32) as u32 & csr::WINDOW_HI_BASE_MASK),
+            Step::Wait(high, 0),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn it_stands_at_multiples_of_64_kib_inside() {
+        let memory = 1 << 33;
+        let allowed = Window::new(0x1_f000..0x5_0000, memory).unwrap();
+        assert_eq!(BYTES, 65536);
+        for base in [0x2_0000, 0x4_0000] {
+            assert_eq!(Aperture::new(base, &allowed).unwrap().base(), base);
+        }
+        for base in [1, 0x2_1000, 0x2_ffff, u64::MAX] {
+            let error = Aperture::new(base, &allowed).unwrap_err();
+            assert_eq!(error, ApertureError::Unaligned { base });
+        }
+        // It begins or ends outside, wraps, or there is nothing.
+        for base in [0, 0x1_0000, 0x5_0000, 1 << 33, u64::MAX << 16] {
+            let error = Aperture::new(base, &allowed).unwrap_err();
+            assert_eq!(error, ApertureError::Outside { base });
+        }
+        let error = Aperture::new(0, &Window::EMPTY).unwrap_err();
+        assert!(error.to_string().contains("at 0x0"), "{error}");
+    }
+
+    /// `regmap`: `WINDOW` at 0x70, bits 39:16 of the address.
+    #[test]
+    fn its_place_is_written_then_seen() {
+        let allowed = Window::new(0..1 << 40, 1 << 40).unwrap();
+        let aperture = Aperture::new(0xab_1234_0000, &allowed).unwrap();
+        let (low, high) = (Register::Csr(0x70), Register::Csr(0x74));
+        let steps = [
+            Step::Write(low, 0x1234_0000),
+            Step::Write(high, 0xab),
+            Step::Wait(high, 0),
+        ];
+        assert_eq!(aperture.place(), steps);
+    }
+}
