@@ -33,6 +33,8 @@ pub(crate) struct Context {
     window: Mutex<Range<u64>>,
     /// Whether somebody reads the ring, and so knows where it stands.
     pub(crate) has_queue: AtomicBool,
+    /// Whether somebody holds the board's window by this value.
+    pub(crate) has_aperture: AtomicBool,
 }
 
 impl Device {
@@ -104,6 +106,7 @@ impl Device {
                 capabilities,
                 window: Mutex::new(info.local_base..info.local_end),
                 has_queue: AtomicBool::new(false),
+                has_aperture: AtomicBool::new(false),
             }))),
             Err(source) => Err(Error::Identity { path, source }),
         }

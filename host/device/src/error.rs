@@ -87,6 +87,14 @@ pub enum Error {
         /// First byte behind it.
         end: u64,
     },
+    /// The board's window into FPGA memory cannot be had, or cannot stand there.
+    #[error("the window into FPGA memory cannot stand at {base:#x}: {source}")]
+    Aperture {
+        /// FPGA address of its first byte.
+        base: u64,
+        /// Why.
+        source: Errno,
+    },
     /// The device has, or had, a queue: nobody else knows where its ring stands.
     #[error("the device has a queue already")]
     Taken,
@@ -153,6 +161,14 @@ impl Error {
         }
     }
 
+    /// The error of a call that places the window into FPGA memory.
+    pub(crate) fn aperture(base: u64, source: Errno) -> Self {
+        match source {
+            Errno::NODEV => Self::Gone,
+            source => Self::Aperture { base, source },
+        }
+    }
+
     /// What to do about it, in one sentence or two.
     pub fn remedy(&self) -> &'static str {
         match self {
@@ -199,6 +215,19 @@ impl Error {
             }
             Self::Region(_) => "Give an offset and a length that lie inside the region.",
             Self::Local { .. } => "Give an address and a length inside the context's FPGA memory.",
+            Self::Aperture { source, .. } => match *source {
+                Errno::BUSY => {
+                    "A board has one window: drop it where it is held, in this process or another."
+                }
+                Errno::OPNOTSUPP => {
+                    "The board's BSP has no window into its memory: use transfers instead."
+                }
+                Errno::INVAL => "Give a multiple of 64 KiB.",
+                Errno::PERM => {
+                    "Give a place from which on 64 KiB lie inside the context's FPGA memory."
+                }
+                _ => "Try again when the board has been started.",
+            },
             Self::Taken => "Use that queue, or open the device once more.",
             Self::TooLong { .. } => "Use a queue, or cut the transfer.",
             Self::Fault {

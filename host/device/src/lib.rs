@@ -9,8 +9,12 @@
 //!   and doorbells are written from here, and a record that is already there is found without
 //!   a system call. A device has one queue, and no slow path from then on.
 //!
+//! Little data can be stored and loaded by the processor itself: [`Device::aperture`] is the
+//! board's window into FPGA memory.
+//!
 //! What the driver promises is written at [`peerlane_core::uapi`].
 
+mod aperture;
 mod device;
 mod error;
 mod flow;
@@ -21,6 +25,7 @@ mod region;
 mod submitted;
 mod sys;
 
+pub use aperture::Aperture;
 pub use device::Device;
 pub use error::{Error, Result};
 pub use memory::Memory;

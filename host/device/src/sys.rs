@@ -41,6 +41,7 @@ arguments! {
     Probe PROBE;
     Moderate MODERATE;
     Window WINDOW;
+    Aperture APERTURE;
 }
 
 struct Call<'a, T>(&'a mut T);

@@ -1,0 +1,271 @@
+//! The board's window into FPGA memory, for stores and loads of the processor.
+
+use crate::device::{Context, Device};
+use crate::error::{Error, Result};
+use crate::mapping::Mapping;
+use peerlane_core::uapi::{self, aperture, map};
+use rustix::io::Errno;
+use rustix::mm::ProtFlags;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The window, held and mapped: 64 KiB of FPGA memory that the processor stores to and loads
+/// from. A board has one, and one context at a time holds it. Dropping this gives it back.
+///
+/// It is for little data: the board takes one access of at most 8 bytes at a time, and a load
+/// waits for the board. While the block is reset and started again, it shows nothing and what
+/// is stored is lost: [`Device::query`] tells by the generation.
+#[derive(Debug)]
+pub struct Aperture {
+    // Unmapped before it is given back.
+    shown: Shown,
+    held: Held,
+    base: u64,
+}
+
+/// The window is this context's.
+#[derive(Debug)]
+struct Held(Arc<Context>);
+
+impl Held {
+    fn place(&self, base: u64) -> Result<()> {
+        let mut argument = uapi::Aperture {
+            base,
+            ..Default::default()
+        };
+        let placed = self.0.try_call(&mut argument);
+        placed.map_err(|source| Error::aperture(base, source))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut release = uapi::Aperture {
+            base: 0,
+            flags: aperture::RELEASE,
+            reserved: 0,
+        };
+        // If it is not held any more, that is as well.
+        let _ = self.0.try_call(&mut release);
+        self.0.has_aperture.store(false, Ordering::Release);
+    }
+}
+
+impl Device {
+    /// Takes the board's window and places it at an FPGA address, a multiple of 64 KiB; all that it
+    /// shows must lie in the context's [`window`](Device::window) of FPGA memory.
+    ///
+    /// # Errors
+    /// [`Error::Aperture`]: the board has none, somebody holds it, or it cannot stand there.
+    pub fn aperture(&self, base: u64) -> Result<Aperture> {
+        if self.0.has_aperture.swap(true, Ordering::Acquire) {
+            return Err(Error::aperture(base, Errno::BUSY));
+        }
+        let held = Held(Arc::clone(&self.0));
+        held.place(base)?;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let bytes = self.info().window_bytes;
+        let mapping = self.0.map("FPGA memory", map::WINDOW, bytes, protection)?;
+        Ok(Aperture {
+            shown: Shown(mapping),
+            held,
+            base,
+        })
+    }
+}
+
+impl Aperture {
+    /// FPGA address of the first byte.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Bytes.
+    pub fn length(&self) -> usize {
+        self.shown.0.length()
+    }
+
+    /// Address of the first byte in this process, for a GPU that is to store to it
+    /// (`cudaHostRegister` with `cudaHostRegisterIoMemory`).
+    ///
+    /// The kernel cannot take the window from a GPU that was given it so. Undo the registration
+    /// before this is dropped or moved: what the GPU stores goes to what the window shows then.
+    pub fn address(&self) -> u64 {
+        self.shown.0.base().as_ptr() as u64
+    }
+
+    /// Moves the window. What was stored before has gone to the old place, what is stored after
+    /// goes to the new one.
+    ///
+    /// # Errors
+    /// As [`Device::aperture`]. It stays where it was if it cannot stand there.
+    pub fn place(&mut self, base: u64) -> Result<()> {
+        self.held.place(base)?;
+        self.base = base;
+        Ok(())
+    }
+
+    /// Copies from FPGA memory at `offset` of the window.
+    ///
+    /// # Errors
+    /// [`Error::Bounds`].
+    pub fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        self.shown.read(offset, bytes)
+    }
+
+    /// Copies into FPGA memory at `offset` of the window. The stores are on their way when it
+    /// returns: see [`settle`](Self::settle).
+    ///
+    /// # Errors
+    /// [`Error::Bounds`].
+    pub fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<()> {
+        self.shown.write(offset, bytes)
+    }
+
+    /// Waits until what was stored is in FPGA memory: before a transfer that moves it on is
+    /// submitted, for its doorbell takes another way through the board.
+    pub fn settle(&self) {
+        // A load passes no store that was made before (PCI Express Base Specification, 2.4.1).
+        let _ = self.read(0, &mut [0]);
+    }
+}
+
+/// What the window shows.
+#[derive(Debug)]
+struct Shown(Mapping);
+
+impl Shown {
+    fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        self.check(offset, bytes.len())?;
+        for (from, width) in Words::of(offset, bytes.len()) {
+            let word = &mut bytes[from..from + width];
+            let place = self.at(offset + from);
+            // SAFETY: so many bytes from the place on lie in the mapping, by `check`, and `Words`
+            // are aligned, as the mapping begins at a page boundary.
+            unsafe {
+                match width {
+                    8 => word.copy_from_slice(&place.cast::<u64>().read_volatile().to_ne_bytes()),
+                    4 => word.copy_from_slice(&place.cast::<u32>().read_volatile().to_ne_bytes()),
+                    2 => word.copy_from_slice(&place.cast::<u16>().read_volatile().to_ne_bytes()),
+                    _ => word[0] = place.read_volatile(),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<()> {
+        self.check(offset, bytes.len())?;
+        for (from, width) in Words::of(offset, bytes.len()) {
+            let word = &bytes[from..from + width];
+            let place = self.at(offset + from);
+            // SAFETY: as in `read`.
+            unsafe {
+                match *word {
+                    [a, b, c, d, e, f, g, h] => {
+                        let value = u64::from_ne_bytes([a, b, c, d, e, f, g, h]);
+                        place.cast::<u64>().write_volatile(value);
+                    }
+                    [a, b, c, d] => {
+                        let value = u32::from_ne_bytes([a, b, c, d]);
+                        place.cast::<u32>().write_volatile(value);
+                    }
+                    [a, b] => {
+                        let value = u16::from_ne_bytes([a, b]);
+                        place.cast::<u16>().write_volatile(value);
+                    }
+                    _ => place.write_volatile(word[0]),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, offset: usize, length: usize) -> Result<()> {
+        let size = self.0.length();
+        match offset.checked_add(length) {
+            Some(end) if end <= size => Ok(()),
+            _ => Err(Error::Bounds {
+                offset,
+                length,
+                size,
+            }),
+        }
+    }
+
+    fn at(&self, offset: usize) -> *mut u8 {
+        // Only dereferenced after `check`.
+        self.0.base().as_ptr().wrapping_add(offset)
+    }
+}
+
+/// A stretch cut into the widest naturally aligned words, 8 bytes at most: the bus carries each in
+/// one packet.
+struct Words {
+    offset: usize,
+    done: usize,
+    length: usize,
+}
+
+impl Words {
+    fn of(offset: usize, length: usize) -> Self {
+        Self {
+            offset,
+            done: 0,
+            length,
+        }
+    }
+}
+
+impl Iterator for Words {
+    /// First byte, counted from the start of the stretch, and bytes.
+    type Item = (usize, usize);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (from, rest) = (self.done, self.length - self.done);
+        let fits = |width: &usize| *width <= rest && (self.offset + from).is_multiple_of(*width);
+        let width = [8, 4, 2, 1].into_iter().find(fits)?;
+        self.done += width;
+        Some((from, width))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_aligned_and_as_wide_as_they_can_be() {
+        let words = |offset, length| Words::of(offset, length).collect::<Vec<_>>();
+        assert_eq!(words(0, 0), []);
+        assert_eq!(words(8, 8), [(0, 8)]);
+        assert_eq!(
+            words(1, 14),
+            [(0, 1), (1, 2), (3, 4), (7, 4), (11, 2), (13, 1)]
+        );
+        assert_eq!(words(4, 13), [(0, 4), (4, 8), (12, 1)]);
+    }
+
+    #[test]
+    fn stores_and_loads_keep_to_the_mapping() {
+        let mapping = Mapping::anonymous("memory", 4096, rustix::mm::MapFlags::PRIVATE).unwrap();
+        let mut shown = Shown(mapping);
+        let bytes: Vec<u8> = (0..=255).collect();
+        for offset in 0..9 {
+            for length in 0..33 {
+                shown.write(offset, &bytes[..length]).unwrap();
+                let mut found = [0xAA; 40];
+                shown.read(offset, &mut found[..length]).unwrap();
+                assert_eq!(found[..length], bytes[..length]);
+                assert_eq!(found[length], 0xAA);
+            }
+        }
+        for (offset, length) in [(4096, 1), (4090, 7), (usize::MAX, 1), (0, 4097)] {
+            let error = shown.write(offset, &vec![0; length]).unwrap_err();
+            assert!(matches!(error, Error::Bounds { size: 4096, .. }), "{error}");
+            let error = shown.read(offset, &mut vec![0; length]).unwrap_err();
+            assert!(matches!(error, Error::Bounds { size: 4096, .. }), "{error}");
+        }
+        shown.write(4096, &[]).unwrap();
+    }
+}
