@@ -315,15 +315,18 @@ fn address() -> Result<String> {
     Ok(named.file_name().to_string_lossy().into_owned())
 }
 
-fn unbind() -> Result<()> {
+/// Takes the board from the driver.
+pub fn unbind() -> Result<()> {
     poke(format!("{DRIVER}/unbind"), &address()?)
 }
 
-fn bind() -> Result<()> {
+/// Gives the board to the driver.
+pub fn bind() -> Result<()> {
     poke(format!("{DRIVER}/bind"), &address()?)
 }
 
-fn reset() -> Result<()> {
+/// Resets the function.
+pub fn reset() -> Result<()> {
     poke(pci_device()?.join("reset"), "1")
 }
 
@@ -339,7 +342,7 @@ fn remove_and_rescan() -> Result<()> {
 
 /// Devices are put to sleep, and woken at once: a test of the kernel's own
 /// (Documentation/power/basic-pm-debugging.rst).
-fn suspend() -> Result<()> {
+pub fn suspend() -> Result<()> {
     if !Path::new("/sys/power/pm_test").exists() {
         return skip("the guest's kernel has no pm_test");
     }

@@ -163,6 +163,19 @@ fn sensible(device: &Device, rng: &mut ChaCha8Rng, memory: &Memory) -> (uapi::Io
         bytes = raw::bytes(&submit);
     } else if ioctl == uapi::INFO {
         bytes[0] = 1;
+    } else if ioctl == uapi::APERTURE {
+        // Anywhere, most often where it may.
+        let place = rng.random_range(window) >> 16 << 16;
+        bytes = raw::bytes(&uapi::Aperture {
+            base: place,
+            ..Default::default()
+        });
+        if rng.random_ratio(1, 8) {
+            bytes = raw::bytes(&uapi::Aperture {
+                flags: uapi::aperture::RELEASE,
+                ..Default::default()
+            });
+        }
     } else if ioctl == uapi::WINDOW {
         // It stays in its half.
         bytes = raw::bytes(&uapi::Window {

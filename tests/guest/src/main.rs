@@ -2,6 +2,7 @@
 //! process of the guest starts it; the harness on the host is at the other end of a serial
 //! port.
 
+mod aperture;
 mod cost;
 mod fakegpu;
 mod faults;
@@ -61,6 +62,8 @@ enum Scenario {
     Gpu,
     /// A GPU that the kernel does not know the board to reach
     GpuFar,
+    /// The board's window into FPGA memory
+    Aperture,
     /// Memory, regions, contexts and processes end in every order
     Lifetimes,
     /// Regions that are kept, and found again only when they are the same memory
@@ -86,6 +89,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Ioctls => ioctls::run(&mut suite, &mut lab),
             Scenario::Gpu => gpu::run(&mut suite, &mut lab),
             Scenario::GpuFar => gpu::run_far(&mut suite, &mut lab),
+            Scenario::Aperture => aperture::run(&mut suite, &mut lab),
             Scenario::Lifetimes => lifetimes::run(&mut suite, &mut lab),
             Scenario::Kept => kept::run(&mut suite, &mut lab),
             Scenario::Hostile => hostile::run(&mut suite, &mut lab),

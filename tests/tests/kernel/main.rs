@@ -55,6 +55,12 @@ fn regions_that_are_kept() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
+fn the_window_into_fpga_memory() {
+    Setup::default().run("peerlane-guest aperture");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
 fn ends_in_every_order() {
     Setup::default().run("peerlane-guest lifetimes");
 }

@@ -1,0 +1,146 @@
+//! The window moves, or the board does something, while a process stores through it.
+
+use super::{BYTES, Mapped, Storer, hold, refused, take};
+use crate::faults::{bind, reset, suspend, unbind};
+use crate::lab::{Lab, told};
+use crate::suite::Suite;
+use anyhow::{Context, Result, ensure};
+use peerlane_device::Error;
+use rand::Rng;
+use rustix::io::Errno;
+use std::time::{Duration, Instant};
+
+/// Runs them.
+pub(super) fn run(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("aperture.moved_under_stores", || moved(lab));
+    suite.run("aperture.reset_under_stores", || restarted(lab, reset));
+    suite.run("aperture.suspended_under_stores", || {
+        restarted(lab, suspend)
+    });
+    suite.run("aperture.unbound_under_stores", || unbound(lab));
+}
+
+/// Time in which a storer passes over the window many times.
+const WHILE: Duration = Duration::from_millis(30);
+
+/// FPGA memory that nobody stores to.
+struct Untouched(Vec<(u64, u64)>);
+
+impl Untouched {
+    fn new(lab: &mut Lab, bases: &[u64]) -> Result<Self> {
+        let filled = bases.iter().map(|base| {
+            let seed = lab.rng.random();
+            lab.host.fpga_write(*base, seed, BYTES)?;
+            Ok((*base, seed))
+        });
+        Ok(Self(filled.collect::<Result<_>>()?))
+    }
+
+    fn check(&self, lab: &Lab) -> Result<()> {
+        let mut all = self.0.iter();
+        all.try_for_each(|(base, seed)| lab.host.fpga_check(*base, *seed, BYTES))
+    }
+}
+
+/// When the call returns, nothing goes to the old place any more, and nothing ever went to a
+/// third.
+fn moved(lab: &mut Lab) -> Result<String> {
+    let device = lab.open()?;
+    let place = lab.place(&device, 0)?;
+    // Every bit of the place changes; what is made of some of the one and some of the other lies
+    // in between.
+    let [one, other] = [0x155_0000, 0x2aa_0000].map(|offset| place + offset);
+    let between = [0, 0x3ff_0000, 0x100_0000, 0x2a0_0000, 0x05a_0000];
+    let between = between.map(|offset| place + offset);
+    let between = Untouched::new(lab, &between)?;
+    hold(&device, one)?;
+    let child_device = device.clone();
+    let storer = Storer::start(move || Ok(child_device))?;
+    for round in 0..4 * lab.rounds {
+        let (from, to) = match round % 2 {
+            0 => (one, other),
+            _ => (other, one),
+        };
+        ensure!(
+            storer.stores_to(lab, from)?,
+            "round {round}: nothing is stored"
+        );
+        hold(&device, to)?;
+        let left = Untouched::new(lab, &[from])?;
+        std::thread::sleep(WHILE);
+        left.check(lab)
+            .with_context(|| format!("round {round}: stored to the old place"))?;
+    }
+    between.check(lab).context("stored to neither place")?;
+    storer.end()?;
+    Ok(format!("{} moves", 4 * lab.rounds))
+}
+
+/// A board that was started again shows the holder what it showed before, and in between nobody
+/// anything: the block begins with the window at 0.
+fn restarted(lab: &mut Lab, event: fn() -> Result<()>) -> Result<&'static str> {
+    let [device, second] = [lab.open()?, lab.open()?];
+    let place = lab.place(&device, 0)?;
+    ensure!(place == 0, "the test's memory begins at {place:#x}");
+    let base = place + 5 * BYTES;
+    hold(&device, base)?;
+    let child_device = device.clone();
+    let storer = Storer::start(move || Ok(child_device))?;
+    for round in 0..lab.rounds {
+        let first = Untouched::new(lab, &[place, place + 4 * BYTES, place + 6 * BYTES])?;
+        std::thread::sleep(Duration::from_micros(lab.rng.random_range(0..50_000)));
+        event().with_context(|| format!("round {round}"))?;
+        ensure!(
+            storer.stores_to(lab, base)?,
+            "round {round}: the window does not come back"
+        );
+        first.check(lab).with_context(|| format!("round {round}"))?;
+        refused(&second, place, Errno::BUSY)?;
+    }
+    storer.end()?;
+    Ok("")
+}
+
+/// A board that is taken away harms nobody who stores to it, and nobody who has it next.
+fn unbound(lab: &mut Lab) -> Result<&'static str> {
+    for round in 0..lab.rounds {
+        let device = lab.open()?;
+        let place = lab.place(&device, 0)?;
+        hold(&device, place)?;
+        let kept = Mapped::new(&device).context("mapping the window")?;
+        kept.store(0, 1);
+        let child_device = device.clone();
+        let storer = Storer::start(move || Ok(child_device))?;
+        unbind()?;
+        kept.store(0, 2);
+        kept.load(1);
+        match device.aperture(place) {
+            Err(Error::Gone) => {}
+            other => anyhow::bail!("a board that is gone lends its window: {other:?}"),
+        }
+        bind()?;
+        let opened = Instant::now();
+        let next = loop {
+            match lab.open() {
+                Ok(device) => break device,
+                Err(error) if opened.elapsed() > Duration::from_secs(10) => return Err(error),
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            }
+        };
+        let window = take(&next, place)?;
+        let untouched = Untouched::new(lab, &[place])?;
+        kept.store(2, 3);
+        std::thread::sleep(WHILE);
+        window.settle();
+        untouched
+            .check(lab)
+            .with_context(|| format!("round {round}: stored to the next one's"))?;
+        storer.end()?;
+        drop(window);
+        drop(next);
+    }
+    let device = lab.open().map_err(|error| error.context("at the end"))?;
+    let window = device.aperture(0).map_err(told)?;
+    drop(window);
+    Ok("")
+}
