@@ -45,12 +45,14 @@ fn refused(device: &Device, base: u64, error: Errno) -> Result<()> {
 }
 
 /// A mapping of the window that stays whatever becomes of the window.
-struct Mapped(*mut u64);
+pub struct Mapped(*mut u64);
 
 impl Mapped {
-    const WORDS: usize = BYTES as usize / 8;
+    /// Its words.
+    pub const WORDS: usize = BYTES as usize / 8;
 
-    fn new(device: &Device) -> Result<Self, Errno> {
+    /// Maps it, which only a context can that holds it.
+    pub fn new(device: &Device) -> Result<Self, Errno> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let (none, length) = (std::ptr::null_mut(), BYTES as usize);
         // SAFETY: a new mapping at a place of the kernel's choice.
@@ -71,12 +73,14 @@ impl Mapped {
         self.0.wrapping_add(index % Self::WORDS)
     }
 
-    fn store(&self, index: usize, value: u64) {
+    /// Stores a word, of an index that begins anew at the end.
+    pub fn store(&self, index: usize, value: u64) {
         // SAFETY: a word of the mapping.
         unsafe { self.word(index).write_volatile(value) }
     }
 
-    fn load(&self, index: usize) -> u64 {
+    /// Loads one.
+    pub fn load(&self, index: usize) -> u64 {
         // SAFETY: as above.
         unsafe { self.word(index).read_volatile() }
     }

@@ -1,5 +1,6 @@
 //! A process that does everything wrong, beside one that must not notice.
 
+use crate::aperture::Mapped;
 use crate::lab::{Buffer, Lab, Mover, PLACE, told};
 use crate::physical::Watch;
 use crate::process::fork;
@@ -197,10 +198,12 @@ fn sensible(device: &Device, rng: &mut ChaCha8Rng, memory: &Memory) -> (uapi::Io
     (ioctl, bytes)
 }
 
-/// Ioctls of all kinds, most of them a little wrong.
+/// Ioctls of all kinds, most of them a little wrong, and stores through the board's window wherever
+/// they have moved it.
 fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
     let memory = Memory::new(256 << 10)?;
     let mut accepted = 0u64;
+    let mut window = None;
     while attacker.counts() {
         let Attacker {
             device, rng, watch, ..
@@ -241,6 +244,13 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
             attacker.registered(register.address, register.length, access)?;
         }
         let Attacker { device, rng, .. } = &mut attacker;
+        if done && ioctl == uapi::APERTURE && window.is_none() {
+            // It may have been given back.
+            window = Mapped::new(device).ok();
+        }
+        if let Some(window) = window.as_ref().filter(|_| rng.random_ratio(1, 16)) {
+            window.store(rng.random_range(0..Mapped::WORDS), rng.random());
+        }
         if rng.random_ratio(1, 64) {
             let code = rng.next_u32();
             // The size in the code is up to 16 KiB, all of which may be written.

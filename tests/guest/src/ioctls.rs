@@ -1,5 +1,6 @@
 //! Every ioctl and mapping with what it must refuse. After each the context still works.
 
+mod aperture;
 mod mappings;
 mod shapes;
 
@@ -27,6 +28,10 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("ioctls.wait", || with_bench(lab, wait));
     suite.run("ioctls.probe", || with_bench(lab, probe));
     suite.run("ioctls.window", || with_bench(lab, window));
+    suite.run("ioctls.aperture", || with_bench(lab, aperture::arguments));
+    suite.run("ioctls.aperture_mappings", || {
+        with_bench(lab, aperture::mappings)
+    });
     suite.run("ioctls.others", || with_bench(lab, others));
     suite.run("ioctls.mappings", || with_bench(lab, mappings::mappings));
     suite.run("ioctls.one_writer", || mappings::one_writer(lab));

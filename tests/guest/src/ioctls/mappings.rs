@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 
 /// Maps, and unmaps again.
-fn try_map(
+pub(super) fn try_map(
     device: &Device,
     offset: u64,
     length: usize,

@@ -4,7 +4,8 @@ use super::{Bench, good_probe, good_register, good_submit};
 use crate::raw;
 use anyhow::{Context, Result, ensure};
 use peerlane_core::uapi::{
-    self, EventFd, Info, Ioctl, Moderate, Probe, Query, Register, Stop, Submit, Wait, Window,
+    self, Aperture, EventFd, Info, Ioctl, Moderate, Probe, Query, Register, Stop, Submit, Wait,
+    Window,
 };
 use rustix::io::Errno;
 use rustix::mm::MprotectFlags;
@@ -23,6 +24,13 @@ fn good(bench: &Bench) -> Vec<(Ioctl, Vec<u8>)> {
         base: window.start,
         end: window.end,
     };
+    // After which the range cannot be narrowed from under it.
+    let aperture = Aperture {
+        base: window
+            .base
+            .next_multiple_of(bench.device.info().window_bytes),
+        ..Default::default()
+    };
     let eventfd = EventFd { fd: -1, flags: 0 };
     vec![
         (uapi::INFO, raw::bytes(&info)),
@@ -31,6 +39,7 @@ fn good(bench: &Bench) -> Vec<(Ioctl, Vec<u8>)> {
         (uapi::STOP, raw::bytes(&stop)),
         (uapi::MODERATE, raw::bytes(&Moderate::default())),
         (uapi::WINDOW, raw::bytes(&window)),
+        (uapi::APERTURE, raw::bytes(&aperture)),
         (uapi::PROBE, raw::bytes(&good_probe(bench))),
     ]
 }
@@ -163,6 +172,13 @@ pub(super) fn reserved(bench: &Bench) -> Result<()> {
         raw::bytes(&Stop::default()),
         at,
         size_of::<Stop>() - 1,
+    );
+    let at = std::mem::offset_of!(Aperture, reserved);
+    add(
+        uapi::APERTURE,
+        raw::bytes(&Aperture::default()),
+        at,
+        size_of::<Aperture>() - 1,
     );
     let at = std::mem::offset_of!(Probe, reserved);
     let bytes = raw::bytes(&good_probe(bench));
