@@ -3,6 +3,7 @@
 use crate::figures;
 use std::{
     path::{Path, PathBuf},
+    process::Command,
     sync::OnceLock,
     time::Duration,
 };
@@ -23,6 +24,7 @@ pub(crate) struct Setup {
     params: Params,
     iommu: bool,
     far: bool,
+    windowless: bool,
     memory_mib: u32,
     parameters: String,
     deadline: Duration,
@@ -38,6 +40,7 @@ impl Default for Setup {
             params,
             iommu: false,
             far: false,
+            windowless: false,
             memory_mib: 1024,
             parameters: format!("port_timeout={PORT_TIMEOUT}"),
             deadline: Duration::from_secs(600),
@@ -49,7 +52,8 @@ impl Default for Setup {
 struct Parts {
     qemu: Qemu,
     kernel: Kernel,
-    modules: Vec<PathBuf>,
+    driver: PathBuf,
+    fake_gpu: PathBuf,
     guest: PathBuf,
     // The modules are in it.
     _built: tempfile::TempDir,
@@ -62,18 +66,14 @@ fn parts() -> &'static Parts {
         let kernel = cache.kernel(Flavour::chosen().unwrap()).unwrap();
         let built = tempfile::tempdir().unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let modules = ["../driver", "fake-gpu"].map(|source| {
+        let [driver, fake_gpu] = ["../driver", "fake-gpu"].map(|source| {
             let out = built.path().join(source.trim_start_matches("../"));
-            std::fs::create_dir(&out).unwrap();
-            let modules = kernel
-                .build(&root.join(source), &out, Lint::Compiler)
-                .unwrap();
-            assert_eq!(modules.warnings, "", "{source}");
-            modules.files
+            build(&kernel, &root.join(source), &out)
         });
         Parts {
             qemu: cache.qemu().unwrap(),
-            modules: modules.concat(),
+            driver,
+            fake_gpu,
             guest: guest_program("peerlane-guest", "peerlane-guest").unwrap(),
             kernel,
             _built: built,
@@ -81,7 +81,37 @@ fn parts() -> &'static Parts {
     })
 }
 
+/// Builds a directory's module.
+fn build(kernel: &Kernel, source: &Path, out: &Path) -> PathBuf {
+    let mut modules = kernel.build(source, out, Lint::Compiler).unwrap();
+    assert_eq!(modules.warnings, "", "{}", source.display());
+    modules.files.pop().unwrap()
+}
+
+/// Builds the driver for a board whose BSP leaves the window into FPGA memory unconnected.
+fn build_windowless(kernel: &Kernel, work: &Path) -> PathBuf {
+    let source = work.join("driver");
+    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver");
+    let copied = Command::new("cp")
+        .arg("-R")
+        .args([&driver, &source])
+        .status();
+    assert!(copied.unwrap().success(), "{}", driver.display());
+    let table = source.join("src/boards_table.rs");
+    let with = std::fs::read_to_string(&table).unwrap();
+    let without = with.replace("window: Some(0x10000)", "window: None");
+    assert_ne!(with, without);
+    std::fs::write(&table, without).unwrap();
+    build(kernel, &source, &work.join("built"))
+}
+
 impl Setup {
+    /// With a board that does not show a window into its memory.
+    pub(crate) fn windowless(mut self) -> Self {
+        self.windowless = true;
+        self
+    }
+
     /// With a translating IOMMU, strict.
     pub(crate) fn iommu(mut self) -> Self {
         self.iommu = true;
@@ -135,6 +165,13 @@ impl Setup {
         let socket = work.path().join("board");
         let mut config = Config::new(self.params);
         config.gpu = Some(vram.clone());
+        let driver = match self.windowless {
+            false => parts.driver.clone(),
+            true => {
+                config.layout.window = None;
+                build_windowless(&parts.kernel, work.path())
+            }
+        };
         let endpoint = Endpoint::start(&config, &socket).unwrap();
         let mut outside = Outside {
             board: endpoint.handle(),
@@ -143,7 +180,7 @@ impl Setup {
 
         let mut files = Initramfs::new(&parts.qemu).unwrap();
         files.program(&parts.guest).unwrap();
-        for module in &parts.modules {
+        for module in [&driver, &parts.fake_gpu] {
             files.module(module).unwrap();
         }
         files.module(&parts.kernel.aer_inject()).unwrap();

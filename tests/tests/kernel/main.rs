@@ -61,6 +61,12 @@ fn the_window_into_fpga_memory() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
+fn wrong_ioctls_where_there_is_no_window() {
+    Setup::default().windowless().run("peerlane-guest ioctls");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
 fn ends_in_every_order() {
     Setup::default().run("peerlane-guest lifetimes");
 }

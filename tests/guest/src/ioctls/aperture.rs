@@ -25,6 +25,10 @@ fn at(base: u64) -> Aperture {
 pub(super) fn arguments(bench: &Bench) -> Result<()> {
     let refuse = |argument, error| refuse(bench, uapi::APERTURE, argument, error);
     let call = |mut argument: Aperture| raw::with(&bench.device, uapi::APERTURE, &mut argument);
+    if bench.device.info().window_bytes == 0 {
+        refuse(at(bench.place), Errno::OPNOTSUPP)?;
+        return refuse(RELEASED, Errno::OPNOTSUPP);
+    }
     let end = bench.device.window().end;
     // The second time it is held, and stays held.
     for held in [false, true] {
@@ -68,6 +72,11 @@ pub(super) fn mappings(bench: &Bench) -> Result<()> {
         )
     };
     let call = |mut argument: Aperture| raw::with(&bench.device, uapi::APERTURE, &mut argument);
+    if bench.device.info().window_bytes == 0 {
+        let mapped = map(0, 4096, read, shared);
+        ensure!(mapped == Err(Errno::INVAL), "mapping it gave {mapped:?}");
+        return Ok(());
+    }
     ensure!(
         map(0, BYTES, write, shared) == Err(Errno::PERM),
         "it was mapped without being held"

@@ -68,12 +68,6 @@ pub(super) fn mappings(bench: &Bench) -> Result<()> {
     refused("another's page", map(map::PAGE + 4096, 4096, write, shared))?;
     refused("nothing known", map(3 << 32, 4096, read, shared))?;
     refused("what is far behind", map(1 << 62, 4096, read, shared))?;
-    if info.window_bytes == 0 {
-        refused(
-            "a window that is not there",
-            map(map::WINDOW, 4096, read, shared),
-        )?;
-    }
     // A part of the ring is fine, and it stays read-only.
     map(map::RING, 4096, read, shared)?;
     // SAFETY: as in `try_map`.

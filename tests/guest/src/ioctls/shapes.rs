@@ -24,24 +24,25 @@ fn good(bench: &Bench) -> Vec<(Ioctl, Vec<u8>)> {
         base: window.start,
         end: window.end,
     };
-    // After which the range cannot be narrowed from under it.
-    let aperture = Aperture {
-        base: window
-            .base
-            .next_multiple_of(bench.device.info().window_bytes),
-        ..Default::default()
-    };
     let eventfd = EventFd { fd: -1, flags: 0 };
-    vec![
+    let mut good = vec![
         (uapi::INFO, raw::bytes(&info)),
         (uapi::QUERY, raw::bytes(&Query::default())),
         (uapi::EVENTFD, raw::bytes(&eventfd)),
         (uapi::STOP, raw::bytes(&stop)),
         (uapi::MODERATE, raw::bytes(&Moderate::default())),
         (uapi::WINDOW, raw::bytes(&window)),
-        (uapi::APERTURE, raw::bytes(&aperture)),
         (uapi::PROBE, raw::bytes(&good_probe(bench))),
-    ]
+    ];
+    let bytes = bench.device.info().window_bytes;
+    if bytes > 0 {
+        let aperture = Aperture {
+            base: window.base.next_multiple_of(bytes),
+            ..Default::default()
+        };
+        good.push((uapi::APERTURE, raw::bytes(&aperture)));
+    }
+    good
 }
 
 /// Request codes that are nobody's.
