@@ -59,6 +59,8 @@ enum Scenario {
     Ioctls,
     /// Memory of a GPU, and what happens when its owner takes it back
     Gpu,
+    /// Data of every size from and to a GPU that has 512 MiB
+    GpuSizes,
     /// A GPU that the kernel does not know the board to reach
     GpuFar,
     /// Memory, regions, contexts and processes end in every order
@@ -85,6 +87,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Cost => cost::run(&mut suite, &mut lab),
             Scenario::Ioctls => ioctls::run(&mut suite, &mut lab),
             Scenario::Gpu => gpu::run(&mut suite, &mut lab),
+            Scenario::GpuSizes => gpu::run_sizes(&mut suite, &mut lab),
             Scenario::GpuFar => gpu::run_far(&mut suite, &mut lab),
             Scenario::Lifetimes => lifetimes::run(&mut suite, &mut lab),
             Scenario::Kept => kept::run(&mut suite, &mut lab),
