@@ -32,6 +32,7 @@ use crate::{
     },
     regs::csr::{PORT_TIMEOUT, QUARANTINE, STATUS},
     settings::Settings,
+    trace,
 };
 use kernel::{
     bindings,
@@ -276,6 +277,7 @@ impl Board {
             return;
         }
         self.isolate();
+        trace::board(self, failure.state());
         match failure {
             Failure::Gone => dev_err!(self.device(), "the board does not answer any more\n"),
             Failure::Late(register, value) => dev_err!(
@@ -381,10 +383,12 @@ impl Board {
         self.quiesce();
         self.isolate();
         self.hw.set_gone(true);
+        trace::board(self, c"resting");
     }
 
     /// The board will not be started again.
     pub(crate) fn give_up(&self) {
+        trace::board(self, c"given_up");
         self.for_each_user(|user| user.events.gone());
     }
 
@@ -397,6 +401,8 @@ impl Board {
         if started.is_err() {
             self.isolate();
             self.hw.set_gone(true);
+        } else {
+            trace::board(self, c"started");
         }
         self.resting.store(false, ordering::Release);
         Ok(started?)
@@ -440,6 +446,7 @@ impl Board {
         for channel in 0..self.capabilities.channels {
             self.dismiss(channel);
         }
+        trace::board(self, c"removed");
     }
 
     /// Whether the board is there and its block well.

@@ -315,15 +315,18 @@ fn address() -> Result<String> {
     Ok(named.file_name().to_string_lossy().into_owned())
 }
 
-fn unbind() -> Result<()> {
+/// Unbinds the board from its driver.
+pub fn unbind() -> Result<()> {
     poke(format!("{DRIVER}/unbind"), &address()?)
 }
 
-fn bind() -> Result<()> {
+/// Binds the board to its driver again.
+pub fn bind() -> Result<()> {
     poke(format!("{DRIVER}/bind"), &address()?)
 }
 
-fn reset() -> Result<()> {
+/// Resets the function.
+pub fn reset() -> Result<()> {
     poke(pci_device()?.join("reset"), "1")
 }
 

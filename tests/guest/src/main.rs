@@ -16,6 +16,7 @@ mod physical;
 mod process;
 mod raw;
 mod suite;
+mod traces;
 mod transfers;
 mod worker;
 
@@ -71,6 +72,8 @@ enum Scenario {
     Hostile,
     /// Board, bus and driver fail or go
     Faults,
+    /// What the driver's tracepoints say
+    Traces,
     /// The board dies for good; the last that can be run
     Killed,
 }
@@ -93,6 +96,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Kept => kept::run(&mut suite, &mut lab),
             Scenario::Hostile => hostile::run(&mut suite, &mut lab),
             Scenario::Faults => faults::run(&mut suite, &mut lab),
+            Scenario::Traces => traces::run(&mut suite, &mut lab),
             Scenario::Killed => faults::killed(&mut suite, &mut lab),
         }
     }
