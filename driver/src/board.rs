@@ -34,6 +34,7 @@ use crate::{
     },
     regs::csr::{PORT_TIMEOUT, QUARANTINE, STATUS},
     settings::Settings,
+    trace,
 };
 use kernel::{
     bindings,
@@ -286,6 +287,7 @@ impl Board {
             return;
         }
         self.isolate();
+        trace::board(self, failure.state());
         match failure {
             Failure::Gone => dev_err!(self.device(), "the board does not answer any more\n"),
             Failure::Late(register, value) => dev_err!(
@@ -392,11 +394,13 @@ impl Board {
         self.rest_aperture();
         self.isolate();
         self.hw.set_gone(true);
+        trace::board(self, c"resting");
     }
 
     /// The board will not be started again.
     pub(crate) fn give_up(&self) {
         self.rest_aperture();
+        trace::board(self, c"given_up");
         self.for_each_user(|user| user.events.gone());
     }
 
@@ -411,6 +415,8 @@ impl Board {
             self.rest_aperture();
             self.isolate();
             self.hw.set_gone(true);
+        } else {
+            trace::board(self, c"started");
         }
         self.resting.store(false, ordering::Release);
         Ok(started?)
@@ -455,6 +461,7 @@ impl Board {
         for channel in 0..self.capabilities.channels {
             self.dismiss(channel);
         }
+        trace::board(self, c"removed");
     }
 
     /// Whether the board is there and its block well.

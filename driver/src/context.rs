@@ -19,6 +19,7 @@ use crate::{
     },
     queue::Queue,
     regions::{Region, Regions},
+    trace,
 };
 use core::ops::Range;
 use kernel::{
@@ -111,6 +112,7 @@ impl Context {
                 GFP_KERNEL,
             )?;
             context.open_channel()?;
+            trace::opened(board, channel);
             Ok(context)
         })
     }
@@ -277,5 +279,6 @@ impl Context {
         Region::retire(&self.board, regions);
         // After the fence in `retire` no record is under way either.
         drop(ring);
+        trace::closed(&self.board, self.channel);
     }
 }

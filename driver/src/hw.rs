@@ -32,6 +32,17 @@ pub(crate) enum Failure {
     PortDead,
 }
 
+impl Failure {
+    /// The state of the board, for a tracer.
+    pub(crate) fn state(&self) -> &'static CStr {
+        match self {
+            Self::Gone => c"gone",
+            Self::Late(..) => c"stuck",
+            Self::PortDead => c"port_dead",
+        }
+    }
+}
+
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {

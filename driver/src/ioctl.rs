@@ -13,6 +13,7 @@ use crate::{
     },
     memory::nvidia,
     regions::Region,
+    trace,
 };
 use kernel::{
     page::PAGE_SIZE,
@@ -263,7 +264,9 @@ impl Context {
         if !dropped.is_empty() {
             Region::retire(&self.board, dropped);
         }
-        released
+        let kept = released?;
+        trace::unregistered(&self.board, self.channel, arguments.handle, kept);
+        Ok(())
     }
 
     fn set_eventfd(&self, arguments: &mut uapi::EventFd) -> Result {

@@ -6,10 +6,7 @@
 //! and `2 + c` channel c's. Without one there is a single message for everything, made by the
 //! hard IP of its `RxmIrq` line.
 
-use crate::{
-    board::{explain, Board},
-    regs::csr::IRQ_STATUS,
-};
+use crate::{board::Board, regs::csr::IRQ_STATUS, trace};
 use kernel::{
     device::Bound,
     irq::{Flags, IrqReturn, ThreadedHandler, ThreadedRegistration},
@@ -71,7 +68,7 @@ impl ThreadedHandler for Handler {
                 .with_user(channel, |user| user.events.interrupt()),
             Cause::Fault => {
                 if let Some(causes) = self.take_causes() {
-                    explain!(self.board, "fault interrupt: {:?}\n", causes);
+                    trace::fault_interrupt(&self.board, causes);
                 }
             }
             Cause::All => return self.lower_line(),

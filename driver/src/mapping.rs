@@ -15,8 +15,14 @@ use crate::{
         region::Region,
         table::{self, Reach},
     },
+    trace,
 };
-use kernel::{new_mutex, prelude::*, sync::Arc, sync::Mutex};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex},
+    time::{Instant, Monotonic},
+};
 
 /// A region's entries. While the board has them, the memory behind them must be held.
 ///
@@ -180,6 +186,7 @@ impl Mapping {
     pub(crate) fn revoke(&self) {
         let mut state = self.state.lock();
         let first = !core::mem::replace(&mut state.revoked, true);
+        let begin = Instant::<Monotonic>::now();
         if let Some(placed) = &mut state.placed {
             let run = placed.region.run();
             let reach = self.reach(placed);
@@ -189,6 +196,9 @@ impl Mapping {
                     .settle(|| Iterator::chain(table::unmap(run), table::fence(reach))),
                 // Somebody is giving the region back, who may not have come to the fence yet.
                 false => self.board.settle(|| table::fence(reach)),
+            }
+            if first {
+                trace::revoked(&self.board, self.channel, &placed.region, begin.elapsed());
             }
         }
         drop(state);

@@ -46,6 +46,7 @@ mod regions;
 #[path = "regs_kernel.rs"]
 mod regs;
 mod settings;
+mod trace;
 
 use board::{Board, Found};
 use debugfs::Files;
@@ -200,7 +201,7 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         },
         verbose: bool {
             default: false,
-            description: "Say in the log why regions were refused, and what faults the board reports (default 0)",
+            description: "Say in the log why regions were refused (default 0)",
         },
         kept_regions: u32 {
             default: 1024,

@@ -15,6 +15,7 @@ use crate::{
         descriptor::{Control, Direction},
         kept::Kind,
         layout::Segment,
+        record::Record,
         uapi::{Probe, PROBE_BYTES},
     },
     mapping::Mapping,
@@ -26,24 +27,34 @@ const LENGTH: u32 = PROBE_BYTES as u32;
 
 impl Context {
     /// Reads a little of a region into FPGA memory, and from there into memory of the driver.
+    ///
+    /// The channel owns that memory's entry, too. No descriptor of the process reaches it: once
+    /// the first order was taken the driver alone writes the channel's descriptors, for good, and
+    /// what a process submits goes to regions that have a handle. So the scratch comes second.
     pub(crate) fn probe(&self, inside: &Inside<'_>, arguments: &mut Probe) -> Result {
         let peer = self.regions.lock().get(arguments.handle)?.mapping().clone();
+        let read = self.probe_step(&peer, Direction::Read, arguments.offset, arguments.local)?;
+        if let Err(fault) = read.outcome {
+            arguments.status = fault.code().raw();
+            return Ok(());
+        }
         let scratch = DmaPages::new(inside, PAGE_SIZE)?;
         let (board, events) = (self.board.clone(), self.events.clone());
         let own = Mapping::new(board, events, self.channel, Kind::Host)?;
-        let result = self.read_back(arguments, &peer, &own, &scratch);
+        let written = self.read_back(arguments.local, &own, &scratch);
         // Only then may the scratch go.
         Mapping::retire(&self.board, core::iter::once(&own));
-        result
+        arguments.data = written?;
+        arguments.status = 0;
+        Ok(())
     }
 
     fn read_back(
         &self,
-        arguments: &mut Probe,
-        peer: &Mapping,
+        local: u64,
         own: &Mapping,
         scratch: &DmaPages,
-    ) -> Result {
+    ) -> Result<[u8; PROBE_BYTES]> {
         let mut segments = KVVec::new();
         segments.push(
             Segment {
@@ -53,27 +64,31 @@ impl Context {
             GFP_KERNEL,
         )?;
         own.place(segments, 0, PROBE_BYTES as u64, Permissions::Write)?;
-        let limit = msecs_to_jiffies(self.board.settings.patience_ms);
-        let order = |mapping: &Mapping, direction, offset| {
-            let order = Order {
-                direction,
-                offset,
-                local: arguments.local,
-                length: LENGTH,
-                control: Control::default(),
-            };
-            let cookie = self.order(mapping, order)?;
-            self.end(direction, cookie, limit)
-        };
-        let read = order(peer, Direction::Read, arguments.offset)?;
-        if let Err(fault) = read.outcome {
-            arguments.status = fault.code().raw();
-            return Ok(());
-        }
-        order(own, Direction::Write, 0)?.outcome.map_err(|_| EIO)?;
-        arguments.status = 0;
+        let write = self.probe_step(own, Direction::Write, 0, local)?;
+        write.outcome.map_err(|_| EIO)?;
         // SAFETY: so many bytes are there, and the board has written them.
-        arguments.data = unsafe { scratch.start().cast::<[u8; PROBE_BYTES]>().read_volatile() };
-        Ok(())
+        Ok(unsafe { scratch.start().cast::<[u8; PROBE_BYTES]>().read_volatile() })
+    }
+
+    fn probe_step(
+        &self,
+        mapping: &Mapping,
+        direction: Direction,
+        offset: u64,
+        local: u64,
+    ) -> Result<Record> {
+        let order = Order {
+            direction,
+            offset,
+            local,
+            length: LENGTH,
+            control: Control::default(),
+        };
+        let cookie = self.order(mapping, order)?;
+        self.end(
+            direction,
+            cookie,
+            msecs_to_jiffies(self.board.settings.patience_ms),
+        )
     }
 }

@@ -3,6 +3,7 @@
 //! Descriptors that the driver writes for a process, and what became of them.
 
 use crate::{
+    board::Board,
     context::{Context, Writer},
     events::Woken,
     logic::{
@@ -17,6 +18,7 @@ use crate::{
         uapi::{submit, Submit, Wait},
     },
     mapping::Mapping,
+    trace,
 };
 use kernel::{prelude::*, time::Jiffies};
 
@@ -148,11 +150,12 @@ impl Queue {
     }
 
     /// Takes note of what has ended.
-    fn collect(&mut self, records: *mut u32) -> Result {
+    fn collect(&mut self, board: &Board, records: *mut u32) -> Result {
         let mut records = Records(records);
         while let Some(record) = self.ring.poll(&mut records).map_err(|_| EIO)? {
             let ended = self.occupancy.complete(record.direction, record.cookie);
             ended.map_err(|_| EIO)?;
+            trace::ended(board, &record);
             let side = &mut self.sides[index(record.direction)];
             *side.place(record.cookie) = Place::Ended(record);
         }
@@ -170,7 +173,7 @@ impl Context {
         }
         match &mut *writer {
             Writer::Driver(queue) => {
-                self.with_ring(|ring| queue.collect(ring.start()))??;
+                self.with_ring(|ring| queue.collect(&self.board, ring.start()))??;
                 f(queue)
             }
             Writer::Nobody | Writer::Process { .. } => Err(EBUSY),

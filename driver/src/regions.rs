@@ -14,6 +14,7 @@ use crate::{
     },
     mapping::Mapping,
     memory::{dmabuf, host, nvidia, Memory},
+    trace,
 };
 use kernel::{
     alloc::kvec::InsertError,
@@ -164,28 +165,32 @@ impl Regions {
         }
     }
 
-    /// Takes a handle away. The region is kept if it may be, else it and what has to make room
-    /// come out in `dropped`.
+    /// Takes a handle away, and says whether the region is kept, as it is if it may be. Else it
+    /// and what has to make room come out in `dropped`.
     pub(crate) fn release(
         &mut self,
         handle: u32,
         keep: bool,
         dropped: &mut KVec<Region>,
-    ) -> Result {
+    ) -> Result<bool> {
         let index = self.position(handle)?;
         dropped.reserve(1, GFP_KERNEL)?;
         let room = self.kept.reserve(1, GFP_KERNEL).is_ok();
         let region = self.held.remove(index).map_err(|_| ENOENT)?.region;
         if !(keep && room && region.usable()) {
-            return Ok(dropped.push(region, GFP_KERNEL)?);
+            dropped.push(region, GFP_KERNEL)?;
+            return Ok(false);
         }
         self.account.add(region.kind(), region.key.length);
         self.kept.push(region, GFP_KERNEL)?;
+        let mut kept = true;
         loop {
             let over = |region: &Region| self.account.must_go(&self.limits, region.kind());
             let Some(index) = self.kept.iter().position(over) else {
-                return Ok(());
+                return Ok(kept);
             };
+            // The last is the one that was given back.
+            kept &= index + 1 < self.kept.len();
             dropped.reserve(1, GFP_KERNEL)?;
             let region = self.take_kept(index)?;
             dropped.push(region, GFP_KERNEL)?;
@@ -324,6 +329,7 @@ impl Context {
             drop(region);
             error
         })?;
+        trace::registered(&self.board, self.channel, arguments);
         Ok(())
     }
 

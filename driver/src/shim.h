@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Declared a second time in ffi.rs. */
+/* Declared a second time in ffi.rs and, what is in trace.c, in trace.rs. */
 #ifndef PEERLANE_SHIM_H
 #define PEERLANE_SHIM_H
 
@@ -7,6 +7,9 @@
 
 struct device;
 struct page;
+struct pci_dev;
+struct peerlane_register;
+struct peerlane_wait;
 struct vm_area_struct;
 
 int peerlane_dma_mapping_error(struct device *device, dma_addr_t address);
@@ -15,5 +18,17 @@ void peerlane_map_frames(struct vm_area_struct *vma);
 void peerlane_make_uncached(struct vm_area_struct *vma);
 void *peerlane_page_address(struct page *page);
 unsigned long peerlane_page_to_pfn(struct page *page);
+
+void peerlane_trace_open(const struct pci_dev *board, u32 channel);
+void peerlane_trace_close(const struct pci_dev *board, u32 channel);
+void peerlane_trace_register(const struct pci_dev *board, u32 channel,
+			     const struct peerlane_register *region);
+void peerlane_trace_unregister(const struct pci_dev *board, u32 channel, u32 region, bool kept);
+void peerlane_trace_revoke(const struct pci_dev *board, u32 channel, u64 att_address, u32 entries,
+			   u64 settle_us);
+void peerlane_trace_fault(const struct pci_dev *board, u32 channel,
+			  const struct peerlane_wait *end);
+void peerlane_trace_fault_interrupt(const struct pci_dev *board, bool error, bool refused);
+void peerlane_trace_board(const struct pci_dev *board, const char *state);
 
 #endif

@@ -1,6 +1,7 @@
 //! Memory of a GPU, by dma-buf and by NVIDIA's interface, and what happens when its owner takes
 //! it back.
 
+mod sizes;
 mod taken;
 
 use crate::fakegpu::{GRANULE, Gpu, GpuBuffer};
@@ -113,6 +114,13 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("gpu.nvidia.only_own", || only_own(lab));
     suite.run("gpu.nvidia.other_version", || other_version(lab));
     suite.run("gpu.removed", || taken::removed(lab));
+}
+
+/// Runs what moves data of all sizes. It needs 512 MiB of VRAM.
+pub fn run_sizes(suite: &mut Suite, lab: &mut Lab) {
+    for (name, way) in [("dmabuf", Way::DmaBuf), ("nvidia", Way::Nvidia)] {
+        suite.run(&format!("gpu_sizes.{name}"), || sizes::all(lab, way));
+    }
 }
 
 /// Runs what is true where the kernel does not know that the board can reach the GPU.

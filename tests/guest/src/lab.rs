@@ -68,13 +68,13 @@ impl Lab {
         Ok(base)
     }
 
-    /// Moves `length` bytes at `offset` of the region in one direction, and checks them and
+    /// Moves `length` bytes at `offset` of the memory in one direction, and checks them and
     /// what is around them at the destination.
     pub fn check(
         &mut self,
         mover: &mut Mover,
         direction: Direction,
-        buffer: &Buffer,
+        target: &impl Target,
         offset: usize,
         local: u64,
         length: usize,
@@ -83,8 +83,8 @@ impl Lab {
             format!("{direction} of {length} bytes, offset {offset:#x}, FPGA address {local:#x}")
         };
         match direction {
-            Direction::Write => self.check_write(mover, buffer, offset, local, length),
-            Direction::Read => self.check_read(mover, buffer, offset, local, length),
+            Direction::Write => self.check_write(mover, target, offset, local, length),
+            Direction::Read => self.check_read(mover, target, offset, local, length),
         }
         .with_context(what)
     }
@@ -92,7 +92,7 @@ impl Lab {
     fn check_write(
         &mut self,
         mover: &mut Mover,
-        buffer: &Buffer,
+        target: &impl Target,
         offset: usize,
         local: u64,
         length: usize,
@@ -100,21 +100,22 @@ impl Lab {
         let [seed, guard] = [self.rng.next_u64(), self.rng.next_u64()];
         self.host.fpga_write(local, seed, length as u64)?;
         let start = offset.saturating_sub(GUARD);
-        let end = (offset + length + GUARD).min(buffer.memory.length());
+        let end = (offset + length + GUARD).min(target.length());
         let mut expected = vec![0; end - start];
         pattern(guard, &mut expected);
-        buffer.memory.write(start, &expected)?;
-        mover.transfer(Direction::Write, &buffer.region, offset, local, length)?;
+        target.write(start, &expected)?;
+        let inside = offset - target.first();
+        mover.transfer(Direction::Write, target.region(), inside, local, length)?;
         pattern(seed, &mut expected[offset - start..][..length]);
         let mut found = vec![0; end - start];
-        buffer.memory.read(start, &mut found)?;
+        target.read(start, &mut found)?;
         same(&expected, &found, start)
     }
 
     fn check_read(
         &mut self,
         mover: &mut Mover,
-        buffer: &Buffer,
+        target: &impl Target,
         offset: usize,
         local: u64,
         length: usize,
@@ -122,13 +123,14 @@ impl Lab {
         let [seed, before, after] = [(); 3].map(|()| self.rng.next_u64());
         let mut bytes = vec![0; length];
         pattern(seed, &mut bytes);
-        buffer.memory.write(offset, &bytes)?;
+        target.write(offset, &bytes)?;
         let guard = GUARD as u64;
         let head = local.saturating_sub(guard);
         let tail = local + length as u64;
         self.host.fpga_write(head, before, local - head)?;
         self.host.fpga_write(tail, after, guard)?;
-        mover.transfer(Direction::Read, &buffer.region, offset, local, length)?;
+        let inside = offset - target.first();
+        mover.transfer(Direction::Read, target.region(), inside, local, length)?;
         self.host.fpga_check(local, seed, length as u64)?;
         self.host.fpga_check(head, before, local - head)?;
         self.host.fpga_check(tail, after, guard)
@@ -196,6 +198,24 @@ pub fn huge(length: usize) -> Result<Memory> {
     }
 }
 
+/// Memory with a region in it, which the test reaches by itself, too.
+pub trait Target {
+    /// What is registered of it.
+    fn region(&self) -> &Region;
+
+    /// Where in it the region begins.
+    fn first(&self) -> usize;
+
+    /// Bytes of the memory.
+    fn length(&self) -> usize;
+
+    /// Writes into the memory, by the CPU.
+    fn write(&self, at: usize, bytes: &[u8]) -> Result<()>;
+
+    /// Reads from the memory, by the CPU.
+    fn read(&self, at: usize, bytes: &mut [u8]) -> Result<()>;
+}
+
 /// Memory, registered.
 #[derive(Debug)]
 pub struct Buffer {
@@ -218,6 +238,28 @@ impl Buffer {
     /// New memory, registered.
     pub fn new(device: &Device, length: usize) -> Result<Self> {
         Self::of(device, Memory::new(length)?)
+    }
+}
+
+impl Target for Buffer {
+    fn region(&self) -> &Region {
+        &self.region
+    }
+
+    fn first(&self) -> usize {
+        0
+    }
+
+    fn length(&self) -> usize {
+        self.memory.length()
+    }
+
+    fn write(&self, at: usize, bytes: &[u8]) -> Result<()> {
+        Ok(self.memory.write(at, bytes)?)
+    }
+
+    fn read(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
+        Ok(self.memory.read(at, bytes)?)
     }
 }
 

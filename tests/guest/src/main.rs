@@ -17,6 +17,7 @@ mod physical;
 mod process;
 mod raw;
 mod suite;
+mod traces;
 mod transfers;
 mod worker;
 
@@ -60,6 +61,8 @@ enum Scenario {
     Ioctls,
     /// Memory of a GPU, and what happens when its owner takes it back
     Gpu,
+    /// Data of every size from and to a GPU that has 512 MiB
+    GpuSizes,
     /// A GPU that the kernel does not know the board to reach
     GpuFar,
     /// The board's window into FPGA memory
@@ -72,6 +75,8 @@ enum Scenario {
     Hostile,
     /// Board, bus and driver fail or go
     Faults,
+    /// What the driver's tracepoints say
+    Traces,
     /// The board dies for good; the last that can be run
     Killed,
 }
@@ -88,12 +93,14 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Cost => cost::run(&mut suite, &mut lab),
             Scenario::Ioctls => ioctls::run(&mut suite, &mut lab),
             Scenario::Gpu => gpu::run(&mut suite, &mut lab),
+            Scenario::GpuSizes => gpu::run_sizes(&mut suite, &mut lab),
             Scenario::GpuFar => gpu::run_far(&mut suite, &mut lab),
             Scenario::Aperture => aperture::run(&mut suite, &mut lab),
             Scenario::Lifetimes => lifetimes::run(&mut suite, &mut lab),
             Scenario::Kept => kept::run(&mut suite, &mut lab),
             Scenario::Hostile => hostile::run(&mut suite, &mut lab),
             Scenario::Faults => faults::run(&mut suite, &mut lab),
+            Scenario::Traces => traces::run(&mut suite, &mut lab),
             Scenario::Killed => faults::killed(&mut suite, &mut lab),
         }
     }

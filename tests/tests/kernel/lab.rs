@@ -13,8 +13,6 @@ use peerlane_guest::{Allowed, Answer, Counters, Fault, Reply, Request, Stretch, 
 use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu};
 use peerlane_vm::{Initramfs, Machine, guest_program};
 
-/// Memory of the stand-in for a GPU.
-const VRAM: u64 = 256 << 20;
 /// `PORT_TIMEOUT`, in cycles: the simulated board lives slower than the machine around it.
 const PORT_TIMEOUT: u32 = 20_000;
 
@@ -26,6 +24,7 @@ pub(crate) struct Setup {
     far: bool,
     windowless: bool,
     memory_mib: u32,
+    vram_mib: u32,
     parameters: String,
     deadline: Duration,
 }
@@ -42,6 +41,7 @@ impl Default for Setup {
             far: false,
             windowless: false,
             memory_mib: 1024,
+            vram_mib: 256,
             parameters: format!("port_timeout={PORT_TIMEOUT}"),
             deadline: Duration::from_secs(600),
         }
@@ -136,6 +136,12 @@ impl Setup {
         self
     }
 
+    /// With so much memory of the stand-in for a GPU: a power of two.
+    pub(crate) fn vram(mut self, mib: u32) -> Self {
+        self.vram_mib = mib;
+        self
+    }
+
     /// With a parameter of the driver.
     pub(crate) fn parameter(mut self, parameter: &str) -> Self {
         self.parameters.push(' ');
@@ -161,7 +167,11 @@ impl Setup {
         let parts = parts();
         let work = tempfile::tempdir().unwrap();
         let vram = work.path().join("vram");
-        std::fs::File::create(&vram).unwrap().set_len(VRAM).unwrap();
+        let bytes = u64::from(self.vram_mib) << 20;
+        std::fs::File::create(&vram)
+            .unwrap()
+            .set_len(bytes)
+            .unwrap();
         let socket = work.path().join("board");
         let mut config = Config::new(self.params);
         config.gpu = Some(vram.clone());
@@ -203,7 +213,7 @@ impl Setup {
                 if self.far { "pcie.0" } else { "slot1" },
                 "gpu",
                 &vram,
-                VRAM,
+                bytes,
             )
             .parameter("hugepages=72")
             .parameter("transparent_hugepage=always")

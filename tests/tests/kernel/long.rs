@@ -63,3 +63,13 @@ fn transfers_of_all_sizes_under_an_iommu() {
 fn gpu_memory_goes_100_times() {
     setup().run("peerlane-guest gpu --all --rounds 100");
 }
+
+#[test]
+#[ignore = "external tools, and long: cargo xtask test kernel-long"]
+fn transfers_of_all_sizes_with_a_gpu() {
+    // Memory for what is compared, beside the GPU's for 256 MiB at any offset.
+    setup()
+        .memory(2048)
+        .vram(512)
+        .run("peerlane-guest gpu-sizes");
+}

@@ -115,6 +115,12 @@ fn faults_with_a_status() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
+fn what_tracepoints_say() {
+    Setup::default().run("mount -t tracefs tracefs /sys/kernel/tracing; peerlane-guest traces");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
 fn a_board_that_dies() {
     Setup::default().run("peerlane-guest killed");
 }

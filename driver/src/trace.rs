@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a tracer can be told, `/sys/kernel/tracing/events/peerlane`. What the events and their
+//! fields mean stands in `trace.h`.
+
+use crate::{
+    board::Board,
+    ffi::pci_dev,
+    logic::{
+        record::Record,
+        region::Region,
+        uapi::{Register, Wait},
+    },
+    regs::csr::IRQ_STATUS,
+};
+use kernel::{bindings, ffi::c_char, prelude::*, time::Delta};
+
+#[allow(
+    improper_ctypes,
+    reason = "kernel structures hold empty ones in some configurations"
+)]
+extern "C" {
+    fn peerlane_trace_open(board: *const bindings::pci_dev, channel: u32);
+    fn peerlane_trace_close(board: *const bindings::pci_dev, channel: u32);
+    fn peerlane_trace_register(
+        board: *const bindings::pci_dev,
+        channel: u32,
+        region: *const Register,
+    );
+    fn peerlane_trace_unregister(
+        board: *const bindings::pci_dev,
+        channel: u32,
+        region: u32,
+        kept: bool,
+    );
+    fn peerlane_trace_revoke(
+        board: *const bindings::pci_dev,
+        channel: u32,
+        att_address: u64,
+        entries: u32,
+        settle_us: u64,
+    );
+    fn peerlane_trace_fault(board: *const bindings::pci_dev, channel: u32, end: *const Wait);
+    fn peerlane_trace_fault_interrupt(board: *const bindings::pci_dev, error: bool, refused: bool);
+    fn peerlane_trace_board(board: *const bindings::pci_dev, state: *const c_char);
+}
+
+fn device(board: &Board) -> *const bindings::pci_dev {
+    pci_dev(board.gate.device())
+}
+
+/// A context has got a channel.
+pub(crate) fn opened(board: &Board, channel: u32) {
+    // SAFETY: a valid device.
+    unsafe { peerlane_trace_open(device(board), channel) }
+}
+
+/// A context was closed.
+pub(crate) fn closed(board: &Board, channel: u32) {
+    // SAFETY: a valid device.
+    unsafe { peerlane_trace_close(device(board), channel) }
+}
+
+/// A region has got a handle.
+pub(crate) fn registered(board: &Board, channel: u32, region: &Register) {
+    // SAFETY: a valid device, and `struct peerlane_register`.
+    unsafe { peerlane_trace_register(device(board), channel, region) }
+}
+
+/// A handle was given back.
+pub(crate) fn unregistered(board: &Board, channel: u32, region: u32, kept: bool) {
+    // SAFETY: a valid device.
+    unsafe { peerlane_trace_unregister(device(board), channel, region, kept) }
+}
+
+/// The owner has taken a region's memory back; the block came to rest in this time.
+pub(crate) fn revoked(board: &Board, channel: u32, region: &Region, settled: Delta) {
+    let address = region.att_address(0).map_or(0, |address| address.raw());
+    let entries = region.run().count();
+    let us = settled.as_micros_ceil() as u64;
+    // SAFETY: a valid device.
+    unsafe { peerlane_trace_revoke(device(board), channel, address, entries, us) }
+}
+
+/// A descriptor has ended, of which is told if it has failed.
+pub(crate) fn ended(board: &Board, record: &Record) {
+    let Err(fault) = record.outcome else { return };
+    let end = Wait {
+        direction: record.direction.raw(),
+        cookie: record.cookie,
+        status: fault.code().raw(),
+        bytes_done: record.bytes_done,
+        fault_address: record.fault_address.map_or(0, |address| address.raw()),
+        ..Wait::default()
+    };
+    // SAFETY: a valid device, and `struct peerlane_wait`.
+    unsafe { peerlane_trace_fault(device(board), record.channel, &end) }
+}
+
+/// The block's fault interrupt has come.
+pub(crate) fn fault_interrupt(board: &Board, causes: IRQ_STATUS) {
+    // SAFETY: a valid device.
+    unsafe { peerlane_trace_fault_interrupt(device(board), causes.error(), causes.refused()) }
+}
+
+/// The board has come into another state.
+pub(crate) fn board(board: &Board, state: &'static CStr) {
+    // SAFETY: a valid device, and a text that ends.
+    unsafe { peerlane_trace_board(device(board), state.as_char_ptr()) }
+}
