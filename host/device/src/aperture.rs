@@ -15,6 +15,9 @@ use std::sync::atomic::Ordering;
 /// It is for little data: the board takes one access of at most 8 bytes at a time, and a load
 /// waits for the board. While the block is reset and started again, it shows nothing and what
 /// is stored is lost: [`Device::query`] tells by the generation.
+///
+/// The kernel knows the file, not this value: where a file is shared, by a fork or because it was
+/// sent, what the one process moves or gives back is moved or given back for the other.
 #[derive(Debug)]
 pub struct Aperture {
     // Unmapped before it is given back.

@@ -175,7 +175,9 @@ impl Device {
     /// present one. What it does not touch is safe from it, whatever it is told.
     ///
     /// # Errors
-    /// `EBUSY` once descriptors were written; `EPERM` if it would not be smaller.
+    /// `EBUSY` once descriptors were written, and while the context holds the board's window
+    /// ([`aperture`](Self::aperture)) where it would lie outside; `EPERM` if it would not be
+    /// smaller.
     pub fn narrow(&self, window: Range<u64>) -> Result<()> {
         self.0.call(&mut uapi::Window {
             base: window.start,

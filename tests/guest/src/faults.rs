@@ -1,6 +1,6 @@
 //! The board, the bus and the driver fail or go at any moment; transfers end, and it goes on.
 
-mod aer;
+pub mod aer;
 
 use crate::lab::{Buffer, LIMIT, Lab, Mover, pci_device, told};
 use crate::process::{fork, pair};

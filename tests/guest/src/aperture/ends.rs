@@ -1,7 +1,7 @@
 //! The window moves, or the board does something, while a process stores through it.
 
 use super::{BYTES, Mapped, Storer, hold, refused, take};
-use crate::faults::{bind, reset, suspend, unbind};
+use crate::faults::{aer, bind, reset, suspend, unbind};
 use crate::lab::{Lab, told};
 use crate::suite::Suite;
 use anyhow::{Context, Result, ensure};
@@ -16,6 +16,9 @@ pub(super) fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("aperture.reset_under_stores", || restarted(lab, reset));
     suite.run("aperture.suspended_under_stores", || {
         restarted(lab, suspend)
+    });
+    suite.run("aperture.fatal_error_under_stores", || {
+        restarted(lab, || aer::report(aer::MALFORMED_TLP))
     });
     suite.run("aperture.unbound_under_stores", || unbound(lab));
 }
