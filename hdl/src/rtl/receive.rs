@@ -56,6 +56,9 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     received: BlockFifo<E, 12, 13>,
     jobs: SmallFifo<20, 2, 3>,
     packs: SmallFifo<48, 4, 5>,
+    /// The oldest of them: a short path into the memory of words.
+    pack_on: DFF<Bit>,
+    pack: DFF<Bits<48>>,
     align: Align<W, B>,
     words: LaneFifo<W, 7, 8>,
     commands: AsyncFifo<49, 5, 6>,
@@ -82,6 +85,8 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     c_bare: Signal<Local, Bit>,
     c_take: Signal<Local, Bit>,
     c_final: Signal<Local, Bit>,
+    pack_load: Signal<Local, Bit>,
+    pack_done: Signal<Local, Bit>,
     pack_bare: Signal<Local, Bit>,
     bare_out: Signal<Local, Bit>,
     lane: Signal<Local, Bits<2>>,
@@ -118,7 +123,8 @@ impl<const W: usize, const B: usize, const E: usize> Receive<W, B, E> {
             burst_beat, c_tag, c_bytes, c_code, c_local, c_lane, c_left, c_bare, c_take,
             c_final, pack_bare, bare_out, lane, packed, commit, enable_now, pack_code,
             mem_count, mem_bare, mem_accept, mem_last, mem_reports, mem_open, left_over,
-            c_load, front_on, front, command_on, command, command_load;
+            c_load, front_on, front, command_on, command, command_load, pack_on, pack, pack_load,
+            pack_done;
             places: SmallRam::new(reads_log2),
             chunks: BlockFifo::new(receive_log2),
             received: BlockFifo::new(receive_log2),
@@ -142,7 +148,9 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
             within,
             lane_at,
             word_enable,
-            word_count
+            word_count,
+            pack_on,
+            pack
         );
         dff_setup!(self, mem_clock, burst_beat, command_on, command);
         clock!(self, clock, places, chunks, received, jobs, packs, align);
@@ -249,15 +257,16 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         }
 
         // Beats into words. A chunk without data passes as a burst without words.
-        self.pack_bare.next = self.packs.data.val().get_bit(47);
+        self.pack_bare.next = self.pack.q.val().get_bit(47);
         self.bare_out.next =
-            self.packs.valid.val() & self.pack_bare.val() & !self.commands.full.val();
+            self.pack_on.q.val() & self.pack_bare.val() & !self.commands.full.val();
         self.packed.next = self.align.out.val()
+            & self.pack_on.q.val()
             & !self.pack_bare.val()
             & !self.words.full.val()
             & !self.commands.full.val();
         self.align.out_take.next = self.packed.val();
-        self.lane.next = self.packs.data.val().get_bits::<2>(34);
+        self.lane.next = self.pack.q.val().get_bits::<2>(34);
         if self.within.q.val() {
             self.lane.next = self.lane_at.q.val();
         }
@@ -270,25 +279,33 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         self.words.data_in.next = self.align.out_data.val();
         self.words.commit.next = self.commit.val();
         self.words.enable_in.next = self.enable_now.val();
-        self.pack_code.next = self.packs.data.val().get_bits::<4>(43);
+        self.pack_code.next = self.pack.q.val().get_bits::<4>(43);
         if self.align.out_error.val() & !self.pack_bare.val() {
             self.pack_code.next = 7.into();
         }
         self.commands.push.next =
             (self.packed.val() & self.align.out_last.val()) | self.bare_out.val();
-        self.commands.data_in.next = bit_cast::<49, 34>(self.packs.data.val().get_bits::<34>(0))
-            | (bit_cast::<49, 6>(self.packs.data.val().get_bits::<6>(36)) << 38)
+        self.commands.data_in.next = bit_cast::<49, 34>(self.pack.q.val().get_bits::<34>(0))
+            | (bit_cast::<49, 6>(self.pack.q.val().get_bits::<6>(36)) << 38)
             | (bit_cast::<49, 4>(self.pack_code.val()) << 44)
-            | (bit_cast::<49, 1>(self.packs.data.val().get_bit(42).into()) << 48);
+            | (bit_cast::<49, 1>(self.pack.q.val().get_bit(42).into()) << 48);
         if !self.pack_bare.val() {
-            self.commands.data_in.next =
-                bit_cast::<49, 34>(self.packs.data.val().get_bits::<34>(0))
-                    | (bit_cast::<49, 4>(self.word_count.q.val() + 1) << 34)
-                    | (bit_cast::<49, 6>(self.packs.data.val().get_bits::<6>(36)) << 38)
-                    | (bit_cast::<49, 4>(self.pack_code.val()) << 44)
-                    | (bit_cast::<49, 1>(self.packs.data.val().get_bit(42).into()) << 48);
+            self.commands.data_in.next = bit_cast::<49, 34>(self.pack.q.val().get_bits::<34>(0))
+                | (bit_cast::<49, 4>(self.word_count.q.val() + 1) << 34)
+                | (bit_cast::<49, 6>(self.pack.q.val().get_bits::<6>(36)) << 38)
+                | (bit_cast::<49, 4>(self.pack_code.val()) << 44)
+                | (bit_cast::<49, 1>(self.pack.q.val().get_bit(42).into()) << 48);
         }
-        self.packs.pop.next = (self.packed.val() & self.align.out_last.val()) | self.bare_out.val();
+        self.pack_done.next = (self.packed.val() & self.align.out_last.val()) | self.bare_out.val();
+        self.pack_load.next =
+            self.packs.valid.val() & (!self.pack_on.q.val() | self.pack_done.val());
+        self.packs.pop.next = self.pack_load.val();
+        if self.pack_load.val() {
+            self.pack_on.d.next = true;
+            self.pack.d.next = self.packs.data.val();
+        } else if self.pack_done.val() {
+            self.pack_on.d.next = false;
+        }
         if self.packed.val() {
             self.within.d.next = !self.align.out_last.val();
             self.lane_at.d.next = (self.lane.val() + 1) & self.place_mask.val();
@@ -352,6 +369,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
 
         if self.reset.val() {
             self.front_on.d.next = false;
+            self.pack_on.d.next = false;
             self.within.d.next = false;
             self.word_enable.d.next = 0.into();
             self.word_count.d.next = 0.into();
