@@ -62,6 +62,27 @@ pub(crate) enum Step {
     DocTests,
 }
 
+impl Step {
+    /// With these variables set.
+    const fn with(self, env: &'static [(&'static str, &'static str)]) -> Self {
+        match self {
+            Self::Check { label, cargo, .. } => Self::Check { label, cargo, env },
+            Self::Tests {
+                label,
+                of,
+                arguments,
+                ..
+            } => Self::Tests {
+                label,
+                of,
+                arguments,
+                env,
+            },
+            Self::DocTests => self,
+        }
+    }
+}
+
 /// A choice of test programs.
 #[derive(Debug)]
 pub(crate) enum Of {
@@ -84,22 +105,64 @@ impl Of {
     }
 }
 
+/// Test programs that run as they are.
+const fn tests(label: &'static str, of: Of, arguments: &'static [&'static str]) -> Step {
+    Step::Tests {
+        label,
+        of,
+        arguments,
+        env: &[],
+    }
+}
+
+/// A cargo command.
+const fn check(label: &'static str, cargo: &'static [&'static str]) -> Step {
+    Step::Check {
+        label,
+        cargo,
+        env: &[],
+    }
+}
+
+/// Arguments of a test program for what needs external tools.
+const EXTERNAL: &[&str] = &["--ignored"];
+
+/// For the driver's tests on a kernel that checks, which is too slow for hundreds of rounds and has
+/// other costs.
+const CHECKED: &[&str] = &[
+    "--ignored",
+    "--test-threads=1",
+    "--skip",
+    "long::",
+    "--skip",
+    "costs",
+];
+
+/// What runs when no suite is named.
+const EVERY_RUN: Suite = Suite {
+    name: "",
+    about: "",
+    default: true,
+    machines: false,
+    steps: &[],
+};
+
+/// What takes too long for every run.
+const ON_DEMAND: Suite = Suite {
+    default: false,
+    ..EVERY_RUN
+};
+
 /// All suites, in the order they run.
 pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "lint",
         about: "cargo fmt, clippy and doc, all without a warning",
-        default: true,
-        machines: false,
         steps: &[
-            Step::Check {
-                label: "format",
-                cargo: &["fmt", "--all", "--check"],
-                env: &[],
-            },
-            Step::Check {
-                label: "clippy",
-                cargo: &[
+            check("format", &["fmt", "--all", "--check"]),
+            check(
+                "clippy",
+                &[
                     "clippy",
                     "--workspace",
                     "--all-targets",
@@ -107,220 +170,158 @@ pub(crate) const SUITES: &[Suite] = &[
                     "--deny",
                     "warnings",
                 ],
-                env: &[],
-            },
-            Step::Check {
-                label: "documentation",
-                cargo: &["doc", "--workspace", "--no-deps"],
-                env: &[("RUSTDOCFLAGS", "--deny warnings")],
-            },
-            Step::Check {
-                label: "generated files are current",
-                cargo: &["run", "--quiet", "--bin", "xtask", "--", "regen", "--check"],
-                env: &[],
-            },
+            ),
+            check("documentation", &["doc", "--workspace", "--no-deps"])
+                .with(&[("RUSTDOCFLAGS", "--deny warnings")]),
+            check(
+                "generated files are current",
+                &["run", "--quiet", "--bin", "xtask", "--", "regen", "--check"],
+            ),
         ],
+        ..EVERY_RUN
     },
     Suite {
         name: "unit",
         about: "every crate's tests, and the register map read by other people's tools",
-        default: true,
-        machines: false,
         steps: &[
-            Step::Tests {
-                label: "all crates",
-                of: Of::Workspace,
-                arguments: &[],
-                env: &[],
-            },
+            tests("all crates", Of::Workspace, &[]),
             Step::DocTests,
-            Step::Tests {
-                label: "register map, external tools",
-                of: Of::Package("peerlane-regmap"),
-                arguments: &["--ignored"],
-                env: &[],
-            },
+            tests(
+                "register map, external tools",
+                Of::Package("peerlane-regmap"),
+                EXTERNAL,
+            ),
         ],
+        ..EVERY_RUN
     },
     Suite {
         name: "rtl",
         about: "the Verilog: linted, simulated, compared with the rust-hdl simulator",
-        default: true,
-        machines: false,
         steps: &[
-            Step::Tests {
-                label: "tools",
-                of: Of::Targets("peerlane-tools", &["real"]),
-                arguments: &["--ignored"],
-                env: &[],
-            },
-            Step::Tests {
-                label: "Verilog back-end",
-                of: Of::Package("peerlane-verilog"),
-                arguments: &["--ignored"],
-                env: &[],
-            },
-            Step::Tests {
-                label: "Verilated models",
-                of: Of::Package("peerlane-verilated"),
-                arguments: &["--ignored"],
-                env: &[],
-            },
-            Step::Tests {
-                label: "lint",
-                of: Of::Targets("peerlane-tests", &["lint_verilog"]),
-                arguments: &["--ignored"],
-                env: &[],
-            },
-            Step::Tests {
-                label: "block",
-                of: Of::Package("peerlane-hdl"),
-                arguments: &["--ignored"],
-                env: &[],
-            },
-            Step::Tests {
-                label: "simulated board",
-                of: Of::Package("peerlane-sim"),
-                arguments: &["--ignored"],
-                env: &[],
-            },
-            Step::Tests {
-                label: "host library on the simulated board",
-                of: Of::Package("peerlane-host"),
-                arguments: &["--ignored"],
-                env: &[],
-            },
-            Step::Tests {
-                label: "benchmarks, that they measure",
-                of: Of::Package("peerlane-bench"),
-                arguments: &["--ignored"],
-                env: &[],
-            },
+            tests("tools", Of::Targets("peerlane-tools", &["real"]), EXTERNAL),
+            tests(
+                "Verilog back-end",
+                Of::Package("peerlane-verilog"),
+                EXTERNAL,
+            ),
+            tests(
+                "Verilated models",
+                Of::Package("peerlane-verilated"),
+                EXTERNAL,
+            ),
+            tests(
+                "lint",
+                Of::Targets("peerlane-tests", &["lint_verilog"]),
+                EXTERNAL,
+            ),
+            tests("block", Of::Package("peerlane-hdl"), EXTERNAL),
+            tests("simulated board", Of::Package("peerlane-sim"), EXTERNAL),
+            tests(
+                "host library on the simulated board",
+                Of::Package("peerlane-host"),
+                EXTERNAL,
+            ),
+            tests(
+                "benchmarks, that they measure",
+                Of::Package("peerlane-bench"),
+                EXTERNAL,
+            ),
         ],
+        ..EVERY_RUN
     },
     Suite {
         name: "bsp",
         about: "the `peerlane` command: board packages extended and checked",
-        default: true,
-        machines: false,
-        steps: &[Step::Tests {
-            label: "peerlane command",
-            of: Of::Package("peerlane"),
-            arguments: &["--include-ignored"],
-            env: &[],
-        }],
+        steps: &[tests(
+            "peerlane command",
+            Of::Package("peerlane"),
+            &["--include-ignored"],
+        )],
+        ..EVERY_RUN
     },
     Suite {
         name: "kernel",
         about: "the kernel driver on Debian's kernel, in virtual machines",
-        default: true,
         machines: true,
         steps: &[
-            Step::Tests {
-                label: "QEMU and the kernel's build",
-                of: Of::Targets("peerlane-tools", &["linux"]),
-                arguments: &["--ignored"],
-                env: &[],
-            },
-            Step::Tests {
-                label: "virtual machines",
-                of: Of::Package("peerlane-vm"),
-                arguments: &["--ignored"],
-                env: &[],
-            },
-            Step::Tests {
-                label: "the board as a PCIe device",
-                of: Of::Package("peerlane-endpoint"),
-                arguments: &["--ignored"],
-                env: &[],
-            },
-            Step::Tests {
-                label: "driver",
-                of: Of::Targets("peerlane-tests", &["kernel"]),
-                arguments: &["--ignored", "--test-threads=1", "--skip", "long::"],
-                env: &[],
-            },
-            Step::Check {
-                label: "driver: clippy",
-                cargo: &[
+            tests(
+                "QEMU and the kernel's build",
+                Of::Targets("peerlane-tools", &["linux"]),
+                EXTERNAL,
+            ),
+            tests("virtual machines", Of::Package("peerlane-vm"), EXTERNAL),
+            tests(
+                "the board as a PCIe device",
+                Of::Package("peerlane-endpoint"),
+                EXTERNAL,
+            ),
+            tests(
+                "driver",
+                Of::Targets("peerlane-tests", &["kernel"]),
+                &["--ignored", "--test-threads=1", "--skip", "long::"],
+            ),
+            check(
+                "driver: clippy",
+                &[
                     "run", "--quiet", "--bin", "xtask", "--", "driver", "--clippy",
                 ],
-                env: &[],
-            },
+            ),
         ],
+        ..EVERY_RUN
     },
     Suite {
         name: "kernel-long",
         about: "the same for hundreds of rounds, and with the largest transfers",
-        default: false,
         machines: true,
-        steps: &[Step::Tests {
-            label: "driver",
-            of: Of::Targets("peerlane-tests", &["kernel"]),
-            arguments: &["--ignored", "--test-threads=1", "long::"],
-            env: &[],
-        }],
+        steps: &[tests(
+            "driver",
+            Of::Targets("peerlane-tests", &["kernel"]),
+            &["--ignored", "--test-threads=1", "long::"],
+        )],
+        ..ON_DEMAND
     },
     Suite {
         name: "dkms",
         about: "the driver's package, installed on a Debian system by DKMS",
-        default: false,
         machines: true,
-        steps: &[Step::Tests {
-            label: "DKMS",
-            of: Of::Targets("peerlane-tests", &["dkms"]),
-            arguments: &["--ignored"],
-            env: &[],
-        }],
+        steps: &[tests(
+            "DKMS",
+            Of::Targets("peerlane-tests", &["dkms"]),
+            EXTERNAL,
+        )],
+        ..ON_DEMAND
     },
     Suite {
         name: "kernel-checks",
         about: "the driver on kernels that check locks, sleeping, DMA mappings and memory",
-        default: false,
         machines: true,
         steps: &[
-            Step::Tests {
-                label: "planted bugs",
-                of: Of::Targets("peerlane-tests", &["planted"]),
-                arguments: &["--ignored", "--test-threads=1"],
-                env: &[],
-            },
-            Step::Tests {
-                label: "driver, locks",
-                of: Of::Targets("peerlane-tests", &["kernel"]),
-                arguments: &[
-                    "--ignored",
-                    "--test-threads=1",
-                    "--skip",
-                    "long::",
-                    "--skip",
-                    "costs",
-                ],
-                env: &[("PEERLANE_KERNEL", "locks")],
-            },
-            Step::Tests {
-                label: "driver, memory",
-                of: Of::Targets("peerlane-tests", &["kernel"]),
-                arguments: &[
-                    "--ignored",
-                    "--test-threads=1",
-                    "--skip",
-                    "long::",
-                    "--skip",
-                    "costs",
-                ],
-                env: &[("PEERLANE_KERNEL", "memory")],
-            },
+            tests(
+                "planted bugs",
+                Of::Targets("peerlane-tests", &["planted"]),
+                &["--ignored", "--test-threads=1"],
+            ),
+            tests(
+                "driver, locks",
+                Of::Targets("peerlane-tests", &["kernel"]),
+                CHECKED,
+            )
+            .with(&[("PEERLANE_KERNEL", "locks")]),
+            tests(
+                "driver, memory",
+                Of::Targets("peerlane-tests", &["kernel"]),
+                CHECKED,
+            )
+            .with(&[("PEERLANE_KERNEL", "memory")]),
         ],
+        ..ON_DEMAND
     },
     Suite {
         name: "sanitizer",
         about: "the driver's logic and the device library under AddressSanitizer",
-        default: false,
-        machines: false,
-        steps: &[Step::Check {
-            label: "AddressSanitizer",
-            cargo: &[
+        steps: &[check(
+            "AddressSanitizer",
+            &[
                 "test",
                 // What is compiled for the machine itself stays as it is: procedural macros.
                 "--target",
@@ -340,60 +341,53 @@ pub(crate) const SUITES: &[Suite] = &[
                 "--test",
                 "generated",
             ],
-            // The stable compiler has the sanitizer, but not the option.
-            env: &[
-                ("RUSTC_BOOTSTRAP", "1"),
-                ("RUSTFLAGS", "-Zsanitizer=address"),
-            ],
-        }],
+        )
+        // The stable compiler has the sanitizer, but not the option.
+        .with(&[
+            ("RUSTC_BOOTSTRAP", "1"),
+            ("RUSTFLAGS", "-Zsanitizer=address"),
+        ])],
+        ..ON_DEMAND
     },
     Suite {
         name: "referee",
         about: "the block against other people's Avalon models (cocotb)",
-        default: false,
-        machines: false,
-        steps: &[Step::Tests {
-            label: "cocotb",
-            of: Of::Targets("peerlane-tests", &["referee"]),
-            arguments: &["--ignored"],
-            env: &[],
-        }],
+        steps: &[tests(
+            "cocotb",
+            Of::Targets("peerlane-tests", &["referee"]),
+            EXTERNAL,
+        )],
+        ..ON_DEMAND
     },
     Suite {
         name: "proofs",
         about: "properties of the blocks, proved on their Verilog",
-        default: false,
-        machines: false,
-        steps: &[Step::Tests {
-            label: "proofs",
-            of: Of::Targets("peerlane-tests", &["proofs"]),
-            arguments: &["--ignored"],
-            env: &[],
-        }],
+        steps: &[tests(
+            "proofs",
+            Of::Targets("peerlane-tests", &["proofs"]),
+            EXTERNAL,
+        )],
+        ..ON_DEMAND
     },
     Suite {
         name: "budgets",
         about: "the area of the default build, held to what is recorded",
-        default: true,
-        machines: false,
-        steps: &[Step::Tests {
-            label: "area",
-            of: Of::Targets("peerlane-tests", &["budgets"]),
-            arguments: &["--ignored", "--skip", "keeps_its_speed"],
-            env: &[],
-        }],
+        steps: &[tests(
+            "area",
+            Of::Targets("peerlane-tests", &["budgets"]),
+            &["--ignored", "--skip", "keeps_its_speed"],
+        )],
+        ..EVERY_RUN
     },
     Suite {
         name: "speed",
         about: "the clock that the default build reaches on an ECP5, placed and routed",
-        default: false,
-        machines: false,
-        steps: &[Step::Tests {
-            label: "clock",
-            of: Of::Targets("peerlane-tests", &["budgets"]),
-            arguments: &["--ignored", "keeps_its_speed"],
-            env: &[],
-        }],
+        steps: &[tests(
+            "clock",
+            Of::Targets("peerlane-tests", &["budgets"]),
+            &["--ignored", "keeps_its_speed"],
+        )],
+        ..ON_DEMAND
     },
 ];
 
