@@ -163,7 +163,9 @@ pub mod provider {
 pub mod access {
     /// The board reads it: GPU → FPGA.
     pub const READ: u32 = 1;
-    /// The board writes it: FPGA → GPU.
+    /// The board writes it: FPGA → GPU. Of a peer that it may not also read, nothing makes sure
+    /// that what was written has arrived, neither before a record nor before the memory goes:
+    /// there is only time.
     pub const WRITE: u32 = 2;
 }
 
