@@ -5,10 +5,11 @@
 //! A mapping shows the board's window while its context holds it and the board is awake, else a
 //! page with nothing in it. Pages come when they are touched; whenever what they may show changes,
 //! they are taken away first. The lock is held from the look at the holder until the page is in
-//! the table, and while pages are taken away, so none is put in behind that.
+//! the table, so none is put in behind that.
 
 use crate::{
     board::Board,
+    context::Context,
     hw::Failure,
     logic::aperture::{self, Aperture},
 };
@@ -66,29 +67,33 @@ impl Board {
         (lease.channel == channel).then_some(lease.aperture)
     }
 
-    /// Lends the window to a channel that may touch what it shows, or moves it for that.
-    pub(crate) fn lend_aperture(&self, channel: u32, aperture: Aperture) -> Result {
+    /// Lends the window to a context whose channel may touch what it shows, or moves it for that.
+    pub(crate) fn lend_aperture(&self, context: &Context, aperture: Aperture) -> Result {
+        let channel = context.channel;
         let mut state = self.lending.lock();
         match &state.lease {
             Some(lease) if lease.channel != channel => return Err(EBUSY),
             _ if state.asleep => return Err(EAGAIN),
             _ => {}
         }
-        self.hide_aperture(&state);
-        state.lease = None;
+        if state.lease.take().is_some() {
+            self.hide_aperture(context);
+        }
         self.hw.run(aperture.place())?;
         state.lease = Some(Lease { channel, aperture });
-        self.show_aperture(&state);
+        // It may have empty pages.
+        context.unmap_aperture();
         Ok(())
     }
 
-    /// Takes the window back from a channel. `ENOENT`: it does not hold it.
-    pub(crate) fn return_aperture(&self, channel: u32) -> Result {
+    /// Takes the window back from a context. `ENOENT`: it does not hold it.
+    pub(crate) fn return_aperture(&self, context: &Context) -> Result {
         let mut state = self.lending.lock();
-        if state.lease.is_none_or(|lease| lease.channel != channel) {
-            return Err(ENOENT);
+        match &state.lease {
+            Some(lease) if lease.channel == context.channel => {}
+            _ => return Err(ENOENT),
         }
-        self.hide_aperture(&state);
+        self.hide_aperture(context);
         state.lease = None;
         Ok(())
     }
@@ -96,19 +101,31 @@ impl Board {
     /// Until [`wake_aperture`](Self::wake_aperture) mappings show nothing: the block forgets where
     /// the window stands, and would show the first bytes of its memory.
     pub(crate) fn rest_aperture(&self) {
-        let mut state = self.lending.lock();
-        self.hide_aperture(&state);
-        state.asleep = true;
+        let lease = {
+            let mut state = self.lending.lock();
+            state.asleep = true;
+            state.lease
+        };
+        // From here on no page of the window is put in.
+        if let Some(lease) = lease {
+            self.with_user(lease.channel, |user| self.hide_aperture(user));
+        }
     }
 
     /// Puts the window where it stood.
     pub(crate) fn wake_aperture(&self) -> Result<(), Failure> {
-        let mut state = self.lending.lock();
-        if let Some(lease) = &state.lease {
-            self.hw.run(lease.aperture.place())?;
+        let lease = {
+            let mut state = self.lending.lock();
+            if let Some(lease) = &state.lease {
+                self.hw.run(lease.aperture.place())?;
+            }
+            state.asleep = false;
+            state.lease
+        };
+        // The holder has empty pages.
+        if let Some(lease) = lease {
+            self.with_user(lease.channel, |user| user.unmap_aperture());
         }
-        state.asleep = false;
-        self.show_aperture(&state);
         Ok(())
     }
 
@@ -128,11 +145,10 @@ impl Board {
         insert(frame)
     }
 
-    /// Takes the pages away that the holder has in its tables, and sees that no store through them
+    /// Takes the pages away that a context has in its tables, and sees that no store through them
     /// is under way any more.
-    fn hide_aperture(&self, state: &State) {
-        let Some(lease) = &state.lease else { return };
-        self.with_user(lease.channel, |user| user.unmap_aperture());
+    fn hide_aperture(&self, context: &Context) {
+        context.unmap_aperture();
         // No processor makes new ones. Those that were made have arrived when a load from the same
         // slave is answered: it passes none of them, neither on the link (PCI Express Base
         // Specification, 2.4.1) nor in the bridges between the hard IP and the slave.
@@ -143,12 +159,5 @@ impl Board {
     fn aperture_pfn(&self, page: usize) -> Option<usize> {
         let first = self.bar_pfn(self.hw.place().window?)?;
         Some(first + page)
-    }
-
-    /// Takes the empty pages away that the holder was given while it was not to see the window.
-    fn show_aperture(&self, state: &State) {
-        if let Some(lease) = &state.lease {
-            self.with_user(lease.channel, |user| user.unmap_aperture());
-        }
     }
 }

@@ -5,16 +5,17 @@
 //! # Locks, in the order in which they are taken
 //! 1. the gate ([`crate::gate`]), which is no lock but is waited for by unbind;
 //! 2. [`Board::recovery`], held while the block is reset or started;
-//! 3. a context's own state;
-//! 4. [`Board::lending`], which a page fault takes, and tables of pages under it;
-//! 5. the reservation of a dma-buf, which its owner may hold when it calls us;
-//! 6. a [`Mapping`](crate::mapping::Mapping)'s state;
-//! 7. [`Board::users`], [`Board::entries`];
-//! 8. the registers ([`crate::hw`]);
-//! 9. events ([`crate::events`]).
+//! 3. [`Board::users`], under which a context is made;
+//! 4. a context's own state;
+//! 5. [`Board::lending`], which a page fault takes, and tables of pages under it;
+//! 6. the reservation of a dma-buf, which its owner may hold when it calls us;
+//! 7. a [`Mapping`](crate::mapping::Mapping)'s state;
+//! 8. [`Board::entries`];
+//! 9. the registers ([`crate::hw`]);
+//! 10. events ([`crate::events`]).
 //!
 //! No user memory is touched and no page of a process pinned under any of them: a page fault
-//! takes locks that come before 5. Nothing is allocated under 6, 8 and 9.
+//! takes locks that come before 6. Nothing is allocated under 7, 9 and 10.
 
 use crate::{
     aperture::Lending,

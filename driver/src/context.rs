@@ -215,7 +215,7 @@ impl Context {
             ApertureError::Unaligned { .. } => EINVAL,
             ApertureError::Outside { .. } => EPERM,
         })?;
-        self.board.lend_aperture(self.channel, aperture)
+        self.board.lend_aperture(self, aperture)
     }
 
     /// The process knows now that its channel was started anew.
@@ -270,7 +270,7 @@ impl Context {
     /// Takes everything from the board, then gives everything back. The device must be bound.
     pub(crate) fn close(&self) {
         // It may not have the window.
-        let _ = self.board.return_aperture(self.channel);
+        let _ = self.board.return_aperture(self);
         // From here on the channel is not started any more.
         let ring = self.ring.lock().take();
         self.board.settle(|| channel::abort(self.channel));

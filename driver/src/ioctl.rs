@@ -288,7 +288,7 @@ impl Context {
         }
         match (arguments.flags, arguments.base) {
             (0, base) => self.hold_aperture(base),
-            (uapi::aperture::RELEASE, 0) => self.board.return_aperture(self.channel),
+            (uapi::aperture::RELEASE, 0) => self.board.return_aperture(self),
             _ => Err(EINVAL),
         }
     }
