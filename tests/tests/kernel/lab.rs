@@ -215,7 +215,8 @@ impl Setup {
                 &vram,
                 bytes,
             )
-            .parameter("hugepages=72")
+            // Of 2 MiB, for buffers: a seventh of the memory.
+            .parameter(&format!("hugepages={}", self.memory_mib * 9 / 128))
             .parameter("transparent_hugepage=always")
             .deadline(self.deadline);
         if self.far {

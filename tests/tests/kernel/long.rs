@@ -44,9 +44,7 @@ fn reset_removed_suspended_and_in_error_under_load() {
 #[test]
 #[ignore = "external tools, and long: cargo xtask test kernel-long"]
 fn transfers_of_all_sizes() {
-    setup()
-        .memory(2048)
-        .run("echo 136 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages; peerlane-guest transfers --all");
+    setup().memory(2048).run("peerlane-guest transfers --all");
 }
 
 #[test]
@@ -55,7 +53,7 @@ fn transfers_of_all_sizes_under_an_iommu() {
     setup()
         .iommu()
         .memory(2048)
-        .run("echo 136 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages; peerlane-guest transfers --all");
+        .run("peerlane-guest transfers --all");
 }
 
 #[test]

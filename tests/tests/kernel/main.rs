@@ -37,7 +37,7 @@ fn costs() {
     Setup::default()
         .memory(2048)
         .parameter("kept_gpu_mib=256")
-        .run("echo 136 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages; peerlane-guest cost");
+        .run("peerlane-guest cost");
 }
 
 #[test]
