@@ -5,7 +5,7 @@ use crate::faults::{aer, bind, reset, suspend, unbind};
 use crate::lab::{Lab, told};
 use crate::suite::Suite;
 use anyhow::{Context, Result, ensure};
-use peerlane_device::Error;
+use peerlane_device::{Device, Error};
 use rand::Rng;
 use rustix::io::Errno;
 use std::time::{Duration, Instant};
@@ -92,7 +92,10 @@ fn restarted(lab: &mut Lab, event: fn() -> Result<()>) -> Result<&'static str> {
     for round in 0..lab.rounds {
         let first = Untouched::new(lab, &[place, place + 4 * BYTES, place + 6 * BYTES])?;
         std::thread::sleep(Duration::from_micros(lab.rng.random_range(0..50_000)));
+        let before = device.query().map_err(told)?.generation;
         event().with_context(|| format!("round {round}"))?;
+        // The kernel mends a link when the error has been told, and stores go on until then.
+        await_start(&device, before).with_context(|| format!("round {round}"))?;
         ensure!(
             storer.stores_to(lab, base)?,
             "round {round}: the window does not come back"
@@ -102,6 +105,19 @@ fn restarted(lab: &mut Lab, event: fn() -> Result<()>) -> Result<&'static str> {
     }
     storer.end()?;
     Ok("")
+}
+
+/// Waits until the board was started after this generation of the context.
+fn await_start(device: &Device, before: u32) -> Result<()> {
+    let begin = Instant::now();
+    while !matches!(device.query(), Ok(query) if query.generation != before) {
+        ensure!(
+            begin.elapsed() < Duration::from_secs(20),
+            "the board is not started again"
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
 }
 
 /// A board that is taken away harms nobody who stores to it, and nobody who has it next.
