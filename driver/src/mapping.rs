@@ -63,15 +63,6 @@ impl Placed {
         layout::pages(segments, self.offset, &self.region.layout())
     }
 
-    /// Where in it a fence may read: its first byte.
-    fn flush(&self) -> Option<u64> {
-        let page = self
-            .pages()
-            .next()
-            .filter(|_| self.region.permissions().read());
-        page.map(|page| page + self.region.layout().first_offset)
-    }
-
     fn write(&self, board: &Board) -> Result<(), Failure> {
         let entries = table::map(&self.region, self.pages()).flatten().flatten();
         let owners = table::set_owners(self.region.owners());
@@ -157,9 +148,7 @@ impl Mapping {
     fn reach(&self, placed: &Placed) -> Reach {
         match self.kind {
             Kind::Host => Reach::Host,
-            Kind::Gpu => Reach::Peer {
-                flush: placed.flush(),
-            },
+            Kind::Gpu => Reach::peer(&placed.region, placed.pages()),
         }
     }
 

@@ -354,14 +354,10 @@ fn program(board: &mut Board, region: &Region, segments: &[Segment], offset: u64
 /// Invalidates the entries of a region at `offset` of a memory, and waits until no request to its
 /// pages is under way.
 fn invalidate(board: &mut Board, region: &Region, memory: &MemoryState, offset: u64) -> Result<()> {
-    let layout = region.layout();
-    let first = || pages(memory.segments.iter().copied(), offset, &layout).next();
+    let segments = memory.segments.iter().copied();
     let reach = match memory.kind {
         MemoryKind::Host => Reach::Host,
-        MemoryKind::Gpu if !region.permissions().read() => Reach::Peer { flush: None },
-        MemoryKind::Gpu => Reach::Peer {
-            flush: first().map(|page| page + layout.first_offset),
-        },
+        MemoryKind::Gpu => Reach::peer(region, pages(segments, offset, &region.layout())),
     };
     let steps = table::unmap(region.run()).chain(table::fence(reach));
     board.run("reached the fence", steps)?;

@@ -62,6 +62,17 @@ pub enum Reach {
     },
 }
 
+impl Reach {
+    /// That of a region with another device, whose ATT pages have these bus addresses in their
+    /// order. A fence reads its first byte, if the region permits reads.
+    pub fn peer(region: &Region, mut pages: impl Iterator<Item = u64>) -> Self {
+        let page = pages.next().filter(|_| region.permissions().read());
+        Self::Peer {
+            flush: page.map(|page| page + region.layout().first_offset),
+        }
+    }
+}
+
 /// Looks at the block for a peer that may not be read, or does not answer.
 const PEER_LOOKS: usize = 4;
 

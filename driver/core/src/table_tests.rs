@@ -75,6 +75,27 @@ fn an_invalidation_clears_and_then_fences() {
 }
 
 #[test]
+fn a_fence_reads_the_first_byte_of_a_region_that_may_be_read() {
+    let layout = Layout {
+        page_size: PageSize::Kib64,
+        entries: 2,
+        first_offset: 0x123,
+        length: 0x1_0000,
+    };
+    for (permissions, flush) in [
+        (Permissions::Read, Some(0x38_0001_0123)),
+        (Permissions::ReadWrite, Some(0x38_0001_0123)),
+        (Permissions::Write, None),
+    ] {
+        let mut att = AttAllocator::new(vec![0; 8], 256).unwrap();
+        let run = att.allocate(2).unwrap();
+        let region = Region::new(run, &layout, permissions, Owners::ALL).unwrap();
+        let pages = [0x38_0001_0000, 0x12_3456_0000].into_iter();
+        assert_eq!(Reach::peer(&region, pages), Reach::Peer { flush });
+    }
+}
+
+#[test]
 fn a_fence_for_a_peer_reads_from_it_where_it_may() {
     let place = Register::Csr(0x38);
     let flush = Some(0x38_0001_0fff);
