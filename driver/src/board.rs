@@ -20,7 +20,6 @@
 mod recovery;
 
 use crate::{
-    aperture::Lending,
     boards::Place,
     context::Context,
     ffi::{pci_dev, Text},
@@ -36,6 +35,7 @@ use crate::{
     },
     regs::csr::PORT_TIMEOUT,
     settings::Settings,
+    window::Lending,
 };
 use kernel::{
     bindings,

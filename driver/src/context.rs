@@ -10,12 +10,12 @@ use crate::{
     gate::Inside,
     hw::Failure,
     logic::{
-        aperture::{self, Aperture, ApertureError},
-        channel::{self, Moderation, Settings, Window},
+        channel::{self, LocalRange, Moderation, Settings},
         queue::Occupancy,
         regs::Completion,
         table::{self, Reach},
         uapi::map,
+        window::{self, Window, WindowError},
     },
     queue::Queue,
     regions::{Region, Regions},
@@ -51,7 +51,7 @@ pub(crate) struct Context {
     pub(crate) events: Arc<Events>,
     /// FPGA memory that the channel may touch.
     #[pin]
-    pub(crate) window: Mutex<Window>,
+    pub(crate) range: Mutex<LocalRange>,
     /// log2 of the ring's records.
     pub(crate) ring_log2: u32,
     /// `None` once the context has been closed.
@@ -93,7 +93,7 @@ impl Context {
             let ring_log2 = Occupancy::ring_log2(capabilities.queue_depth());
             let bytes = Completion::SIZE << ring_log2;
             let memory = capabilities.memory_bytes();
-            let all = Window::new(0..memory, memory).map_err(|_| EINVAL)?;
+            let all = LocalRange::new(0..memory, memory).map_err(|_| EINVAL)?;
             let ring = DmaPages::new(inside, bytes.next_multiple_of(PAGE_SIZE))?;
             let context = Arc::pin_init(
                 pin_init!(Self {
@@ -101,7 +101,7 @@ impl Context {
                     channel,
                     mapped,
                     events: Arc::pin_init(Events::new(), GFP_KERNEL)?,
-                    window <- new_mutex!(all),
+                    range <- new_mutex!(all),
                     ring_log2,
                     ring <- new_mutex!(Some(ring)),
                     moderation <- new_mutex!(Moderation::default()),
@@ -139,7 +139,7 @@ impl Context {
         let settings = Settings {
             ring: ring.address(),
             ring_log2: self.ring_log2,
-            window: *self.window.lock(),
+            range: *self.range.lock(),
             moderation,
         };
         let resume = resume.then_some(channel::resume(self.channel));
@@ -190,32 +190,32 @@ impl Context {
         let Writer::Nobody = *writer else {
             return Err(EBUSY);
         };
-        let mut window = self.window.lock();
-        let all = window.range();
+        let mut range = self.range.lock();
+        let all = range.bytes();
         if wanted.start < all.start || wanted.end > all.end {
             return Err(EPERM);
         }
-        let narrowed = Window::new(wanted, all.end).map_err(|_| EINVAL)?;
-        let held = self.board.aperture_of(self.channel);
-        if held.is_some_and(|held| !narrowed.contains(held.base(), aperture::BYTES)) {
+        let narrowed = LocalRange::new(wanted, all.end).map_err(|_| EINVAL)?;
+        let held = self.board.window_of(self.channel);
+        if held.is_some_and(|held| !narrowed.contains(held.base(), window::BYTES)) {
             return Err(EBUSY);
         }
-        *window = narrowed;
+        *range = narrowed;
         Ok(self
             .board
             .hw
-            .run(channel::set_window(self.channel, &window))?)
+            .run(channel::set_range(self.channel, &range))?)
     }
 
     /// Takes the board's window into FPGA memory, or moves it.
-    pub(crate) fn hold_aperture(&self, base: u64) -> Result {
+    pub(crate) fn hold_window(&self, base: u64) -> Result {
         // It stays as wide until the window is lent.
-        let window = self.window.lock();
-        let aperture = Aperture::new(base, &window).map_err(|error| match error {
-            ApertureError::Unaligned { .. } => EINVAL,
-            ApertureError::Outside { .. } => EPERM,
+        let range = self.range.lock();
+        let window = Window::new(base, &range).map_err(|error| match error {
+            WindowError::Unaligned { .. } => EINVAL,
+            WindowError::Outside { .. } => EPERM,
         })?;
-        self.board.lend_aperture(self, aperture)
+        self.board.lend_window(self, window)
     }
 
     /// The process knows now that its channel was started anew.
@@ -255,13 +255,13 @@ impl Context {
     }
 
     /// The same for what they have mapped of the board's window, however much that is.
-    pub(crate) fn unmap_aperture(&self) {
+    pub(crate) fn unmap_window(&self) {
         // SAFETY: as above.
         unsafe {
             bindings::unmap_mapping_range(
                 self.mapped,
                 map::WINDOW as bindings::loff_t,
-                aperture::BYTES as bindings::loff_t,
+                window::BYTES as bindings::loff_t,
                 1,
             )
         };
@@ -270,7 +270,7 @@ impl Context {
     /// Takes everything from the board, then gives everything back. The device must be bound.
     pub(crate) fn close(&self) {
         // It may not have the window.
-        let _ = self.board.return_aperture(self);
+        let _ = self.board.return_window(self);
         // From here on the channel is not started any more.
         let ring = self.ring.lock().take();
         self.board.settle(|| channel::abort(self.channel));

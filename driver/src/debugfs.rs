@@ -61,8 +61,8 @@ fn state(board: &Arc<Board>, f: &mut Formatter<'_>) -> kernel::fmt::Result {
             user.channel, ring.0, ring.1, seen.events, seen.generation, regions[0], bytes[0], regions[1], bytes[1], seen.revoked
         );
         result = result.and(line);
-        if let Some(aperture) = board.aperture_of(user.channel) {
-            let line = writeln!(f, "its is the window, at {:#x}", aperture.base());
+        if let Some(window) = board.window_of(user.channel) {
+            let line = writeln!(f, "its is the window, at {:#x}", window.base());
             result = result.and(line);
         }
     });

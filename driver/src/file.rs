@@ -72,7 +72,7 @@ impl MiscDevice for Operations {
         let bytes = match area {
             Area::Page => chan::SIZE,
             Area::Ring => context.with_ring(|ring| ring.bytes())?,
-            Area::Window => context.board.aperture_bytes(),
+            Area::Window => context.board.window_bytes(),
         };
         if index + pages > bytes >> PAGE_SHIFT {
             return Err(EINVAL);
@@ -85,7 +85,7 @@ impl MiscDevice for Operations {
             }
             Area::Ring => vma.try_clear_maywrite()?,
             Area::Window => {
-                let held = context.board.aperture_of(context.channel);
+                let held = context.board.window_of(context.channel);
                 held.ok_or(EPERM)?;
                 // Not write-combining: stores would wait in the processor behind later ones to the
                 // channel page, and the kernel has mapped the BAR uncached already, so that there
@@ -171,7 +171,7 @@ unsafe extern "C" fn fault(fault: *mut bindings::vm_fault) -> bindings::vm_fault
         (Err(_), _) => insert(None),
         (Ok(_), Area::Ring) => insert(context.ring_pfn(index)),
         (Ok(_), Area::Page) => insert(board.page_pfn(context.channel)),
-        (Ok(_), Area::Window) => board.with_aperture(context.channel, index, insert),
+        (Ok(_), Area::Window) => board.with_window(context.channel, index, insert),
     }
 }
 

@@ -36,8 +36,7 @@ macro_rules! structures {
     )*};
 }
 structures!(
-    Info, Register, Unregister, Submit, Wait, Query, EventFd, Stop, Probe, Moderate, Window,
-    Aperture
+    Info, Register, Unregister, Submit, Wait, Query, EventFd, Stop, Probe, Moderate, Range, Window
 );
 
 /// What the caller has beyond what is known must be zero.
@@ -152,15 +151,14 @@ impl Context {
                 };
                 self.call_inside(uapi::MODERATE, code, argument, moderate)
             }
-            code if uapi::WINDOW.is(code) => {
-                let narrow = |_: &Inside<'_>, window: &mut uapi::Window| {
-                    self.narrow(window.base..window.end)
-                };
-                self.call_inside(uapi::WINDOW, code, argument, narrow)
+            code if uapi::RANGE.is(code) => {
+                let narrow =
+                    |_: &Inside<'_>, range: &mut uapi::Range| self.narrow(range.base..range.end);
+                self.call_inside(uapi::RANGE, code, argument, narrow)
             }
-            code if uapi::APERTURE.is(code) => {
-                self.call_inside(uapi::APERTURE, code, argument, |_, arguments| {
-                    self.aperture(arguments)
+            code if uapi::WINDOW.is(code) => {
+                self.call_inside(uapi::WINDOW, code, argument, |_, arguments| {
+                    self.window(arguments)
                 })
             }
             _ => Err(ENOTTY),
@@ -188,7 +186,7 @@ impl Context {
         }
         zero(&info.reserved)?;
         let identity = &self.board.identity;
-        let window = self.window.lock().range();
+        let range = self.range.lock().bytes();
         *info = uapi::Info {
             version: uapi::VERSION,
             providers: 1 << uapi::provider::HOST
@@ -200,11 +198,11 @@ impl Context {
             channel: self.channel,
             ring_log2: self.ring_log2,
             generation: self.events.seen().generation,
-            local_base: window.start,
-            local_end: window.end,
+            local_base: range.start,
+            local_end: range.end,
             page_bytes: chan::SIZE as u64,
             ring_bytes: ((Completion::SIZE << self.ring_log2).next_multiple_of(PAGE_SIZE)) as u64,
-            window_bytes: self.board.aperture_bytes() as u64,
+            window_bytes: self.board.window_bytes() as u64,
             reserved: [0; 4],
         };
         Ok(())
@@ -281,14 +279,14 @@ impl Context {
         Ok(())
     }
 
-    fn aperture(&self, arguments: &uapi::Aperture) -> Result {
+    fn window(&self, arguments: &uapi::Window) -> Result {
         zero(&[u64::from(arguments.reserved)])?;
-        if self.board.aperture_bytes() == 0 {
+        if self.board.window_bytes() == 0 {
             return Err(EOPNOTSUPP);
         }
         match (arguments.flags, arguments.base) {
-            (0, base) => self.hold_aperture(base),
-            (uapi::aperture::RELEASE, 0) => self.board.return_aperture(self),
+            (0, base) => self.hold_window(base),
+            (uapi::window::RELEASE, 0) => self.board.return_window(self),
             _ => Err(EINVAL),
         }
     }

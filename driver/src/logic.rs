@@ -6,8 +6,6 @@
 #![allow(dead_code, reason = "the host library uses what the driver does not")]
 #![allow(unreachable_pub, reason = "it is a crate of its own elsewhere")]
 
-#[path = "../core/src/aperture.rs"]
-pub(crate) mod aperture;
 #[path = "../core/src/att.rs"]
 pub(crate) mod att;
 #[path = "../core/src/bits.rs"]
@@ -48,3 +46,5 @@ pub(crate) mod steps;
 pub(crate) mod table;
 #[path = "../core/src/uapi.rs"]
 pub(crate) mod uapi;
+#[path = "../core/src/window.rs"]
+pub(crate) mod window;

@@ -5,7 +5,7 @@
 //! A thin shell over [`logic`], which is tested on the host. Data flows one way: a file's
 //! [`context`] makes memory reachable ([`memory`], [`mapping`], [`regions`]), a process or the
 //! driver ([`queue`]) writes descriptors, and interrupts ([`irq`]) tell the context ([`events`])
-//! that records have come. [`aperture`] lends the window into FPGA memory. [`board`] holds what
+//! that records have come. [`window`] lends the window into FPGA memory. [`board`] holds what
 //! contexts share, and the order of the locks.
 
 use kernel::{
@@ -18,7 +18,6 @@ use kernel::{
     },
 };
 
-mod aperture;
 mod board;
 mod boards;
 mod boards_table;
@@ -47,6 +46,7 @@ mod regions;
 mod regs;
 mod settings;
 mod trace;
+mod window;
 
 use board::{Board, Found};
 use debugfs::Files;

@@ -217,7 +217,7 @@ impl Context {
             region.att_address(offset)
         })?;
         let peer = peer.map_err(|_| EINVAL)?;
-        if length == 0 || !self.window.lock().contains(local, u64::from(length)) {
+        if length == 0 || !self.range.lock().contains(local, u64::from(length)) {
             return Err(EINVAL);
         }
         self.with_queue(|queue| {

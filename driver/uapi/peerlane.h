@@ -37,7 +37,7 @@
 
 #define PEERLANE_STATE_GONE 1
 
-#define PEERLANE_APERTURE_RELEASE 1
+#define PEERLANE_WINDOW_RELEASE 1
 
 #define PEERLANE_PROBE_BYTES 64
 
@@ -136,12 +136,12 @@ struct peerlane_moderate {
 	__u32 age;
 };
 
-struct peerlane_window {
+struct peerlane_range {
 	__u64 base;
 	__u64 end;
 };
 
-struct peerlane_aperture {
+struct peerlane_window {
 	__u64 base;
 	__u32 flags;
 	__u32 reserved;
@@ -157,7 +157,7 @@ struct peerlane_aperture {
 #define PEERLANE_IOC_STOP _IOWR(0xe7, 7, struct peerlane_stop)
 #define PEERLANE_IOC_PROBE _IOWR(0xe7, 8, struct peerlane_probe)
 #define PEERLANE_IOC_MODERATE _IOW(0xe7, 9, struct peerlane_moderate)
-#define PEERLANE_IOC_WINDOW _IOW(0xe7, 10, struct peerlane_window)
-#define PEERLANE_IOC_APERTURE _IOW(0xe7, 11, struct peerlane_aperture)
+#define PEERLANE_IOC_RANGE _IOW(0xe7, 10, struct peerlane_range)
+#define PEERLANE_IOC_WINDOW _IOW(0xe7, 11, struct peerlane_window)
 
 #endif

@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelOptions {
     /// FPGA memory that the channel may touch, in whole 4 KiB; `None` is all of it.
-    pub window: Option<Range<u64>>,
+    pub range: Option<Range<u64>>,
     /// How its interrupts are held back. A transfer that is to be told of at once is
     /// submitted as [urgent](crate::Terms::urgent).
     pub moderation: Moderation,
@@ -28,7 +28,7 @@ pub struct ChannelOptions {
 impl Default for ChannelOptions {
     fn default() -> Self {
         Self {
-            window: None,
+            range: None,
             moderation: Moderation::default(),
             drain: Duration::from_millis(100),
         }
@@ -53,7 +53,7 @@ impl Drop for Claim {
     }
 }
 
-/// A channel of the board: queues and a completion ring of its own, a window of FPGA
+/// A channel of the board: queues and a completion ring of its own, a range of FPGA
 /// memory, and the regions that are registered for it. Channels share the link fairly; a
 /// fault or an abort of one does not touch the others.
 ///

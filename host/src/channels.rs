@@ -5,7 +5,7 @@ use crate::channel::ChannelOptions;
 use crate::engine::Inner;
 use crate::error::{Error, Result};
 use crate::transfers::Lane;
-use peerlane_core::channel::{self, Moderation, Settings, Window};
+use peerlane_core::channel::{self, LocalRange, Moderation, Settings};
 use peerlane_core::descriptor::Direction;
 use peerlane_core::owners::Owners;
 use peerlane_core::queue::Occupancy;
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// A channel that somebody holds.
 pub(crate) struct ChannelState {
-    window: Window,
+    range: LocalRange,
     moderation: Moderation,
     /// How long it may end its work when nobody holds it any more.
     drain: Duration,
@@ -65,7 +65,7 @@ impl ChannelState {
         Settings {
             ring: self.ring_address,
             ring_log2: self.ring.size_log2(),
-            window: self.window,
+            range: self.range,
             moderation: self.moderation,
         }
     }
@@ -78,8 +78,8 @@ impl Inner {
             return Err(Error::Gone);
         }
         let memory = self.caps.memory_bytes();
-        let range = options.window.clone().unwrap_or(0..memory);
-        let window = Window::new(range, memory).map_err(Error::Window)?;
+        let range = options.range.clone().unwrap_or(0..memory);
+        let range = LocalRange::new(range, memory).map_err(Error::LocalRange)?;
         let free = (self.channels.iter()).position(Option::is_none);
         let Some(free) = free else {
             return Err(Error::ChannelsTaken {
@@ -99,7 +99,7 @@ impl Inner {
             return Err(broken(&"the backend gave memory of no segments"));
         };
         let state = ChannelState {
-            window,
+            range,
             moderation: options.moderation,
             drain: options.drain,
             ring,

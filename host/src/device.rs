@@ -281,7 +281,7 @@ impl Device {
         }
     }
 
-    /// Takes a free channel, with all of FPGA memory for its window.
+    /// Takes a free channel, with all of FPGA memory for its range.
     pub fn channel(&self) -> Result<Channel> {
         self.channel_with(&ChannelOptions::default())
     }

@@ -3,7 +3,7 @@
 use crate::backend::BackendError;
 use peerlane_core::att::AllocError;
 use peerlane_core::capability::IdentityError;
-use peerlane_core::channel::WindowError;
+use peerlane_core::channel::LocalRangeError;
 use peerlane_core::descriptor::Direction;
 use peerlane_core::fault::Fault;
 use peerlane_core::layout::LayoutError;
@@ -49,9 +49,9 @@ pub enum Error {
         /// Channels of this build.
         channels: u32,
     },
-    /// The range cannot be a channel's window of FPGA memory.
+    /// The range cannot be what a channel may touch of FPGA memory.
     #[error("cannot open the channel: {0}")]
-    Window(#[source] WindowError),
+    LocalRange(#[source] LocalRangeError),
     /// A channel has not come to rest in time. Its transfers go on.
     #[error("channel {channel} still has transfers under way after {waited:?}")]
     NotDrained {
@@ -213,7 +213,7 @@ impl Error {
             Self::ChannelsTaken { .. } => {
                 "Drop a channel with its queues and transfers, or build the block with more channels."
             }
-            Self::Window(_) => "Give a range of whole 4 KiB inside the FPGA's memory.",
+            Self::LocalRange(_) => "Give a range of whole 4 KiB inside the FPGA's memory.",
             Self::NotDrained { .. } => "Wait longer, or abort the channel.",
             Self::Revoked => "Register the memory again.",
             Self::NoOwner => "Name a channel, or register the memory for all.",

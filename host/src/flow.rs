@@ -62,7 +62,7 @@ impl Inner {
             ..
         } = request;
         let memory = self.caps.memory_bytes();
-        // The window is the board's to check: it is what protects one channel from another.
+        // The range is the board's to check: it is what protects one channel from another.
         descriptor::check_local(fpga_address, length, memory).map_err(|error| match error {
             DescriptorError::Empty => Error::Empty,
             _ => Error::FpgaBounds {

@@ -7,7 +7,7 @@
 //!
 //! The board has several channels. Who needs one only uses [`Device::queue`]. Who wants
 //! parts of a program, or of FPGA memory, kept apart takes a [`Channel`] for each: with
-//! queues of its own, a window of FPGA memory, and regions that no other channel can use.
+//! queues of its own, a range of FPGA memory, and regions that no other channel can use.
 //! The board checks that, not this library.
 //!
 //! "Write" is FPGA to peer, "read" is peer to FPGA, as everywhere in Peerlane.

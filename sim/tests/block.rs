@@ -22,7 +22,7 @@ fn start(board: &mut Board) {
     board.bus_mut().allow(RING..RING + 256 * 32, Access::Write);
     // STATUS: the table is cleared after reset.
     while board.bar_read32(Space::Csr, 0x14).unwrap() & 8 != 0 {}
-    // CHANNEL_SELECT, the ring (high word first), the window of FPGA memory, accept and run; the owner
+    // CHANNEL_SELECT, the ring (high word first), the range of FPGA memory, accept and run; the owner
     // of the entries that follow; CONTROL.
     for (register, value) in [
         (0x080, 0),

@@ -6,22 +6,22 @@ use super::steps::{Register, Step};
 use core::fmt;
 use core::ops::Range;
 
-/// Granule of a channel's window of FPGA memory.
-pub const WINDOW_PAGE: u64 = 1 << 12;
+/// Granule of a channel's range of FPGA memory.
+pub const LOCAL_PAGE: u64 = 1 << 12;
 
-/// Bits of an FPGA address in a descriptor; no window reaches further.
-const LOCAL_BITS: u32 = csr::CHANNEL_MEM_BASE_PAGE_WIDTH as u32 + WINDOW_PAGE.trailing_zeros();
+/// Bits of an FPGA address in a descriptor; no such range reaches further.
+const LOCAL_BITS: u32 = csr::CHANNEL_MEM_BASE_PAGE_WIDTH as u32 + LOCAL_PAGE.trailing_zeros();
 
 /// The part of FPGA memory that a channel may touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Window {
+pub struct LocalRange {
     base: u64,
     end: u64,
 }
 
-/// Why a range is no window.
+/// Why a channel cannot have a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WindowError {
+pub enum LocalRangeError {
     /// Its ends are not multiples of 4 KiB.
     Unaligned {
         /// The end that is not.
@@ -38,44 +38,44 @@ pub enum WindowError {
     },
 }
 
-impl fmt::Display for WindowError {
+impl fmt::Display for LocalRangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unaligned { address } => write!(
                 f,
-                "a channel's window cannot begin or end at FPGA address {address:#x}: it is no multiple of 4 KiB"
+                "a channel's range cannot begin or end at FPGA address {address:#x}: it is no multiple of 4 KiB"
             ),
             Self::Range { base, end, memory } => write!(
                 f,
-                "the window {base:#x}..{end:#x} does not lie in {memory:#x} bytes of FPGA memory"
+                "the range {base:#x}..{end:#x} does not lie in {memory:#x} bytes of FPGA memory"
             ),
         }
     }
 }
 
-impl core::error::Error for WindowError {}
+impl core::error::Error for LocalRangeError {}
 
-impl Window {
-    /// A window with nothing in it.
+impl LocalRange {
+    /// A range with nothing in it.
     pub const EMPTY: Self = Self { base: 0, end: 0 };
 
-    /// The window over these bytes of an FPGA memory of `memory` bytes.
-    pub fn new(range: Range<u64>, memory: u64) -> Result<Self, WindowError> {
+    /// The range over these bytes of an FPGA memory of `memory` bytes.
+    pub fn new(range: Range<u64>, memory: u64) -> Result<Self, LocalRangeError> {
         let Range { start: base, end } = range;
         let memory = memory.min(1 << LOCAL_BITS);
         if base > end || end > memory {
-            return Err(WindowError::Range { base, end, memory });
+            return Err(LocalRangeError::Range { base, end, memory });
         }
         for address in [base, end] {
-            if address % WINDOW_PAGE != 0 {
-                return Err(WindowError::Unaligned { address });
+            if address % LOCAL_PAGE != 0 {
+                return Err(LocalRangeError::Unaligned { address });
             }
         }
         Ok(Self { base, end })
     }
 
     /// The bytes in it.
-    pub const fn range(&self) -> Range<u64> {
+    pub const fn bytes(&self) -> Range<u64> {
         self.base..self.end
     }
 
@@ -89,8 +89,8 @@ impl Window {
     const fn registers(&self) -> [u32; 2] {
         // At most 2^40 is behind the last page: 29 bits.
         [
-            (self.base / WINDOW_PAGE) as u32,
-            (self.end / WINDOW_PAGE) as u32,
+            (self.base / LOCAL_PAGE) as u32,
+            (self.end / LOCAL_PAGE) as u32,
         ]
     }
 }
@@ -121,7 +121,7 @@ pub struct Settings {
     /// log2 of the records in the ring.
     pub ring_log2: u32,
     /// FPGA memory that the channel may touch.
-    pub window: Window,
+    pub range: LocalRange,
     /// Its interrupts.
     pub moderation: Moderation,
 }
@@ -154,10 +154,10 @@ pub const fn prepare(channel: u32, settings: &Settings) -> [Step; 8] {
     let Settings {
         ring,
         ring_log2,
-        window,
+        range,
         moderation,
     } = settings;
-    let [base, end] = window.registers();
+    let [base, end] = range.registers();
     let ring_low = *ring as u32 & csr::CHANNEL_RING_LO_BASE_MASK
         | *ring_log2 << csr::CHANNEL_RING_LO_SIZE_LOG2_LSB & csr::CHANNEL_RING_LO_SIZE_LOG2_MASK
         | csr::CHANNEL_RING_LO_ENABLE_MASK;
@@ -174,9 +174,9 @@ pub const fn prepare(channel: u32, settings: &Settings) -> [Step; 8] {
     ]
 }
 
-/// Gives a channel at rest another window.
-pub const fn set_window(channel: u32, window: &Window) -> [Step; 3] {
-    let [base, end] = window.registers();
+/// Gives a channel at rest another range.
+pub const fn set_range(channel: u32, range: &LocalRange) -> [Step; 3] {
+    let [base, end] = range.registers();
     [
         // Nothing is inside in between.
         Step::Write(at(channel, csr::CHANNEL_MEM_END), 0),
@@ -211,7 +211,7 @@ pub const fn abort(channel: u32) -> [Step; 3] {
     [control(channel, abort), rest(channel), control(channel, 0)]
 }
 
-/// Takes a channel at rest out of use: no ring, no window, no doorbells. A record that was
+/// Takes a channel at rest out of use: no ring, no range, no doorbells. A record that was
 /// written last has left the block when the fence after this is reached
 /// ([`table::fence`](super::table::fence)); the ring's memory must live until then.
 pub const fn close(channel: u32) -> [Step; 4] {

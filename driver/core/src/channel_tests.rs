@@ -10,7 +10,7 @@ use std::vec::Vec;
 const SETTINGS: Settings = Settings {
     ring: 0x12_3456_7000,
     ring_log2: 8,
-    window: Window {
+    range: LocalRange {
         base: 0x1_0000_2000,
         end: 1 << 40,
     },
@@ -32,7 +32,7 @@ struct Model {
     hangs: bool,
     ring_high: Option<u32>,
     ring: Option<u32>,
-    window: [Option<u32>; 2],
+    range: [Option<u32>; 2],
     moderation: Option<u32>,
     refused: u32,
     patience: u32,
@@ -75,7 +75,7 @@ impl Bus for Model {
                 self.abort = value & 4 != 0;
                 if self.accept {
                     assert!(self.ring.is_some(), "no ring");
-                    assert!(self.window.iter().all(Option::is_some), "no window");
+                    assert!(self.range.iter().all(Option::is_some), "no range");
                     assert!(self.moderation.is_some(), "somebody else's moderation");
                     assert_eq!(self.refused, 0, "somebody else's refusals");
                 }
@@ -85,8 +85,8 @@ impl Bus for Model {
                 self.ring = Some(value);
             }
             0x94 => self.ring_high = Some(value),
-            0x98 => self.window[0] = Some(value),
-            0x9c => self.window[1] = Some(value),
+            0x98 => self.range[0] = Some(value),
+            0x9c => self.range[1] = Some(value),
             0x8c => self.moderation = Some(value),
             other => panic!("nothing to write at {other:#x}"),
         }
@@ -133,7 +133,7 @@ fn an_open_channel_has_all_it_was_given() {
     assert!(model.accept && model.run && !model.abort);
     assert_eq!(model.ring_high, Some(0x12));
     assert_eq!(model.ring, Some(0x3456_7081));
-    assert_eq!(model.window, [Some(0x10_0002), Some(0x1000_0000)]);
+    assert_eq!(model.range, [Some(0x10_0002), Some(0x1000_0000)]);
     assert_eq!(model.moderation, Some(0x03e8_0010));
 }
 
@@ -156,7 +156,7 @@ fn a_drained_channel_has_ended_its_work() {
     assert_eq!(run(&mut model, close(6)), Ok(()));
     assert!(!model.accept && !model.run);
     assert_eq!(model.ring, Some(0));
-    assert_eq!(model.window, [Some(0), Some(0)]);
+    assert_eq!(model.range, [Some(0), Some(0)]);
 }
 
 #[test]
@@ -178,30 +178,33 @@ fn an_abort_ends_what_a_drain_does_not() {
 }
 
 #[test]
-fn windows_are_of_whole_pages_inside_the_memory() {
+fn ranges_are_of_whole_pages_inside_the_memory() {
     let memory = 1 << 32;
-    let window = Window::new(0x1000..0x3000, memory).unwrap();
-    assert_eq!(window.range(), 0x1000..0x3000);
-    assert!(window.contains(0x1000, 0x2000) && window.contains(0x2fff, 1));
-    assert!(!window.contains(0xfff, 1) && !window.contains(0x2fff, 2));
-    assert!(!window.contains(u64::MAX, 2));
+    let range = LocalRange::new(0x1000..0x3000, memory).unwrap();
+    assert_eq!(range.bytes(), 0x1000..0x3000);
+    assert!(range.contains(0x1000, 0x2000) && range.contains(0x2fff, 1));
+    assert!(!range.contains(0xfff, 1) && !range.contains(0x2fff, 2));
+    assert!(!range.contains(u64::MAX, 2));
     assert_eq!(
-        Window::new(0..memory, memory).unwrap().registers(),
+        LocalRange::new(0..memory, memory).unwrap().registers(),
         [0, 0x10_0000]
     );
     assert_eq!(
-        Window::new(0x1000..0x1000, memory).unwrap().range().count(),
+        LocalRange::new(0x1000..0x1000, memory)
+            .unwrap()
+            .bytes()
+            .count(),
         0
     );
     let refused: Vec<_> = [0x1000..0x1800, 0x10..0x1000, 0..memory + 0x1000]
-        .map(|range| Window::new(range, memory).unwrap_err())
+        .map(|range| LocalRange::new(range, memory).unwrap_err())
         .into();
     assert_eq!(
         refused,
         [
-            WindowError::Unaligned { address: 0x1800 },
-            WindowError::Unaligned { address: 0x10 },
-            WindowError::Range {
+            LocalRangeError::Unaligned { address: 0x1800 },
+            LocalRangeError::Unaligned { address: 0x10 },
+            LocalRangeError::Range {
                 base: 0,
                 end: 0x1_0000_1000,
                 memory
@@ -209,10 +212,10 @@ fn windows_are_of_whole_pages_inside_the_memory() {
         ]
     );
     #[allow(clippy::reversed_empty_ranges)]
-    let backwards = Window::new(0x2000..0x1000, memory);
-    assert!(matches!(backwards, Err(WindowError::Range { .. })));
+    let backwards = LocalRange::new(0x2000..0x1000, memory);
+    assert!(matches!(backwards, Err(LocalRangeError::Range { .. })));
     // No descriptor reaches behind 2^40.
-    assert!(Window::new(0..1 << 41, 1 << 41).is_err());
+    assert!(LocalRange::new(0..1 << 41, 1 << 41).is_err());
 }
 
 #[test]

@@ -31,8 +31,8 @@ pub enum Fault {
     Descriptor,
     /// All bytes were sent, but their arrival could not be confirmed.
     Flush,
-    /// The FPGA range is not inside the channel's window.
-    LocalWindow,
+    /// Not all of the FPGA addresses are inside the channel's range.
+    LocalRange,
     /// A read was answered with Unsupported Request.
     Unsupported,
     /// A read was answered with Completer Abort.
@@ -55,7 +55,7 @@ impl Fault {
         Self::Aborted,
         Self::Descriptor,
         Self::Flush,
-        Self::LocalWindow,
+        Self::LocalRange,
         Self::Unsupported,
         Self::CompleterAbort,
         Self::Poisoned,
@@ -75,7 +75,7 @@ impl Fault {
             Self::Aborted => StatusCode::Aborted,
             Self::Descriptor => StatusCode::Descriptor,
             Self::Flush => StatusCode::Flush,
-            Self::LocalWindow => StatusCode::LocalWindow,
+            Self::LocalRange => StatusCode::LocalRange,
             Self::Unsupported => StatusCode::Unsupported,
             Self::CompleterAbort => StatusCode::CompleterAbort,
             Self::Poisoned => StatusCode::Poisoned,
@@ -97,7 +97,7 @@ impl Fault {
             StatusCode::Aborted => Self::Aborted,
             StatusCode::Descriptor => Self::Descriptor,
             StatusCode::Flush => Self::Flush,
-            StatusCode::LocalWindow => Self::LocalWindow,
+            StatusCode::LocalRange => Self::LocalRange,
             StatusCode::Unsupported => Self::Unsupported,
             StatusCode::CompleterAbort => Self::CompleterAbort,
             StatusCode::Poisoned => Self::Poisoned,
@@ -131,8 +131,8 @@ impl Fault {
             (Self::AttPermission | Self::AttInvalid | Self::AttBounds | Self::AttPageSize, _) => {
                 "The board's ATT does not hold what was registered: register the memory again, and see that no other program uses the board."
             }
-            (Self::LocalWindow, _) => {
-                "Give an FPGA address inside the channel's window, or open the channel with a larger one."
+            (Self::LocalRange, _) => {
+                "Give an FPGA address inside the channel's range, or open the channel with a larger one."
             }
             (Self::Length | Self::Descriptor, _) => {
                 "The board refused the descriptor: check that the FPGA image matches this software."
@@ -168,8 +168,8 @@ impl fmt::Display for Fault {
             Self::Aborted => "the descriptor was stopped by a reset or by an abort of its channel",
             Self::Descriptor => "the descriptor has reserved bits set or names an unknown port",
             Self::Flush => "the data were sent, but the read that confirms their arrival failed",
-            Self::LocalWindow => {
-                "the FPGA range is not inside the channel's window of FPGA memory"
+            Self::LocalRange => {
+                "not all of the FPGA addresses are inside the channel's range of FPGA memory"
             }
             Self::Unsupported => "a read was answered with Unsupported Request",
             Self::CompleterAbort => "a read was answered with Completer Abort",

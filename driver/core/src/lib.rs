@@ -18,7 +18,6 @@
 #[cfg(test)]
 extern crate std;
 
-pub mod aperture;
 pub mod att;
 mod bits;
 pub mod capability;
@@ -41,3 +40,4 @@ pub mod ring;
 pub mod steps;
 pub mod table;
 pub mod uapi;
+pub mod window;

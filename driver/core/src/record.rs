@@ -184,9 +184,9 @@ mod tests {
 
     #[test]
     fn a_fault_without_a_place_has_none() {
-        // Channel 63, a write, LOCAL_WINDOW: no request was made.
+        // Channel 63, a write, LOCAL_RANGE: no request was made.
         let record = Record::decode(&[1, 0x000c_3f00, 0, 2, 0, 0, 0, 0]).unwrap();
-        assert_eq!(record.outcome, Err(Fault::LocalWindow));
+        assert_eq!(record.outcome, Err(Fault::LocalRange));
         assert_eq!((record.channel, record.direction), (63, Direction::Write));
         assert_eq!(record.fault_address, None);
     }

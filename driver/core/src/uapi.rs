@@ -80,17 +80,16 @@ pub const PROBE: Ioctl = Ioctl::new::<Probe>(8, true);
 /// How interrupts are held back: [`Moderate`].
 pub const MODERATE: Ioctl = Ioctl::new::<Moderate>(9, false);
 
-/// Gives the context a smaller range of FPGA memory: [`Window`].
-pub const WINDOW: Ioctl = Ioctl::new::<Window>(10, false);
+/// Gives the context a smaller range of FPGA memory: [`Range`].
+pub const RANGE: Ioctl = Ioctl::new::<Range>(10, false);
 
 /// Takes the board's window for the processor's stores and loads, moves it, or gives it back:
-/// [`Aperture`].
-pub const APERTURE: Ioctl = Ioctl::new::<Aperture>(11, false);
+/// [`Window`].
+pub const WINDOW: Ioctl = Ioctl::new::<Window>(11, false);
 
 /// All of them.
 pub const ALL: [Ioctl; 12] = [
-    INFO, REGISTER, UNREGISTER, SUBMIT, WAIT, QUERY, EVENTFD, STOP, PROBE, MODERATE, WINDOW,
-    APERTURE,
+    INFO, REGISTER, UNREGISTER, SUBMIT, WAIT, QUERY, EVENTFD, STOP, PROBE, MODERATE, RANGE, WINDOW,
 ];
 
 /// Offsets for `mmap`. Each mapping is of the context's own channel.
@@ -103,7 +102,7 @@ pub mod map {
     /// The completion ring. Shared, read only.
     pub const RING: u64 = 1 << 32;
     /// The window into FPGA memory, where the board has one. Shared; only while the context holds
-    /// it ([`APERTURE`](super::APERTURE)), else `EPERM`. A mapping stays when the window is given
+    /// it ([`WINDOW`](super::WINDOW)), else `EPERM`. A mapping stays when the window is given
     /// back, but shows zeros then, or what was stored there meanwhile: it reaches FPGA memory
     /// again when this context holds the window again. A child gets no copy.
     ///
@@ -378,19 +377,19 @@ pub struct Moderate {
     pub age: u32,
 }
 
-/// Argument of [`WINDOW`]: FPGA memory that the context may still touch, in whole 4 KiB inside of
+/// Argument of [`RANGE`]: FPGA memory that the context may still touch, in whole 4 KiB inside of
 /// the present range. Refused with `EBUSY` once descriptors were written, and while the context
-/// holds the board's window ([`APERTURE`]) at a place that is not all inside.
+/// holds the board's window ([`WINDOW`]) at a place that is not all inside.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Window {
+pub struct Range {
     /// First byte.
     pub base: u64,
     /// First byte behind it.
     pub end: u64,
 }
 
-/// Argument of [`APERTURE`]: where the board's window into FPGA memory is to stand, which
+/// Argument of [`WINDOW`]: where the board's window into FPGA memory is to stand, which
 /// processes map at [`map::WINDOW`].
 ///
 /// A board has one window, and one context at a time holds it. A call of the holder moves it:
@@ -407,18 +406,18 @@ pub struct Window {
 /// other error it is not held any more.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Aperture {
+pub struct Window {
     /// FPGA address of the first byte that the window shows; 0 with
-    /// [`RELEASE`](aperture::RELEASE).
+    /// [`RELEASE`](window::RELEASE).
     pub base: u64,
-    /// Bits of [`aperture`].
+    /// Bits of [`window`].
     pub flags: u32,
     /// Zero.
     pub reserved: u32,
 }
 
-/// Bits of [`Aperture::flags`].
-pub mod aperture {
+/// Bits of [`Window::flags`].
+pub mod window {
     /// Gives the window back.
     pub const RELEASE: u32 = 1;
 }

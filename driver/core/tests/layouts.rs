@@ -3,7 +3,7 @@
 //! says where each field is, and the crate's values are taken apart by that.
 
 use peerlane_core::att::{AttAddress, Entry, PageSize, Permissions};
-use peerlane_core::channel::{self, Moderation, Settings, Window};
+use peerlane_core::channel::{self, LocalRange, Moderation, Settings};
 use peerlane_core::descriptor::{Control, Descriptor, Direction};
 use peerlane_core::fault::Fault;
 use peerlane_core::record::Record;
@@ -160,11 +160,11 @@ fn msix_entries() {
 fn channels() {
     let map = Map::load();
     let registers = map.block("csr").unwrap().registers();
-    let window = Window::new(0x12_3456_7000..0x23_4567_8000, 1 << 40).unwrap();
+    let range = LocalRange::new(0x12_3456_7000..0x23_4567_8000, 1 << 40).unwrap();
     let settings = Settings {
         ring: 0x1234_5678_9abc_d000,
         ring_log2: ring::MAX_LOG2,
-        window,
+        range,
         moderation: Moderation {
             count: 0xa5,
             age: 0x1234,

@@ -2,7 +2,7 @@
 //! `driver/uapi/peerlane.h`, compiled: every constant, request code, `sizeof` and `offsetof`
 //! against `uapi`.
 
-use peerlane_core::uapi::{self, access, aperture, map, provider, state, submit, unregister};
+use peerlane_core::uapi::{self, access, map, provider, state, submit, unregister, window};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::mem::offset_of;
@@ -56,7 +56,7 @@ fn expected() -> Expected {
         ("SUBMIT_AFTER_WRITE", submit::AFTER_WRITE.into()),
         ("SUBMIT_AFTER_READ", submit::AFTER_READ.into()),
         ("STATE_GONE", state::GONE.into()),
-        ("APERTURE_RELEASE", aperture::RELEASE.into()),
+        ("WINDOW_RELEASE", window::RELEASE.into()),
         ("PROBE_BYTES", uapi::PROBE_BYTES as u64),
         ("IOC_INFO", uapi::INFO.code().into()),
         ("IOC_REGISTER", uapi::REGISTER.code().into()),
@@ -68,8 +68,8 @@ fn expected() -> Expected {
         ("IOC_STOP", uapi::STOP.code().into()),
         ("IOC_PROBE", uapi::PROBE.code().into()),
         ("IOC_MODERATE", uapi::MODERATE.code().into()),
+        ("IOC_RANGE", uapi::RANGE.code().into()),
         ("IOC_WINDOW", uapi::WINDOW.code().into()),
-        ("IOC_APERTURE", uapi::APERTURE.code().into()),
     ]
     .into_iter()
     .map(|(name, value)| (format!("PEERLANE_{name}"), value))
@@ -179,11 +179,11 @@ fn expected() -> Expected {
         }
     );
     layout!(all, "peerlane_moderate", Moderate { count, age });
-    layout!(all, "peerlane_window", Window { base, end });
+    layout!(all, "peerlane_range", Range { base, end });
     layout!(
         all,
-        "peerlane_aperture",
-        Aperture {
+        "peerlane_window",
+        Window {
             base,
             flags,
             reserved

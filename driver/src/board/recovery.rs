@@ -114,7 +114,7 @@ impl Board {
     pub(crate) fn rest(&self) {
         self.resting.store(true, ordering::Release);
         self.quiesce();
-        self.rest_aperture();
+        self.rest_window();
         self.isolate();
         self.hw.set_gone(true);
         trace::board(self, c"resting");
@@ -122,7 +122,7 @@ impl Board {
 
     /// The board will not be started again.
     pub(crate) fn give_up(&self) {
-        self.rest_aperture();
+        self.rest_window();
         trace::board(self, c"given_up");
         self.for_each_user(|user| user.events.gone());
     }
@@ -132,10 +132,10 @@ impl Board {
     /// ATT and settings are as before.
     pub(crate) fn start(&self, lost: bool) -> Result {
         let _guard = self.recovery.lock();
-        self.rest_aperture();
+        self.rest_window();
         let started = self.try_start(lost);
         if started.is_err() {
-            self.rest_aperture();
+            self.rest_window();
             self.isolate();
             self.hw.set_gone(true);
         } else {
@@ -162,7 +162,7 @@ impl Board {
         // SAFETY: a valid device, and nothing in its block that could reach memory yet.
         unsafe { bindings::pci_set_master(pci_dev(self.gate.device())) };
         self.cut_off.store(false, ordering::Release);
-        self.wake_aperture()?;
+        self.wake_window()?;
         self.hw.run(steps::start())?;
         self.try_for_each_user(|user| {
             let opened = user.open_channel();

@@ -175,11 +175,11 @@ pub struct CsrRegs {
     /// value is handed to the block and cannot be read back: a ring is the driver's own memory.
     pub channel_ring_hi_we: Signal<Out, Bit>,
     /// CHANNEL_MEM_BASE: written in this cycle with `writedata`. First byte of the selected
-    /// channel's window of FPGA memory.
+    /// channel's range of FPGA memory.
     pub channel_mem_base_we: Signal<Out, Bit>,
     /// CHANNEL_MEM_END: written in this cycle with `writedata`. First byte behind the selected
-    /// channel's window of FPGA memory. A descriptor whose local range is not inside ends with
-    /// LOCAL_WINDOW. After reset base and end are 0: nothing is inside.
+    /// channel's range of FPGA memory. A descriptor whose local addresses are not all inside ends
+    /// with LOCAL_RANGE. After reset base and end are 0: nothing is inside.
     pub channel_mem_end_we: Signal<Out, Bit>,
     act: Signal<Local, Bit>,
     readdata_reg: DFF<Bits<32>>,
@@ -390,7 +390,7 @@ impl Logic for CsrRegs {
                                     if self.address.val().get_bit(0) {
                                         self.readdata_reg.d.next = self.build_id.val();
                                     } else {
-                                        self.readdata_reg.d.next = bits::<32>(0x4561bc2u64);
+                                        self.readdata_reg.d.next = bits::<32>(0x6c9d4580u64);
                                     }
                                 }
                             }

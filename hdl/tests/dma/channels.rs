@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 const ATT_OWNER: u8 = 4;
 const ABORTED: u8 = 9;
-const LOCAL_WINDOW: u8 = 12;
+const LOCAL_RANGE: u8 = 12;
 const AFTER_WRITE: u32 = 1 << 4;
 const AFTER_READ: u32 = 1 << 5;
 const ACCEPT: u32 = 1;
@@ -94,7 +94,7 @@ fn a_region_belongs_to_the_channels_of_its_mask() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
-fn a_channel_stays_in_its_window_of_memory() {
+fn a_channel_stays_in_its_range_of_memory() {
     let mut rig = rig(&Params::default());
     let peer = map_for(&mut rig, 0xFF, 0, MIB);
     rig.csr(csr::CHANNEL_SELECT, 3);
@@ -105,17 +105,17 @@ fn a_channel_stays_in_its_window_of_memory() {
             (0x1_0000, 0x1_0000, 0),
             (0x1_0000, 1, 0),
             (0x1_FFFF, 1, 0),
-            (0xFFFF, 1, LOCAL_WINDOW),
-            (0x2_0000, 1, LOCAL_WINDOW),
-            (0x1_FFFF, 2, LOCAL_WINDOW),
-            (0, 0x2_0000, LOCAL_WINDOW),
-            (0x1_8000, 0x1_0000, LOCAL_WINDOW),
+            (0xFFFF, 1, LOCAL_RANGE),
+            (0x2_0000, 1, LOCAL_RANGE),
+            (0x1_FFFF, 2, LOCAL_RANGE),
+            (0, 0x2_0000, LOCAL_RANGE),
+            (0x1_8000, 0x1_0000, LOCAL_RANGE),
         ] {
             rig.queue_on(3, read, descriptor(peer, local, length, RECORD, 1));
             let record = rig.wait_on(3, 100_000);
             assert_eq!(record.code, code, "{local:#x} {length:#x}");
             assert_eq!(record.bytes, if code == 0 { length } else { 0 });
-            // Another channel's window is its own.
+            // Another channel's range is its own.
             rig.queue_on(4, read, descriptor(peer, local, length, RECORD, 1));
             assert_eq!(rig.wait_on(4, 100_000).code, 0);
         }
@@ -326,7 +326,7 @@ fn hostile(params: &Params, seed: u64, rounds: u32) {
     let theirs = map_for(&mut rig, !(1 << victim), MIB, MIB);
     for channel in 0..params.channels {
         rig.csr(csr::CHANNEL_SELECT, channel);
-        // Everybody else shares a window.
+        // Everybody else shares a range.
         let (base, end) = if channel == victim {
             (0, 0x100)
         } else {

@@ -30,11 +30,11 @@ pub(crate) struct Context {
     path: PathBuf,
     info: uapi::Info,
     capabilities: Capabilities,
-    window: Mutex<Range<u64>>,
+    range: Mutex<Range<u64>>,
     /// Whether somebody reads the ring, and so knows where it stands.
     pub(crate) has_queue: AtomicBool,
     /// Whether somebody holds the board's window by this value.
-    pub(crate) has_aperture: AtomicBool,
+    pub(crate) has_window: AtomicBool,
 }
 
 impl Device {
@@ -104,9 +104,9 @@ impl Device {
                 path,
                 info,
                 capabilities,
-                window: Mutex::new(info.local_base..info.local_end),
+                range: Mutex::new(info.local_base..info.local_end),
                 has_queue: AtomicBool::new(false),
-                has_aperture: AtomicBool::new(false),
+                has_window: AtomicBool::new(false),
             }))),
             Err(source) => Err(Error::Identity { path, source }),
         }
@@ -167,23 +167,23 @@ impl Device {
     }
 
     /// FPGA memory that the context may touch.
-    pub fn window(&self) -> Range<u64> {
-        self.0.window()
+    pub fn range(&self) -> Range<u64> {
+        self.0.range()
     }
 
-    /// Makes the context's window of FPGA memory smaller, for good: whole 4 KiB inside of the
+    /// Makes the context's range of FPGA memory smaller, for good: whole 4 KiB inside of the
     /// present one. What it does not touch is safe from it, whatever it is told.
     ///
     /// # Errors
     /// `EBUSY` once descriptors were written, and while the context holds the board's window
-    /// ([`aperture`](Self::aperture)) where it would lie outside; `EPERM` if it would not be
+    /// ([`window`](Self::window)) where it would lie outside; `EPERM` if it would not be
     /// smaller.
-    pub fn narrow(&self, window: Range<u64>) -> Result<()> {
-        self.0.call(&mut uapi::Window {
-            base: window.start,
-            end: window.end,
+    pub fn narrow(&self, range: Range<u64>) -> Result<()> {
+        self.0.call(&mut uapi::Range {
+            base: range.start,
+            end: range.end,
         })?;
-        *self.0.window.lock().unwrap_or_else(PoisonError::into_inner) = window;
+        *self.0.range.lock().unwrap_or_else(PoisonError::into_inner) = range;
         Ok(())
     }
 
@@ -226,13 +226,13 @@ impl Context {
         Mapping::file(what, self.file.as_fd(), offset, length, protection)
     }
 
-    fn window(&self) -> Range<u64> {
-        (self.window.lock().unwrap_or_else(PoisonError::into_inner)).clone()
+    fn range(&self) -> Range<u64> {
+        (self.range.lock().unwrap_or_else(PoisonError::into_inner)).clone()
     }
 
     /// Checks a range of FPGA memory. The board checks it too.
     pub(crate) fn check_local(&self, address: u64, length: u64) -> Result<()> {
-        let Range { start: base, end } = self.window();
+        let Range { start: base, end } = self.range();
         match address.checked_add(length) {
             _ if length == 0 => Err(Error::Empty),
             Some(last) if address >= base && last <= end => Ok(()),

@@ -89,7 +89,7 @@ pub enum Error {
     },
     /// The board's window into FPGA memory cannot be had, or cannot stand there.
     #[error("the window into FPGA memory cannot stand at {base:#x}: {source}")]
-    Aperture {
+    Window {
         /// FPGA address of its first byte.
         base: u64,
         /// Why.
@@ -162,10 +162,10 @@ impl Error {
     }
 
     /// The error of a call that places the window into FPGA memory.
-    pub(crate) fn aperture(base: u64, source: Errno) -> Self {
+    pub(crate) fn window(base: u64, source: Errno) -> Self {
         match source {
             Errno::NODEV => Self::Gone,
-            source => Self::Aperture { base, source },
+            source => Self::Window { base, source },
         }
     }
 
@@ -215,7 +215,7 @@ impl Error {
             }
             Self::Region(_) => "Give an offset and a length that lie inside the region.",
             Self::Local { .. } => "Give an address and a length inside the context's FPGA memory.",
-            Self::Aperture { source, .. } => match *source {
+            Self::Window { source, .. } => match *source {
                 Errno::BUSY => {
                     "A board has one window: drop it where it is held, in this process or another."
                 }

@@ -9,12 +9,11 @@
 //!   and doorbells are written from here, and a record that is already there is found without
 //!   a system call. A device has one queue, and no slow path from then on.
 //!
-//! Little data can be stored and loaded by the processor itself: [`Device::aperture`] is the
+//! Little data can be stored and loaded by the processor itself: [`Device::window`] is the
 //! board's window into FPGA memory.
 //!
 //! What the driver promises is written at [`peerlane_core::uapi`].
 
-mod aperture;
 mod device;
 mod error;
 mod flow;
@@ -24,8 +23,8 @@ mod queue;
 mod region;
 mod submitted;
 mod sys;
+mod window;
 
-pub use aperture::Aperture;
 pub use device::Device;
 pub use error::{Error, Result};
 pub use memory::Memory;
@@ -34,3 +33,4 @@ pub use peerlane_core::descriptor::Direction;
 pub use queue::{Queue, Statistics, TransferId};
 pub use region::Region;
 pub use submitted::{Submitted, Terms};
+pub use window::Window;

@@ -40,8 +40,8 @@ arguments! {
     Stop STOP;
     Probe PROBE;
     Moderate MODERATE;
+    Range RANGE;
     Window WINDOW;
-    Aperture APERTURE;
 }
 
 struct Call<'a, T>(&'a mut T);

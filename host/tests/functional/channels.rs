@@ -45,7 +45,7 @@ fn every_channel_is_given_out_once() {
 fn a_channel_is_opened_with_what_it_was_given() {
     let (fake, device) = open(Config::default());
     let options = ChannelOptions {
-        window: Some(0x10_0000..0x20_0000),
+        range: Some(0x10_0000..0x20_0000),
         moderation: Moderation { count: 9, age: 77 },
         ..ChannelOptions::default()
     };
@@ -53,22 +53,22 @@ fn a_channel_is_opened_with_what_it_was_given() {
     {
         let state = &fake.lock().channels[channel.number() as usize];
         assert_eq!(state.control, 0b11);
-        assert_eq!(state.window, [0x100, 0x200]);
+        assert_eq!(state.range, [0x100, 0x200]);
         assert_eq!(state.moderation, 77 << 16 | 9);
         // A record for each descriptor of both queues: 2048.
         assert_eq!(state.ring[0] & 0x1ff, 11 << 4 | 1);
     }
     let all = device.channel().unwrap();
     assert_eq!(
-        fake.lock().channels[all.number() as usize].window,
+        fake.lock().channels[all.number() as usize].range,
         [0, 1 << 28]
     );
     let odd = ChannelOptions {
-        window: Some(0x800..0x20_0000),
+        range: Some(0x800..0x20_0000),
         ..ChannelOptions::default()
     };
     let error = device.channel_with(&odd).unwrap_err();
-    assert!(matches!(error, Error::Window(_)));
+    assert!(matches!(error, Error::LocalRange(_)));
     assert!(error.to_string().contains("0x800"));
 }
 
@@ -76,7 +76,7 @@ fn a_channel_is_opened_with_what_it_was_given() {
 fn channels_reach_their_own_and_nothing_else() {
     let (_, device) = open(Config::default());
     let options = ChannelOptions {
-        window: Some(0x10_0000..0x20_0000),
+        range: Some(0x10_0000..0x20_0000),
         ..ChannelOptions::default()
     };
     let one = device.channel_with(&options).unwrap();
@@ -98,7 +98,7 @@ fn channels_reach_their_own_and_nothing_else() {
         assert_eq!(moved(channel, &shared, from).wait(SECOND).unwrap(), 64);
     }
     assert_eq!(fault_of(&moved(&three, &shared, from)), Fault::AttOwner);
-    // The window: its edges, and one byte more.
+    // The range: its edges, and one byte more.
     for (address, inside) in [
         (0x10_0000, true),
         (0x0f_ffff, false),
@@ -108,7 +108,7 @@ fn channels_reach_their_own_and_nothing_else() {
         let transfer = moved(&one, &ones, address);
         match inside {
             true => assert_eq!(transfer.wait(SECOND).unwrap(), 64),
-            false => assert_eq!(fault_of(&transfer), Fault::LocalWindow),
+            false => assert_eq!(fault_of(&transfer), Fault::LocalRange),
         }
         assert_eq!(moved(&two, &shared, address).wait(SECOND).unwrap(), 64);
     }

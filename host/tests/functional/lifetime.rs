@@ -241,7 +241,7 @@ fn a_dead_port_is_told() {
 fn a_reset_keeps_channels_and_regions() {
     let (fake, device) = open(Config::default());
     let options = ChannelOptions {
-        window: Some(0..MIB),
+        range: Some(0..MIB),
         ..ChannelOptions::default()
     };
     let channel = device.channel_with(&options).unwrap();
@@ -252,9 +252,9 @@ fn a_reset_keeps_channels_and_regions() {
     device.reset().unwrap();
     assert_eq!(fault_of(&transfer), Fault::Aborted);
     fake.lock().tricks.stuck = false;
-    assert_eq!(fake.lock().channels[0].window, [0, 0x100]);
+    assert_eq!(fake.lock().channels[0].range, [0, 0x100]);
     let again = channel.queue().read(&region, 0, 0, MIB).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), MIB);
     let outside = channel.queue().read(&region, 0, MIB, 1).unwrap();
-    assert_eq!(fault_of(&outside), Fault::LocalWindow);
+    assert_eq!(fault_of(&outside), Fault::LocalRange);
 }

@@ -9,9 +9,9 @@ use peerlane_sim::{Answer, Backpressure, BoardConfig, FaultRule, Hits};
 use std::ops::Range;
 use std::time::Duration;
 
-fn with_window(device: &Device, window: Range<u64>) -> Channel {
+fn with_range(device: &Device, range: Range<u64>) -> Channel {
     let options = ChannelOptions {
-        window: Some(window),
+        range: Some(range),
         ..ChannelOptions::default()
     };
     device.channel_with(&options).unwrap()
@@ -52,7 +52,7 @@ fn two_channels_at_once() {
     let mut work = Vec::new();
     for index in 0..2u64 {
         let base = index * 16 * MIB;
-        let channel = with_window(&device, base..base + 8 * MIB);
+        let channel = with_range(&device, base..base + 8 * MIB);
         let (out, into) = (
             pattern(3 + index as u8, MIB as usize),
             pattern(7, MIB as usize),
@@ -91,8 +91,8 @@ fn two_channels_at_once() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn the_board_keeps_channels_apart() {
     let (_, device) = open(&Options::default());
-    let one = with_window(&device, MIB..2 * MIB);
-    let two = with_window(&device, 4 * MIB..8 * MIB);
+    let one = with_range(&device, MIB..2 * MIB);
+    let two = with_range(&device, 4 * MIB..8 * MIB);
     let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
     let before = pattern(9, MIB as usize);
     memory.write(0, &before).unwrap();
@@ -106,12 +106,12 @@ fn the_board_keeps_channels_apart() {
     for transfer in [&write, &read] {
         assert_eq!(fault_of(transfer), (Fault::AttOwner, 0));
     }
-    // Outside of its window, inside of the other's.
+    // Outside of its range, inside of the other's.
     for (start, length) in [(MIB, 64), (4 * MIB - 1, 64), (8 * MIB - 63, 64), (0, 1)] {
         let write = queue.write(start, &both, 0, length).unwrap();
         let read = queue.read(&both, 0, start, length).unwrap();
         for transfer in [&write, &read] {
-            assert_eq!(fault_of(transfer), (Fault::LocalWindow, 0), "{start:#x}");
+            assert_eq!(fault_of(transfer), (Fault::LocalRange, 0), "{start:#x}");
         }
     }
     assert!(peer(&memory) == before);

@@ -7,7 +7,7 @@
 //! endian form in memory.
 
 /// Hash of the map, the value of MAP_ID. Refuse hardware that has another one.
-pub const MAP_ID: u32 = 0x0456_1bc2;
+pub const MAP_ID: u32 = 0x6c9d_4580;
 
 /// Version of the map.
 pub const MAP_VERSION: u32 = 1;
@@ -473,7 +473,7 @@ pub mod csr {
     pub const CHANNEL_RING_HI_BASE_LSB: usize = 0;
     /// Number of its bits.
     pub const CHANNEL_RING_HI_BASE_WIDTH: usize = 32;
-    /// Byte offset of CHANNEL_MEM_BASE. First byte of the selected channel's window of FPGA
+    /// Byte offset of CHANNEL_MEM_BASE. First byte of the selected channel's range of FPGA
     /// memory.
     pub const CHANNEL_MEM_BASE: usize = 0x98;
     /// Mask of CHANNEL_MEM_BASE.page (bits 27:0, wo). Bits 39:12 of the address.
@@ -482,9 +482,9 @@ pub mod csr {
     pub const CHANNEL_MEM_BASE_PAGE_LSB: usize = 0;
     /// Number of its bits.
     pub const CHANNEL_MEM_BASE_PAGE_WIDTH: usize = 28;
-    /// Byte offset of CHANNEL_MEM_END. First byte behind the selected channel's window of FPGA
-    /// memory. A descriptor whose local range is not inside ends with LOCAL_WINDOW. After reset
-    /// base and end are 0: nothing is inside.
+    /// Byte offset of CHANNEL_MEM_END. First byte behind the selected channel's range of FPGA
+    /// memory. A descriptor whose local addresses are not all inside ends with LOCAL_RANGE.
+    /// After reset base and end are 0: nothing is inside.
     pub const CHANNEL_MEM_END: usize = 0x9c;
     /// Mask of CHANNEL_MEM_END.page (bits 28:0, wo). Bits 40:12 of the address.
     pub const CHANNEL_MEM_END_PAGE_MASK: u32 = 0x1fff_ffff;
@@ -1011,8 +1011,9 @@ pub enum StatusCode {
     /// All bytes were sent, but the read that would have shown their arrival was not answered or
     /// could not be issued.
     Flush = 11,
-    /// The local range is not inside the channel's window of FPGA memory. Nothing was moved.
-    LocalWindow = 12,
+    /// Not all of the local addresses are inside the channel's range of FPGA memory. Nothing was
+    /// moved.
+    LocalRange = 12,
     /// A read request was answered with Unsupported Request. Seen only on a port that carries the
     /// completion status; `Txs` gives data, usually all ones.
     Unsupported = 13,
@@ -1045,7 +1046,7 @@ impl StatusCode {
             9 => Ok(StatusCode::Aborted),
             10 => Ok(StatusCode::Descriptor),
             11 => Ok(StatusCode::Flush),
-            12 => Ok(StatusCode::LocalWindow),
+            12 => Ok(StatusCode::LocalRange),
             13 => Ok(StatusCode::Unsupported),
             14 => Ok(StatusCode::CompleterAbort),
             15 => Ok(StatusCode::Poisoned),

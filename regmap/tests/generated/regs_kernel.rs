@@ -6,7 +6,7 @@
 //! Offsets count from the base of the block.
 
 /// Hash of the map, the value of MAP_ID.
-pub(crate) const MAP_ID: u32 = 0x0456_1bc2;
+pub(crate) const MAP_ID: u32 = 0x6c9d_4580;
 
 /// Control and status of the whole block, at the base where the BSP's `acl_dma` had its control
 /// port. Only the driver maps it.
@@ -283,15 +283,15 @@ pub(crate) mod csr {
             31:0 base;
         }
 
-        /// First byte of the selected channel's window of FPGA memory.
+        /// First byte of the selected channel's range of FPGA memory.
         pub(crate) CHANNEL_MEM_BASE(u32) @ 0x098 {
             /// Bits 39:12 of the address.
             27:0 page;
         }
 
-        /// First byte behind the selected channel's window of FPGA memory. A descriptor whose local
-        /// range is not inside ends with LOCAL_WINDOW. After reset base and end are 0: nothing is
-        /// inside.
+        /// First byte behind the selected channel's range of FPGA memory. A descriptor whose local
+        /// addresses are not all inside ends with LOCAL_RANGE. After reset base and end are 0:
+        /// nothing is inside.
         pub(crate) CHANNEL_MEM_END(u32) @ 0x09c {
             /// Bits 40:12 of the address.
             28:0 page;

@@ -1,11 +1,11 @@
 //! A process that does everything wrong, beside one that must not notice.
 
-use crate::aperture::Mapped;
 use crate::lab::{Buffer, Lab, Mover, PLACE, told};
 use crate::physical::Watch;
 use crate::process::fork;
 use crate::raw;
 use crate::suite::Suite;
+use crate::window::Mapped;
 use crate::worker::Count;
 use anyhow::{Context, Result, ensure};
 use peerlane_core::uapi::{self, Register, Submit, access, map, provider};
@@ -63,7 +63,7 @@ type Attack = fn(Attacker<'_>) -> Result<()>;
 fn beside(lab: &mut Lab, count: u64, attack: Attack) -> Result<String> {
     let mut victim = Mover::fast(lab)?;
     let device = victim.device().clone();
-    let all = device.window();
+    let all = device.range();
     // The victim's memory on the board is not the attacker's.
     let half = (all.end - all.start) / 2;
     let buffer = Buffer::new(&device, 1 << 20)?;
@@ -83,12 +83,12 @@ fn beside(lab: &mut Lab, count: u64, attack: Attack) -> Result<String> {
     let (mut transfers, mut deaths) = (0, 0);
     while counter.get().load(Ordering::Relaxed) < count {
         let branch = lab.branch();
-        let attacker_window = all.start + half..all.end;
+        let attackers = all.start + half..all.end;
         let counter_ref = &counter;
         let mut watch = watch.clone();
         let mut attacker = fork("attacker", move || {
             let device = branch.open()?;
-            device.narrow(attacker_window).map_err(told)?;
+            device.narrow(attackers).map_err(told)?;
             if let Some(watch) = &mut watch {
                 watch.ring(&device)?;
                 watch.start()?;
@@ -140,7 +140,7 @@ fn sensible(device: &Device, rng: &mut ChaCha8Rng, memory: &Memory) -> (uapi::Io
         false => CHEAP[rng.random_range(0..CHEAP.len())],
     };
     let mut bytes = vec![0; ioctl.size as usize];
-    let window = device.window();
+    let range = device.range();
     if ioctl == uapi::REGISTER {
         let register = Register {
             provider: provider::HOST,
@@ -158,30 +158,30 @@ fn sensible(device: &Device, rng: &mut ChaCha8Rng, memory: &Memory) -> (uapi::Io
             handle: rng.random_range(1..64),
             length: rng.random_range(1..8192),
             offset: rng.random_range(0..8192),
-            local: rng.random_range(window),
+            local: rng.random_range(range),
             ..Default::default()
         };
         bytes = raw::bytes(&submit);
     } else if ioctl == uapi::INFO {
         bytes[0] = 1;
-    } else if ioctl == uapi::APERTURE {
+    } else if ioctl == uapi::WINDOW {
         // Anywhere, most often where it may.
-        let place = rng.random_range(window) >> 16 << 16;
-        bytes = raw::bytes(&uapi::Aperture {
+        let place = rng.random_range(range) >> 16 << 16;
+        bytes = raw::bytes(&uapi::Window {
             base: place,
             ..Default::default()
         });
         if rng.random_ratio(1, 8) {
-            bytes = raw::bytes(&uapi::Aperture {
-                flags: uapi::aperture::RELEASE,
+            bytes = raw::bytes(&uapi::Window {
+                flags: uapi::window::RELEASE,
                 ..Default::default()
             });
         }
-    } else if ioctl == uapi::WINDOW {
+    } else if ioctl == uapi::RANGE {
         // It stays in its half.
-        bytes = raw::bytes(&uapi::Window {
-            base: window.start,
-            end: window.end,
+        bytes = raw::bytes(&uapi::Range {
+            base: range.start,
+            end: range.end,
         });
     } else {
         // Handles and cookies are small numbers, times short.
@@ -244,7 +244,7 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
             attacker.registered(register.address, register.length, access)?;
         }
         let Attacker { device, rng, .. } = &mut attacker;
-        if done && ioctl == uapi::APERTURE && window.is_none() {
+        if done && ioctl == uapi::WINDOW && window.is_none() {
             // It may have been given back.
             window = Mapped::new(device).ok();
         }
@@ -292,7 +292,7 @@ fn stores(mut attacker: Attacker<'_>) -> Result<()> {
         )?
     };
     let base = region.att_address().raw();
-    let window = device.window();
+    let range = device.range();
     while attacker.counts() {
         let rng = &mut attacker.rng;
         // Half of them where descriptors are, each eighth a doorbell.
@@ -303,7 +303,7 @@ fn stores(mut attacker: Attacker<'_>) -> Result<()> {
         };
         let value: u64 = match rng.random_range(0..6) {
             0 => base + rng.random_range(0..1 << 20),
-            1 => rng.random_range(window.clone()),
+            1 => rng.random_range(range.clone()),
             2 => rng.random_range(0..64),
             3 => base ^ 1 << rng.random_range(0..64),
             _ => rng.random(),

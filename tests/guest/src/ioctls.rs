@@ -1,16 +1,16 @@
 //! Every ioctl and mapping with what it must refuse. After each the context still works.
 
-mod aperture;
 mod mappings;
 mod shapes;
+mod window;
 
 use crate::lab::{Buffer, Lab, Mover, told};
 use crate::raw::{self, Plain};
 use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, ensure};
 use peerlane_core::uapi::{
-    self, EventFd, Info, Ioctl, Moderate, Probe, Register, Stop, Submit, Unregister, Wait, Window,
-    access, provider, unregister,
+    self, EventFd, Info, Ioctl, Moderate, Probe, Register, Stop, Submit, Unregister, Wait, access,
+    provider, unregister,
 };
 use peerlane_device::{Device, Memory, Permissions};
 use rustix::fd::{AsFd, AsRawFd};
@@ -27,10 +27,10 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("ioctls.submit", || with_bench(lab, submit));
     suite.run("ioctls.wait", || with_bench(lab, wait));
     suite.run("ioctls.probe", || with_bench(lab, probe));
-    suite.run("ioctls.window", || with_bench(lab, window));
-    suite.run("ioctls.aperture", || with_bench(lab, aperture::arguments));
-    suite.run("ioctls.aperture_mappings", || {
-        with_bench(lab, aperture::mappings)
+    suite.run("ioctls.range", || with_bench(lab, range));
+    suite.run("ioctls.window", || with_bench(lab, window::arguments));
+    suite.run("ioctls.window_mappings", || {
+        with_bench(lab, window::mappings)
     });
     suite.run("ioctls.others", || with_bench(lab, others));
     suite.run("ioctls.mappings", || with_bench(lab, mappings::mappings));
@@ -241,7 +241,7 @@ fn submit(bench: &Bench) -> Result<()> {
     for offset in [region, region - 63, u64::MAX, u64::MAX - 63] {
         refuse(Submit { offset, ..good }, Errno::INVAL)?;
     }
-    let end = bench.device.window().end;
+    let end = bench.device.range().end;
     for local in [end, end - 63, u64::MAX, u64::MAX - 63] {
         refuse(Submit { local, ..good }, Errno::INVAL)?;
     }
@@ -319,16 +319,16 @@ fn probe(bench: &Bench) -> Result<()> {
     for offset in [end, end - 63, u64::MAX] {
         refuse(Probe { offset, ..good }, Errno::INVAL)?;
     }
-    let end = bench.device.window().end;
+    let end = bench.device.range().end;
     for local in [end, end - 63, u64::MAX] {
         refuse(Probe { local, ..good }, Errno::INVAL)?;
     }
     Ok(())
 }
 
-fn window(bench: &Bench) -> Result<()> {
-    let all = bench.device.window();
-    let refuse = |base, end, error| refuse(bench, uapi::WINDOW, Window { base, end }, error);
+fn range(bench: &Bench) -> Result<()> {
+    let all = bench.device.range();
+    let refuse = |base, end, error| refuse(bench, uapi::RANGE, uapi::Range { base, end }, error);
     let (base, end) = (all.start, all.end);
     refuse(base + 1, end, Errno::INVAL)?;
     refuse(base, end - 4095, Errno::INVAL)?;

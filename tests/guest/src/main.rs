@@ -2,7 +2,6 @@
 //! process of the guest starts it; the harness on the host is at the other end of a serial
 //! port.
 
-mod aperture;
 mod cost;
 mod fakegpu;
 mod faults;
@@ -19,6 +18,7 @@ mod raw;
 mod suite;
 mod traces;
 mod transfers;
+mod window;
 mod worker;
 
 use anyhow::Result;
@@ -66,7 +66,7 @@ enum Scenario {
     /// A GPU that the kernel does not know the board to reach
     GpuFar,
     /// The board's window into FPGA memory
-    Aperture,
+    Window,
     /// Memory, regions, contexts and processes end in every order
     Lifetimes,
     /// Regions that are kept, and found again only when they are the same memory
@@ -95,7 +95,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Gpu => gpu::run(&mut suite, &mut lab),
             Scenario::GpuSizes => gpu::run_sizes(&mut suite, &mut lab),
             Scenario::GpuFar => gpu::run_far(&mut suite, &mut lab),
-            Scenario::Aperture => aperture::run(&mut suite, &mut lab),
+            Scenario::Window => window::run(&mut suite, &mut lab),
             Scenario::Lifetimes => lifetimes::run(&mut suite, &mut lab),
             Scenario::Kept => kept::run(&mut suite, &mut lab),
             Scenario::Hostile => hostile::run(&mut suite, &mut lab),

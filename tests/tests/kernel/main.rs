@@ -57,7 +57,7 @@ fn regions_that_are_kept() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn the_window_into_fpga_memory() {
-    Setup::default().run("peerlane-guest aperture");
+    Setup::default().run("peerlane-guest window");
 }
 
 #[test]

@@ -39,10 +39,10 @@ impl State {
         let peer = u64::from(d[1]) << 32 | u64::from(d[0]);
         let local = u64::from(d[3]) << 32 | u64::from(d[2]);
         let (mut length, mut code) = (d[4], 0);
-        let window = self.channels[channel]
-            .window
+        let range = self.channels[channel]
+            .range
             .map(|page| u64::from(page) << 12);
-        if local < window[0] || local + u64::from(length) > window[1] {
+        if local < range[0] || local + u64::from(length) > range[1] {
             return (0, 12, 0);
         }
         if let Some((which, after, fault, bytes)) = &mut self.tricks.fault

@@ -97,7 +97,7 @@ struct Queued {
 pub struct Channel {
     pub control: u32,
     pub moderation: u32,
-    pub window: [u32; 2],
+    pub range: [u32; 2],
     pub ring: [u32; 2],
     refused: u32,
     desc: [[u32; 7]; 2],
@@ -307,8 +307,8 @@ impl State {
                 channel.position = 0;
             }
             0x094 => channel.ring[1] = value,
-            0x098 => channel.window[0] = value,
-            0x09c => channel.window[1] = value,
+            0x098 => channel.range[0] = value,
+            0x09c => channel.range[1] = value,
             _ => {}
         }
     }

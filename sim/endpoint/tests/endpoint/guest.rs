@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use peerlane_core::att::{AttAddress, Entry, PageSize, Permissions};
-use peerlane_core::channel::{self, Moderation, Settings, Window};
+use peerlane_core::channel::{self, LocalRange, Moderation, Settings};
 use peerlane_core::descriptor::{Control, Descriptor, Direction};
 use peerlane_core::owners::Owners;
 use peerlane_core::record::{DWORDS, Record};
@@ -221,7 +221,7 @@ impl Guest {
         let settings = Settings {
             ring: RAM,
             ring_log2: RING_LOG2,
-            window: Window::new(0..64 * MIB, 1 << 32).unwrap(),
+            range: LocalRange::new(0..64 * MIB, 1 << 32).unwrap(),
             moderation: Moderation::default(),
         };
         self.steps(channel::open(0, &settings));

@@ -4,8 +4,7 @@ use super::{Bench, good_probe, good_register, good_submit};
 use crate::raw;
 use anyhow::{Context, Result, ensure};
 use peerlane_core::uapi::{
-    self, Aperture, EventFd, Info, Ioctl, Moderate, Probe, Query, Register, Stop, Submit, Wait,
-    Window,
+    self, EventFd, Info, Ioctl, Moderate, Probe, Query, Range, Register, Stop, Submit, Wait, Window,
 };
 use rustix::io::Errno;
 use rustix::mm::MprotectFlags;
@@ -19,10 +18,10 @@ fn good(bench: &Bench) -> Vec<(Ioctl, Vec<u8>)> {
         ..Default::default()
     };
     let stop = Stop::default();
-    let window = bench.device.window();
-    let window = Window {
-        base: window.start,
-        end: window.end,
+    let range = bench.device.range();
+    let range = Range {
+        base: range.start,
+        end: range.end,
     };
     let eventfd = EventFd { fd: -1, flags: 0 };
     let mut good = vec![
@@ -31,16 +30,16 @@ fn good(bench: &Bench) -> Vec<(Ioctl, Vec<u8>)> {
         (uapi::EVENTFD, raw::bytes(&eventfd)),
         (uapi::STOP, raw::bytes(&stop)),
         (uapi::MODERATE, raw::bytes(&Moderate::default())),
-        (uapi::WINDOW, raw::bytes(&window)),
+        (uapi::RANGE, raw::bytes(&range)),
         (uapi::PROBE, raw::bytes(&good_probe(bench))),
     ];
     let bytes = bench.device.info().window_bytes;
     if bytes > 0 {
-        let aperture = Aperture {
-            base: window.base.next_multiple_of(bytes),
+        let window = Window {
+            base: range.base.next_multiple_of(bytes),
             ..Default::default()
         };
-        good.push((uapi::APERTURE, raw::bytes(&aperture)));
+        good.push((uapi::WINDOW, raw::bytes(&window)));
     }
     good
 }
@@ -174,12 +173,12 @@ pub(super) fn reserved(bench: &Bench) -> Result<()> {
         at,
         size_of::<Stop>() - 1,
     );
-    let at = std::mem::offset_of!(Aperture, reserved);
+    let at = std::mem::offset_of!(Window, reserved);
     add(
-        uapi::APERTURE,
-        raw::bytes(&Aperture::default()),
+        uapi::WINDOW,
+        raw::bytes(&Window::default()),
         at,
-        size_of::<Aperture>() - 1,
+        size_of::<Window>() - 1,
     );
     let at = std::mem::offset_of!(Probe, reserved);
     let bytes = raw::bytes(&good_probe(bench));

@@ -11,7 +11,7 @@ use crate::{
     board::Board,
     context::Context,
     hw::Failure,
-    logic::aperture::{self, Aperture},
+    logic::window::{self, Window},
 };
 use kernel::{
     new_mutex,
@@ -23,7 +23,7 @@ use kernel::{
 #[derive(Clone, Copy)]
 struct Lease {
     channel: u32,
-    aperture: Aperture,
+    window: Window,
 }
 
 struct State {
@@ -54,21 +54,21 @@ impl Lending {
 
 impl Board {
     /// Bytes of the window; 0: the board has none.
-    pub(crate) fn aperture_bytes(&self) -> usize {
+    pub(crate) fn window_bytes(&self) -> usize {
         match self.hw.place().window {
-            Some(_) => aperture::BYTES as usize,
+            Some(_) => window::BYTES as usize,
             None => 0,
         }
     }
 
     /// Where the window of a channel stands, if that holds it.
-    pub(crate) fn aperture_of(&self, channel: u32) -> Option<Aperture> {
+    pub(crate) fn window_of(&self, channel: u32) -> Option<Window> {
         let lease = self.lending.lock().lease?;
-        (lease.channel == channel).then_some(lease.aperture)
+        (lease.channel == channel).then_some(lease.window)
     }
 
     /// Lends the window to a context whose channel may touch what it shows, or moves it for that.
-    pub(crate) fn lend_aperture(&self, context: &Context, aperture: Aperture) -> Result {
+    pub(crate) fn lend_window(&self, context: &Context, window: Window) -> Result {
         let channel = context.channel;
         let mut state = self.lending.lock();
         match &state.lease {
@@ -77,30 +77,30 @@ impl Board {
             _ => {}
         }
         if state.lease.take().is_some() {
-            self.hide_aperture(context);
+            self.hide_window(context);
         }
-        self.hw.run(aperture.place())?;
-        state.lease = Some(Lease { channel, aperture });
+        self.hw.run(window.place())?;
+        state.lease = Some(Lease { channel, window });
         // It may have empty pages.
-        context.unmap_aperture();
+        context.unmap_window();
         Ok(())
     }
 
     /// Takes the window back from a context. `ENOENT`: it does not hold it.
-    pub(crate) fn return_aperture(&self, context: &Context) -> Result {
+    pub(crate) fn return_window(&self, context: &Context) -> Result {
         let mut state = self.lending.lock();
         match &state.lease {
             Some(lease) if lease.channel == context.channel => {}
             _ => return Err(ENOENT),
         }
-        self.hide_aperture(context);
+        self.hide_window(context);
         state.lease = None;
         Ok(())
     }
 
-    /// Until [`wake_aperture`](Self::wake_aperture) mappings show nothing: the block forgets where
+    /// Until [`wake_window`](Self::wake_window) mappings show nothing: the block forgets where
     /// the window stands, and would show the first bytes of its memory.
-    pub(crate) fn rest_aperture(&self) {
+    pub(crate) fn rest_window(&self) {
         let lease = {
             let mut state = self.lending.lock();
             state.asleep = true;
@@ -108,29 +108,29 @@ impl Board {
         };
         // From here on no page of the window is put in.
         if let Some(lease) = lease {
-            self.with_user(lease.channel, |user| self.hide_aperture(user));
+            self.with_user(lease.channel, |user| self.hide_window(user));
         }
     }
 
     /// Puts the window where it stood.
-    pub(crate) fn wake_aperture(&self) -> Result<(), Failure> {
+    pub(crate) fn wake_window(&self) -> Result<(), Failure> {
         let lease = {
             let mut state = self.lending.lock();
             if let Some(lease) = &state.lease {
-                self.hw.run(lease.aperture.place())?;
+                self.hw.run(lease.window.place())?;
             }
             state.asleep = false;
             state.lease
         };
         // The holder has empty pages.
         if let Some(lease) = lease {
-            self.with_user(lease.channel, |user| user.unmap_aperture());
+            self.with_user(lease.channel, |user| user.unmap_window());
         }
         Ok(())
     }
 
     /// Hands the frame of a page of the window to `insert`, or none if a channel is not to see it.
-    pub(crate) fn with_aperture<R>(
+    pub(crate) fn with_window<R>(
         &self,
         channel: u32,
         page: usize,
@@ -139,7 +139,7 @@ impl Board {
         let state = self.lending.lock();
         let holds = state.lease.is_some_and(|lease| lease.channel == channel);
         let frame = match holds && !state.asleep {
-            true => self.aperture_pfn(page),
+            true => self.window_pfn(page),
             false => None,
         };
         insert(frame)
@@ -147,8 +147,8 @@ impl Board {
 
     /// Takes the pages away that a context has in its tables, and sees that no store through them
     /// is under way any more.
-    fn hide_aperture(&self, context: &Context) {
-        context.unmap_aperture();
+    fn hide_window(&self, context: &Context) {
+        context.unmap_window();
         // No processor makes new ones. Those that were made have arrived when a load from the same
         // slave is answered: it passes none of them, neither on the link (PCI Express Base
         // Specification, 2.4.1) nor in the bridges between the hard IP and the slave.
@@ -156,7 +156,7 @@ impl Board {
     }
 
     /// The frame of a page of the window.
-    fn aperture_pfn(&self, page: usize) -> Option<usize> {
+    fn window_pfn(&self, page: usize) -> Option<usize> {
         let first = self.bar_pfn(self.hw.place().window?)?;
         Some(first + page)
     }

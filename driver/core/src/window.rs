@@ -4,7 +4,7 @@
 //! There is one window a board. It is no channel's: the block lets whoever reaches it in the BAR
 //! touch the FPGA memory that it shows, so the driver decides who does, and where it stands.
 
-use super::channel::Window;
+use super::channel::LocalRange;
 use super::regs::csr;
 use super::steps::{Register, Step};
 use core::fmt;
@@ -14,13 +14,13 @@ pub const BYTES: u64 = 1 << csr::WINDOW_LO_BASE_LSB;
 
 /// A place of the window, inside of what somebody may touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Aperture {
+pub struct Window {
     base: u64,
 }
 
 /// Why the window cannot stand at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ApertureError {
+pub enum WindowError {
     /// The place is no multiple of 64 KiB.
     Unaligned {
         /// The first byte.
@@ -33,7 +33,7 @@ pub enum ApertureError {
     },
 }
 
-impl fmt::Display for ApertureError {
+impl fmt::Display for WindowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unaligned { base } => write!(
@@ -48,16 +48,16 @@ impl fmt::Display for ApertureError {
     }
 }
 
-impl core::error::Error for ApertureError {}
+impl core::error::Error for WindowError {}
 
-impl Aperture {
+impl Window {
     /// The window at an FPGA address, for who may touch `allowed`.
-    pub fn new(base: u64, allowed: &Window) -> Result<Self, ApertureError> {
+    pub fn new(base: u64, allowed: &LocalRange) -> Result<Self, WindowError> {
         if base % BYTES != 0 {
-            return Err(ApertureError::Unaligned { base });
+            return Err(WindowError::Unaligned { base });
         }
         if !allowed.contains(base, BYTES) {
-            return Err(ApertureError::Outside { base });
+            return Err(WindowError::Outside { base });
         }
         Ok(Self { base })
     }
@@ -88,35 +88,35 @@ mod tests {
     #[test]
     fn it_stands_at_multiples_of_64_kib_inside() {
         let memory = 1 << 33;
-        let allowed = Window::new(0x1_f000..0x5_0000, memory).unwrap();
+        let allowed = LocalRange::new(0x1_f000..0x5_0000, memory).unwrap();
         assert_eq!(BYTES, 65536);
         for base in [0x2_0000, 0x4_0000] {
-            assert_eq!(Aperture::new(base, &allowed).unwrap().base(), base);
+            assert_eq!(Window::new(base, &allowed).unwrap().base(), base);
         }
         for base in [1, 0x2_1000, 0x2_ffff, u64::MAX] {
-            let error = Aperture::new(base, &allowed).unwrap_err();
-            assert_eq!(error, ApertureError::Unaligned { base });
+            let error = Window::new(base, &allowed).unwrap_err();
+            assert_eq!(error, WindowError::Unaligned { base });
         }
         // It begins or ends outside, wraps, or there is nothing.
         for base in [0, 0x1_0000, 0x5_0000, 1 << 33, u64::MAX << 16] {
-            let error = Aperture::new(base, &allowed).unwrap_err();
-            assert_eq!(error, ApertureError::Outside { base });
+            let error = Window::new(base, &allowed).unwrap_err();
+            assert_eq!(error, WindowError::Outside { base });
         }
-        let error = Aperture::new(0, &Window::EMPTY).unwrap_err();
+        let error = Window::new(0, &LocalRange::EMPTY).unwrap_err();
         assert!(error.to_string().contains("at 0x0"), "{error}");
     }
 
     /// `regmap`: `WINDOW` at 0x70, bits 39:16 of the address.
     #[test]
     fn its_place_is_written_then_seen() {
-        let allowed = Window::new(0..1 << 40, 1 << 40).unwrap();
-        let aperture = Aperture::new(0xab_1234_0000, &allowed).unwrap();
+        let allowed = LocalRange::new(0..1 << 40, 1 << 40).unwrap();
+        let window = Window::new(0xab_1234_0000, &allowed).unwrap();
         let (low, high) = (Register::Csr(0x70), Register::Csr(0x74));
         let steps = [
             Step::Write(low, 0x1234_0000),
             Step::Write(high, 0xab),
             Step::Wait(high, 0),
         ];
-        assert_eq!(aperture.place(), steps);
+        assert_eq!(window.place(), steps);
     }
 }

@@ -9,7 +9,7 @@ use crate::raw;
 use crate::suite::Suite;
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_core::uapi::{self, map};
-use peerlane_device::{Aperture, Device, Direction, Error};
+use peerlane_device::{Device, Direction, Error, Window};
 use peerlane_guest::pattern;
 use rand::Rng;
 use rustix::io::Errno;
@@ -21,25 +21,25 @@ const BYTES: u64 = 64 << 10;
 
 /// Runs them.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
-    suite.run("aperture.both_ways", || both_ways(lab));
-    suite.run("aperture.widths", || widths(lab));
-    suite.run("aperture.narrowed", || narrowed(lab));
-    suite.run("aperture.one_holder", || one_holder(lab));
-    suite.run("aperture.killed_holder", || killed_holder(lab));
-    suite.run("aperture.stale_mapping", || stale_mapping(lab));
-    suite.run("aperture.fork", || forked(lab));
+    suite.run("window.both_ways", || both_ways(lab));
+    suite.run("window.widths", || widths(lab));
+    suite.run("window.narrowed", || narrowed(lab));
+    suite.run("window.one_holder", || one_holder(lab));
+    suite.run("window.killed_holder", || killed_holder(lab));
+    suite.run("window.stale_mapping", || stale_mapping(lab));
+    suite.run("window.fork", || forked(lab));
     ends::run(suite, lab);
 }
 
 /// Takes the window.
-fn take(device: &Device, base: u64) -> Result<Aperture> {
-    device.aperture(base).map_err(told)
+fn take(device: &Device, base: u64) -> Result<Window> {
+    device.window(base).map_err(told)
 }
 
 /// Another context must not get the window.
 fn refused(device: &Device, base: u64, error: Errno) -> Result<()> {
-    match device.aperture(base) {
-        Err(Error::Aperture { source, .. }) if source == error => Ok(()),
+    match device.window(base) {
+        Err(Error::Window { source, .. }) if source == error => Ok(()),
         other => bail!("the window at {base:#x} gave {other:?}, not {error}"),
     }
 }
@@ -145,7 +145,7 @@ fn check_window(
     lab: &mut Lab,
     mover: &mut Mover,
     buffer: &Buffer,
-    window: &mut Aperture,
+    window: &mut Window,
     offset: usize,
     length: usize,
 ) -> Result<()> {
@@ -223,7 +223,7 @@ fn widths(lab: &mut Lab) -> Result<&'static str> {
 fn narrowed(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let place = lab.place(&device, 0)?;
-    let all = device.window();
+    let all = device.range();
     refused(&device, all.end, Errno::PERM)?;
     refused(&device, u64::MAX - (BYTES - 1), Errno::PERM)?;
     let (start, end) = (place + BYTES - 4096, place + 3 * BYTES + 4096);
@@ -250,7 +250,7 @@ fn narrowed(lab: &mut Lab) -> Result<&'static str> {
     window.place(place + 2 * BYTES).map_err(told)?;
     device.narrow(place + 2 * BYTES..end).map_err(told)?;
     match window.place(place + BYTES) {
-        Err(Error::Aperture {
+        Err(Error::Window {
             source: Errno::PERM,
             ..
         }) => {}
@@ -295,21 +295,21 @@ fn one_holder(lab: &mut Lab) -> Result<&'static str> {
 
 /// Takes the window without a value that gives it back.
 fn hold(device: &Device, base: u64) -> Result<()> {
-    let mut argument = uapi::Aperture {
+    let mut argument = uapi::Window {
         base,
         ..Default::default()
     };
-    raw::with(device, uapi::APERTURE, &mut argument)
+    raw::with(device, uapi::WINDOW, &mut argument)
         .with_context(|| format!("the window at {base:#x}"))
 }
 
 /// Gives it back.
 fn release(device: &Device) -> Result<()> {
-    let mut argument = uapi::Aperture {
-        flags: uapi::aperture::RELEASE,
+    let mut argument = uapi::Window {
+        flags: uapi::window::RELEASE,
         ..Default::default()
     };
-    raw::with(device, uapi::APERTURE, &mut argument).context("giving the window back")
+    raw::with(device, uapi::WINDOW, &mut argument).context("giving the window back")
 }
 
 /// A process that is killed while it stores gives the window back, too.

@@ -12,15 +12,13 @@ use std::time::{Duration, Instant};
 
 /// Runs them.
 pub(super) fn run(suite: &mut Suite, lab: &mut Lab) {
-    suite.run("aperture.moved_under_stores", || moved(lab));
-    suite.run("aperture.reset_under_stores", || restarted(lab, reset));
-    suite.run("aperture.suspended_under_stores", || {
-        restarted(lab, suspend)
-    });
-    suite.run("aperture.fatal_error_under_stores", || {
+    suite.run("window.moved_under_stores", || moved(lab));
+    suite.run("window.reset_under_stores", || restarted(lab, reset));
+    suite.run("window.suspended_under_stores", || restarted(lab, suspend));
+    suite.run("window.fatal_error_under_stores", || {
         restarted(lab, || aer::report(aer::MALFORMED_TLP))
     });
-    suite.run("aperture.unbound_under_stores", || unbound(lab));
+    suite.run("window.unbound_under_stores", || unbound(lab));
 }
 
 /// Time in which a storer passes over the window many times.
@@ -133,7 +131,7 @@ fn unbound(lab: &mut Lab) -> Result<&'static str> {
         unbind()?;
         kept.store(0, 2);
         kept.load(1);
-        match device.aperture(place) {
+        match device.window(place) {
             Err(Error::Gone) => {}
             other => anyhow::bail!("a board that is gone lends its window: {other:?}"),
         }
@@ -159,7 +157,7 @@ fn unbound(lab: &mut Lab) -> Result<&'static str> {
         drop(next);
     }
     let device = lab.open().map_err(|error| error.context("at the end"))?;
-    let window = device.aperture(0).map_err(told)?;
+    let window = device.window(0).map_err(told)?;
     drop(window);
     Ok("")
 }

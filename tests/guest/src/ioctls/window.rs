@@ -4,18 +4,18 @@ use super::mappings::try_map;
 use super::{Bench, refuse};
 use crate::raw;
 use anyhow::{Result, ensure};
-use peerlane_core::uapi::{self, Aperture, aperture::RELEASE, map};
+use peerlane_core::uapi::{self, Window, map, window::RELEASE};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 
-const RELEASED: Aperture = Aperture {
+const RELEASED: Window = Window {
     base: 0,
     flags: RELEASE,
     reserved: 0,
 };
 
-fn at(base: u64) -> Aperture {
-    Aperture {
+fn at(base: u64) -> Window {
+    Window {
         base,
         ..Default::default()
     }
@@ -23,13 +23,13 @@ fn at(base: u64) -> Aperture {
 
 /// Places, flags and orders that make no sense.
 pub(super) fn arguments(bench: &Bench) -> Result<()> {
-    let refuse = |argument, error| refuse(bench, uapi::APERTURE, argument, error);
-    let call = |mut argument: Aperture| raw::with(&bench.device, uapi::APERTURE, &mut argument);
+    let refuse = |argument, error| refuse(bench, uapi::WINDOW, argument, error);
+    let call = |mut argument: Window| raw::with(&bench.device, uapi::WINDOW, &mut argument);
     if bench.device.info().window_bytes == 0 {
         refuse(at(bench.place), Errno::OPNOTSUPP)?;
         return refuse(RELEASED, Errno::OPNOTSUPP);
     }
-    let end = bench.device.window().end;
+    let end = bench.device.range().end;
     // The second time it is held, and stays held.
     for held in [false, true] {
         for base in [1, 4096, bench.place + 0x8000, u64::MAX] {
@@ -39,11 +39,11 @@ pub(super) fn arguments(bench: &Bench) -> Result<()> {
             refuse(at(base), Errno::PERM)?;
         }
         for flags in [2, 3, 1 << 31, u32::MAX] {
-            refuse(Aperture { flags, ..RELEASED }, Errno::INVAL)?;
+            refuse(Window { flags, ..RELEASED }, Errno::INVAL)?;
         }
         // With a base that makes no sense, or sense if it were a place.
         for base in [1, 0x1_0000, u64::MAX] {
-            refuse(Aperture { base, ..RELEASED }, Errno::INVAL)?;
+            refuse(Window { base, ..RELEASED }, Errno::INVAL)?;
         }
         match held {
             false => {
@@ -71,7 +71,7 @@ pub(super) fn mappings(bench: &Bench) -> Result<()> {
             flags,
         )
     };
-    let call = |mut argument: Aperture| raw::with(&bench.device, uapi::APERTURE, &mut argument);
+    let call = |mut argument: Window| raw::with(&bench.device, uapi::WINDOW, &mut argument);
     if bench.device.info().window_bytes == 0 {
         let mapped = map(0, 4096, read, shared);
         ensure!(mapped == Err(Errno::INVAL), "mapping it gave {mapped:?}");

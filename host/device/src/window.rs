@@ -3,7 +3,7 @@
 use crate::device::{Context, Device};
 use crate::error::{Error, Result};
 use crate::mapping::Mapping;
-use peerlane_core::uapi::{self, aperture, map};
+use peerlane_core::uapi::{self, map, window};
 use rustix::io::Errno;
 use rustix::mm::ProtFlags;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 /// The kernel knows the file, not this value: where a file is shared, by a fork or because it was
 /// sent, what the one process moves or gives back is moved or given back for the other.
 #[derive(Debug)]
-pub struct Aperture {
+pub struct Window {
     // Unmapped before it is given back.
     shown: Shown,
     held: Held,
@@ -32,44 +32,44 @@ struct Held(Arc<Context>);
 
 impl Held {
     fn place(&self, base: u64) -> Result<()> {
-        let mut argument = uapi::Aperture {
+        let mut argument = uapi::Window {
             base,
             ..Default::default()
         };
         let placed = self.0.try_call(&mut argument);
-        placed.map_err(|source| Error::aperture(base, source))
+        placed.map_err(|source| Error::window(base, source))
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let mut release = uapi::Aperture {
+        let mut release = uapi::Window {
             base: 0,
-            flags: aperture::RELEASE,
+            flags: window::RELEASE,
             reserved: 0,
         };
         // If it is not held any more, that is as well.
         let _ = self.0.try_call(&mut release);
-        self.0.has_aperture.store(false, Ordering::Release);
+        self.0.has_window.store(false, Ordering::Release);
     }
 }
 
 impl Device {
     /// Takes the board's window and places it at an FPGA address, a multiple of 64 KiB; all that it
-    /// shows must lie in the context's [`window`](Device::window) of FPGA memory.
+    /// shows must lie in the context's [`range`](Device::range) of FPGA memory.
     ///
     /// # Errors
-    /// [`Error::Aperture`]: the board has none, somebody holds it, or it cannot stand there.
-    pub fn aperture(&self, base: u64) -> Result<Aperture> {
-        if self.0.has_aperture.swap(true, Ordering::Acquire) {
-            return Err(Error::aperture(base, Errno::BUSY));
+    /// [`Error::Window`]: the board has none, somebody holds it, or it cannot stand there.
+    pub fn window(&self, base: u64) -> Result<Window> {
+        if self.0.has_window.swap(true, Ordering::Acquire) {
+            return Err(Error::window(base, Errno::BUSY));
         }
         let held = Held(Arc::clone(&self.0));
         held.place(base)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let bytes = self.info().window_bytes;
         let mapping = self.0.map("FPGA memory", map::WINDOW, bytes, protection)?;
-        Ok(Aperture {
+        Ok(Window {
             shown: Shown(mapping),
             held,
             base,
@@ -77,7 +77,7 @@ impl Device {
     }
 }
 
-impl Aperture {
+impl Window {
     /// FPGA address of the first byte.
     pub fn base(&self) -> u64 {
         self.base
@@ -101,7 +101,7 @@ impl Aperture {
     /// goes to the new one.
     ///
     /// # Errors
-    /// As [`Device::aperture`]. It stays where it was if it cannot stand there.
+    /// As [`Device::window`]. It stays where it was if it cannot stand there.
     pub fn place(&mut self, base: u64) -> Result<()> {
         self.held.place(base)?;
         self.base = base;
