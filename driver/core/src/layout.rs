@@ -41,6 +41,13 @@ pub enum LayoutError {
     },
     /// A segment, or the whole list, runs past 2^64.
     Overflow,
+    /// A piece of the memory has no bytes.
+    EmptyPiece {
+        /// Bytes of the memory before it.
+        offset: u64,
+        /// The bus address that it is said to have.
+        address: u64,
+    },
     /// Two segments meet at an address that is no multiple of 4 KiB.
     Seam {
         /// The bus address.
@@ -62,6 +69,10 @@ impl fmt::Display for LayoutError {
                 "the range ends at byte {end:#x} of memory that has {available:#x} bytes"
             ),
             Self::Overflow => f.write_str("the memory's bus addresses run past 2^64"),
+            Self::EmptyPiece { offset, address } => write!(
+                f,
+                "the piece at byte {offset:#x} of the memory, bus address {address:#x}, has no bytes"
+            ),
             Self::Seam { address } => write!(
                 f,
                 "two pieces of the memory meet at bus address {address:#x}, which is no multiple of 4 KiB"
@@ -75,6 +86,62 @@ impl fmt::Display for LayoutError {
 }
 
 impl core::error::Error for LayoutError {}
+
+/// Makes a list of segments of the pieces in which memory is handed over, and believes nothing: an
+/// exporter's table may be wrong. Neighbours are joined, and what is beyond the memory's length is
+/// left out, for it is somebody else's.
+///
+/// Pieces may come in any order of bus addresses, and the same address may come twice: a process
+/// may see one page at several places, and so may a dma-buf.
+#[derive(Debug)]
+pub struct Pieces {
+    /// The segment that the next piece may continue.
+    open: Option<Segment>,
+    /// Bytes so far.
+    offset: u64,
+    /// Bytes of the memory.
+    length: u64,
+}
+
+impl Pieces {
+    /// No piece yet, of memory of `length` bytes.
+    pub const fn new(length: u64) -> Self {
+        Self {
+            open: None,
+            offset: 0,
+            length,
+        }
+    }
+
+    /// Takes the next piece. Gives the segment before it, if it does not continue that.
+    pub fn push(&mut self, piece: Segment) -> Result<Option<Segment>, LayoutError> {
+        let Segment { address, length } = piece;
+        if length == 0 {
+            return Err(LayoutError::EmptyPiece {
+                offset: self.offset,
+                address,
+            });
+        }
+        address.checked_add(length).ok_or(LayoutError::Overflow)?;
+        let length = length.min(self.length - self.offset);
+        if length == 0 {
+            return Ok(None);
+        }
+        self.offset += length;
+        match &mut self.open {
+            Some(open) if open.address + open.length == address => {
+                open.length += length;
+                Ok(None)
+            }
+            open => Ok(open.replace(Segment { address, length })),
+        }
+    }
+
+    /// The last segment, if there was a piece.
+    pub fn finish(self) -> Option<Segment> {
+        self.open
+    }
+}
 
 /// A stretch of the range that is contiguous on the bus, with the segment it lies in.
 #[derive(Debug, Clone, Copy)]

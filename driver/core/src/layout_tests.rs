@@ -124,6 +124,49 @@ fn bad_lists_are_refused() {
     );
 }
 
+fn pieces(length: u64, pieces: &[(u64, u64)]) -> Result<Vec<Segment>, LayoutError> {
+    let mut collected = Pieces::new(length);
+    let mut segments = Vec::new();
+    for piece in list(pieces) {
+        segments.extend(collected.push(piece)?);
+    }
+    segments.extend(collected.finish());
+    Ok(segments)
+}
+
+#[test]
+fn pieces_are_joined_in_their_order_and_cut_to_the_memory() {
+    let all = [(0x9000, 0x1000), (0xa000, 0x2000), (0x1000, 0x1000)];
+    assert_eq!(
+        pieces(0x4000, &all),
+        Ok(list(&[(0x9000, 0x3000), (0x1000, 0x1000)]))
+    );
+    // What follows the memory is somebody else's.
+    assert_eq!(pieces(0x2800, &all), Ok(list(&[(0x9000, 0x2800)])));
+    assert_eq!(pieces(0x1000, &all), Ok(list(&[(0x9000, 0x1000)])));
+    // The same page twice is nothing unusual.
+    let twice = [(0x9000, 0x1000), (0x9000, 0x1000)];
+    assert_eq!(pieces(u64::MAX, &twice), Ok(list(&twice)));
+    assert_eq!(pieces(u64::MAX, &[]), Ok(vec![]));
+}
+
+#[test]
+fn broken_pieces_are_refused() {
+    let empty = LayoutError::EmptyPiece {
+        offset: 0x1000,
+        address: 0x5000,
+    };
+    let list = [(0x9000, 0x1000), (0x5000, 0), (0xa000, 0x1000)];
+    assert_eq!(pieces(0x4000, &list), Err(empty));
+    // Also where nothing of it is wanted.
+    assert_eq!(pieces(0x1000, &list), Err(empty));
+    let wraps = [(0x9000, 0x1000), (u64::MAX - 0xfff, 0x1001)];
+    assert_eq!(pieces(0x4000, &wraps), Err(LayoutError::Overflow));
+    // One that ends with the address space cannot be told from one that wraps to 0.
+    let top = [(u64::MAX - 0xfff, 0x1000)];
+    assert_eq!(pieces(0x4000, &top), Err(LayoutError::Overflow));
+}
+
 #[test]
 fn the_top_of_the_address_space_can_be_mapped() {
     let top = u64::MAX - 0xfff;

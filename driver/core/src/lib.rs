@@ -20,6 +20,7 @@ extern crate std;
 
 pub mod att;
 mod bits;
+pub mod bus;
 pub mod capability;
 pub mod channel;
 pub mod counters;
@@ -37,6 +38,7 @@ pub mod region;
 #[allow(clippy::identity_op)]
 pub mod regs;
 pub mod ring;
+pub mod stage;
 pub mod steps;
 pub mod table;
 pub mod uapi;

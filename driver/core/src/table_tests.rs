@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::att::{AttAllocator, PageSize, Permissions};
-use crate::layout::Layout;
+use crate::layout::{self, Layout, Segment};
+use proptest::prelude::*;
 use std::vec;
 use std::vec::Vec;
 
@@ -92,6 +93,42 @@ fn a_fence_reads_the_first_byte_of_a_region_that_may_be_read() {
         let region = Region::new(run, &layout, permissions, Owners::ALL).unwrap();
         let pages = [0x38_0001_0000, 0x12_3456_0000].into_iter();
         assert_eq!(Reach::peer(&region, pages), Reach::Peer { flush });
+    }
+}
+
+proptest! {
+    /// Wherever a region begins in memory of however many pieces: a fence reads its first byte,
+    /// which is mapped if the region is.
+    #[test]
+    fn a_fence_reads_memory_that_is_mapped(
+        pieces in proptest::collection::vec((0u64..1 << 20, 1u64..40), 1..6),
+        offset in any::<proptest::sample::Index>(),
+        length in any::<proptest::sample::Index>(),
+    ) {
+        // Apart from each other, in whole pages of 4 KiB.
+        let segment = |(index, (page, pages)): (usize, &(u64, u64))| Segment {
+            address: ((index as u64) << 40) | (page << 12),
+            length: pages << 12,
+        };
+        let list: Vec<Segment> = pieces.iter().enumerate().map(segment).collect();
+        let bytes: u64 = list.iter().map(|segment| segment.length).sum();
+        let offset = offset.index(bytes as usize) as u64;
+        let length = 1 + length.index((bytes - offset) as usize) as u64;
+        let layout = layout::layout(list.clone(), offset, length).unwrap();
+        let mut att = AttAllocator::new(vec![0; 8], 256).unwrap();
+        let run = att.allocate(layout.entries).unwrap();
+        let region = Region::new(run, &layout, Permissions::ReadWrite, Owners::ALL).unwrap();
+        let pages = layout::pages(list.clone(), offset, &layout);
+        let Reach::Peer { flush: Some(flush) } = Reach::peer(&region, pages) else {
+            panic!("a region that may be read is not read");
+        };
+        let mut before = 0;
+        let first = list.iter().find_map(|segment| {
+            let here = offset.checked_sub(before).filter(|here| *here < segment.length);
+            before += segment.length;
+            here.map(|here| segment.address + here)
+        });
+        prop_assert_eq!(Some(flush), first);
     }
 }
 
