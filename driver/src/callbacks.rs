@@ -35,6 +35,8 @@ unsafe impl<T: pci::Driver> RegistrationOps for Adapter<T> {
         name: &'static CStr,
         module: &'static ThisModule,
     ) -> Result {
+        // SAFETY: once, and there is no board yet.
+        unsafe { crate::memory::nvidia::init() };
         // SAFETY: it is being initialised; the inner adapter leaves these fields alone.
         unsafe {
             (*driver.get()).err_handler = &raw const HANDLERS;

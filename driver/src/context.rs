@@ -17,6 +17,7 @@ use crate::{
         uapi::map,
         window::{self, Window, WindowError},
     },
+    memory::nvidia,
     queue::Queue,
     regions::{Region, Regions},
     trace,
@@ -277,6 +278,7 @@ impl Context {
         self.board.settle(|| channel::close(self.channel));
         let regions = self.regions.lock().take();
         Region::retire(&self.board, regions);
+        nvidia::settle_lost();
         // After the fence in `retire` no record is under way either.
         drop(ring);
         trace::closed(&self.board, self.channel);

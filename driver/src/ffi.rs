@@ -19,6 +19,21 @@ extern "C" {
         device: *mut bindings::device,
         address: bindings::dma_addr_t,
     ) -> c_int;
+    /// Whether a module drives a device.
+    pub(crate) fn peerlane_drives(
+        module: *mut bindings::module,
+        device: *mut bindings::pci_dev,
+    ) -> bool;
+    /// Whether requests of a device get to another one by a switch, which does not redirect them
+    /// to the root.
+    pub(crate) fn peerlane_is_switched(
+        client: *mut bindings::device,
+        peer: *mut bindings::pci_dev,
+    ) -> bool;
+    /// Whether an IOMMU translates the addresses that a device uses.
+    pub(crate) fn peerlane_is_translated(device: *mut bindings::device) -> bool;
+    /// The physical address to which the IOMMU leads a request of a device; 0: nowhere.
+    pub(crate) fn peerlane_leads_to(device: *mut bindings::device, address: u64) -> u64;
     /// Lets segments that are mapped for a device be of any length, anywhere.
     pub(crate) fn peerlane_lift_segment_limits(device: *mut bindings::device);
     /// Makes the pages of a mapping that is being set up uncached.
@@ -29,6 +44,11 @@ extern "C" {
     pub(crate) fn peerlane_page_address(page: *mut bindings::page) -> *mut c_void;
     /// The frame number of a page.
     pub(crate) fn peerlane_page_to_pfn(page: *mut bindings::page) -> c_ulong;
+    /// Whether two devices are behind the same host bridge.
+    pub(crate) fn peerlane_same_bridge(
+        client: *mut bindings::device,
+        peer: *mut bindings::pci_dev,
+    ) -> bool;
 }
 
 /// The C structure behind a PCI device.

@@ -10,6 +10,8 @@
 pub(crate) mod att;
 #[path = "../core/src/bits.rs"]
 mod bits;
+#[path = "../core/src/bus.rs"]
+pub(crate) mod bus;
 #[path = "../core/src/capability.rs"]
 pub(crate) mod capability;
 #[path = "../core/src/channel.rs"]
@@ -40,6 +42,8 @@ pub(crate) mod region;
 pub(crate) mod regs;
 #[path = "../core/src/ring.rs"]
 pub(crate) mod ring;
+#[path = "../core/src/stage.rs"]
+pub(crate) mod stage;
 #[path = "../core/src/steps.rs"]
 pub(crate) mod steps;
 #[path = "../core/src/table.rs"]

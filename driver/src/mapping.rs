@@ -13,6 +13,7 @@ use crate::{
         layout::{self, Segment},
         owners::Owners,
         region::Region,
+        stage::Stage,
         table::{self, Reach},
     },
     trace,
@@ -28,7 +29,8 @@ use kernel::{
 ///
 /// # Locking
 /// The state's lock is taken inside of a dma-buf's reservation, and outside of the hardware's.
-/// Nothing is allocated under it.
+/// Nothing is allocated under it. What a change of the [`Stage`] asks for is done under it, too: a
+/// fence reads from the memory, which its owner lets go only after it has had the lock.
 #[pin_data]
 pub(crate) struct Mapping {
     board: Arc<Board>,
@@ -52,8 +54,7 @@ struct Placed {
     segments: KVVec<Segment>,
     /// Where in the segments the region begins.
     offset: u64,
-    /// Whether the board has the entries.
-    known: bool,
+    stage: Stage,
 }
 
 impl Placed {
@@ -90,7 +91,8 @@ impl Mapping {
         )
     }
 
-    /// Gives the board `length` bytes at `offset` of the memory in these segments.
+    /// Reserves entries for `length` bytes at `offset` of the memory in these segments. The board
+    /// has them after [`publish`](Self::publish).
     pub(crate) fn place(
         &self,
         segments: KVVec<Segment>,
@@ -108,6 +110,7 @@ impl Mapping {
             EINVAL
         }
         let reach = segments.iter().all(|segment| {
+            // No segment is empty.
             let last = segment.address.checked_add(segment.length - 1);
             last.is_some_and(|last| self.board.capabilities.reaches(last))
         });
@@ -125,18 +128,27 @@ impl Mapping {
                 return Err(refused(&self.board, length, error));
             }
         };
-        let mut state = self.state.lock();
-        let known = !state.revoked;
         // From here on `forget` gives the entries back.
-        let placed = state.placed.insert(Placed {
+        self.state.lock().placed = Some(Placed {
             region,
             segments,
             offset,
-            known,
+            stage: Stage::default(),
         });
-        if !known {
+        Ok(())
+    }
+
+    /// Writes the entries that are reserved. `ESTALE`: the owner has taken the memory back.
+    ///
+    /// A restart of the board writes the entries of those regions again that it finds: whoever
+    /// publishes one holds a lock of the restart's until it can be found.
+    pub(crate) fn publish(&self) -> Result {
+        let mut state = self.state.lock();
+        if state.revoked {
             return Err(ESTALE);
         }
+        let placed = state.placed.as_mut().ok_or(ESTALE)?;
+        placed.stage.begin();
         Ok(placed.write(&self.board)?)
     }
 
@@ -165,7 +177,7 @@ impl Mapping {
     /// Writes the entries once more, after the board has lost them.
     pub(crate) fn restore(&self) -> Result<(), Failure> {
         match &self.state.lock().placed {
-            Some(placed) if placed.known => placed.write(&self.board),
+            Some(placed) if placed.stage.is_known() => placed.write(&self.board),
             _ => Ok(()),
         }
     }
@@ -177,15 +189,8 @@ impl Mapping {
         let first = !core::mem::replace(&mut state.revoked, true);
         let begin = Instant::<Monotonic>::now();
         if let Some(placed) = &mut state.placed {
-            let run = placed.region.run();
-            let reach = self.reach(placed);
-            match core::mem::replace(&mut placed.known, false) {
-                true => self
-                    .board
-                    .settle(|| Iterator::chain(table::unmap(run), table::fence(reach))),
-                // Somebody is giving the region back, who may not have come to the fence yet.
-                false => self.board.settle(|| table::fence(reach)),
-            }
+            self.invalidate_placed(placed);
+            self.fence_placed(placed);
             if first {
                 trace::revoked(&self.board, self.channel, &placed.region, begin.elapsed());
             }
@@ -198,14 +203,21 @@ impl Mapping {
 
     /// Takes the entries from the board. A fence must follow before the memory is let go:
     /// what was translated before is still under way.
-    pub(crate) fn invalidate(&self) {
-        let mut state = self.state.lock();
-        if let Some(placed) = &mut state.placed {
-            if core::mem::replace(&mut placed.known, false) {
-                let run = placed.region.run();
-                self.board.settle(|| table::unmap(run));
-            }
+    fn invalidate_placed(&self, placed: &mut Placed) {
+        if placed.stage.invalidate() {
+            let run = placed.region.run();
+            self.board.settle(|| table::unmap(run));
         }
+    }
+
+    /// Has a fence, once. Says whether this was it.
+    fn fence_placed(&self, placed: &mut Placed) -> bool {
+        let needed = placed.stage.fence();
+        if needed {
+            let reach = self.reach(placed);
+            self.board.settle(|| table::fence(reach));
+        }
+        needed
     }
 
     /// Gives the entries back. The board must not have them any more.
@@ -217,20 +229,21 @@ impl Mapping {
         }
     }
 
-    /// Takes the entries from the board and gives them back, of several regions at once.
+    /// Takes the entries from the board and gives them back, of several regions at once. There is
+    /// a fence in any case.
     pub(crate) fn retire<'a>(board: &Board, mappings: impl Iterator<Item = &'a Arc<Self>> + Clone) {
         for mapping in mappings.clone() {
-            mapping.invalidate();
+            if let Some(placed) = &mut mapping.state.lock().placed {
+                mapping.invalidate_placed(placed);
+            }
         }
-        // Each peer has to answer for itself; for the host's memory one fence does for all.
+        // Each peer has to answer for itself; for the host's memory one fence does for all. One
+        // that an owner had does not: it may have begun before the last invalidation.
         let mut fenced = false;
-        for mapping in mappings.clone() {
-            let reach = match &mapping.state.lock().placed {
-                Some(placed) if mapping.kind == Kind::Gpu => mapping.reach(placed),
-                _ => continue,
-            };
-            board.settle(|| table::fence(reach));
-            fenced = true;
+        for mapping in mappings.clone().filter(|mapping| mapping.kind == Kind::Gpu) {
+            if let Some(placed) = &mut mapping.state.lock().placed {
+                fenced |= mapping.fence_placed(placed);
+            }
         }
         if !fenced {
             board.settle(|| table::fence(Reach::Host));

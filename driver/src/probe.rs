@@ -64,6 +64,8 @@ impl Context {
             GFP_KERNEL,
         )?;
         own.place(segments, 0, PROBE_BYTES as u64, Permissions::Write)?;
+        // A restart of the board does not find it, but ends the transfer.
+        own.publish()?;
         let write = self.probe_step(own, Direction::Write, 0, local)?;
         write.outcome.map_err(|_| EIO)?;
         // SAFETY: so many bytes are there, and the board has written them.

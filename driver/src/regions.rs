@@ -63,6 +63,15 @@ impl Region {
         !self.memory.is_stale() && !self.mapping.is_revoked()
     }
 
+    /// Says where it is, in the ATT.
+    fn describe(&self, arguments: &mut Register) -> Result {
+        self.mapping.region(|region| {
+            arguments.page_shift = region.page_size().shift();
+            arguments.entries = region.run().count();
+            arguments.att_address = region.att_address(0).map_or(0, |address| address.raw());
+        })
+    }
+
     /// Drops several regions with one fence for all.
     pub(crate) fn retire(board: &Board, mut regions: KVec<Region>) {
         Mapping::retire(board, regions.iter().map(Region::mapping));
@@ -125,21 +134,33 @@ impl Regions {
         Ok(region)
     }
 
-    /// Looks for a region among those that are kept. What turns out unusable comes out, too.
-    fn find(&mut self, key: &Key, unusable: &mut KVec<Region>) -> Option<Region> {
+    /// Looks for a region among those that are kept and gives it a handle: at once, as a restart of
+    /// the board writes the entries of what it finds here. What turns out unusable comes out.
+    fn reuse(
+        &mut self,
+        key: &Key,
+        unusable: &mut KVec<Region>,
+        arguments: &mut Register,
+    ) -> Result<bool> {
         let mut index = 0;
         while index < self.kept.len() {
             let region = &self.kept[index];
             if !region.usable() {
-                let region = self.take_kept(index).ok()?;
-                unusable.push(region, GFP_KERNEL).ok()?;
+                unusable.reserve(1, GFP_KERNEL)?;
+                let region = self.take_kept(index)?;
+                unusable.push(region, GFP_KERNEL)?;
             } else if region.key == *key {
-                return self.take_kept(index).ok();
+                region.describe(arguments)?;
+                self.held.reserve(1, GFP_KERNEL)?;
+                let region = self.take_kept(index)?;
+                // There is room.
+                arguments.handle = self.hold(region).map_err(|(_, error)| error)?;
+                return Ok(true);
             } else {
                 index += 1;
             }
         }
-        None
+        Ok(false)
     }
 
     /// Gives a region a handle. Handles are not used again soon.
@@ -162,6 +183,15 @@ impl Regions {
             Err(InsertError::IndexOutOfBounds(held) | InsertError::OutOfCapacity(held)) => {
                 Err((held.region, ENOMEM))
             }
+        }
+    }
+
+    /// Has the board know a new region, and gives it a handle, in one go: a restart of the board
+    /// comes before, or finds the region.
+    fn admit(&mut self, region: Region) -> Result<u32, (Region, Error)> {
+        match region.mapping.publish() {
+            Ok(()) => self.hold(region),
+            Err(error) => Err((region, error)),
         }
     }
 
@@ -257,6 +287,12 @@ impl Context {
             provider::HOST | provider::NVIDIA => return Err(EINVAL),
             _ => return Err(EOPNOTSUPP),
         };
+        if let Some(buffer) = &buffer {
+            let end = arguments.address.checked_add(arguments.length);
+            if end.is_none_or(|end| end > buffer.length()) {
+                return Err(EINVAL);
+            }
+        }
         let space = match buffer {
             Some(_) => None,
             None => Some(ARef::<Mm>::from(&**current!().mm().ok_or(EINVAL)?)),
@@ -279,12 +315,12 @@ impl Context {
         };
         // A region that no context knows must not outlive the gate.
         let inside = self.board.gate.enter()?;
-        if let Some(region) = self.find(&wanted.key) {
-            arguments.found = 1;
-            return self.hand_out(region, arguments);
+        arguments.found = u32::from(self.find(&wanted.key, arguments)?);
+        if arguments.found != 0 {
+            trace::registered(&self.board, self.channel, arguments);
+            return Ok(());
         }
         drop(inside);
-        arguments.found = 0;
         match self.make(&wanted, arguments) {
             Err(error) if [ENOSPC, ENOMEM, EDQUOT].contains(&error) => {}
             result => return result,
@@ -310,27 +346,13 @@ impl Context {
     }
 
     /// Looks for a region among those that are kept, and drops those that are of no use any more.
-    fn find(&self, key: &Key) -> Option<Region> {
+    fn find(&self, key: &Key, arguments: &mut Register) -> Result<bool> {
         let mut unusable = KVec::new();
-        let found = self.regions.lock().find(key, &mut unusable);
-        drop(unusable);
+        let found = self.regions.lock().reuse(key, &mut unusable, arguments);
+        if !unusable.is_empty() {
+            Region::retire(&self.board, unusable);
+        }
         found
-    }
-
-    /// Gives a region a handle, and says so.
-    fn hand_out(&self, region: Region, arguments: &mut Register) -> Result {
-        region.mapping.region(|region| {
-            arguments.page_shift = region.page_size().shift();
-            arguments.entries = region.run().count();
-            arguments.att_address = region.att_address(0).map_or(0, |address| address.raw());
-        })?;
-        let held = self.regions.lock().hold(region);
-        arguments.handle = held.map_err(|(region, error)| {
-            drop(region);
-            error
-        })?;
-        trace::registered(&self.board, self.channel, arguments);
-        Ok(())
     }
 
     /// Makes a region and hands it out.
@@ -387,7 +409,12 @@ impl Context {
         region
             .mapping
             .place(segments, offset, length, permissions)?;
-        self.hand_out(region, arguments)
+        region.describe(arguments)?;
+        let held = self.regions.lock().admit(region);
+        // A region that was refused is dropped without the lock.
+        arguments.handle = held.map_err(|(_, error)| error)?;
+        trace::registered(&self.board, self.channel, arguments);
+        Ok(())
     }
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the kernel has only as macros and inline functions without a Rust helper. */
 #include <linux/dma-mapping.h>
+#include <linux/iommu.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/pci.h>
 
 #include "shim.h"
 
@@ -38,4 +40,67 @@ void *peerlane_page_address(struct page *page)
 unsigned long peerlane_page_to_pfn(struct page *page)
 {
 	return page_to_pfn(page);
+}
+
+bool peerlane_is_translated(struct device *device)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(device);
+
+	return domain && domain->type != IOMMU_DOMAIN_IDENTITY;
+}
+
+u64 peerlane_leads_to(struct device *device, u64 address)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(device);
+
+	return domain ? iommu_iova_to_phys(domain, address) : address;
+}
+
+/* As pci_bridge_has_acs_redir() of drivers/pci/p2pdma.c. */
+static bool redirects(struct pci_dev *port)
+{
+	u16 control = 0;
+
+	if (port->acs_cap)
+		pci_read_config_word(port, port->acs_cap + PCI_ACS_CTRL, &control);
+	return control & (PCI_ACS_RR | PCI_ACS_CR | PCI_ACS_EC);
+}
+
+/* Whether a bridge is on the way from a device to the root, and none below it redirects requests. */
+static bool rises_to(struct pci_dev *device, struct pci_dev *bridge)
+{
+	for (; device && device != bridge; device = pci_upstream_bridge(device))
+		if (redirects(device))
+			return false;
+	return device;
+}
+
+bool peerlane_is_switched(struct device *client, struct pci_dev *peer)
+{
+	struct pci_dev *bridge = pci_upstream_bridge(peer);
+
+	if (!dev_is_pci(client) || redirects(peer))
+		return false;
+	/* The first bridge that both are behind. */
+	for (; bridge; bridge = pci_upstream_bridge(bridge)) {
+		if (redirects(bridge))
+			return false;
+		if (rises_to(to_pci_dev(client), bridge))
+			return true;
+	}
+	return false;
+}
+
+bool peerlane_same_bridge(struct device *client, struct pci_dev *peer)
+{
+	return dev_is_pci(client) && pci_find_host_bridge(to_pci_dev(client)->bus) ==
+	       pci_find_host_bridge(peer->bus);
+}
+
+bool peerlane_drives(struct module *module, struct pci_dev *device)
+{
+	/* The driver may be going; where it is tells whose it is. */
+	struct device_driver *driver = READ_ONCE(device->dev.driver);
+
+	return module && driver && within_module((unsigned long)driver, module);
 }

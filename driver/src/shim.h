@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 struct device;
+struct module;
 struct page;
 struct pci_dev;
 struct peerlane_register;
@@ -13,11 +14,16 @@ struct peerlane_wait;
 struct vm_area_struct;
 
 int peerlane_dma_mapping_error(struct device *device, dma_addr_t address);
+bool peerlane_drives(struct module *module, struct pci_dev *device);
+bool peerlane_is_switched(struct device *client, struct pci_dev *peer);
+bool peerlane_is_translated(struct device *device);
+u64 peerlane_leads_to(struct device *device, u64 address);
 void peerlane_lift_segment_limits(struct device *device);
 void peerlane_map_frames(struct vm_area_struct *vma);
 void peerlane_make_uncached(struct vm_area_struct *vma);
 void *peerlane_page_address(struct page *page);
 unsigned long peerlane_page_to_pfn(struct page *page);
+bool peerlane_same_bridge(struct device *client, struct pci_dev *peer);
 
 void peerlane_trace_open(const struct pci_dev *board, u32 channel);
 void peerlane_trace_close(const struct pci_dev *board, u32 channel);

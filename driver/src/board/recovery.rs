@@ -35,8 +35,12 @@ impl Board {
     /// carry them out is cut off from memory, and started again later.
     pub(crate) fn settle<S: IntoIterator<Item = Step>>(&self, steps: impl Fn() -> S) {
         while self.cut_off.load(ordering::Acquire) {
-            // It reaches no memory now. Whoever starts it again must not find old entries, though.
-            let _ = self.hw.run(steps());
+            // It reaches no memory now, and there is nothing to wait for. Whoever starts it again
+            // must not find old entries, though.
+            let steps = steps().into_iter();
+            let _ = self
+                .hw
+                .run(steps.take_while(|step| matches!(step, Step::Write(..))));
             if self.cut_off.load(ordering::Acquire) {
                 return;
             }

@@ -6,16 +6,29 @@
 //! still lets go when the exporter takes the memory back. That the exporter's device and ours can
 //! reach each other is the exporter's to decide, as everywhere in the kernel: it is told that we
 //! take peer-to-peer mappings, and refuses where `pci_p2pdma_distance` says so.
+//!
+//! An exporter may move its memory as long as it is not pinned, and tells all importers, those that
+//! have nothing mapped among them: by the pin itself, for one (`amdgpu_dma_buf_pin`,
+//! `xe_dma_buf_pin`, both of which end in TTM's `move_notify`). What is not mapped loses nothing.
+//!
+//! An exporter that gives physical addresses where an IOMMU translates ([`crate::logic::bus`]) has
+//! them mapped for it.
 
+use super::bar::{self, Bar, Mapped};
 use crate::{
-    ffi::raw_device,
-    logic::{att::Permissions, layout::Segment},
+    ffi::{peerlane_is_translated, raw_device},
+    logic::{
+        att::Permissions,
+        bus::{self, Meaning},
+        layout::Segment,
+    },
     mapping::Mapping,
 };
 use core::{cell::UnsafeCell, ptr::null_mut};
 use kernel::{
     bindings,
     device::{Bound, Device},
+    do_once_lite,
     error::{from_err_ptr, to_result},
     prelude::*,
     sync::Arc,
@@ -29,11 +42,24 @@ pub(crate) struct Import {
     /// What the hardware knows of it; stopped before the memory is let go.
     mapping: Arc<Mapping>,
     attachment: UnsafeCell<*mut bindings::dma_buf_attachment>,
-    /// Null when nothing is mapped. Guarded by the buffer's reservation.
-    table: UnsafeCell<*mut bindings::sg_table>,
+    /// Guarded by the buffer's reservation.
+    state: UnsafeCell<State>,
 }
 
-// SAFETY: `attachment` is written once, in `new`; `table` is guarded as it says.
+/// How far the memory is held.
+struct State {
+    /// Null when nothing is mapped.
+    table: *mut bindings::sg_table,
+    /// What of it is mapped by us.
+    mapped: Option<Mapped>,
+    /// Times that the exporter has moved it.
+    moves: u32,
+}
+
+/// Times that memory is mapped anew because its exporter has moved it while it was mapped.
+const ATTEMPTS: u32 = 4;
+
+// SAFETY: `attachment` is written once, in `new`; `state` is guarded as it says.
 unsafe impl Send for Import {}
 // SAFETY: as above.
 unsafe impl Sync for Import {}
@@ -56,6 +82,18 @@ impl Buffer {
     /// Which buffer it is. As long as a reference to it is held, no other has the same.
     pub(crate) fn identity(&self) -> u64 {
         self.0 as u64
+    }
+
+    /// Its length in bytes.
+    pub(crate) fn length(&self) -> u64 {
+        // SAFETY: we hold a reference, and it is not changed.
+        unsafe { (*self.0).size as u64 }
+    }
+
+    /// Who exports it: a module that stays as long as the buffer, or null.
+    fn exporter(&self) -> *mut bindings::module {
+        // SAFETY: as above.
+        unsafe { (*self.0).owner }
     }
 
     /// Runs with the reservation locked.
@@ -96,6 +134,14 @@ static OPS: bindings::dma_buf_attach_ops = bindings::dma_buf_attach_ops {
 unsafe extern "C" fn invalidate(attachment: *mut bindings::dma_buf_attachment) {
     // SAFETY: `new` stored it; it is detached before it goes, which waits for the reservation.
     let import = unsafe { &*(*attachment).importer_priv.cast::<Import>() };
+    // SAFETY: the reservation is locked; the reference is gone before the calls below.
+    let state = unsafe { &mut *import.state.get() };
+    state.moves = state.moves.wrapping_add(1);
+    if state.table.is_null() {
+        // The memory is not mapped yet, or not any more: the board cannot reach it, and what is
+        // there may not be touched. We may be called from within our own pin.
+        return;
+    }
     import.mapping.revoke();
     // SAFETY: the reservation is locked, and the hardware has let go.
     unsafe { import.unmap() };
@@ -117,7 +163,11 @@ impl Import {
                 direction: super::direction(permissions),
                 mapping,
                 attachment: UnsafeCell::new(null_mut()),
-                table: UnsafeCell::new(null_mut()),
+                state: UnsafeCell::new(State {
+                    table: null_mut(),
+                    mapped: None,
+                    moves: 0,
+                }),
             }),
             GFP_KERNEL,
         )?;
@@ -130,7 +180,7 @@ impl Import {
         unsafe { *import.attachment.get() = attachment };
         let segments = import.buffer.reserved(|| {
             // SAFETY: attached, and the reservation is locked.
-            unsafe { import.map(attachment) }
+            unsafe { import.map(device, attachment) }
         })?;
         let segments = segments.map_err(|error| match error {
             // The exporter's device is not ours.
@@ -142,19 +192,21 @@ impl Import {
 
     /// # Safety
     /// The reservation is locked.
-    unsafe fn map(&self, attachment: *mut bindings::dma_buf_attachment) -> Result<KVVec<Segment>> {
+    unsafe fn map(
+        &self,
+        device: &Device<Bound>,
+        attachment: *mut bindings::dma_buf_attachment,
+    ) -> Result<KVVec<Segment>> {
         // SAFETY: by contract; each step is undone by `unmap`, or here.
         unsafe {
             to_result(bindings::dma_buf_pin(attachment))?;
-            let table =
-                match from_err_ptr(bindings::dma_buf_map_attachment(attachment, self.direction)) {
-                    Ok(table) => table,
-                    Err(error) => {
-                        bindings::dma_buf_unpin(attachment);
-                        return Err(error);
-                    }
-                };
-            *self.table.get() = table;
+            match self.map_pinned(attachment) {
+                Ok(table) => (*self.state.get()).table = table,
+                Err(error) => {
+                    bindings::dma_buf_unpin(attachment);
+                    return Err(error);
+                }
+            }
             // What the owner does with the memory has to be over: moving it here, for one.
             let waited = bindings::dma_resv_wait_timeout(
                 (*self.buffer.0).resv,
@@ -163,7 +215,7 @@ impl Import {
                 kernel::time::msecs_to_jiffies(10_000),
             );
             let segments = match waited {
-                1.. => super::segments(table),
+                1.. => self.segments(device),
                 0 => Err(ETIMEDOUT),
                 error => Err(Error::from_errno(error as i32)),
             };
@@ -174,6 +226,85 @@ impl Import {
         }
     }
 
+    /// Maps what is pinned. An exporter that moves it meanwhile tells us; its table may be that of
+    /// the old place.
+    ///
+    /// # Safety
+    /// The reservation is locked, and the attachment pinned.
+    unsafe fn map_pinned(
+        &self,
+        attachment: *mut bindings::dma_buf_attachment,
+    ) -> Result<*mut bindings::sg_table> {
+        for _ in 0..ATTEMPTS {
+            // SAFETY: by contract.
+            unsafe {
+                let moves = (*self.state.get()).moves;
+                let table = bindings::dma_buf_map_attachment(attachment, self.direction);
+                let table = from_err_ptr(table)?;
+                if (*self.state.get()).moves == moves {
+                    return Ok(table);
+                }
+                bindings::dma_buf_unmap_attachment(attachment, table, self.direction);
+            }
+        }
+        Err(ESTALE)
+    }
+
+    /// Where on the bus the memory lies that is mapped.
+    ///
+    /// # Safety
+    /// The reservation is locked, and the memory mapped.
+    unsafe fn segments(&self, device: &Device<Bound>) -> Result<KVVec<Segment>> {
+        // SAFETY: by contract; nobody else has a reference.
+        let state = unsafe { &mut *self.state.get() };
+        // SAFETY: by contract.
+        let mut segments = unsafe { super::segments(device, state.table, self.buffer.length())? };
+        // SAFETY: a valid device.
+        if !unsafe { peerlane_is_translated(raw_device(device)) } {
+            return Ok(segments);
+        }
+        let mut mapped = Mapped::new(device, self.direction, 0)?;
+        for segment in segments.iter_mut() {
+            match self.meaning(device, segment) {
+                Meaning::Mapped => {}
+                Meaning::Physical => {
+                    // The exporter leaves it to us.
+                    bar::near(device, core::slice::from_ref(segment))?;
+                    *segment = mapped.map(*segment)?;
+                }
+                Meaning::Unclear => {
+                    do_once_lite! {
+                        dev_err!(
+                            device,
+                            "a dma-buf's bus address {:#x} may be an untranslated one of a BAR: update the exporter's driver, or boot with iommu=pt\n",
+                            segment.address
+                        );
+                    }
+                    return Err(EPROTO);
+                }
+            }
+        }
+        state.mapped = Some(mapped);
+        Ok(segments)
+    }
+
+    /// What a bus address of the exporter's means, where an IOMMU translates.
+    fn meaning(&self, device: &Device<Bound>, segment: &Segment) -> Meaning {
+        let exporter = self.buffer.exporter();
+        let bar = Bar::with(segment.address);
+        let route = bar.as_ref().map(|bar| bar.route(device));
+        // Behind another bridge only the exporter's own BARs count.
+        let route = match (route, &bar) {
+            (Some(bus::Route::OtherBridge), Some(bar)) if !bar.is_driven_by(exporter) => None,
+            (route, _) => route,
+        };
+        let target = || bar::target(device, segment.address, exporter);
+        match bus::meaning(true, route, target) {
+            Meaning::Physical if !bar.is_some_and(|bar| bar.contains(segment)) => Meaning::Unclear,
+            meaning => meaning,
+        }
+    }
+
     /// Lets the memory go, once.
     ///
     /// # Safety
@@ -181,7 +312,12 @@ impl Import {
     unsafe fn unmap(&self) {
         // SAFETY: by contract.
         unsafe {
-            let table = core::mem::replace(&mut *self.table.get(), null_mut());
+            let (table, mapped) = {
+                let state = &mut *self.state.get();
+                let table = core::mem::replace(&mut state.table, null_mut());
+                (table, state.mapped.take())
+            };
+            drop(mapped);
             if !table.is_null() {
                 let attachment = *self.attachment.get();
                 bindings::dma_buf_unmap_attachment(attachment, table, self.direction);

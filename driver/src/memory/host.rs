@@ -281,7 +281,7 @@ impl Pages {
         let offset = pinned.offset;
         let mut pages = Self { mapped, pinned };
         // SAFETY: just mapped, and ours.
-        let segments = unsafe { super::segments(&mut pages.mapped.table)? };
+        let segments = unsafe { super::segments(device, &mut pages.mapped.table, u64::MAX)? };
         Ok((pages, segments, offset))
     }
 

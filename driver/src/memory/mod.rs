@@ -3,12 +3,19 @@
 //! Memory of others, made reachable for the board by the DMA API. Each kind is held as long as
 //! its value lives, and let go when it is dropped.
 
+mod bar;
 pub(crate) mod dmabuf;
 pub(crate) mod host;
 pub(crate) mod nvidia;
 
-use crate::logic::{att::Permissions, layout::Segment};
-use kernel::{bindings, prelude::*};
+use crate::{
+    ffi::Text,
+    logic::{
+        att::Permissions,
+        layout::{Pieces, Segment},
+    },
+};
+use kernel::{bindings, device::Device, do_once_lite, prelude::*};
 
 /// Memory that is held for the board.
 pub(crate) enum Memory {
@@ -40,22 +47,39 @@ pub(crate) fn direction(permissions: Permissions) -> bindings::dma_data_directio
     }
 }
 
-/// The bus addresses of a table that is mapped for the device, neighbours joined.
+/// The bus addresses of the first `length` bytes of a table that is mapped for the device,
+/// neighbours joined. `EPROTO`: the table is not one.
 ///
 /// # Safety
 /// `table` is valid, mapped by the DMA API, and stays so during the call.
-unsafe fn segments(table: *mut bindings::sg_table) -> Result<KVVec<Segment>> {
+unsafe fn segments(
+    device: &Device,
+    table: *mut bindings::sg_table,
+    length: u64,
+) -> Result<KVVec<Segment>> {
     // SAFETY: by contract.
     let table = unsafe { kernel::scatterlist::SGTable::from_raw(table) };
     let mut segments: KVVec<Segment> = KVVec::new();
+    let mut pieces = Pieces::new(length);
     for entry in table.iter() {
         let (address, length) = (entry.dma_address(), entry.dma_len());
-        match segments.last_mut() {
-            Some(last) if last.address.checked_add(last.length) == Some(address) => {
-                last.length += length;
+        let complete = pieces.push(Segment { address, length }).map_err(|error| {
+            // Once, as users can make it happen as often as they like.
+            do_once_lite! {
+                dev_err!(
+                    device,
+                    "the owner of memory hands it over wrongly: {}\n",
+                    Text(error)
+                );
             }
-            _ => segments.push(Segment { address, length }, GFP_KERNEL)?,
+            EPROTO
+        })?;
+        if let Some(segment) = complete {
+            segments.push(segment, GFP_KERNEL)?;
         }
+    }
+    if let Some(segment) = pieces.finish() {
+        segments.push(segment, GFP_KERNEL)?;
     }
     Ok(segments)
 }

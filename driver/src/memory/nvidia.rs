@@ -18,9 +18,16 @@
 //! is also why the pages are mapped for the board here and not by `nvidia_p2p_dma_map_pages`: it
 //! takes NVIDIA's lock, too, and reads a page table that nothing could protect meanwhile from the
 //! callback. It does the same as this (`nv_dma_map_mmio` in `kernel-open/nvidia/nv-dma.c`).
+//!
+//! # Giving back
+//! `nvidia_p2p_put_pages` finds page tables of the calling process only, and says that all is well
+//! with others (`RmP2PGetInfoWithoutToken` in `src/nvidia/src/kernel/gpu/bus/p2p.c`); without memory
+//! for the call it fails. In both cases the pages stay held and the callback is still to come, when
+//! their owner frees them or ends. What it needs is kept in [`LOST`], and this module with it, until
+//! it has come: then nothing of the callback touches what is freed or unloaded.
 
+use super::bar::{near, Mapped};
 use crate::{
-    ffi::{peerlane_dma_mapping_error, raw_device},
     logic::{
         att::{PageSize, Permissions, MAX_ENTRIES},
         layout::Segment,
@@ -29,18 +36,19 @@ use crate::{
 };
 use core::{
     cell::UnsafeCell,
-    ops::Range,
     ptr::{null_mut, NonNull},
 };
 use kernel::{
-    bindings,
+    bindings, current,
     device::{Bound, Device},
     do_once_lite,
     error::to_result,
-    ffi::{c_int, c_ulong, c_void},
+    ffi::{c_int, c_void},
     new_mutex,
     prelude::*,
     sync::{aref::ARef, Arc, Mutex},
+    task::Pid,
+    time::{delay::fsleep, Delta},
 };
 
 /// NVIDIA's page table. Other major versions have another layout; minor ones only add fields at
@@ -72,8 +80,10 @@ const PAGES_OF_64_KIB: u32 = 1;
 
 /// Addresses and lengths of `nvidia_p2p_get_pages` are multiples of this.
 const UNIT: u64 = 64 << 10;
-/// No cache holds a GPU's memory, so it may be mapped as often as it is registered.
-const UNCACHED: c_ulong = bindings::DMA_ATTR_DEBUGGING_IGNORE_CACHELINES as c_ulong;
+
+/// Attempts to give pages back, and the pause between them: a call that fails had no memory.
+const PUTS: u32 = 5;
+const PUT_PAUSE: Delta = Delta::from_millis(2);
 
 type GetPages = unsafe extern "C" fn(
     p2p_token: u64,
@@ -143,6 +153,43 @@ pub(crate) fn is_there() -> bool {
     Driver::get().is_some()
 }
 
+kernel::sync::global_lock! {
+    // SAFETY: `init` is called before there is a board.
+    /// Pages that could not be given back, each with a reference to this module, which cannot be
+    /// unloaded meanwhile. The lock is also held while a page table is got or given back: a table
+    /// that was called back unnoticed is then not taken for a new one in its place. It is taken
+    /// inside of a context's own locks and outside of NVIDIA's; the callback does not take it.
+    unsafe(uninit) static LOST: Mutex<KVec<Arc<Hold>>> = KVec::new();
+}
+
+/// Prepares this file.
+///
+/// # Safety
+/// Called once, before anything else here.
+pub(crate) unsafe fn init() {
+    // SAFETY: by contract.
+    unsafe { LOST.init() }
+}
+
+/// Lets go of lost pages whose callback has come. Whoever calls this holds the module.
+pub(crate) fn settle_lost() {
+    let mut lost = LOST.lock();
+    let mut index = 0;
+    while index < lost.len() {
+        if !lost[index].state.lock().taken {
+            index += 1;
+        } else if let Ok(hold) = lost.remove(index) {
+            hold.wait_for_callback();
+            // SAFETY: the reference that came with it.
+            unsafe { bindings::module_put(this_module()) };
+        }
+    }
+}
+
+fn this_module() -> *mut bindings::module {
+    kernel::module::this_module::<crate::LocalModule>().as_ptr()
+}
+
 /// Pages of a GPU that are held for the board.
 pub(crate) struct Pages(Arc<Hold>);
 
@@ -153,7 +200,8 @@ struct Hold {
     /// What the hardware knows of it; stopped before the memory is let go.
     mapping: Arc<Mapping>,
     device: ARef<Device>,
-    direction: bindings::dma_data_direction,
+    /// The process that holds them.
+    process: Pid,
     /// The GPU's address, in whole units.
     address: u64,
     /// Written by `nvidia_p2p_get_pages`, before there can be a callback.
@@ -167,7 +215,7 @@ struct State {
     /// The memory has been taken back: the page table is not ours any more.
     taken: bool,
     /// What is mapped for the device.
-    mapped: KVVec<Segment>,
+    mapped: Option<Mapped>,
 }
 
 // SAFETY: `table` is not written any more once the value is shared.
@@ -223,56 +271,42 @@ impl Hold {
         Ok(())
     }
 
-    /// Maps physical memory for the device. `segments` gets where it is on the bus.
-    fn map(&self, runs: &[Segment], segments: &mut KVVec<Segment>) -> Result {
-        // SAFETY: whoever registers memory holds the device bound.
-        let device = raw_device(unsafe { self.device.as_bound() });
-        let mut mapped = KVVec::with_capacity(runs.len(), GFP_KERNEL)?;
+    /// Maps physical memory for the device. `segments`, with room for all, gets where it is on the
+    /// bus; `mapped` has as much room.
+    fn map(&self, runs: &[Segment], mapped: Mapped, segments: &mut KVVec<Segment>) -> Result {
         let mut state = self.state.lock();
         if state.taken {
             return Err(ESTALE);
         }
-        core::mem::swap(&mut state.mapped, &mut mapped);
-        for &Segment { address, length } in runs {
-            // SAFETY: the device is bound; the memory stays there until it is taken back.
-            let bus = unsafe {
-                bindings::dma_map_resource(
-                    device,
-                    address,
-                    length as usize,
-                    self.direction,
-                    UNCACHED,
-                )
-            };
-            // SAFETY: what the call above returned.
-            to_result(unsafe { peerlane_dma_mapping_error(device, bus) })?;
-            let segment = Segment {
-                address: bus,
-                length,
-            };
-            // There is room.
-            state.mapped.push(segment, GFP_KERNEL)?;
-            segments.push(segment, GFP_KERNEL)?;
+        let mapped = state.mapped.insert(mapped);
+        for run in runs {
+            segments.push(mapped.map(*run)?, GFP_KERNEL)?;
         }
         Ok(())
     }
 
-    fn unmap(&self, state: &mut State) {
-        // SAFETY: all memory is let go before the device is unbound.
-        let device = raw_device(unsafe { self.device.as_bound() });
-        for segment in state.mapped.iter() {
-            // SAFETY: `map` mapped it, and the board does not use it any more.
-            unsafe {
-                bindings::dma_unmap_resource(
-                    device,
-                    segment.address,
-                    segment.length as usize,
-                    self.direction,
-                    UNCACHED,
-                );
-            }
+    fn call_put(&self, table: *mut PageTable) -> c_int {
+        // SAFETY: a function of this type, which looks for the table and does not look into it.
+        unsafe { (self.driver.put_pages.function)(0, 0, self.address, table) }
+    }
+
+    /// Gives the pages back. Says whether there is no callback any more.
+    fn put(&self) -> bool {
+        if self.process != current!().tgid() {
+            return false;
         }
-        state.mapped.clear();
+        (0..PUTS).any(|attempt| {
+            if attempt > 0 {
+                fsleep(PUT_PAUSE);
+            }
+            self.call_put(self.table()) == 0
+        })
+    }
+
+    /// Waits until the callback, which has taken the memory back, has left this module. It runs
+    /// with NVIDIA's lock held, for which a search for a table waits that nobody has.
+    fn wait_for_callback(&self) {
+        self.call_put(core::ptr::from_ref(self).cast_mut().cast());
     }
 }
 
@@ -286,7 +320,7 @@ unsafe extern "C" fn take_back(data: *mut c_void) {
     hold.mapping.revoke();
     let mut state = hold.state.lock();
     state.taken = true;
-    hold.unmap(&mut state);
+    state.mapped = None;
     drop(state);
     // SAFETY: the callback's own table; NVIDIA's driver wants to be told, and frees it later.
     let freed = unsafe { (hold.driver.free_page_table.function)(hold.table()) };
@@ -325,13 +359,15 @@ impl Pages {
                 driver,
                 mapping,
                 device: device.into(),
-                direction: super::direction(permissions),
+                process: current!().tgid(),
                 address: first,
                 table: UnsafeCell::new(null_mut()),
-                state <- new_mutex!(State { taken: false, mapped: KVVec::new() }),
+                state <- new_mutex!(State { taken: false, mapped: None }),
             }),
             GFP_KERNEL,
         )?;
+        settle_lost();
+        let lost = LOST.lock();
         let data = hold.clone().into_raw();
         // SAFETY: a function of this type. `table` lives as long as `hold`, `data` until the
         // callback, or until `drop` knows that there will be none.
@@ -346,6 +382,7 @@ impl Pages {
                 data.cast_mut().cast(),
             )
         };
+        drop(lost);
         if let Err(error) = to_result(got) {
             // SAFETY: nobody has it.
             drop(unsafe { Arc::from_raw(data) });
@@ -357,7 +394,8 @@ impl Pages {
             near(device, &runs)?;
         }
         let mut segments = KVVec::with_capacity(runs.len(), GFP_KERNEL)?;
-        pages.0.map(&runs, &mut segments)?;
+        let mapped = Mapped::new(device, super::direction(permissions), runs.len())?;
+        pages.0.map(&runs, mapped, &mut segments)?;
         Ok((pages, segments, address - first))
     }
 }
@@ -365,97 +403,31 @@ impl Pages {
 impl Drop for Pages {
     fn drop(&mut self) {
         let hold = &self.0;
-        let mut state = hold.state.lock();
-        hold.unmap(&mut state);
-        let taken = state.taken;
-        drop(state);
-        if taken {
+        hold.state.lock().mapped = None;
+        let mut lost = LOST.lock();
+        if hold.state.lock().taken {
+            hold.wait_for_callback();
             return;
         }
-        // The memory may be taken back just now. NVIDIA's driver then does not find the table,
-        // which it compares by address only, and says that all is well.
-        // SAFETY: as it was got, and not mapped any more.
-        let put = unsafe { (hold.driver.put_pages.function)(0, 0, hold.address, hold.table()) };
-        if put != 0 {
-            // There may still be a callback.
-            dev_err!(hold.device, "nvidia_p2p_put_pages failed: {}\n", put);
+        // The memory may be taken back just now: then the table is not found, and all is well.
+        if hold.put() {
+            // There is no callback, and none is running: both wait for NVIDIA's lock.
+            if !hold.state.lock().taken {
+                // SAFETY: the reference that was meant for the callback.
+                drop(unsafe { Arc::from_raw(Arc::as_ptr(hold)) });
+            }
             return;
         }
-        // From here on there is no callback, and none is running: both wait for NVIDIA's lock.
-        if !hold.state.lock().taken {
-            // SAFETY: the reference that was meant for the callback.
-            drop(unsafe { Arc::from_raw(Arc::as_ptr(hold)) });
+        dev_warn!(
+            hold.device,
+            "GPU memory of process {} cannot be given back from here; the driver is held until its owner frees it\n",
+            hold.process
+        );
+        // SAFETY: whoever lets memory go holds the module, so that it is not on its way out.
+        unsafe { bindings::__module_get(this_module()) };
+        // Without room both references stay for good: a leak, but nothing that dangles.
+        if lost.push(hold.clone(), GFP_KERNEL).is_err() {
+            core::mem::forget(hold.clone());
         }
     }
-}
-
-/// A PCI device, and one of its BARs.
-struct Bar {
-    device: NonNull<bindings::pci_dev>,
-    addresses: Range<u64>,
-}
-
-impl Bar {
-    /// The BAR that has this physical address.
-    fn with(address: u64) -> Option<Self> {
-        let any = u32::MAX; // PCI_ANY_ID
-        let mut from = null_mut();
-        loop {
-            // SAFETY: the call gives back the device that it gets, and returns one for us.
-            from = unsafe { bindings::pci_get_device(any, any, from) };
-            let device = NonNull::new(from)?;
-            // SAFETY: a device that we have a reference to.
-            let resources = unsafe { &(*from).resource[..bindings::PCI_STD_NUM_BARS as usize] };
-            for resource in resources {
-                let is_memory = resource.flags & u64::from(bindings::IORESOURCE_MEM) as usize != 0;
-                // An empty one ends before it starts.
-                let addresses = resource.start..resource.end.wrapping_add(1);
-                if is_memory && addresses.contains(&address) {
-                    return Some(Self { device, addresses });
-                }
-            }
-        }
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        // SAFETY: our reference.
-        unsafe { bindings::pci_dev_put(self.device.as_ptr()) }
-    }
-}
-
-/// Whether the device can reach this memory (Documentation/driver-api/pci/p2pdma.rst). The first
-/// time that it cannot, the kernel says in its log what is in the way.
-fn near(device: &Device<Bound>, runs: &[Segment]) -> Result {
-    let mut client = raw_device(device);
-    let mut bar: Option<Bar> = None;
-    for run in runs {
-        if bar
-            .as_ref()
-            .is_some_and(|bar| bar.addresses.contains(&run.address))
-        {
-            continue;
-        }
-        let found = Bar::with(run.address).map(|found| bar.insert(found).device.as_ptr());
-        let mut distance = |verbose| {
-            // SAFETY: valid devices.
-            found.map_or(-1, |gpu| unsafe {
-                bindings::pci_p2pdma_distance_many(gpu, &mut client, 1, verbose)
-            })
-        };
-        if distance(false) < 0 {
-            // Once, as users can make it happen as often as they like.
-            do_once_lite! {
-                distance(true);
-                dev_err!(
-                    device,
-                    "the GPU's memory at {:#x} is not known to be reachable from here; any_distance=1 tries it\n",
-                    run.address
-                );
-            }
-            return Err(EREMOTEIO);
-        }
-    }
-    Ok(())
 }
