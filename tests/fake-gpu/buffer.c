@@ -176,30 +176,36 @@ static bool replace(struct buffer *buffer, struct place *new, long jiffies)
 
 int buffer_move(struct buffer *buffer, struct fakegpu_move *move)
 {
-	struct place *old = buffer->place;
 	struct buffer *rest;
+	struct place *old;
 	struct place *new;
+	int error;
 
-	if (!old)
+	if (!buffer->place)
 		return -ENODEV;
 	if (!list_empty(&buffer->tables))
 		return -EBUSY;
-	new = place_new(buffer_granules_bytes(buffer), old->count);
+	new = place_new(buffer_granules_bytes(buffer), buffer->place->count);
 	if (IS_ERR(new))
 		return PTR_ERR(new);
-	rest = buffer_of(old, buffer->file);
+	/* It gets the old place, which is known under the reservation only. */
+	rest = buffer_of(new, buffer->file);
 	if (IS_ERR(rest)) {
 		place_free(new);
 		return PTR_ERR(rest);
 	}
 	dma_resv_lock(&buffer->reservation, NULL);
-	if (buffer->pins && !(move->flags & FAKEGPU_MOVE_PINNED)) {
+	old = buffer->place;
+	error = buffer->pins && !(move->flags & FAKEGPU_MOVE_PINNED) ? -EBUSY : 0;
+	if (error) {
 		dma_resv_unlock(&buffer->reservation);
-		rest->place = new;
 		unlist(rest);
 		buffer_put(rest);
-		return -EBUSY;
+		return error;
 	}
+	rest->place = old;
+	/* Nobody else moves it meanwhile. */
+	buffer->settled = true;
 	if (!replace(buffer, new, msecs_to_jiffies(move->timeout_ms)))
 		fakegpu_count(FAKEGPU_ERR_STILL_MAPPED, 1);
 	place_copy(new, old);
@@ -208,17 +214,68 @@ int buffer_move(struct buffer *buffer, struct fakegpu_move *move)
 	return 0;
 }
 
+/*
+ * Moves the buffer to where it is pinned, once: as drivers with several kinds of memory do
+ * (amdgpu_dma_buf_pin(), xe_dma_buf_pin()). All importers are told, those that have mapped nothing
+ * yet among them; whoever asks for the pin is one. Where there is no room, or a page table keeps
+ * it, it stays.
+ */
+void buffer_settle(struct buffer *buffer)
+{
+	struct place *old = buffer->place;
+	struct place *new;
+
+	if (!fakegpu_pin_moves || buffer->settled || !old || !list_empty(&buffer->tables))
+		return;
+	new = place_new(buffer_granules_bytes(buffer), old->count);
+	if (IS_ERR(new))
+		return;
+	buffer->settled = true;
+	buffer->place = new;
+	dmabuf_invalidate(buffer);
+	place_copy(new, old);
+	if (atomic_read(&old->maps))
+		fakegpu_count(FAKEGPU_ERR_STILL_MAPPED, 1);
+	else
+		place_free(old);
+}
+
 /* How long revoking waits before it counts an error, and asks again. */
 #define PATIENCE (10 * HZ)
+
+/*
+ * Moves the buffer while it is being mapped, once: the table that its importer is about to get is
+ * that of the old place, in which there is poison.
+ */
+void buffer_slip(struct buffer *buffer)
+{
+	struct place *old = buffer->place;
+	struct place *new;
+
+	if (buffer->slipped || !list_empty(&buffer->tables))
+		return;
+	new = place_new(buffer_granules_bytes(buffer), old->count);
+	if (IS_ERR(new))
+		return;
+	buffer->slipped = true;
+	place_copy(new, old);
+	place_fill(old, FAKEGPU_POISON);
+	old->orphan = true;
+	buffer->place = new;
+	dmabuf_invalidate(buffer);
+}
 
 /* Takes the buffer's memory away from all who use it. */
 void buffer_revoke(struct buffer *buffer)
 {
-	struct place *old = buffer->place;
+	struct place *old;
 
-	if (!old)
-		return;
 	dma_resv_lock(&buffer->reservation, NULL);
+	old = buffer->place;
+	if (!old) {
+		dma_resv_unlock(&buffer->reservation);
+		return;
+	}
 	while (!replace(buffer, NULL, PATIENCE)) {
 		fakegpu_count(FAKEGPU_ERR_STILL_MAPPED, 1);
 		pr_err("fakegpu: an importer of buffer %u does not let go\n", buffer->handle);

@@ -18,10 +18,28 @@ struct export {
 	struct list_head node;
 };
 
+static bool raw_addresses;
+module_param(raw_addresses, bool, 0600);
+MODULE_PARM_DESC(raw_addresses, "tell importers BAR addresses that are not mapped for their device");
+
+static bool map_moves;
+module_param(map_moves, bool, 0600);
+MODULE_PARM_DESC(map_moves, "move a buffer behind its back when it is mapped for the first time");
+
+static uint broken_table;
+module_param(broken_table, uint, 0600);
+MODULE_PARM_DESC(broken_table, "what is wrong with tables: enum fakegpu_broken_table, or 0");
+
 /* A mapping of a dma-buf. */
 struct map {
 	struct sg_table table;
 	struct place *place;
+	/* What is mapped for the device, whatever the table says. */
+	int count;
+	struct {
+		dma_addr_t address;
+		size_t bytes;
+	} mapped[FAKEGPU_PIECES];
 };
 
 static struct buffer *buffer_of(struct dma_buf *dmabuf)
@@ -57,7 +75,10 @@ static void detach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment
 
 static int pin(struct dma_buf_attachment *attachment)
 {
-	buffer_of(attachment->dmabuf)->pins++;
+	struct buffer *buffer = buffer_of(attachment->dmabuf);
+
+	buffer_settle(buffer);
+	buffer->pins++;
 	fakegpu_count(FAKEGPU_PINS, 1);
 	return 0;
 }
@@ -68,14 +89,55 @@ static void unpin(struct dma_buf_attachment *attachment)
 	fakegpu_count(FAKEGPU_PINS, -1);
 }
 
-static void unmap_pieces(struct device *dev, struct sg_table *table, enum dma_data_direction dir,
-			 unsigned int count)
+static void unmap_pieces(struct device *dev, struct map *map, enum dma_data_direction dir)
 {
-	struct scatterlist *sg;
-	unsigned int i;
+	while (map->count--)
+		dma_unmap_resource(dev, map->mapped[map->count].address,
+				   map->mapped[map->count].bytes, dir, UNCACHED);
+}
 
-	for_each_sg(table->sgl, sg, count, i)
-		dma_unmap_resource(dev, sg_dma_address(sg), sg_dma_len(sg), dir, UNCACHED);
+/* Maps a piece of VRAM for a device, or only says where it is. */
+static int map_piece(struct device *dev, struct map *map, const struct fakegpu_piece *piece,
+		     enum dma_data_direction dir, dma_addr_t *address)
+{
+	phys_addr_t start = fakegpu->base + piece->offset;
+	int error;
+
+	if (raw_addresses) {
+		/* As NVIDIA's driver does: its open-gpu-kernel-modules, issue 1324. */
+		*address = start;
+		return 0;
+	}
+	*address = dma_map_resource(dev, start, piece->length, dir, UNCACHED);
+	error = dma_mapping_error(dev, *address);
+	if (error)
+		return error;
+	map->mapped[map->count].address = *address;
+	map->mapped[map->count++].bytes = piece->length;
+	return 0;
+}
+
+/* Makes a table wrong in the way that the module's parameter asks for. */
+static void break_table(struct sg_table *table)
+{
+	struct scatterlist *last = table->sgl;
+
+	while (sg_next(last))
+		last = sg_next(last);
+	switch (broken_table) {
+	case FAKEGPU_BROKEN_EMPTY:
+		sg_dma_len(table->sgl) = 0;
+		break;
+	case FAKEGPU_BROKEN_WRAPPED:
+		sg_dma_address(last) = -(dma_addr_t)(sg_dma_len(last) / 2);
+		break;
+	case FAKEGPU_BROKEN_SHORT:
+		sg_dma_len(last) -= FAKEGPU_PAGE;
+		break;
+	case FAKEGPU_BROKEN_LONG:
+		sg_dma_len(last) += FAKEGPU_PAGE;
+		break;
+	}
 }
 
 static struct sg_table *map(struct dma_buf_attachment *attachment, enum dma_data_direction dir)
@@ -97,10 +159,9 @@ static struct sg_table *map(struct dma_buf_attachment *attachment, enum dma_data
 	if (error)
 		goto free;
 	for_each_sgtable_sg(&map->table, sg, i) {
-		dma_addr_t address = dma_map_resource(dev, fakegpu->base + pieces[i].offset,
-						      pieces[i].length, dir, UNCACHED);
+		dma_addr_t address;
 
-		error = dma_mapping_error(dev, address);
+		error = map_piece(dev, map, &pieces[i], dir, &address);
 		if (error)
 			goto unmap;
 		/* There are no pages behind it, only addresses. */
@@ -111,9 +172,12 @@ static struct sg_table *map(struct dma_buf_attachment *attachment, enum dma_data
 	map->place = buffer->place;
 	atomic_inc(&map->place->maps);
 	fakegpu_count(FAKEGPU_MAPS, 1);
+	break_table(&map->table);
+	if (map_moves)
+		buffer_slip(buffer);
 	return &map->table;
 unmap:
-	unmap_pieces(dev, &map->table, dir, i);
+	unmap_pieces(dev, map, dir);
 	sg_free_table(&map->table);
 free:
 	kfree(map);
@@ -125,7 +189,7 @@ static void unmap(struct dma_buf_attachment *attachment, struct sg_table *table,
 {
 	struct map *map = container_of(table, struct map, table);
 
-	unmap_pieces(attachment->dev, table, dir, table->nents);
+	unmap_pieces(attachment->dev, map, dir);
 	sg_free_table(table);
 	fakegpu_count(FAKEGPU_MAPS, -1);
 	place_unmapped(map->place);

@@ -91,6 +91,14 @@ struct fakegpu_move {
 
 #define FAKEGPU_MOVE_PINNED 1
 
+/* Tables of dma-bufs that break the rules; by the module's parameter broken_table. */
+enum fakegpu_broken_table {
+	FAKEGPU_BROKEN_EMPTY = 1,	/* the first segment has no bytes */
+	FAKEGPU_BROKEN_WRAPPED,		/* the last segment runs past 2^64 */
+	FAKEGPU_BROKEN_SHORT,		/* a page is missing at the end */
+	FAKEGPU_BROKEN_LONG,		/* a page of somebody else's follows */
+};
+
 enum fakegpu_count {
 	/* What there is now. */
 	FAKEGPU_BUFFERS,
@@ -102,7 +110,7 @@ enum fakegpu_count {
 	/* What has happened so far. */
 	FAKEGPU_INVALIDATIONS,	/* dma-bufs whose importers were told to let go */
 	FAKEGPU_CALLBACKS,	/* page tables whose owners were told so */
-	FAKEGPU_LATE_PUTS,	/* of page tables that had been called back; allowed */
+	FAKEGPU_LATE_PUTS,	/* of page tables that were not found; allowed */
 	FAKEGPU_TOO_FAR,	/* importers refused for their place in the PCI tree */
 	/* What must not happen, from here on. */
 	FAKEGPU_ERRORS,

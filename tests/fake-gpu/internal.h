@@ -34,6 +34,7 @@ extern struct gpu *fakegpu;
 extern struct mutex fakegpu_lock;
 extern struct xarray fakegpu_buffers;
 extern bool fakegpu_any_distance;
+extern bool fakegpu_pin_moves;
 
 extern atomic64_t fakegpu_counts[FAKEGPU_COUNTS];
 
@@ -46,6 +47,8 @@ static inline void fakegpu_count(enum fakegpu_count count, int by)
 struct place {
 	/* dma-buf mappings of it. */
 	atomic_t maps;
+	/* No buffer has it any more: the last mapping takes it along. */
+	bool orphan;
 	unsigned int count;
 	struct {
 		phys_addr_t start;
@@ -80,10 +83,13 @@ struct buffer {
 	/* Guarded by the reservation. */
 	struct list_head exports;
 	int pins;
+	/* It has been moved to where it is pinned, and behind the back of who mapped it. */
+	bool settled;
+	bool slipped;
 	struct dma_fence *fence;
 	struct delayed_work fence_work;
 
-	/* Page tables of p2p.c. */
+	/* Page tables of p2p.c; added under the reservation, too. */
 	struct list_head tables;
 };
 
@@ -107,6 +113,10 @@ void buffer_revoke(struct buffer *buffer);
 int buffer_move(struct buffer *buffer, struct fakegpu_move *move);
 int buffer_fence(struct buffer *buffer, u32 ms);
 int buffer_pieces(const struct buffer *buffer, struct place *place, struct fakegpu_piece *pieces);
+
+/* These under the buffer's reservation alone. */
+void buffer_settle(struct buffer *buffer);
+void buffer_slip(struct buffer *buffer);
 
 int dmabuf_export(struct buffer *buffer, u32 flags);
 void dmabuf_invalidate(struct buffer *buffer);

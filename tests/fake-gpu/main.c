@@ -23,6 +23,10 @@ bool fakegpu_any_distance;
 module_param_named(any_distance, fakegpu_any_distance, bool, 0600);
 MODULE_PARM_DESC(any_distance, "export to devices that the kernel thinks cannot reach the GPU");
 
+bool fakegpu_pin_moves = true;
+module_param_named(pin_moves, fakegpu_pin_moves, bool, 0600);
+MODULE_PARM_DESC(pin_moves, "move a buffer when it is pinned for the first time");
+
 struct gpu *fakegpu;
 DEFINE_MUTEX(fakegpu_lock);
 atomic64_t fakegpu_counts[FAKEGPU_COUNTS];
@@ -55,10 +59,15 @@ static long alloc(struct fakegpu_alloc *alloc, struct file *file)
 
 static long where(struct buffer *buffer, struct fakegpu_where *where)
 {
-	if (!buffer->place)
-		return -ENODEV;
-	where->count = buffer_pieces(buffer, buffer->place, where->pieces);
-	return 0;
+	int error = -ENODEV;
+
+	dma_resv_lock(&buffer->reservation, NULL);
+	if (buffer->place) {
+		where->count = buffer_pieces(buffer, buffer->place, where->pieces);
+		error = 0;
+	}
+	dma_resv_unlock(&buffer->reservation);
+	return error;
 }
 
 static long export(struct buffer *buffer, struct fakegpu_export *export)

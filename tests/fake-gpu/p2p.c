@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Look-alikes of nvidia_p2p_*. As in NVIDIA's driver, a page table is freed by put_pages, or behind
- * the free callback. nvidia_p2p_free_page_table, which the callback must call, frees nothing.
+ * the free callback. nvidia_p2p_free_page_table, which the callback must call, frees nothing. A page
+ * table that put_pages does not find is none of its business, and all is well: one that was called
+ * back, and one of another process than the caller's (RmP2PGetInfoWithoutToken() in p2p.c).
  */
 #include <linux/slab.h>
 #include <linux/xarray.h>
@@ -19,9 +21,14 @@ static uint page_table_version = NVIDIA_P2P_PAGE_TABLE_VERSION;
 module_param(page_table_version, uint, 0600);
 MODULE_PARM_DESC(page_table_version, "what page tables of nvidia_p2p_get_pages say of themselves");
 
+static uint put_fails;
+module_param(put_fails, uint, 0600);
+MODULE_PARM_DESC(put_fails, "calls of nvidia_p2p_put_pages that fail from now on: no memory");
+
 struct table {
 	struct nvidia_p2p_page_table table;
 	struct list_head node;
+	pid_t process;
 	u64 address;
 	void (*callback)(void *data);
 	void *data;
@@ -72,7 +79,7 @@ int nvidia_p2p_get_pages(u64 p2p_token, u32 va_space, u64 virtual_address, u64 l
 		return -EINVAL;
 	guard(mutex)(&fakegpu_lock);
 	buffer = fakegpu ? buffer_at(virtual_address, length) : NULL;
-	if (!buffer || !buffer->place)
+	if (!buffer)
 		return -EINVAL;
 	table = kvzalloc(struct_size(table, pointers, entries), GFP_KERNEL);
 	pages = kvcalloc(entries, sizeof(*pages), GFP_KERNEL);
@@ -80,6 +87,14 @@ int nvidia_p2p_get_pages(u64 p2p_token, u32 va_space, u64 virtual_address, u64 l
 		kvfree(table);
 		kvfree(pages);
 		return -ENOMEM;
+	}
+	/* From when it is in the list, the buffer stays where it is. */
+	dma_resv_lock(&buffer->reservation, NULL);
+	if (!buffer->place) {
+		dma_resv_unlock(&buffer->reservation);
+		kvfree(table);
+		kvfree(pages);
+		return -EINVAL;
 	}
 	skip = virtual_address - buffer_first(buffer);
 	for (unsigned int i = 0; i < buffer->place->count; i++) {
@@ -100,7 +115,9 @@ int nvidia_p2p_get_pages(u64 p2p_token, u32 va_space, u64 virtual_address, u64 l
 	table->address = virtual_address;
 	table->callback = free_callback;
 	table->data = data;
+	table->process = current->tgid;
 	list_add(&table->node, &buffer->tables);
+	dma_resv_unlock(&buffer->reservation);
 	fakegpu_count(FAKEGPU_TABLES, 1);
 	*page_table = &table->table;
 	return 0;
@@ -116,7 +133,8 @@ static struct table *table_of(const struct nvidia_p2p_page_table *page_table, u6
 
 	xa_for_each(&fakegpu_buffers, handle, buffer)
 		list_for_each_entry(table, &buffer->tables, node)
-			if (&table->table == page_table && table->address == address)
+			if (&table->table == page_table && table->address == address &&
+			    table->process == current->tgid)
 				return table;
 	return NULL;
 }
@@ -131,6 +149,10 @@ int nvidia_p2p_put_pages(u64 p2p_token, u32 va_space, u64 virtual_address,
 	if (!page_table)
 		return 0;
 	guard(mutex)(&fakegpu_lock);
+	if (put_fails) {
+		put_fails--;
+		return -ENOMEM;
+	}
 	table = table_of(page_table, virtual_address);
 	if (!table) {
 		fakegpu_count(FAKEGPU_LATE_PUTS, 1);

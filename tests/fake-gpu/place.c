@@ -44,7 +44,11 @@ bool place_wait(struct place *place, long jiffies)
 /* One mapping less. The place may be gone when this returns. */
 void place_unmapped(struct place *place)
 {
-	if (atomic_dec_and_test(&place->maps))
+	if (!atomic_dec_and_test(&place->maps))
+		return;
+	if (place->orphan)
+		place_free(place);
+	else
 		wake_up_all(&unmapped);
 }
 

@@ -109,7 +109,7 @@ pub struct Counts {
     pub invalidations: u64,
     /// Page tables whose owners were told so.
     pub callbacks: u64,
-    /// Page tables given back that had been called back.
+    /// Page tables given back that were not found.
     pub late_puts: u64,
     /// Importers refused for their place in the PCI tree.
     pub too_far: u64,

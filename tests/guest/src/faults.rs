@@ -118,7 +118,7 @@ fn bad_answer(lab: &mut Lab, answer: Answer, ends: &[End], direction: Direction)
 /// Transfers fail for a while, then they are good again, and stay so. What the board cannot
 /// mend by itself, a reset of the function does; a context that was told that the board is gone
 /// is opened anew. Says which it was.
-fn come_back(lab: &mut Lab, mut mover: Mover, mut buffer: Buffer) -> Result<&'static str> {
+pub fn come_back(lab: &mut Lab, mut mover: Mover, mut buffer: Buffer) -> Result<&'static str> {
     /// Long enough for the driver's own attempts.
     const ALONE: Duration = Duration::from_secs(10);
     let begin = Instant::now();

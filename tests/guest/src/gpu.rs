@@ -1,6 +1,7 @@
 //! Memory of a GPU, by dma-buf and by NVIDIA's interface, and what happens when its owner takes
 //! it back.
 
+mod odd;
 mod sizes;
 mod taken;
 
@@ -105,6 +106,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         suite.run(&format!("gpu.{name}.close_orders"), || {
             taken::closes(lab, way)
         });
+        suite.run(&format!("gpu.{name}.closed_after_the_end"), || {
+            odd::closed_after_the_end(lab, way)
+        });
     }
     suite.run("gpu.dmabuf.moved_under_dma", || taken::moved(lab));
     suite.run("gpu.dmabuf.moved_any_time", || taken::moved_any_time(lab));
@@ -113,6 +117,17 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("gpu.nvidia.address_used_again", || used_again(lab));
     suite.run("gpu.nvidia.only_own", || only_own(lab));
     suite.run("gpu.nvidia.other_version", || other_version(lab));
+    suite.run("gpu.dmabuf.moved_by_its_pin", || odd::moved_by_its_pin(lab));
+    suite.run("gpu.dmabuf.moved_while_mapped", || {
+        odd::moved_while_mapped(lab)
+    });
+    suite.run("gpu.dmabuf.told_again", || odd::told_again(lab));
+    suite.run("gpu.dmabuf.broken_tables", || odd::broken_tables(lab));
+    suite.run("gpu.dmabuf.silent_peer", || odd::silent_peer(lab));
+    suite.run("gpu.nvidia.put_fails", || odd::put_fails(lab));
+    suite.run("gpu.nvidia.unbound_by_another", || {
+        odd::unbound_by_another(lab)
+    });
     suite.run("gpu.removed", || taken::removed(lab));
 }
 
@@ -128,6 +143,12 @@ pub fn run_far(suite: &mut Suite, lab: &mut Lab) {
     for (name, way) in WAYS {
         suite.run(&format!("gpu_far.{name}.refused"), || far(lab, way));
     }
+}
+
+/// Runs what needs a block that comes to rest too late: with `patience_ms=1000`, and a
+/// `port_timeout` that is longer.
+pub fn run_stuck(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("gpu_stuck.many_regions", || odd::stuck(lab));
 }
 
 /// A test with a GPU of its own, which must have everything back in the end.

@@ -1,14 +1,17 @@
 //! Regions that were given back and are kept: found again when it is the same memory, and
 //! never when it is not.
 
+use crate::faults;
 use crate::lab::{Buffer, Lab, Mover, entries_used, told};
+use crate::process;
 use crate::suite::Suite;
-use anyhow::{Context, Result, ensure};
-use peerlane_device::{Device, Error, Memory, Permissions};
+use anyhow::{Context, Result, anyhow, ensure};
+use peerlane_device::{Device, Direction, Error, Memory, Permissions};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags};
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const MIB: usize = 1 << 20;
 
@@ -25,6 +28,12 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("kept.limit", || limit(lab));
     suite.run("kept.gives_way", || gives_way(lab));
     suite.run("kept.gives_way_to_others", || gives_way_to_others(lab));
+    suite.run("kept.found_across_a_restart", || {
+        across_a_restart(lab, true)
+    });
+    suite.run("kept.made_across_a_restart", || {
+        across_a_restart(lab, false)
+    });
 }
 
 fn register(device: &Device, memory: &Arc<Memory>) -> Result<Buffer> {
@@ -312,4 +321,56 @@ fn gives_way_to_others(lab: &mut Lab) -> Result<String> {
     let place = lab.place(&miser, 0)?;
     lab.check_some(&mut mover, &buffer, place, 2, 5000)?;
     Ok(format!("{free} entries taken"))
+}
+
+/// Regions are found again, or made, over and over while the board is reset: the one that is held
+/// when the board is back, it knows.
+fn across_a_restart(lab: &mut Lab, keep: bool) -> Result<String> {
+    let resets = 8 * lab.rounds;
+    let lab = lab.branch();
+    // In a process of its own, which may have a second thread.
+    let child = process::fork("across_a_restart", move || {
+        let device = lab.open()?;
+        let place = lab.place(&device, 0)?;
+        let memory = Arc::new(Memory::new(4096)?);
+        for round in 0..resets {
+            let back = Arc::new(AtomicBool::new(false));
+            let user = {
+                let (device, memory, back) = (device.clone(), memory.clone(), back.clone());
+                std::thread::spawn(move || turn_over(&device, &memory, keep, &back))
+            };
+            faults::reset()?;
+            back.store(true, Ordering::Release);
+            let buffer = user.join().map_err(|_| anyhow!("the user panicked"))??;
+            let mut mover = Mover::Slow(device.clone());
+            for direction in Direction::BOTH {
+                mover
+                    .transfer(direction, &buffer.region, 0, place, 4096)
+                    .with_context(|| format!("after reset {round}, {direction}"))?;
+            }
+        }
+        Ok(())
+    })?;
+    child.wait()?;
+    Ok(format!("{resets} resets"))
+}
+
+/// Registers memory and gives it back until the board is back.
+fn turn_over(
+    device: &Device,
+    memory: &Arc<Memory>,
+    keep: bool,
+    back: &AtomicBool,
+) -> Result<Buffer> {
+    loop {
+        // Before the region: what is held then must be good.
+        let last = back.load(Ordering::Acquire);
+        match register(device, memory) {
+            Ok(buffer) if last || back.load(Ordering::Acquire) => return Ok(buffer),
+            Ok(buffer) if keep => drop(buffer),
+            Ok(buffer) => buffer.region.forget().map_err(told)?,
+            Err(error) if last => return Err(error),
+            Err(_) => {}
+        }
+    }
 }

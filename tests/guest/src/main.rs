@@ -65,6 +65,8 @@ enum Scenario {
     GpuSizes,
     /// A GPU that the kernel does not know the board to reach
     GpuFar,
+    /// Memory of a GPU is given back while the block is stuck
+    GpuStuck,
     /// The board's window into FPGA memory
     Window,
     /// Memory, regions, contexts and processes end in every order
@@ -95,6 +97,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Gpu => gpu::run(&mut suite, &mut lab),
             Scenario::GpuSizes => gpu::run_sizes(&mut suite, &mut lab),
             Scenario::GpuFar => gpu::run_far(&mut suite, &mut lab),
+            Scenario::GpuStuck => gpu::run_stuck(&mut suite, &mut lab),
             Scenario::Window => window::run(&mut suite, &mut lab),
             Scenario::Lifetimes => lifetimes::run(&mut suite, &mut lab),
             Scenario::Kept => kept::run(&mut suite, &mut lab),

@@ -22,9 +22,11 @@ pub(crate) struct Setup {
     params: Params,
     iommu: bool,
     far: bool,
+    at_the_root: bool,
     windowless: bool,
     memory_mib: u32,
     vram_mib: u32,
+    port_timeout: u32,
     parameters: String,
     deadline: Duration,
 }
@@ -39,10 +41,12 @@ impl Default for Setup {
             params,
             iommu: false,
             far: false,
+            at_the_root: false,
             windowless: false,
             memory_mib: 1024,
             vram_mib: 256,
-            parameters: format!("port_timeout={PORT_TIMEOUT}"),
+            port_timeout: PORT_TIMEOUT,
+            parameters: String::new(),
             deadline: Duration::from_secs(600),
         }
     }
@@ -124,6 +128,13 @@ impl Setup {
         self
     }
 
+    /// With a GPU that the board reaches through the host bridge, and so through an IOMMU. (A
+    /// switch passes requests on to its other ports by itself; QEMU's does not.)
+    pub(crate) fn gpu_at_the_root(mut self) -> Self {
+        self.at_the_root = true;
+        self
+    }
+
     /// With so much time.
     pub(crate) fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
@@ -146,6 +157,12 @@ impl Setup {
     pub(crate) fn parameter(mut self, parameter: &str) -> Self {
         self.parameters.push(' ');
         self.parameters.push_str(parameter);
+        self
+    }
+
+    /// With so many cycles until the block finds out that its port stands still.
+    pub(crate) fn port_timeout(mut self, cycles: u32) -> Self {
+        self.port_timeout = cycles;
         self
     }
 
@@ -194,7 +211,7 @@ impl Setup {
             files.module(module).unwrap();
         }
         files.module(&parts.kernel.aer_inject()).unwrap();
-        let parameters = &self.parameters;
+        let parameters = format!("port_timeout={}{}", self.port_timeout, self.parameters);
         files.script(&format!(
             "insmod /modules/fakegpu.ko\n\
              export PEERLANE_MODULE=/modules/peerlane.ko\n\
@@ -210,7 +227,11 @@ impl Setup {
             .slots(2)
             .vfio_user("slot0", "board", &socket)
             .shared_memory(
-                if self.far { "pcie.0" } else { "slot1" },
+                if self.far || self.at_the_root {
+                    "pcie.0"
+                } else {
+                    "slot1"
+                },
                 "gpu",
                 &vram,
                 bytes,
@@ -235,6 +256,8 @@ impl Setup {
         let status = outside.board.status().unwrap();
         assert_eq!(status.violations, 0, "{:?}", status.first_error);
         assert_eq!(status.strays, 0, "{:?}", status.first_stray);
+        // Nothing was read or written behind the back of who had taken it away.
+        assert_eq!(status.unmapped_total, 0, "{:x?}", status.unmapped);
         assert_eq!(status.interrupts_lost, 0);
     }
 }

@@ -90,6 +90,36 @@ fn memory_of_a_gpu_under_an_iommu() {
     Setup::default().iommu().run("peerlane-guest gpu");
 }
 
+/// As NVIDIA's driver does it: NVIDIA/open-gpu-kernel-modules, issue 1324.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn memory_of_a_gpu_that_gives_raw_addresses() {
+    Setup::default().iommu().gpu_at_the_root().run(
+        "echo Y > /sys/module/fakegpu/parameters/raw_addresses\n\
+         peerlane-guest gpu",
+    );
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn memory_of_a_gpu_behind_the_host_bridge_and_an_iommu() {
+    Setup::default()
+        .iommu()
+        .gpu_at_the_root()
+        .run("peerlane-guest gpu --filter data");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn memory_of_a_gpu_on_a_board_that_is_stuck() {
+    // A port that stands still is not found out by itself in that time.
+    Setup::default()
+        .iommu()
+        .port_timeout(1_000_000_000)
+        .parameter("patience_ms=1000")
+        .run("peerlane-guest gpu-stuck");
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn memory_of_a_gpu_far_away() {
