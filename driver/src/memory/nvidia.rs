@@ -184,6 +184,10 @@ pub(crate) fn settle_lost() {
             unsafe { bindings::module_put(this_module()) };
         }
     }
+    if lost.is_empty() {
+        // Nobody frees what belongs to it when the module goes.
+        *lost = KVec::new();
+    }
 }
 
 fn this_module() -> *mut bindings::module {
@@ -418,11 +422,14 @@ impl Drop for Pages {
             }
             return;
         }
-        dev_warn!(
-            hold.device,
-            "GPU memory of process {} cannot be given back from here; the driver is held until its owner frees it\n",
-            hold.process
-        );
+        // Once, as users can make it happen as often as they like.
+        do_once_lite! {
+            dev_warn!(
+                hold.device,
+                "GPU memory of process {} cannot be given back from here; the driver is held until its owner frees it\n",
+                hold.process
+            );
+        }
         // SAFETY: whoever lets memory go holds the module, so that it is not on its way out.
         unsafe { bindings::__module_get(this_module()) };
         // Without room both references stay for good: a leak, but nothing that dangles.
