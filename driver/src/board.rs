@@ -3,19 +3,21 @@
 //! One board: what its contexts share.
 //!
 //! # Locks, in the order in which they are taken
-//! 1. the gate ([`crate::gate`]), which is no lock but is waited for by unbind;
-//! 2. [`Board::recovery`], held while the block is reset or started;
-//! 3. [`Board::users`], under which a context is made;
-//! 4. a context's own state;
-//! 5. [`Board::lending`], which a page fault takes, and tables of pages under it;
-//! 6. the reservation of a dma-buf, which its owner may hold when it calls us;
-//! 7. a [`Mapping`](crate::mapping::Mapping)'s state;
-//! 8. [`Board::entries`];
-//! 9. the registers ([`crate::hw`]);
-//! 10. events ([`crate::events`]).
+//! 1. [`Context::submission`], held while a descriptor is handed over, or a channel stopped;
+//! 2. the gate ([`crate::gate`]), which is no lock but is waited for by unbind: who waits for 1
+//!    inside waits for one stop at most, for the next ones are not let in;
+//! 3. [`Board::recovery`], held while the block is reset or started;
+//! 4. [`Board::users`], under which a context is made;
+//! 5. a context's own state;
+//! 6. [`Board::lending`], which a page fault takes, and tables of pages under it;
+//! 7. the reservation of a dma-buf, which its owner may hold when it calls us;
+//! 8. a [`Mapping`](crate::mapping::Mapping)'s state;
+//! 9. [`Board::entries`];
+//! 10. the registers ([`crate::hw`]);
+//! 11. events ([`crate::events`]).
 //!
 //! No user memory is touched and no page of a process pinned under any of them: a page fault
-//! takes locks that come before 6. Nothing is allocated under 7, 9 and 10.
+//! takes locks that come before 7. Nothing is allocated under 8, 10 and 11.
 
 mod recovery;
 

@@ -5,12 +5,13 @@
 use crate::{
     board::Board,
     dma::DmaPages,
-    events::Events,
+    events::{Deadline, Events},
     ffi::peerlane_page_to_pfn,
     gate::Inside,
     hw::Failure,
     logic::{
         channel::{self, LocalRange, Moderation, Settings},
+        events::{Admission, Seen},
         queue::Occupancy,
         regs::Completion,
         table::{self, Reach},
@@ -38,10 +39,7 @@ pub(crate) enum Writer {
     /// The driver, for [`SUBMIT`](crate::logic::uapi::SUBMIT).
     Driver(Queue),
     /// The process, in the page that it has mapped.
-    Process {
-        /// It has not seen yet that the channel was started anew, and may not write until then.
-        halted: bool,
-    },
+    Process(Admission),
 }
 
 /// What belongs to an open file.
@@ -62,6 +60,11 @@ pub(crate) struct Context {
     moderation: Mutex<Moderation>,
     #[pin]
     pub(crate) writer: Mutex<Writer>,
+    /// Held while the driver hands a descriptor over, and while the channel is stopped: a doorbell
+    /// that is rung meanwhile is refused, and leaves no record. It may be held as long as a stop
+    /// takes, a second and the board's patience, so what must not wait so long goes without it.
+    #[pin]
+    pub(crate) submission: Mutex<()>,
     #[pin]
     pub(crate) regions: Mutex<Regions>,
     /// What processes have mapped of its file. Valid as long as the file is open, and so as long
@@ -107,47 +110,57 @@ impl Context {
                     ring <- new_mutex!(Some(ring)),
                     moderation <- new_mutex!(Moderation::default()),
                     writer <- new_mutex!(Writer::Nobody),
+                    submission <- new_mutex!(()),
                     regions <- new_mutex!(Regions::new(board.settings.kept)),
                     nothing: kernel::page::Page::alloc_page(GFP_KERNEL | __GFP_ZERO)?,
                 }? Error),
                 GFP_KERNEL,
             )?;
-            context.open_channel()?;
+            context.start_channel(&mut Writer::Nobody)?;
             trace::opened(board, channel);
             Ok(context)
         })
     }
 
-    /// Starts the channel at the first slot of its ring.
-    pub(crate) fn open_channel(&self) -> Result<(), Failure> {
+    /// Starts the channel after the block has forgotten it. Whatever comes of that: what was under
+    /// way is lost, and whoever waits for it is told.
+    pub(crate) fn restart_channel(&self) -> Result<(), Failure> {
         let mut writer = self.writer.lock();
+        let generation = self.events.restarted();
+        match &mut *writer {
+            Writer::Nobody => {}
+            Writer::Driver(queue) => queue.restart(),
+            Writer::Process(admission) => admission.restarted(generation),
+        }
+        self.start_channel(&mut writer)
+    }
+
+    /// Starts the channel at the first slot of its ring.
+    fn start_channel(&self, writer: &mut Writer) -> Result<(), Failure> {
         let ring = self.ring.lock();
         let Some(ring) = &*ring else { return Ok(()) };
         let moderation = *self.moderation.lock();
         self.board.hw.run(channel::close(self.channel))?;
         ring.clear();
-        let resume = match &mut *writer {
-            Writer::Nobody => true,
-            Writer::Driver(queue) => {
-                queue.restart();
-                true
-            }
-            Writer::Process { halted } => {
-                *halted = true;
-                false
-            }
-        };
         let settings = Settings {
             ring: ring.address(),
             ring_log2: self.ring_log2,
             range: *self.range.lock(),
             moderation,
         };
-        let resume = resume.then_some(channel::resume(self.channel));
-        let steps = channel::prepare(self.channel, &settings);
         self.board
             .hw
-            .run(Iterator::chain(steps.into_iter(), resume))
+            .run(channel::prepare(self.channel, &settings))?;
+        self.accept(writer)
+    }
+
+    /// Has the channel accept doorbells, but not those of a process that does not know yet that it
+    /// was started anew.
+    fn accept(&self, writer: &Writer) -> Result<(), Failure> {
+        match writer {
+            Writer::Process(admission) if admission.is_halted() => Ok(()),
+            _ => self.board.hw.run([channel::resume(self.channel)]),
+        }
     }
 
     /// Writes the entries of all regions once more.
@@ -155,23 +168,36 @@ impl Context {
         self.regions.lock().restore()
     }
 
-    /// Has the channel end what it has accepted, and aborts what has not ended after so long.
-    /// Says whether something was aborted.
-    pub(crate) fn stop(&self, drain: Delta) -> Result<bool> {
+    /// Has the channel end what it has accepted, and aborts what has not ended by then, or a second
+    /// after the call. Says whether something was aborted.
+    pub(crate) fn stop(&self, deadline: Deadline) -> Result<bool> {
+        // Those who wait for each other here, as many as a process likes, all wait at once: none
+        // has its second when the one before it has had his. And none waits inside the gate.
+        let latest = Deadline::after(Delta::from_secs(1));
+        let _held = self.submission.lock();
+        let _inside = self.board.gate.enter()?;
         let hw = &self.board.hw;
+        let left = |deadline: Deadline| deadline.left().unwrap_or(Delta::ZERO);
+        let drain = left(deadline).min(left(latest));
         let late = match hw.run_within(drain, channel::drain(self.channel)) {
             Ok(()) => false,
             Err(Failure::Late(..)) => true,
             Err(failure) => return Err(failure.into()),
         };
-        if late {
-            hw.run(channel::abort(self.channel))?;
-        }
+        let abort = late.then(|| channel::abort(self.channel));
         // With the fence the records of what has ended are in the ring.
-        hw.run(Iterator::chain(
-            table::fence(Reach::Host),
-            [channel::resume(self.channel)],
-        ))?;
+        let steps = || Iterator::chain(abort.into_iter().flatten(), table::fence(Reach::Host));
+        let ended = hw.run(steps());
+        if let Err(Failure::Late(..) | Failure::PortDead) = ended {
+            // What an abort does not end never ends: the board is started anew, with the channel.
+            self.board.settle(steps);
+        }
+        // The channel may have been started anew meanwhile, and its process not know it.
+        let accepting = self.accept(&self.writer.lock());
+        // Interrupts may be held back, and this was not asked for by one who waits.
+        self.events.interrupt();
+        ended?;
+        accepting?;
         Ok(late)
     }
 
@@ -219,17 +245,29 @@ impl Context {
         self.board.lend_window(self, window)
     }
 
-    /// The process knows now that its channel was started anew.
-    pub(crate) fn resume(&self) -> Result {
-        let mut writer = self.writer.lock();
-        if let Writer::Process {
-            halted: halted @ true,
-        } = &mut *writer
-        {
-            self.board.hw.run([channel::resume(self.channel)])?;
-            *halted = false;
+    /// The user has been told this much; and of the generation, if the answer was long enough. A
+    /// process whose channel was started anew may go on when it knows that, and not before.
+    pub(crate) fn told(&self, seen: &Seen, of_generation: bool) {
+        self.events.told(seen);
+        let waits = |writer: &Writer| match writer {
+            Writer::Process(admission) => admission.waits_for(seen.generation),
+            Writer::Nobody | Writer::Driver(_) => false,
+        };
+        if !of_generation || !waits(&self.writer.lock()) {
+            return;
         }
-        Ok(())
+        // A stop that is under way ends first.
+        let _held = self.submission.lock();
+        let mut writer = self.writer.lock();
+        if !waits(&writer) {
+            return;
+        }
+        // A board that does not answer is started once more, and that is told then.
+        if self.board.hw.run([channel::resume(self.channel)]).is_ok() {
+            if let Writer::Process(admission) = &mut *writer {
+                admission.admit();
+            }
+        }
     }
 
     /// The frame behind a page of the ring.

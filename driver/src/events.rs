@@ -2,6 +2,7 @@
 
 //! What a context's waiters are told: interrupts, restarts, the board's end.
 
+use crate::logic::events::{Account, Seen};
 use core::ptr::NonNull;
 use kernel::{
     bindings,
@@ -13,7 +14,7 @@ use kernel::{
         poll::{PollCondVar, PollTable},
         CondVarTimeoutResult, Mutex,
     },
-    time::Jiffies,
+    time::{Delta, Jiffies},
 };
 
 /// A reference to an eventfd.
@@ -43,24 +44,49 @@ impl Drop for EventFd {
     }
 }
 
-/// What has happened to a context so far.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
-    /// Interrupts, and other reasons to look at the ring.
-    pub(crate) events: u64,
-    /// Times that the channel was started anew.
-    pub(crate) generation: u32,
-    /// The board does not answer, or has been let go.
-    pub(crate) gone: bool,
-    /// Times that the owner of a region has taken its memory back.
-    pub(crate) revoked: u32,
+struct State {
+    account: Account,
+    eventfd: Option<EventFd>,
 }
 
-struct State {
-    seen: Seen,
-    /// `events` as the user knows them.
-    acknowledged: u64,
-    eventfd: Option<EventFd>,
+/// A moment of `CLOCK_MONOTONIC`, in nanoseconds, as a user names it.
+///
+/// It does not move when a call is interrupted by a signal and made again.
+#[derive(Clone, Copy)]
+pub(crate) struct Deadline(i64);
+
+impl Deadline {
+    /// `EINVAL`: the clock shows no such time, ever.
+    pub(crate) fn from_user(ns: i64) -> Result<Self> {
+        if ns < 0 {
+            return Err(EINVAL);
+        }
+        Ok(Self(ns))
+    }
+
+    /// So much later than now.
+    pub(crate) fn after(delta: Delta) -> Self {
+        Self(now().saturating_add(delta.as_nanos()))
+    }
+
+    /// The time until then; none if it is over.
+    pub(crate) fn left(&self) -> Option<Delta> {
+        let left = self.0.saturating_sub(now());
+        (left > 0).then(|| Delta::from_nanos(left))
+    }
+}
+
+/// `CLOCK_MONOTONIC`, in nanoseconds.
+fn now() -> i64 {
+    // SAFETY: it may be called everywhere.
+    unsafe { bindings::ktime_get() }
+}
+
+/// As many jiffies, or a few weeks if it is longer.
+fn jiffies(delta: Delta) -> Jiffies {
+    let ms = delta.as_nanos().unsigned_abs().div_ceil(1_000_000);
+    // `msecs_to_jiffies` takes what does not fit for ever.
+    kernel::time::msecs_to_jiffies(ms.min(i32::MAX as u64) as u32)
 }
 
 /// How a wait ended.
@@ -86,59 +112,52 @@ pub(crate) struct Events {
 impl Events {
     /// Nothing has happened.
     pub(crate) fn new() -> impl PinInit<Self> {
-        let seen = Seen {
-            events: 0,
-            generation: 0,
-            gone: false,
-            revoked: 0,
-        };
+        let account = Account::new();
         pin_init!(Self {
-            state <- new_mutex!(State { seen, acknowledged: 0, eventfd: None }),
+            state <- new_mutex!(State { account, eventfd: None }),
             changed <- new_poll_condvar!(),
         })
     }
 
     /// What has happened so far.
     pub(crate) fn seen(&self) -> Seen {
-        self.state.lock().seen
+        self.state.lock().account.seen()
     }
 
-    /// The same, for the user, who knows of it then.
-    pub(crate) fn acknowledge(&self) -> Seen {
-        let mut state = self.state.lock();
-        state.acknowledged = state.seen.events;
-        state.seen
+    /// The user has been told this much.
+    pub(crate) fn told(&self, seen: &Seen) {
+        self.state.lock().account.told(seen);
     }
 
-    fn tell(&self, change: impl FnOnce(&mut Seen)) {
+    fn tell<R>(&self, change: impl FnOnce(&mut Account) -> R) -> R {
         let mut state = self.state.lock();
-        change(&mut state.seen);
-        state.seen.events += 1;
+        let result = change(&mut state.account);
         if let Some(eventfd) = &state.eventfd {
             eventfd.signal();
         }
         drop(state);
         self.changed.notify_all();
+        result
     }
 
     /// There may be new records in the ring.
     pub(crate) fn interrupt(&self) {
-        self.tell(|_| ());
+        self.tell(Account::event);
     }
 
-    /// The channel starts again at the first slot of its ring.
-    pub(crate) fn restarted(&self) {
-        self.tell(|seen| seen.generation += 1);
+    /// The channel starts again at the first slot of its ring. Returns the new generation.
+    pub(crate) fn restarted(&self) -> u32 {
+        self.tell(Account::restarted)
     }
 
     /// A region's memory was taken back.
     pub(crate) fn revoked(&self) {
-        self.tell(|seen| seen.revoked += 1);
+        self.tell(Account::revoked);
     }
 
     /// The board is gone for good.
     pub(crate) fn gone(&self) {
-        self.tell(|seen| seen.gone = true);
+        self.tell(Account::gone);
     }
 
     /// Adds to this eventfd from now on, or to none. The old one is handed back, to be let go
@@ -147,33 +166,37 @@ impl Events {
         core::mem::replace(&mut self.state.lock().eventfd, eventfd)
     }
 
-    /// Waits until more has happened than was seen, for so many jiffies at most; leaves what is
-    /// left of them.
-    pub(crate) fn wait(&self, seen: u64, limit: &mut Jiffies) -> Woken {
+    /// Waits until more has happened than was seen, or the time is over: not before, and up to a
+    /// jiffy later.
+    pub(crate) fn wait(&self, seen: u64, deadline: Deadline) -> Woken {
         let mut state = self.state.lock();
-        while state.seen.events == seen && !state.seen.gone {
-            match self.changed.wait_interruptible_timeout(&mut state, *limit) {
-                CondVarTimeoutResult::Woken { jiffies } => *limit = jiffies,
-                CondVarTimeoutResult::Timeout => {
-                    if state.seen.events == seen {
-                        return Woken::Late;
-                    }
-                }
-                CondVarTimeoutResult::Signal { .. } => return Woken::Signal,
+        loop {
+            let now = state.account.seen();
+            if now.events != seen || now.gone {
+                return Woken::Event;
+            }
+            let Some(left) = deadline.left() else {
+                return Woken::Late;
+            };
+            let woken = self
+                .changed
+                .wait_interruptible_timeout(&mut state, jiffies(left));
+            if let CondVarTimeoutResult::Signal { .. } = woken {
+                return Woken::Signal;
             }
         }
-        Woken::Event
     }
 
-    /// What `poll` has to say: readable while there are events that were not acknowledged.
+    /// What `poll` has to say: readable while there is something that
+    /// the user has not been told.
     pub(crate) fn poll(&self, file: &File, table: PollTable<'_>) -> bindings::__poll_t {
         table.register_wait(file, &self.changed);
         let state = self.state.lock();
         let mut mask = 0;
-        if state.acknowledged != state.seen.events {
+        if state.account.has_news() {
             mask |= bindings::POLLIN;
         }
-        if state.seen.gone {
+        if state.account.seen().gone {
             mask |= bindings::POLLHUP | bindings::POLLERR;
         }
         mask

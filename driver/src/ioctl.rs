@@ -4,21 +4,22 @@
 
 use crate::{
     context::{Context, Writer},
-    events::EventFd,
+    events::{Deadline, EventFd},
     gate::Inside,
     logic::{
         channel::Moderation,
+        events::{Admission, Seen},
         regs::{chan, Completion},
-        uapi::{self, Ioctl},
+        uapi::{self, feature, Ioctl},
     },
     memory::nvidia,
     regions::Region,
     trace,
 };
+use core::mem::offset_of;
 use kernel::{
     page::PAGE_SIZE,
     prelude::*,
-    time::Delta,
     transmute::{AsBytes, FromBytes},
     uaccess::{UserPtr, UserSlice, UserSliceReader},
 };
@@ -105,20 +106,21 @@ impl Context {
             code if uapi::INFO.is(code) => {
                 self.call_inside(uapi::INFO, code, argument, |_, info| self.info(info))
             }
-            code if uapi::QUERY.is(code) => {
-                self.call_inside(uapi::QUERY, code, argument, |_, query| self.query(query))
-            }
+            code if uapi::QUERY.is(code) => self.call_query(code, argument),
             code if uapi::UNREGISTER.is(code) => {
                 self.call_inside(uapi::UNREGISTER, code, argument, |_, arguments| {
                     self.unregister(arguments)
                 })
             }
             code if uapi::SUBMIT.is(code) => {
-                let submit = |_: &Inside<'_>, submit: &mut uapi::Submit| {
+                let submit = |submit: &mut uapi::Submit| {
                     zero(&[u64::from(submit.reserved)])?;
-                    self.submit(submit)
+                    // It may be held as long as a stop takes.
+                    let held = self.submission.lock();
+                    let _inside = self.board.gate.enter()?;
+                    self.submit(&held, submit)
                 };
-                self.call_inside(uapi::SUBMIT, code, argument, submit)
+                call(uapi::SUBMIT, code, argument, submit)
             }
             code if uapi::EVENTFD.is(code) => {
                 self.call_inside(uapi::EVENTFD, code, argument, |_, arguments| {
@@ -126,14 +128,13 @@ impl Context {
                 })
             }
             code if uapi::STOP.is(code) => {
-                let stop = |_: &Inside<'_>, arguments: &mut uapi::Stop| {
+                let stop = |arguments: &mut uapi::Stop| {
                     zero(&[u64::from(arguments.reserved)])?;
-                    // Nobody waits longer than this inside the gate.
-                    let limit = arguments.drain_ns.min(1_000_000_000);
-                    arguments.aborted = u32::from(self.stop(Delta::from_nanos(limit as i64))?);
+                    let deadline = Deadline::from_user(arguments.deadline_ns)?;
+                    arguments.aborted = u32::from(self.stop(deadline)?);
                     Ok(())
                 };
-                self.call_inside(uapi::STOP, code, argument, stop)
+                call(uapi::STOP, code, argument, stop)
             }
             code if uapi::PROBE.is(code) => {
                 let probe = |inside: &Inside<'_>, probe: &mut uapi::Probe| {
@@ -181,17 +182,21 @@ impl Context {
     }
 
     fn info(&self, info: &mut uapi::Info) -> Result {
-        if info.version != uapi::VERSION {
+        if !uapi::speaks(info.version) {
             return Err(EPROTO);
         }
         zero(&info.reserved)?;
+        let (features, required) = (self.features(), info.required);
+        if required & !features != 0 {
+            return Err(EOPNOTSUPP);
+        }
         let identity = &self.board.identity;
         let range = self.range.lock().bytes();
         *info = uapi::Info {
             version: uapi::VERSION,
-            providers: 1 << uapi::provider::HOST
-                | 1 << uapi::provider::DMABUF
-                | u32::from(nvidia::is_there()) << uapi::provider::NVIDIA,
+            oldest: uapi::OLDEST,
+            features,
+            required,
             map_id: identity.map_id,
             build_id: identity.build_id,
             caps: [identity.caps0, identity.caps1, identity.caps2],
@@ -208,10 +213,39 @@ impl Context {
         Ok(())
     }
 
-    fn query(&self, query: &mut uapi::Query) -> Result {
-        zero(&query.reserved.map(u64::from))?;
-        let seen = self.events.acknowledge();
-        self.resume()?;
+    /// What the caller is told counts as told when it has been written.
+    fn call_query(&self, code: u32, argument: usize) -> Result {
+        let mut told = None;
+        self.call_inside(uapi::QUERY, code, argument, |_, query| {
+            told = Some(self.query(query)?);
+            Ok(())
+        })?;
+        let of_generation = offset_of!(uapi::Query, generation) + size_of::<u32>();
+        // Without the gate there is no board any more whose doorbells could be rung.
+        if let (Some(seen), Ok(_inside)) = (told, self.board.gate.enter()) {
+            self.told(&seen, uapi::size_of_code(code) >= of_generation);
+        }
+        Ok(())
+    }
+
+    /// What driver and board have, of what not all have.
+    fn features(&self) -> u64 {
+        let capabilities = &self.board.capabilities;
+        let with = |there: bool, feature: u64| if there { feature } else { 0 };
+        feature::HOST
+            | feature::DMABUF
+            | feature::SUBMIT
+            | feature::PAGE
+            | feature::PROBE
+            | with(nvidia::is_there(), feature::NVIDIA)
+            | with(self.board.window_bytes() > 0, feature::WINDOW)
+            | with(capabilities.msix, feature::MSIX)
+            | with(capabilities.tagged, feature::TAGGED_READS)
+    }
+
+    fn query(&self, query: &mut uapi::Query) -> Result<Seen> {
+        zero(&query.reserved)?;
+        let seen = self.events.seen();
         let (regions, region_bytes) = self.regions.lock().usage();
         *query = uapi::Query {
             events: seen.events,
@@ -221,9 +255,9 @@ impl Context {
             regions,
             region_bytes,
             revoked: seen.revoked,
-            reserved: [0; 7],
+            reserved: [0; 3],
         };
-        Ok(())
+        Ok(seen)
     }
 
     fn call_register(&self, code: u32, argument: usize) -> Result {
@@ -297,10 +331,10 @@ impl Context {
         match *writer {
             Writer::Driver(_) => Err(EBUSY),
             Writer::Nobody => {
-                *writer = Writer::Process { halted: false };
+                *writer = Writer::Process(Admission::new());
                 Ok(())
             }
-            Writer::Process { .. } => Ok(()),
+            Writer::Process(_) => Ok(()),
         }
     }
 }

@@ -20,6 +20,8 @@ pub(crate) mod channel;
 pub(crate) mod counters;
 #[path = "../core/src/descriptor.rs"]
 pub(crate) mod descriptor;
+#[path = "../core/src/events.rs"]
+pub(crate) mod events;
 #[path = "../core/src/fault.rs"]
 pub(crate) mod fault;
 #[path = "../core/src/kept.rs"]

@@ -9,6 +9,7 @@
 use crate::{
     context::Context,
     dma::DmaPages,
+    events::Deadline,
     gate::Inside,
     logic::{
         att::Permissions,
@@ -21,7 +22,7 @@ use crate::{
     mapping::Mapping,
     queue::Order,
 };
-use kernel::{page::PAGE_SIZE, prelude::*, time::msecs_to_jiffies};
+use kernel::{page::PAGE_SIZE, prelude::*, time::Delta};
 
 const LENGTH: u32 = PROBE_BYTES as u32;
 
@@ -86,11 +87,8 @@ impl Context {
             length: LENGTH,
             control: Control::default(),
         };
-        let cookie = self.order(mapping, order)?;
-        self.end(
-            direction,
-            cookie,
-            msecs_to_jiffies(self.board.settings.patience_ms),
-        )
+        let cookie = self.order(&self.submission.lock(), mapping, order)?;
+        let patience = Delta::from_millis(i64::from(self.board.settings.patience_ms));
+        self.end(direction, cookie, Deadline::after(patience))
     }
 }

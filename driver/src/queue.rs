@@ -5,7 +5,7 @@
 use crate::{
     board::Board,
     context::{Context, Writer},
-    events::Woken,
+    events::{Deadline, Woken},
     logic::{
         channel,
         descriptor::{Control, Descriptor, Direction},
@@ -20,7 +20,7 @@ use crate::{
     mapping::Mapping,
     trace,
 };
-use kernel::{prelude::*, time::Jiffies};
+use kernel::{prelude::*, sync::MutexGuard};
 
 /// How a descriptor stands.
 #[derive(Clone, Copy)]
@@ -176,12 +176,12 @@ impl Context {
                 self.with_ring(|ring| queue.collect(&self.board, ring.start()))??;
                 f(queue)
             }
-            Writer::Nobody | Writer::Process { .. } => Err(EBUSY),
+            Writer::Nobody | Writer::Process(_) => Err(EBUSY),
         }
     }
 
     /// Hands one descriptor to the board, for the caller.
-    pub(crate) fn submit(&self, arguments: &mut Submit) -> Result {
+    pub(crate) fn submit(&self, held: &MutexGuard<'_, ()>, arguments: &mut Submit) -> Result {
         let known = submit::NO_FLUSH | submit::AFTER_WRITE | submit::AFTER_READ;
         if arguments.flags & !known != 0 {
             return Err(EINVAL);
@@ -199,12 +199,18 @@ impl Context {
                 ..Control::default()
             },
         };
-        arguments.cookie = self.order(&mapping, order)?;
+        arguments.cookie = self.order(held, &mapping, order)?;
         Ok(())
     }
 
-    /// Hands one descriptor to the board. It ends with a record and an interrupt.
-    pub(crate) fn order(&self, mapping: &Mapping, order: Order) -> Result<u32> {
+    /// Hands one descriptor to the board. It ends with a record and an interrupt. The lock that is
+    /// held is [`Context::submission`]: a channel that is being stopped refuses doorbells.
+    pub(crate) fn order(
+        &self,
+        _: &MutexGuard<'_, ()>,
+        mapping: &Mapping,
+        order: Order,
+    ) -> Result<u32> {
         let Order {
             direction,
             offset,
@@ -259,12 +265,9 @@ impl Context {
     /// Waits for a descriptor, for the caller.
     pub(crate) fn wait(&self, arguments: &mut Wait) -> Result {
         let direction = direction(arguments.direction)?;
-        let limit = jiffies(arguments.timeout_ns);
-        let record = match self.end(direction, arguments.cookie, limit) {
-            // Started again, it would wait for the whole time again.
-            Err(error) if error == ERESTARTSYS && arguments.timeout_ns >= 0 => return Err(EINTR),
-            result => result?,
-        };
+        let deadline = Deadline::from_user(arguments.deadline_ns)?;
+        // After a signal the kernel makes the same call again, with what is left of the time.
+        let record = self.end(direction, arguments.cookie, deadline)?;
         arguments.status = record.outcome.err().map_or(0, |fault| fault.code().raw());
         arguments.bytes_done = record.bytes_done;
         arguments.fault_address = record.fault_address.map_or(0, |address| address.raw());
@@ -276,7 +279,7 @@ impl Context {
         &self,
         direction: Direction,
         cookie: u32,
-        mut limit: Jiffies,
+        deadline: Deadline,
     ) -> Result<Record> {
         loop {
             let seen = self.events.seen();
@@ -289,7 +292,7 @@ impl Context {
             if seen.gone {
                 return Err(ENODEV);
             }
-            match self.events.wait(seen.events, &mut limit) {
+            match self.events.wait(seen.events, deadline) {
                 Woken::Event => {}
                 Woken::Late => return Err(ETIME),
                 Woken::Signal => return Err(ERESTARTSYS),
@@ -304,7 +307,7 @@ impl Context {
         };
         match &*self.writer.lock() {
             Writer::Driver(_) => {}
-            Writer::Nobody | Writer::Process { .. } => return [0; 2],
+            Writer::Nobody | Writer::Process(_) => return [0; 2],
         }
         self.with_queue(busy).unwrap_or([0; 2])
     }
@@ -325,15 +328,4 @@ fn ring_doorbell(
     };
     let ring = Step::Write(channel::page(number, doorbell), 0);
     Iterator::chain(dwords.iter().enumerate().map(write), [ring])
-}
-
-/// A limit in jiffies. Negative nanoseconds are for ever: `MAX_SCHEDULE_TIMEOUT`.
-fn jiffies(ns: i64) -> Jiffies {
-    match u64::try_from(ns) {
-        Err(_) => isize::MAX as Jiffies,
-        Ok(ns) => {
-            let ms = ns.div_ceil(1_000_000).min(u64::from(i32::MAX as u32));
-            kernel::time::msecs_to_jiffies(ms as u32)
-        }
-    }
 }

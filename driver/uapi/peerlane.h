@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT OR Apache-2.0 */
+/* Generated from driver/core/src/uapi.rs and the register map by `cargo xtask regen`. Do not edit. */
 /*
- * The ioctls and mappings of /dev/peerlane*. What each field means stands in
- * driver/core/src/uapi.rs; a test holds the two files equal.
+ * What the kernel driver and its users say to each other: the ioctls of /dev/peerlane* and the
+ * layout of its mappings.
  *
- * Structures only grow at the end: a caller may pass a shorter or a longer one than the
- * driver knows, what is missing counts as zero, and what the driver does not know must be
- * zero. Reserved fields must be zero.
+ * The rules (Documentation/process/botching-up-ioctls of the kernel): structures have the same
+ * layout for 32 and 64 bits, no hidden padding; they only grow at the end. A caller may pass a
+ * shorter or a longer one than the driver knows, what is missing counts as zero, and what the
+ * driver does not know must be zero. Reserved fields must be zero.
+ *
+ * What is added gets a bit of PEERLANE_FEATURE_*, and needs no other version. The version is
+ * raised when something that was there means something else, or is gone. A driver says which
+ * versions it speaks, PEERLANE_OLDEST to PEERLANE_VERSION; a caller names the one that it was
+ * written for.
+ *
+ * Times are moments of CLOCK_MONOTONIC, so that a call that a signal interrupts is made again
+ * with the same arguments.
  */
 #ifndef _UAPI_PEERLANE_H
 #define _UAPI_PEERLANE_H
@@ -13,151 +23,816 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+/* Version of this interface. */
 #define PEERLANE_VERSION 1
 
-/* Offsets for mmap(). */
+/* The oldest version whose callers are understood. */
+#define PEERLANE_OLDEST 1
+
+/* A moment that does not come: for as long as it takes. */
+#define PEERLANE_NEVER 0x7fffffffffffffffLL
+
+/* The type byte of the ioctls, in _IOC's sense. */
+#define PEERLANE_IOC_TYPE 0xe7
+
+/* What the board and the context are: struct peerlane_info. */
+#define PEERLANE_IOC_INFO _IOWR(PEERLANE_IOC_TYPE, 0, struct peerlane_info)
+
+/* Makes memory reachable for the board: struct peerlane_register. */
+#define PEERLANE_IOC_REGISTER _IOWR(PEERLANE_IOC_TYPE, 1, struct peerlane_register)
+
+/* Gives a region back: struct peerlane_unregister. */
+#define PEERLANE_IOC_UNREGISTER _IOW(PEERLANE_IOC_TYPE, 2, struct peerlane_unregister)
+
+/* Hands one descriptor to the board: struct peerlane_submit. */
+#define PEERLANE_IOC_SUBMIT _IOWR(PEERLANE_IOC_TYPE, 3, struct peerlane_submit)
+
+/* Waits for a descriptor that was submitted so: struct peerlane_wait. */
+#define PEERLANE_IOC_WAIT _IOWR(PEERLANE_IOC_TYPE, 4, struct peerlane_wait)
+
+/* The state of the context: struct peerlane_query. */
+#define PEERLANE_IOC_QUERY _IOWR(PEERLANE_IOC_TYPE, 5, struct peerlane_query)
+
+/* Names an eventfd for the context's events: struct peerlane_eventfd. */
+#define PEERLANE_IOC_EVENTFD _IOW(PEERLANE_IOC_TYPE, 6, struct peerlane_eventfd)
+
+/* Ends what the channel was given: struct peerlane_stop. */
+#define PEERLANE_IOC_STOP _IOWR(PEERLANE_IOC_TYPE, 7, struct peerlane_stop)
+
+/* Finds out whether the board can read memory: struct peerlane_probe. */
+#define PEERLANE_IOC_PROBE _IOWR(PEERLANE_IOC_TYPE, 8, struct peerlane_probe)
+
+/* How interrupts are held back: struct peerlane_moderate. */
+#define PEERLANE_IOC_MODERATE _IOW(PEERLANE_IOC_TYPE, 9, struct peerlane_moderate)
+
+/* Gives the context a smaller range of FPGA memory: struct peerlane_range. */
+#define PEERLANE_IOC_RANGE _IOW(PEERLANE_IOC_TYPE, 10, struct peerlane_range)
+
+/*
+ * Takes the board's window for the processor's stores and loads, moves it, or gives it back:
+ * struct peerlane_window.
+ */
+#define PEERLANE_IOC_WINDOW _IOW(PEERLANE_IOC_TYPE, 11, struct peerlane_window)
+
+/* Offsets for mmap. Each mapping is of the context's own channel. */
+/*
+ * The channel page: descriptors and doorbells. Shared, read and write. Once it was mapped,
+ * PEERLANE_IOC_SUBMIT, PEERLANE_IOC_WAIT and PEERLANE_IOC_PROBE are refused with EBUSY, also
+ * after it was unmapped: the queue has one writer. Once one of them was used, the mapping is.
+ */
 #define PEERLANE_MAP_PAGE 0ULL
+/* The completion ring. Shared, read only. */
 #define PEERLANE_MAP_RING (1ULL << 32)
+/*
+ * The window into FPGA memory, where the board has one. Shared; only while the context holds
+ * it (PEERLANE_IOC_WINDOW), else EPERM. A mapping stays when the window is given back, but
+ * shows zeros then, or what was stored there meanwhile: it reaches FPGA memory again when this
+ * context holds the window again. A child gets no copy.
+ *
+ * It is uncached. A store is on its way to the board before a later store to the channel page
+ * is, but the two go through different bridges of the board: before a doorbell for what was
+ * stored here, load something from here.
+ */
 #define PEERLANE_MAP_WINDOW (2ULL << 32)
 
-/* peerlane_register.provider, and bits of peerlane_info.providers. */
-#define PEERLANE_PROVIDER_HOST 0
-#define PEERLANE_PROVIDER_DMABUF 1
-#define PEERLANE_PROVIDER_NVIDIA 2
-
-/* peerlane_register.access: what the board may do. */
-#define PEERLANE_ACCESS_READ 1
-#define PEERLANE_ACCESS_WRITE 2
-
-#define PEERLANE_UNREGISTER_KEEP 1
-
-#define PEERLANE_SUBMIT_NO_FLUSH 1
-#define PEERLANE_SUBMIT_AFTER_WRITE 2
-#define PEERLANE_SUBMIT_AFTER_READ 4
-
-#define PEERLANE_STATE_GONE 1
-
-#define PEERLANE_WINDOW_RELEASE 1
-
-#define PEERLANE_PROBE_BYTES 64
-
+/*
+ * Argument of PEERLANE_IOC_INFO. All but version and required is only written by the driver.
+ * The first four members have their place and meaning in all versions.
+ */
 struct peerlane_info {
+	/*
+	 * In: the PEERLANE_VERSION that the caller was written for; EPROTO if the driver does not
+	 * speak it. 0 asks which it speaks, and is always answered. Out: the driver's newest.
+	 */
 	__u32 version;
-	__u32 providers;
+	/* Out: the oldest version that the driver speaks. */
+	__u32 oldest;
+	/* Out: what driver and board have: bits of PEERLANE_FEATURE_*. */
+	__u64 features;
+	/*
+	 * In: features that the caller cannot do without; EOPNOTSUPP if one is missing, known to
+	 * the driver or not. Asked for none, features says which.
+	 */
+	__u64 required;
+	/* Hash of the register map. */
 	__u32 map_id;
+	/* Hash of the map and the parameters of the build. */
 	__u32 build_id;
+	/* CAPS0 to CAPS2 of the register map. */
 	__u32 caps[3];
+	/* The context's channel. */
 	__u32 channel;
+	/* log2 of the records in the completion ring. */
 	__u32 ring_log2;
+	/* Times that the channel was started; see peerlane_query.generation. */
 	__u32 generation;
+	/* FPGA memory that the channel may touch, first byte. */
 	__u64 local_base;
+	/* First byte behind it. */
 	__u64 local_end;
+	/* Bytes to map at PEERLANE_MAP_PAGE. */
 	__u64 page_bytes;
+	/* Bytes to map at PEERLANE_MAP_RING. */
 	__u64 ring_bytes;
+	/* Bytes to map at PEERLANE_MAP_WINDOW; 0: there is none. */
 	__u64 window_bytes;
+	/* Zero. */
 	__u64 reserved[4];
 };
 
+/*
+ * What not every driver or board has: bits of peerlane_info.features and
+ * peerlane_info.required.
+ */
+/* Regions of the process's own memory. */
+#define PEERLANE_FEATURE_HOST (1ULL << 0)
+/* Regions of dma-bufs. */
+#define PEERLANE_FEATURE_DMABUF (1ULL << 1)
+/* Regions of an NVIDIA GPU's memory, by address. It comes and goes with NVIDIA's driver. */
+#define PEERLANE_FEATURE_NVIDIA (1ULL << 2)
+/* The driver writes descriptors: PEERLANE_IOC_SUBMIT and PEERLANE_IOC_WAIT. */
+#define PEERLANE_FEATURE_SUBMIT (1ULL << 8)
+/* The process writes descriptors: PEERLANE_MAP_PAGE and PEERLANE_MAP_RING. */
+#define PEERLANE_FEATURE_PAGE (1ULL << 9)
+/* PEERLANE_IOC_PROBE. */
+#define PEERLANE_FEATURE_PROBE (1ULL << 10)
+/* The board has a window into its memory: PEERLANE_IOC_WINDOW. */
+#define PEERLANE_FEATURE_WINDOW (1ULL << 16)
+/* Each channel has an interrupt of its own. */
+#define PEERLANE_FEATURE_MSIX (1ULL << 17)
+/* The board tells by its status code how a read failed, and other reads go on. */
+#define PEERLANE_FEATURE_TAGGED_READS (1ULL << 18)
+
+/* What a region is made of: peerlane_register.provider. */
+/* Memory of the calling process, by address. */
+#define PEERLANE_PROVIDER_HOST 0
+/* A dma-buf, by file descriptor. */
+#define PEERLANE_PROVIDER_DMABUF 1
+/* Memory of an NVIDIA GPU, by its address in the calling process. */
+#define PEERLANE_PROVIDER_NVIDIA 2
+
+/* What the board may do with a region: bits of peerlane_register.access. */
+/* The board reads it: GPU to FPGA. */
+#define PEERLANE_ACCESS_READ 1
+/*
+ * The board writes it: FPGA to GPU. Of a peer that it may not also read, nothing makes sure
+ * that what was written has arrived, neither before a record nor before the memory goes: there
+ * is only time.
+ */
+#define PEERLANE_ACCESS_WRITE 2
+
+/*
+ * Argument of PEERLANE_IOC_REGISTER.
+ *
+ * A region that was given back but kept is found again by provider, place, length, access and
+ * identity, and costs nothing then.
+ */
 struct peerlane_register {
+	/* In: PEERLANE_PROVIDER_*. */
 	__u32 provider;
+	/* In: bits of PEERLANE_ACCESS_*, one at least. */
 	__u32 access;
+	/* In: first byte: an address of the process, or the offset in the dma-buf. */
 	__u64 address;
+	/* In: bytes, at least 1. */
 	__u64 length;
+	/*
+	 * In: who the buffer is, where addresses are used again: CUDA's
+	 * CU_POINTER_ATTRIBUTE_BUFFER_ID, for one. Not looked at for dma-bufs.
+	 */
 	__u64 identity;
+	/* In: the dma-buf; -1 for others. */
 	__s32 fd;
+	/* In: zero. */
 	__u32 flags;
+	/* Out: names the region; never 0. */
 	__u32 handle;
+	/* Out: log2 of the ATT pages. */
 	__u32 page_shift;
+	/* Out: the ATT address of the first byte. */
 	__u64 att_address;
+	/* Out: ATT entries. */
 	__u32 entries;
+	/* Out: 1 if the region was found, 0 if it was made. */
 	__u32 found;
+	/* Zero. */
 	__u64 reserved[2];
 };
 
+/* Argument of PEERLANE_IOC_UNREGISTER. */
 struct peerlane_unregister {
+	/* The region. */
 	__u32 handle;
+	/* Bits of PEERLANE_UNREGISTER_*. */
 	__u32 flags;
 };
 
+/* Bits of peerlane_unregister.flags. */
+/*
+ * The region may stay mapped for a later PEERLANE_IOC_REGISTER of the same memory. Without it
+ * the board has forgotten the memory when the call returns.
+ */
+#define PEERLANE_UNREGISTER_KEEP 1
+
+/* Argument of PEERLANE_IOC_SUBMIT. */
 struct peerlane_submit {
-	__u32 direction; /* 0: the board writes the region, 1: it reads it */
+	/* In: 0 writes the region (FPGA to peer), 1 reads it; in C enum peerlane_direction. */
+	__u32 direction;
+	/* In: bits of PEERLANE_SUBMIT_*. */
 	__u32 flags;
+	/* In: the region. */
 	__u32 handle;
+	/* In: bytes, at least 1. */
 	__u32 length;
+	/* In: first byte in the region. */
 	__u64 offset;
+	/* In: first byte in FPGA memory. */
 	__u64 local;
+	/* Out: names the descriptor, with its direction. */
 	__u32 cookie;
+	/* Zero. */
 	__u32 reserved;
 };
 
+/* Bits of peerlane_submit.flags. */
+/* Do not make sure that the data have arrived before the completion is reported. */
+#define PEERLANE_SUBMIT_NO_FLUSH 1
+/* Start when all writes submitted before have ended. */
+#define PEERLANE_SUBMIT_AFTER_WRITE 2
+/* Start when all reads submitted before have ended. */
+#define PEERLANE_SUBMIT_AFTER_READ 4
+
+/* Argument of PEERLANE_IOC_WAIT. */
 struct peerlane_wait {
+	/* In: as in peerlane_submit.direction. */
 	__u32 direction;
+	/* In: what PEERLANE_IOC_SUBMIT returned. */
 	__u32 cookie;
-	__s64 timeout_ns;
+	/*
+	 * In: when to give up, in nanoseconds of CLOCK_MONOTONIC: ETIME then, and not before. 0,
+	 * or another moment that has passed, looks once; PEERLANE_NEVER waits for as long as it
+	 * takes. EINVAL if it is negative. A signal interrupts the call; where its handler was
+	 * installed with SA_RESTART the call goes on, else it ends with EINTR and may be made
+	 * again.
+	 */
+	__s64 deadline_ns;
+	/* Out: how it ended; 0 is success. In C enum peerlane_status_code. */
 	__u32 status;
+	/* Out: bytes moved. */
 	__u32 bytes_done;
+	/* Out: ATT address of the failing request, 0 if none failed. */
 	__u64 fault_address;
+	/* Zero. */
 	__u64 reserved;
 };
 
+/* Argument of PEERLANE_IOC_QUERY; the driver writes all of it. */
 struct peerlane_query {
+	/*
+	 * Interrupts of the channel so far, and other reasons to look at the ring. A call that
+	 * succeeds acknowledges so many: poll says readable while there are more.
+	 */
 	__u64 events;
+	/*
+	 * Raised when the block had to be reset: the ring starts again at its first slot, what was
+	 * submitted before is lost, and everything is registered as before. A process that writes
+	 * descriptors itself learns it here; until a call that succeeds has said the present
+	 * generation, its doorbells are refused. It begins anew after 2^32: ask whether it
+	 * differs.
+	 */
 	__u32 generation;
+	/* Bits of PEERLANE_STATE_*. */
 	__u32 state;
+	/* Descriptors accepted and not ended: writes, reads. */
 	__u32 outstanding[2];
+	/* Regions that have a handle, and those kept without one. */
 	__u32 regions[2];
+	/* Bytes of both. */
 	__u64 region_bytes[2];
-	__u32 revoked;
-	__u32 reserved[7];
+	/*
+	 * Times that the owner of a region has taken its memory back. Which one it was, a failed
+	 * transfer's fault address says.
+	 */
+	__u64 revoked;
+	/* Zero. */
+	__u64 reserved[3];
 };
 
+/* Bits of peerlane_query.state. */
+/* The board does not answer any more, or the driver has let it go. */
+#define PEERLANE_STATE_GONE 1
+
+/* Argument of PEERLANE_IOC_EVENTFD. */
 struct peerlane_eventfd {
+	/* The eventfd that each event adds 1 to; -1: none any more. */
 	__s32 fd;
+	/* Zero. */
 	__u32 flags;
 };
 
+/*
+ * Argument of PEERLANE_IOC_STOP. What it ends has its record like everything else, in the ring
+ * when the call returns; the channel goes on accepting. A PEERLANE_IOC_SUBMIT made meanwhile
+ * waits until then, and is not ended by it; doorbells of the process's own are refused
+ * meanwhile. EIO: the board does not do it, and is started again.
+ */
 struct peerlane_stop {
-	__u64 drain_ns;
+	/*
+	 * In: until when what was accepted may end by itself, in nanoseconds of CLOCK_MONOTONIC; a
+	 * second from now at the latest. 0, or another moment that has passed, aborts it at once;
+	 * EINVAL if it is negative.
+	 */
+	__s64 deadline_ns;
+	/* Out: 1 if some had to be aborted. */
 	__u32 aborted;
+	/* Zero. */
 	__u32 reserved;
 };
 
+/* Bytes that PEERLANE_IOC_PROBE reads. */
+#define PEERLANE_PROBE_BYTES 64
+
+/*
+ * Argument of PEERLANE_IOC_PROBE.
+ *
+ * The board reads PEERLANE_PROBE_BYTES bytes of the region into FPGA memory and writes them
+ * from there into memory of the driver, which compares nothing and hands them over.
+ */
 struct peerlane_probe {
+	/* In: the region; it must be one that the board may read. */
 	__u32 handle;
+	/* Out: how the read ended; 0 is success. In C enum peerlane_status_code. */
 	__u32 status;
+	/* In: first byte in the region. */
 	__u64 offset;
+	/* In: where in FPGA memory the bytes go. */
 	__u64 local;
+	/* Out: the bytes that the board read. */
 	__u8 data[PEERLANE_PROBE_BYTES];
+	/* Zero. */
 	__u64 reserved[2];
 };
 
+/* Argument of PEERLANE_IOC_MODERATE: CHANNEL_MODERATION of the register map. */
 struct peerlane_moderate {
+	/* An interrupt follows every so many completions that ask for one. */
 	__u32 count;
+	/* And at the latest so many times 256 cycles after the first. */
 	__u32 age;
 };
 
+/*
+ * Argument of PEERLANE_IOC_RANGE: FPGA memory that the context may still touch, in whole 4 KiB
+ * inside of the present range. Refused with EBUSY once descriptors were written, and while the
+ * context holds the board's window (PEERLANE_IOC_WINDOW) at a place that is not all inside.
+ */
 struct peerlane_range {
+	/* First byte. */
 	__u64 base;
+	/* First byte behind it. */
 	__u64 end;
 };
 
+/*
+ * Argument of PEERLANE_IOC_WINDOW: where the board's window into FPGA memory is to stand,
+ * which processes map at PEERLANE_MAP_WINDOW.
+ *
+ * A board has one window, and one context at a time holds it. A call of the holder moves it:
+ * when the call returns, every store through it that was made before has gone to the old
+ * place, and every one made after goes to the new. Stores made meanwhile, by other threads, go
+ * to one of the two or nowhere. The context gives it back by this call, and when it is closed.
+ *
+ * While the block is reset and started again the window shows nothing and stores are lost,
+ * which peerlane_query.generation tells; then it stands where it stood.
+ *
+ * EOPNOTSUPP: the board has no window. EINVAL: not at a multiple of 64 KiB. EPERM: not all of
+ * it lies in what the channel may touch. EBUSY: another context holds it. EAGAIN: the board is
+ * being started again. ENOENT: it was to be given back, and is not held. After any other error
+ * it is not held any more.
+ */
 struct peerlane_window {
+	/* FPGA address of the first byte that the window shows; 0 with PEERLANE_WINDOW_RELEASE. */
 	__u64 base;
+	/* Bits of PEERLANE_WINDOW_*. */
 	__u32 flags;
+	/* Zero. */
 	__u32 reserved;
 };
 
-#define PEERLANE_IOC_INFO _IOWR(0xe7, 0, struct peerlane_info)
-#define PEERLANE_IOC_REGISTER _IOWR(0xe7, 1, struct peerlane_register)
-#define PEERLANE_IOC_UNREGISTER _IOW(0xe7, 2, struct peerlane_unregister)
-#define PEERLANE_IOC_SUBMIT _IOWR(0xe7, 3, struct peerlane_submit)
-#define PEERLANE_IOC_WAIT _IOWR(0xe7, 4, struct peerlane_wait)
-#define PEERLANE_IOC_QUERY _IOWR(0xe7, 5, struct peerlane_query)
-#define PEERLANE_IOC_EVENTFD _IOW(0xe7, 6, struct peerlane_eventfd)
-#define PEERLANE_IOC_STOP _IOWR(0xe7, 7, struct peerlane_stop)
-#define PEERLANE_IOC_PROBE _IOWR(0xe7, 8, struct peerlane_probe)
-#define PEERLANE_IOC_MODERATE _IOW(0xe7, 9, struct peerlane_moderate)
-#define PEERLANE_IOC_RANGE _IOW(0xe7, 10, struct peerlane_range)
-#define PEERLANE_IOC_WINDOW _IOW(0xe7, 11, struct peerlane_window)
+/* Bits of peerlane_window.flags. */
+/* Gives the window back. */
+#define PEERLANE_WINDOW_RELEASE 1
+
+/*
+ * What follows is of the register map: the channel page, and the records in memory. Offsets are in
+ * bytes, masks are in place, and all is little endian. The map's own header has the same names:
+ * include one of the two.
+ */
+/* Hash of the register map. A board with another one has other pages and records. */
+#define PEERLANE_MAP_ID 0x6c9d4580u
+
+/*
+ * Block chan. The page of one channel, mappable into one process. Page c is channel c; a build
+ * has CAPS0.channels of the 64 pages. Write the words 0 to 6 of a descriptor in any order, all
+ * of them each time, then its doorbell. A page gives nothing of another channel away, and takes
+ * nothing from it.
+ */
+/* Size of one instance in bytes. */
+#define PEERLANE_CHAN_SIZE 0x1000u
+/* Instances in the largest build, one after the other. */
+#define PEERLANE_CHAN_COUNT 64
+/*
+ * Byte offset of WRITE_DESC. The descriptor of the next transfer from the FPGA to a peer, word
+ * by word. Writes are ignored while the write queue is full.
+ */
+#define PEERLANE_CHAN_WRITE_DESC(i) (0x000u + 4u * (i))
+/* WRITE_DESC.value, bits 31:0, wo. One word of the descriptor. */
+#define PEERLANE_CHAN_WRITE_DESC_VALUE_MASK 0xffffffffu
+#define PEERLANE_CHAN_WRITE_DESC_VALUE_SHIFT 0
+/* Number of WRITE_DESC registers. */
+#define PEERLANE_CHAN_WRITE_DESC_COUNT 16
+/* Byte offset of WRITE_DOORBELL. Queues the descriptor in WRITE_DESC. */
+#define PEERLANE_CHAN_WRITE_DOORBELL 0x040u
+/* WRITE_DOORBELL.value, bits 31:0, wo. Any value. */
+#define PEERLANE_CHAN_WRITE_DOORBELL_VALUE_MASK 0xffffffffu
+#define PEERLANE_CHAN_WRITE_DOORBELL_VALUE_SHIFT 0
+/*
+ * Byte offset of READ_DESC. The descriptor of the next transfer from a peer to the FPGA, word by
+ * word. Writes are ignored while the read queue is full.
+ */
+#define PEERLANE_CHAN_READ_DESC(i) (0x080u + 4u * (i))
+/* READ_DESC.value, bits 31:0, wo. One word of the descriptor. */
+#define PEERLANE_CHAN_READ_DESC_VALUE_MASK 0xffffffffu
+#define PEERLANE_CHAN_READ_DESC_VALUE_SHIFT 0
+/* Number of READ_DESC registers. */
+#define PEERLANE_CHAN_READ_DESC_COUNT 16
+/* Byte offset of READ_DOORBELL. Queues the descriptor in READ_DESC. */
+#define PEERLANE_CHAN_READ_DOORBELL 0x0c0u
+/* READ_DOORBELL.value, bits 31:0, wo. Any value. */
+#define PEERLANE_CHAN_READ_DOORBELL_VALUE_MASK 0xffffffffu
+#define PEERLANE_CHAN_READ_DOORBELL_VALUE_SHIFT 0
+/* Byte offset of QUEUE_FREE. Room for this channel in the descriptor queues. */
+#define PEERLANE_CHAN_QUEUE_FREE 0x100u
+/* QUEUE_FREE.write, bits 15:0, ro. Write descriptors that are accepted before the first refusal. */
+#define PEERLANE_CHAN_QUEUE_FREE_WRITE_MASK 0x0000ffffu
+#define PEERLANE_CHAN_QUEUE_FREE_WRITE_SHIFT 0
+/* QUEUE_FREE.read, bits 31:16, ro. Read descriptors that are accepted before the first refusal. */
+#define PEERLANE_CHAN_QUEUE_FREE_READ_MASK 0xffff0000u
+#define PEERLANE_CHAN_QUEUE_FREE_READ_SHIFT 16
+/*
+ * Byte offset of REFUSED. Doorbells that were refused: the queue was full or the channel does
+ * not accept. A refused descriptor is lost; it leaves no completion record.
+ */
+#define PEERLANE_CHAN_REFUSED 0x104u
+/* REFUSED.write, bits 0, w1c. A WRITE_DOORBELL was refused. */
+#define PEERLANE_CHAN_REFUSED_WRITE_MASK 0x00000001u
+#define PEERLANE_CHAN_REFUSED_WRITE_SHIFT 0
+/* REFUSED.read, bits 1, w1c. A READ_DOORBELL was refused. */
+#define PEERLANE_CHAN_REFUSED_READ_MASK 0x00000002u
+#define PEERLANE_CHAN_REFUSED_READ_SHIFT 1
+
+/*
+ * How a descriptor ended. Every code but OK leaves `bytes_done` at the bytes that were moved
+ * before the fault.
+ */
+enum peerlane_status_code {
+/* Every byte was moved. */
+	PEERLANE_STATUS_CODE_OK = 0,
+/*
+ * The length is zero, or the local range runs past the end of the FPGA memory's address space.
+ * Nothing was moved.
+ */
+	PEERLANE_STATUS_CODE_LENGTH = 1,
+/* A request's entry index is beyond the end of the ATT. */
+	PEERLANE_STATUS_CODE_ATT_BOUNDS = 2,
+/* The ATT entry of a request is not valid. */
+	PEERLANE_STATUS_CODE_ATT_INVALID = 3,
+/* The ATT entry of a request does not belong to the descriptor's channel. */
+	PEERLANE_STATUS_CODE_ATT_OWNER = 4,
+/* The ATT entry of a request does not allow this direction. */
+	PEERLANE_STATUS_CODE_ATT_PERMISSION = 5,
+/* The page size in the descriptor's peer address differs from the page size of the ATT entry. */
+	PEERLANE_STATUS_CODE_ATT_PAGE_SIZE = 6,
+/*
+ * A read request was not answered within PORT_TIMEOUT. What is still owed is in quarantine from
+ * now on: the whole read port where answers come in order (`Txs`), the request's tag where they
+ * have tags.
+ */
+	PEERLANE_STATUS_CODE_READ_TIMEOUT = 7,
+/*
+ * A read: the read port was in quarantine, waiting for completions that an earlier descriptor is
+ * owed. Either direction: the port stands still (STATUS.port_dead).
+ */
+	PEERLANE_STATUS_CODE_PORT_DOWN = 8,
+/* The descriptor was stopped by a reset of the engines or an abort of its channel. */
+	PEERLANE_STATUS_CODE_ABORTED = 9,
+/*
+ * The descriptor has reserved bits set, or names a port that this build does not have. Nothing
+ * was moved.
+ */
+	PEERLANE_STATUS_CODE_DESCRIPTOR = 10,
+/*
+ * All bytes were sent, but the read that would have shown their arrival was not answered or
+ * could not be issued.
+ */
+	PEERLANE_STATUS_CODE_FLUSH = 11,
+/*
+ * Not all of the local addresses are inside the channel's range of FPGA memory. Nothing was
+ * moved.
+ */
+	PEERLANE_STATUS_CODE_LOCAL_RANGE = 12,
+/*
+ * A read request was answered with Unsupported Request. Seen only on a port that carries the
+ * completion status; `Txs` gives data, usually all ones.
+ */
+	PEERLANE_STATUS_CODE_UNSUPPORTED = 13,
+/*
+ * A read request was answered with Completer Abort. Seen only on a port that carries the
+ * completion status.
+ */
+	PEERLANE_STATUS_CODE_COMPLETER_ABORT = 14,
+/*
+ * A read request was answered with poisoned data. Seen only on a port that carries the
+ * completion status.
+ */
+	PEERLANE_STATUS_CODE_POISONED = 15,
+};
+
+/*
+ * Size of the pages that a region is mapped with. The value 3 is reserved.
+ */
+enum peerlane_page_size {
+/* 4 KiB: the entry index begins at bit 12 of the peer address. */
+	PEERLANE_PAGE_SIZE_KIB_4 = 0,
+/* 64 KiB: the entry index begins at bit 16 of the peer address. */
+	PEERLANE_PAGE_SIZE_KIB_64 = 1,
+/* 2 MiB: the entry index begins at bit 21 of the peer address. */
+	PEERLANE_PAGE_SIZE_MIB_2 = 2,
+};
+
+/*
+ * Direction of a transfer, seen from the board.
+ */
+enum peerlane_direction {
+/* FPGA memory to peer (GPU or host): posted writes. */
+	PEERLANE_DIRECTION_WRITE = 0,
+/* Peer (GPU or host) to FPGA memory: reads with completions. */
+	PEERLANE_DIRECTION_READ = 1,
+};
+
+/*
+ * The FPGA-side port that a local address names.
+ */
+enum peerlane_port {
+/* The board's global memory (DDR). */
+	PEERLANE_PORT_MEMORY = 0,
+};
+
+/*
+ * One transfer, as it is written to the WRITE_DESC or READ_DESC of a channel. The direction is
+ * that of the register. The reserved words are not looked at in this version; write 0.
+ */
+struct peerlane_descriptor {
+/* 0x00: Where the transfer begins on the peer's side, as an address in the ATT's space. */
+	__u64 peer;
+/* 0x08: Where the transfer begins on the FPGA's side. */
+	__u64 local;
+/* 0x10: Length of the transfer. */
+	__u32 length;
+/* 0x14: When the transfer starts, and what happens when it ends. */
+	__u32 control;
+/* 0x18: Chosen by software, returned in the completion record. */
+	__u32 cookie;
+/* 0x1c: zero. */
+	__u32 reserved_1c[9];
+};
+/*
+ * peer.address, bits 61:0. (Index of the region's first ATT entry << page shift) + byte offset
+ * in the region. The page shift is 12, 16 or 21 by the page size; above it are 16 bits of entry
+ * index, and the bits above those are 0.
+ */
+#define PEERLANE_DESCRIPTOR_PEER_ADDRESS_MASK 0x3fffffffffffffffULL
+#define PEERLANE_DESCRIPTOR_PEER_ADDRESS_SHIFT 0
+/*
+ * peer.page_size, bits 63:62. Page size of the region. It must be that of every entry the
+ * transfer touches.
+ */
+#define PEERLANE_DESCRIPTOR_PEER_PAGE_SIZE_MASK 0xc000000000000000ULL
+#define PEERLANE_DESCRIPTOR_PEER_PAGE_SIZE_SHIFT 62
+/* local.address, bits 39:0. Byte address at the port. */
+#define PEERLANE_DESCRIPTOR_LOCAL_ADDRESS_MASK 0xffffffffffULL
+#define PEERLANE_DESCRIPTOR_LOCAL_ADDRESS_SHIFT 0
+/* local.port, bits 63:60. The FPGA-side port. */
+#define PEERLANE_DESCRIPTOR_LOCAL_PORT_MASK 0xf000000000000000ULL
+#define PEERLANE_DESCRIPTOR_LOCAL_PORT_SHIFT 60
+/* length.bytes, bits 31:0. Number of bytes. */
+#define PEERLANE_DESCRIPTOR_LENGTH_BYTES_MASK 0xffffffffu
+#define PEERLANE_DESCRIPTOR_LENGTH_BYTES_SHIFT 0
+/*
+ * control.record, bits 0. Write a completion record to the channel's ring. A descriptor that
+ * ends with a fault writes one in any case.
+ */
+#define PEERLANE_DESCRIPTOR_CONTROL_RECORD_MASK 0x00000001u
+#define PEERLANE_DESCRIPTOR_CONTROL_RECORD_SHIFT 0
+/*
+ * control.irq, bits 1. Raise the interrupt (IRQ_STATUS.completion), after a completion record,
+ * which is written even if `record` is 0.
+ */
+#define PEERLANE_DESCRIPTOR_CONTROL_IRQ_MASK 0x00000002u
+#define PEERLANE_DESCRIPTOR_CONTROL_IRQ_SHIFT 1
+/*
+ * control.no_flush, bits 2. Writes only. 0: before the completion record the block reads back
+ * from the last destination, so the record says that the data have arrived; where the ATT entry
+ * does not permit reads it cannot, and the record says only that they were sent. 1: the record
+ * follows the data at once.
+ */
+#define PEERLANE_DESCRIPTOR_CONTROL_NO_FLUSH_MASK 0x00000004u
+#define PEERLANE_DESCRIPTOR_CONTROL_NO_FLUSH_SHIFT 2
+/*
+ * control.urgent, bits 3. With `irq`: the interrupt is not held back by the channel's
+ * moderation.
+ */
+#define PEERLANE_DESCRIPTOR_CONTROL_URGENT_MASK 0x00000008u
+#define PEERLANE_DESCRIPTOR_CONTROL_URGENT_SHIFT 3
+/*
+ * control.after_write, bits 4. Chained: starts when every write descriptor of the channel that
+ * was queued before this one has ended, with whatever code.
+ */
+#define PEERLANE_DESCRIPTOR_CONTROL_AFTER_WRITE_MASK 0x00000010u
+#define PEERLANE_DESCRIPTOR_CONTROL_AFTER_WRITE_SHIFT 4
+/*
+ * control.after_read, bits 5. Chained: starts when every read descriptor of the channel that was
+ * queued before this one has ended, with whatever code.
+ */
+#define PEERLANE_DESCRIPTOR_CONTROL_AFTER_READ_MASK 0x00000020u
+#define PEERLANE_DESCRIPTOR_CONTROL_AFTER_READ_SHIFT 5
+/* cookie.value, bits 31:0. Any value. */
+#define PEERLANE_DESCRIPTOR_COOKIE_VALUE_MASK 0xffffffffu
+#define PEERLANE_DESCRIPTOR_COOKIE_VALUE_SHIFT 0
+
+/*
+ * Completion record: how a descriptor ended. The block writes it to the next slot of the
+ * channel's ring; software polls `phase` in the slot it expects next. The block does not look
+ * whether software has read a slot: the ring must hold as many records as the channel has
+ * descriptors under way.
+ */
+struct peerlane_completion {
+/* 0x00: The descriptor's cookie. */
+	__u32 cookie;
+/* 0x04: Result and origin. */
+	__u32 status;
+/* 0x08: Progress of the transfer. */
+	__u32 bytes_done;
+/* 0x0c: Position of the record in the channel's history. */
+	__u32 sequence;
+/* 0x10: Where a failing request began. */
+	__u64 fault_address;
+/* 0x18: zero. */
+	__u32 reserved_18[2];
+};
+/* cookie.value, bits 31:0. The value of the descriptor. */
+#define PEERLANE_COMPLETION_COOKIE_VALUE_MASK 0xffffffffu
+#define PEERLANE_COMPLETION_COOKIE_VALUE_SHIFT 0
+/*
+ * status.phase, bits 0. 1 on the first lap of the ring, then the opposite on each further lap. A
+ * slot is new when this differs from the lap before; so clear the ring before it is enabled.
+ */
+#define PEERLANE_COMPLETION_STATUS_PHASE_MASK 0x00000001u
+#define PEERLANE_COMPLETION_STATUS_PHASE_SHIFT 0
+/* status.direction, bits 1. Direction of the transfer. */
+#define PEERLANE_COMPLETION_STATUS_DIRECTION_MASK 0x00000002u
+#define PEERLANE_COMPLETION_STATUS_DIRECTION_SHIFT 1
+/* status.channel, bits 15:8. Channel of the descriptor. */
+#define PEERLANE_COMPLETION_STATUS_CHANNEL_MASK 0x0000ff00u
+#define PEERLANE_COMPLETION_STATUS_CHANNEL_SHIFT 8
+/* status.code, bits 23:16. How the descriptor ended. */
+#define PEERLANE_COMPLETION_STATUS_CODE_MASK 0x00ff0000u
+#define PEERLANE_COMPLETION_STATUS_CODE_SHIFT 16
+/* bytes_done.bytes, bits 31:0. Bytes moved, from the beginning of the transfer without a gap. */
+#define PEERLANE_COMPLETION_BYTES_DONE_BYTES_MASK 0xffffffffu
+#define PEERLANE_COMPLETION_BYTES_DONE_BYTES_SHIFT 0
+/*
+ * sequence.value, bits 31:0. Number of completion records that the channel had written before
+ * this one, modulo 2^32.
+ */
+#define PEERLANE_COMPLETION_SEQUENCE_VALUE_MASK 0xffffffffu
+#define PEERLANE_COMPLETION_SEQUENCE_VALUE_SHIFT 0
+/*
+ * fault_address.address, bits 63:0. Peer address of the failing request in the form of the
+ * descriptor's `peer`; 0 if no request failed.
+ */
+#define PEERLANE_COMPLETION_FAULT_ADDRESS_ADDRESS_MASK 0xffffffffffffffffULL
+#define PEERLANE_COMPLETION_FAULT_ADDRESS_ADDRESS_SHIFT 0
+
+/* The layout is the same on 32 and 64 bits. */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define PEERLANE_CHECK_(is) static_assert(is, #is)
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define PEERLANE_CHECK_(is) _Static_assert(is, #is)
+#endif
+#ifdef PEERLANE_CHECK_
+#define PEERLANE_SIZE_(of, size) PEERLANE_CHECK_(sizeof(struct of) == size)
+#define PEERLANE_PLACE_(of, member, offset) \
+	PEERLANE_CHECK_(__builtin_offsetof(struct of, member) == offset)
+PEERLANE_SIZE_(peerlane_info, 128);
+PEERLANE_PLACE_(peerlane_info, version, 0);
+PEERLANE_PLACE_(peerlane_info, oldest, 4);
+PEERLANE_PLACE_(peerlane_info, features, 8);
+PEERLANE_PLACE_(peerlane_info, required, 16);
+PEERLANE_PLACE_(peerlane_info, map_id, 24);
+PEERLANE_PLACE_(peerlane_info, build_id, 28);
+PEERLANE_PLACE_(peerlane_info, caps, 32);
+PEERLANE_PLACE_(peerlane_info, channel, 44);
+PEERLANE_PLACE_(peerlane_info, ring_log2, 48);
+PEERLANE_PLACE_(peerlane_info, generation, 52);
+PEERLANE_PLACE_(peerlane_info, local_base, 56);
+PEERLANE_PLACE_(peerlane_info, local_end, 64);
+PEERLANE_PLACE_(peerlane_info, page_bytes, 72);
+PEERLANE_PLACE_(peerlane_info, ring_bytes, 80);
+PEERLANE_PLACE_(peerlane_info, window_bytes, 88);
+PEERLANE_PLACE_(peerlane_info, reserved, 96);
+PEERLANE_SIZE_(peerlane_register, 80);
+PEERLANE_PLACE_(peerlane_register, provider, 0);
+PEERLANE_PLACE_(peerlane_register, access, 4);
+PEERLANE_PLACE_(peerlane_register, address, 8);
+PEERLANE_PLACE_(peerlane_register, length, 16);
+PEERLANE_PLACE_(peerlane_register, identity, 24);
+PEERLANE_PLACE_(peerlane_register, fd, 32);
+PEERLANE_PLACE_(peerlane_register, flags, 36);
+PEERLANE_PLACE_(peerlane_register, handle, 40);
+PEERLANE_PLACE_(peerlane_register, page_shift, 44);
+PEERLANE_PLACE_(peerlane_register, att_address, 48);
+PEERLANE_PLACE_(peerlane_register, entries, 56);
+PEERLANE_PLACE_(peerlane_register, found, 60);
+PEERLANE_PLACE_(peerlane_register, reserved, 64);
+PEERLANE_SIZE_(peerlane_unregister, 8);
+PEERLANE_PLACE_(peerlane_unregister, handle, 0);
+PEERLANE_PLACE_(peerlane_unregister, flags, 4);
+PEERLANE_SIZE_(peerlane_submit, 40);
+PEERLANE_PLACE_(peerlane_submit, direction, 0);
+PEERLANE_PLACE_(peerlane_submit, flags, 4);
+PEERLANE_PLACE_(peerlane_submit, handle, 8);
+PEERLANE_PLACE_(peerlane_submit, length, 12);
+PEERLANE_PLACE_(peerlane_submit, offset, 16);
+PEERLANE_PLACE_(peerlane_submit, local, 24);
+PEERLANE_PLACE_(peerlane_submit, cookie, 32);
+PEERLANE_PLACE_(peerlane_submit, reserved, 36);
+PEERLANE_SIZE_(peerlane_wait, 40);
+PEERLANE_PLACE_(peerlane_wait, direction, 0);
+PEERLANE_PLACE_(peerlane_wait, cookie, 4);
+PEERLANE_PLACE_(peerlane_wait, deadline_ns, 8);
+PEERLANE_PLACE_(peerlane_wait, status, 16);
+PEERLANE_PLACE_(peerlane_wait, bytes_done, 20);
+PEERLANE_PLACE_(peerlane_wait, fault_address, 24);
+PEERLANE_PLACE_(peerlane_wait, reserved, 32);
+PEERLANE_SIZE_(peerlane_query, 80);
+PEERLANE_PLACE_(peerlane_query, events, 0);
+PEERLANE_PLACE_(peerlane_query, generation, 8);
+PEERLANE_PLACE_(peerlane_query, state, 12);
+PEERLANE_PLACE_(peerlane_query, outstanding, 16);
+PEERLANE_PLACE_(peerlane_query, regions, 24);
+PEERLANE_PLACE_(peerlane_query, region_bytes, 32);
+PEERLANE_PLACE_(peerlane_query, revoked, 48);
+PEERLANE_PLACE_(peerlane_query, reserved, 56);
+PEERLANE_SIZE_(peerlane_eventfd, 8);
+PEERLANE_PLACE_(peerlane_eventfd, fd, 0);
+PEERLANE_PLACE_(peerlane_eventfd, flags, 4);
+PEERLANE_SIZE_(peerlane_stop, 16);
+PEERLANE_PLACE_(peerlane_stop, deadline_ns, 0);
+PEERLANE_PLACE_(peerlane_stop, aborted, 8);
+PEERLANE_PLACE_(peerlane_stop, reserved, 12);
+PEERLANE_SIZE_(peerlane_probe, 104);
+PEERLANE_PLACE_(peerlane_probe, handle, 0);
+PEERLANE_PLACE_(peerlane_probe, status, 4);
+PEERLANE_PLACE_(peerlane_probe, offset, 8);
+PEERLANE_PLACE_(peerlane_probe, local, 16);
+PEERLANE_PLACE_(peerlane_probe, data, 24);
+PEERLANE_PLACE_(peerlane_probe, reserved, 88);
+PEERLANE_SIZE_(peerlane_moderate, 8);
+PEERLANE_PLACE_(peerlane_moderate, count, 0);
+PEERLANE_PLACE_(peerlane_moderate, age, 4);
+PEERLANE_SIZE_(peerlane_range, 16);
+PEERLANE_PLACE_(peerlane_range, base, 0);
+PEERLANE_PLACE_(peerlane_range, end, 8);
+PEERLANE_SIZE_(peerlane_window, 16);
+PEERLANE_PLACE_(peerlane_window, base, 0);
+PEERLANE_PLACE_(peerlane_window, flags, 8);
+PEERLANE_PLACE_(peerlane_window, reserved, 12);
+PEERLANE_SIZE_(peerlane_descriptor, 64);
+PEERLANE_PLACE_(peerlane_descriptor, peer, 0);
+PEERLANE_PLACE_(peerlane_descriptor, local, 8);
+PEERLANE_PLACE_(peerlane_descriptor, length, 16);
+PEERLANE_PLACE_(peerlane_descriptor, control, 20);
+PEERLANE_PLACE_(peerlane_descriptor, cookie, 24);
+PEERLANE_SIZE_(peerlane_completion, 32);
+PEERLANE_PLACE_(peerlane_completion, cookie, 0);
+PEERLANE_PLACE_(peerlane_completion, status, 4);
+PEERLANE_PLACE_(peerlane_completion, bytes_done, 8);
+PEERLANE_PLACE_(peerlane_completion, sequence, 12);
+PEERLANE_PLACE_(peerlane_completion, fault_address, 16);
+#undef PEERLANE_PLACE_
+#undef PEERLANE_SIZE_
+#undef PEERLANE_CHECK_
+#endif
 
 #endif

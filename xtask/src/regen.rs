@@ -7,32 +7,58 @@ use std::{
 
 use miette::{IntoDiagnostic, WrapErr, bail};
 
-/// What `peerlane-regmap emit` writes, and the directory it belongs to.
-const GENERATED: &[(&str, &str)] = &[
-    ("rtl", "hdl/src/generated"),
-    ("host", "driver/core/src"),
-    ("host", "regmap/tests/generated"),
-    ("kernel", "driver/src"),
-    ("kernel", "regmap/tests/generated"),
+/// A program that writes files into the directory that it is given by `--out`.
+struct Generator {
+    program: &'static str,
+    arguments: &'static [&'static str],
+    /// Where its files belong.
+    directories: &'static [&'static str],
+}
+
+const GENERATORS: &[Generator] = &[
+    Generator {
+        program: "peerlane-regmap",
+        arguments: &["emit", "rtl"],
+        directories: &["hdl/src/generated"],
+    },
+    Generator {
+        program: "peerlane-regmap",
+        arguments: &["emit", "host"],
+        directories: &["driver/core/src", "regmap/tests/generated"],
+    },
+    Generator {
+        program: "peerlane-regmap",
+        arguments: &["emit", "kernel"],
+        directories: &["driver/src", "regmap/tests/generated"],
+    },
+    Generator {
+        program: "peerlane-header",
+        arguments: &["--interface", "driver/core/src/uapi.rs"],
+        directories: &["driver/uapi"],
+    },
 ];
 
 /// Writes the files, or with `check` compares them only and says whether all are current.
 pub(crate) fn run(root: &Path, check: bool) -> miette::Result<bool> {
     let mut stale = Vec::new();
-    for (kind, directory) in GENERATED {
+    for generator in GENERATORS {
         let fresh = tempfile::tempdir().into_diagnostic()?;
+        let program = generator.program;
         let status = crate::cargo(root)
-            .args(["run", "--quiet", "--bin", "peerlane-regmap"])
-            .args(["--", "emit", kind, "--out"])
+            .args(["run", "--quiet", "--bin", program, "--"])
+            .args(generator.arguments)
+            .arg("--out")
             .arg(fresh.path())
             .stdout(std::process::Stdio::null())
             .status()
             .into_diagnostic()
             .wrap_err("cannot run cargo")?;
         if !status.success() {
-            bail!("`peerlane-regmap emit {kind}` failed");
+            bail!("`{program} {}` failed", generator.arguments.join(" "));
         }
-        stale.extend(changed(fresh.path(), &root.join(directory))?);
+        for directory in generator.directories {
+            stale.extend(changed(fresh.path(), &root.join(directory))?);
+        }
     }
     for Change { path, text } in &stale {
         let shown = path.strip_prefix(root).unwrap_or(path).display();

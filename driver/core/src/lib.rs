@@ -25,6 +25,7 @@ pub mod capability;
 pub mod channel;
 pub mod counters;
 pub mod descriptor;
+pub mod events;
 pub mod fault;
 pub mod kept;
 pub mod layout;

@@ -2,14 +2,33 @@
 //! What the kernel driver and its users say to each other: the ioctls of `/dev/peerlane*`
 //! and the layout of its mappings.
 //!
-//! The same words stand, for programs in C, in `driver/uapi/peerlane.h`; a test compares the
-//! two. The rules (Documentation/process/botching-up-ioctls of the kernel): structures have
+//! The rules (Documentation/process/botching-up-ioctls of the kernel): structures have
 //! the same layout for 32 and 64 bits, no hidden padding; they only grow at the end. A caller
 //! may pass a shorter or a longer one than the driver knows, what is missing counts as zero,
 //! and what the driver does not know must be zero. Reserved fields must be zero.
+//!
+//! What is added gets a bit of [`feature`], and needs no other version. The version is raised
+//! when something that was there means something else, or is gone. A driver says which versions
+//! it speaks, [`OLDEST`] to [`VERSION`]; a caller names the one that it was written for.
+//!
+//! Times are moments of CLOCK_MONOTONIC, so that a call that a signal interrupts is made again
+//! with the same arguments.
 
-/// Version of this interface. It is raised when an old caller would be misunderstood.
+// `driver/uapi/peerlane.h` is written from this file, comments and all, by `cargo xtask regen`.
+
+/// Version of this interface.
 pub const VERSION: u32 = 1;
+
+/// The oldest version whose callers are understood.
+pub const OLDEST: u32 = 1;
+
+/// Whether callers of a version are understood. 0 is that of a caller who asks.
+pub const fn speaks(version: u32) -> bool {
+    version == 0 || OLDEST <= version && version <= VERSION
+}
+
+/// A moment that does not come: for as long as it takes.
+pub const NEVER: i64 = i64::MAX;
 
 /// The type byte of the ioctls, in `_IOC`'s sense.
 pub const IOC_TYPE: u32 = 0xe7;
@@ -112,15 +131,21 @@ pub mod map {
     pub const WINDOW: u64 = 2 << 32;
 }
 
-/// Argument of [`INFO`]. All but `version` is written by the driver.
+/// Argument of [`INFO`]. All but `version` and `required` is only written by the driver. The
+/// first four members have their place and meaning in all versions.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Info {
-    /// In: the [`VERSION`] that the caller knows; the driver refuses one that it does not
-    /// speak with `EPROTO`. Out: the driver's.
+    /// In: the [`VERSION`] that the caller was written for; `EPROTO` if the driver does not
+    /// speak it. 0 asks which it speaks, and is always answered. Out: the driver's newest.
     pub version: u32,
-    /// What regions can be made of: bits [`provider`].
-    pub providers: u32,
+    /// Out: the oldest version that the driver speaks.
+    pub oldest: u32,
+    /// Out: what driver and board have: bits of [`feature`].
+    pub features: u64,
+    /// In: features that the caller cannot do without; `EOPNOTSUPP` if one is missing, known to
+    /// the driver or not. Asked for none, `features` says which.
+    pub required: u64,
     /// Hash of the register map.
     pub map_id: u32,
     /// Hash of the map and the parameters of the build.
@@ -147,8 +172,29 @@ pub struct Info {
     pub reserved: [u64; 4],
 }
 
-/// What a region is made of, as numbers in [`Register::provider`] and as bits
-/// `1 << provider` in [`Info::providers`].
+/// What not every driver or board has: bits of [`Info::features`] and [`Info::required`].
+pub mod feature {
+    /// Regions of the process's own memory.
+    pub const HOST: u64 = 1 << 0;
+    /// Regions of dma-bufs.
+    pub const DMABUF: u64 = 1 << 1;
+    /// Regions of an NVIDIA GPU's memory, by address. It comes and goes with NVIDIA's driver.
+    pub const NVIDIA: u64 = 1 << 2;
+    /// The driver writes descriptors: [`SUBMIT`](super::SUBMIT) and [`WAIT`](super::WAIT).
+    pub const SUBMIT: u64 = 1 << 8;
+    /// The process writes descriptors: [`PAGE`](super::map::PAGE) and [`RING`](super::map::RING).
+    pub const PAGE: u64 = 1 << 9;
+    /// [`PROBE`](super::PROBE).
+    pub const PROBE: u64 = 1 << 10;
+    /// The board has a window into its memory: [`WINDOW`](super::WINDOW).
+    pub const WINDOW: u64 = 1 << 16;
+    /// Each channel has an interrupt of its own.
+    pub const MSIX: u64 = 1 << 17;
+    /// The board tells by its status code how a read failed, and other reads go on.
+    pub const TAGGED_READS: u64 = 1 << 18;
+}
+
+/// What a region is made of: [`Register::provider`].
 pub mod provider {
     /// Memory of the calling process, by address.
     pub const HOST: u32 = 0;
@@ -225,7 +271,7 @@ pub mod unregister {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Submit {
-    /// In: 0 writes the region (FPGA → peer), 1 reads it.
+    /// In: 0 writes the region (FPGA → peer), 1 reads it; in C `enum peerlane_direction`.
     pub direction: u32,
     /// In: bits of [`submit`].
     pub flags: u32,
@@ -261,10 +307,12 @@ pub struct Wait {
     pub direction: u32,
     /// In: what [`SUBMIT`] returned.
     pub cookie: u32,
-    /// In: nanoseconds; 0 looks once, negative waits for ever. `ETIME` when they are over;
-    /// `EINTR` after a signal, when they were not for ever.
-    pub timeout_ns: i64,
-    /// Out: the status code of the register map; 0 is success.
+    /// In: when to give up, in nanoseconds of CLOCK_MONOTONIC: `ETIME` then, and not before. 0, or
+    /// another moment that has passed, looks once; [`NEVER`] waits for as long as it takes.
+    /// `EINVAL` if it is negative. A signal interrupts the call; where its handler was installed
+    /// with SA_RESTART the call goes on, else it ends with `EINTR` and may be made again.
+    pub deadline_ns: i64,
+    /// Out: how it ended; 0 is success. In C `enum peerlane_status_code`.
     pub status: u32,
     /// Out: bytes moved.
     pub bytes_done: u32,
@@ -278,12 +326,13 @@ pub struct Wait {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Query {
-    /// Interrupts of the channel so far, and other reasons to look at the ring. The call
-    /// acknowledges them: `poll` says readable when more have come.
+    /// Interrupts of the channel so far, and other reasons to look at the ring. A call that
+    /// succeeds acknowledges so many: `poll` says readable while there are more.
     pub events: u64,
     /// Raised when the block had to be reset: the ring starts again at its first slot, what
     /// was submitted before is lost, and everything is registered as before. A process that
-    /// writes descriptors itself learns it here, and its doorbells are refused until then.
+    /// writes descriptors itself learns it here; until a call that succeeds has said the present
+    /// generation, its doorbells are refused. It begins anew after 2^32: ask whether it differs.
     pub generation: u32,
     /// Bits of [`state`].
     pub state: u32,
@@ -295,9 +344,9 @@ pub struct Query {
     pub region_bytes: [u64; 2],
     /// Times that the owner of a region has taken its memory back. Which one it was, a failed
     /// transfer's fault address says.
-    pub revoked: u32,
+    pub revoked: u64,
     /// Zero.
-    pub reserved: [u32; 7],
+    pub reserved: [u64; 3],
 }
 
 /// Bits of [`Query::state`].
@@ -317,18 +366,24 @@ pub struct EventFd {
 }
 
 /// Argument of [`STOP`]. What it ends has its record like everything else, in the ring
-/// when the call returns; the channel goes on accepting.
+/// when the call returns; the channel goes on accepting. A [`SUBMIT`] made meanwhile waits until
+/// then, and is not ended by it; doorbells of the process's own are refused meanwhile. `EIO`: the
+/// board does not do it, and is started again.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stop {
-    /// In: nanoseconds that what was accepted may take to end by itself, a second at most; 0:
-    /// none. Doorbells are refused meanwhile.
-    pub drain_ns: u64,
+    /// In: until when what was accepted may end by itself, in nanoseconds of CLOCK_MONOTONIC; a
+    /// second from now at the latest. 0, or another moment that has passed, aborts it at once;
+    /// `EINVAL` if it is negative.
+    pub deadline_ns: i64,
     /// Out: 1 if some had to be aborted.
     pub aborted: u32,
     /// Zero.
     pub reserved: u32,
 }
+
+/// Bytes that [`PROBE`] reads.
+pub const PROBE_BYTES: usize = 64;
 
 /// Argument of [`PROBE`].
 ///
@@ -339,7 +394,7 @@ pub struct Stop {
 pub struct Probe {
     /// In: the region; it must be one that the board may read.
     pub handle: u32,
-    /// Out: the status code of the read; 0 is success.
+    /// Out: how the read ended; 0 is success. In C `enum peerlane_status_code`.
     pub status: u32,
     /// In: first byte in the region.
     pub offset: u64,
@@ -350,9 +405,6 @@ pub struct Probe {
     /// Zero.
     pub reserved: [u64; 2],
 }
-
-/// Bytes that [`PROBE`] reads.
-pub const PROBE_BYTES: usize = 64;
 
 impl Default for Probe {
     fn default() -> Self {

@@ -168,11 +168,7 @@ impl Board {
         self.cut_off.store(false, ordering::Release);
         self.wake_window()?;
         self.hw.run(steps::start())?;
-        self.try_for_each_user(|user| {
-            let opened = user.open_channel();
-            user.events.restarted();
-            opened
-        })
+        self.try_for_each_user(|user| user.restart_channel())
     }
 
     /// The last thing before the device is unbound. Nobody reaches the board after it, nor the

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::mapping::Mapping;
+use crate::submitted::deadline;
 use crate::sys::{self, Argument};
 use peerlane_core::capability::{Capabilities, Identity};
 use peerlane_core::channel::Moderation;
@@ -81,21 +82,44 @@ impl Device {
     /// Takes a file over that is open already: inherited, or sent by another process. The
     /// context is then one for both; they must agree who uses it. `path` is for messages.
     pub fn from_file(file: OwnedFd, path: impl Into<PathBuf>) -> Result<Self> {
+        Self::from_file_with(file, path, 0)
+    }
+
+    /// The same for who cannot do without some features: bits of [`uapi::feature`].
+    ///
+    /// # Errors
+    /// [`Error::Features`] if one is missing.
+    pub fn from_file_with(file: OwnedFd, path: impl Into<PathBuf>, required: u64) -> Result<Self> {
         let path = path.into();
-        let mut info = uapi::Info {
-            version: uapi::VERSION,
-            ..Default::default()
+        let ask = |version, required| {
+            let mut info = uapi::Info {
+                version,
+                required,
+                ..Default::default()
+            };
+            sys::call(&file, &mut info).map(|()| info)
         };
-        match sys::call(&file, &mut info) {
-            Ok(()) => {}
+        // Why it was refused says what a driver answers to everybody.
+        let any = || ask(0, 0).map_err(|source| Error::call(uapi::Info::NAME, source));
+        let info = match ask(uapi::VERSION, required) {
+            Ok(info) => info,
             Err(Errno::PROTO) => {
+                let uapi::Info {
+                    version, oldest, ..
+                } = any()?;
                 return Err(Error::Version {
                     path,
-                    version: uapi::VERSION,
+                    driver: oldest..=version,
+                });
+            }
+            Err(Errno::OPNOTSUPP) => {
+                return Err(Error::Features {
+                    path,
+                    missing: required & !any()?.features,
                 });
             }
             Err(source) => return Err(Error::call(uapi::Info::NAME, source)),
-        }
+        };
         let [caps0, caps1, caps2] = info.caps;
         let identity = Identity::new([info.map_id, info.build_id, caps0, caps1, caps2]);
         match identity.check(MAP_ID, None) {
@@ -120,6 +144,12 @@ impl Device {
     /// What the driver said of board and context when it was opened.
     pub fn info(&self) -> &uapi::Info {
         &self.0.info
+    }
+
+    /// Whether driver and board have all of these features: bits of [`uapi::feature`]. What an
+    /// NVIDIA driver brings may have come, or gone, since the device was opened.
+    pub fn has(&self, features: u64) -> bool {
+        features & !self.0.info.features == 0
     }
 
     /// What the board can do.
@@ -159,7 +189,7 @@ impl Device {
     /// Says whether something had to be.
     pub fn stop(&self, drain: Duration) -> Result<bool> {
         let mut stop = uapi::Stop {
-            drain_ns: u64::try_from(drain.as_nanos()).unwrap_or(u64::MAX),
+            deadline_ns: deadline(Some(drain)),
             ..Default::default()
         };
         self.0.call(&mut stop)?;

@@ -4,7 +4,9 @@ use peerlane_core::capability::IdentityError;
 use peerlane_core::descriptor::Direction;
 use peerlane_core::fault::Fault;
 use peerlane_core::region::RegionError;
+use peerlane_core::uapi::{VERSION, feature};
 use rustix::io::Errno;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,12 +29,23 @@ pub enum Error {
         source: Errno,
     },
     /// Driver and library speak different versions of the interface.
-    #[error("{}: the driver does not speak version {version} of the interface", path.display())]
+    #[error(
+        "{}: the driver speaks versions {} to {} of the interface, not {VERSION}",
+        path.display(), driver.start(), driver.end()
+    )]
     Version {
         /// The node.
         path: PathBuf,
-        /// This library's version.
-        version: u32,
+        /// The driver's versions.
+        driver: RangeInclusive<u32>,
+    },
+    /// Driver or board lack what was asked for.
+    #[error("{}: driver or board lack {}", path.display(), features(*.missing))]
+    Features {
+        /// The node.
+        path: PathBuf,
+        /// Bits of [`feature`](peerlane_core::uapi::feature).
+        missing: u64,
     },
     /// The hardware is not what this library was built for.
     #[error("{}: {source}", path.display())]
@@ -148,6 +161,30 @@ pub enum Error {
     },
 }
 
+fn features(bits: u64) -> String {
+    let names = [
+        (feature::HOST, "regions of host memory"),
+        (feature::DMABUF, "regions of dma-bufs"),
+        (feature::NVIDIA, "regions of NVIDIA's memory"),
+        (feature::SUBMIT, "descriptors written by the driver"),
+        (feature::PAGE, "descriptors written by the process"),
+        (feature::PROBE, "probes"),
+        (feature::WINDOW, "the window into FPGA memory"),
+        (feature::MSIX, "an interrupt for each channel"),
+        (feature::TAGGED_READS, "reads by tag"),
+    ];
+    let mut missing: Vec<String> = Vec::new();
+    let mut unknown = bits;
+    for (bit, name) in names.into_iter().filter(|(bit, _)| bits & bit != 0) {
+        missing.push(name.into());
+        unknown &= !bit;
+    }
+    if unknown != 0 {
+        missing.push(format!("features {unknown:#x}"));
+    }
+    missing.join(", ")
+}
+
 fn place(offset: Option<u64>) -> String {
     offset.map_or_else(String::new, |offset| format!(" (at byte {offset} of it)"))
 }
@@ -181,6 +218,9 @@ impl Error {
                 _ => "Look into the kernel's log for the board's state.",
             },
             Self::Version { .. } => "Use driver and library of the same release.",
+            Self::Features { .. } => {
+                "Do without it, load a newer driver, or take a board whose BSP has it."
+            }
             Self::Identity { source, .. } => match source {
                 IdentityError::Gone => {
                     "Check that the board is configured and its link is up, then rescan the bus."
@@ -204,7 +244,7 @@ impl Error {
                     "Register memory for what its owner permits, within the limit of locked memory (ulimit -l)."
                 }
                 Errno::OPNOTSUPP | Errno::NODEV => {
-                    "Look at the device's providers: this one is not there."
+                    "Look at the device's features: this one is not there."
                 }
                 _ => "Look into the kernel's log for the reason.",
             },
@@ -250,6 +290,28 @@ mod tests {
     use peerlane_core::att::Permissions;
 
     #[test]
+    fn what_is_missing_is_named() {
+        let missing = |missing| Error::Features {
+            path: "/dev/peerlane0".into(),
+            missing,
+        };
+        let error = missing(feature::WINDOW | 1 << 60).to_string();
+        assert!(
+            error.ends_with("the window into FPGA memory, features 0x1000000000000000"),
+            "{error}"
+        );
+        let version = Error::Version {
+            path: "/dev/peerlane0".into(),
+            driver: 2..=3,
+        };
+        let error = version.to_string();
+        assert!(
+            error.contains("versions 2 to 3 ") && error.ends_with("not 1"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn a_vanished_device_is_told_from_a_refusal() {
         assert!(matches!(Error::call("QUERY", Errno::NODEV), Error::Gone));
         let error = Error::call("REGISTER", Errno::NOSPC);
@@ -291,7 +353,7 @@ mod tests {
             },
             Error::Version {
                 path: path.clone(),
-                version: 1,
+                driver: 2..=2,
             },
             Error::Identity {
                 path,

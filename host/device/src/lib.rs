@@ -32,5 +32,5 @@ pub use peerlane_core::att::Permissions;
 pub use peerlane_core::descriptor::Direction;
 pub use queue::{Queue, Statistics, TransferId};
 pub use region::Region;
-pub use submitted::{Submitted, Terms};
+pub use submitted::{Submitted, Terms, deadline};
 pub use window::Window;

@@ -9,6 +9,7 @@ use peerlane_core::fault::Fault;
 use peerlane_core::regs::StatusCode;
 use peerlane_core::uapi::{self, submit};
 use rustix::io::Errno;
+use rustix::time::ClockId;
 use std::time::{Duration, Instant};
 
 /// When a descriptor starts, and what it makes sure of. By default it starts in its turn,
@@ -21,6 +22,15 @@ pub struct Terms {
     pub after_write: bool,
     /// Start when all reads submitted before have ended.
     pub after_read: bool,
+}
+
+/// So much later than now, as the driver wants to be told; `None`: never.
+pub fn deadline(limit: Option<Duration>) -> i64 {
+    let now = rustix::time::clock_gettime(ClockId::Monotonic);
+    let now = Duration::try_from(now).unwrap_or_default();
+    let then = limit.and_then(|limit| now.checked_add(limit));
+    then.and_then(|then| i64::try_from(then.as_nanos()).ok())
+        .unwrap_or(uapi::NEVER)
 }
 
 /// A descriptor on its way. Dropping it does not stop it.
@@ -85,6 +95,11 @@ impl Device {
 }
 
 impl Submitted {
+    /// Names it to the kernel, with its direction.
+    pub fn cookie(&self) -> u32 {
+        self.cookie
+    }
+
     /// Waits for its end; `None`: for as long as it takes. Returns the bytes moved.
     ///
     /// # Errors
@@ -94,13 +109,10 @@ impl Submitted {
         let mut wait = uapi::Wait {
             direction: self.direction.raw(),
             cookie: self.cookie,
+            deadline_ns: deadline(limit),
             ..Default::default()
         };
         loop {
-            let left = limit.map(|limit| limit.saturating_sub(begin.elapsed()));
-            wait.timeout_ns = left.map_or(-1, |left| {
-                i64::try_from(left.as_nanos()).unwrap_or(i64::MAX)
-            });
             match self.device.0.try_call(&mut wait) {
                 Ok(()) => break,
                 Err(Errno::INTR) => {}

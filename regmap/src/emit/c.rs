@@ -28,32 +28,84 @@ struct Header {
     sections: Vec<Section>,
 }
 
+#[derive(Template)]
+#[template(path = "excerpt.h.txt", escape = "none")]
+struct Excerpt {
+    prefix: String,
+    map_id: String,
+    sections: Vec<Section>,
+}
+
+/// What the types of fixed width are called.
+#[derive(Clone, Copy)]
+enum Types {
+    /// As in `<stdint.h>`.
+    Standard,
+    /// As in `<linux/types.h>`.
+    Linux,
+}
+
+impl Types {
+    fn unsigned(self, width: u32) -> String {
+        match self {
+            Self::Standard => format!("uint{width}_t"),
+            Self::Linux => format!("__u{width}"),
+        }
+    }
+
+    fn number(self, width: u32, value: u64) -> String {
+        match (width, self) {
+            (64, Self::Standard) => format!("UINT64_C({value:#x})"),
+            (64, Self::Linux) => format!("{value:#x}ULL"),
+            _ => format!("{}u", hex32(value as u32).replace('_', "")),
+        }
+    }
+}
+
 /// The C header, `NAME_regs.h`: macros for each block, and records as structures. It needs
 /// `<stdint.h>` only, and is C99 and C++.
 pub fn c(map: &Map) -> Vec<OutputFile> {
-    let prefix = map.name.to_ascii_uppercase();
-    let mut sections: Vec<Section> = (map.blocks.iter())
-        .map(|b| block(map, b, &prefix))
-        .collect();
-    sections.extend(map.enums.iter().map(|e| enumeration(e, &map.name)));
-    sections.extend(map.records.iter().map(|r| record(r, &map.name)));
     let header = Header {
         name: map.name.clone(),
         version: map.version,
-        map_id: number(32, map.map_id().into()),
-        sections,
-        prefix,
+        map_id: Types::Standard.number(32, map.map_id().into()),
+        sections: sections(map, Types::Standard, |_| true),
+        prefix: map.name.to_ascii_uppercase(),
     };
     let path = format!("{}_regs.h", map.name);
     vec![OutputFile::new(path, render(&header))]
 }
 
-fn number(width: u32, value: u64) -> String {
-    if width == 64 {
-        format!("UINT64_C({value:#x})")
-    } else {
-        format!("{}u", hex32(value as u32).replace('_', ""))
+/// The blocks, enumerations and records of these names, and the map's hash, as [`c`] writes them
+/// but with the types of `<linux/types.h>`: a part of another header.
+///
+/// # Errors
+/// The first of the names that is nothing's.
+pub fn c_excerpt<'a>(map: &Map, names: &[&'a str]) -> Result<String, &'a str> {
+    let all = (map.blocks.iter().map(|b| &b.name))
+        .chain(map.enums.iter().map(|e| &e.name))
+        .chain(map.records.iter().map(|r| &r.name));
+    let known: Vec<&String> = all.collect();
+    let unknown = names.iter().find(|name| !known.iter().any(|k| k == *name));
+    if let Some(unknown) = unknown {
+        return Err(unknown);
     }
+    Ok(render(&Excerpt {
+        prefix: map.name.to_ascii_uppercase(),
+        map_id: Types::Linux.number(32, map.map_id().into()),
+        sections: sections(map, Types::Linux, |name| names.contains(&name)),
+    }))
+}
+
+fn sections(map: &Map, types: Types, wanted: impl Fn(&str) -> bool) -> Vec<Section> {
+    let prefix = map.name.to_ascii_uppercase();
+    let blocks = map.blocks.iter().filter(|b| wanted(&b.name));
+    let enums = map.enums.iter().filter(|e| wanted(&e.name));
+    let records = map.records.iter().filter(|r| wanted(&r.name));
+    (blocks.map(|b| block(map, b, &prefix, types)))
+        .chain(enums.map(|e| enumeration(e, &map.name)))
+        .chain(records.map(|r| record(r, &map.name, types)))
+        .collect()
 }
 
 fn item(doc: &str, text: String) -> Item {
@@ -66,7 +118,7 @@ fn define(doc: &str, name: &str, value: impl std::fmt::Display) -> Item {
     item(doc, format!("#define {name} {value}"))
 }
 
-fn block(map: &Map, block: &Block, prefix: &str) -> Section {
+fn block(map: &Map, block: &Block, prefix: &str, types: Types) -> Section {
     let prefix = format!("{prefix}_{}", block.name.to_ascii_uppercase());
     let size = format!("{:#x}u", block.size);
     let doc = "Size of one instance in bytes.";
@@ -80,7 +132,7 @@ fn block(map: &Map, block: &Block, prefix: &str) -> Section {
         items.push(define(doc, &format!("{prefix}_ENTRIES"), entries));
     }
     for r in block.registers() {
-        register(map, r, &prefix, &mut items);
+        register(map, r, &prefix, types, &mut items);
     }
     Section {
         doc: wrap(&format!("Block {}. {}", block.name, block.doc), 94),
@@ -88,7 +140,7 @@ fn block(map: &Map, block: &Block, prefix: &str) -> Section {
     }
 }
 
-fn register(map: &Map, register: &Register, prefix: &str, items: &mut Vec<Item>) {
+fn register(map: &Map, register: &Register, prefix: &str, types: Types, items: &mut Vec<Item>) {
     for word in register.words() {
         let name = format!("{prefix}_{}", word.name);
         let offset = word.offset;
@@ -111,7 +163,7 @@ fn register(map: &Map, register: &Register, prefix: &str, items: &mut Vec<Item>)
                 piece.field.access.name(),
                 piece.field.doc
             );
-            let mask = number(32, ones(piece.width) << piece.lsb);
+            let mask = types.number(32, ones(piece.width) << piece.lsb);
             items.push(define(&doc, &format!("{field}_MASK"), mask));
             items.push(define("", &format!("{field}_SHIFT"), piece.lsb));
         }
@@ -124,7 +176,7 @@ fn register(map: &Map, register: &Register, prefix: &str, items: &mut Vec<Item>)
     let reset = map.reset_value(register);
     if reset != 0 && register.is_stored() {
         let doc = format!("{} after reset.", register.name);
-        let value = number(register.width, reset);
+        let value = types.number(register.width, reset);
         items.push(define(&doc, &format!("{name}_RESET"), value));
     }
 }
@@ -143,11 +195,11 @@ fn enumeration(e: &Enumeration, map: &str) -> Section {
     }
 }
 
-fn record(record: &Record, map: &str) -> Section {
+fn record(record: &Record, map: &str, types: Types) -> Section {
     let prefix = format!("{map}_{}", record.name).to_ascii_uppercase();
     let mut slots: Vec<(u64, Item)> = (record.members.iter())
         .map(|m| {
-            let text = format!("\tuint{}_t {};", m.width, m.name);
+            let text = format!("\t{} {};", types.unsigned(m.width), m.name);
             (
                 m.offset,
                 item(&format!("{:#04x}: {}", m.offset, m.doc), text),
@@ -156,7 +208,11 @@ fn record(record: &Record, map: &str) -> Section {
         .collect();
     slots.extend(record.reserved.iter().map(|r| {
         let words = (r.end - r.start) / 4;
-        let text = format!("\tuint32_t reserved_{:02x}[{words}];", r.start);
+        let text = format!(
+            "\t{} reserved_{:02x}[{words}];",
+            types.unsigned(32),
+            r.start
+        );
         (r.start, item(&format!("{:#04x}: zero.", r.start), text))
     }));
     slots.sort_by_key(|(offset, _)| *offset);
@@ -173,7 +229,7 @@ fn record(record: &Record, map: &str) -> Section {
                 bits(field.msb(), field.lsb),
                 field.doc
             );
-            let mask = number(member.width, ones(field.width) << field.lsb);
+            let mask = types.number(member.width, ones(field.width) << field.lsb);
             items.push(define(&doc, &format!("{name}_MASK"), mask));
             items.push(define("", &format!("{name}_SHIFT"), field.lsb));
         }

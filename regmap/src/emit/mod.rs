@@ -13,7 +13,7 @@ mod rtl;
 mod systemrdl;
 mod text;
 
-pub use c::c;
+pub use c::{c, c_excerpt};
 pub use constants::constants;
 pub use host::host;
 pub use kernel::kernel;

@@ -1,6 +1,7 @@
 //! Every ioctl and mapping with what it must refuse. After each the context still works.
 
 mod mappings;
+mod order;
 mod shapes;
 mod window;
 
@@ -10,7 +11,7 @@ use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, ensure};
 use peerlane_core::uapi::{
     self, EventFd, Info, Ioctl, Moderate, Probe, Register, Stop, Submit, Unregister, Wait, access,
-    provider, unregister,
+    feature, provider, unregister,
 };
 use peerlane_device::{Device, Memory, Permissions};
 use rustix::fd::{AsFd, AsRawFd};
@@ -35,6 +36,13 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("ioctls.others", || with_bench(lab, others));
     suite.run("ioctls.mappings", || with_bench(lab, mappings::mappings));
     suite.run("ioctls.one_writer", || mappings::one_writer(lab));
+    suite.run("ioctls.stop_and_submit", || order::stop_and_submit(lab));
+    suite.run("ioctls.stop_wakes", || order::stop_wakes(lab));
+    suite.run("ioctls.told_before_doorbells", || {
+        order::told_before_doorbells(lab)
+    });
+    suite.run("ioctls.untold_events", || order::untold_events(lab));
+    suite.run("ioctls.wait_is_restarted", || order::wait_is_restarted(lab));
     suite.run("ioctls.channels", || channels(lab));
     suite.run("ioctls.quota", || quota(lab));
 }
@@ -110,20 +118,64 @@ fn good_probe(bench: &Bench) -> Probe {
 }
 
 fn info(bench: &Bench) -> Result<()> {
-    for version in [0, uapi::VERSION + 1, u32::MAX] {
+    for version in [uapi::VERSION + 1, u32::MAX] {
         let info = Info {
             version,
             ..Default::default()
         };
         refuse(bench, uapi::INFO, info, Errno::PROTO)?;
     }
+    let ask = |version, required| {
+        let mut info = Info {
+            version,
+            required,
+            ..Default::default()
+        };
+        raw::with(&bench.device, uapi::INFO, &mut info).map(|()| info)
+    };
+    // Who asks is told, and so is who names any version in between.
+    for version in std::iter::once(0).chain(uapi::OLDEST..=uapi::VERSION) {
+        let info = ask(version, 0)?;
+        ensure!(
+            (info.oldest, info.version) == (uapi::OLDEST, uapi::VERSION),
+            "versions {} to {}",
+            info.oldest,
+            info.version
+        );
+    }
     let info = bench.device.info();
-    let host = 1 << provider::HOST | 1 << provider::DMABUF;
+    let always = feature::HOST | feature::DMABUF | feature::SUBMIT | feature::PAGE | feature::PROBE;
     ensure!(
-        info.providers & host == host,
-        "providers {:#x}",
-        info.providers
+        info.features & always == always,
+        "features {:#x}",
+        info.features
     );
+    let capabilities = bench.device.capabilities();
+    for (there, feature) in [
+        (info.window_bytes > 0, feature::WINDOW),
+        (capabilities.msix, feature::MSIX),
+        (capabilities.tagged, feature::TAGGED_READS),
+    ] {
+        ensure!(
+            bench.device.has(feature) == there,
+            "feature {feature:#x} is told, or not told, wrongly: {:#x}",
+            info.features
+        );
+    }
+    // All that is there may be asked for, and nothing else.
+    ensure!(ask(uapi::VERSION, info.features)?.required == info.features);
+    for bit in (0..64).map(|bit| 1 << bit) {
+        let answer = ask(uapi::VERSION, bit).map(|info| info.features & bit);
+        let expected = match info.features & bit {
+            0 => Err(Errno::OPNOTSUPP),
+            there => Ok(there),
+        };
+        // Its driver may come at any time.
+        ensure!(
+            answer == expected || bit == feature::NVIDIA,
+            "feature {bit:#x} gave {answer:?}"
+        );
+    }
     ensure!(info.reserved == [0; 4], "reserved fields are not zero");
     ensure!(info.local_base < info.local_end, "no FPGA memory");
     ensure!(info.page_bytes == 4096, "{} bytes of page", info.page_bytes);
@@ -276,7 +328,7 @@ fn submit(bench: &Bench) -> Result<()> {
 
 fn wait(bench: &Bench) -> Result<()> {
     let none = Wait {
-        timeout_ns: -1,
+        deadline_ns: uapi::NEVER,
         ..Default::default()
     };
     let refuse = |wait: Wait, error| refuse(bench, uapi::WAIT, wait, error);
@@ -298,6 +350,14 @@ fn wait(bench: &Bench) -> Result<()> {
         },
         Errno::NOENT,
     )?;
+    for deadline_ns in [-1, i64::MIN] {
+        let wait = Wait {
+            cookie,
+            deadline_ns,
+            ..none
+        };
+        refuse(wait, Errno::INVAL)?;
+    }
     let mut ended = Wait { cookie, ..none };
     raw::with(&bench.device, uapi::WAIT, &mut ended)?;
     ensure!((ended.status, ended.bytes_done) == (0, 64), "{ended:?}");
@@ -362,11 +422,13 @@ fn others(bench: &Bench) -> Result<()> {
             "{moderate:?} gave {result:?}"
         );
     }
-    // For ever, as a user may mean it.
-    let mut stop = Stop {
-        drain_ns: u64::MAX,
+    let stop = |deadline_ns| Stop {
+        deadline_ns,
         ..Default::default()
     };
+    refuse(bench, uapi::STOP, stop(-1), Errno::INVAL)?;
+    // For ever, as a user may mean it.
+    let mut stop = stop(uapi::NEVER);
     raw::with(&bench.device, uapi::STOP, &mut stop)?;
     ensure!(
         stop.aborted == 0,

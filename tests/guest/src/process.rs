@@ -70,6 +70,12 @@ impl Child {
         }
     }
 
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        let pid = self.pid.context("it has ended")?;
+        Ok(rustix::process::kill_process(pid, signal)?)
+    }
+
     /// Ends it at once, and waits until it has ended.
     pub fn kill(mut self) -> Result<()> {
         if let Some(pid) = self.pid {

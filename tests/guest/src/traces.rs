@@ -162,7 +162,7 @@ fn failing(device: impl rustix::fd::AsFd, handle: u32, local: u64) -> Result<(u3
     let mut wait = uapi::Wait {
         direction: read,
         cookie: submit.cookie,
-        timeout_ns: LIMIT.as_nanos() as i64,
+        deadline_ns: peerlane_device::deadline(Some(LIMIT)),
         ..Default::default()
     };
     raw::with(&device, uapi::WAIT, &mut wait)?;

@@ -59,6 +59,7 @@ struct Parts {
     driver: PathBuf,
     fake_gpu: PathBuf,
     guest: PathBuf,
+    example: PathBuf,
     // The modules are in it.
     _built: tempfile::TempDir,
 }
@@ -79,6 +80,7 @@ fn parts() -> &'static Parts {
             driver,
             fake_gpu,
             guest: guest_program("peerlane-guest", "peerlane-guest").unwrap(),
+            example: build_example(built.path()),
             kernel,
             _built: built,
         }
@@ -90,6 +92,18 @@ fn build(kernel: &Kernel, source: &Path, out: &Path) -> PathBuf {
     let mut modules = kernel.build(source, out, Lint::Compiler).unwrap();
     assert_eq!(modules.warnings, "", "{}", source.display());
     modules.files.pop().unwrap()
+}
+
+/// Builds the program in C that has nothing but the driver's header.
+fn build_example(out: &Path) -> PathBuf {
+    let program = out.join("peerlane-example");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver/uapi/example.c");
+    let compiled = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".into()))
+        .args(["-O2", "-static", "-o"])
+        .args([&program, &source])
+        .status();
+    assert!(compiled.unwrap().success(), "{}", source.display());
+    program
 }
 
 /// Builds the driver for a board whose BSP leaves the window into FPGA memory unconnected.
@@ -207,6 +221,7 @@ impl Setup {
 
         let mut files = Initramfs::new(&parts.qemu).unwrap();
         files.program(&parts.guest).unwrap();
+        files.program(&parts.example).unwrap();
         for module in [&driver, &parts.fake_gpu] {
             files.module(module).unwrap();
         }

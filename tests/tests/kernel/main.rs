@@ -45,7 +45,7 @@ fn costs() {
 fn wrong_ioctls() {
     Setup::default()
         .parameter("context_entries=512")
-        .run("peerlane-guest ioctls");
+        .run("peerlane-guest ioctls\npeerlane-example /dev/peerlane0");
 }
 
 #[test]

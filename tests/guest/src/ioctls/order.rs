@@ -1,0 +1,277 @@
+//! Calls that race with each other, and calls whose answer does not arrive.
+
+use crate::faults::reset;
+use crate::lab::{Buffer, Lab, told};
+use crate::process::{fork, pair};
+use crate::raw;
+use anyhow::{Context, Result, bail, ensure};
+use peerlane_core::channel::Moderation;
+use peerlane_core::fault::Fault as End;
+use peerlane_core::regs::chan;
+use peerlane_core::uapi::{self, Query, map};
+use peerlane_device::{Device, Direction, Error, Memory, Terms};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
+use rustix::process::Signal;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes that ends at all.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// However it ends, it does.
+fn ends(submitted: peerlane_device::Result<peerlane_device::Submitted>) -> Result<bool> {
+    let submitted = submitted.map_err(told)?;
+    match submitted.wait(Some(LIMIT)) {
+        Ok(_) => Ok(true),
+        Err(Error::Fault { .. }) => Ok(false),
+        Err(error) => Err(told(error)).context("a descriptor that was accepted does not end"),
+    }
+}
+
+/// What is submitted while the channel is stopped, by another thread, is accepted and ends, or is
+/// refused.
+pub(super) fn stop_and_submit(lab: &mut Lab) -> Result<String> {
+    let device = lab.open()?;
+    let buffer = Buffer::new(&device, 1 << 16)?;
+    let place = lab.place(&device, 0)?;
+    let done = AtomicBool::new(false);
+    let mut counts = [0; 2];
+    let stops = std::thread::scope(|scope| {
+        let stopper = scope.spawn(|| -> Result<u32> {
+            let mut stops = 0;
+            while !done.load(Ordering::Relaxed) {
+                let drain = Duration::from_micros(u64::from(stops % 4) * 500);
+                device.stop(drain).map_err(told)?;
+                stops += 1;
+            }
+            Ok(stops)
+        });
+        let submitted = (0..40 * lab.rounds).try_for_each(|round| {
+            let direction = Direction::BOTH[round as usize % 2];
+            let length = 64 << (round % 8);
+            let terms = Terms::default();
+            let region = &buffer.region;
+            let well = ends(device.submit(direction, region, 0, place, length, terms))
+                .with_context(|| format!("round {round}"))?;
+            counts[usize::from(well)] += 1;
+            anyhow::Ok(())
+        });
+        done.store(true, Ordering::Relaxed);
+        let stops = match stopper.join() {
+            Ok(stops) => stops?,
+            Err(_) => bail!("the stopping thread panicked"),
+        };
+        submitted?;
+        Ok(stops)
+    })?;
+    ensure!(stops > 10, "stopped {stops} times only");
+    let [aborted, well] = counts;
+    Ok(format!("{stops} stops, {well} well, {aborted} aborted"))
+}
+
+/// A wait for what is aborted ends with the stop, also where the channel's interrupts are held
+/// back for ever.
+pub(super) fn stop_wakes(lab: &mut Lab) -> Result<&'static str> {
+    const BYTES: usize = 16 << 20;
+    let device = lab.open()?;
+    let buffer = Buffer::new(&device, BYTES)?;
+    let place = lab.place(&device, 0)?;
+    let rare = Moderation { count: 255, age: 0 };
+    device.moderate(rare).map_err(told)?;
+    let submit = || {
+        let terms = Terms::default();
+        let region = &buffer.region;
+        device
+            .submit(Direction::Write, region, 0, place, BYTES as u64, terms)
+            .map_err(told)
+    };
+    // Of two large ones the second has not begun.
+    let submitted = [submit()?, submit()?];
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let begin = Instant::now();
+            (submitted[1].wait(Some(LIMIT)), begin.elapsed())
+        });
+        // It sleeps.
+        std::thread::sleep(Duration::from_millis(300));
+        let aborted = device.stop(Duration::ZERO).map_err(told)?;
+        ensure!(aborted, "nothing was under way any more");
+        let Ok((ended, took)) = waiter.join() else {
+            bail!("the waiting thread panicked");
+        };
+        ensure!(
+            matches!(
+                ended,
+                Err(Error::Fault {
+                    fault: End::Aborted,
+                    ..
+                })
+            ),
+            "the wait gave {ended:?}"
+        );
+        ensure!(took < LIMIT / 2, "it took {took:?}");
+        Ok("")
+    })
+}
+
+/// The channel's page, mapped.
+struct Page(*mut u32);
+
+impl Page {
+    fn new(device: &Device) -> Result<Self> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at a place of the kernel's choice.
+        let base = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                chan::SIZE,
+                protection,
+                MapFlags::SHARED,
+                device,
+                map::PAGE,
+            )?
+        };
+        Ok(Self(base.cast()))
+    }
+
+    /// Rings a doorbell for whatever stands in the slot; whether it was refused.
+    fn is_refused(&self) -> bool {
+        let refused = self.0.wrapping_add(chan::REFUSED / 4);
+        let doorbell = self.0.wrapping_add(chan::WRITE_DOORBELL / 4);
+        // SAFETY: registers of the page, which stays mapped as long as we are there.
+        unsafe {
+            refused.write_volatile(u32::MAX);
+            doorbell.write_volatile(0);
+            refused.read_volatile() != 0
+        }
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours.
+        let _ = unsafe { rustix::mm::munmap(self.0.cast(), chan::SIZE) };
+    }
+}
+
+/// A question whose answer cannot be written.
+fn query_in_vain(device: &Device) -> Result<()> {
+    let memory = Memory::new(4096)?;
+    let start = memory.address() as *mut c_void;
+    // SAFETY: nobody has references to it.
+    unsafe { rustix::mm::mprotect(start, 4096, MprotectFlags::READ)? };
+    // SAFETY: it is not writable.
+    let result = unsafe { raw::at(device, uapi::QUERY.code(), memory.address() as usize) };
+    ensure!(
+        result == Err(Errno::FAULT),
+        "a question with nowhere to answer gave {result:?}"
+    );
+    Ok(())
+}
+
+/// A question that names so few bytes that the generation is not among them.
+fn query_a_little(device: &Device) -> Result<()> {
+    let mut bytes = raw::bytes(&Query::default());
+    let length = std::mem::offset_of!(Query, generation);
+    raw::call(device, uapi::QUERY, &mut bytes[..length])?;
+    Ok(())
+}
+
+/// After a reset no doorbell of a process's own is accepted until it was told of the reset.
+pub(super) fn told_before_doorbells(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let page = Page::new(&device)?;
+    let before = device.query().map_err(told)?.generation;
+    ensure!(!page.is_refused(), "a doorbell is refused from the start");
+    for round in 0..lab.rounds {
+        let refused = |after: &str| {
+            ensure!(
+                page.is_refused(),
+                "round {round}: a doorbell is accepted after {after}"
+            );
+            Ok(())
+        };
+        reset()?;
+        refused("a reset")?;
+        device.stop(Duration::ZERO).map_err(told)?;
+        refused("a reset and a stop")?;
+        query_in_vain(&device)?;
+        refused("a reset and an answer that was not written")?;
+        query_a_little(&device)?;
+        refused("a reset and an answer without the generation")?;
+        let generation = device.query().map_err(told)?.generation;
+        ensure!(
+            generation == before.wrapping_add(round + 1),
+            "round {round}: generation {generation} after {before}"
+        );
+        ensure!(!page.is_refused(), "round {round}: a doorbell is refused");
+    }
+    Ok("")
+}
+
+/// What was not told is still news.
+pub(super) fn untold_events(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let buffer = Buffer::new(&device, 4096)?;
+    let place = lab.place(&device, 0)?;
+    let region = &buffer.region;
+    ends(device.submit(Direction::Write, region, 0, place, 64, Terms::default()))?;
+    let is_news = || device.poll(Some(Duration::ZERO)).map_err(told);
+    ensure!(is_news()?, "a transfer has ended, and there is no event");
+    query_in_vain(&device)?;
+    ensure!(is_news()?, "an answer that was not written counts as read");
+    device.query().map_err(told)?;
+    ensure!(!is_news()?, "what was told is still news");
+    Ok("")
+}
+
+/// A wait that a signal interrupts is the same wait afterwards, with the same end.
+pub(super) fn wait_is_restarted(lab: &mut Lab) -> Result<&'static str> {
+    const WAIT: Duration = Duration::from_secs(3);
+    const BYTES: usize = 16 << 20;
+    let (ours, theirs) = pair()?;
+    let branch = lab.branch();
+    let child = fork("waiter", move || {
+        let device = branch.open()?;
+        let buffer = Buffer::new(&device, BYTES)?;
+        let place = branch.place(&device, 0)?;
+        let submit = || {
+            let region = &buffer.region;
+            let terms = Terms::default();
+            device
+                .submit(Direction::Write, region, 0, place, BYTES as u64, terms)
+                .map_err(told)
+        };
+        // Enough to last, on the simulated board.
+        let mut last = submit()?;
+        for _ in 0..32 {
+            last = submit()?;
+        }
+        let begin = Instant::now();
+        theirs.signal()?;
+        let mut wait = uapi::Wait {
+            direction: Direction::Write.raw(),
+            cookie: last.cookie(),
+            deadline_ns: peerlane_device::deadline(Some(WAIT)),
+            ..Default::default()
+        };
+        let result = raw::with(&device, uapi::WAIT, &mut wait);
+        let took = begin.elapsed();
+        ensure!(result == Err(Errno::TIME), "the wait gave {result:?}");
+        let latest = WAIT + Duration::from_secs(1);
+        ensure!(took >= WAIT && took < latest, "it took {took:?}");
+        device.stop(Duration::ZERO).map_err(told)?;
+        Ok(())
+    })?;
+    ours.wait()?;
+    for _ in 0..4 {
+        std::thread::sleep(WAIT / 12);
+        child.signal(Signal::STOP)?;
+        std::thread::sleep(WAIT / 12);
+        child.signal(Signal::CONT)?;
+    }
+    child.wait()?;
+    Ok("stopped and continued 4 times")
+}
