@@ -238,6 +238,8 @@ impl Rig {
             d.cookie,
         ];
         let board = &mut self.board;
+        // Each doorbell gives back as many slots of the ring as it takes: few of the descriptors want a
+        // record, and each record is read long before its slot comes again.
         board
             .bar_write(Space::Chan, page + desc as u64, &dwords)
             .and_then(|()| board.bar_write32(Space::Chan, page + doorbell as u64, 1))

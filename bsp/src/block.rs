@@ -6,6 +6,8 @@ use crate::library::{NEW_DMA, Role};
 
 /// Bytes of the CSR slave.
 pub const CSR_BYTES: u32 = 1024;
+/// Cycles from a read of the CSR slave to its data, as the register map says (`read_latency`).
+pub const CSR_LATENCY: u32 = 2;
 /// Bytes of the window slave.
 pub const WINDOW_BYTES: u32 = 65536;
 /// Bytes of the slave with the MSI-X table and its pending bits.
@@ -131,10 +133,10 @@ struct Avalon {
 
 /// The interfaces for a configuration and the width of the port to PCIe.
 pub fn interfaces(config: &Config, port_bits: u32) -> Vec<Interface> {
-    let config_slave = |name, words: u64| {
-        // One cycle from read to data, no wait states: Avalon's fixed latency of 1.
+    let config_slave = |name, words: u64, latency: u32| {
+        // So many cycles from read to data, no wait states: Avalon's fixed latency.
         let properties = vec![
-            ("readLatency", "1".to_string()),
+            ("readLatency", latency.to_string()),
             ("readWaitTime", "0".to_string()),
             ("writeWaitTime", "0".to_string()),
             ("maximumPendingReadTransactions", "0".to_string()),
@@ -213,9 +215,9 @@ pub fn interfaces(config: &Config, port_bits: u32) -> Vec<Interface> {
         reset("reset", "clk"),
         clock("pcie_clk"),
         reset("pcie_reset", "pcie_clk"),
-        config_slave("csr", u64::from(CSR_BYTES) / 4),
-        config_slave("chan", config.chan_bytes() / 4),
-        config_slave("att", config.att_bytes() / 4),
+        config_slave("csr", u64::from(CSR_BYTES) / 4, CSR_LATENCY),
+        config_slave("chan", config.chan_bytes() / 4, 1),
+        config_slave("att", config.att_bytes() / 4, 1),
         master("txs", "pcie_clk", "pcie_reset", txs),
         irq,
         master("mem_rd", "clk", "reset", memory(5, true, false)),
@@ -224,7 +226,7 @@ pub fn interfaces(config: &Config, port_bits: u32) -> Vec<Interface> {
         master("mem_win", "clk", "reset", memory(0, true, true)),
     ];
     if config.irq == Irq::Msix {
-        list.push(config_slave("msix", u64::from(MSIX_BYTES) / 4));
+        list.push(config_slave("msix", u64::from(MSIX_BYTES) / 4, 1));
         list.extend(interrupt_interfaces());
     }
     list

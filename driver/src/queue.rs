@@ -248,7 +248,7 @@ impl Context {
             side.last = Some(ticket.cookie);
             self.board
                 .hw
-                .run(ring_doorbell(self.channel, direction, &dwords))?;
+                .run(ring_doorbell(self.channel, direction, &dwords, ticket.freed))?;
             Ok(ticket.cookie)
         })
     }
@@ -313,11 +313,12 @@ impl Context {
     }
 }
 
-/// The accesses that hand a descriptor over.
+/// The accesses that hand a descriptor over, and with it the slots of the ring that are `freed`.
 fn ring_doorbell(
     number: u32,
     direction: Direction,
     dwords: &[u32],
+    freed: u16,
 ) -> impl Iterator<Item = Step> + use<'_> {
     let (slot, doorbell) = match direction {
         Direction::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
@@ -326,6 +327,6 @@ fn ring_doorbell(
     let write = move |(index, dword): (usize, &u32)| {
         Step::Write(channel::page(number, slot + 4 * index), *dword)
     };
-    let ring = Step::Write(channel::page(number, doorbell), 0);
+    let ring = Step::Write(channel::page(number, doorbell), freed.into());
     Iterator::chain(dwords.iter().enumerate().map(write), [ring])
 }

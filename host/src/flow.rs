@@ -195,7 +195,7 @@ impl Inner {
                 length: piece.length,
                 interrupt: ticket.interrupt,
             });
-            self.ring_doorbell(channel, direction, &dwords)?;
+            self.ring_doorbell(channel, direction, &dwords, ticket.freed)?;
         }
     }
 
@@ -204,13 +204,14 @@ impl Inner {
         channel: u32,
         direction: Direction,
         dwords: &[u32; DWORDS],
+        freed: u16,
     ) -> Result<()> {
         let (desc, doorbell) = match direction {
             Direction::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
             Direction::Read => (chan::READ_DESC, chan::READ_DOORBELL),
         };
         self.board.write_block(page(channel, desc), dwords)?;
-        self.board.write(page(channel, doorbell), 0)
+        self.board.write(page(channel, doorbell), freed.into())
     }
 
     /// Takes note of what has ended, and queues what there is room for. After an

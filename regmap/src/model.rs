@@ -60,6 +60,8 @@ pub struct Block {
     pub size: u64,
     /// Number of instances, one after the other. A build may have fewer.
     pub count: u64,
+    /// Cycles from a read at its slave to the data, 1 or 2. A matter of the RTL alone.
+    pub read_latency: u32,
     /// What the block is for.
     pub doc: String,
     /// What lies in it.

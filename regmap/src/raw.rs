@@ -40,6 +40,7 @@ pub(crate) struct RawBlock {
     pub name: Spanned<String>,
     pub size: Spanned<u64>,
     pub count: Option<Spanned<u64>>,
+    pub read_latency: Option<Spanned<u64>>,
     pub record: Option<Spanned<String>>,
     pub doc: Spanned<String>,
     #[serde(default, rename = "register")]

@@ -109,11 +109,11 @@ chan 0x1000 x64
   0x000 WRITE_DESC 32 x16 each 4: descriptor
     31:0 value wo
   0x040 WRITE_DOORBELL 32
-    31:0 value wo
+    15:0 freed wo
   0x080 READ_DESC 32 x16 each 4: descriptor
     31:0 value wo
   0x0c0 READ_DOORBELL 32
-    31:0 value wo
+    15:0 freed wo
   0x100 QUEUE_FREE 32
     15:0 write ro
     31:16 read ro

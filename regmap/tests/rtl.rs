@@ -10,7 +10,7 @@ use rust_hdl::prelude::*;
 
 /// The slave ports that every generated block has.
 macro_rules! slave {
-    ($name:ident, $block:ty) => {
+    ($name:ident, $block:ty, $latency:expr) => {
         struct $name($block);
 
         impl $name {
@@ -57,6 +57,10 @@ macro_rules! slave {
                 self.0.read.next = true;
                 self.tick();
                 self.0.read.next = false;
+                for _ in 1..$latency {
+                    self.0.address.next = 0u64.into();
+                    self.tick();
+                }
                 // The data holds when the address moves on.
                 self.0.address.next = 0xFFu64.into();
                 self.tick();
@@ -66,8 +70,8 @@ macro_rules! slave {
     };
 }
 
-slave!(Csr, CsrRegs);
-slave!(Chan, ChanRegs);
+slave!(Csr, CsrRegs, 2);
+slave!(Chan, ChanRegs, 1);
 
 #[test]
 fn after_reset() {

@@ -68,8 +68,24 @@ pub struct Board {
     irq: Option<Port>,
     irq_level: bool,
     irqs: u64,
-    in_reset: bool,
+    /// Each side's reset is asserted: nothing of its models moves.
+    in_reset: InReset,
     log: Log,
+}
+
+/// A side of the board with a clock and a reset of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The hard IP, the link and the host's slaves, in `pcie_clk`: `pcie_reset`.
+    Pcie,
+    /// FPGA memory and its interconnect, in `clk`: `reset`.
+    Memory,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct InReset {
+    pcie: bool,
+    memory: bool,
 }
 
 fn domain(
@@ -183,7 +199,7 @@ impl Board {
                 .transpose()?,
             irq_level: false,
             irqs: 0,
-            in_reset: false,
+            in_reset: InReset::default(),
             log: Log::default(),
             model,
             config,
@@ -198,23 +214,27 @@ impl Board {
     /// # Errors
     /// When the design stops itself.
     pub fn reset(&mut self) -> Result<()> {
-        self.in_reset = true;
-        self.pcie.reset();
-        self.slaves.reset();
-        self.window.reset();
-        if let Some(txs) = &mut self.txs {
-            txs.reset();
+        self.reset_sides(&[Side::Pcie, Side::Memory])
+    }
+
+    /// Resets one side alone, with the models on it. What the other side owes the block, or is owed by
+    /// it, stays due: answers come late, and a burst that has begun has to be finished.
+    ///
+    /// # Errors
+    /// When the design stops itself, and violations on the other side, as [`Board::run`].
+    pub fn reset_side(&mut self, side: Side) -> Result<()> {
+        self.reset_sides(&[side])?;
+        self.check()
+    }
+
+    fn reset_sides(&mut self, sides: &[Side]) -> Result<()> {
+        for side in sides {
+            match side {
+                Side::Pcie => self.forget_pcie(),
+                Side::Memory => self.forget_memory(),
+            }
         }
-        if let Some(stream) = &mut self.stream {
-            stream.reset();
-        }
-        for port in [&mut self.mem_rd, &mut self.mem_wr, &mut self.mem_win]
-            .into_iter()
-            .flatten()
-        {
-            port.reset();
-        }
-        self.set_resets(1);
+        self.set_resets(sides, true);
         let cycles = self.pcie_clk.cycles + RESET_CYCLES;
         let memory = self.clk.as_ref().map_or(0, |clk| clk.cycles + RESET_CYCLES);
         while self.pcie_clk.cycles < cycles
@@ -222,17 +242,48 @@ impl Board {
         {
             self.edge()?;
         }
-        self.set_resets(0);
+        self.set_resets(sides, false);
         self.settle()?;
         self.irq_level = false;
-        self.in_reset = false;
         Ok(())
     }
 
-    fn set_resets(&mut self, value: u64) {
-        let clk = self.clk.as_ref().and_then(|clk| clk.reset);
-        for reset in [self.pcie_clk.reset, clk].into_iter().flatten() {
-            self.model.set(reset, value);
+    fn forget_pcie(&mut self) {
+        self.pcie.reset();
+        self.slaves.reset();
+        if let Some(txs) = &mut self.txs {
+            txs.reset();
+        }
+        if let Some(stream) = &mut self.stream {
+            stream.reset();
+        }
+    }
+
+    fn forget_memory(&mut self) {
+        self.window.reset();
+        for port in [&mut self.mem_rd, &mut self.mem_wr, &mut self.mem_win]
+            .into_iter()
+            .flatten()
+        {
+            port.reset();
+        }
+    }
+
+    fn set_resets(&mut self, sides: &[Side], value: bool) {
+        for side in sides {
+            let reset = match side {
+                Side::Pcie => {
+                    self.in_reset.pcie = value;
+                    self.pcie_clk.reset
+                }
+                Side::Memory => {
+                    self.in_reset.memory = value;
+                    self.clk.as_ref().and_then(|clk| clk.reset)
+                }
+            };
+            if let Some(reset) = reset {
+                self.model.set(reset, value.into());
+            }
         }
     }
 
@@ -306,7 +357,7 @@ impl Board {
 
     fn sample_pcie(&mut self) {
         let (now, cycle) = (self.now, self.pcie_clk.cycles);
-        if self.in_reset {
+        if self.in_reset.pcie {
             return;
         }
         self.pcie.advance(now, cycle, &mut self.bus, &mut self.log);
@@ -330,7 +381,7 @@ impl Board {
     }
 
     fn sample_memory(&mut self) {
-        if self.in_reset {
+        if self.in_reset.memory {
             return;
         }
         let cycle = self.clk.as_ref().map_or(0, |clk| clk.cycles);

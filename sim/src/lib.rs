@@ -46,7 +46,7 @@ mod txs;
 mod violation;
 mod wires;
 
-pub use board::Board;
+pub use board::{Board, Side};
 pub use bus::{
     Access, Answer, Bus, FaultRule, Hits, MESSAGES, Message, Outside, RangeId, Target, TargetStats,
     Unsupported,

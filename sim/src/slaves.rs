@@ -1,5 +1,5 @@
-//! The host's way to the block: CSR, channel, ATT and MSI-X slaves (read latency 1, no waiting), and
-//! the memory window.
+//! The host's way to the block: CSR (read latency 2), channel, ATT and MSI-X slaves (read latency 1), none of
+//! which ever waits, and the memory window.
 
 use std::collections::VecDeque;
 
@@ -183,8 +183,11 @@ impl Slaves {
         if let Some(access) = self.driving.take() {
             self.clear = Some(access.space);
             match access.kind {
-                // Read latency 1: the data are there at the edge after this one.
-                Kind::Read { number } => self.awaited = Some((0, access.space, number)),
+                // With a read latency of 1 the data are there at the edge after this one.
+                Kind::Read { number } => {
+                    let edges = u8::from(access.space == Space::Csr);
+                    self.awaited = Some((edges, access.space, number));
+                }
                 Kind::Write { .. } => self.last_write_cycle = cycle,
             }
         }

@@ -22,7 +22,8 @@ module proof #(parameter MUTANT = 0) (
   input wire [31:0] ring_data,
   input wire sweep,
   input wire sweep_channel,
-  input wire record_take_now
+  input wire record_take_now,
+  input wire sent
 );
   (* anyconst *) wire which;
   wire busy, write_take, read_take, record, irq, irq_urgent, fault, recorded;
@@ -31,11 +32,13 @@ module proof #(parameter MUTANT = 0) (
   wire [255:0] data;
   wire record_take = record & record_take_now;
 
-  // Faults: a record that the port did not take, another's cookie, a place that is off, another channel.
+  // Faults: a record that the port did not take, another's cookie, a place that is off, another channel, a
+  // record that the port has not sent.
   wire seen_take = MUTANT == 1 ? 1'b1 : record_take;
   wire [1:0] seen_tag = MUTANT == 2 ? read_tag : write_tag;
   wire [63:0] address = MUTANT == 3 ? address_pin + 32 : address_pin;
   wire seen_channel = MUTANT == 4 ? 1'b0 : write_channel;
+  wire seen_sent = MUTANT == 5 ? 1'b1 : sent;
 
   peerlane_completer dut (
     .clock(clock), .reset(reset), .busy(busy),
@@ -47,7 +50,7 @@ module proof #(parameter MUTANT = 0) (
     .read_urgent(read_urgent), .read_take(read_take), .ring_low_we(ring_low_we),
     .ring_high_we(ring_high_we), .ring_channel({5'd0, ring_channel}), .ring_data(ring_data),
     .sweep(sweep), .sweep_channel({5'd0, sweep_channel}), .record(record),
-    .record_address(address_pin), .record_data(data), .record_take(seen_take), .irq(irq),
+    .record_address(address_pin), .record_data(data), .record_take(seen_take), .sent(seen_sent), .irq(irq),
     .irq_channel(irq_channel), .irq_urgent(irq_urgent), .fault(fault), .recorded(recorded)
   );
 
@@ -77,6 +80,31 @@ module proof #(parameter MUTANT = 0) (
   wire [31:0] place = sequence_number & ((32'd1 << size) - 1);
   wire [31:0] lap = sequence_number >> size;
 
+  // The end that was taken last: it is told when the port has sent its record, once.
+  reg gone = 0, gone_irq = 0, gone_urgent = 0, gone_fault = 0, fired = 0;
+  reg gone_channel = 0;
+  wire fires = gone & sent & !fired;
+  always @(posedge clock) begin
+    fired <= fires;
+    if (fires) gone <= 0;
+    if (taken) begin
+      gone <= 1;
+      gone_irq <= write_take ? write_irq : read_irq;
+      gone_urgent <= write_take ? write_urgent : read_urgent;
+      gone_fault <= write_take ? write_code != 0 : read_code != 0;
+      gone_channel <= taken_channel;
+    end
+    if (reset) begin
+      gone <= 0;
+      fired <= 0;
+    end
+  end
+  (* hierconn, init = 0 *) wire \dut.gone_q ;
+  (* hierconn, init = 0 *) wire \dut.gone_irq_q ;
+  (* hierconn, init = 0 *) wire \dut.gone_urgent_q ;
+  (* hierconn, init = 0 *) wire \dut.gone_fault_q ;
+  (* hierconn, init = 0 *) wire [5:0] \dut.gone_channel_q ;
+  (* hierconn, init = 0 *) wire \dut.fired_q ;
   (* hierconn, init = 0 *) wire \dut.chosen_q ;
   (* hierconn, init = 0 *) wire \dut.found_q ;
   (* hierconn, init = 0 *) wire \dut.over_q ;
@@ -112,7 +140,8 @@ module proof #(parameter MUTANT = 0) (
     offered <= record & !record_take;
     record_taken <= record_take;
     offered_side <= data[33];
-    idle <= ((write_end | read_end) & !record & !taken) ? idle + 1 : 0;
+    // One without a ring waits for the record before it.
+    idle <= ((write_end | read_end) & !record & !taken & !gone) ? idle + 1 : 0;
     ring_set <= ring_low_we;
     set_channel <= ring_channel;
     if (recorded & taken_channel == which) sequence_number <= sequence_number + 1;
@@ -154,6 +183,8 @@ module proof #(parameter MUTANT = 0) (
             | ring_low_we & ring_channel == which));
     assume (\dut.ring_low.spy_at == which & \dut.ring_high.spy_at == which);
     assume (\dut.sequences.spy_at == which);
+    // The port takes a record when it has sent what it took before.
+    assume (!record_taken | sent);
   end
 
   always @* if (MUTANT == 0) begin
@@ -168,6 +199,12 @@ module proof #(parameter MUTANT = 0) (
     if (\dut.offering_q | \dut.over_q ) assert (\dut.chosen_q & \dut.found_q );
     assert (!(\dut.offering_q & \dut.over_q ));
     if (\dut.over_q & \dut.has_ring_q ) assert (record_taken);
+    if (\dut.over_q & !\dut.has_ring_q ) assert (!gone);
+    assert (!(gone & fired & \dut.over_q ));
+    assert (\dut.gone_q == gone & \dut.fired_q == fired);
+    if (gone)
+      assert ({\dut.gone_irq_q , \dut.gone_urgent_q , \dut.gone_fault_q , \dut.gone_channel_q }
+              == {gone_irq, gone_urgent, gone_fault, 5'd0, gone_channel});
     if (\dut.chosen_q & \dut.found_q )
       assert ({\dut.end_channel_q , \dut.wants_urgent_q , \dut.code_q , \dut.tag_q , \dut.wants_irq_q }
               == (\dut.is_read_q ? {5'd0, read_before[8:3], 30'd0, read_before[2:0]}
@@ -205,12 +242,12 @@ module proof #(parameter MUTANT = 0) (
       if (enabled) assert (record_taken);
     end
     assert (idle <= 4);
-    if (irq) begin
-      assert (write_take ? write_irq : read_take & read_irq);
-      assert (irq_channel == taken_channel);
-      assert (irq_urgent == (write_take ? write_urgent : read_urgent));
-    end
-    if (taken) assert (fault == (write_take ? write_code != 0 : read_code != 0));
+    assert (irq == (fires & gone_irq) & fault == (fires & gone_fault));
+    if (irq) assert (irq_channel == gone_channel & irq_urgent == gone_urgent);
+    // No end is forgotten, nor two told in cycles that follow each other.
+    assert (!(taken & gone) | fires);
+    assert (!fired | !(irq | fault));
+    if (gone) assert (busy);
     // It stands until it is taken: all its fields are those of its side, below.
     if (offered) assert (record & data[33] == offered_side);
     if (record) begin

@@ -10,6 +10,7 @@ module proof #(parameter MUTANT = 0) (
   input wire [2:0] answered_tag,
   input wire refused,
   input wire let_go,
+  input wire clear,
   input wire choose
 );
   (* anyconst *) wire [31:0] timeout;
@@ -19,7 +20,7 @@ module proof #(parameter MUTANT = 0) (
 
   // Faults: a tag that is off, an answer of another, an answer that was not awaited any more and comes, a
   // time-out that is off, an end too many, no flush taken beside a lost one, a refusal not seen, a flush
-  // that a dead port refuses.
+  // that a dead port refuses, a reset of the engine that forgets what is owed.
   wire [2:0] seen_tag = MUTANT == 1 ? {tag[2:1], 1'b1} : tag;
   wire [2:0] seen_answered_tag = MUTANT == 2 ? answered_tag ^ 3'd1 : answered_tag;
   wire seen_let_go = MUTANT == 3 ? let_go | choose : let_go;
@@ -29,8 +30,10 @@ module proof #(parameter MUTANT = 0) (
   wire seen_refused = MUTANT == 7 ? refused & choose : refused;
   wire seen_dead = MUTANT == 8 ? 1'b0 : dead;
 
+  wire seen_reset = MUTANT == 9 & clear;
+
   peerlane_flushes dut (
-    .clock(clock), .reset(1'b0), .flush(flush), .take(take), .may_leave(may_leave), .leaves(leaves),
+    .clock(clock), .reset(seen_reset), .clear(clear), .flush(flush), .take(take), .may_leave(may_leave), .leaves(leaves),
     .tag(tag), .dead(seen_dead), .answered(answered), .answered_tag(seen_answered_tag),
     .refused(seen_refused), .ended(ended), .failed(failed), .now(now), .timeout(seen_timeout),
     .let_go(seen_let_go), .quarantine(quarantine)
@@ -62,6 +65,11 @@ module proof #(parameter MUTANT = 0) (
     awaited <= (let_go ? awaited & stay : awaited) & ~answer | left;
     good <= (refused ? good : good | answer) & ~left;
     bad <= (refused ? bad | answer : bad) & ~left;
+    // The engine begins anew; the answers come all the same.
+    if (clear) begin
+      listed <= 0;
+      under_way <= 0;
+    end
   end
 
   // Cycles in which it was free and a flush could have left.
@@ -79,7 +87,8 @@ module proof #(parameter MUTANT = 0) (
   always @* begin
     assume (!answered | awaited[answered_tag]);
     if (mine) assert (oldest_since == since);
-    assume (!may_leave | !dead);
+    assume (!may_leave | !(dead | clear));
+    assume (!(clear & let_go));
     if (leaves) assert (!awaited[seen_tag] & !under_way[seen_tag] & listed < 8);
     if (over) begin
       assert (listed != 0 & failed == !good[list[0]]);

@@ -20,7 +20,8 @@ module proof #(
   input wire take,
   input wire end_now,
   input wire [1:0] end_channel,
-  input wire [1:0] other_select
+  input wire [1:0] other_select,
+  input wire sent
 );
   localparam DEPTH = 64;
   (* anyconst *) wire [1:0] which;
@@ -32,12 +33,13 @@ module proof #(
   wire [31:0] out [0:6];
 
   // Faults: a dword of another channel, a doorbell lost, a start lost, a refusal not respected, an end of
-  // another channel.
+  // another channel, an end that the port has not sent.
   wire [1:0] seen_channel = MUTANT == 1 ? channel & {1'b1, !write} : channel;
   wire seen_doorbell = MUTANT == 2 ? doorbell & free != 62 : doorbell;
   wire seen_take = MUTANT == 3 ? take & !sweep_channel[0] : take;
   wire accepted = doorbell & (MUTANT == 4 ? free != 0 : !refused);
   wire [1:0] seen_end_channel = MUTANT == 5 ? 0 : end_channel;
+  wire seen_sent = MUTANT == 6 ? 1'b1 : sent;
 
   peerlane_queue dut (
     .clock(clock), .reset(reset), .sweep(sweep), .sweep_channel({4'd0, sweep_channel}),
@@ -48,7 +50,7 @@ module proof #(
     .local_low(out[2]), .local_high(out[3]), .length(out[4]), .control(out[5]), .cookie(out[6]),
     .stamp(stamp), .number(number), .take(seen_take), .ended(ended), .end_(end_now),
     .end_channel({4'd0, seen_end_channel}), .end_seen(end_seen), .end_seen_channel(end_seen_channel),
-    .other_select({4'd0, other_select}),
+    .other_select({4'd0, other_select}), .sent(seen_sent),
     .ended_for_other(ended_for_other)
   );
   // One bit of each: the bits of a RAM do not know each other.
@@ -69,6 +71,13 @@ module proof #(
   reg end_1 = 0, end_2 = 0;
   reg [1:0] select_before = 0;
   reg take_before = 0, swept_before = 0, accepted_before = 0, queued_before = 0;
+
+  // All has ended, and the last of it may stand at the port.
+  reg leaving = 0;
+  (* hierconn, init = 0 *) wire [63:0] \dut.unended_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.leaving_q ;
+  wire unended = \dut.unended_q [which];
+  always @(posedge clock) leaving <= !reset & ((\dut.ended_last_q & \dut.ended_channel_q == which) | (leaving & !sent));
 
   // An end counts a cycle later.
   wire [12:0] counted = finished - end_1;
@@ -178,8 +187,8 @@ module proof #(
       assert (\dut.ended_own.spy == counted & \dut.ended_other.spy == counted);
       assert (head - finished <= 1024 & level <= DEPTH);
       assert (queued[which] == (level != 0));
-      assert (tail == finished | busy[which]);
-      assert (tail != finished | !busy[which] | end_1 | end_2);
+      assert (tail == finished | unended);
+      assert (tail != finished | !unended | end_1 | end_2);
       if (\dut.ended_last_q & \dut.ended_channel_q == which) assert (tail == finished | accepted_before);
       if (swept_before & select_before == which & !take_before & level != accepted_before)
         assert (\dut.is_last_q == (head + 13'd1 == tail - accepted_before));
@@ -193,9 +202,10 @@ module proof #(
       end
       if (prepared) assert (level != DEPTH & tail == place & !watching);
       if (prepared | watching) assert (cell_now == word);
-    end else assert (!end_1 & !end_2 & !watching & !prepared & !queued[which] & !busy[which]
+    end else assert (!end_1 & !end_2 & !watching & !prepared & !queued[which] & !unended
                  & !shows & !accepted_before);
     assert (\dut.arrived_before_q [which] == accepted_before);
+    assert (busy[which] == (unended | leaving) & \dut.leaving_q [which] == leaving);
     assert (end_1 == (\dut.ending_q & \dut.ending_channel_q == which));
     assert (!end_2 | \dut.ended_channel_q == which);
     assert (!\dut.ended_last_q | \dut.ended_channel_q != which | end_2);
@@ -210,14 +220,15 @@ module proof #(
     if (mine) begin
       assert (refused == (seen_doorbell & (level == DEPTH | !accept)));
       assert (free == DEPTH - level & next_number == tail);
-      assert (awakened[which] == (doorbell & !refused & !busy[which]));
+      assert (awakened[which] == (doorbell & !refused & !unended));
     end
     if (select == which) assert (number == head & ended == counted);
     if (other_select == which) assert (ended_for_other == counted);
     assert (queued[which] == (level != 0));
-    // A channel with something under way is busy, and is not for long when all has ended.
+    // A channel with something under way is busy, and when all has ended, until the port has sent it.
     assert (tail == finished | busy[which]);
-    assert (tail != finished | !busy[which] | end_1 | end_2);
+    assert (tail != finished | !busy[which] | end_1 | end_2 | leaving);
+    if (leaving) assert (busy[which]);
     // The oldest, once it was read, is what software wrote for it.
     if (shows) assert (shown == word & stamp[0] == its_stamp);
   end

@@ -14,7 +14,7 @@ module proof #(
   input wire reset_now,
   input wire request,
   input wire [63:0] bus,
-  input wire [38:0] att_address,
+  input wire [39:0] att_address,
   input wire [39:0] local_at,
   input wire [9:0] bytes,
   input wire last,
@@ -82,6 +82,7 @@ module proof #(
     .end_take(end_take), .ended(ended_pin), .moved(moved), .moved_channel(moved_channel),
     .requested(requested), .retired(retired_pin), .stalled_buffer(stalled_buffer),
     .stalled_memory(stalled_memory), .mem_clock(clock), .mem_reset(reset),
+    .mem_forgets(reset),
     .mem_wr_address(mem_address), .mem_wr_write(mem_write), .mem_wr_burstcount(mem_count),
     .mem_wr_writedata(mem_data), .mem_wr_byteenable(mem_enable), .mem_wr_waitrequest(mem_wait)
   );
@@ -92,17 +93,17 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.notes_room_q ;
   (* hierconn, init = 0 *) wire \dut.read_room_q ;
   (* hierconn, init = 0 *) wire \dut.note_on_q ;
-  (* hierconn, init = 0 *) wire [107:0] \dut.note_q ;
+  (* hierconn, init = 0 *) wire [108:0] \dut.note_q ;
   (* hierconn, init = 0 *) wire \dut.note_done_q ;
   (* hierconn, init = 0 *) wire [3:0] \dut.result_q ;
   (* hierconn, init = 0 *) wire [31:0] \dut.so_far_q ;
-  (* hierconn, init = 0 *) wire [42:0] \dut.so_far_failed_q ;
+  (* hierconn, init = 0 *) wire [43:0] \dut.so_far_failed_q ;
   (* hierconn, init = 0 *) wire \dut.over_q ;
   (* hierconn, init = 0 *) wire \dut.over_reports_q ;
   (* hierconn, init = 0 *) wire [3:0] \dut.over_code_q ;
   (* hierconn, init = 0 *) wire [31:0] \dut.over_bytes_q ;
   (* hierconn, init = 0 *) wire [31:0] \dut.over_tag_q ;
-  (* hierconn, init = 0 *) wire [38:0] \dut.over_at_q ;
+  (* hierconn, init = 0 *) wire [39:0] \dut.over_at_q ;
   (* hierconn, init = 0 *) wire \dut.over_irq_q ;
   (* hierconn, init = 0 *) wire \dut.over_urgent_q ;
   (* hierconn, init = 0 *) wire [5:0] \dut.over_channel_q ;
@@ -113,11 +114,11 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.notes.some_q ;
   (* hierconn, init = 0 *) wire \dut.notes.at_most_q ;
   (* hierconn *) wire [2:0] \dut.notes.ram.spy_at ;
-  (* hierconn *) wire [107:0] \dut.notes.ram.spy ;
-  (* hierconn *) wire [863:0] \dut.notes.ram.every ;
+  (* hierconn *) wire [108:0] \dut.notes.ram.spy ;
+  (* hierconn *) wire [871:0] \dut.notes.ram.every ;
   (* hierconn *) wire [31:0] \dut.results.every ;
   (* hierconn *) wire [1:0] \dut.failures.spy_at ;
-  (* hierconn *) wire [42:0] \dut.failures.spy ;
+  (* hierconn *) wire [43:0] \dut.failures.spy ;
   (* hierconn *) wire [1:0] \dut.done_bytes.spy_at ;
   (* hierconn *) wire [31:0] \dut.done_bytes.spy ;
   (* hierconn, init = 0 *) wire [1:0] \dut.reads.count_q ;
@@ -195,7 +196,7 @@ module proof #(
     reg [9:0] its_bytes = 0;
     reg [5:0] its_channel = 0;
     reg [31:0] its_cookie = 0;
-    reg [38:0] its_att = 0;
+    reg [39:0] its_att = 0;
     // In the cycle behind its retirement: an end, or none. Then until that end leaves.
     reg ending = 0, plain = 0;
     // Of its channel: bytes, and the first failure, since the last end.
@@ -203,7 +204,7 @@ module proof #(
     reg known = 0;
     reg [31:0] total = 0;
     reg [3:0] failure = 0;
-    reg [38:0] failed_at = 0;
+    reg [39:0] failed_at = 0;
     reg may_end = 0;
     reg [2:0] quiet = 0;
     wire chosen = accepted & choose & !going & !ending;
@@ -213,7 +214,7 @@ module proof #(
     wire [31:0] total_now = code_now != 0 ? total : total + moved;
     reg [3:0] end_failure = 0;
     reg [31:0] end_total = 0;
-    reg [38:0] end_at = 0;
+    reg [39:0] end_at = 0;
     always @(posedge clock) begin
       if (chosen) begin
         going <= 1;
@@ -243,7 +244,7 @@ module proof #(
       if (mine) begin
         total <= \dut.note_last ? 0 : total_now;
         failure <= \dut.note_last ? 0 : code_now;
-        if (failure == 0) failed_at <= \dut.note_last ? 0 : \dut.note_q [38:0];
+        if (failure == 0) failed_at <= \dut.note_last ? 0 : \dut.note_q [39:0];
         else if (\dut.note_last ) failed_at <= 0;
       end
       if (sweep_now & sweep_channel == which) begin
@@ -274,8 +275,8 @@ module proof #(
     wire [7:0] done = \dut.done_q [7:0];
     wire [5:0] first = \dut.notes.head_q ;
     wire [6:0] count = \dut.notes.count_q ;
-    wire [107:0] note = \dut.note_q ;
-    wire [107:0] word = before == 0 & \dut.note_on_q ? note : \dut.notes.ram.spy ;
+    wire [108:0] note = \dut.note_q ;
+    wire [108:0] word = before == 0 & \dut.note_on_q ? note : \dut.notes.ram.spy ;
     wire [5:0] place = first + before - \dut.note_on_q ;
     // The tags of the reads that have notes; the last is in the register.
     wire [8:0] live;
@@ -283,14 +284,14 @@ module proof #(
     genvar k, l;
     for (k = 0; k < 8; k = k + 1) begin
       wire [2:0] at = k - first[2:0];
-      wire [107:0] cell_k = \dut.notes.ram.every [108 * k +: 108];
-      assign live[k] = at < count & cell_k[48:39] != 0;
-      assign tags[3 * k +: 3] = cell_k[96:94];
+      wire [108:0] cell_k = \dut.notes.ram.every [109 * k +: 109];
+      assign live[k] = at < count & cell_k[49:40] != 0;
+      assign tags[3 * k +: 3] = cell_k[97:95];
       always @* if (MUTANT == 0 & at < count)
-        assert (cell_k[99:97] == 0 & cell_k[93:88] < 4 & cell_k[107] == (cell_k[48:39] != 0));
+        assert (cell_k[100:98] == 0 & cell_k[94:89] < 4 & cell_k[108] == (cell_k[49:40] != 0));
     end
-    assign live[8] = \dut.note_on_q & note[48:39] != 0;
-    assign tags[24 +: 3] = note[96:94];
+    assign live[8] = \dut.note_on_q & note[49:40] != 0;
+    assign tags[24 +: 3] = note[97:95];
     for (k = 0; k < 9; k = k + 1) for (l = 0; l < k; l = l + 1) always @* if (MUTANT == 0)
       assert (!(live[k] & live[l] & tags[3 * k +: 3] == tags[3 * l +: 3]));
     for (k = 0; k < 8; k = k + 1) begin
@@ -312,7 +313,7 @@ module proof #(
       if (\dut.tag_free_q ) assert (!used[next_tag] & !lost_before[next_tag]);
       if (\dut.read_room_q ) assert (\dut.tag_free_q & !offered);
       if (\dut.note_on_q )
-        assert (note[99:97] == 0 & note[93:88] < 4 & note[107] == (note[48:39] != 0));
+        assert (note[100:98] == 0 & note[94:89] < 4 & note[108] == (note[49:40] != 0));
       // The one read that waits for the port.
       assert (\dut.reads.count_q == offered & \dut.reads.some_q == offered);
       assert (\dut.reads.at_most_q == offered);
@@ -323,8 +324,8 @@ module proof #(
       end
       if (\dut.note_done_q ) begin
         assert (\dut.note_on_q );
-        if (live[8]) assert (done[note[96:94]] & \dut.result_q == code_of[note[96:94]]);
-        if (note[89:88] == which & known)
+        if (live[8]) assert (done[note[97:95]] & \dut.result_q == code_of[note[97:95]]);
+        if (note[90:89] == which & known)
           assert (\dut.so_far_q == total & \dut.so_far_failed_q == {failed_at, failure});
       end
       if (known) assert (\dut.done_bytes.spy == total & \dut.failures.spy == {failed_at, failure});
@@ -337,11 +338,11 @@ module proof #(
       if (going) begin
         assert (before < in_flight & its_channel == which & known);
         if (before != 0 | !\dut.note_on_q ) assert (slot == place);
-        assert (word[38:0] == its_att & word[48:39] == its_bytes & word[52:49] == its_code);
-        assert (word[55:53] == {its_irq, its_record, its_last} & word[87:56] == its_cookie);
-        assert (word[93:88] == its_channel & word[106] == its_urgent);
+        assert (word[39:0] == its_att & word[49:40] == its_bytes & word[53:50] == its_code);
+        assert (word[56:54] == {its_irq, its_record, its_last} & word[88:57] == its_cookie);
+        assert (word[94:89] == its_channel & word[107] == its_urgent);
         assert (its_real == (its_bytes != 0) & its_real == (its_code == 0));
-        if (its_real) assert (word[99:94] == its_place);
+        if (its_real) assert (word[100:95] == its_place);
       end
       if (ending) begin
         assert (\dut.over_code_q == end_failure & \dut.over_bytes_q == end_total);
@@ -391,7 +392,7 @@ module proof #(
         assert (end_channel == its_channel & end_tag == its_cookie & end_urgent == its_urgent);
         assert (end_code == end_failure & end_bytes == end_total);
         assert (end_irq == (its_irq | end_failure != 0));
-        assert (end_fault == (end_failure == 0 ? 64'd0 : {end_at[38:37], 25'd0, end_at[36:0]}));
+        assert (end_fault == (end_failure == 0 ? 64'd0 : {end_at[39:38], 24'd0, end_at[37:0]}));
       end
       if (end_waits) assert (end_pin & end_now == end_before);
       // The rest of a descriptor is given up only when it has failed.

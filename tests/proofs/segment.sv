@@ -54,7 +54,7 @@ module proof #(
   wire [9:0] bytes;
   wire [3:0] code;
   wire [31:0] tag;
-  wire [38:0] att_address;
+  wire [39:0] att_address;
   wire has_data;
   wire [9:0] span;
 
@@ -105,7 +105,7 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.bad_control_q ;
   (* hierconn, init = 0 *) wire [27:0] \dut.low_q ;
   (* hierconn, init = 0 *) wire [28:0] \dut.high_q ;
-  (* hierconn, init = 0 *) wire [36:0] \dut.peer_q ;
+  (* hierconn, init = 0 *) wire [37:0] \dut.peer_q ;
   (* hierconn, init = 0 *) wire [1:0] \dut.page_size_q ;
   (* hierconn, init = 0 *) wire [39:0] \dut.local_at_q ;
   (* hierconn, init = 0 *) wire [31:0] \dut.remaining_q ;
@@ -142,7 +142,7 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.wrong_size_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.target_q ;
   (* hierconn, init = 0 *) wire [1:0] \dut.saved.spy_at ;
-  (* hierconn, init = 0 *) wire [152:0] \dut.saved.spy ;
+  (* hierconn, init = 0 *) wire [153:0] \dut.saved.spy ;
   (* hierconn, init = 0 *) wire [1:0] \dut.window_base.spy_at ;
   (* hierconn, init = 0 *) wire [27:0] \dut.window_base.spy ;
   (* hierconn, init = 0 *) wire [1:0] \dut.window_end.spy_at ;
@@ -179,7 +179,7 @@ module proof #(
   reg [5:0] fetched = 0;
   reg loaded_any = 0;
   reg [5:0] loaded = 0;
-  reg [36:0] loaded_peer = 0;
+  reg [37:0] loaded_peer = 0;
   reg [1:0] loaded_size = 0;
   reg [39:0] loaded_local = 0;
   reg [31:0] loaded_length = 0;
@@ -208,7 +208,7 @@ module proof #(
 
   // The watched channel: its descriptor under way, and its window.
   reg open = 0;
-  reg [36:0] peer = 0;
+  reg [37:0] peer = 0;
   reg [1:0] page_size = 0;
   reg [39:0] local_next = 0;
   reg [31:0] left = 0;
@@ -232,10 +232,10 @@ module proof #(
 
   wire taken = request & accept;
   wire mine = channel == which;
-  wire [24:0] page = page_size == 2'd1 ? {4'd0, peer[36:16]}
-                   : page_size == 2'd2 ? {9'd0, peer[36:21]} : peer[36:12];
-  wire [24:0] loaded_page = loaded_size == 2'd1 ? {4'd0, loaded_peer[36:16]}
-                          : loaded_size == 2'd2 ? {9'd0, loaded_peer[36:21]} : loaded_peer[36:12];
+  wire [25:0] page = page_size == 2'd1 ? {4'd0, peer[37:16]}
+                   : page_size == 2'd2 ? {9'd0, peer[37:21]} : peer[37:12];
+  wire [25:0] loaded_page = loaded_size == 2'd1 ? {4'd0, loaded_peer[37:16]}
+                          : loaded_size == 2'd2 ? {9'd0, loaded_peer[37:21]} : loaded_peer[37:12];
   wire [63:0] translated = page_size == 2'd1 ? {granted[56:9], peer[15:0]}
                          : page_size == 2'd2 ? {granted[56:14], peer[20:0]}
                          : {granted[56:5], peer[11:0]};
@@ -405,7 +405,7 @@ module proof #(
       end
     end
     assert (\dut.fails_q == (\dut.judged_q != 0));
-    if (serves & state == 7 & \dut.fails_q ) assert (\dut.target_q == {page_size, 25'd0, peer});
+    if (serves & state == 7 & \dut.fails_q ) assert (\dut.target_q == {page_size, 24'd0, peer});
   end
 
   generate if (PART == 1) begin
@@ -463,7 +463,7 @@ module proof #(
         else begin
           assert (bytes == 0 & last);
           // What it reports is the address that software wrote, never one of the bus.
-          assert (bus == {page_size, 25'd0, peer});
+          assert (bus == {page_size, 24'd0, peer});
         end
       end
       // Nothing is waited for but the table and the acceptance.

@@ -30,6 +30,7 @@ module proof #(
   input wire [31:0] message_data,
   input wire release_now,
   input wire forget_now,
+  input wire clear_now,
   input wire waitrequest,
   input wire answer_now,
   input wire choose
@@ -38,7 +39,7 @@ module proof #(
   (* anyconst *) wire [15:0] pace;
   wire beat_take, write_done, read_take, flush_take, flushed, flush_error, record_take, message_take;
   wire chunk, completion, completion_error, quarantine, reads_down, dead, port_free, stalled;
-  wire stalled_tags, tagged;
+  wire stalled_tags, tagged, sent, asked, rinses;
   wire [5:0] chunk_tag;
   wire [9:0] chunk_bytes;
   wire [3:0] chunk_code;
@@ -58,7 +59,7 @@ module proof #(
 
   // Faults: a wait not seen, a read too many, a byte enable off, a burst counted short; a beat not
   // seen, a late beat let through, a beat too many asked for; a port that is given up too late, one that
-  // takes nothing.
+  // takes nothing; a reset of the engine that forgets what the bus is owed.
   wire seen_wait = MUTANT == 1 ? 1'b0 : waitrequest;
   wire seen_read_write = MUTANT == 2 ? bus_read | bus_write : bus_read;
   wire [15:0] seen_enable = MUTANT == 3 ? byteenable & 16'h7fff : byteenable;
@@ -69,8 +70,11 @@ module proof #(
   wire [31:0] seen_timeout = MUTANT == 8 ? timeout + 2 : timeout;
   wire seen_take = MUTANT == 9 ? record_take & !dead : record_take;
 
+  wire clear = PART != 3 & clear_now;
+  wire seen_reset = MUTANT == 10 & clear;
+
   peerlane_txs dut (
-    .pcie_clk(clock), .port_reset(1'b0), .port_write(write), .port_write_address(write_address),
+    .pcie_clk(clock), .port_reset(seen_reset), .port_clear(clear), .port_write(write), .port_write_address(write_address),
     .port_write_beats(write_beats), .port_beat(beat), .port_beat_data(beat_data),
     .port_beat_enable(beat_enable), .port_beat_take(beat_take), .port_write_done(write_done),
     .port_read(read), .port_read_address(read_address), .port_read_beats(seen_beats),
@@ -85,7 +89,7 @@ module proof #(
     .port_completion_data(completion_data), .port_completion_error(completion_error),
     .port_lost(lost), .port_timeout(seen_timeout), .port_release(release_now), .port_pace(pace),
     .port_reads_down(reads_down), .port_quarantine(quarantine), .port_dead(dead),
-    .port_free(port_free), .port_stalled(stalled), .port_stalled_tags(stalled_tags),
+    .port_free(port_free), .port_sent(sent), .port_asked(asked), .port_rinses(rinses), .port_stalled(stalled), .port_stalled_tags(stalled_tags),
     .port_tagged(tagged), .txs_address(address), .txs_read(bus_read), .txs_write(bus_write),
     .txs_writedata(writedata), .txs_byteenable(byteenable), .txs_burstcount(burstcount),
     .txs_waitrequest(seen_wait), .txs_readdata({127'd0, mark}), .txs_readdatavalid(seen_answer)
@@ -143,6 +147,15 @@ module proof #(
     record_before <= record_now;
     message_before <= message_now;
     beat_before <= beat_now;
+    // The engine begins anew.
+    if (clear) begin
+      read_waits <= 0;
+      flush_waits <= 0;
+      record_waits <= 0;
+      message_waits <= 0;
+      beat_waits <= 0;
+      in_burst <= 0;
+    end
   end
 
   // The slave. The mark of the command on the bus was given when it was taken.
@@ -175,11 +188,14 @@ module proof #(
     reg [63:0] burst_address = 0;
     reg [5:0] burst_beats = 0;
     reg message_taken = 0;
+    // What stands at the bus is of a port that was given up, also after a reset of the engine.
+    reg gave_up = 0;
     wire write_accepted = bus_write & !waitrequest;
     always @(posedge clock) begin
       held <= (seen_read_write | bus_write) & waitrequest;
       before <= now;
       message_taken <= message_take & !dead;
+      gave_up <= dead | (gave_up & bus_write);
       if (write_accepted) begin
         left <= (left == 0 ? seen_count : left) - 1;
         burst_address <= address;
@@ -193,7 +209,8 @@ module proof #(
       // Reads, and bursts of several beats, are of whole ones; only what follows to a port that was given
       // up is empty. A message is one dword.
       if (bus_read) assert (seen_enable == 16'hffff);
-      if (bus_write & seen_count != 1) assert (seen_enable == 16'hffff | (dead & seen_enable == 0));
+      if (bus_write & seen_count != 1)
+        assert (seen_enable == 16'hffff | ((dead | gave_up) & seen_enable == 0));
       if (message_taken) begin
         assert (bus_write & seen_count == 1 & address == {message_before[95:36], 4'd0});
         assert (seen_enable == 16'hf << message_before[35:32]);
@@ -231,6 +248,10 @@ module proof #(
       if (issue) due[due_place[2:0]] <= {probe, !probe & read_mark, probe ? 6'd1 : read_beats};
       dues <= dues + issue - over;
       seen <= over ? 0 : seen + seen_completion;
+      if (clear) begin
+        dues <= 0;
+        seen <= 0;
+      end
     end
     always @* begin
       // A read ends by a chunk with a code, or by a chunk without and all of its beats, in order; one

@@ -90,7 +90,7 @@ module proof #(
     .end_tag(end_tag), .end_fault(end_fault), .end_irq(end_irq), .end_urgent(end_urgent),
     .end_channel(end_channel), .end_take(end_take), .ended(ended_pin), .moved(moved),
     .moved_channel(moved_channel), .requested(requested), .retired(retired),
-    .ends_waiting(ends_waiting), .starved(starved), .mem_clock(clock), .mem_reset(reset),
+    .ends_waiting(ends_waiting), .starved(starved), .mem_clock(clock), .mem_reset(reset), .mem_forgets(reset),
     .mem_rd_address(mem_address), .mem_rd_read(mem_read), .mem_rd_burstcount(mem_count),
     .mem_rd_waitrequest(mem_wait), .mem_rd_readdata(mem_data), .mem_rd_readdatavalid(mem_valid)
   );

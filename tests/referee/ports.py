@@ -67,7 +67,7 @@ class Ports:
     def __init__(self, dut, bus, fpga, *, txs_latency, percent):
         pcie, clk = dut.pcie_clk, dut.clk
         slave = {"read_response_latency": 1}
-        self.csr = AvalonMMMasterBFM.from_prefix(dut, "csr", pcie, **slave)
+        self.csr = AvalonMMMasterBFM.from_prefix(dut, "csr", pcie, read_response_latency=2)
         self.chan = AvalonMMMasterBFM.from_prefix(dut, "chan", pcie, **slave)
         self.att = AvalonMMMasterBFM.from_prefix(dut, "att", pcie, **slave)
         self.txs = Txs.from_prefix(

@@ -48,6 +48,8 @@ class Referee:
         self.fpga = Pair()
         self.ports = Ports(dut, self.bus.real, self.fpga.real, **options)
         self.records = [0] * CHANNELS
+        # Records read since the channel's last doorbell, which says so.
+        self.freed = [0] * CHANNELS
         self.cookie = 0
         self.passed = 0
         self.failed = []
@@ -191,7 +193,8 @@ class Referee:
         base = page + self.regs[f"CHAN_{name}_DESC"] // 4
         for n, dword in order:
             await self.ports.chan.write(base + n, dword)
-        await self.ports.chan.write(page + self.regs[f"CHAN_{name}_DOORBELL"] // 4, 1)
+        freed, self.freed[transfer["channel"]] = self.freed[transfer["channel"]], 0
+        await self.ports.chan.write(page + self.regs[f"CHAN_{name}_DOORBELL"] // 4, freed)
 
     async def next_record(self, channel):
         sequence = self.records[channel]
@@ -208,6 +211,7 @@ class Referee:
             raise AssertionError(f"no record {sequence} of {channel}, status {status:#x}")
         assert record[3] == sequence, f"sequence {record}"
         self.records[channel] += 1
+        self.freed[channel] += 1
         return record
 
     async def batch(self, transfers):

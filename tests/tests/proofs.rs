@@ -16,7 +16,10 @@ use std::{
 use peerlane_hdl::{
     Params, generate,
     prim::{AsyncFifo, SmallFifo},
-    rtl::{att::Att, complete::Completer, fence::Fence, flushes::Flushes, txs::TxsAdapter},
+    rtl::{
+        att::Att, complete::Completer, fence::Fence, flushes::Flushes, room::RingRoom,
+        txs::TxsAdapter,
+    },
 };
 use peerlane_tools::{Cache, Yosys};
 use peerlane_verilog::emit;
@@ -52,6 +55,9 @@ const TURN_FAULTS: u64 = 52;
 
 /// Enough for a sweep and for some descriptors, records or requests to come and go.
 const BLOCK_FAULTS: u64 = 8;
+
+/// Enough for a descriptor to be accepted, started and ended, and for its end to be sent.
+const END_FAULTS: u64 = 13;
 
 /// Enough for nine reads to be asked for, and for a port to be given up.
 const TXS_BUS: Reach = Reach::Cycles(14);
@@ -331,13 +337,13 @@ fn an_asynchronous_fifo_loses_and_invents_nothing() {
 #[ignore = "external tools: cargo xtask test proofs"]
 fn a_descriptor_queue_loses_and_invents_nothing() {
     let design = of_the_block("write_queue", "peerlane_queue", Memories::Whole);
-    for (dword, mutants) in [(0, 1..6), (6, 6..6)] {
+    for (dword, mutants) in [(0, 1..7), (6, 7..7)] {
         holds_and_has_teeth(
             &format!("descriptor queue, dword {dword}"),
             &design,
             "queue.sv",
             &[("DWORD", dword)],
-            Reach::Induction(BLOCK_FAULTS),
+            Reach::Induction(END_FAULTS),
             mutants,
         );
     }
@@ -353,13 +359,13 @@ fn the_att_answers_with_what_the_driver_wrote_last() {
 #[test]
 #[ignore = "external tools: cargo xtask test proofs"]
 fn the_txs_adapter_keeps_the_rules_of_the_bus() {
-    txs_proof("bus", 1, TXS_BUS, &[1, 2, 3, 4]);
+    txs_proof("bus", 1, TXS_BUS, &[1, 2, 3, 4, 10]);
 }
 
 #[test]
 #[ignore = "external tools: cargo xtask test proofs"]
 fn every_read_of_the_txs_adapter_ends_once_with_its_own_data() {
-    txs_proof("quarantine", 2, TXS_QUARANTINE, &[5, 6, 7]);
+    txs_proof("quarantine", 2, TXS_QUARANTINE, &[5, 6, 7, 10]);
 }
 
 #[test]
@@ -388,7 +394,7 @@ fn every_flush_read_ends_once_and_no_tag_is_used_while_it_is_owed() {
         "flushes.sv",
         &[],
         Reach::Induction(BLOCK_FAULTS),
-        1..=8,
+        1..=9,
     );
 }
 
@@ -399,6 +405,19 @@ fn every_end_of_a_descriptor_gives_one_record_in_its_ring() {
         "completer",
         &verilog("peerlane_completer", Completer::new(1)),
         "completer.sv",
+        &[],
+        Reach::Induction(END_FAULTS),
+        1..=5,
+    );
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn no_more_is_accepted_than_the_ring_has_slots() {
+    holds_and_has_teeth(
+        "room in the rings",
+        &verilog("peerlane_room", RingRoom::new(2)),
+        "room.sv",
         &[],
         Reach::Induction(BLOCK_FAULTS),
         1..=4,

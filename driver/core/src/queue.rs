@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How full a channel's two descriptor queues and its completion ring are.
 //!
-//! The board looks neither at the ring's fill nor at software's mistakes: a doorbell
-//! too many is refused, a record too many overwrites one that was not read. This
-//! account prevents both. It hands out the cookies: per direction they count the
+//! A doorbell too many is refused: one that the queue has no room for, and one whose
+//! record the ring would have no slot for, as far as the board was told which slots are
+//! free again. This account prevents both. It hands out what each doorbell has to tell,
+//! and out the cookies: per direction they count the
 //! descriptors, so a record says which one ended, and with it all before it, for
 //! the board works through each queue in order.
 
@@ -16,6 +17,8 @@ use core::fmt;
 pub struct Occupancy {
     write: Side,
     read: Side,
+    /// Descriptors that have ended and that no doorbell has told the board of.
+    untold: u16,
 }
 
 #[derive(Debug, Clone)]
@@ -37,6 +40,8 @@ pub struct Ticket {
     pub cookie: u32,
     /// Whether the descriptor must raise the interrupt.
     pub interrupt: bool,
+    /// What the doorbell says: ended descriptors whose slots of the ring are free again.
+    pub freed: u16,
 }
 
 /// Why a completion does not fit the account.
@@ -102,6 +107,7 @@ impl Occupancy {
         Ok(Self {
             write: side.clone(),
             read: side,
+            untold: 0,
         })
     }
 
@@ -149,11 +155,13 @@ impl Occupancy {
     /// queue raises a few more on the way, so that the rest can be queued in time.
     pub fn submit(&mut self, direction: Direction, more: u64) -> Option<Ticket> {
         let room = self.room(direction).checked_sub(1)?;
+        let freed = core::mem::take(&mut self.untold);
         let side = self.side_mut(direction);
         let due = more > u64::from(room) && side.silent + 1 >= (side.limit / 4).max(1);
         let ticket = Ticket {
             cookie: side.next,
             interrupt: more == 0 || due,
+            freed,
         };
         side.silent = if ticket.interrupt { 0 } else { side.silent + 1 };
         side.next = side.next.wrapping_add(1);
@@ -169,6 +177,8 @@ impl Occupancy {
             return Err(QueueError::Cookie { direction, cookie });
         }
         side.oldest = cookie.wrapping_add(1);
+        // Not more than the ring has slots, 2^15 at most.
+        self.untold = self.untold.saturating_add((before + 1) as u16);
         Ok(before + 1)
     }
 }
@@ -189,6 +199,31 @@ mod tests {
         assert_eq!(queue.complete(Write, 1), Ok(2));
         assert_eq!(queue.room(Write), 2);
         assert_eq!(queue.submit(Write, 0).unwrap().cookie, 4);
+    }
+
+    #[test]
+    fn each_end_is_told_with_one_doorbell() {
+        let mut queue = Occupancy::new(4, 8).unwrap();
+        let told = |queue: &mut Occupancy, direction| queue.submit(direction, 0).unwrap().freed;
+        for direction in [Write, Write, Read, Write] {
+            assert_eq!(told(&mut queue, direction), 0);
+        }
+        queue.complete(Write, 1).unwrap();
+        queue.complete(Read, 0).unwrap();
+        // A doorbell of either direction tells of both; what is told is told once.
+        assert_eq!(told(&mut queue, Read), 3);
+        assert_eq!(told(&mut queue, Read), 0);
+        queue.complete(Write, 2).unwrap();
+        while queue.room(Read) > 0 {
+            queue.submit(Read, 0);
+        }
+        // No ticket, nothing told.
+        queue.complete(Read, 1).unwrap();
+        while queue.room(Read) > 0 {
+            queue.submit(Read, 0);
+        }
+        assert_eq!(queue.submit(Read, 0), None);
+        assert_eq!(told(&mut queue, Write), 0);
     }
 
     #[test]

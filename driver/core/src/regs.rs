@@ -7,7 +7,7 @@
 //! endian form in memory.
 
 /// Hash of the map, the value of MAP_ID. Refuse hardware that has another one.
-pub const MAP_ID: u32 = 0x6c9d_4580;
+pub const MAP_ID: u32 = 0x13c7_f0c9;
 
 /// Version of the map.
 pub const MAP_VERSION: u32 = 1;
@@ -127,22 +127,23 @@ pub mod csr {
     /// Byte offset of STATUS. What the engines are doing.
     pub const STATUS: usize = 0x14;
     /// Mask of STATUS.write_busy (bits 0, ro). A write descriptor (FPGA to peer) of any channel
-    /// is queued or under way.
+    /// is queued or under way, or the last of it stands untaken at the PCIe port.
     pub const STATUS_WRITE_BUSY_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const STATUS_WRITE_BUSY_LSB: usize = 0;
     /// Number of its bits.
     pub const STATUS_WRITE_BUSY_WIDTH: usize = 1;
     /// Mask of STATUS.read_busy (bits 1, ro). A read descriptor (peer to FPGA) of any channel
-    /// is queued or under way.
+    /// is queued or under way, or the last of it stands untaken at the PCIe port.
     pub const STATUS_READ_BUSY_MASK: u32 = 0x0000_0002;
     /// Position of its lowest bit.
     pub const STATUS_READ_BUSY_LSB: usize = 1;
     /// Number of its bits.
     pub const STATUS_READ_BUSY_WIDTH: usize = 1;
-    /// Mask of STATUS.read_quarantine (bits 2, ro). A read timed out and its completion has not
-    /// come. No read is issued until every completion that is owed has arrived and been
-    /// dropped, or the driver writes QUARANTINE.
+    /// Mask of STATUS.read_quarantine (bits 2, ro). A read timed out, or the block was reset
+    /// from the side of FPGA memory alone, and its completion has not come. No read is issued
+    /// until every completion that is owed has arrived and been dropped, or the driver writes
+    /// QUARANTINE.
     pub const STATUS_READ_QUARANTINE_MASK: u32 = 0x0000_0004;
     /// Position of its lowest bit.
     pub const STATUS_READ_QUARANTINE_LSB: usize = 2;
@@ -155,7 +156,9 @@ pub mod csr {
     pub const STATUS_ATT_SWEEP_LSB: usize = 3;
     /// Number of its bits.
     pub const STATUS_ATT_SWEEP_WIDTH: usize = 1;
-    /// Mask of STATUS.completer_busy (bits 4, ro). A completion record waits to be sent.
+    /// Mask of STATUS.completer_busy (bits 4, ro). A completion record waits to be sent, or
+    /// stands untaken at the PCIe port, or a burst does that was begun before the block was
+    /// reset from the side of FPGA memory.
     pub const STATUS_COMPLETER_BUSY_MASK: u32 = 0x0000_0010;
     /// Position of its lowest bit.
     pub const STATUS_COMPLETER_BUSY_LSB: usize = 4;
@@ -173,9 +176,9 @@ pub mod csr {
     /// Byte offset of IRQ_STATUS. Causes of the interrupt. An event and a clear in the same
     /// cycle leave the bit set.
     pub const IRQ_STATUS: usize = 0x18;
-    /// Mask of IRQ_STATUS.completion (bits 0, w1c). A descriptor with `irq` set has ended, its
-    /// completion record was sent before, and its channel's moderation lets the interrupt
-    /// through.
+    /// Mask of IRQ_STATUS.completion (bits 0, w1c). A descriptor with `irq` set has ended, the
+    /// PCIe port has taken its completion record before, and its channel's moderation lets the
+    /// interrupt through.
     pub const IRQ_STATUS_COMPLETION_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const IRQ_STATUS_COMPLETION_LSB: usize = 0;
@@ -405,14 +408,15 @@ pub mod csr {
     /// Byte offset of CHANNEL_STATUS. What the selected channel has under way.
     pub const CHANNEL_STATUS: usize = 0x88;
     /// Mask of CHANNEL_STATUS.write_busy (bits 0, ro). A write descriptor was accepted and has
-    /// not ended, its completion record included.
+    /// not ended; it ends when the PCIe port has taken the last of it, its completion record
+    /// included.
     pub const CHANNEL_STATUS_WRITE_BUSY_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const CHANNEL_STATUS_WRITE_BUSY_LSB: usize = 0;
     /// Number of its bits.
     pub const CHANNEL_STATUS_WRITE_BUSY_WIDTH: usize = 1;
     /// Mask of CHANNEL_STATUS.read_busy (bits 1, ro). A read descriptor was accepted and has
-    /// not ended, its completion record included.
+    /// not ended; it ends when the PCIe port has taken its completion record.
     pub const CHANNEL_STATUS_READ_BUSY_MASK: u32 = 0x0000_0002;
     /// Position of its lowest bit.
     pub const CHANNEL_STATUS_READ_BUSY_LSB: usize = 1;
@@ -437,11 +441,13 @@ pub mod csr {
     pub const CHANNEL_MODERATION_AGE_WIDTH: usize = 16;
     /// Byte offset of CHANNEL_RING (low word). Completion ring of the selected channel. Writing
     /// the low word with `enable` set starts the ring at its first slot, on the first lap; so
-    /// write the high word first. Only while the channel has nothing under way. The value is
-    /// handed to the block and cannot be read back: a ring is the driver's own memory.
+    /// write the high word first. Only while the channel has nothing under way. From then on
+    /// the channel accepts at most as many descriptors as the ring has slots, and one more for
+    /// each that a doorbell says is freed: no record is written over one that was not read. The
+    /// value is handed to the block and cannot be read back: a ring is the driver's own memory.
     pub const CHANNEL_RING_LO: usize = 0x90;
     /// Mask of CHANNEL_RING_LO.enable (bits 0, wo). 1: the channel has a ring. 0: its
-    /// descriptors end without a record.
+    /// descriptors end without a record, and no ring bounds them.
     pub const CHANNEL_RING_LO_ENABLE_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const CHANNEL_RING_LO_ENABLE_LSB: usize = 0;
@@ -463,8 +469,11 @@ pub mod csr {
     pub const CHANNEL_RING_LO_BASE_WIDTH: usize = 20;
     /// Byte offset of CHANNEL_RING (high word). Completion ring of the selected channel.
     /// Writing the low word with `enable` set starts the ring at its first slot, on the first
-    /// lap; so write the high word first. Only while the channel has nothing under way. The
-    /// value is handed to the block and cannot be read back: a ring is the driver's own memory.
+    /// lap; so write the high word first. Only while the channel has nothing under way. From
+    /// then on the channel accepts at most as many descriptors as the ring has slots, and one
+    /// more for each that a doorbell says is freed: no record is written over one that was not
+    /// read. The value is handed to the block and cannot be read back: a ring is the driver's
+    /// own memory.
     pub const CHANNEL_RING_HI: usize = 0x94;
     /// Mask of CHANNEL_RING_HI.base (bits 31:0, wo). Bits 63:12 of the bus address of the ring.
     /// The ring is written without the ATT: only the driver can set this register.
@@ -894,12 +903,16 @@ pub mod chan {
     pub const WRITE_DESC_STRIDE: usize = 4;
     /// Byte offset of WRITE_DOORBELL. Queues the descriptor in WRITE_DESC.
     pub const WRITE_DOORBELL: usize = 0x40;
-    /// Mask of WRITE_DOORBELL.value (bits 31:0, wo). Any value.
-    pub const WRITE_DOORBELL_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Mask of WRITE_DOORBELL.freed (bits 15:0, wo). Descriptors of the channel that have ended
+    /// since its last doorbell, as software knows from records that it has read, in both
+    /// directions together: the slots that they had of the ring. They are counted before the
+    /// descriptor is, and where the doorbell is refused, too. Who says more than has ended may
+    /// lose records of its own channel.
+    pub const WRITE_DOORBELL_FREED_MASK: u32 = 0x0000_ffff;
     /// Position of its lowest bit.
-    pub const WRITE_DOORBELL_VALUE_LSB: usize = 0;
+    pub const WRITE_DOORBELL_FREED_LSB: usize = 0;
     /// Number of its bits.
-    pub const WRITE_DOORBELL_VALUE_WIDTH: usize = 32;
+    pub const WRITE_DOORBELL_FREED_WIDTH: usize = 16;
     /// Byte offset of READ_DESC. The descriptor of the next transfer from a peer to the FPGA,
     /// word by word. Writes are ignored while the read queue is full.
     pub const READ_DESC: usize = 0x80;
@@ -915,30 +928,36 @@ pub mod chan {
     pub const READ_DESC_STRIDE: usize = 4;
     /// Byte offset of READ_DOORBELL. Queues the descriptor in READ_DESC.
     pub const READ_DOORBELL: usize = 0xc0;
-    /// Mask of READ_DOORBELL.value (bits 31:0, wo). Any value.
-    pub const READ_DOORBELL_VALUE_MASK: u32 = 0xffff_ffff;
+    /// Mask of READ_DOORBELL.freed (bits 15:0, wo). Descriptors of the channel that have ended
+    /// since its last doorbell, as software knows from records that it has read, in both
+    /// directions together: the slots that they had of the ring. They are counted before the
+    /// descriptor is, and where the doorbell is refused, too. Who says more than has ended may
+    /// lose records of its own channel.
+    pub const READ_DOORBELL_FREED_MASK: u32 = 0x0000_ffff;
     /// Position of its lowest bit.
-    pub const READ_DOORBELL_VALUE_LSB: usize = 0;
+    pub const READ_DOORBELL_FREED_LSB: usize = 0;
     /// Number of its bits.
-    pub const READ_DOORBELL_VALUE_WIDTH: usize = 32;
-    /// Byte offset of QUEUE_FREE. Room for this channel in the descriptor queues.
+    pub const READ_DOORBELL_FREED_WIDTH: usize = 16;
+    /// Byte offset of QUEUE_FREE. Room for this channel in the descriptor queues. Both are 0
+    /// while doorbells are refused: the block is not enabled or being reset, the channel does
+    /// not accept, or all slots of its ring are owed to descriptors that were accepted and not
+    /// freed. The slots that are left bound both directions together.
     pub const QUEUE_FREE: usize = 0x100;
-    /// Mask of QUEUE_FREE.write (bits 15:0, ro). Write descriptors that are accepted before the
-    /// first refusal.
+    /// Mask of QUEUE_FREE.write (bits 15:0, ro). Write descriptors that the queue has room for.
     pub const QUEUE_FREE_WRITE_MASK: u32 = 0x0000_ffff;
     /// Position of its lowest bit.
     pub const QUEUE_FREE_WRITE_LSB: usize = 0;
     /// Number of its bits.
     pub const QUEUE_FREE_WRITE_WIDTH: usize = 16;
-    /// Mask of QUEUE_FREE.read (bits 31:16, ro). Read descriptors that are accepted before the
-    /// first refusal.
+    /// Mask of QUEUE_FREE.read (bits 31:16, ro). Read descriptors that the queue has room for.
     pub const QUEUE_FREE_READ_MASK: u32 = 0xffff_0000;
     /// Position of its lowest bit.
     pub const QUEUE_FREE_READ_LSB: usize = 16;
     /// Number of its bits.
     pub const QUEUE_FREE_READ_WIDTH: usize = 16;
-    /// Byte offset of REFUSED. Doorbells that were refused: the queue was full or the channel
-    /// does not accept. A refused descriptor is lost; it leaves no completion record.
+    /// Byte offset of REFUSED. Doorbells that were refused: the queue was full, all slots of
+    /// the ring were owed, or the channel does not accept. A refused descriptor is lost; it
+    /// leaves no completion record.
     pub const REFUSED: usize = 0x104;
     /// Mask of REFUSED.write (bits 0, w1c). A WRITE_DOORBELL was refused.
     pub const REFUSED_WRITE_MASK: u32 = 0x0000_0001;
@@ -1573,9 +1592,9 @@ impl Descriptor {
 }
 
 /// Completion record: how a descriptor ended. The block writes it to the next slot of the channel's
-/// ring; software polls `phase` in the slot it expects next. The block does not look whether
-/// software has read a slot: the ring must hold as many records as the channel has descriptors
-/// under way.
+/// ring; software polls `phase` in the slot it expects next. Every accepted descriptor is owed a
+/// slot, whether it asks for a record or not, until a doorbell says that it is freed; so software
+/// that reads slowly is refused doorbells and loses no record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Completion {

@@ -36,7 +36,7 @@ pub struct Ring {
 /// Why a ring can no longer be trusted. It says so until it is started anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RingError {
-    /// Records are missing: the board wrote over them, or they went elsewhere.
+    /// Records are missing: a doorbell gave their slots back unread, or they went elsewhere.
     Lost {
         /// The sequence number that was next.
         expected: u32,

@@ -329,6 +329,8 @@ struct Board {
     depth: usize,
     ring: Vec<[u32; 8]>,
     unread: usize,
+    /// Slots of the ring that no accepted descriptor has, as far as the doorbells said.
+    room: usize,
     sequence: u32,
 }
 
@@ -357,6 +359,7 @@ proptest! {
             depth,
             ring: vec![[0; 8]; 1 << ring_log2],
             unread: 0,
+            room: 1 << ring_log2,
             sequence: 0,
         };
         let mut occupancy = Occupancy::new(depth as u32, 1 << ring_log2).unwrap();
@@ -368,6 +371,10 @@ proptest! {
             match step >> 1 {
                 0 => if let Some(ticket) = occupancy.submit(direction, 0) {
                     prop_assert!(board.queues[side].len() < board.depth, "doorbell refused");
+                    board.room += usize::from(ticket.freed);
+                    prop_assert!(board.room > 0, "doorbell refused: no slot");
+                    board.room -= 1;
+                    prop_assert!(board.room < board.ring.len(), "a slot told twice");
                     board.queues[side].push_back(ticket.cookie);
                     expected[side].push_back(ticket.cookie);
                 },

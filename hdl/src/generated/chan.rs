@@ -42,13 +42,13 @@ pub struct ChanRegs {
     pub read_desc_index: Signal<Out, Bits<4>>,
     /// READ_DOORBELL: written in this cycle with `writedata`. Queues the descriptor in READ_DESC.
     pub read_doorbell_we: Signal<Out, Bit>,
-    /// QUEUE_FREE.write: Write descriptors that are accepted before the first refusal.
+    /// QUEUE_FREE.write: Write descriptors that the queue has room for.
     pub queue_free_write: Signal<In, Bits<16>>,
-    /// QUEUE_FREE.read: Read descriptors that are accepted before the first refusal.
+    /// QUEUE_FREE.read: Read descriptors that the queue has room for.
     pub queue_free_read: Signal<In, Bits<16>>,
     /// REFUSED: written in this cycle with `writedata`. Doorbells that were refused: the queue was
-    /// full or the channel does not accept. A refused descriptor is lost; it leaves no completion
-    /// record.
+    /// full, all slots of the ring were owed, or the channel does not accept. A refused descriptor
+    /// is lost; it leaves no completion record.
     pub refused_we: Signal<Out, Bit>,
     /// REFUSED.write: A WRITE_DOORBELL was refused.
     pub refused_write: Signal<In, Bit>,

@@ -3,7 +3,7 @@
 //! Registers of the block `csr`: decoder, flip-flops and read multiplexer of its Avalon-MM
 //! slave.
 //!
-//! Reads have a latency of one cycle and hold their value until the next. Writes act only with all
+//! Reads have a latency of two cycles and hold their value until the next. Writes act only with all
 //! byte enables set. A stored field or a pulse changes in the cycle after the write; a `_we` strobe
 //! and its index are valid in the cycle of the write, beside the slave's `writedata`.
 
@@ -26,7 +26,7 @@ pub struct CsrRegs {
     pub writedata: Signal<In, Bits<32>>,
     /// Slave: bytes to write; all four or the write is ignored.
     pub byteenable: Signal<In, Bits<4>>,
-    /// Slave: data of the read in the cycle before.
+    /// Slave: data of the read two cycles before.
     pub readdata: Signal<Out, Bits<32>>,
     /// BUILD_ID.value: First 32 bits of the SHA-256 of the map's canonical form followed by the
     /// build parameters.
@@ -59,26 +59,30 @@ pub struct CsrRegs {
     /// completer_busy read 0. The ATT, the rings and all settings are kept. Completions that are
     /// still owed to reads stay counted (STATUS.read_quarantine).
     pub control_reset: Signal<Out, Bit>,
-    /// STATUS.write_busy: A write descriptor (FPGA to peer) of any channel is queued or under way.
+    /// STATUS.write_busy: A write descriptor (FPGA to peer) of any channel is queued or under way,
+    /// or the last of it stands untaken at the PCIe port.
     pub status_write_busy: Signal<In, Bit>,
-    /// STATUS.read_busy: A read descriptor (peer to FPGA) of any channel is queued or under way.
+    /// STATUS.read_busy: A read descriptor (peer to FPGA) of any channel is queued or under way, or
+    /// the last of it stands untaken at the PCIe port.
     pub status_read_busy: Signal<In, Bit>,
-    /// STATUS.read_quarantine: A read timed out and its completion has not come. No read is issued
-    /// until every completion that is owed has arrived and been dropped, or the driver writes
-    /// QUARANTINE.
+    /// STATUS.read_quarantine: A read timed out, or the block was reset from the side of FPGA
+    /// memory alone, and its completion has not come. No read is issued until every completion that
+    /// is owed has arrived and been dropped, or the driver writes QUARANTINE.
     pub status_read_quarantine: Signal<In, Bit>,
     /// STATUS.att_sweep: The ATT is being cleared after a reset of the block. Wait for 0 before the
     /// first write to the ATT.
     pub status_att_sweep: Signal<In, Bit>,
-    /// STATUS.completer_busy: A completion record waits to be sent.
+    /// STATUS.completer_busy: A completion record waits to be sent, or stands untaken at the PCIe
+    /// port, or a burst does that was begun before the block was reset from the side of FPGA
+    /// memory.
     pub status_completer_busy: Signal<In, Bit>,
     /// STATUS.port_dead: The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT.
     /// What the engines send is dropped and ends with PORT_DOWN, so that every descriptor ends.
     /// Only a reset of the block opens the port again; memory that was registered must not be given
     /// back before.
     pub status_port_dead: Signal<In, Bit>,
-    /// IRQ_STATUS.completion: A descriptor with `irq` set has ended, its completion record was sent
-    /// before, and its channel's moderation lets the interrupt through.
+    /// IRQ_STATUS.completion: A descriptor with `irq` set has ended, the PCIe port has taken its
+    /// completion record before, and its channel's moderation lets the interrupt through.
     pub irq_status_completion: Signal<Out, Bit>,
     /// Sets IRQ_STATUS.completion.
     pub irq_status_completion_set: Signal<In, Bit>,
@@ -154,11 +158,11 @@ pub struct CsrRegs {
     /// CHANNEL_CONTROL.abort: 1: every accepted descriptor ends with ABORTED, a running one at its
     /// next request, whatever `run` says.
     pub channel_control_abort: Signal<In, Bit>,
-    /// CHANNEL_STATUS.write_busy: A write descriptor was accepted and has not ended, its completion
-    /// record included.
+    /// CHANNEL_STATUS.write_busy: A write descriptor was accepted and has not ended; it ends when
+    /// the PCIe port has taken the last of it, its completion record included.
     pub channel_status_write_busy: Signal<In, Bit>,
-    /// CHANNEL_STATUS.read_busy: A read descriptor was accepted and has not ended, its completion
-    /// record included.
+    /// CHANNEL_STATUS.read_busy: A read descriptor was accepted and has not ended; it ends when the
+    /// PCIe port has taken its completion record.
     pub channel_status_read_busy: Signal<In, Bit>,
     /// CHANNEL_MODERATION: written in this cycle with `writedata`. Moderation of the selected
     /// channel's interrupts. A descriptor with `urgent` is never held back. Both 0 after reset: no
@@ -166,12 +170,16 @@ pub struct CsrRegs {
     pub channel_moderation_we: Signal<Out, Bit>,
     /// CHANNEL_RING_LO: written in this cycle with `writedata`. Completion ring of the selected
     /// channel. Writing the low word with `enable` set starts the ring at its first slot, on the
-    /// first lap; so write the high word first. Only while the channel has nothing under way. The
+    /// first lap; so write the high word first. Only while the channel has nothing under way. From
+    /// then on the channel accepts at most as many descriptors as the ring has slots, and one more
+    /// for each that a doorbell says is freed: no record is written over one that was not read. The
     /// value is handed to the block and cannot be read back: a ring is the driver's own memory.
     pub channel_ring_lo_we: Signal<Out, Bit>,
     /// CHANNEL_RING_HI: written in this cycle with `writedata`. Completion ring of the selected
     /// channel. Writing the low word with `enable` set starts the ring at its first slot, on the
-    /// first lap; so write the high word first. Only while the channel has nothing under way. The
+    /// first lap; so write the high word first. Only while the channel has nothing under way. From
+    /// then on the channel accepts at most as many descriptors as the ring has slots, and one more
+    /// for each that a doorbell says is freed: no record is written over one that was not read. The
     /// value is handed to the block and cannot be read back: a ring is the driver's own memory.
     pub channel_ring_hi_we: Signal<Out, Bit>,
     /// CHANNEL_MEM_BASE: written in this cycle with `writedata`. First byte of the selected
@@ -199,6 +207,8 @@ pub struct CsrRegs {
     window_lo_base_reg: DFF<Bits<16>>,
     window_hi_base_reg: DFF<Bits<8>>,
     channel_select_channel_reg: DFF<Bits<6>>,
+    read_reg: DFF<Bit>,
+    address_reg: DFF<Bits<8>>,
 }
 
 impl Logic for CsrRegs {
@@ -223,7 +233,9 @@ impl Logic for CsrRegs {
             att_flush_hi_address_reg,
             window_lo_base_reg,
             window_hi_base_reg,
-            channel_select_channel_reg
+            channel_select_channel_reg,
+            read_reg,
+            address_reg
         );
         self.readdata.next = self.readdata_reg.q.val();
         self.act.next = self.write.val() & self.byteenable.val().all();
@@ -301,17 +313,19 @@ impl Logic for CsrRegs {
             self.channel_select_channel_reg.d.next = self.writedata.val().get_bits::<6>(0);
         }
         // Reads: registered, and 0 where nothing is.
-        if self.read.val() {
+        self.read_reg.d.next = self.read.val();
+        self.address_reg.d.next = self.address.val();
+        if self.read_reg.q.val() {
             self.readdata_reg.d.next = 0u64.into();
-            if self.address.val().get_bits::<2>(6) == 0 {
-                if self.address.val().get_bit(5) {
-                    if self.address.val().get_bits::<3>(2) == 0 {
-                        if self.address.val().get_bit(1) {
-                            if !self.address.val().get_bit(0) {
+            if self.address_reg.q.val().get_bits::<2>(6) == 0 {
+                if self.address_reg.q.val().get_bit(5) {
+                    if self.address_reg.q.val().get_bits::<3>(2) == 0 {
+                        if self.address_reg.q.val().get_bit(1) {
+                            if !self.address_reg.q.val().get_bit(0) {
                                 self.readdata_reg.d.next = bit_cast::<32, 1>(self.channel_status_write_busy.val().into()) | (bit_cast::<32, 1>(self.channel_status_read_busy.val().into()) << 1);
                             }
                         } else {
-                            if self.address.val().get_bit(0) {
+                            if self.address_reg.q.val().get_bit(0) {
                                 self.readdata_reg.d.next = bit_cast::<32, 1>(self.channel_control_accept.val().into()) | (bit_cast::<32, 1>(self.channel_control_run.val().into()) << 1) | (bit_cast::<32, 1>(self.channel_control_abort.val().into()) << 2);
                             } else {
                                 self.readdata_reg.d.next = bit_cast::<32, 6>(self.channel_select_channel_reg.q.val());
@@ -319,18 +333,18 @@ impl Logic for CsrRegs {
                         }
                     }
                 } else {
-                    if self.address.val().get_bit(4) {
-                        if self.address.val().get_bit(3) {
-                            if self.address.val().get_bits::<2>(1) == 2 {
-                                if self.address.val().get_bit(0) {
+                    if self.address_reg.q.val().get_bit(4) {
+                        if self.address_reg.q.val().get_bit(3) {
+                            if self.address_reg.q.val().get_bits::<2>(1) == 2 {
+                                if self.address_reg.q.val().get_bit(0) {
                                     self.readdata_reg.d.next = bit_cast::<32, 8>(self.window_hi_base_reg.q.val());
                                 } else {
                                     self.readdata_reg.d.next = bit_cast::<32, 16>(self.window_lo_base_reg.q.val()) << 16;
                                 }
                             }
                         } else {
-                            if self.address.val().get_bits::<2>(1) == 0 {
-                                if self.address.val().get_bit(0) {
+                            if self.address_reg.q.val().get_bits::<2>(1) == 0 {
+                                if self.address_reg.q.val().get_bit(0) {
                                     self.readdata_reg.d.next = self.att_flush_hi_address_reg.q.val();
                                 } else {
                                     self.readdata_reg.d.next = bit_cast::<32, 26>(self.att_flush_lo_address_reg.q.val()) << 6;
@@ -338,26 +352,26 @@ impl Logic for CsrRegs {
                             }
                         }
                     } else {
-                        if self.address.val().get_bit(3) {
-                            if self.address.val().get_bit(2) {
-                                if self.address.val().get_bit(1) {
-                                    if !self.address.val().get_bit(0) {
+                        if self.address_reg.q.val().get_bit(3) {
+                            if self.address_reg.q.val().get_bit(2) {
+                                if self.address_reg.q.val().get_bit(1) {
+                                    if !self.address_reg.q.val().get_bit(0) {
                                         self.readdata_reg.d.next = bit_cast::<32, 1>(self.att_invalidate_busy.val().into()) << 1;
                                     }
                                 } else {
-                                    if self.address.val().get_bit(0) {
+                                    if self.address_reg.q.val().get_bit(0) {
                                         self.readdata_reg.d.next = self.att_owner_hi_channels_reg.q.val();
                                     } else {
                                         self.readdata_reg.d.next = self.att_owner_lo_channels_reg.q.val();
                                     }
                                 }
                             } else {
-                                if self.address.val().get_bit(1) {
-                                    if self.address.val().get_bit(0) {
+                                if self.address_reg.q.val().get_bit(1) {
+                                    if self.address_reg.q.val().get_bit(0) {
                                         self.readdata_reg.d.next = bit_cast::<32, 1>(self.counter_snapshot_busy.val().into()) << 1;
                                     }
                                 } else {
-                                    if self.address.val().get_bit(0) {
+                                    if self.address_reg.q.val().get_bit(0) {
                                         self.readdata_reg.d.next = bit_cast::<32, 16>(self.port_pace_rate_reg.q.val());
                                     } else {
                                         self.readdata_reg.d.next = self.port_timeout_cycles_reg.q.val();
@@ -365,32 +379,32 @@ impl Logic for CsrRegs {
                                 }
                             }
                         } else {
-                            if self.address.val().get_bit(2) {
-                                if self.address.val().get_bit(1) {
-                                    if self.address.val().get_bit(0) {
+                            if self.address_reg.q.val().get_bit(2) {
+                                if self.address_reg.q.val().get_bit(1) {
+                                    if self.address_reg.q.val().get_bit(0) {
                                         self.readdata_reg.d.next = bit_cast::<32, 8>(self.caps2_reads_log2.val()) | (bit_cast::<32, 1>(self.caps2_tagged.val().into()) << 8) | (bit_cast::<32, 1>(self.caps2_msix.val().into()) << 9);
                                     } else {
                                         self.readdata_reg.d.next = bit_cast::<32, 1>(self.irq_status_completion_reg.q.val().into()) | (bit_cast::<32, 1>(self.irq_status_error_reg.q.val().into()) << 1) | (bit_cast::<32, 1>(self.irq_status_refused_reg.q.val().into()) << 2);
                                     }
                                 } else {
-                                    if self.address.val().get_bit(0) {
+                                    if self.address_reg.q.val().get_bit(0) {
                                         self.readdata_reg.d.next = bit_cast::<32, 1>(self.status_write_busy.val().into()) | (bit_cast::<32, 1>(self.status_read_busy.val().into()) << 1) | (bit_cast::<32, 1>(self.status_read_quarantine.val().into()) << 2) | (bit_cast::<32, 1>(self.status_att_sweep.val().into()) << 3) | (bit_cast::<32, 1>(self.status_completer_busy.val().into()) << 4) | (bit_cast::<32, 1>(self.status_port_dead.val().into()) << 5);
                                     } else {
                                         self.readdata_reg.d.next = bit_cast::<32, 1>(self.control_enable_reg.q.val().into()) | (bit_cast::<32, 1>(self.control_irq_enable_reg.q.val().into()) << 1);
                                     }
                                 }
                             } else {
-                                if self.address.val().get_bit(1) {
-                                    if self.address.val().get_bit(0) {
+                                if self.address_reg.q.val().get_bit(1) {
+                                    if self.address_reg.q.val().get_bit(0) {
                                         self.readdata_reg.d.next = bit_cast::<32, 8>(self.caps1_queue_log2.val()) | (bit_cast::<32, 8>(self.caps1_att_log2.val()) << 8) | (bit_cast::<32, 8>(self.caps1_max_burst_log2.val()) << 16) | (bit_cast::<32, 8>(self.caps1_mem_addr_bits.val()) << 24);
                                     } else {
                                         self.readdata_reg.d.next = bits::<32>(0x1u64) | (bit_cast::<32, 8>(self.caps0_channels.val()) << 8) | (bit_cast::<32, 8>(self.caps0_port_bytes.val()) << 16) | (bit_cast::<32, 8>(self.caps0_txs_addr_bits.val()) << 24);
                                     }
                                 } else {
-                                    if self.address.val().get_bit(0) {
+                                    if self.address_reg.q.val().get_bit(0) {
                                         self.readdata_reg.d.next = self.build_id.val();
                                     } else {
-                                        self.readdata_reg.d.next = bits::<32>(0x6c9d4580u64);
+                                        self.readdata_reg.d.next = bits::<32>(0x13c7f0c9u64);
                                     }
                                 }
                             }
@@ -416,6 +430,7 @@ impl Logic for CsrRegs {
             self.window_lo_base_reg.d.next = 0u64.into();
             self.window_hi_base_reg.d.next = 0u64.into();
             self.channel_select_channel_reg.d.next = 0u64.into();
+            self.read_reg.d.next = false;
         }
     }
 }

@@ -6,7 +6,7 @@ use rust_hdl::prelude::*;
 
 /// The pointers of a FIFO of `2^A` words whose memory is elsewhere; `P` is `A + 1`. The memory has a
 /// registered read port, and its output register is the FIFO's front. Reset both sides together;
-/// either may come out of reset first.
+/// either may come out of reset first. While the read side is in reset, the front keeps its last word.
 #[derive(LogicBlock)]
 pub struct AsyncPointers<const A: usize, const P: usize> {
     pub write_clock: Signal<In, Clock>,
@@ -107,7 +107,8 @@ impl<const A: usize, const P: usize> Logic for AsyncPointers<A, P> {
         }
 
         self.fetched.next = (self.head_gray.q.val() != self.tail_seen.synced.val())
-            & (!self.held.q.val() | self.pop.val());
+            & (!self.held.q.val() | self.pop.val())
+            & !self.read_reset.val();
         self.fetch.next = self.fetched.val();
         self.read_address.next = self.head.q.val().get_bits::<A>(0);
         self.head_next.next = self.head.q.val() + 1;

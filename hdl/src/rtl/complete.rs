@@ -1,5 +1,5 @@
 //! Completion: turns the end of a descriptor into a record in its channel's ring in host memory, and
-//! into an event for the interrupts once the record has been handed to the port.
+//! into an event for the interrupts once the port has sent the record.
 
 use crate::prim::{SmallRam, fresh};
 use rust_hdl::prelude::*;
@@ -41,7 +41,9 @@ pub struct Completer {
     pub record_address: Signal<Out, Bits<64>>,
     pub record_data: Signal<Out, Bits<256>>,
     pub record_take: Signal<In, Bit>,
-    // Events, one cycle each.
+    /// What the port took in cycles before the last has left it.
+    pub sent: Signal<In, Bit>,
+    // Events, one cycle each and never in two that follow each other.
     pub irq: Signal<Out, Bit>,
     pub irq_channel: Signal<Out, Bits<6>>,
     pub irq_urgent: Signal<Out, Bit>,
@@ -68,6 +70,13 @@ pub struct Completer {
     address: DFF<Bits<64>>,
     phase: DFF<Bit>,
     sequence: DFF<Bits<32>>,
+    // The end whose record stands at the port; the next is prepared meanwhile.
+    gone: DFF<Bit>,
+    gone_irq: DFF<Bit>,
+    gone_urgent: DFF<Bit>,
+    gone_fault: DFF<Bit>,
+    gone_channel: DFF<Bits<6>>,
+    fired: DFF<Bit>,
     restart: DFF<Bit>,
     restart_channel: DFF<Bits<6>>,
     ring_low: SmallRam<25, 6>,
@@ -82,6 +91,7 @@ pub struct Completer {
     slot: Signal<Local, Bits<32>>,
     done: Signal<Local, Bit>,
     counted: Signal<Local, Bit>,
+    fires: Signal<Local, Bit>,
     ones: Constant<Bits<32>>,
 }
 
@@ -97,7 +107,8 @@ impl Completer {
             chosen, offering,
             is_read, has_ring, address, phase, sequence, code, bytes, tag, fault_at, wants_irq,
             channel, log2, status, lap, slot, done, counted, restart, restart_channel,
-            wants_urgent, end_channel, found, over, ring, ring_top, chosen_channel;
+            wants_urgent, end_channel, found, over, ring, ring_top, chosen_channel, sent, gone,
+            gone_irq, gone_urgent, gone_fault, gone_channel, fired, fires;
             ring_low: SmallRam::new(channels_log2),
             ring_high: SmallRam::new(channels_log2),
             sequences: SmallRam::new(channels_log2),
@@ -130,14 +141,18 @@ impl Logic for Completer {
             address,
             phase,
             sequence,
+            gone,
+            gone_irq,
+            gone_urgent,
+            gone_fault,
+            gone_channel,
+            fired,
             restart,
             restart_channel
         );
         clock!(self, clock, ring_low, ring_high, sequences);
-        self.busy.next = self.chosen.q.val();
+        self.busy.next = self.chosen.q.val() | self.gone.q.val();
         self.channel.next = self.end_channel.q.val();
-        self.irq_urgent.next = self.wants_urgent.q.val();
-        self.irq_channel.next = self.channel.val();
 
         // The record: cookie, status, bytes done, sequence; fault address, zero.
         self.status.next = bit_cast::<32, 1>(self.phase.q.val().into())
@@ -151,11 +166,27 @@ impl Logic for Completer {
             | (bit_cast::<256, 64>(self.fault_at.q.val()) << 128);
         self.record_address.next = self.address.q.val();
         self.record.next = self.offering.q.val() & self.has_ring.q.val();
-        self.done.next = self.offering.q.val() & (self.record_take.val() | !self.has_ring.q.val());
+        self.done.next = self.offering.q.val()
+            & (self.record_take.val() | (!self.has_ring.q.val() & !self.gone.q.val()));
         self.write_take.next = self.over.q.val() & !self.is_read.q.val();
         self.read_take.next = self.over.q.val() & self.is_read.q.val();
-        self.irq.next = self.over.q.val() & self.wants_irq.q.val();
-        self.fault.next = self.over.q.val() & self.code.q.val().any();
+        // The port takes no record before it has sent the one before: one place is enough.
+        self.fires.next = self.gone.q.val() & self.sent.val() & !self.fired.q.val();
+        self.fired.d.next = self.fires.val();
+        self.irq.next = self.fires.val() & self.gone_irq.q.val();
+        self.irq_urgent.next = self.gone_urgent.q.val();
+        self.irq_channel.next = self.gone_channel.q.val();
+        self.fault.next = self.fires.val() & self.gone_fault.q.val();
+        if self.fires.val() {
+            self.gone.d.next = false;
+        }
+        if self.over.q.val() {
+            self.gone.d.next = true;
+            self.gone_irq.d.next = self.wants_irq.q.val();
+            self.gone_urgent.d.next = self.wants_urgent.q.val();
+            self.gone_fault.d.next = self.code.q.val().any();
+            self.gone_channel.d.next = self.channel.val();
+        }
         self.counted.next = self.over.q.val() & self.has_ring.q.val();
         self.recorded.next = self.counted.val();
 
@@ -250,6 +281,8 @@ impl Logic for Completer {
             self.found.d.next = false;
             self.over.d.next = false;
             self.offering.d.next = false;
+            self.gone.d.next = false;
+            self.fired.d.next = false;
             self.restart.d.next = false;
         }
     }

@@ -8,6 +8,7 @@ use super::fence::Fence;
 use super::interrupts::Interrupts;
 use super::queue::DescriptorQueue;
 use super::read_path::{ReadConfig, ReadPath};
+use super::room::RingRoom;
 use super::segment::{Segment, SegmentConfig};
 use super::write_path::WritePath;
 use crate::generated::{ChanRegs, CsrRegs};
@@ -102,6 +103,7 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     pub dma_irq: Signal<Out, Bit>,
     // To and from the adapter; see [`super::txs`].
     pub port_reset: Signal<Out, Bit>,
+    pub port_clear: Signal<Out, Bit>,
     pub port_write: Signal<Out, Bit>,
     pub port_write_address: Signal<Out, Bits<64>>,
     pub port_write_beats: Signal<Out, Bits<6>>,
@@ -144,6 +146,9 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     pub port_quarantine: Signal<In, Bit>,
     pub port_dead: Signal<In, Bit>,
     pub port_free: Signal<In, Bit>,
+    pub port_sent: Signal<In, Bit>,
+    pub port_rinses: Signal<In, Bit>,
+    pub port_asked: Signal<In, Bit>,
     pub port_stalled: Signal<In, Bit>,
     pub port_stalled_tags: Signal<In, Bit>,
     pub port_tagged: Signal<In, Bit>,
@@ -184,6 +189,7 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     channels: Channels,
     write_queue: DescriptorQueue,
     read_queue: DescriptorQueue,
+    ring_room: RingRoom,
     att: Att,
     fence: Fence,
     write_segment: Segment<W, B>,
@@ -202,6 +208,9 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     draining: DFF<Bit>,
     irq_before: DFF<Bit>,
     counter_read: DFF<Bit>,
+    // The registers' read of the last cycle, which is looked up now.
+    reading: DFF<Bit>,
+    read_at: DFF<Bits<8>>,
     core_reset: DFF<Bit>,
     mem_reset: DFF<Bit>,
     interrupt: Signal<Local, Bit>,
@@ -213,6 +222,10 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     selected_write_busy: DFF<Bit>,
     selected_read_busy: DFF<Bit>,
     accept: Signal<Local, Bit>,
+    accept_enough: Signal<Local, Bit>,
+    accept_some: Signal<Local, Bit>,
+    doorbell: Signal<Local, Bit>,
+    refused: Signal<Local, Bit>,
     page: Signal<Local, Bits<6>>,
     selected: Signal<Local, Bits<64>>,
     levels: DFF<Bits<9>>,
@@ -248,7 +261,8 @@ impl<const W: usize, const B: usize, const E: usize> Engine<W, B, E> {
             chan_write, chan_writedata, chan_byteenable, chan_readdata, att_address,
             att_read, att_write, att_writedata, att_byteenable, att_readdata,
             msix_address, msix_read, msix_write, msix_writedata, msix_byteenable,
-            msix_readdata, msix_enable, msix_mask, kernel_irq, dma_irq, port_reset,
+            msix_readdata, msix_enable, msix_mask, kernel_irq, dma_irq, port_reset, port_clear, port_sent, port_rinses,
+            port_asked, reading, read_at, accept_enough, accept_some, doorbell, refused,
             port_write, port_write_address, port_write_beats, port_beat, port_beat_data,
             port_beat_enable, port_beat_take, port_write_done, port_read,
             port_read_address, port_read_beats, port_read_bytes, port_read_tag,
@@ -277,6 +291,7 @@ impl<const W: usize, const B: usize, const E: usize> Engine<W, B, E> {
             channels: Channels::new(config.channels_log2),
             write_queue: DescriptorQueue::new(config.queue_log2, config.channels_log2),
             read_queue: DescriptorQueue::new(config.queue_log2, config.channels_log2),
+            ring_room: RingRoom::new(config.channels_log2),
             att: Att::new(config.att_log2, config.channels_log2),
             write_segment: Segment::new(config.segment(false)),
             read_segment: Segment::new(config.segment(true)),
@@ -347,6 +362,9 @@ impl<const W: usize, const B: usize, const E: usize> Engine<W, B, E> {
         self.port_quarantine.connect();
         self.port_dead.connect();
         self.port_free.connect();
+        self.port_sent.connect();
+        self.port_rinses.connect();
+        self.port_asked.connect();
         self.port_stalled.connect();
         self.port_stalled_tags.connect();
         self.port_tagged.connect();
@@ -386,6 +404,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
             draining,
             irq_before,
             counter_read,
+            reading,
+            read_at,
             write_busy,
             read_busy,
             selected_write_busy,
@@ -399,6 +419,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
             channels,
             write_queue,
             read_queue,
+            ring_room,
             att,
             fence,
             write_segment,
@@ -417,7 +438,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.write_path.mem_clock.next = self.clk.val();
         self.read_path.mem_clock.next = self.clk.val();
 
-        // Reset: either side's reset resets both. Then the memories are cleared beside the ATT.
+        // Reset: either side's reset resets both. What stands at a bus of the other side, and what is owed there,
+        // is not forgotten. Then the memories are cleared beside the ATT.
         self.pcie_hold.trigger.next = self.pcie_reset.val();
         self.mem_hold.trigger.next = self.reset.val();
         self.pcie_sees.unsynced.next = self.mem_hold.held.val();
@@ -438,7 +460,11 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.completer.reset.next = self.core_reset.q.val();
         self.interrupts.reset.next = self.core_reset.q.val();
         self.counters.reset.next = self.core_reset.q.val();
-        self.port_reset.next = self.core_reset.q.val();
+        self.port_reset.next = self.pcie_hold.held.val();
+        self.port_clear.next = self.core_reset.q.val();
+        self.write_path.mem_forgets.next = self.mem_hold.held.val();
+        self.read_path.mem_forgets.next = self.mem_hold.held.val();
+        self.ring_room.reset.next = self.core_reset.q.val();
         self.write_path.mem_reset.next = self.mem_reset.q.val();
         self.read_path.mem_reset.next = self.mem_reset.q.val();
         self.sweep.next = self.att.sweeping.val();
@@ -500,6 +526,9 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.interrupts.msix_byteenable.next = self.msix_byteenable.val();
         self.msix_readdata.next = self.interrupts.msix_readdata.val();
 
+        self.doorbell.next = self.chan.write_doorbell_we.val() | self.chan.read_doorbell_we.val();
+        self.refused.next = self.write_queue.refused.val() | self.read_queue.refused.val();
+
         // What the registers show.
         self.csr.build_id.next = self.build_id.val();
         self.csr.caps0_channels.next = self.channel_count.val();
@@ -516,12 +545,11 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.csr.status_read_busy.next = self.read_busy.q.val();
         self.csr.status_read_quarantine.next = self.port_quarantine.val();
         self.csr.status_att_sweep.next = self.sweep.val();
-        self.csr.status_completer_busy.next = self.completer.busy.val();
+        self.csr.status_completer_busy.next = self.completer.busy.val() | self.port_rinses.val();
         self.csr.status_port_dead.next = self.port_dead.val();
         self.csr.irq_status_completion_set.next = self.interrupts.notify.val();
         self.csr.irq_status_error_set.next = self.completer.fault.val();
-        self.csr.irq_status_refused_set.next =
-            self.write_queue.refused.val() | self.read_queue.refused.val();
+        self.csr.irq_status_refused_set.next = self.refused.val();
         self.interrupt.next = self.csr.control_irq_enable.val()
             & (self.csr.irq_status_completion.val()
                 | self.csr.irq_status_error.val()
@@ -549,12 +577,27 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.channels.refused_read_set.next = self.read_queue.refused.val();
         self.chan.refused_write.next = self.channels.page_refused_write.val();
         self.chan.refused_read.next = self.channels.page_refused_read.val();
-        self.chan.queue_free_write.next = bit_cast::<16, 13>(self.write_queue.free.val());
-        self.chan.queue_free_read.next = bit_cast::<16, 13>(self.read_queue.free.val());
         self.accept.next = self.channels.page_accept.val()
             & self.csr.control_enable.val()
+            & !self.csr.control_reset.val()
             & !self.draining.q.val()
             & !self.sweep.val();
+        self.accept_some.next = self.accept.val() & self.ring_room.some.val();
+        self.accept_enough.next = self.accept.val() & self.ring_room.enough.val();
+        self.chan.queue_free_write.next = 0.into();
+        self.chan.queue_free_read.next = 0.into();
+        if self.accept_some.val() {
+            self.chan.queue_free_write.next = bit_cast::<16, 13>(self.write_queue.free.val());
+            self.chan.queue_free_read.next = bit_cast::<16, 13>(self.read_queue.free.val());
+        }
+        self.ring_room.page.next = self.page.val();
+        self.ring_room.doorbell.next = self.doorbell.val();
+        self.ring_room.freed.next = self.chan_writedata.val().get_bits::<16>(0);
+        self.ring_room.accepted.next = self.doorbell.val() & !self.refused.val();
+        self.ring_room.ring_we.next = self.csr.channel_ring_lo_we.val();
+        self.ring_room.ring_channel.next = self.csr.channel_select_channel.val();
+        self.ring_room.ring_on.next = self.csr_writedata.val().get_bit(0);
+        self.ring_room.ring_log2.next = self.csr_writedata.val().get_bits::<4>(4);
 
         // The ATT, and the fence for its changes.
         self.att.write_ask.next = self.write_segment.ask.val();
@@ -587,7 +630,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.write_queue.dword.next = self.chan.write_desc_index.val();
         self.write_queue.data.next = self.chan_writedata.val();
         self.write_queue.doorbell.next = self.chan.write_doorbell_we.val();
-        self.write_queue.accept.next = self.accept.val();
+        self.write_queue.accept.next = self.accept_enough.val();
+        self.write_queue.sent.next = self.port_sent.val();
         self.write_queue.other_number.next = self.read_queue.next_number.val();
         self.write_queue.select.next = self.write_segment.select.val();
         self.write_queue.other_select.next = self.read_segment.select.val();
@@ -653,7 +697,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.read_queue.dword.next = self.chan.read_desc_index.val();
         self.read_queue.data.next = self.chan_writedata.val();
         self.read_queue.doorbell.next = self.chan.read_doorbell_we.val();
-        self.read_queue.accept.next = self.accept.val();
+        self.read_queue.accept.next = self.accept_enough.val();
+        self.read_queue.sent.next = self.port_sent.val() & self.port_asked.val();
         self.read_queue.other_number.next = self.write_queue.next_number.val();
         self.read_queue.select.next = self.read_segment.select.val();
         self.read_queue.other_select.next = self.write_segment.select.val();
@@ -724,9 +769,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.interrupts.event_valid.next = self.completer.irq.val();
         self.interrupts.event_channel.next = self.completer.irq_channel.val();
         self.interrupts.event_urgent.next = self.completer.irq_urgent.val();
-        self.interrupts.general.next = self.completer.fault.val()
-            | self.write_queue.refused.val()
-            | self.read_queue.refused.val();
+        self.interrupts.general.next = self.completer.fault.val() | self.refused.val();
         self.interrupts.kernel_irq.next = self.kernel_sees.synced.val();
         self.interrupts.moderation_we.next = self.csr.channel_moderation_we.val();
         self.interrupts.moderation_channel.next = self.csr.channel_select_channel.val();
@@ -778,6 +821,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.read_path.completion_data.next = self.port_completion_data.val();
         self.read_path.completion_error.next = self.port_completion_error.val();
         self.completer.record_take.next = self.port_record_take.val();
+        self.completer.sent.next = self.port_sent.val();
         self.interrupts.message_take.next = self.port_message_take.val();
 
         // FPGA memory.
@@ -843,12 +887,14 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.counters.take.next =
             self.csr.counter_snapshot_we.val() & self.csr_writedata.val().get_bit(0);
         self.csr.counter_snapshot_busy.next = self.counters.busy.val();
+        self.reading.d.next = self.csr_read.val();
+        self.read_at.d.next = self.csr_address.val();
         self.counters.read.next =
-            self.csr_read.val() & (self.csr_address.val().get_bits::<2>(6) == 1);
-        self.counters.address.next = self.csr_address.val().get_bits::<6>(0);
+            self.reading.q.val() & (self.read_at.q.val().get_bits::<2>(6) == 1);
+        self.counters.address.next = self.read_at.q.val().get_bits::<6>(0);
         self.counters.channel.next = self.csr.channel_select_channel.val();
-        if self.csr_read.val() {
-            self.counter_read.d.next = self.csr_address.val().get_bits::<2>(6) == 1;
+        if self.reading.q.val() {
+            self.counter_read.d.next = self.read_at.q.val().get_bits::<2>(6) == 1;
         }
     }
 }

@@ -12,6 +12,8 @@ use rust_hdl::prelude::*;
 pub struct Flushes {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
+    /// Nobody waits any more for those that have left: they are lost.
+    pub clear: Signal<In, Bit>,
     /// A flush waits; it stands until taken.
     pub flush: Signal<In, Bit>,
     pub take: Signal<Out, Bit>,
@@ -54,16 +56,18 @@ pub struct Flushes {
     oldest_done: Signal<Local, Bit>,
     late: Signal<Local, Bit>,
     over: Signal<Local, Bits<8>>,
+    /// Reads that have left and are not answered.
+    awaited: Signal<Local, Bits<8>>,
     one: Constant<Bits<8>>,
 }
 
 impl Default for Flushes {
     fn default() -> Self {
         fresh!(
-            clock, reset, flush, take, may_leave, leaves, tag, dead, answered, answered_tag,
+            clock, reset, clear, flush, take, may_leave, leaves, tag, dead, answered, answered_tag,
             refused, ended, failed, now, timeout, let_go, quarantine, turns, next_tag, owed,
             done, bad, lost, next_bit, usable, absorb, left, answer, oldest, oldest_done, late,
-            over;
+            over, awaited;
             one: Constant::new(1.into()),
         )
     }
@@ -74,7 +78,7 @@ impl Logic for Flushes {
     fn update(&mut self) {
         dff_setup!(self, clock, next_tag, owed, done, bad, lost);
         clock!(self, clock, turns);
-        self.turns.reset.next = self.reset.val();
+        self.turns.reset.next = self.reset.val() | self.clear.val();
 
         // One in: a tag that is free, or an end at once.
         self.next_bit.next = self.one.val() << self.next_tag.q.val();
@@ -130,6 +134,11 @@ impl Logic for Flushes {
         }
         if self.let_go.val() {
             self.lost.d.next = 0.into();
+        }
+        self.awaited.next = self.owed.q.val() & !self.done.q.val();
+        if self.clear.val() {
+            self.owed.d.next = 0.into();
+            self.lost.d.next = (self.lost.q.val() | self.awaited.val()) & !self.answer.val();
         }
         self.quarantine.next = self.lost.q.val().any();
 

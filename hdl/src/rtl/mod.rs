@@ -1,7 +1,7 @@
 //! The DMA block. Data flows: [`queue`] → [`segment`] (with [`att`]) → [`write_path`] or [`read_path`]
 //! → a port adapter ([`txs`], or [`stream`] with its [`flushes`], both with a [`poster`]); ends of
 //! descriptors go to [`complete`] and from there to [`interrupts`]. [`channels`] holds what the driver says
-//! of each channel, [`fence`] watches a change of the ATT, [`counters`] counts. [`engine`] joins all but the
+//! of each channel, [`room`] counts the slots of its ring, [`fence`] watches a change of the ATT, [`counters`] counts. [`engine`] joins all but the
 //! adapter.
 
 use rust_hdl::prelude::Bits;
@@ -20,6 +20,7 @@ pub mod poster;
 pub mod queue;
 pub mod read_path;
 pub mod receive;
+pub mod room;
 pub mod segment;
 pub mod stream;
 pub mod txs;

@@ -8,6 +8,9 @@
 //! A bus that takes nothing for `timeout` cycles is dead: from then on everything is taken at once, and
 //! dropped. What stands on the bus stays there; were it taken after all, the rest of its burst would
 //! follow with no byte enabled. Only a reset ends that.
+//!
+//! The engine may be reset while the bus is not. What stands there then stays, and the rest of its burst
+//! follows: beats of the same enables, of data that nobody wants any more. Nothing else leaves before.
 
 use crate::prim::fresh;
 use rust_hdl::prelude::*;
@@ -16,7 +19,10 @@ use rust_hdl::prelude::*;
 #[derive(LogicBlock)]
 pub struct Poster<const W: usize, const B: usize> {
     pub clock: Signal<In, Clock>,
+    /// With the bus.
     pub reset: Signal<In, Bit>,
+    /// The engine is reset, the bus is not.
+    pub clear: Signal<In, Bit>,
     // Write bursts, records and messages, as in [`super::txs`].
     pub write: Signal<In, Bit>,
     pub write_address: Signal<In, Bits<64>>,
@@ -56,6 +62,10 @@ pub struct Poster<const W: usize, const B: usize> {
     /// Something else of the port waits, too.
     pub also_waiting: Signal<In, Bit>,
     pub waiting: Signal<Out, Bit>,
+    /// What stood on the bus in the last cycle was taken, or nothing stood there.
+    pub sent: Signal<Out, Bit>,
+    /// What stands there is of before a reset of the engine.
+    pub rinses: Signal<Out, Bit>,
     pub dead: Signal<Out, Bit>,
     /// The port is dead from the next cycle on.
     pub dies: Signal<Out, Bit>,
@@ -81,11 +91,15 @@ pub struct Poster<const W: usize, const B: usize> {
     patience: DFF<Bits<32>>,
     stuck: DFF<Bit>,
     is_dead: DFF<Bit>,
+    /// A burst of before a reset of the engine.
+    rinsing: DFF<Bit>,
+    was_free: DFF<Bit>,
 
     stands: Signal<Local, Bit>,
     still: Signal<Local, Bit>,
     dying: Signal<Local, Bit>,
     free: Signal<Local, Bit>,
+    frozen: Signal<Local, Bit>,
     take_beat: Signal<Local, Bit>,
     last_beat: Signal<Local, Bit>,
     record_step: Signal<Local, Bit>,
@@ -108,11 +122,11 @@ pub struct Poster<const W: usize, const B: usize> {
 impl<const W: usize, const B: usize> Default for Poster<W, B> {
     fn default() -> Self {
         fresh!(
-            clock, reset, write, write_address, write_beats, beat, beat_data, beat_enable,
+            clock, reset, clear, write, write_address, write_beats, beat, beat_data, beat_enable,
             beat_take, write_done, record, record_address, record_data, record_take, message,
             message_address, message_data, message_take, hold, begins, other, other_address,
             other_beats, other_take, posting, asking, address, beats, data, enable, ready, timeout,
-            also_waiting, waiting, dead, dies, away, at_record, at_message, at_other, left, amid,
+            also_waiting, waiting, sent, rinses, rinsing, was_free, frozen, dead, dies, away, at_record, at_message, at_other, left, amid,
             ending, post, ask, address_at, beats_at, data_at, enable_at, bus_left, patience, stuck,
             is_dead, stands, still, dying, free, take_beat, last_beat, record_step, record_ends,
             message_step, other_step, left_next, over, next_record, next_message, next_other;
@@ -130,7 +144,8 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
     fn update(&mut self) {
         dff_setup!(
             self, clock, away, at_record, at_message, at_other, left, amid, ending, post, ask,
-            address_at, beats_at, data_at, enable_at, bus_left, patience, stuck, is_dead
+            address_at, beats_at, data_at, enable_at, bus_left, patience, stuck, is_dead, rinsing,
+            was_free
         );
         self.posting.next = self.post.q.val();
         self.asking.next = self.ask.q.val();
@@ -141,7 +156,11 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
         self.dead.next = self.is_dead.q.val();
         self.stands.next = (self.post.q.val() | self.ask.q.val()) & !self.ready.val();
         self.waiting.next = self.stands.val();
-        self.free.next = !self.stands.val() | self.is_dead.q.val();
+        self.was_free.d.next = !self.stands.val() | self.is_dead.q.val();
+        self.sent.next = self.was_free.q.val();
+        self.rinses.next = self.rinsing.q.val();
+        self.free.next = ((!self.stands.val() & !self.rinsing.q.val()) | self.is_dead.q.val())
+            & !self.clear.val();
 
         // What goes out in this cycle.
         self.take_beat.next = self.free.val()
@@ -261,7 +280,8 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
         if self.dying.val() {
             self.is_dead.d.next = true;
         }
-        if !self.is_dead.q.val() {
+        self.frozen.next = self.is_dead.q.val() | self.rinsing.q.val() | self.clear.val();
+        if !self.frozen.val() {
             self.bus_left.d.next = self.left_next.val();
         } else {
             self.address_at.d.next = self.address_at.q.val();
@@ -271,7 +291,9 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             self.post.d.next = self.post.q.val();
             self.ask.d.next = self.ask.q.val();
             if !self.stands.val() {
-                self.enable_at.d.next = 0.into();
+                if self.is_dead.q.val() {
+                    self.enable_at.d.next = 0.into();
+                }
                 self.ask.d.next = false;
                 self.post.d.next = self.bus_left.q.val().any();
                 if self.bus_left.q.val().any() {
@@ -280,7 +302,10 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             }
         }
 
-        if self.reset.val() {
+        if !self.stands.val() & !self.bus_left.q.val().any() {
+            self.rinsing.d.next = false;
+        }
+        if self.clear.val() | self.reset.val() {
             self.away.d.next = false;
             self.at_record.d.next = false;
             self.at_message.d.next = false;
@@ -288,11 +313,16 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             self.left.d.next = 0.into();
             self.amid.d.next = false;
             self.ending.d.next = false;
+            self.is_dead.d.next = false;
+            self.rinsing.d.next = true;
+        }
+        if self.reset.val() {
+            self.rinsing.d.next = false;
+            self.bus_left.d.next = 0.into();
             self.post.d.next = false;
             self.ask.d.next = false;
             self.patience.d.next = 0.into();
             self.stuck.d.next = false;
-            self.is_dead.d.next = false;
         }
     }
 }

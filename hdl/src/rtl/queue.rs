@@ -43,7 +43,7 @@ pub struct DescriptorQueue {
     pub queued: Signal<Out, Bits<64>>,
     /// Channels that had none and get one in this cycle.
     pub awakened: Signal<Out, Bits<64>>,
-    /// Channels with a descriptor that has not ended.
+    /// Channels with a descriptor that has not ended, or of which something stands at the port.
     pub busy: Signal<Out, Bits<64>>,
     pub select: Signal<In, Bits<6>>,
     /// Reads the oldest descriptor of `select`; it stands from the next cycle on.
@@ -62,6 +62,8 @@ pub struct DescriptorQueue {
     pub take: Signal<In, Bit>,
     /// Descriptors of `select` that have ended.
     pub ended: Signal<Out, Bits<13>>,
+    /// What was given to the port in cycles before the last has left it.
+    pub sent: Signal<In, Bit>,
     // Ends, and the count of them for the other direction's chains.
     pub end: Signal<In, Bit>,
     pub end_channel: Signal<In, Bits<6>>,
@@ -85,6 +87,8 @@ pub struct DescriptorQueue {
     ended_other: SmallRam<13, 6>,
     waiting: DFF<Bits<64>>,
     unended: DFF<Bits<64>>,
+    /// Those that have ended, and whose last beat may stand at the port.
+    leaving: DFF<Bits<64>>,
     /// The doorbell of the last cycle.
     arrived_before: DFF<Bits<64>>,
     /// The descriptor of `select` is the last of its channel, as of the last cycle.
@@ -124,7 +128,7 @@ impl DescriptorQueue {
             clock, reset, sweep, sweep_channel, channel, write, dword, data, doorbell, accept,
             refused, free, next_number, other_number, queued, busy, select, fetch, peer_low,
             peer_high, local_low, local_high, length, control, cookie, stamp, number, take, ended,
-            end, end_channel, other_select, ended_for_other, waiting, unended, level,
+            end, end_channel, other_select, ended_for_other, waiting, unended, leaving, sent, level,
             full, accepted,
             tail_next, head_next, ended_next, slot, oldest, arrived, emptied, finished,
             awakened, arrived_before, is_last, ending, ending_channel, ended_last,
@@ -158,6 +162,7 @@ impl Logic for DescriptorQueue {
             ended_channel,
             waiting,
             unended,
+            leaving,
             arrived_before,
             is_last,
             ending,
@@ -303,7 +308,7 @@ impl Logic for DescriptorQueue {
             self.finished.next = self.one.val() << self.ended_channel.q.val();
         }
         self.queued.next = self.waiting.q.val();
-        self.busy.next = self.unended.q.val();
+        self.busy.next = self.unended.q.val() | self.leaving.q.val();
         self.awakened.next = self.arrived.val() & !self.unended.q.val();
         self.waiting.d.next = ((self.waiting.q.val() & !self.emptied.val())
             | self.arrived.val()
@@ -313,8 +318,15 @@ impl Logic for DescriptorQueue {
             | self.arrived.val()
             | self.arrived_before.q.val())
             & self.all_channels.val();
+        // The last of a descriptor was given to the port at least two cycles before it counts as ended here.
+        self.leaving.d.next =
+            (self.leaving.q.val() | self.finished.val()) & self.all_channels.val();
+        if self.sent.val() {
+            self.leaving.d.next = self.finished.val() & self.all_channels.val();
+        }
         if self.reset.val() {
             self.waiting.d.next = 0.into();
+            self.leaving.d.next = 0.into();
             self.unended.d.next = 0.into();
             self.arrived_before.d.next = 0.into();
             self.ending.d.next = false;

@@ -25,8 +25,8 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     pub request: Signal<In, Bit>,
     pub accept: Signal<Out, Bit>,
     pub bus: Signal<In, Bits<64>>,
-    /// ATT address of the request, for the report of a fault: page size code and 37 bits.
-    pub att_address: Signal<In, Bits<39>>,
+    /// ATT address of the request, for the report of a fault: page size code and 38 bits.
+    pub att_address: Signal<In, Bits<40>>,
     pub local: Signal<In, Bits<40>>,
     pub bytes: Signal<In, Bits<10>>,
     /// No fault; then `span` is the same as `bytes`.
@@ -86,6 +86,7 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     // FPGA memory, in its own clock.
     pub mem_clock: Signal<In, Clock>,
     pub mem_reset: Signal<In, Bit>,
+    pub mem_forgets: Signal<In, Bit>,
     pub mem_wr_address: Signal<Out, Bits<40>>,
     pub mem_wr_write: Signal<Out, Bit>,
     pub mem_wr_burstcount: Signal<Out, Bits<5>>,
@@ -95,7 +96,7 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
 
     /// One that waits for the port, and no more: what is accepted is out of turn.
     reads: SmallFifo<86, 1, 2>,
-    notes: SmallFifo<108, 6, 7>,
+    notes: SmallFifo<109, 6, 7>,
     next_tag: DFF<Bits<6>>,
     used: DFF<Bits<64>>,
     done: DFF<Bits<64>>,
@@ -105,7 +106,7 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     receive: Receive<W, B, E>,
     // Per channel: progress and first failure of the descriptor.
     done_bytes: SmallRam<32, 6>,
-    failures: SmallRam<43, 6>,
+    failures: SmallRam<44, 6>,
     halting: DFF<Bits<64>>,
     halted_number: SmallRam<6, 6>,
     // The end that is reported.
@@ -114,7 +115,7 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     over_code: DFF<Bits<4>>,
     over_bytes: DFF<Bits<32>>,
     over_tag: DFF<Bits<32>>,
-    over_at: DFF<Bits<39>>,
+    over_at: DFF<Bits<40>>,
     over_irq: DFF<Bit>,
     over_urgent: DFF<Bit>,
     over_channel: DFF<Bits<6>>,
@@ -140,11 +141,11 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     placing_bytes: DFF<Bits<10>>,
     /// The oldest note, and whether its read is over.
     note_on: DFF<Bit>,
-    note: DFF<Bits<108>>,
+    note: DFF<Bits<109>>,
     note_done: DFF<Bit>,
     result: DFF<Bits<4>>,
     so_far: DFF<Bits<32>>,
-    so_far_failed: DFF<Bits<43>>,
+    so_far_failed: DFF<Bits<44>>,
     note_load: Signal<Local, Bit>,
     took: DFF<Bits<13>>,
     gave: DFF<Bits<13>>,
@@ -160,7 +161,7 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     retire: Signal<Local, Bit>,
     earlier: Signal<Local, Bits<4>>,
     failure: Signal<Local, Bits<4>>,
-    failure_at: Signal<Local, Bits<39>>,
+    failure_at: Signal<Local, Bits<40>>,
     total: Signal<Local, Bits<32>>,
     over_pop: Signal<Local, Bit>,
 
@@ -187,7 +188,7 @@ impl<const W: usize, const B: usize, const E: usize> ReadPath<W, B, E> {
             completion_data, completion_error, end, end_code, end_bytes, end_tag,
             end_fault, end_irq, end_urgent, end_channel, end_take, ended, moved,
             moved_channel, requested, retired, stalled_buffer, stalled_memory,
-            mem_clock, mem_reset, mem_wr_address, mem_wr_write, mem_wr_burstcount,
+            mem_clock, mem_reset, mem_forgets, mem_wr_address, mem_wr_write, mem_wr_burstcount,
             mem_wr_writedata, mem_wr_byteenable, mem_wr_waitrequest, next_tag, used,
             done, promised, halting, over, over_reports, over_code, over_bytes,
             over_tag, over_at, over_irq, over_urgent, over_channel, room, accepted,
@@ -305,18 +306,18 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
             | (bit_cast::<86, 10>(self.bytes.val()) << 70)
             | (bit_cast::<86, 6>(self.next_tag.q.val()) << 80);
         self.notes.push.next = self.accepted.val();
-        self.notes.data_in.next = bit_cast::<108, 39>(self.att_address.val())
-            | (bit_cast::<108, 10>(self.bytes.val()) << 39)
-            | (bit_cast::<108, 4>(self.code.val()) << 49)
-            | (bit_cast::<108, 1>(self.last.val().into()) << 53)
-            | (bit_cast::<108, 1>(self.want_record.val().into()) << 54)
-            | (bit_cast::<108, 1>(self.want_irq.val().into()) << 55)
-            | (bit_cast::<108, 32>(self.tag.val()) << 56)
-            | (bit_cast::<108, 6>(self.channel.val()) << 88)
-            | (bit_cast::<108, 6>(self.next_tag.q.val()) << 94)
-            | (bit_cast::<108, 6>(self.descriptor.val()) << 100)
-            | (bit_cast::<108, 1>(self.urgent.val().into()) << 106)
-            | (bit_cast::<108, 1>(self.real.val().into()) << 107);
+        self.notes.data_in.next = bit_cast::<109, 40>(self.att_address.val())
+            | (bit_cast::<109, 10>(self.bytes.val()) << 40)
+            | (bit_cast::<109, 4>(self.code.val()) << 50)
+            | (bit_cast::<109, 1>(self.last.val().into()) << 54)
+            | (bit_cast::<109, 1>(self.want_record.val().into()) << 55)
+            | (bit_cast::<109, 1>(self.want_irq.val().into()) << 56)
+            | (bit_cast::<109, 32>(self.tag.val()) << 57)
+            | (bit_cast::<109, 6>(self.channel.val()) << 89)
+            | (bit_cast::<109, 6>(self.next_tag.q.val()) << 95)
+            | (bit_cast::<109, 6>(self.descriptor.val()) << 101)
+            | (bit_cast::<109, 1>(self.urgent.val().into()) << 107)
+            | (bit_cast::<109, 1>(self.real.val().into()) << 108);
 
         // The port: a read leaves when the receive buffer has room for all of it.
         self.read.next = self.reads.valid.val() & self.buffer_room.q.val();
@@ -347,6 +348,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.stalled_memory.next = self.receive.stalled.val();
         self.receive.mem_clock.next = self.mem_clock.val();
         self.receive.mem_reset.next = self.mem_reset.val();
+        self.receive.mem_forgets.next = self.mem_forgets.val();
         self.mem_wr_address.next = self.receive.mem_wr_address.val();
         self.mem_wr_write.next = self.receive.mem_wr_write.val();
         self.mem_wr_burstcount.next = self.receive.mem_wr_burstcount.val();
@@ -377,11 +379,11 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
 
         // Retirement, in order; a fault has nothing to wait for. The first failure of a descriptor
         // is the one that is reported.
-        self.note_bytes.next = self.note.q.val().get_bits::<10>(39);
-        self.note_real.next = self.note.q.val().get_bit(107);
-        self.note_last.next = self.note.q.val().get_bit(53);
-        self.note_channel.next = self.note.q.val().get_bits::<6>(88);
-        self.note_tag.next = self.note.q.val().get_bits::<6>(94);
+        self.note_bytes.next = self.note.q.val().get_bits::<10>(40);
+        self.note_real.next = self.note.q.val().get_bit(108);
+        self.note_last.next = self.note.q.val().get_bit(54);
+        self.note_channel.next = self.note.q.val().get_bits::<6>(89);
+        self.note_tag.next = self.note.q.val().get_bits::<6>(95);
         self.failures.read_address.next = self.note_channel.val();
         self.done_bytes.read_address.next = self.note_channel.val();
         // Beside the look whether the note's read is over: nothing of these changes until it retires.
@@ -389,7 +391,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.result.d.next = self.results.read_data.val();
         self.so_far.d.next = self.done_bytes.read_data.val();
         self.so_far_failed.d.next = self.failures.read_data.val();
-        self.note_code.next = self.note.q.val().get_bits::<4>(49);
+        self.note_code.next = self.note.q.val().get_bits::<4>(50);
         if self.note_real.val() {
             self.note_code.next = self.result.q.val();
         }
@@ -421,10 +423,10 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         }
         self.earlier.next = self.so_far_failed.q.val().get_bits::<4>(0);
         self.failure.next = self.note_code.val();
-        self.failure_at.next = self.note.q.val().get_bits::<39>(0);
+        self.failure_at.next = self.note.q.val().get_bits::<40>(0);
         if self.earlier.val().any() {
             self.failure.next = self.earlier.val();
-            self.failure_at.next = self.so_far_failed.q.val().get_bits::<39>(4);
+            self.failure_at.next = self.so_far_failed.q.val().get_bits::<40>(4);
         }
         self.total.next = self.so_far.q.val();
         if !self.failure.val().any() {
@@ -438,8 +440,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.done_bytes.write_data.next = self.total.val();
         self.failures.write_enable.next = self.retire.val() | self.sweep.val();
         self.failures.write_address.next = self.note_channel.val();
-        self.failures.write_data.next = bit_cast::<43, 4>(self.failure.val())
-            | (bit_cast::<43, 39>(self.failure_at.val()) << 4);
+        self.failures.write_data.next = bit_cast::<44, 4>(self.failure.val())
+            | (bit_cast::<44, 40>(self.failure_at.val()) << 4);
         if self.note_last.val() | self.sweep.val() {
             self.done_bytes.write_data.next = 0.into();
             self.failures.write_data.next = 0.into();
@@ -454,13 +456,13 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         if self.retire.val() & self.note_last.val() {
             self.over.d.next = true;
             self.over_reports.d.next =
-                self.note.q.val().get_bits::<2>(54).any() | self.failure.val().any();
+                self.note.q.val().get_bits::<2>(55).any() | self.failure.val().any();
             self.over_code.d.next = self.failure.val();
             self.over_bytes.d.next = self.total.val();
-            self.over_tag.d.next = self.note.q.val().get_bits::<32>(56);
+            self.over_tag.d.next = self.note.q.val().get_bits::<32>(57);
             self.over_at.d.next = self.failure_at.val();
-            self.over_irq.d.next = self.note.q.val().get_bit(55) | self.failure.val().any();
-            self.over_urgent.d.next = self.note.q.val().get_bit(106);
+            self.over_irq.d.next = self.note.q.val().get_bit(56) | self.failure.val().any();
+            self.over_urgent.d.next = self.note.q.val().get_bit(107);
             self.over_channel.d.next = self.note_channel.val();
         }
 
@@ -477,7 +479,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         }
         self.halted_number.write_enable.next = self.retire.val();
         self.halted_number.write_address.next = self.note_channel.val();
-        self.halted_number.write_data.next = self.note.q.val().get_bits::<6>(100);
+        self.halted_number.write_data.next = self.note.q.val().get_bits::<6>(101);
         self.halted_number.read_address.next = self.channel.val();
         self.halted.next = (self.halting.q.val() & (self.one.val() << self.channel.val())).any()
             & (self.halted_number.read_data.val() == self.descriptor.val());
@@ -493,8 +495,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.end_channel.next = self.over_channel.q.val();
         self.end_fault.next = 0.into();
         if self.over_code.q.val().any() {
-            self.end_fault.next = bit_cast::<64, 37>(self.over_at.q.val().get_bits::<37>(0))
-                | (bit_cast::<64, 2>(self.over_at.q.val().get_bits::<2>(37)) << 62);
+            self.end_fault.next = bit_cast::<64, 38>(self.over_at.q.val().get_bits::<38>(0))
+                | (bit_cast::<64, 2>(self.over_at.q.val().get_bits::<2>(38)) << 62);
         }
 
         if self.reset.val() {

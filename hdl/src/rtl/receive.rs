@@ -1,5 +1,8 @@
 //! From completions to FPGA memory. Each chunk of a completion says by its tag where it belongs; it is
 //! realigned and written there at once, in whatever order chunks of different tags come.
+//!
+//! A reset of this block that is none of the memory does not cut a burst off there: the word that stands stays
+//! until it is taken, and the rest of its burst follows with no byte enabled.
 
 use super::align::Align;
 use super::lane_fifo::LaneFifo;
@@ -40,6 +43,8 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     // FPGA memory, in its own clock.
     pub mem_clock: Signal<In, Clock>,
     pub mem_reset: Signal<In, Bit>,
+    /// The memory is reset, too, and waits for nothing.
+    pub mem_forgets: Signal<In, Bit>,
     pub mem_wr_address: Signal<Out, Bits<40>>,
     pub mem_wr_write: Signal<Out, Bit>,
     pub mem_wr_burstcount: Signal<Out, Bits<5>>,
@@ -73,6 +78,11 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     burst_beat: DFF<Bits<4>>,
     command_on: DFF<Bit>,
     command: DFF<Bits<49>>,
+    /// The burst that has begun is of before a reset; its word that stands, too.
+    rinsing: DFF<Bit>,
+    stuck: DFF<Bit>,
+    mem_closed: Signal<Local, Bit>,
+    mem_writes: Signal<Local, Bit>,
     command_load: Signal<Local, Bit>,
 
     c_load: Signal<Local, Bit>,
@@ -123,7 +133,7 @@ impl<const W: usize, const B: usize, const E: usize> Receive<W, B, E> {
             burst_beat, c_tag, c_bytes, c_code, c_local, c_lane, c_left, c_bare, c_take,
             c_final, pack_bare, bare_out, lane, packed, commit, enable_now, pack_code,
             mem_count, mem_bare, mem_accept, mem_last, mem_reports, mem_open, left_over,
-            c_load, front_on, front, command_on, command, command_load, pack_on, pack, pack_load,
+            mem_forgets, rinsing, stuck, mem_closed, mem_writes, c_load, front_on, front, command_on, command, command_load, pack_on, pack, pack_load,
             pack_done;
             places: SmallRam::new(reads_log2),
             chunks: BlockFifo::new(receive_log2),
@@ -152,8 +162,11 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
             pack_on,
             pack
         );
-        dff_setup!(self, mem_clock, burst_beat, command_on, command);
+        dff_setup!(
+            self, mem_clock, burst_beat, command_on, command, rinsing, stuck
+        );
         clock!(self, clock, places, chunks, received, jobs, packs, align);
+        self.mem_closed.next = self.mem_reset.val() | self.rinsing.q.val();
         self.chunks.reset.next = self.reset.val();
         self.received.reset.next = self.reset.val();
         self.jobs.reset.next = self.reset.val();
@@ -162,13 +175,13 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         self.words.write_clock.next = self.clock.val();
         self.words.write_reset.next = self.reset.val();
         self.words.read_clock.next = self.mem_clock.val();
-        self.words.read_reset.next = self.mem_reset.val();
+        self.words.read_reset.next = self.mem_closed.val();
         self.commands.write_clock.next = self.clock.val();
         self.commands.write_reset.next = self.reset.val();
         self.commands.read_clock.next = self.mem_clock.val();
-        self.commands.read_reset.next = self.mem_reset.val();
+        self.commands.read_reset.next = self.mem_closed.val();
         self.written.write_clock.next = self.mem_clock.val();
-        self.written.write_reset.next = self.mem_reset.val();
+        self.written.write_reset.next = self.mem_closed.val();
         self.written.read_clock.next = self.clock.val();
         self.written.read_reset.next = self.reset.val();
 
@@ -326,16 +339,17 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         self.mem_bare.next = !self.mem_count.val().any();
         self.mem_reports.next = self.command.q.val().get_bit(48);
         self.mem_open.next = self.command_on.q.val() & !self.written.full.val();
-        self.mem_wr_write.next =
-            self.mem_open.val() & !self.mem_bare.val() & self.words.valid.val();
+        self.mem_writes.next = self.rinsing.q.val()
+            | (self.mem_open.val() & !self.mem_bare.val() & self.words.valid.val());
+        self.mem_wr_write.next = self.mem_writes.val();
         self.mem_wr_address.next = bit_cast::<40, 34>(self.command.q.val().get_bits::<34>(0)) << 6;
         self.mem_wr_burstcount.next = bit_cast::<5, 4>(self.mem_count.val());
         self.mem_wr_writedata.next = self.words.data.val();
         self.mem_wr_byteenable.next = self.words.enable.val();
-        self.mem_accept.next = self.mem_open.val()
-            & !self.mem_bare.val()
-            & self.words.valid.val()
-            & !self.mem_wr_waitrequest.val();
+        if self.rinsing.q.val() & !self.stuck.q.val() {
+            self.mem_wr_byteenable.next = 0.into();
+        }
+        self.mem_accept.next = self.mem_writes.val() & !self.mem_wr_waitrequest.val();
         self.mem_last.next = (self.mem_accept.val()
             & ((self.burst_beat.q.val() + 1) == self.mem_count.val()))
             | (self.mem_open.val() & self.mem_bare.val());
@@ -357,8 +371,20 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         if self.mem_last.val() {
             self.burst_beat.d.next = 0.into();
         }
-        if self.mem_reset.val() {
+        // Behind a reset: the burst has begun, or its first word stands, and it is not over.
+        self.stuck.d.next = self.mem_closed.val()
+            & self.mem_writes.val()
+            & self.mem_wr_waitrequest.val()
+            & (!self.rinsing.q.val() | self.stuck.q.val());
+        self.rinsing.d.next = self.mem_closed.val()
+            & (self.mem_writes.val() | self.burst_beat.q.val().any())
+            & !self.mem_last.val();
+        if self.mem_closed.val() {
             self.command_on.d.next = false;
+        }
+        if self.mem_forgets.val() {
+            self.rinsing.d.next = false;
+            self.stuck.d.next = false;
             self.burst_beat.d.next = 0.into();
         }
 

@@ -39,7 +39,7 @@ pub enum SegmentState {
 
 /// What a channel in the middle of a descriptor keeps: page size, peer, local, remaining, flags,
 /// cookie, number.
-const SAVED: usize = 153;
+const SAVED: usize = 154;
 
 /// The request maker. `W` and `B` are the port's width in bits and bytes.
 #[derive(LogicBlock)]
@@ -97,8 +97,9 @@ pub struct Segment<const W: usize, const B: usize> {
     pub accept: Signal<In, Bit>,
     /// Bus address; of a faulting request its ATT address.
     pub bus: Signal<Out, Bits<64>>,
-    /// ATT address: page size code and 37 bits.
-    pub att_address: Signal<Out, Bits<39>>,
+    /// ATT address: page size code and 38 bits. A descriptor names 37; the request behind the last byte of the
+    /// largest table has one more.
+    pub att_address: Signal<Out, Bits<40>>,
     pub local: Signal<Out, Bits<40>>,
     /// 1 to 512, 0 with a fault.
     pub bytes: Signal<Out, Bits<10>>,
@@ -125,7 +126,7 @@ pub struct Segment<const W: usize, const B: usize> {
     // The channel that is served.
     serving: DFF<Bits<6>>,
     page_size: DFF<Bits<2>>,
-    peer: DFF<Bits<37>>,
+    peer: DFF<Bits<38>>,
     local_at: DFF<Bits<40>>,
     remaining: DFF<Bits<32>>,
     flags: DFF<Bits<4>>,
@@ -176,7 +177,7 @@ pub struct Segment<const W: usize, const B: usize> {
 
     to_edge: Signal<Local, Bits<10>>,
     head_offset: Signal<Local, Bits<10>>,
-    page_number: Signal<Local, Bits<25>>,
+    page_number: Signal<Local, Bits<26>>,
     local_end: DFF<Bits<41>>,
     ragged: Signal<Local, Bit>,
     verdict: Signal<Local, Bits<4>>,
@@ -185,7 +186,7 @@ pub struct Segment<const W: usize, const B: usize> {
     fails: DFF<Bit>,
     is_final: Signal<Local, Bit>,
     remaining_next: Signal<Local, Bits<32>>,
-    peer_next: Signal<Local, Bits<37>>,
+    peer_next: Signal<Local, Bits<38>>,
     local_next: Signal<Local, Bits<40>>,
     chain_open: Signal<Local, Bit>,
     owner_bits: Signal<Local, Bits<64>>,
@@ -222,7 +223,7 @@ pub struct Segment<const W: usize, const B: usize> {
     most_mask: Constant<Bits<10>>,
     offset_mask: Constant<Bits<10>>,
     memory_bytes: Constant<Bits<41>>,
-    entries: Constant<Bits<25>>,
+    entries: Constant<Bits<26>>,
     /// Bit of an entry that permits this direction: 1 read by the board, 2 write by the board.
     permission: Constant<Bits<2>>,
     /// Writes only: unaligned ends are requests of their own (the contract of `Txs`).
@@ -454,23 +455,23 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             | (bit_cast::<6, 1>((self.lowest.val() & self.bit_5.val()).any().into()) << 5);
 
         // Bytes to the next edge: of the bus word for a write's unaligned head, else of the longest request.
-        self.head_offset.next = bit_cast::<10, 37>(self.peer.q.val()) & self.offset_mask.val();
+        self.head_offset.next = bit_cast::<10, 38>(self.peer.q.val()) & self.offset_mask.val();
         if self.split_ends.val().any() & self.head_offset.val().any() {
             self.to_edge.next = self.beat_bytes.val() - self.head_offset.val();
         } else {
             self.to_edge.next =
-                self.most.val() - (bit_cast::<10, 37>(self.peer.q.val()) & self.most_mask.val());
+                self.most.val() - (bit_cast::<10, 38>(self.peer.q.val()) & self.most_mask.val());
         }
         // A write of several beats ends on a whole one; the bytes behind it are a request of their own.
         self.ragged.next = self.split_ends.val().any()
             & (self.remaining.q.val().get_bits::<10>(0) & self.offset_mask.val()).any()
             & (self.remaining.q.val() > bit_cast::<32, 10>(self.beat_bytes.val()));
-        self.page_number.next = self.peer.q.val().get_bits::<25>(12);
+        self.page_number.next = self.peer.q.val().get_bits::<26>(12);
         if self.page_size.q.val() == 1 {
-            self.page_number.next = bit_cast::<25, 21>(self.peer.q.val().get_bits::<21>(16));
+            self.page_number.next = bit_cast::<26, 22>(self.peer.q.val().get_bits::<22>(16));
         }
         if self.page_size.q.val() == 2 {
-            self.page_number.next = bit_cast::<25, 16>(self.peer.q.val().get_bits::<16>(21));
+            self.page_number.next = bit_cast::<26, 17>(self.peer.q.val().get_bits::<17>(21));
         }
         // Chains: nothing of the own direction is under way; the other has ended all that was queued
         // before.
@@ -531,15 +532,15 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         self.may_flush.next = self.readable.q.val() & !self.flags.q.val().get_bit(2);
         self.urgent.next = self.flags.q.val().get_bit(3);
         self.tag.next = self.cookie_at.q.val();
-        self.att_address.next = bit_cast::<39, 37>(self.peer.q.val())
-            | (bit_cast::<39, 2>(self.page_size.q.val()) << 37);
+        self.att_address.next = bit_cast::<40, 38>(self.peer.q.val())
+            | (bit_cast::<40, 2>(self.page_size.q.val()) << 38);
         self.bus.next = self.target.q.val();
         self.bytes.next = self.chunk.q.val();
         if self.fails.q.val() {
             self.bytes.next = 0.into();
         }
         self.remaining_next.next = self.remaining.q.val() - bit_cast::<32, 10>(self.chunk.q.val());
-        self.peer_next.next = self.peer.q.val() + bit_cast::<37, 10>(self.chunk.q.val());
+        self.peer_next.next = self.peer.q.val() + bit_cast::<38, 10>(self.chunk.q.val());
         self.local_next.next = self.local_at.q.val() + bit_cast::<40, 10>(self.chunk.q.val());
 
         // The end of the range is known behind `Size`, its place behind `Cut`.
@@ -573,8 +574,8 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 self.turn.next = true;
             }
             SegmentState::Load => {
-                self.peer.d.next = bit_cast::<37, 32>(self.peer_low.val())
-                    | (bit_cast::<37, 5>(self.peer_high.val().get_bits::<5>(0)) << 32);
+                self.peer.d.next = bit_cast::<38, 32>(self.peer_low.val())
+                    | (bit_cast::<38, 5>(self.peer_high.val().get_bits::<5>(0)) << 32);
                 self.page_size.d.next = self.peer_high.val().get_bits::<2>(30);
                 self.local_at.d.next = bit_cast::<40, 32>(self.local_low.val())
                     | (bit_cast::<40, 8>(self.local_high.val().get_bits::<8>(0)) << 32);
@@ -686,7 +687,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         }
         if self.faulty.val() & (self.issuing.q.val() | (self.state.q.val() == SegmentState::Judge))
         {
-            self.target.d.next = bit_cast::<64, 37>(self.peer.q.val())
+            self.target.d.next = bit_cast::<64, 38>(self.peer.q.val())
                 | (bit_cast::<64, 2>(self.page_size.q.val()) << 62);
         }
         if self.look.val() {
@@ -715,13 +716,13 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         // In and out of the memory of those that wait.
         self.saved.write_enable.next = self.leave.val();
         self.saved.write_address.next = self.serving.q.val();
-        self.saved.write_data.next = bit_cast::<153, 37>(self.peer_next.val())
-            | (bit_cast::<153, 40>(self.local_next.val()) << 37)
-            | (bit_cast::<153, 32>(self.remaining_next.val()) << 77)
-            | (bit_cast::<153, 32>(self.cookie_at.q.val()) << 109)
-            | (bit_cast::<153, 2>(self.page_size.q.val()) << 141)
-            | (bit_cast::<153, 4>(self.flags.q.val()) << 143)
-            | (bit_cast::<153, 6>(self.number_at.q.val()) << 147);
+        self.saved.write_data.next = bit_cast::<154, 38>(self.peer_next.val())
+            | (bit_cast::<154, 40>(self.local_next.val()) << 38)
+            | (bit_cast::<154, 32>(self.remaining_next.val()) << 78)
+            | (bit_cast::<154, 32>(self.cookie_at.q.val()) << 110)
+            | (bit_cast::<154, 2>(self.page_size.q.val()) << 142)
+            | (bit_cast::<154, 4>(self.flags.q.val()) << 144)
+            | (bit_cast::<154, 6>(self.number_at.q.val()) << 148);
         self.saved.read_address.next = self.pick.q.val();
         self.newcomers.d.next =
             (self.newcomers.q.val() | self.awakened.val()) & self.all_channels.val();
@@ -733,9 +734,9 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         // The next request of this descriptor, or where another one stopped. What a fresh one finds here
         // is replaced when it is loaded.
         if self.issued.val() | (self.state.q.val() == SegmentState::Fetch) {
-            self.peer.d.next = self.saved.read_data.val().get_bits::<37>(0);
-            self.local_at.d.next = self.saved.read_data.val().get_bits::<40>(37);
-            self.remaining.d.next = self.saved.read_data.val().get_bits::<32>(77);
+            self.peer.d.next = self.saved.read_data.val().get_bits::<38>(0);
+            self.local_at.d.next = self.saved.read_data.val().get_bits::<40>(38);
+            self.remaining.d.next = self.saved.read_data.val().get_bits::<32>(78);
             if self.issuing.q.val() & !self.pick_saved.q.val() {
                 self.peer.d.next = self.peer_next.val();
                 self.local_at.d.next = self.local_next.val();
@@ -745,10 +746,10 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
         if (self.issued.val() & self.pick_saved.q.val())
             | (self.state.q.val() == SegmentState::Fetch)
         {
-            self.cookie_at.d.next = self.saved.read_data.val().get_bits::<32>(109);
-            self.page_size.d.next = self.saved.read_data.val().get_bits::<2>(141);
-            self.flags.d.next = self.saved.read_data.val().get_bits::<4>(143);
-            self.number_at.d.next = self.saved.read_data.val().get_bits::<6>(147);
+            self.cookie_at.d.next = self.saved.read_data.val().get_bits::<32>(110);
+            self.page_size.d.next = self.saved.read_data.val().get_bits::<2>(142);
+            self.flags.d.next = self.saved.read_data.val().get_bits::<4>(144);
+            self.number_at.d.next = self.saved.read_data.val().get_bits::<6>(148);
         }
         self.saves.next = 0.into();
         if self.leave.val() {

@@ -6,6 +6,8 @@
 //! the late completion has come in full, or the driver lets go. Other reads go on. Reads that flush are
 //! kept apart, in [`super::flushes`].
 //!
+//! The engine may be reset while the port is not: reads under way are lost then, all of them.
+//!
 //! A port that takes nothing for as long is dead, as with [`super::txs`].
 
 use super::{flushes::Flushes, poster::Poster};
@@ -16,8 +18,10 @@ use rust_hdl::prelude::*;
 #[derive(LogicBlock)]
 pub struct StreamAdapter<const W: usize, const B: usize> {
     pub pcie_clk: Signal<In, Clock>,
-    /// Power-up reset only: what is owed on the bus outlives a soft reset.
+    /// With the bus: nothing is owed any more.
     pub port_reset: Signal<In, Bit>,
+    /// The engine is reset, the bus is not.
+    pub port_clear: Signal<In, Bit>,
     // The engine's side, as in [`super::txs`].
     pub port_write: Signal<In, Bit>,
     pub port_write_address: Signal<In, Bits<64>>,
@@ -61,6 +65,9 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     pub port_quarantine: Signal<Out, Bit>,
     pub port_dead: Signal<Out, Bit>,
     pub port_free: Signal<Out, Bit>,
+    pub port_sent: Signal<Out, Bit>,
+    pub port_rinses: Signal<Out, Bit>,
+    pub port_asked: Signal<Out, Bit>,
     pub port_stalled: Signal<Out, Bit>,
     pub port_stalled_tags: Signal<Out, Bit>,
     pub port_tagged: Signal<Out, Bit>,
@@ -101,6 +108,8 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     /// Written off, and the completion may still come.
     lost: DFF<Bits<64>>,
     dropping: DFF<Bit>,
+    /// What stood at the port of reads in the last cycle was taken.
+    asked: DFF<Bit>,
     /// The last beats of a late completion: its tag is free behind them.
     ending: DFF<Bits<64>>,
     beats_left: DFF<Bits<6>>,
@@ -143,7 +152,7 @@ impl<const W: usize, const B: usize> StreamAdapter<W, B> {
     /// An adapter for `2^reads_log2` tags.
     pub fn new(reads_log2: usize) -> Self {
         fresh!(
-            pcie_clk, port_reset, port_write, port_write_address, port_write_beats,
+            pcie_clk, port_reset, port_clear, port_sent, port_rinses, port_asked, asked, port_write, port_write_address, port_write_beats,
             port_beat, port_beat_data, port_beat_enable, port_beat_take,
             port_write_done, port_read, port_read_address, port_read_beats,
             port_read_bytes, port_read_tag, port_read_take, port_flush,
@@ -176,6 +185,7 @@ impl<const W: usize, const B: usize> StreamAdapter<W, B> {
     pub fn connect_inputs(&mut self) {
         self.pcie_clk.connect();
         self.port_reset.connect();
+        self.port_clear.connect();
         self.port_write.connect();
         self.port_write_address.connect();
         self.port_write_beats.connect();
@@ -214,12 +224,14 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
     fn update(&mut self) {
         dff_setup!(
             self, pcie_clk, asking, ask_at, ask_size, ask_as, open, fresh_tags, lost, dropping,
-            ending, beats_left, now
+            ending, beats_left, now, asked
         );
         clock!(self, pcie_clk, poster, flushes, sizes, left, order);
         self.poster.reset.next = self.port_reset.val();
+        self.poster.clear.next = self.port_clear.val();
         self.flushes.reset.next = self.port_reset.val();
-        self.order.reset.next = self.port_reset.val();
+        self.flushes.clear.next = self.port_clear.val();
+        self.order.reset.next = self.port_reset.val() | self.port_clear.val();
         self.now.d.next = self.now.q.val() + 1;
         self.post_valid.next = self.poster.posting.val();
         self.post_address.next = self.poster.address.val();
@@ -240,7 +252,12 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
         self.ask_waiting.next = self.asking.q.val() & !self.ask_ready.val();
         self.port_stalled.next = self.poster.waiting.val();
         self.port_stalled_tags.next = self.ask_waiting.val();
-        self.ask_free.next = !self.ask_waiting.val() & !self.poster.dead.val();
+        self.ask_free.next =
+            !self.ask_waiting.val() & !self.poster.dead.val() & !self.port_clear.val();
+        self.asked.d.next = !self.ask_waiting.val() | self.poster.dead.val();
+        self.port_asked.next = self.asked.q.val();
+        self.port_sent.next = self.poster.sent.val();
+        self.port_rinses.next = self.poster.rinses.val();
         self.port_free.next =
             (!self.poster.waiting.val() & !self.ask_waiting.val()) | self.poster.dead.val();
 
@@ -420,6 +437,13 @@ impl<const W: usize, const B: usize> Logic for StreamAdapter<W, B> {
             self.lost.d.next = 0.into();
         }
 
+        if self.port_clear.val() {
+            self.open.d.next = 0.into();
+            self.lost.d.next = ((self.lost.q.val() & !self.frees.val())
+                | (self.open.q.val() & !self.closes.val()))
+                & self.tags.val();
+            self.dropping.d.next = true;
+        }
         if self.port_reset.val() {
             self.asking.d.next = false;
             self.open.d.next = 0.into();

@@ -13,6 +13,9 @@
 //! there: 24 of header and framing beside the payload, Base Specification 2.2 and 4.2.2), if the driver
 //! has told it.
 //!
+//! The engine may be reset while the hard IP is not, from the side of FPGA memory. What the bus owes stays
+//! counted: reads are in quarantine until it has come.
+//!
 //! A port that takes nothing for as long is dead, so that the engine comes to rest: [`super::poster`].
 
 use super::poster::Poster;
@@ -27,8 +30,10 @@ pub const READS_IN_FLIGHT_LOG2: usize = 3;
 #[derive(LogicBlock)]
 pub struct TxsAdapter<const W: usize, const B: usize> {
     pub pcie_clk: Signal<In, Clock>,
-    /// Power-up reset only: what is owed on the bus outlives a soft reset.
+    /// With the bus: nothing is owed any more.
     pub port_reset: Signal<In, Bit>,
+    /// The engine is reset, the bus is not.
+    pub port_clear: Signal<In, Bit>,
     // Write bursts: address and length stand while the beats come.
     pub port_write: Signal<In, Bit>,
     pub port_write_address: Signal<In, Bits<64>>,
@@ -82,6 +87,12 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     pub port_dead: Signal<Out, Bit>,
     /// Nothing that was taken waits to go out.
     pub port_free: Signal<Out, Bit>,
+    /// What the engine gave in cycles before the last, but for reads, has left.
+    pub port_sent: Signal<Out, Bit>,
+    /// Something of before a reset of the engine stands at the bus.
+    pub port_rinses: Signal<Out, Bit>,
+    /// The same of reads.
+    pub port_asked: Signal<Out, Bit>,
     pub port_stalled: Signal<Out, Bit>,
     pub port_stalled_tags: Signal<Out, Bit>,
     /// 1: completions carry a status and come by tag.
@@ -142,7 +153,7 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
 impl<const W: usize, const B: usize> Default for TxsAdapter<W, B> {
     fn default() -> Self {
         fresh!(
-            pcie_clk, port_reset, port_write, port_write_address, port_write_beats, port_beat,
+            pcie_clk, port_reset, port_clear, port_sent, port_rinses, port_asked, port_write, port_write_address, port_write_beats, port_beat,
             port_beat_data, port_beat_enable, port_beat_take, port_write_done, port_read,
             port_read_address, port_read_beats, port_read_bytes, port_read_tag, port_read_take,
             port_flush, port_flush_address, port_flush_take, port_flushed, port_flush_error,
@@ -168,6 +179,7 @@ impl<const W: usize, const B: usize> TxsAdapter<W, B> {
     pub fn connect_inputs(&mut self) {
         self.pcie_clk.connect();
         self.port_reset.connect();
+        self.port_clear.connect();
         self.port_write.connect();
         self.port_write_address.connect();
         self.port_write_beats.connect();
@@ -205,7 +217,8 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         );
         clock!(self, pcie_clk, poster, pending);
         self.poster.reset.next = self.port_reset.val();
-        self.pending.reset.next = self.port_reset.val();
+        self.poster.clear.next = self.port_clear.val();
+        self.pending.reset.next = self.port_reset.val() | self.port_clear.val();
         self.txs_address.next = self.poster.address.val();
         self.txs_read.next = self.poster.asking.val();
         self.txs_write.next = self.poster.posting.val();
@@ -220,6 +233,10 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         self.closed.next = self.isolated.q.val() | self.poster.dead.val();
         self.port_reads_down.next = self.closed.val();
         self.port_free.next = !self.poster.waiting.val() | self.poster.dead.val();
+        self.port_sent.next = self.poster.sent.val();
+        self.port_rinses.next = self.poster.rinses.val();
+        // Reads share the bus.
+        self.port_asked.next = true;
         self.port_stalled.next = self.poster.waiting.val();
         self.port_stalled_tags.next =
             self.port_read.val() & !self.closed.val() & self.pending.full.val();
@@ -366,6 +383,12 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         self.port_completion_data.next = self.txs_readdata.val();
         self.port_completion_error.next = self.fill.val();
 
+        if self.port_clear.val() {
+            self.seen.d.next = 0.into();
+            self.held_back.d.next = false;
+            self.expired.d.next = false;
+            self.isolated.d.next = self.owed_next.val().any();
+        }
         if self.port_reset.val() {
             self.backlog.d.next = 0.into();
             self.given.d.next = 0.into();

@@ -1,5 +1,9 @@
 //! FPGA memory → peer. A request becomes a memory read command (into the memory clock), an alignment
 //! job and a head (where the burst goes and what to report); the data come back in order.
+//!
+//! Memory may owe words to commands of before a reset of this block that was none of the memory. A command that
+//! stands there is held until it is taken, what is owed is counted and dropped, and then the first
+//! command of after the reset leaves.
 
 use super::align::Align;
 use crate::prim::{AsyncFifo, BlockFifo, SmallFifo, SmallRam, fresh};
@@ -71,6 +75,8 @@ pub struct WritePath<const W: usize, const B: usize> {
     // FPGA memory, in its own clock.
     pub mem_clock: Signal<In, Clock>,
     pub mem_reset: Signal<In, Bit>,
+    /// The memory is reset, too, and owes nothing.
+    pub mem_forgets: Signal<In, Bit>,
     pub mem_rd_address: Signal<Out, Bits<40>>,
     pub mem_rd_read: Signal<Out, Bit>,
     pub mem_rd_burstcount: Signal<Out, Bits<5>>,
@@ -80,6 +86,14 @@ pub struct WritePath<const W: usize, const B: usize> {
 
     commands: AsyncFifo<38, 5, 6>,
     words: AsyncFifo<512, 6, 7>,
+    /// In the memory clock: words owed, some; a command of before a reset stands; what is owed is of before.
+    owed: DFF<Bits<7>>,
+    owes: DFF<Bit>,
+    stuck: DFF<Bit>,
+    rinsing: DFF<Bit>,
+    mem_closed: Signal<Local, Bit>,
+    mem_asks: Signal<Local, Bit>,
+    owed_next: Signal<Local, Bits<7>>,
     jobs: SmallFifo<22, 5, 6>,
     heads: SmallFifo<128, 5, 6>,
     /// The head that comes, the one whose burst is next, and the one whose burst has just left.
@@ -160,7 +174,8 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
             end_urgent, end_channel, end_take, ended, moved, moved_channel, requested,
             retired, ends_waiting, starved, mem_clock, mem_reset, mem_rd_address,
             mem_rd_read, mem_rd_burstcount, mem_rd_waitrequest, mem_rd_readdata,
-            mem_rd_readdatavalid, commands, words, jobs, heads, align, beats_out,
+            mem_rd_readdatavalid, mem_forgets, owed, owes, stuck, rinsing, mem_closed, mem_asks, owed_next,
+            commands, words, jobs, heads, align, beats_out,
             enables_out, reserved, flushes, flush_results, room, accepted, real, need,
             word_span, beat_span, word_pop, piece, needs_flush, silent, end_pop,
             head_real, head_load, head_pop, head_on, head, gone_on, gone, gone_lost,
@@ -204,6 +219,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             gone_lost,
             has_room
         );
+        dff_setup!(self, mem_clock, owed, owes, stuck, rinsing);
         clock!(
             self,
             clock,
@@ -217,6 +233,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             flushes,
             flush_results
         );
+        self.mem_closed.next = self.mem_reset.val() | self.rinsing.q.val();
         self.ends.reset.next = self.reset.val();
         self.flushes.reset.next = self.reset.val();
         self.flush_results.reset.next = self.reset.val();
@@ -228,9 +245,9 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.commands.write_clock.next = self.clock.val();
         self.commands.write_reset.next = self.reset.val();
         self.commands.read_clock.next = self.mem_clock.val();
-        self.commands.read_reset.next = self.mem_reset.val();
+        self.commands.read_reset.next = self.mem_closed.val();
         self.words.write_clock.next = self.mem_clock.val();
-        self.words.write_reset.next = self.mem_reset.val();
+        self.words.write_reset.next = self.mem_closed.val();
         self.words.read_clock.next = self.clock.val();
         self.words.read_reset.next = self.reset.val();
 
@@ -282,13 +299,41 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             | (bit_cast::<128, 1>(self.real.val().into()) << 127);
 
         // Memory: the command FIFO's front is the Avalon command.
-        self.mem_rd_read.next = self.commands.valid.val();
+        self.mem_asks.next = self.commands.valid.val() | self.stuck.q.val();
+        self.mem_rd_read.next = self.mem_asks.val();
         self.mem_rd_address.next =
             bit_cast::<40, 34>(self.commands.data.val().get_bits::<34>(0)) << 6;
         self.mem_rd_burstcount.next = bit_cast::<5, 4>(self.commands.data.val().get_bits::<4>(34));
         self.commands.pop.next = self.commands.valid.val() & !self.mem_rd_waitrequest.val();
         self.words.push.next = self.mem_rd_readdatavalid.val();
         self.words.data_in.next = self.mem_rd_readdata.val();
+        // In reset the command FIFO keeps the command that stands. 64 words are asked for at most, and as many
+        // of before.
+        self.owed_next.next = self.owed.q.val();
+        if self.mem_asks.val() & !self.mem_rd_waitrequest.val() {
+            self.owed_next.next =
+                self.owed.q.val() + bit_cast::<7, 4>(self.commands.data.val().get_bits::<4>(34));
+            if self.mem_rd_readdatavalid.val() & self.owes.q.val() {
+                self.owed_next.next = self.owed.q.val()
+                    + bit_cast::<7, 4>(self.commands.data.val().get_bits::<4>(34))
+                    - 1;
+            }
+        } else if self.mem_rd_readdatavalid.val() & self.owes.q.val() {
+            self.owed_next.next = self.owed.q.val() - 1;
+        }
+        self.owed.d.next = self.owed_next.val();
+        self.owes.d.next = self.owed_next.val().any();
+        self.stuck.d.next =
+            self.mem_closed.val() & self.mem_asks.val() & self.mem_rd_waitrequest.val();
+        self.rinsing.d.next = self.mem_closed.val() & (self.owes.q.val() | self.mem_asks.val());
+        if self.mem_reset.val() {
+            self.rinsing.d.next = true;
+        }
+        if self.mem_forgets.val() {
+            self.owed.d.next = 0.into();
+            self.owes.d.next = false;
+            self.stuck.d.next = false;
+        }
 
         // Words into beats into place.
         self.align.job.next = self.jobs.valid.val();

@@ -38,7 +38,10 @@ pub const IRQ: u32 = 2;
 
 pub struct Rig {
     pub board: Board,
+    /// By channel: records read, those that the block was not told of, the size of the ring.
     next_record: [u32; 64],
+    untold: [u32; 64],
+    ring_log2: [u32; 64],
     free_entry: u32,
 }
 
@@ -65,6 +68,8 @@ impl Rig {
         let mut rig = Self {
             board,
             next_record: [0; 64],
+            untold: [0; 64],
+            ring_log2: [RING_LOG2; 64],
             free_entry: 0,
         };
         rig.restart();
@@ -84,13 +89,20 @@ impl Rig {
 
     /// Gives a channel its (cleared) ring and all of FPGA memory, and lets it run.
     pub fn open_channel(&mut self, channel: u32) {
+        self.open_ring(channel, RING_LOG2);
+    }
+
+    /// The same with a ring of `2^log2` records, at most 2^12.
+    pub fn open_ring(&mut self, channel: u32, log2: u32) {
         let ring = ring_of(channel);
         let zero = vec![0; 32 << RING_LOG2];
         self.board.host_mut().write(ring, &zero).unwrap();
         self.next_record[channel as usize] = 0;
+        self.untold[channel as usize] = 0;
+        self.ring_log2[channel as usize] = log2;
         self.csr(csr::CHANNEL_SELECT, channel);
         self.csr(csr::CHANNEL_RING_HI, (ring >> 32) as u32);
-        self.csr(csr::CHANNEL_RING_LO, ring as u32 | RING_LOG2 << 4 | 1);
+        self.csr(csr::CHANNEL_RING_LO, ring as u32 | log2 << 4 | 1);
         self.csr(csr::CHANNEL_MEM_BASE, 0);
         self.csr(csr::CHANNEL_MEM_END, 1 << 28);
         self.csr(csr::CHANNEL_CONTROL, 0b11);
@@ -141,6 +153,11 @@ impl Rig {
         self.free_entry
     }
 
+    /// Lets the next `map` begin with the first entry again: after a reset none is valid.
+    pub fn reuse_entries(&mut self) {
+        self.free_entry = 0;
+    }
+
     /// One page, and the permission that the bus model has for it.
     pub fn map_revocable(&mut self, shift: u32, page: u64, rights: u64) -> (u64, RangeId) {
         let id = self
@@ -164,7 +181,14 @@ impl Rig {
         self.queue_on(0, read, d);
     }
 
+    /// Queues a descriptor, and tells the block what has been read of the ring.
     pub fn queue_on(&mut self, channel: u32, read: bool, d: Descriptor) {
+        let told = std::mem::take(&mut self.untold[channel as usize]);
+        self.queue_telling(channel, read, d, told);
+    }
+
+    /// Queues a descriptor with a doorbell that says that so many places of the ring are free again.
+    pub fn queue_telling(&mut self, channel: u32, read: bool, d: Descriptor, told: u32) {
         let page = u64::from(channel) << 12;
         let (desc, doorbell) = if read {
             (chan::READ_DESC, chan::READ_DOORBELL)
@@ -184,7 +208,7 @@ impl Rig {
             .bar_write(Space::Chan, page + desc as u64, &dwords)
             .unwrap();
         self.board
-            .bar_write32(Space::Chan, page + doorbell as u64, 1)
+            .bar_write32(Space::Chan, page + doorbell as u64, told)
             .unwrap();
     }
 
@@ -195,8 +219,9 @@ impl Rig {
 
     pub fn poll_on(&mut self, channel: u32) -> Option<Record> {
         let next = self.next_record[channel as usize];
-        let slot = u64::from(next % (1 << RING_LOG2));
-        let lap = next >> RING_LOG2;
+        let log2 = self.ring_log2[channel as usize];
+        let slot = u64::from(next % (1 << log2));
+        let lap = next >> log2;
         let mut raw = [0; 32];
         self.board
             .host_mut()
@@ -208,6 +233,7 @@ impl Rig {
             return None;
         }
         self.next_record[channel as usize] += 1;
+        self.untold[channel as usize] += 1;
         assert_eq!(status >> 8 & 0xFF, channel);
         assert_eq!(word(6), 0);
         assert_eq!(word(7), 0);

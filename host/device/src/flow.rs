@@ -11,8 +11,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Where descriptors go.
 pub(crate) trait Post {
-    /// Writes a descriptor into the channel's page, and rings the doorbell.
-    fn post(&mut self, direction: Direction, descriptor: &[u32; DWORDS]);
+    /// Writes a descriptor into the channel's page, and rings the doorbell, which says how many slots of
+    /// the ring are free again.
+    fn post(&mut self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16);
 }
 
 /// A transfer to be made.
@@ -70,6 +71,8 @@ pub(crate) struct Flow<K> {
     transfers: BTreeMap<u64, Transfer<K>>,
     ended: BTreeMap<u64, Result<u64>>,
     next: u64,
+    /// Descriptors that each queue takes.
+    slots: u32,
 }
 
 fn broken(reason: impl ToString) -> Error {
@@ -102,7 +105,13 @@ impl<K> Flow<K> {
             transfers: BTreeMap::new(),
             ended: BTreeMap::new(),
             next: 0,
+            slots,
         })
+    }
+
+    /// Descriptors that each of the channel's queues takes.
+    pub(crate) fn slots(&self) -> u32 {
+        self.slots
     }
 
     /// The same channel after a reset, from its ring's first slot on: what was under way is
@@ -202,7 +211,8 @@ impl<K> Flow<K> {
             },
             cookie: ticket.cookie,
         };
-        port.post(direction, &descriptor.encode().map_err(broken)?);
+        let dwords = descriptor.encode().map_err(broken)?;
+        port.post(direction, &dwords, ticket.freed);
         transfer.outstanding += 1;
         lane.flights.push_back(Flight {
             cookie: ticket.cookie,

@@ -15,12 +15,17 @@ struct Board {
     taken: [VecDeque<Descriptor>; 2],
     ring: Vec<AtomicU32>,
     sequence: u32,
+    /// Slots of the ring that no descriptor has, as the doorbells said.
+    room: u32,
     /// Every doorbell so far.
     all: Vec<Descriptor>,
 }
 
 impl Post for Board {
-    fn post(&mut self, direction: Direction, descriptor: &[u32; DWORDS]) {
+    fn post(&mut self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) {
+        self.room = (self.room + u32::from(freed))
+            .checked_sub(1)
+            .expect("no slot is left of the ring");
         let descriptor = Descriptor::decode(descriptor).unwrap();
         self.all.push(descriptor);
         self.taken[direction as usize].push_back(descriptor);
@@ -33,6 +38,7 @@ impl Board {
             taken: Default::default(),
             ring: (0..8 << RING_LOG2).map(|_| AtomicU32::new(0)).collect(),
             sequence: 0,
+            room: 1 << RING_LOG2,
             all: Vec::new(),
         }
     }

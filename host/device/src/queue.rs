@@ -86,7 +86,7 @@ impl Page {
 impl Post for Page {
     /// 5 stores: the bus carries 64 bits in one packet. Stores to an uncached mapping leave in
     /// program order (Intel SDM, volume 3, 8.2.2), so the doorbell comes last.
-    fn post(&mut self, direction: Direction, descriptor: &[u32; DWORDS]) {
+    fn post(&mut self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) {
         let (place, doorbell) = match direction {
             Direction::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
             Direction::Read => (chan::READ_DESC, chan::READ_DOORBELL),
@@ -98,7 +98,7 @@ impl Post for Page {
         for (index, dword) in rest.iter().enumerate() {
             self.store(place + 8 * pairs.len() + 4 * index, *dword);
         }
-        self.store(doorbell, 0u32);
+        self.store(doorbell, u32::from(freed));
         self.descriptors += 1;
     }
 }
@@ -173,7 +173,7 @@ impl Queue {
         Ok(queue)
     }
 
-    /// Descriptors that each direction takes while nothing is under way.
+    /// Descriptors that each direction takes while nothing is under way; 0 while doorbells are refused.
     fn slots(&self) -> u32 {
         let [writes, reads] = queue_free(self.page.load(chan::QUEUE_FREE));
         writes.min(reads)
@@ -332,7 +332,12 @@ impl Queue {
         let restarted = generation != self.generation;
         if restarted {
             self.generation = generation;
-            self.flow.renew(self.slots())?;
+            // The board may be on its way through another restart.
+            let slots = match self.slots() {
+                0 => self.flow.slots(),
+                slots => slots,
+            };
+            self.flow.renew(slots)?;
         }
         Ok(restarted)
     }

@@ -212,6 +212,10 @@ impl Checker {
             Some(count) => self.number(count, 1, 256, &place),
             None => 1,
         };
+        let read_latency = match &raw.read_latency {
+            Some(latency) => self.number(latency, 1, 2, &place) as u32,
+            None => 1,
+        };
         let content = match &raw.record {
             Some(record) => self.table(raw, record, size, records, &place),
             None => {
@@ -234,6 +238,7 @@ impl Checker {
             name,
             size,
             count,
+            read_latency,
             doc,
             content,
         }

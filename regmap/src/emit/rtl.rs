@@ -4,6 +4,8 @@
 //! - Only `rw`, `w1c` and `pulse` fields are flip-flops. `ro` fields are inputs and `wo` registers
 //!   leave as strobes, with the slave's own `writedata` beside them. A register that is `held` by the
 //!   block leaves as a strobe too, and its value comes in; one in a memory reads as 0 here.
+//! - With a read latency of 2 the address of a read waits a cycle before it is looked up. What an access
+//!   in the cycle before changes may then be looked up in a register, too, and is not stale.
 //! - The read multiplexer is a tree over the address bits, not a chain of comparisons, so its
 //!   depth grows with the logarithm of the number of registers.
 //! - rust-hdl 0.46 allows no `let` and no calls in `update`, its flip-flops have no reset, and
@@ -36,6 +38,7 @@ struct Regs {
     block: String,
     name: String,
     address_bits: u32,
+    read_latency: u32,
     ports: Vec<Port>,
     flops: Vec<Flop>,
     /// Statements of `update`.
@@ -140,9 +143,26 @@ impl<'a> Builder<'a> {
             .filter_map(|w| Some((w.address, w.value?)))
             .collect();
         body.push("// Reads: registered, and 0 where nothing is.".into());
-        body.push("if self.read.val() {".into());
+        let [read, address] = match self.block.read_latency {
+            1 => ["self.read.val()", "self.address.val()"],
+            _ => {
+                body.push("self.read_reg.d.next = self.read.val();".into());
+                body.push("self.address_reg.d.next = self.address.val();".into());
+                self.resets.push("self.read_reg.d.next = false;".into());
+                self.flops.push(Flop {
+                    name: "read_reg".into(),
+                    kind: kind(1),
+                });
+                self.flops.push(Flop {
+                    name: "address_reg".into(),
+                    kind: kind(self.address_bits),
+                });
+                ["self.read_reg.q.val()", "self.address_reg.q.val()"]
+            }
+        };
+        body.push(format!("if {read} {{"));
         body.push("    self.readdata_reg.d.next = 0u64.into();".into());
-        tree(&readable, self.address_bits, 1, &mut body);
+        tree(&readable, address, self.address_bits, 1, &mut body);
         body.push("}".into());
         if !self.resets.is_empty() {
             body.push("if self.reset.val() {".into());
@@ -153,6 +173,7 @@ impl<'a> Builder<'a> {
             block: self.block.name.clone(),
             name: format!("{}Regs", camel(&self.block.name)),
             address_bits: self.address_bits,
+            read_latency: self.block.read_latency,
             ports: self.ports,
             flops: self.flops,
             body,
@@ -401,8 +422,8 @@ fn extend(total: u32, width: u32, signal: &str) -> String {
     }
 }
 
-/// Selects among `words`, whose addresses differ in bits `bits - 1` and down only.
-fn tree(words: &[(u64, String)], bits: u32, depth: usize, body: &mut Vec<String>) {
+/// Selects among `words` by `address`; they differ in bits `bits - 1` and down only.
+fn tree(words: &[(u64, String)], address: &str, bits: u32, depth: usize, body: &mut Vec<String>) {
     let (Some((first, value)), Some((last, _))) = (words.first(), words.last()) else {
         return;
     };
@@ -413,22 +434,22 @@ fn tree(words: &[(u64, String)], bits: u32, depth: usize, body: &mut Vec<String>
         let width = bits - differ;
         let shared = (first >> differ) & ((1 << width) - 1);
         let condition = match (width, shared) {
-            (1, 0) => format!("!self.address.val().get_bit({differ})"),
-            (1, _) => format!("self.address.val().get_bit({differ})"),
-            _ => format!("self.address.val().get_bits::<{width}>({differ}) == {shared}"),
+            (1, 0) => format!("!{address}.get_bit({differ})"),
+            (1, _) => format!("{address}.get_bit({differ})"),
+            _ => format!("{address}.get_bits::<{width}>({differ}) == {shared}"),
         };
         body.push(format!("{pad}if {condition} {{"));
-        tree(words, differ, depth + 1, body);
+        tree(words, address, differ, depth + 1, body);
         body.push(format!("{pad}}}"));
     } else if bits == 0 {
         body.push(format!("{pad}self.readdata_reg.d.next = {value};"));
     } else {
         let bit = bits - 1;
         let split = words.partition_point(|(address, _)| (address >> bit) & 1 == 0);
-        body.push(format!("{pad}if self.address.val().get_bit({bit}) {{"));
-        tree(&words[split..], bit, depth + 1, body);
+        body.push(format!("{pad}if {address}.get_bit({bit}) {{"));
+        tree(&words[split..], address, bit, depth + 1, body);
         body.push(format!("{pad}}} else {{"));
-        tree(&words[..split], bit, depth + 1, body);
+        tree(&words[..split], address, bit, depth + 1, body);
         body.push(format!("{pad}}}"));
     }
 }

@@ -6,7 +6,7 @@
 //! Offsets count from the base of the block.
 
 /// Hash of the map, the value of MAP_ID.
-pub(crate) const MAP_ID: u32 = 0x6c9d_4580;
+pub(crate) const MAP_ID: u32 = 0x13c7_f0c9;
 
 /// Control and status of the whole block, at the base where the BSP's `acl_dma` had its control
 /// port. Only the driver maps it.
@@ -81,18 +81,21 @@ pub(crate) mod csr {
             /// a reset of the block opens the port again; memory that was registered must not be
             /// given back before.
             5:5 port_dead => bool;
-            /// A completion record waits to be sent.
+            /// A completion record waits to be sent, or stands untaken at the PCIe port, or a burst
+            /// does that was begun before the block was reset from the side of FPGA memory.
             4:4 completer_busy => bool;
             /// The ATT is being cleared after a reset of the block. Wait for 0 before the first
             /// write to the ATT.
             3:3 att_sweep => bool;
-            /// A read timed out and its completion has not come. No read is issued until every
-            /// completion that is owed has arrived and been dropped, or the driver writes
-            /// QUARANTINE.
+            /// A read timed out, or the block was reset from the side of FPGA memory alone, and its
+            /// completion has not come. No read is issued until every completion that is owed has
+            /// arrived and been dropped, or the driver writes QUARANTINE.
             2:2 read_quarantine => bool;
-            /// A read descriptor (peer to FPGA) of any channel is queued or under way.
+            /// A read descriptor (peer to FPGA) of any channel is queued or under way, or the last
+            /// of it stands untaken at the PCIe port.
             1:1 read_busy => bool;
-            /// A write descriptor (FPGA to peer) of any channel is queued or under way.
+            /// A write descriptor (FPGA to peer) of any channel is queued or under way, or the last
+            /// of it stands untaken at the PCIe port.
             0:0 write_busy => bool;
         }
 
@@ -102,8 +105,8 @@ pub(crate) mod csr {
             2:2 refused => bool;
             /// A descriptor has ended with a status code other than OK.
             1:1 error => bool;
-            /// A descriptor with `irq` set has ended, its completion record was sent before, and
-            /// its channel's moderation lets the interrupt through.
+            /// A descriptor with `irq` set has ended, the PCIe port has taken its completion record
+            /// before, and its channel's moderation lets the interrupt through.
             0:0 completion => bool;
         }
 
@@ -242,9 +245,11 @@ pub(crate) mod csr {
 
         /// What the selected channel has under way.
         pub(crate) CHANNEL_STATUS(u32) @ 0x088 {
-            /// A read descriptor was accepted and has not ended, its completion record included.
+            /// A read descriptor was accepted and has not ended; it ends when the PCIe port has
+            /// taken its completion record.
             1:1 read_busy => bool;
-            /// A write descriptor was accepted and has not ended, its completion record included.
+            /// A write descriptor was accepted and has not ended; it ends when the PCIe port has
+            /// taken the last of it, its completion record included.
             0:0 write_busy => bool;
         }
 
@@ -261,22 +266,27 @@ pub(crate) mod csr {
 
         /// Completion ring of the selected channel. Writing the low word with `enable` set starts
         /// the ring at its first slot, on the first lap; so write the high word first. Only while
-        /// the channel has nothing under way. The value is handed to the block and cannot be read
-        /// back: a ring is the driver's own memory.
+        /// the channel has nothing under way. From then on the channel accepts at most as many
+        /// descriptors as the ring has slots, and one more for each that a doorbell says is freed:
+        /// no record is written over one that was not read. The value is handed to the block and
+        /// cannot be read back: a ring is the driver's own memory.
         pub(crate) CHANNEL_RING_LO(u32) @ 0x090 {
             /// Bits 19:0 of the field. Bits 63:12 of the bus address of the ring. The ring is
             /// written without the ATT: only the driver can set this register.
             31:12 base;
             /// Number of completion records in the ring.
             8:4 size_log2;
-            /// 1: the channel has a ring. 0: its descriptors end without a record.
+            /// 1: the channel has a ring. 0: its descriptors end without a record, and no ring
+            /// bounds them.
             0:0 enable => bool;
         }
 
         /// Completion ring of the selected channel. Writing the low word with `enable` set starts
         /// the ring at its first slot, on the first lap; so write the high word first. Only while
-        /// the channel has nothing under way. The value is handed to the block and cannot be read
-        /// back: a ring is the driver's own memory.
+        /// the channel has nothing under way. From then on the channel accepts at most as many
+        /// descriptors as the ring has slots, and one more for each that a doorbell says is freed:
+        /// no record is written over one that was not read. The value is handed to the block and
+        /// cannot be read back: a ring is the driver's own memory.
         pub(crate) CHANNEL_RING_HI(u32) @ 0x094 {
             /// Bits 51:20 of the field. Bits 63:12 of the bus address of the ring. The ring is
             /// written without the ATT: only the driver can set this register.
@@ -585,8 +595,12 @@ pub(crate) mod chan {
 
         /// Queues the descriptor in WRITE_DESC.
         pub(crate) WRITE_DOORBELL(u32) @ 0x040 {
-            /// Any value.
-            31:0 value;
+            /// Descriptors of the channel that have ended since its last doorbell, as software
+            /// knows from records that it has read, in both directions together: the slots that
+            /// they had of the ring. They are counted before the descriptor is, and where the
+            /// doorbell is refused, too. Who says more than has ended may lose records of its own
+            /// channel.
+            15:0 freed;
         }
 
         /// The descriptor of the next transfer from a peer to the FPGA, word by word. Writes are
@@ -598,20 +612,27 @@ pub(crate) mod chan {
 
         /// Queues the descriptor in READ_DESC.
         pub(crate) READ_DOORBELL(u32) @ 0x0c0 {
-            /// Any value.
-            31:0 value;
+            /// Descriptors of the channel that have ended since its last doorbell, as software
+            /// knows from records that it has read, in both directions together: the slots that
+            /// they had of the ring. They are counted before the descriptor is, and where the
+            /// doorbell is refused, too. Who says more than has ended may lose records of its own
+            /// channel.
+            15:0 freed;
         }
 
-        /// Room for this channel in the descriptor queues.
+        /// Room for this channel in the descriptor queues. Both are 0 while doorbells are refused:
+        /// the block is not enabled or being reset, the channel does not accept, or all slots of
+        /// its ring are owed to descriptors that were accepted and not freed. The slots that are
+        /// left bound both directions together.
         pub(crate) QUEUE_FREE(u32) @ 0x100 {
-            /// Read descriptors that are accepted before the first refusal.
+            /// Read descriptors that the queue has room for.
             31:16 read;
-            /// Write descriptors that are accepted before the first refusal.
+            /// Write descriptors that the queue has room for.
             15:0 write;
         }
 
-        /// Doorbells that were refused: the queue was full or the channel does not accept. A
-        /// refused descriptor is lost; it leaves no completion record.
+        /// Doorbells that were refused: the queue was full, all slots of the ring were owed, or the
+        /// channel does not accept. A refused descriptor is lost; it leaves no completion record.
         pub(crate) REFUSED(u32) @ 0x104 {
             /// A READ_DOORBELL was refused.
             1:1 read => bool;

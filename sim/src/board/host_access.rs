@@ -71,6 +71,11 @@ impl Board {
     pub fn bar_read32(&mut self, space: Space, offset: u64) -> Result<u32> {
         self.check_offset(space, offset, 4)?;
         let due = self.pcie.host_read(self.now) + self.mmio_latency();
+        self.read_answer(due, space, offset)
+    }
+
+    /// Hands a read to the slaves that arrives at `due`, and runs until its answer has come back.
+    fn read_answer(&mut self, due: u64, space: Space, offset: u64) -> Result<u32> {
         let number = self.slaves.read(due, space, offset);
         self.run_until(|board| board.slaves.answer(number).is_some(), PATIENCE)
             .map_err(|error| waited("a register read", error))?;
@@ -78,6 +83,31 @@ impl Board {
         let back = self.pcie.host_answer(self.now) + self.mmio_latency();
         self.run_until(|board| board.now >= back, PATIENCE)?;
         Ok(value)
+    }
+
+    /// Writes dwords and then reads one, all of which reach the slaves in cycles that follow each other
+    /// without a gap, as an interconnect may hand on what it had to keep for a while.
+    ///
+    /// # Errors
+    /// As [`Board::bar_read32`].
+    pub fn bar_write_read(
+        &mut self,
+        writes: &[(Space, u64, u32)],
+        space: Space,
+        offset: u64,
+    ) -> Result<u32> {
+        self.check_offset(space, offset, 4)?;
+        for (space, offset, _) in writes {
+            self.check_offset(*space, *offset, 4)?;
+        }
+        for _ in writes {
+            self.pcie.host_write(self.now, 1);
+        }
+        let due = self.pcie.host_read(self.now) + self.mmio_latency();
+        for (space, offset, value) in writes {
+            self.slaves.write(due, *space, *offset, *value, 15);
+        }
+        self.read_answer(due, space, offset)
     }
 
     /// Runs until all host writes so far have been taken by the slaves.

@@ -100,6 +100,8 @@ pub struct Channel {
     pub range: [u32; 2],
     pub ring: [u32; 2],
     refused: u32,
+    /// Slots of the ring that no descriptor has, as the doorbells said; of a channel that has a ring.
+    room: Option<u32>,
     desc: [[u32; 7]; 2],
     queues: [VecDeque<Queued>; 2],
     accepted: [usize; 2],
@@ -303,6 +305,7 @@ impl State {
             0x08c => channel.moderation = value,
             0x090 => {
                 channel.ring[0] = value;
+                channel.room = (value & 1 == 1).then_some(1 << (value >> 4 & 0x1f));
                 channel.sequence = 0;
                 channel.position = 0;
             }
@@ -324,11 +327,15 @@ impl State {
             _ if offset == 0x104 => channel.refused &= !value,
             at @ 0..0x1c if side < 2 => channel.desc[side][at / 4] = value,
             0x40 if side < 2 => {
-                let accepts = enabled && channel.control & 5 == 1;
+                if let Some(room) = &mut channel.room {
+                    *room += value & 0xffff;
+                }
+                let accepts = enabled && channel.control & 5 == 1 && channel.room != Some(0);
                 if channel.queues[side].len() >= limit || !accepts {
                     channel.refused |= 1 << side;
                     self.raise(4);
                 } else {
+                    channel.room = channel.room.map(|room| room - 1);
                     let words = channel.desc[side];
                     let behind = channel.accepted[side ^ 1];
                     channel.accepted[side] += 1;
@@ -342,7 +349,11 @@ impl State {
 
     fn chan_read(&self, offset: usize) -> u32 {
         let channel = &self.channels[offset >> 12];
-        let free = |side: usize| (1 << self.config.depth_log2) - channel.queues[side].len() as u32;
+        let accepts = self.control & 1 != 0 && channel.control & 5 == 1 && channel.room != Some(0);
+        let free = |side: usize| match accepts {
+            true => (1 << self.config.depth_log2) - channel.queues[side].len() as u32,
+            false => 0,
+        };
         match offset & 0xfff {
             0x100 => free(0) | free(1) << 16,
             0x104 => channel.refused,

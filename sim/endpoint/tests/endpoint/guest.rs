@@ -99,6 +99,8 @@ pub struct Guest {
     pub gpu: Shared,
     pub events: Vec<EventFd>,
     ring: Ring,
+    /// Records read since the last doorbell.
+    freed: u32,
     config: Config,
     dir: tempfile::TempDir,
 }
@@ -140,6 +142,7 @@ impl Guest {
             gpu,
             events: Vec::new(),
             ring: Ring::new(RING_LOG2, 0).unwrap(),
+            freed: 0,
             config,
             dir,
         };
@@ -218,6 +221,7 @@ impl Guest {
         self.steps(table::set_owners(Owners::channel(0)));
         self.ram.write(0, &[0; 32 << RING_LOG2]);
         self.ring = Ring::new(RING_LOG2, 0).unwrap();
+        self.freed = 0;
         let settings = Settings {
             ring: RAM,
             ring_log2: RING_LOG2,
@@ -259,7 +263,8 @@ impl Guest {
         let words = descriptor.encode().unwrap().map(u32::to_le_bytes);
         let base = self.config.layout.chan;
         self.write_bar(base + slot as u64, words.as_flattened());
-        self.write_bar(base + bell as u64, &1_u32.to_le_bytes());
+        let freed = std::mem::take(&mut self.freed);
+        self.write_bar(base + bell as u64, &freed.to_le_bytes());
     }
 
     /// The next record, once it is there.
@@ -267,6 +272,7 @@ impl Guest {
         let end = Instant::now() + PATIENCE;
         loop {
             if let Some(record) = self.ring.poll(&mut Records(&self.ram)).unwrap() {
+                self.freed += 1;
                 return record;
             }
             let late = Instant::now() > end;

@@ -1,0 +1,222 @@
+//! A reset of one side of the block: what the other side owes is dropped, what it was promised is given, and
+//! nothing of it is taken for something else later.
+
+use crate::channels::{descriptor, map_for, rig_with};
+use crate::rig::{IRQ, MIB, RECORD, Rig, same};
+use crate::stream;
+use peerlane_hdl::Params;
+use peerlane_hdl::generated::constants::csr;
+use peerlane_sim::{Answer, Backpressure, BoardConfig, FaultRule, Hits, LinkConfig, Side, Space};
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const QUARANTINE: u32 = 1 << 2;
+const ATT_INVALID: u8 = 3;
+
+fn ports() -> [Params; 4] {
+    [
+        Params::default(),
+        Params {
+            port_bits: 256,
+            ..Params::default()
+        },
+        stream::params(128),
+        stream::params(256),
+    ]
+}
+
+/// Memory and peers that answer late and hold what they are asked in most cycles.
+fn slow(rng: &mut ChaCha8Rng) -> BoardConfig {
+    let mut config = BoardConfig {
+        link: LinkConfig {
+            max_read_request: 512,
+            ..LinkConfig::default()
+        },
+        seed: rng.random(),
+        ..BoardConfig::default()
+    };
+    let mut hold = || match rng.random_range(0..3) {
+        0 => Backpressure::None,
+        1 => Backpressure::Random(rng.random_range(50..99)),
+        _ => Backpressure::Pattern {
+            bits: !1,
+            len: rng.random_range(2..60),
+        },
+    };
+    config.ddr.backpressure = hold();
+    config.txs.backpressure = hold();
+    config.stream.backpressure = hold();
+    config.ddr.latency = [40, 300, 6000][rng.random_range(0..3)];
+    config.gpu.read_round_trip_ns = [1000, 5000, 40_000][rng.random_range(0..3)];
+    config
+}
+
+/// Random transfers, compared byte for byte.
+fn works(rig: &mut Rig, rng: &mut ChaCha8Rng, pages: &[u64], transfers: u32) {
+    rig.csr(csr::ATT_OWNER_LO, 1);
+    let peer = rig.map(16, pages, 3);
+    for _ in 0..transfers {
+        let length = rng.random_range(1..6000u32);
+        let offset = rng.random_range(0..MIB - 6000);
+        let local = rng.random_range(0..MIB - 6000);
+        let mut data = vec![0; length as usize];
+        let mut got = data.clone();
+        rng.fill_bytes(&mut data);
+        let read = rng.random();
+        if read {
+            rig.board.gpu_mut().write(MIB + offset, &data).unwrap();
+        } else {
+            rig.board.ddr_mut().write(local, &data).unwrap();
+        }
+        let d = descriptor(peer + offset, local, length, RECORD | IRQ, length);
+        rig.queue(read, d);
+        let record = rig.wait(2_000_000);
+        assert_eq!((record.code, record.bytes), (0, length), "{record:?}");
+        if read {
+            rig.board.ddr_mut().read(local, &mut got).unwrap();
+        } else {
+            rig.board.gpu_mut().read(MIB + offset, &mut got).unwrap();
+        }
+        same("after the reset", &got, &data);
+    }
+}
+
+/// Resets one side in the middle of everything.
+fn survives(params: &Params, side: Side, seed: u64, rounds: u32) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    for round in 0..rounds {
+        let config = slow(&mut rng);
+        let late = config.gpu.read_round_trip_ns / 4 + 6000;
+        let mut rig = rig_with(params, config);
+        let peer = map_for(&mut rig, 0xFF, 0, MIB);
+        for channel in 0..3 {
+            for cookie in 0..6 {
+                let (offset, local) = (rng.random_range(0..1000), rng.random_range(0..1000));
+                let length = rng.random_range(1..30_000);
+                let d = descriptor(peer + offset, local, length, RECORD, cookie);
+                rig.queue_on(channel, rng.random(), d);
+            }
+        }
+        rig.board.run(rng.random_range(200..12_000)).unwrap();
+        rig.board.reset_side(side).unwrap();
+        rig.restart();
+        // Nothing of what was mapped is left.
+        rig.queue(false, descriptor(peer, 0, 64, RECORD, 7));
+        let record = rig.wait(2_000_000);
+        assert_eq!(record.code, ATT_INVALID, "round {round}");
+        // A read port that is owed completions opens when they have come.
+        let mut waited = 0;
+        while rig.read_csr(csr::STATUS) & QUARANTINE != 0 {
+            rig.board.run(500).unwrap();
+            waited += 500;
+            assert!(waited < late + 100_000, "the port stays closed");
+        }
+        let pages = rig.board.gpu_mut().pin(MIB, MIB).unwrap();
+        works(&mut rig, &mut rng, &pages, 6);
+        rig.board.run(2000).unwrap();
+        assert_eq!(rig.poll(), None);
+        assert_eq!(rig.read_csr(csr::STATUS), 0);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_reset_of_the_pcie_side_alone_leaves_nothing_behind() {
+    for (seed, params) in ports().iter().enumerate() {
+        survives(params, Side::Pcie, seed as u64, 12);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_reset_of_the_memory_side_alone_leaves_nothing_behind() {
+    for (seed, params) in ports().iter().enumerate() {
+        survives(params, Side::Memory, 100 + seed as u64, 12);
+    }
+}
+
+/// Each cycle of a short transfer, with memory that answers long after the reset is over.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_reset_of_one_side_in_any_cycle_leaves_nothing_behind() {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    for params in [Params::default(), stream::params(128)] {
+        for side in [Side::Pcie, Side::Memory] {
+            let mut config = BoardConfig {
+                link: LinkConfig {
+                    mmio_latency_ns: 0,
+                    max_read_request: 512,
+                    ..LinkConfig::default()
+                },
+                ..BoardConfig::default()
+            };
+            config.ddr.latency = 120;
+            config.ddr.backpressure = Backpressure::Random(70);
+            config.txs.backpressure = Backpressure::Random(70);
+            config.stream.backpressure = Backpressure::Random(70);
+            config.txs.response_gaps = 70;
+            config.stream.answer_gaps = 70;
+            let mut rig = rig_with(&params, config);
+            let pages = rig.board.gpu_mut().pin(0, 2 * MIB).unwrap();
+            for cycles in (0..600).step_by(3) {
+                rig.csr(csr::ATT_OWNER_LO, 1);
+                let peer = rig.map(16, &pages[..2], 3);
+                for (read, length) in [(true, 1500), (false, 1500), (true, 100), (false, 100)] {
+                    rig.queue(read, descriptor(peer + 40, 24, length, RECORD, 1));
+                }
+                rig.board.drain_host().unwrap();
+                rig.board.run(cycles).unwrap();
+                rig.board.reset_side(side).unwrap();
+                rig.restart();
+                while rig.read_csr(csr::STATUS) & QUARANTINE != 0 {
+                    rig.board.run(100).unwrap();
+                }
+                works(&mut rig, &mut rng, &pages[16..], 2);
+                if rig.next_entry() > 3900 {
+                    rig.reuse_entries();
+                }
+            }
+        }
+    }
+}
+
+/// Completions that never come keep the reads closed, until the driver lets go; writes work meanwhile.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn what_a_reset_leaves_owed_for_ever_is_let_go() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut rig = rig_with(&Params::default(), BoardConfig::default());
+    let peer = map_for(&mut rig, 1, 0, MIB);
+    rig.board.bus_mut().inject(FaultRule {
+        hits: Hits::Nth(1),
+        answer: Answer::Never,
+    });
+    rig.queue(true, descriptor(peer, 0, 8192, RECORD, 1));
+    rig.board.run(2000).unwrap();
+    rig.board.reset_side(Side::Memory).unwrap();
+    rig.board.bus_mut().clear_faults();
+    rig.restart();
+    assert_eq!(rig.read_csr(csr::STATUS) & QUARANTINE, QUARANTINE);
+    let peer = map_for(&mut rig, 1, 0, MIB);
+    rig.queue(false, descriptor(peer, 0, 5000, RECORD | 1 << 2, 2));
+    assert_eq!(rig.wait(50_000).code, 0);
+    rig.queue(true, descriptor(peer, 0, 5000, RECORD, 3));
+    assert_eq!(rig.wait(50_000).code, 8);
+    rig.board.link_reset();
+    rig.csr(csr::QUARANTINE, 1);
+    rig.board.run(2000).unwrap();
+    assert_eq!(rig.read_csr(csr::STATUS), 0);
+    let pages = rig.board.gpu_mut().pin(MIB, MIB).unwrap();
+    works(&mut rig, &mut rng, &pages, 6);
+    // The window into FPGA memory is not concerned.
+    rig.board.window_write(0, &[7; 64]).unwrap();
+    let mut bytes = [0; 64];
+    rig.board.window_read(0, &mut bytes).unwrap();
+    assert_eq!(bytes, [7; 64]);
+    assert_eq!(
+        rig.board
+            .bar_read32(Space::Csr, csr::STATUS as u64)
+            .unwrap(),
+        0
+    );
+}
