@@ -34,6 +34,7 @@ fn a_fresh_one_is_sound_and_the_command_says_so() {
         "block",
         "addresses",
         "hard IP",
+        "resets",
         "ids",
         "component",
     ] {
@@ -154,6 +155,49 @@ fn kinds_and_instances() {
         "kind=\"acl_dma\"",
         "instances",
         "still of kind acl_dma",
+    );
+}
+
+/// The block survives a reset of one of its sides, but not of what it talks to without it.
+#[test]
+fn resets_that_reach_the_block_and_what_it_talks_to() {
+    // The hard IP without the block's PCIe side.
+    finds(
+        SYSTEM,
+        "start=\"host_link.nreset_status\"",
+        "start=\"kernels.kernel_reset\"",
+        "resets",
+        "not from host_link.nreset_status",
+    );
+    // The memory, or the block's side of it, by something of its own.
+    let chain = "start=\"link_reset.reset_out\"\n   end=\"memory_reset.reset_in0\"";
+    let work = extended();
+    edit(
+        &work.output(SYSTEM),
+        chain,
+        "start=\"kernels.kernel_reset\"\n   end=\"memory_reset.reset_in0\"",
+    );
+    let findings = check(&Layout::find(&work.out).unwrap()).unwrap();
+    assert!(
+        findings.0.iter().any(|f| f.test == "resets"
+            && f.level == Level::Good
+            && f.what.contains("which it survives")),
+        "{:#?}",
+        findings.0
+    );
+    finds(
+        SYSTEM,
+        "start=\"memory_reset.reset_out\"\n   end=\"memory.reset\"",
+        "start=\"kernels.kernel_reset\"\n   end=\"memory.reset\"",
+        "resets",
+        "would never come",
+    );
+    finds(
+        SYSTEM,
+        "start=\"memory_reset.reset_out\"\n   end=\"dma_engine.reset\"",
+        "start=\"kernels.kernel_reset\"\n   end=\"dma_engine.reset\"",
+        "resets",
+        "take answers of before for new ones",
     );
 }
 

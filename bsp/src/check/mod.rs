@@ -5,6 +5,7 @@ pub mod connections;
 pub mod files;
 pub mod ids;
 pub mod interrupts;
+pub mod resets;
 
 use std::path::PathBuf;
 
@@ -180,6 +181,7 @@ fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     connections::overlaps(&bsp, &mut findings);
     connections::hard_ip(&bsp, &mut findings);
     interrupts::check(&bsp, &mut findings);
+    resets::check(&bsp, &mut findings);
     ids::check(&bsp, &mut findings)?;
     if with_tcl {
         component::check(&bsp, &mut findings)?;
