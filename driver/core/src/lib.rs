@@ -29,6 +29,7 @@ pub mod events;
 pub mod fault;
 pub mod kept;
 pub mod layout;
+pub mod lifecycle;
 pub mod link;
 pub mod owners;
 pub mod queue;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Unit tests of a board's states; `tests/lifecycle.rs` has the threads.
+
+use super::*;
+use std::vec::Vec;
+
+#[derive(Default)]
+struct Bus(Vec<bool>);
+
+impl Mastering for Bus {
+    fn set(&mut self) {
+        self.0.push(true);
+    }
+    fn clear(&mut self) {
+        self.0.push(false);
+    }
+}
+
+fn running() -> (Lifecycle, Bus, Epoch) {
+    let (mut life, mut bus) = (Lifecycle::new(), Bus::default());
+    let epoch = life.begin_start(Starter::Owner, &mut bus).unwrap();
+    assert!(life.allow(epoch, &mut bus) && life.run(epoch));
+    bus.0.clear();
+    (life, bus, epoch)
+}
+
+#[test]
+fn it_is_bus_master_from_the_middle_of_its_start() {
+    let (mut life, mut bus) = (Lifecycle::new(), Bus::default());
+    assert_eq!(life.usable(), Err(Refused::Away));
+    assert_eq!(life.live(), None);
+    let epoch = life.begin_start(Starter::Owner, &mut bus).unwrap();
+    // Whatever it was before.
+    assert_eq!(bus.0, [false]);
+    assert_eq!(life.usable(), Err(Refused::Away));
+    assert!(life.is_live(epoch));
+    assert!(life.allow(epoch, &mut bus));
+    assert_eq!(bus.0, [false, true]);
+    assert!(life.run(epoch));
+    assert_eq!(life.usable(), Ok(epoch));
+}
+
+#[test]
+fn each_starts_what_is_its_own() {
+    let (mut life, mut bus, epoch) = running();
+    for who in [Starter::Owner, Starter::Watchdog] {
+        assert_eq!(life.begin_start(who, &mut bus), None);
+    }
+    assert_eq!(life.cut_off(epoch, &mut bus), Cut::Now);
+    assert_eq!(life.begin_start(Starter::Owner, &mut bus), None);
+    assert!(life.begin_start(Starter::Watchdog, &mut bus).is_some());
+    life.rest(&mut bus);
+    assert_eq!(life.begin_start(Starter::Watchdog, &mut bus), None);
+    assert!(life.begin_start(Starter::Owner, &mut bus).is_some());
+}
+
+#[test]
+fn a_start_that_was_cut_off_ends_there() {
+    let (mut life, mut bus) = (Lifecycle::new(), Bus::default());
+    let epoch = life.begin_start(Starter::Owner, &mut bus).unwrap();
+    assert_eq!(life.cut_off(epoch, &mut bus), Cut::Now);
+    bus.0.clear();
+    assert!(!life.allow(epoch, &mut bus) && !life.run(epoch));
+    assert_eq!((life.state(), bus.0.len()), (State::CutOff, 0));
+    // Nor does it go on in a later one.
+    let later = life.begin_start(Starter::Watchdog, &mut bus).unwrap();
+    assert!(!life.allow(epoch, &mut bus) && life.allow(later, &mut bus));
+}
+
+#[test]
+fn what_failed_before_a_start_cuts_nothing_off() {
+    let (mut life, mut bus, old) = running();
+    life.rest(&mut bus);
+    assert_eq!(life.cut_off(old, &mut bus), Cut::Already);
+    let new = life.begin_start(Starter::Owner, &mut bus).unwrap();
+    bus.0.clear();
+    assert_eq!(life.cut_off(old, &mut bus), Cut::Restarted);
+    assert!(bus.0.is_empty() && life.is_live(new));
+}
+
+#[test]
+fn a_board_that_was_given_up_can_be_reset() {
+    let (mut life, mut bus, epoch) = running();
+    assert!(!life.give_up(Starter::Watchdog), "it runs");
+    life.cut_off(epoch, &mut bus);
+    assert!(life.give_up(Starter::Watchdog));
+    assert_eq!(life.usable(), Err(Refused::Gone));
+    assert_eq!(life.begin_start(Starter::Watchdog, &mut bus), None);
+    life.rest(&mut bus);
+    assert!(!life.give_up(Starter::Watchdog), "it is being reset");
+    let epoch = life.begin_start(Starter::Owner, &mut bus).unwrap();
+    assert!(life.allow(epoch, &mut bus) && life.run(epoch));
+    assert_eq!(life.usable(), Ok(epoch));
+}
+
+#[test]
+fn what_was_let_go_stays_so() {
+    let (mut life, mut bus, epoch) = running();
+    assert!(life.begin_stop());
+    assert_eq!(life.usable(), Err(Refused::Away));
+    assert!(life.is_live(epoch));
+    life.remove(&mut bus);
+    life.rest(&mut bus);
+    assert!(!life.begin_stop() && !life.give_up(Starter::Owner));
+    for who in [Starter::Owner, Starter::Watchdog] {
+        assert_eq!(life.begin_start(who, &mut bus), None);
+    }
+    assert_eq!(life.usable(), Err(Refused::Gone));
+    assert!(!bus.0.contains(&true));
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Threads that let memory go, put a board to rest, look after it and start it, in all orders
+//! (loom). The wrong variants must fail.
+
+use loom::sync::{Arc, Mutex};
+use loom::thread;
+use peerlane_core::lifecycle::{
+    Control, Cut, Epoch, Fabric, Lifecycle, Mastering, NotStarted, Starter, State, Watched, settle,
+    start, watch,
+};
+
+/// What a model does wrong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wrong {
+    Nothing,
+    /// A state is seen before the right to be bus master is taken away.
+    PublishedFirst,
+    /// A start makes the board bus master without looking whether it was cut off meanwhile.
+    BlindStart,
+    /// The block is not wiped before it is made bus master.
+    Unwiped,
+    /// The watchdog decides by what it saw, whatever has happened since.
+    StaleLook,
+    /// The watchdog starts whatever does not run.
+    EagerWatchdog,
+}
+
+/// The board as it really is.
+struct Hardware {
+    master: bool,
+    /// What it reaches: an entry, or a request under way.
+    reaches: [bool; 2],
+    /// Memory that is still there for it.
+    held: [bool; 2],
+    /// The block does nothing that it is told but a reset.
+    stuck: bool,
+    /// Nobody may touch it.
+    asleep: bool,
+}
+
+impl Hardware {
+    fn check(&self) {
+        for (reached, held) in self.reaches.iter().zip(self.held) {
+            assert!(!self.master || !reached || held, "memory that was let go");
+        }
+    }
+}
+
+struct World {
+    wrong: Wrong,
+    life: Mutex<Lifecycle>,
+    hardware: Mutex<Hardware>,
+    /// Whether a region's entries are to be there; held while it is taken from the board.
+    known: [Mutex<bool>; 2],
+}
+
+struct Bus<'a> {
+    world: &'a World,
+    owed: bool,
+}
+
+impl Mastering for Bus<'_> {
+    fn set(&mut self) {
+        self.world.change(|hardware| hardware.master = true);
+    }
+    fn clear(&mut self) {
+        if self.world.wrong == Wrong::PublishedFirst {
+            self.owed = true;
+        } else {
+            self.world.change(|hardware| hardware.master = false);
+        }
+    }
+}
+
+impl Control for World {
+    type Failure = ();
+
+    fn with<R>(&self, run: impl FnOnce(&mut Lifecycle, &mut dyn Mastering) -> R) -> R {
+        let mut bus = Bus {
+            world: self,
+            owed: false,
+        };
+        let mut life = self.life.lock().unwrap();
+        let result = run(&mut life, &mut bus);
+        drop(life);
+        if bus.owed {
+            self.change(|hardware| hardware.master = false);
+        }
+        result
+    }
+}
+
+impl World {
+    /// A board that runs, with two regions.
+    fn new(wrong: Wrong, stuck: bool) -> Arc<Self> {
+        let world = Self {
+            wrong,
+            life: Mutex::new(Lifecycle::new()),
+            hardware: Mutex::new(Hardware {
+                master: false,
+                reaches: [false; 2],
+                held: [true; 2],
+                stuck: false,
+                asleep: false,
+            }),
+            known: [Mutex::new(true), Mutex::new(true)],
+        };
+        assert!(start(&world, Starter::Owner, &mut Start(&world)).is_ok());
+        world.change(|hardware| hardware.stuck = stuck);
+        Arc::new(world)
+    }
+
+    fn change<R>(&self, change: impl FnOnce(&mut Hardware) -> R) -> R {
+        let mut hardware = self.hardware.lock().unwrap();
+        let result = change(&mut hardware);
+        hardware.check();
+        result
+    }
+
+    /// One register access.
+    fn access<R>(&self, epoch: Epoch, access: impl FnOnce(&mut Hardware) -> R) -> Result<R, ()> {
+        let life = self.life.lock().unwrap();
+        if !life.is_live(epoch) {
+            return Err(());
+        }
+        self.change(|hardware| {
+            assert!(!hardware.asleep, "touched while it is reset");
+            Ok(access(hardware))
+        })
+    }
+
+    /// The owner of a region takes its memory back.
+    fn let_go(&self, region: usize) {
+        let mut known = self.known[region].lock().unwrap();
+        *known = false;
+        let failed = settle(self, |epoch| {
+            let done = self.access(epoch, |hardware| {
+                hardware.reaches[region] &= hardware.stuck;
+                !hardware.stuck
+            })?;
+            if done { Ok(()) } else { Err(()) }
+        });
+        let _ = failed;
+        self.change(|hardware| hardware.held[region] = false);
+    }
+
+    /// The function is reset; the block is not.
+    fn reset_function(&self) {
+        let live = self.life.lock().unwrap().begin_stop();
+        let _ = live;
+        self.with(|life, bus| life.rest(bus));
+        self.change(|hardware| hardware.asleep = true);
+        thread::yield_now();
+        self.change(|hardware| hardware.asleep = false);
+        let started = start(self, Starter::Owner, &mut Start(self));
+        assert!(started != Err(NotStarted::NotYours), "started by another");
+    }
+
+    /// The watchdog runs once.
+    fn watch(&self) {
+        let look = |epoch| match self.access(epoch, |hardware| hardware.stuck) {
+            Ok(false) => Ok(()),
+            Ok(true) | Err(()) => Err(()),
+        };
+        let watched = match self.wrong {
+            Wrong::StaleLook => {
+                let epoch = self.with(|life, _| life.live());
+                let Some(epoch) = epoch else { return };
+                if look(epoch).is_ok() {
+                    return;
+                }
+                self.with(|life, bus| {
+                    let Some(now) = life.live() else { return };
+                    assert_eq!(life.cut_off(now, bus), Cut::Now);
+                    self.change(|hardware| assert!(hardware.stuck, "a healthy board"));
+                });
+                return;
+            }
+            _ => watch(self, look),
+        };
+        if let Watched::Revive(_) = watched {
+            let _ = match self.wrong {
+                Wrong::EagerWatchdog => {
+                    self.with(|life, bus| life.rest(bus));
+                    start(self, Starter::Owner, &mut Start(self))
+                }
+                _ => start(self, Starter::Watchdog, &mut Start(self)),
+            };
+        }
+    }
+}
+
+struct Start<'a>(&'a World);
+
+impl Fabric<()> for Start<'_> {
+    fn wipe(&mut self, epoch: Epoch) -> Result<(), ()> {
+        self.0.access(epoch, |hardware| {
+            hardware.stuck = false;
+            if self.0.wrong != Wrong::Unwiped {
+                hardware.reaches = [false; 2];
+            }
+        })
+    }
+
+    fn restore(&mut self, epoch: Epoch) -> Result<(), ()> {
+        for (region, known) in self.0.known.iter().enumerate() {
+            let known = known.lock().unwrap();
+            if *known {
+                self.0
+                    .access(epoch, |hardware| hardware.reaches[region] = true)?;
+            }
+        }
+        if self.0.wrong == Wrong::BlindStart {
+            self.0.change(|hardware| hardware.master = true);
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, epoch: Epoch) -> Result<(), ()> {
+        self.0.access(epoch, |_| ())
+    }
+}
+
+type Part = fn(&World);
+
+/// Runs the parts at once, on a board whose block is stuck or not; gives how it ended.
+fn at_once(wrong: Wrong, stuck: bool, parts: &'static [Part], end: fn(&World)) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || {
+        let world = World::new(wrong, stuck);
+        let (last, others) = parts.split_last().unwrap();
+        let threads: Vec<_> = others
+            .iter()
+            .map(|part| {
+                let world = Arc::clone(&world);
+                thread::spawn(move || part(&world))
+            })
+            .collect();
+        last(&world);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        end(&world);
+    });
+}
+
+fn anyhow_it_ends(_: &World) {}
+
+fn runs(world: &World) {
+    assert_eq!(world.life.lock().unwrap().state(), State::Running);
+}
+
+fn let_first_go(world: &World) {
+    world.let_go(0);
+}
+
+fn let_second_go(world: &World) {
+    world.let_go(1);
+}
+
+#[test]
+fn two_let_memory_of_a_stuck_board_go() {
+    let parts: &[Part] = &[let_first_go, let_second_go];
+    at_once(Wrong::Nothing, true, parts, |world| {
+        assert_eq!(world.life.lock().unwrap().state(), State::CutOff);
+    });
+}
+
+#[test]
+#[should_panic(expected = "memory that was let go")]
+fn a_cut_that_is_seen_too_early() {
+    let parts: &[Part] = &[let_first_go, let_second_go];
+    at_once(Wrong::PublishedFirst, true, parts, anyhow_it_ends);
+}
+
+#[test]
+fn memory_is_let_go_while_the_watchdog_revives() {
+    let parts: &[Part] = &[let_first_go, World::watch];
+    at_once(Wrong::Nothing, true, parts, anyhow_it_ends);
+}
+
+#[test]
+fn memory_is_let_go_while_the_function_is_reset() {
+    let parts: &[Part] = &[let_first_go, World::reset_function];
+    at_once(Wrong::Nothing, false, parts, runs);
+    at_once(Wrong::Nothing, true, parts, anyhow_it_ends);
+}
+
+#[test]
+#[should_panic(expected = "memory that was let go")]
+fn a_start_that_wipes_nothing() {
+    let parts: &[Part] = &[let_first_go, World::reset_function];
+    at_once(Wrong::Unwiped, true, parts, anyhow_it_ends);
+}
+
+/// The block gets stuck again while it is being started.
+fn sticks(world: &World) {
+    world.change(|hardware| hardware.stuck = true);
+}
+
+#[test]
+fn a_start_that_is_cut_off() {
+    let parts: &[Part] = &[let_first_go, sticks, World::reset_function];
+    at_once(Wrong::Nothing, false, parts, anyhow_it_ends);
+}
+
+#[test]
+#[should_panic(expected = "memory that was let go")]
+fn a_start_that_does_not_look() {
+    let parts: &[Part] = &[let_first_go, sticks, World::reset_function];
+    at_once(Wrong::BlindStart, false, parts, anyhow_it_ends);
+}
+
+#[test]
+fn the_watchdog_keeps_off_a_function_that_is_reset() {
+    let parts: &[Part] = &[World::watch, World::reset_function];
+    at_once(Wrong::Nothing, true, parts, runs);
+}
+
+#[test]
+#[should_panic(expected = "a healthy board")]
+fn a_watchdog_that_believes_an_old_look() {
+    let parts: &[Part] = &[World::watch, World::reset_function];
+    at_once(Wrong::StaleLook, true, parts, anyhow_it_ends);
+}
+
+#[test]
+#[should_panic(expected = "while it is reset")]
+fn a_watchdog_that_starts_what_rests() {
+    let parts: &[Part] = &[World::watch, World::reset_function];
+    at_once(Wrong::EagerWatchdog, true, parts, anyhow_it_ends);
+}
+
+#[test]
+fn all_at_once() {
+    let parts: &[Part] = &[let_first_go, World::watch, World::reset_function];
+    at_once(Wrong::Nothing, true, parts, anyhow_it_ends);
+}
