@@ -94,6 +94,22 @@ pub struct Function {
     pub msix: bool,
     /// All MSI-X vectors are masked (Function Mask).
     pub msix_mask: bool,
+    /// Where the BAR begins.
+    pub bar: u64,
+}
+
+/// What resets of the function reach, besides its configuration space: a function level reset, the
+/// way from D3hot to D0, and a reset of the bus. A BSP decides it: whether anything of the FPGA's
+/// fabric hangs on the hard IP's reset outputs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resets {
+    /// Nothing: the block goes on with what it was told, registers, ATT and rings, and all that it
+    /// has under way.
+    #[default]
+    Configuration,
+    /// The block, too: it is as after power-up.
+    Fabric,
 }
 
 /// The registers.
@@ -105,6 +121,8 @@ pub(crate) struct ConfigSpace {
     writable: Box<[u8; SIZE]>,
     /// Bits that software clears by writing 1.
     clearable: Box<[u8; SIZE]>,
+    /// Where the register of the BAR is.
+    bar: usize,
 }
 
 /// Puts the space together.
@@ -141,7 +159,7 @@ impl Maker {
         self.put32(0x08, 0x1200_0001, 0);
         // Cache line size.
         self.put32(0x0C, 0, 0xFF);
-        let bar = 0x10 + usize::from(layout.bar) * 4;
+        let bar = self.0.bar;
         let kind = 0b0100 | u32::from(layout.prefetchable) << 3;
         // At most 2 GiB, so all of the upper half is the host's.
         self.put32(bar, kind, !(layout.size - 1) as u32);
@@ -231,6 +249,7 @@ impl ConfigSpace {
             initial: zero(),
             writable: zero(),
             clearable: zero(),
+            bar: 0x10 + usize::from(layout.bar) * 4,
         });
         let first = match features.messages {
             Messages::Msi => MSI,
@@ -295,6 +314,7 @@ impl ConfigSpace {
         let command = self.bytes[COMMAND];
         let d0 = self.bytes[POWER + 4] & 3 == 0;
         let control = self.bytes[MSIX + 3];
+        let bar = self.bytes[self.bar..self.bar + 8].try_into();
         Function {
             memory: d0 && command & 2 != 0,
             master: d0 && command & 4 != 0,
@@ -302,6 +322,7 @@ impl ConfigSpace {
             msi: self.bytes[MSI + 2] & 1 != 0,
             msix: control & 0x80 != 0,
             msix_mask: control & 0x40 != 0,
+            bar: bar.map_or(0, u64::from_le_bytes) & !0xF,
         }
     }
 }

@@ -18,7 +18,7 @@ use vfio_bindings::bindings::vfio::{
 };
 use vfio_user::Server;
 
-use crate::config_space::{ConfigSpace, Features, Ids, Messages};
+use crate::config_space::{ConfigSpace, Features, Ids, Messages, Resets};
 use crate::connection;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Map};
@@ -50,6 +50,9 @@ pub struct Config {
     /// switches that on. QEMU's `pcie_aer_inject_error` looks at the value that it found at the start.
     #[serde(default)]
     pub error_reporting: bool,
+    /// What resets of the function reach.
+    #[serde(default)]
+    pub resets: Resets,
     /// File behind the memory of a peer that counts as the GPU: QEMU's `memory-backend-file` of an
     /// `ivshmem-plain` device. It must exist. Mappings of this file have the GPU's latencies.
     pub gpu: Option<PathBuf>,
@@ -92,6 +95,7 @@ impl Config {
             layout: Layout::of(&params),
             ids: Ids::default(),
             error_reporting: false,
+            resets: Resets::default(),
             gpu: None,
             board,
             params,
@@ -214,6 +218,7 @@ impl Endpoint {
             bar: VFIO_PCI_BAR0_REGION_INDEX + u32::from(config.layout.bar),
             bar_bytes: config.layout.size,
             irq_index,
+            resets: config.resets,
         };
         let stopped = Arc::<AtomicBool>::default();
         let mut endpoint = Self {
@@ -423,6 +428,24 @@ impl Handle {
         self.call(move |machine| machine.stick_port(after))
     }
 
+    /// The FPGA is configured anew, with the same design: the block is as after power-up. The function's
+    /// configuration space stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn configure(&self) -> Result<()> {
+        self.call(|machine| machine.reset(Resets::Fabric))
+    }
+
+    /// The BAR does not answer any more: reads give ones, writes do nothing. Its configuration space
+    /// does, and the block goes on.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn hide_bar(&self) -> Result<()> {
+        self.call(|machine| machine.hide_bar(true))
+    }
+
     /// Holds `times` register reads of the guest, after the next `skip`, for so long each. The client
     /// waits with them.
     pub fn stall_reads(&self, skip: u64, times: u64, time: Duration) {
@@ -430,14 +453,16 @@ impl Handle {
     }
 
     /// Takes all faults back: reads are answered, the port takes what comes, register reads go on. What
-    /// the block has lost until then stays lost. A reset of the function also frees the port.
+    /// the block has lost until then stays lost. A port that the block has found dead is free only after a
+    /// reset that reaches the fabric, which frees it in any case.
     ///
     /// # Errors
     /// [`Error::Gone`].
     pub fn clear_faults(&self) -> Result<()> {
         self.stall.clear();
         self.call(|machine| {
-            machine.hold_port(false);
+            machine.hide_bar(false);
+            machine.free_port();
             machine.board.bus_mut().clear_faults();
         })
     }

@@ -46,7 +46,7 @@ mod server;
 mod stall;
 mod status;
 
-pub use config_space::{Function, Ids};
+pub use config_space::{Function, Ids, Resets};
 pub use endpoint::{Config, Endpoint, Handle, library};
 pub use error::{Error, Result};
 pub use layout::Layout;

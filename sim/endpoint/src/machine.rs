@@ -3,7 +3,7 @@
 //! Everything that happens to the board comes as a [`Command`], in the order in which the guest did it.
 //! The clock runs in slices between the commands, and stands still when nothing can happen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use peerlane_core::regs::csr;
 use peerlane_sim::{Backpressure, Board, Space};
 
-use crate::config_space::Function;
+use crate::config_space::{Function, Resets};
 use crate::interrupts::{ADDRESS, Interrupts};
 use crate::layout::{Map, Place};
 use crate::patience::{Patience, Verdict};
@@ -39,7 +39,9 @@ pub(crate) enum Command {
     /// What the function may do has changed.
     Function(Function),
     /// The function is reset.
-    Reset,
+    Reset(Resets),
+    /// The client is gone.
+    Left,
     /// Event file descriptors for vectors.
     Events {
         start: u32,
@@ -94,6 +96,11 @@ pub(crate) struct Machine {
     line_seen: u64,
     stick_at: Option<u64>,
     resets: u64,
+    absent: bool,
+    bars: BTreeSet<u64>,
+    undecoded: u64,
+    first_undecoded: Option<String>,
+    left_as_master: u64,
     cycles_base: u64,
     seconds: f64,
     mmio: BTreeMap<&'static str, Accesses>,
@@ -140,6 +147,11 @@ impl Machine {
             line_seen: 0,
             stick_at: None,
             resets: 0,
+            absent: false,
+            bars: BTreeSet::new(),
+            undecoded: 0,
+            first_undecoded: None,
+            left_as_master: 0,
             cycles_base: 0,
             seconds: 0.0,
             mmio: BTreeMap::new(),
@@ -253,7 +265,13 @@ impl Machine {
                 let _ = reply.send(data);
             }
             Command::Function(function) => self.set_function(function),
-            Command::Reset => self.reset(),
+            Command::Reset(resets) => self.reset(resets),
+            Command::Left => {
+                // A connection that was cut is no machine that went off.
+                self.left_as_master += u64::from(self.function.master && !self.dead);
+                self.interrupts.clear();
+                self.program_table();
+            }
             Command::Events { start, events } => {
                 self.interrupts.set(start, events);
                 self.program_table();
@@ -272,10 +290,21 @@ impl Machine {
         self.mmio.entry(name(place)).or_default()
     }
 
+    /// Whether the function takes an access to its BAR. One that may not be made is noted.
+    fn takes(&mut self, place: Place, write: bool) -> bool {
+        if !self.function.memory {
+            self.undecoded += 1;
+            let what = if write { "write to" } else { "read of" };
+            self.first_undecoded
+                .get_or_insert_with(|| format!("{what} {place:?}: {:?}", self.function));
+        }
+        !self.dead && !self.absent && self.function.memory
+    }
+
     fn write(&mut self, offset: u64, data: &[u8]) {
         let place = self.map.locate(offset);
         self.count(place).writes += 1;
-        if self.dead || !self.function.memory {
+        if !self.takes(place, true) {
             return;
         }
         if let Place::Window(at) = place {
@@ -306,7 +335,7 @@ impl Machine {
         let place = self.map.locate(offset);
         self.count(place).reads += 1;
         let mut data = vec![0xFF; bytes];
-        if self.dead || !self.function.memory {
+        if !self.takes(place, false) {
             return data;
         }
         if let Place::Window(at) = place {
@@ -332,13 +361,16 @@ impl Machine {
 
     fn set_function(&mut self, function: Function) {
         self.function = function;
+        if function.memory {
+            self.bars.insert(function.bar);
+        }
         self.board.bus_mut().set_master(function.master);
         self.board.set_msix(function.msix, function.msix_mask);
     }
 
-    fn reset(&mut self) {
+    pub(crate) fn reset(&mut self, resets: Resets) {
         self.resets += 1;
-        if self.dead {
+        if self.dead || resets == Resets::Configuration {
             return;
         }
         self.patience = Patience::new();
@@ -378,6 +410,18 @@ impl Machine {
         }
     }
 
+    /// Lets the port go on, unless the block takes it for dead. A bridge that stood still so long does
+    /// not go on in the middle of a burst.
+    pub(crate) fn free_port(&mut self) {
+        let status = self.board.bar_read32(Space::Csr, csr::STATUS as u64);
+        let status = self.checked(status).unwrap_or(0);
+        if status & csr::STATUS_PORT_DEAD_MASK == 0 {
+            self.hold_port(false);
+        } else {
+            self.stick_at = None;
+        }
+    }
+
     /// Holds the port, or lets it go on as always.
     pub(crate) fn hold_port(&mut self, hold: bool) {
         self.stick_at = None;
@@ -391,6 +435,11 @@ impl Machine {
         self.board.set_stream_backpressure(stream);
     }
 
+    /// Lets the BAR not answer, or answer again.
+    pub(crate) fn hide_bar(&mut self, hide: bool) {
+        self.absent = hide;
+    }
+
     /// The board does nothing any more.
     pub(crate) fn kill(&mut self) {
         self.dead = true;
@@ -402,6 +451,10 @@ impl Machine {
             dead: self.dead,
             function: self.function,
             resets: self.resets,
+            bars: self.bars.iter().copied().collect(),
+            undecoded: self.undecoded,
+            first_undecoded: self.first_undecoded.clone(),
+            left_as_master: self.left_as_master,
             cycles: self.board.cycles() - self.cycles_base,
             seconds: self.seconds,
             mmio: self.mmio.clone(),
@@ -415,6 +468,9 @@ impl Machine {
 
     pub(crate) fn clear_counters(&mut self) {
         self.resets = 0;
+        self.undecoded = 0;
+        self.first_undecoded = None;
+        self.left_as_master = 0;
         self.cycles_base = self.board.cycles();
         self.seconds = 0.0;
         self.mmio.clear();

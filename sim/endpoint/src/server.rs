@@ -20,7 +20,7 @@ use vfio_bindings::bindings::vfio::{
 };
 use vfio_user::{DmaMapFlags, DmaUnmapFlags, IrqInfo, ServerBackend, ServerRegion};
 
-use crate::config_space::{self, ConfigSpace, Messages};
+use crate::config_space::{self, ConfigSpace, Messages, Resets};
 use crate::layout::Layout;
 use crate::machine::{Command, Machine};
 use crate::memory::{Memory, Rights};
@@ -84,6 +84,8 @@ pub(crate) struct Backend {
     pub(crate) bar_bytes: u64,
     /// Index of the interrupts that the function has.
     pub(crate) irq_index: u32,
+    /// What resets of the function reach.
+    pub(crate) resets: Resets,
 }
 
 fn gone<T>(_: T) -> Error {
@@ -119,7 +121,7 @@ impl Backend {
         let reset = self.config.write(offset, data);
         let after = self.config.function();
         if reset {
-            self.send(Command::Reset)?;
+            self.send(Command::Reset(self.resets))?;
         }
         if reset || before != after {
             self.send(Command::Function(after))?;
@@ -140,18 +142,18 @@ impl Backend {
         answer.recv().map_err(gone)
     }
 
-    /// The client is gone, or the machine is reset: as after power-up.
-    fn power_up(&mut self) -> Result<()> {
+    /// All registers are as after power-up, and the block is if `resets` says so.
+    fn power_up(&mut self, resets: Resets) -> Result<()> {
         self.config.power_up();
-        self.send(Command::Reset)?;
+        self.send(Command::Reset(resets))?;
         self.send(Command::Function(self.config.function()))?;
         self.flush()
     }
 
     /// The client is gone.
     pub(crate) fn disconnected(&mut self) -> Result<()> {
-        self.send(Command::NoEvents)?;
-        self.power_up()?;
+        self.send(Command::Left)?;
+        self.power_up(Resets::Fabric)?;
         self.memory.unmap_all();
         Ok(())
     }
@@ -208,8 +210,9 @@ impl ServerBackend for Backend {
         Ok(())
     }
 
+    /// Of the bus, or of the machine.
     fn reset(&mut self) -> Result<()> {
-        self.power_up()
+        self.power_up(self.resets)
     }
 
     fn set_irqs(

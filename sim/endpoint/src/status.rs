@@ -28,6 +28,14 @@ pub struct Status {
     pub function: Function,
     /// Resets of the function: by the client, FLR, or D3hot to D0.
     pub resets: u64,
+    /// Where the BAR was while it answered.
+    pub bars: Vec<u64>,
+    /// Accesses to the BAR that came while the function did not decode them.
+    pub undecoded: u64,
+    /// The first of them.
+    pub first_undecoded: Option<String>,
+    /// Clients that went while the function was bus master.
+    pub left_as_master: u64,
     /// Cycles of the block's PCIe clock.
     pub cycles: u64,
     /// Seconds of this machine's time that the clock ran for these cycles.

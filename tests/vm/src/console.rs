@@ -28,34 +28,55 @@ const COMPLAINTS: [&str; 20] = [
 
 /// What a machine said on its console until it powered off.
 #[derive(Debug, Clone)]
-pub struct Log(String);
+pub struct Log {
+    console: String,
+    unanswered: Vec<u64>,
+}
+
+/// What QEMU writes before the address of an access that no device takes
+/// (`memory_region_access_valid` in its `system/memory.c`).
+const ADDRESS: &str = " at addr 0x";
 
 impl Log {
-    /// From the bytes that came out of the serial port.
-    pub(crate) fn new(bytes: &[u8]) -> Self {
+    /// From the bytes that came out of the serial port, and QEMU's log of invalid accesses.
+    pub(crate) fn new(bytes: &[u8], invalid: &[u8]) -> Self {
         let text: String = String::from_utf8_lossy(bytes)
             .chars()
             // The firmware clears the screen; carriage returns end each line.
             .filter(|c| *c == '\n' || *c == '\t' || !c.is_control())
             .collect();
-        Self(text)
+        let invalid = String::from_utf8_lossy(invalid);
+        let address = |line: &str| {
+            let (_, rest) = line.split_once(ADDRESS)?;
+            u64::from_str_radix(rest.split(',').next()?, 16).ok()
+        };
+        Self {
+            console: text,
+            unanswered: invalid.lines().filter_map(address).collect(),
+        }
     }
 
     /// All of it.
     pub fn console(&self) -> &str {
-        &self.0
+        &self.console
+    }
+
+    /// Physical addresses that a processor accessed and no device took: a device's that decodes no
+    /// accesses to its memory, for one.
+    pub fn unanswered(&self) -> &[u64] {
+        &self.unanswered
     }
 
     /// Its last lines, for a message.
     pub(crate) fn end(&self) -> String {
         const LINES: usize = 80;
-        let lines: Vec<&str> = self.0.lines().collect();
+        let lines: Vec<&str> = self.console.lines().collect();
         lines[lines.len().saturating_sub(LINES)..].join("\n")
     }
 
     /// The lines by which the kernel complains, less those that contain one of `expected`.
     pub(crate) fn complaints(&self, expected: &[String]) -> Vec<&str> {
-        self.0
+        self.console
             .lines()
             .filter(|line| COMPLAINTS.iter().any(|text| line.contains(text)))
             .filter(|line| !expected.iter().any(|text| line.contains(text.as_str())))
@@ -75,7 +96,7 @@ mod tests {
 
     #[test]
     fn complaints_are_found_and_taint_is_none() {
-        let log = Log::new(LOG.as_bytes());
+        let log = Log::new(LOG.as_bytes(), b"");
         assert!(log.console().starts_with("[2J[    4.63] hello"));
         assert_eq!(log.complaints(&[]).len(), 2);
         let rest = log.complaints(&["DMAR".to_owned()]);
@@ -87,5 +108,15 @@ mod tests {
             log.complaints(&["DMAR".to_owned(), "core.c".to_owned()])
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn accesses_that_nobody_took() {
+        // Of QEMU 11.1.
+        let invalid =
+            b"Invalid write at addr 0xFE020040, size 4, region '(null)', reason: rejected\n\
+            Invalid read at addr 0x7A0, size 1, region 'x', reason: invalid size (min:2 max:4)\n\
+            something else\n";
+        assert_eq!(Log::new(b"", invalid).unanswered(), [0xFE02_0040, 0x7A0]);
     }
 }

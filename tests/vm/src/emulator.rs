@@ -94,7 +94,11 @@ impl Emulator {
 
     /// The console as it is now.
     pub(crate) fn log(&self) -> Log {
-        Log::new(&fs::read(self.console()).unwrap_or_default())
+        let read = |path| fs::read(path).unwrap_or_default();
+        Log::new(
+            &read(self.console()),
+            &read(self.work.path().join(UNANSWERED)),
+        )
     }
 
     /// What QEMU said itself, and the end of the console.
@@ -130,6 +134,8 @@ impl Emulator {
 
 /// The file of the machine's first serial port, in the working directory.
 pub(crate) const CONSOLE: &str = "console";
+/// The file of accesses that no device took, in the same.
+pub(crate) const UNANSWERED: &str = "unanswered";
 /// The file of what QEMU says, in the same.
 const SAID: &str = "qemu";
 

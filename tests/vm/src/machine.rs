@@ -43,6 +43,7 @@ pub(crate) struct Files {
     pub(crate) console: PathBuf,
     pub(crate) control: PathBuf,
     pub(crate) qmp: PathBuf,
+    pub(crate) unanswered: PathBuf,
 }
 
 impl Machine {
@@ -208,6 +209,9 @@ impl Machine {
             ])
             .args(["-serial", "chardev:console", "-serial", "chardev:control"])
             .args(["-qmp", &format!("unix:{}", option(&files.qmp))])
+            // Accesses of processors that no device takes.
+            .args(["-d", "invalid_mem", "-D"])
+            .arg(&files.unanswered)
             // Hot-plug as PCIe does it, for which the slots have registers.
             .args([
                 "-global",

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     Error, Log, Machine, Qmp, Result,
-    emulator::{CONSOLE, Emulator},
+    emulator::{CONSOLE, Emulator, UNANSWERED},
     error::io_error,
     machine::Files,
 };
@@ -46,6 +46,7 @@ impl Vm {
             console: path(CONSOLE),
             control: path("control"),
             qmp: path("qmp"),
+            unanswered: path(UNANSWERED),
         };
         let command = machine.command(&files);
         let (archive, expected, deadline) = machine.into_parts()?;

@@ -6,7 +6,7 @@ use crate::guest::{Guest, MIB, RAM, params};
 use peerlane_core::descriptor::Direction;
 use peerlane_core::fault::Fault;
 use peerlane_core::regs::{MAP_ID, csr};
-use peerlane_endpoint::{Answer, Error, Irq, Port};
+use peerlane_endpoint::{Answer, Error, Irq, Port, Resets};
 
 const PAGE: u64 = 2 * MIB;
 const ALL: std::ops::Range<u64> = 0..u64::MAX;
@@ -45,7 +45,7 @@ fn answers_of_reads_with_a_status() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn a_lost_answer_on_txs_ends_by_time_out() {
-    let mut guest = Guest::new(params(Port::Txs, Irq::Msix));
+    let mut guest = Guest::with_resets(params(Port::Txs, Irq::Msix), Resets::Fabric);
     guest.open();
     let host = guest.map(0, RAM + PAGE);
     guest.handle.fail_reads(Answer::Never, ALL, 0, 1).unwrap();
@@ -56,7 +56,7 @@ fn a_lost_answer_on_txs_ends_by_time_out() {
         guest.read_csr(csr::STATUS) & csr::STATUS_READ_QUARANTINE_MASK,
         0
     );
-    // A reset of the function ends what is owed.
+    // A reset of the fabric ends what is owed.
     guest.write_config(0x88, 0xA810);
     guest.enable();
     guest.open();
@@ -89,7 +89,7 @@ fn a_late_answer_opens_the_quarantine() {
 #[ignore = "external tools: cargo xtask test kernel"]
 fn a_stuck_port_is_found_dead() {
     for port in [Port::Txs, Port::Stream] {
-        let mut guest = Guest::new(params(port, Irq::Msix));
+        let mut guest = Guest::with_resets(params(port, Irq::Msix), Resets::Fabric);
         guest.open();
         let host = guest.map(0, RAM + PAGE);
         guest.settle();

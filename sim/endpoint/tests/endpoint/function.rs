@@ -2,7 +2,7 @@
 
 use crate::guest::{Guest, params};
 use peerlane_core::regs::{MAP_ID, csr};
-use peerlane_endpoint::{Irq, Port};
+use peerlane_endpoint::{Irq, Port, Resets};
 use vfio_bindings::bindings::vfio::*;
 
 fn guest() -> Guest {
@@ -91,16 +91,28 @@ fn without_memory_space_the_bar_is_all_ones() {
     guest.write_csr(csr::PORT_TIMEOUT, 4321);
     guest.write_config(4, 0x6);
     assert_eq!(guest.read_csr(csr::PORT_TIMEOUT), 1234);
+    assert_eq!(guest.handle.status().unwrap().undecoded, 2);
     // D3hot: only configuration is left.
     guest.write_config(0x7C, 3);
     assert_eq!(guest.read_csr(csr::MAP_ID), u32::MAX);
     assert_eq!(guest.read_config(0), 0xAB00_1172);
+    assert_eq!(guest.handle.status().unwrap().undecoded, 3);
 }
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
-fn resets_reach_the_block() {
-    let mut guest = guest();
+fn resets_reach_the_block_or_not() {
+    for (resets, after) in [
+        (Resets::Configuration, 1234),
+        (Resets::Fabric, csr::PORT_TIMEOUT_RESET),
+    ] {
+        let guest = Guest::with_resets(params(Port::Txs, Irq::Msix), resets);
+        all_resets(guest, after);
+    }
+}
+
+/// Each kind of reset forgets the configuration, and leaves this value in a register of the block.
+fn all_resets(mut guest: Guest, after: u32) {
     type Reset = fn(&mut Guest);
     let resets: [(&str, Reset); 3] = [
         ("FLR", |guest| guest.write_config(0x88, 0xA810)),
@@ -118,9 +130,21 @@ fn resets_reach_the_block() {
         assert_eq!(guest.read_config(4), 0x0010_0000, "{name}");
         guest.enable();
         let value = guest.read_csr(csr::PORT_TIMEOUT);
-        assert_eq!(value, csr::PORT_TIMEOUT_RESET, "{name}");
+        assert_eq!(value, after, "{name}");
     }
     assert_eq!(guest.handle.status().unwrap().resets, 3);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn a_bar_that_is_away_comes_back() {
+    let mut guest = guest();
+    guest.write_csr(csr::PORT_TIMEOUT, 1234);
+    guest.handle.hide_bar().unwrap();
+    guest.write_csr(csr::PORT_TIMEOUT, 4321);
+    assert_eq!(guest.read_csr(csr::MAP_ID), u32::MAX);
+    guest.handle.clear_faults().unwrap();
+    assert_eq!(guest.read_csr(csr::PORT_TIMEOUT), 1234);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use peerlane_core::regs::{chan, csr};
 use peerlane_core::ring::{Ring, Slots};
 use peerlane_core::steps::{self, Bus, Register, Step};
 use peerlane_core::table;
-use peerlane_endpoint::{Config, Endpoint, Handle, Irq, Params, Port, library};
+use peerlane_endpoint::{Config, Endpoint, Handle, Irq, Params, Port, Resets, library};
 use peerlane_verilated::Library;
 use vfio_bindings::bindings::vfio::*;
 use vfio_user::Client;
@@ -121,6 +121,11 @@ impl Slots for Records<'_> {
 impl Guest {
     /// A client that has mapped its memory and enabled the function, with a descriptor a vector.
     pub fn new(params: Params) -> Self {
+        Self::with_resets(params, Resets::default())
+    }
+
+    /// The same of a function whose resets reach so far.
+    pub fn with_resets(params: Params, resets: Resets) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("gpu");
         let file = File::options()
@@ -132,6 +137,7 @@ impl Guest {
         let ram = Shared::new(tempfile::tempfile().unwrap(), RAM_BYTES);
         let mut config = Config::new(params);
         config.gpu = Some(path);
+        config.resets = resets;
         let socket = dir.path().join(SOCKET);
         let endpoint = Endpoint::with_library(built(&params), &config, &socket).unwrap();
         let mut guest = Self {

@@ -3,7 +3,7 @@
 use crate::guest::{GPU, Guest, MIB, RAM, RAM_BYTES, noise, params};
 use peerlane_core::descriptor::Direction;
 use peerlane_core::regs::csr;
-use peerlane_endpoint::{Access, Irq, Port, Ranges, Touched};
+use peerlane_endpoint::{Access, Irq, Port, Ranges, Resets, Touched};
 
 /// Where the tests' page of guest memory is.
 const PAGE: u64 = 2 * MIB;
@@ -220,7 +220,14 @@ fn without_bus_mastering_nothing_is_touched() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn a_function_reset_stops_everything_at_once() {
-    let mut guest = Guest::new(params(Port::Txs, Irq::Msix));
+    for resets in [Resets::Fabric, Resets::Configuration] {
+        stops_at_once(resets);
+    }
+}
+
+/// Where the reset does not reach the block, that goes on as soon as it may.
+fn stops_at_once(resets: Resets) {
+    let mut guest = Guest::with_resets(params(Port::Txs, Irq::Msix), resets);
     guest.open();
     let host = guest.map(0, RAM + PAGE);
     for direction in [Direction::BOTH; 4].into_iter().flatten() {
@@ -231,9 +238,14 @@ fn a_function_reset_stops_everything_at_once() {
     }
     guest.write_config(0x88, 0xA810);
     let traffic = guest.handle.status().unwrap().host;
+    assert!(traffic.bytes_written < 4 * MIB);
+    if resets == Resets::Configuration {
+        // Without the right it would be at the end in no time.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert_eq!(guest.handle.status().unwrap().host, traffic);
+    }
     guest.enable();
     guest.settle();
-    let status = guest.handle.status().unwrap();
-    assert_eq!(status.host, traffic);
-    assert!(traffic.bytes_written < 4 * MIB);
+    let went_on = guest.handle.status().unwrap().host != traffic;
+    assert_eq!(went_on, resets == Resets::Configuration);
 }
