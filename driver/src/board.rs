@@ -6,14 +6,15 @@
 //! 1. [`Context::submission`], held while a descriptor is handed over, or a channel stopped;
 //! 2. the gate ([`crate::gate`]), which is no lock but is waited for by unbind: who waits for 1
 //!    inside waits for one stop at most, for the next ones are not let in;
-//! 3. [`Board::recovery`], held while the block is reset or started;
-//! 4. [`Board::users`], under which a context is made;
+//! 3. [`Board::recovery`], held while the board is brought to rest or started;
+//! 4. [`Board::users`];
 //! 5. a context's own state;
-//! 6. [`Board::lending`], which a page fault takes, and tables of pages under it;
+//! 6. [`Board::lending`], which a page fault takes; under it where a context's file is mapped, and
+//!    tables of pages;
 //! 7. the reservation of a dma-buf, which its owner may hold when it calls us;
 //! 8. a [`Mapping`](crate::mapping::Mapping)'s state;
 //! 9. [`Board::entries`];
-//! 10. the registers ([`crate::hw`]);
+//! 10. the board's state and its registers ([`crate::hw`]);
 //! 11. events ([`crate::events`]).
 //!
 //! No user memory is touched and no page of a process pinned under any of them: a page fault
@@ -31,11 +32,12 @@ use crate::{
         att::{AttAllocator, Run},
         capability::{Capabilities, Identity},
         channel,
+        lifecycle::Epoch,
         link::{self, Link},
         quota::Quota,
-        steps,
+        regs::csr,
+        steps::{Register, Step},
     },
-    regs::csr::PORT_TIMEOUT,
     settings::Settings,
     window::Lending,
 };
@@ -46,11 +48,7 @@ use kernel::{
     page::PAGE_SHIFT,
     pci,
     prelude::*,
-    sync::{
-        aref::ARef,
-        atomic::{ordering, Atomic},
-        Arc, Mutex,
-    },
+    sync::{aref::ARef, Arc, Mutex},
     time::Delta,
     workqueue::DelayedWork,
 };
@@ -76,11 +74,8 @@ pub(crate) struct Board {
     pub(crate) identity: Identity,
     pub(crate) capabilities: Capabilities,
     pub(crate) settings: Settings,
-    /// The board must be started again before it may reach memory.
-    cut_off: Atomic<bool>,
-    /// It is being reset, or sleeps, and will be started again.
-    resting: Atomic<bool>,
-    /// Held while the block is reset or started.
+    /// Held while the board is brought to rest or started, from beginning to end. How it stands
+    /// is known by the registers' lock alone.
     #[pin]
     recovery: Mutex<()>,
     /// The window into FPGA memory.
@@ -89,9 +84,8 @@ pub(crate) struct Board {
     /// The ATT's entries.
     #[pin]
     entries: Mutex<Entries>,
-    /// By their channels.
     #[pin]
-    users: Mutex<KVec<Option<Arc<Context>>>>,
+    users: Mutex<Users>,
     #[pin]
     watchdog: DelayedWork<Board>,
 }
@@ -106,6 +100,14 @@ struct Entries {
     quota: Quota,
 }
 
+/// Who uses the channels.
+struct Users {
+    /// Channels that are somebody's, one bit each.
+    taken: u64,
+    /// By their channels; one that is taken may have no context yet.
+    contexts: KVec<Option<Arc<Context>>>,
+}
+
 /// What is known of a board before it is started.
 pub(crate) struct Found {
     pub(crate) bar: pci::DevresBar,
@@ -116,7 +118,8 @@ pub(crate) struct Found {
 }
 
 impl Board {
-    /// A board that was found, its block at rest and with nothing in it.
+    /// A board that was found, whatever is in it. It is at work after its first
+    /// [`start`](Self::start).
     pub(crate) fn new(device: &pci::Device<Bound>, found: Found) -> Result<Arc<Self>> {
         let Found {
             bar,
@@ -132,20 +135,19 @@ impl Board {
             allocator: AttAllocator::new(storage, count).map_err(|_| EINVAL)?,
             quota: Quota::new(settings.context_entries.unwrap_or(u32::MAX)),
         };
-        let mut users = KVec::new();
+        let mut contexts = KVec::new();
         for _ in 0..capabilities.channels {
-            users.push(None, GFP_KERNEL)?;
+            contexts.push(None, GFP_KERNEL)?;
         }
+        let users = Users { taken: 0, contexts };
         let reference: ARef<pci::Device> = ARef::from(&**device);
-        let board = Arc::pin_init(
+        Arc::pin_init(
             pin_init!(Self {
+                hw <- Hw::new(bar, reference.clone(), place, patience),
                 gate <- Gate::new(reference),
-                hw <- Hw::new(bar, place, patience),
                 identity,
                 capabilities,
                 settings,
-                cut_off: Atomic::new(false),
-                resting: Atomic::new(false),
                 recovery <- new_mutex!(()),
                 lending <- Lending::new(),
                 entries <- new_mutex!(entries),
@@ -153,12 +155,7 @@ impl Board {
                 watchdog <- new_delayed_work!("peerlane::watchdog"),
             }),
             GFP_KERNEL,
-        )?;
-        board.hw.run(steps::reset())?;
-        board.close_channels()?;
-        board.configure()?;
-        board.hw.run(steps::start())?;
-        Ok(board)
+        )
     }
 
     /// The device, for messages.
@@ -166,16 +163,17 @@ impl Board {
         self.gate.device().as_ref()
     }
 
-    fn close_channels(&self) -> Result<(), Failure> {
-        (0..self.capabilities.channels).try_for_each(|number| self.hw.run(channel::close(number)))
-    }
-
-    /// Tells the block what it must know and forgets in a reset of the device.
-    fn configure(&self) -> Result<(), Failure> {
-        if let Some(cycles) = self.settings.port_timeout {
-            self.hw.set(PORT_TIMEOUT::from_raw(cycles))?;
-        }
-        self.hw.run([link::set_pace(self.link())])
+    /// Tells the block what it must know, and what may be another driver's setting.
+    fn configure(&self, epoch: Epoch) -> Result<(), Failure> {
+        let cycles = self.settings.port_timeout;
+        let settings = [
+            Step::Write(
+                Register::Csr(csr::PORT_TIMEOUT),
+                cycles.unwrap_or(csr::PORT_TIMEOUT_RESET),
+            ),
+            link::set_pace(self.link()),
+        ];
+        self.hw.upkeep(epoch, settings)
     }
 
     /// The link as it was trained (PCI Express Base Specification, 7.5.3.8, Link Status).
@@ -239,11 +237,6 @@ impl Board {
         }
     }
 
-    /// Whether it is being reset, or sleeps, and will be started again.
-    pub(crate) fn is_resting(&self) -> bool {
-        self.resting.load(ordering::Acquire)
-    }
-
     /// ATT entries in all, and those that are free.
     pub(crate) fn entries(&self) -> (u32, u32) {
         let entries = self.entries.lock();
@@ -251,33 +244,59 @@ impl Board {
         (allocator.entries(), allocator.free_entries())
     }
 
-    /// Takes a channel for a context that `make` makes of its number.
+    /// Takes a channel for a context that `make` makes of its number, and opens it.
     pub(crate) fn admit(
         self: &Arc<Self>,
         make: impl FnOnce(u32) -> Result<Arc<Context>>,
     ) -> Result<Arc<Context>> {
+        let number = self.take_channel()?;
+        let made = make(number).and_then(|context| {
+            // From here on a start of the board opens its channel, too.
+            let mut users = self.users.lock();
+            users.contexts[number as usize] = Some(context.clone());
+            drop(users);
+            match context.open_channel() {
+                Ok(()) => Ok(context),
+                Err(failure) => {
+                    context.close();
+                    Err(failure.into())
+                }
+            }
+        });
+        match &made {
+            Ok(_) => self.watch(),
+            Err(_) => self.dismiss(number),
+        }
+        made
+    }
+
+    fn take_channel(&self) -> Result<u32> {
         let mut users = self.users.lock();
-        let number = users.iter().position(Option::is_none).ok_or(EBUSY)?;
-        let context = make(number as u32)?;
-        users[number] = Some(context.clone());
-        drop(users);
-        self.watch();
-        Ok(context)
+        let number = users.taken.trailing_ones();
+        if number >= self.capabilities.channels {
+            return Err(EBUSY);
+        }
+        users.taken |= 1 << number;
+        Ok(number)
     }
 
     /// Gives a channel back.
     pub(crate) fn dismiss(&self, channel: u32) {
-        let user = self
-            .users
-            .lock()
+        let mut users = self.users.lock();
+        let user = users
+            .contexts
             .get_mut(channel as usize)
             .and_then(Option::take);
+        users.taken &= !(1 << channel);
+        drop(users);
         drop(user);
     }
 
     /// Does something to the context of a channel, if it has one.
     pub(crate) fn with_user(&self, channel: u32, f: impl FnOnce(&Arc<Context>)) {
-        let user = self.users.lock().get(channel as usize).cloned().flatten();
+        let users = self.users.lock();
+        let user = users.contexts.get(channel as usize).cloned().flatten();
+        drop(users);
         if let Some(user) = user {
             f(&user);
         }
@@ -301,6 +320,6 @@ impl Board {
     }
 
     fn has_users(&self) -> bool {
-        self.users.lock().iter().any(Option::is_some)
+        self.users.lock().taken != 0
     }
 }

@@ -4,7 +4,7 @@
 //! (Documentation/PCI/pci-error-recovery.rst), resets of the function, suspend and resume. The
 //! kernel crate has no abstraction for them yet.
 
-use crate::{board::Board, Data};
+use crate::{board::Board, ffi::pci_dev, logic::lifecycle::Starter, Data};
 use kernel::{
     bindings,
     driver::{DriverLayout, RegistrationOps},
@@ -40,6 +40,7 @@ unsafe impl<T: pci::Driver> RegistrationOps for Adapter<T> {
         // SAFETY: it is being initialised; the inner adapter leaves these fields alone.
         unsafe {
             (*driver.get()).err_handler = &raw const HANDLERS;
+            (*driver.get()).shutdown = Some(shutdown);
             (*driver.get()).driver.pm = &raw const POWER.0;
             <Inner<T> as RegistrationOps>::register(driver, name, module)
         }
@@ -87,20 +88,35 @@ unsafe fn board(device: *mut bindings::device) -> Option<Arc<Board>> {
             return None;
         }
         let data = <Pin<KBox<Data<'_>>> as ForeignOwnable>::borrow(data);
-        Some(data.board.clone())
+        Some(data.board.0.clone())
     }
 }
 
-/// Starts a board that has lost what it knew.
-fn start(board: &Board) -> Result {
-    board.start(true).inspect_err(|error| {
+/// Remembers the configuration of a function that is no bus master yet, for the next time that it
+/// is restored.
+///
+/// # Safety
+/// The device is valid.
+pub(crate) unsafe fn save(device: *mut bindings::pci_dev) {
+    // SAFETY: by contract. It always gives 0.
+    unsafe { bindings::pci_save_state(device) };
+}
+
+/// Starts a board that was put to rest; its configuration is as before.
+fn start(board: &Arc<Board>) -> Result {
+    // SAFETY: a valid device.
+    unsafe { save(pci_dev(board.gate.device())) };
+    board.start(Starter::Owner).map_err(|error| {
         dev_err!(
             board.device(),
             "the board does not start again: {:?}\n",
             error
         );
-        board.give_up();
-    })
+        board.give_up(Starter::Owner);
+        EIO
+    })?;
+    board.watch();
+    Ok(())
 }
 
 /// # Safety
@@ -124,7 +140,7 @@ unsafe extern "C" fn error_detected(
         }
         _ => {
             board.rest();
-            board.give_up();
+            board.give_up(Starter::Owner);
             bindings::pci_ers_result_PCI_ERS_RESULT_DISCONNECT
         }
     }
@@ -134,14 +150,29 @@ unsafe extern "C" fn error_detected(
 /// As above; the device was reset.
 unsafe extern "C" fn slot_reset(device: *mut bindings::pci_dev) -> bindings::pci_ers_result_t {
     // SAFETY: by contract.
-    unsafe {
-        bindings::pci_restore_state(device);
-        match board(&raw mut (*device).dev) {
-            Some(board) if start(&board).is_ok() => {
-                bindings::pci_ers_result_PCI_ERS_RESULT_RECOVERED
-            }
-            _ => bindings::pci_ers_result_PCI_ERS_RESULT_DISCONNECT,
-        }
+    let board = unsafe { board(&raw mut (*device).dev) };
+    if let Some(board) = &board {
+        // Another device behind the port may have wanted the reset, for an error that was none to
+        // us.
+        board.rest_after_loss();
+    }
+    // SAFETY: by contract.
+    unsafe { bindings::pci_restore_state(device) };
+    match board {
+        Some(board) if start(&board).is_ok() => bindings::pci_ers_result_PCI_ERS_RESULT_RECOVERED,
+        _ => bindings::pci_ers_result_PCI_ERS_RESULT_DISCONNECT,
+    }
+}
+
+/// The machine goes down, or another kernel takes over (kexec): nothing may be under way then.
+///
+/// # Safety
+/// As above.
+unsafe extern "C" fn shutdown(device: *mut bindings::pci_dev) {
+    // SAFETY: by contract.
+    if let Some(board) = unsafe { board(&raw mut (*device).dev) } {
+        board.rest();
+        board.give_up(Starter::Owner);
     }
 }
 

@@ -13,7 +13,9 @@ use crate::{
         channel::{self, LocalRange, Moderation, Settings},
         events::{Admission, Seen},
         queue::Occupancy,
-        regs::Completion,
+        lifecycle::Epoch,
+        regs::{chan, Completion},
+        steps::Step,
         table::{self, Reach},
         uapi::map,
         window::{self, Window, WindowError},
@@ -23,7 +25,7 @@ use crate::{
     regions::{Region, Regions},
     trace,
 };
-use core::ops::Range;
+use core::{ops::Range, ptr::NonNull};
 use kernel::{
     bindings, new_mutex,
     page::PAGE_SIZE,
@@ -31,6 +33,19 @@ use kernel::{
     sync::{Arc, Mutex},
     time::Delta,
 };
+
+/// When a channel is opened.
+#[derive(Clone, Copy)]
+enum Opening {
+    /// For a new context: the board runs.
+    First,
+    /// Because the board is started.
+    Again(Epoch),
+}
+
+/// How long a new context waits for its channel: whoever opens a device holds up all who do. The
+/// context before it has left the channel at rest, or the board cut off.
+const FIRST_PATIENCE: Delta = Delta::from_millis(1);
 
 /// Who writes the channel's descriptors.
 pub(crate) enum Writer {
@@ -67,14 +82,14 @@ pub(crate) struct Context {
     pub(crate) submission: Mutex<()>,
     #[pin]
     pub(crate) regions: Mutex<Regions>,
-    /// What processes have mapped of its file. Valid as long as the file is open, and so as long
-    /// as the board knows the context.
-    mapped: *mut bindings::address_space,
+    /// What processes have mapped of its file, as long as that is open: the inode may go with it.
+    #[pin]
+    mapped: Mutex<Option<NonNull<bindings::address_space>>>,
     /// Given to a process instead of what it had mapped when the device is gone.
     nothing: kernel::page::Page,
 }
 
-// SAFETY: `mapped` is used as it says; all else may be shared.
+// SAFETY: `mapped` is used under its lock; all else may be shared.
 unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
@@ -86,12 +101,7 @@ impl Context {
         inside: &Inside<'_>,
         mapped: *mut bindings::address_space,
     ) -> Result<Arc<Self>> {
-        if board.is_resting() {
-            return Err(EAGAIN);
-        }
-        if board.hw.is_gone() {
-            return Err(ENODEV);
-        }
+        board.hw.usable()?;
         board.admit(|channel| {
             let capabilities = &board.capabilities;
             let ring_log2 = Occupancy::ring_log2(capabilities.queue_depth());
@@ -103,7 +113,7 @@ impl Context {
                 pin_init!(Self {
                     board: board.clone(),
                     channel,
-                    mapped,
+                    mapped <- new_mutex!(NonNull::new(mapped)),
                     events: Arc::pin_init(Events::new(), GFP_KERNEL)?,
                     range <- new_mutex!(all),
                     ring_log2,
@@ -116,15 +126,20 @@ impl Context {
                 }? Error),
                 GFP_KERNEL,
             )?;
-            context.start_channel(&mut Writer::Nobody)?;
             trace::opened(board, channel);
             Ok(context)
         })
     }
 
-    /// Starts the channel after the block has forgotten it. Whatever comes of that: what was under
-    /// way is lost, and whoever waits for it is told.
-    pub(crate) fn restart_channel(&self) -> Result<(), Failure> {
+    /// Opens the channel of a new context.
+    pub(crate) fn open_channel(&self) -> Result<(), Failure> {
+        let writer = self.writer.lock();
+        self.start_channel(&writer, Opening::First)
+    }
+
+    /// Starts the channel as the board is started. Whatever comes of that: what was under way is
+    /// lost, and whoever waits for it is told.
+    pub(crate) fn restart_channel(&self, epoch: Epoch) -> Result<(), Failure> {
         let mut writer = self.writer.lock();
         let generation = self.events.restarted();
         match &mut *writer {
@@ -132,40 +147,47 @@ impl Context {
             Writer::Driver(queue) => queue.restart(),
             Writer::Process(admission) => admission.restarted(generation),
         }
-        self.start_channel(&mut writer)
+        self.start_channel(&writer, Opening::Again(epoch))
     }
 
     /// Starts the channel at the first slot of its ring.
-    fn start_channel(&self, writer: &mut Writer) -> Result<(), Failure> {
+    fn start_channel(&self, writer: &Writer, opening: Opening) -> Result<(), Failure> {
+        let hw = &self.board.hw;
         let ring = self.ring.lock();
         let Some(ring) = &*ring else { return Ok(()) };
-        let moderation = *self.moderation.lock();
-        self.board.hw.run(channel::close(self.channel))?;
+        // Neither changes until the board knows it.
+        let (moderation, range) = (self.moderation.lock(), self.range.lock());
+        match opening {
+            Opening::First => hw.run(channel::close(self.channel))?,
+            Opening::Again(epoch) => hw.upkeep(epoch, channel::close(self.channel))?,
+        }
         ring.clear();
         let settings = Settings {
             ring: ring.address(),
             ring_log2: self.ring_log2,
-            range: *self.range.lock(),
-            moderation,
+            range: *range,
+            moderation: *moderation,
         };
-        self.board
-            .hw
-            .run(channel::prepare(self.channel, &settings))?;
-        self.accept(writer)
+        let steps = channel::prepare(self.channel, &settings);
+        let steps = Iterator::chain(steps.into_iter(), self.acceptance(writer));
+        match opening {
+            Opening::First => hw.run_within(FIRST_PATIENCE, steps),
+            Opening::Again(epoch) => hw.upkeep(epoch, steps),
+        }
     }
 
     /// Has the channel accept doorbells, but not those of a process that does not know yet that it
     /// was started anew.
-    fn accept(&self, writer: &Writer) -> Result<(), Failure> {
+    fn acceptance(&self, writer: &Writer) -> Option<Step> {
         match writer {
-            Writer::Process(admission) if admission.is_halted() => Ok(()),
-            _ => self.board.hw.run([channel::resume(self.channel)]),
+            Writer::Process(admission) if admission.is_halted() => None,
+            _ => Some(channel::resume(self.channel)),
         }
     }
 
     /// Writes the entries of all regions once more.
-    pub(crate) fn restore_regions(&self) -> Result<(), Failure> {
-        self.regions.lock().restore()
+    pub(crate) fn restore_regions(&self, epoch: Epoch) -> Result<(), Failure> {
+        self.regions.lock().restore(epoch)
     }
 
     /// Has the channel end what it has accepted, and aborts what has not ended by then, or a second
@@ -193,7 +215,10 @@ impl Context {
             self.board.settle(steps);
         }
         // The channel may have been started anew meanwhile, and its process not know it.
-        let accepting = self.accept(&self.writer.lock());
+        let accepting = {
+            let writer = self.writer.lock();
+            hw.run(self.acceptance(&writer))
+        };
         // Interrupts may be held back, and this was not asked for by one who waits.
         self.events.interrupt();
         ended?;
@@ -262,8 +287,11 @@ impl Context {
         if !waits(&writer) {
             return;
         }
-        // A board that does not answer is started once more, and that is told then.
-        if self.board.hw.run([channel::resume(self.channel)]).is_ok() {
+        // The channel was started, though the board may still be on its way. One that does not
+        // answer is started once more, and that is told then.
+        let hw = &self.board.hw;
+        let resume = |epoch| hw.upkeep(epoch, [channel::resume(self.channel)]).is_ok();
+        if hw.live().is_some_and(resume) {
             if let Writer::Process(admission) = &mut *writer {
                 admission.admit();
             }
@@ -286,24 +314,43 @@ impl Context {
         unsafe { peerlane_page_to_pfn(self.nothing.as_ptr()) as usize }
     }
 
+    /// Its file is being closed.
+    pub(crate) fn forget_file(&self) {
+        *self.mapped.lock() = None;
+    }
+
+    /// Takes away what processes have mapped in these ranges of the file; no bytes: to its end.
+    fn unmap_ranges(&self, ranges: &[(u64, u64)]) {
+        let mapped = self.mapped.lock();
+        let Some(mapped) = &*mapped else { return };
+        for (start, bytes) in ranges {
+            // SAFETY: the file is open until we let the lock go, and its mapping with it.
+            unsafe {
+                bindings::unmap_mapping_range(
+                    mapped.as_ptr(),
+                    *start as bindings::loff_t,
+                    *bytes as bindings::loff_t,
+                    1,
+                )
+            };
+        }
+    }
+
     /// Takes away what processes have mapped. The gate must be closed, so that nothing real is
-    /// mapped again, and the context known to the board.
+    /// mapped again.
     pub(crate) fn unmap(&self) {
-        // SAFETY: valid, as `mapped` says.
-        unsafe { bindings::unmap_mapping_range(self.mapped, 0, 0, 1) };
+        self.unmap_ranges(&[(0, 0)]);
     }
 
     /// The same for what they have mapped of the board's window, however much that is.
     pub(crate) fn unmap_window(&self) {
-        // SAFETY: as above.
-        unsafe {
-            bindings::unmap_mapping_range(
-                self.mapped,
-                map::WINDOW as bindings::loff_t,
-                window::BYTES as bindings::loff_t,
-                1,
-            )
-        };
+        self.unmap_ranges(&[(map::WINDOW, window::BYTES)]);
+    }
+
+    /// The same for all that they have mapped of the BAR.
+    pub(crate) fn unmap_views(&self) {
+        let page = (map::PAGE, chan::SIZE as u64);
+        self.unmap_ranges(&[page, (map::WINDOW, window::BYTES)]);
     }
 
     /// Takes everything from the board, then gives everything back. The device must be bound.

@@ -40,6 +40,8 @@ impl MiscDevice for Operations {
     }
 
     fn release(context: Arc<Context>, _: &File) {
+        // The inode may go behind us.
+        context.forget_file();
         // Without the gate unbind has closed it.
         if let Ok(_inside) = context.board.gate.enter() {
             context.close();
@@ -142,9 +144,9 @@ static MAPPING: Table<bindings::vm_operations_struct> = Table({
     operations
 });
 
-/// Gives a process the page that it touches: the real one while the device is bound and, of the
-/// window, while it is the context's; else one with nothing in it, so that nobody is killed because
-/// something was taken away.
+/// Gives a process the page that it touches: the real one while the device is bound, of the BAR
+/// while the board is awake and, of the window, while it is the context's; else one with nothing in
+/// it, so that nobody is killed because something was taken away.
 ///
 /// # Safety
 /// Called by the kernel for a mapping that `mmap` has set up.
@@ -170,7 +172,7 @@ unsafe extern "C" fn fault(fault: *mut bindings::vm_fault) -> bindings::vm_fault
     match (&inside, area) {
         (Err(_), _) => insert(None),
         (Ok(_), Area::Ring) => insert(context.ring_pfn(index)),
-        (Ok(_), Area::Page) => insert(board.page_pfn(context.channel)),
+        (Ok(_), Area::Page) => board.with_page(context.channel, insert),
         (Ok(_), Area::Window) => board.with_window(context.channel, index, insert),
     }
 }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Access to the block's registers.
+//! Access to the block's registers, as the board's state allows it.
 
 use crate::{
     boards::Place,
+    ffi::pci_dev,
     logic::{
         capability::{Capabilities, Identity, IdentityError},
+        lifecycle::{Control, Epoch, Lifecycle, Mastering, Refused},
         regs::{csr, MAP_ID},
         steps::{self, Bus, Register, Step, Stopped},
     },
 };
 use kernel::{
+    bindings,
     io::{register::FixedRegister, Io},
     new_mutex, pci,
     prelude::*,
-    sync::{
-        atomic::{ordering, Atomic},
-        Mutex, MutexGuard,
-    },
+    sync::{aref::ARef, Mutex, MutexGuard},
     time::{delay::fsleep, Delta, Instant, Monotonic},
 };
 
@@ -26,6 +26,8 @@ use kernel::{
 pub(crate) enum Failure {
     /// The board does not answer, or is not ours any more.
     Gone,
+    /// It is being reset or started, or will be.
+    Away,
     /// A register did not become what was waited for.
     Late(Register, u32),
     /// The port to PCIe stands still.
@@ -37,6 +39,7 @@ impl Failure {
     pub(crate) fn state(&self) -> &'static CStr {
         match self {
             Self::Gone => c"gone",
+            Self::Away => c"away",
             Self::Late(..) => c"stuck",
             Self::PortDead => c"port_dead",
         }
@@ -47,12 +50,22 @@ impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Gone => ENODEV,
+            Failure::Away => EAGAIN,
             Failure::Late(..) | Failure::PortDead => EIO,
         }
     }
 }
 
-/// The block's registers.
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Away => Self::Away,
+            Refused::Gone => Self::Gone,
+        }
+    }
+}
+
+/// The block's registers, and the state that says who may access them.
 ///
 /// # Locking
 /// The lock is taken last of all locks but those of [`crate::events`], and nothing is allocated
@@ -61,13 +74,37 @@ impl From<Failure> for Error {
 #[pin_data]
 pub(crate) struct Hw {
     bar: pci::DevresBar,
+    device: ARef<pci::Device>,
     place: Place,
     /// How long a sequence may wait for the block.
     patience: Delta,
-    gone: Atomic<bool>,
-    /// Holds `CHANNEL_SELECT` and the sequences together.
+    /// Holds `CHANNEL_SELECT` and the sequences together. No register is accessed without it, so
+    /// that none is being accessed when the state forbids it.
     #[pin]
-    lock: Mutex<()>,
+    life: Mutex<Lifecycle>,
+}
+
+/// The function's Bus Master Enable.
+struct Master<'a>(&'a pci::Device);
+
+impl Mastering for Master<'_> {
+    fn set(&mut self) {
+        // SAFETY: a valid device; what its block may reach, its state answers for.
+        unsafe { bindings::pci_set_master(pci_dev(self.0)) };
+    }
+
+    fn clear(&mut self) {
+        // SAFETY: a valid device; clearing a bit of its configuration harms nobody.
+        unsafe { bindings::pci_clear_master(pci_dev(self.0)) };
+    }
+}
+
+impl Control for Hw {
+    type Failure = Failure;
+
+    fn with<R>(&self, run: impl FnOnce(&mut Lifecycle, &mut dyn Mastering) -> R) -> R {
+        run(&mut self.life.lock(), &mut Master(&self.device))
+    }
 }
 
 /// How long to sleep between two looks at a register: at first shortly, then longer, so that a
@@ -88,25 +125,40 @@ pub(crate) fn identify(
     Ok((identity, capabilities))
 }
 
+/// On whose behalf registers are accessed.
+#[derive(Clone, Copy)]
+enum Right {
+    /// A user's, who needs a board that runs.
+    Use,
+    /// The driver's, who brings the board from one state to another: in this start of it.
+    Upkeep(Epoch),
+}
+
 struct Access<'a> {
     hw: &'a Hw,
+    right: Right,
     patience: Delta,
     since: Instant<Monotonic>,
     looks: u32,
     /// `None` while sleeping between two looks: others go on meanwhile. What must not be torn
     /// apart, a selection and its access or the entries of one owner, has no look in between.
-    guard: Option<MutexGuard<'a, ()>>,
+    guard: Option<MutexGuard<'a, Lifecycle>>,
 }
 
 impl Hw {
-    /// The registers in a BAR.
-    pub(crate) fn new(bar: pci::DevresBar, place: Place, patience: Delta) -> impl PinInit<Self> {
+    /// The registers in a BAR of a device, which nobody has started yet.
+    pub(crate) fn new(
+        bar: pci::DevresBar,
+        device: ARef<pci::Device>,
+        place: Place,
+        patience: Delta,
+    ) -> impl PinInit<Self> {
         pin_init!(Self {
             bar,
+            device,
             place,
             patience,
-            gone: Atomic::new(false),
-            lock <- new_mutex!(()),
+            life <- new_mutex!(Lifecycle::new()),
         })
     }
 
@@ -140,31 +192,33 @@ impl Hw {
             .ok_or(Failure::Gone)
     }
 
+    /// The present start of the board, if its registers can be accessed.
+    pub(crate) fn live(&self) -> Option<Epoch> {
+        self.life.lock().live()
+    }
+
+    /// Whether the board can be used.
+    pub(crate) fn usable(&self) -> Result<Epoch, Failure> {
+        Ok(self.life.lock().usable()?)
+    }
+
     /// Loads something from the window into FPGA memory: what was stored there before has arrived
-    /// then. A board that does not answer takes no stores either.
+    /// then. A board that may not be touched takes no stores either.
     pub(crate) fn load_from_window(&self) {
-        let Some(window) = self.place.window.filter(|_| !self.is_gone()) else {
+        let Some(window) = self.place.window else {
             return;
         };
-        self.bar
-            .try_access_with(|bar| bar.try_read32(window).is_ok());
-    }
-
-    /// Whether the board has been found not to answer.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.gone.load(ordering::Acquire)
-    }
-
-    /// From now on the board counts as one that does not answer.
-    pub(crate) fn set_gone(&self, gone: bool) {
-        self.gone.store(gone, ordering::Release);
+        let life = self.life.lock();
+        if life.live().is_some() {
+            self.bar
+                .try_access_with(|bar| bar.try_read32(window).is_ok());
+        }
     }
 
     /// A board that is not there reads as all ones (PCI Express Base Specification, 2.3.2:
     /// what the root complex makes of an Unsupported Request). `MAP_ID` never does.
     fn check(&self, value: u32) -> Result<u32, Failure> {
         if value == u32::MAX && self.read32(Register::Csr(csr::MAP_ID))? != MAP_ID {
-            self.set_gone(true);
             return Err(Failure::Gone);
         }
         Ok(value)
@@ -172,7 +226,7 @@ impl Hw {
 
     /// Looks at one register.
     pub(crate) fn read(&self, register: Register) -> Result<u32, Failure> {
-        self.access(self.patience).read(register)
+        self.access(Right::Use, self.patience).read(register)
     }
 
     /// Looks at a register of the CSR.
@@ -192,7 +246,7 @@ impl Hw {
         self.run([Step::Write(Register::Csr(R::OFFSET), value.into())])
     }
 
-    /// Carries steps out, all of them or up to the first that fails.
+    /// Carries steps out, all of them or up to the first that fails, on a board that runs.
     pub(crate) fn run(&self, steps: impl IntoIterator<Item = Step>) -> Result<(), Failure> {
         self.run_within(self.patience, steps)
     }
@@ -203,28 +257,65 @@ impl Hw {
         patience: Delta,
         steps: impl IntoIterator<Item = Step>,
     ) -> Result<(), Failure> {
-        steps::run(&mut self.access(patience), steps).map_err(|stopped| match stopped {
-            Stopped::Bus(failure) => failure,
-            Stopped::Late { register, value } => Failure::Late(register, value),
-        })
+        carry_out(&mut self.access(Right::Use, patience), steps)
     }
 
-    fn access(&self, patience: Delta) -> Access<'_> {
+    /// The same while the board is started or brought to rest, too, as long as it is this start.
+    pub(crate) fn upkeep(
+        &self,
+        epoch: Epoch,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Result<(), Failure> {
+        carry_out(
+            &mut self.access(Right::Upkeep(epoch), self.patience),
+            steps,
+        )
+    }
+
+    /// Looks at a register of the CSR in this start of the board.
+    pub(crate) fn look_in<R>(&self, epoch: Epoch) -> Result<R, Failure>
+    where
+        R: FixedRegister<Storage = u32> + From<u32>,
+    {
+        let mut access = self.access(Right::Upkeep(epoch), self.patience);
+        access.read(Register::Csr(R::OFFSET)).map(Into::into)
+    }
+
+    fn access(&self, right: Right, patience: Delta) -> Access<'_> {
         Access {
             hw: self,
+            right,
             patience,
             since: Instant::now(),
             looks: 0,
-            guard: Some(self.lock.lock()),
+            guard: Some(self.life.lock()),
         }
     }
 }
 
+fn carry_out(
+    access: &mut Access<'_>,
+    steps: impl IntoIterator<Item = Step>,
+) -> Result<(), Failure> {
+    steps::run(access, steps).map_err(|stopped| match stopped {
+        Stopped::Bus(failure) => failure,
+        Stopped::Late { register, value } => Failure::Late(register, value),
+    })
+}
+
 impl Access<'_> {
-    fn select(&self, register: Register) -> Result<(), Failure> {
-        if self.hw.is_gone() {
-            return Err(Failure::Gone);
+    /// The state may have changed while the lock was let go.
+    fn permitted(&self) -> Result<(), Failure> {
+        let life = self.guard.as_ref().ok_or(Failure::Gone)?;
+        match self.right {
+            Right::Use => Ok(life.usable().map(|_| ())?),
+            Right::Upkeep(epoch) if life.is_live(epoch) => Ok(()),
+            Right::Upkeep(_) => Err(Failure::Away),
         }
+    }
+
+    fn select(&self, register: Register) -> Result<(), Failure> {
+        self.permitted()?;
         match register.select() {
             Some(channel) => self.hw.write32(Register::Csr(csr::CHANNEL_SELECT), channel),
             None => Ok(()),
@@ -255,7 +346,7 @@ impl Bus for Access<'_> {
         }
         self.guard = None;
         fsleep(PAUSES[usize::from(self.looks > QUICK)]);
-        self.guard = Some(self.hw.lock.lock());
+        self.guard = Some(self.hw.life.lock());
         Ok(true)
     }
 }

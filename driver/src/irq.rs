@@ -6,14 +6,20 @@
 //! and `2 + c` channel c's. Without one there is a single message for everything, made by the
 //! hard IP of its `RxmIrq` line.
 
-use crate::{board::Board, regs::csr::IRQ_STATUS, trace};
+use crate::{board::Board, logic::steps, regs::csr::IRQ_STATUS, trace};
 use kernel::{
     device::Bound,
     irq::{Flags, IrqReturn, ThreadedHandler, ThreadedRegistration},
     pci::{self, IrqType, IrqTypes, IrqVectorRegistration},
     prelude::*,
     sync::Arc,
+    time::{delay::fsleep, Delta},
 };
+
+/// Rounds in which the line is looked at before its handler goes.
+const ROUNDS: u32 = 16;
+/// How long a handler sleeps then: the kernel runs it before all ordinary work.
+const PAUSE: Delta = Delta::from_millis(1);
 
 /// The first channel's vector.
 const CHANNELS: u32 = 2;
@@ -46,17 +52,26 @@ impl Handler {
         Some(causes)
     }
 
-    /// Handles the causes of the interrupt line until there are none.
+    /// Handles the causes of the interrupt line until there are none, or for so many rounds.
     ///
     /// The line's message is made of its rising edge: it must have been seen low before we go, or
-    /// a cause that came between look and clearing keeps it high, and there is never another.
+    /// a cause that came between look and clearing keeps it high, and there is never another. A
+    /// process can make causes without pause, by doorbells that are refused. So after some rounds
+    /// others get the processor, and the line is let up anew, with an edge if there are causes.
     fn lower_line(&self) -> IrqReturn {
-        let mut result = IrqReturn::None;
-        while self.take_causes().is_some() {
+        for round in 0..ROUNDS {
+            if self.take_causes().is_none() {
+                return match round {
+                    0 => IrqReturn::None,
+                    _ => IrqReturn::Handled,
+                };
+            }
             self.board.for_each_user(|user| user.events.interrupt());
-            result = IrqReturn::Handled;
         }
-        result
+        fsleep(PAUSE);
+        // A board that does not run makes an edge when it is started.
+        let _ = self.board.hw.run(steps::new_edge());
+        IrqReturn::Handled
     }
 }
 
@@ -70,6 +85,8 @@ impl ThreadedHandler for Handler {
                 if let Some(causes) = self.take_causes() {
                     trace::fault_interrupt(&self.board, causes);
                 }
+                // Faults that a process makes without pause are one message after it.
+                fsleep(PAUSE);
             }
             Cause::All => return self.lower_line(),
         }

@@ -28,6 +28,8 @@ pub(crate) mod fault;
 pub(crate) mod kept;
 #[path = "../core/src/layout.rs"]
 pub(crate) mod layout;
+#[path = "../core/src/lifecycle.rs"]
+pub(crate) mod lifecycle;
 #[path = "../core/src/link.rs"]
 pub(crate) mod link;
 #[path = "../core/src/owners.rs"]

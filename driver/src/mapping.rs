@@ -11,9 +11,11 @@ use crate::{
         att::Permissions,
         kept::Kind,
         layout::{self, Segment},
+        lifecycle::Epoch,
         owners::Owners,
         region::Region,
         stage::Stage,
+        steps::Step,
         table::{self, Reach},
     },
     trace,
@@ -64,10 +66,10 @@ impl Placed {
         layout::pages(segments, self.offset, &self.region.layout())
     }
 
-    fn write(&self, board: &Board) -> Result<(), Failure> {
+    fn entries(&self) -> impl Iterator<Item = Step> + '_ {
         let entries = table::map(&self.region, self.pages()).flatten().flatten();
         let owners = table::set_owners(self.region.owners());
-        board.hw.run(Iterator::chain(owners.into_iter(), entries))
+        Iterator::chain(owners.into_iter(), entries)
     }
 }
 
@@ -149,7 +151,7 @@ impl Mapping {
         }
         let placed = state.placed.as_mut().ok_or(ESTALE)?;
         placed.stage.begin();
-        Ok(placed.write(&self.board)?)
+        Ok(self.board.hw.run(placed.entries())?)
     }
 
     /// Whose memory it is.
@@ -174,10 +176,10 @@ impl Mapping {
             .ok_or(ESTALE)
     }
 
-    /// Writes the entries once more, after the board has lost them.
-    pub(crate) fn restore(&self) -> Result<(), Failure> {
+    /// Writes the entries once more, as the board is started.
+    pub(crate) fn restore(&self, epoch: Epoch) -> Result<(), Failure> {
         match &self.state.lock().placed {
-            Some(placed) if placed.stage.is_known() => placed.write(&self.board),
+            Some(placed) if placed.stage.is_known() => self.board.hw.upkeep(epoch, placed.entries()),
             _ => Ok(()),
         }
     }

@@ -9,6 +9,7 @@
 //! contexts share, and the order of the locks.
 
 use kernel::{
+    bindings,
     device::Core,
     pci,
     prelude::*,
@@ -52,6 +53,7 @@ use board::{Board, Found};
 use debugfs::Files;
 use file::Node;
 use irq::Interrupts;
+use logic::lifecycle::Starter;
 use settings::Settings;
 
 /// Numbers of boards that are taken, one bit each.
@@ -86,6 +88,15 @@ impl Drop for Number {
 
 struct Driver;
 
+/// A board that was started, and comes to rest at the end.
+struct Started(Arc<Board>);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        self.0.remove();
+    }
+}
+
 /// What belongs to a bound device.
 #[pin_data]
 struct Data<'bound> {
@@ -95,7 +106,7 @@ struct Data<'bound> {
     #[pin]
     _files: Files,
     _interrupts: Interrupts<'bound>,
-    board: Arc<Board>,
+    board: Started,
     _number: Number,
 }
 
@@ -113,6 +124,10 @@ impl pci::Driver for Driver {
         pin_init::pin_init_scope(move || {
             let place = *place.ok_or(ENODEV)?;
             let settings = Settings::current();
+            // Whoever had the board before may have left it running: until its block is wiped,
+            // nothing of it arrives.
+            // SAFETY: a valid device.
+            unsafe { bindings::pci_clear_master(ffi::pci_dev(device)) };
             device.enable_device_mem()?;
             let bar = device.iomap_region(place.bar, c"peerlane")?;
             let found = hw::identify(&bar, &place, settings.build_id);
@@ -133,7 +148,6 @@ impl pci::Driver for Driver {
             };
             // SAFETY: as above. The ATT's pages are cut out of segments, whatever they are.
             unsafe { ffi::peerlane_lift_segment_limits(ffi::raw_device(device.as_ref())) };
-            device.set_master();
             let found = Found {
                 bar: bar.into_devres()?,
                 place,
@@ -144,6 +158,17 @@ impl pci::Driver for Driver {
             let board = Board::new(device, found)?;
             let interrupts = Interrupts::new(device, &board)?;
             let number = Number::take()?;
+            // SAFETY: a valid device, which is no bus master yet, with all else set up.
+            unsafe { callbacks::save(ffi::pci_dev(device)) };
+            let started = Started(board.clone());
+            board.start(Starter::Owner).map_err(|error| {
+                dev_err!(
+                    device,
+                    "the board does not start: {:?}; configure its FPGA anew, then rescan it\n",
+                    error
+                );
+                EIO
+            })?;
             dev_info!(
                 device,
                 "peerlane{}: {} channels, queues of {}, {} ATT entries, {} vectors, MAP_ID {:#010x}, BUILD_ID {:#010x}\n",
@@ -159,15 +184,15 @@ impl pci::Driver for Driver {
             Ok(try_pin_init!(Data {
                 _files <- files,
                 _interrupts: interrupts,
-                node <- Node::new(board.clone(), number.0 as usize),
-                board,
+                node <- Node::new(board, number.0 as usize),
+                board: started,
                 _number: number,
             }? Error))
         })
     }
 
     fn unbind<'bound>(_: &'bound pci::Device<Core<'_>>, this: Pin<&Data<'bound>>) {
-        this.board.retire();
+        this.board.0.retire();
     }
 }
 
@@ -189,7 +214,7 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         },
         port_timeout: u32 {
             default: 0,
-            description: "Cycles of the PCIe clock after which a read that is not answered fails; 0 leaves the block's own (default 0)",
+            description: "Cycles of the PCIe clock after which a read that is not answered fails; 0: as after power-up (default 0)",
         },
         any_distance: bool {
             default: false,

@@ -10,6 +10,7 @@ use crate::{
     logic::{
         att::{PageSize, Permissions},
         kept::{Account, Kind, Limits},
+        lifecycle::Epoch,
         uapi::{access, provider, Register},
     },
     mapping::Mapping,
@@ -244,9 +245,9 @@ impl Regions {
     }
 
     /// Writes the entries of all once more.
-    pub(crate) fn restore(&self) -> Result<(), Failure> {
+    pub(crate) fn restore(&self, epoch: Epoch) -> Result<(), Failure> {
         let held = self.held.iter().map(|held| &held.region);
-        Iterator::chain(held, &self.kept).try_for_each(|region| region.mapping.restore())
+        Iterator::chain(held, &self.kept).try_for_each(|region| region.mapping.restore(epoch))
     }
 
     /// Regions and bytes that have a handle, and those that are kept.

@@ -11,7 +11,7 @@ pub(crate) struct Settings {
     pub(crate) build_id: Option<u32>,
     /// Longest wait for the block to come to rest, in milliseconds.
     pub(crate) patience_ms: u32,
-    /// `PORT_TIMEOUT` in cycles; `None` leaves the block's own.
+    /// `PORT_TIMEOUT` in cycles; `None`: as after power-up.
     pub(crate) port_timeout: Option<u32>,
     /// GPUs are used that the kernel does not know to be reachable from the board.
     pub(crate) any_distance: bool,

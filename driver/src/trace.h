@@ -171,7 +171,7 @@ TRACE_EVENT(peerlane_fault_interrupt,
 		__entry->refused)
 );
 
-/* The board is lost, put to rest, started again or removed. */
+/* The board is lost, put to rest, started or removed. */
 TRACE_EVENT(peerlane_board,
 	TP_PROTO(const struct pci_dev *board, const char *state),
 	TP_ARGS(board, state),

@@ -11,7 +11,10 @@ use crate::{
     board::Board,
     context::Context,
     hw::Failure,
-    logic::window::{self, Window},
+    logic::{
+        lifecycle::Epoch,
+        window::{self, Window},
+    },
 };
 use kernel::{
     new_mutex,
@@ -43,7 +46,7 @@ impl Lending {
     /// Nobody holds it.
     pub(crate) fn new() -> impl PinInit<Self> {
         pin_init!(Self {
-            state <- new_mutex!(State { lease: None, asleep: false }),
+            state <- new_mutex!(State { lease: None, asleep: true }),
         })
     }
 
@@ -76,9 +79,10 @@ impl Board {
             _ if state.asleep => return Err(EAGAIN),
             _ => {}
         }
-        if state.lease.take().is_some() {
+        if state.lease.is_some() {
             self.hide_window(context);
         }
+        // If it fails, the block is as good as reset: the window comes back where it was.
         self.hw.run(window.place())?;
         state.lease = Some(Lease { channel, window });
         // It may have empty pages.
@@ -98,35 +102,47 @@ impl Board {
         Ok(())
     }
 
-    /// Until [`wake_window`](Self::wake_window) mappings show nothing: the block forgets where
-    /// the window stands, and would show the first bytes of its memory.
-    pub(crate) fn rest_window(&self) {
-        let lease = {
-            let mut state = self.lending.lock();
-            state.asleep = true;
-            state.lease
-        };
-        // From here on no page of the window is put in.
-        if let Some(lease) = lease {
-            self.with_user(lease.channel, |user| self.hide_window(user));
-        }
+    /// Takes away what processes see of the BAR, their channels' pages and the window: until
+    /// [`show_views`](Self::show_views) mappings show nothing. A function that is reset or sleeps
+    /// takes no access, and a block that was reset would show the first bytes of its memory.
+    ///
+    /// An empty page, not a fault that waits: whoever waits there holds its address space's lock,
+    /// for as long as a sleep may last, and cannot be frozen. What is stored into the page is lost
+    /// like all that was under way; a process learns of that by its context's generation.
+    pub(crate) fn hide_views(&self) {
+        self.lending.lock().asleep = true;
+        // From here on no page is put in. Stores to the channels' pages have arrived when the next
+        // register is read, those through the window when a load from it is answered.
+        self.for_each_user(|user| user.unmap_views());
+        self.hw.load_from_window();
     }
 
-    /// Puts the window where it stood.
-    pub(crate) fn wake_window(&self) -> Result<(), Failure> {
-        let lease = {
+    /// Puts the window where it stood, and lets processes see their views again.
+    pub(crate) fn show_views(&self, epoch: Epoch) -> Result<(), Failure> {
+        {
             let mut state = self.lending.lock();
             if let Some(lease) = &state.lease {
-                self.hw.run(lease.window.place())?;
+                self.hw.upkeep(epoch, lease.window.place())?;
             }
             state.asleep = false;
-            state.lease
-        };
-        // The holder has empty pages.
-        if let Some(lease) = lease {
-            self.with_user(lease.channel, |user| user.unmap_window());
         }
+        // They have empty pages.
+        self.for_each_user(|user| user.unmap_views());
         Ok(())
+    }
+
+    /// Hands the frame of a channel's page to `insert`, or none while it is not to be seen.
+    pub(crate) fn with_page<R>(
+        &self,
+        channel: u32,
+        insert: impl FnOnce(Option<usize>) -> R,
+    ) -> R {
+        let state = self.lending.lock();
+        let frame = match state.asleep {
+            true => None,
+            false => self.page_pfn(channel),
+        };
+        insert(frame)
     }
 
     /// Hands the frame of a page of the window to `insert`, or none if a channel is not to see it.

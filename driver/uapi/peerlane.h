@@ -16,6 +16,11 @@
  *
  * Times are moments of CLOCK_MONOTONIC, so that a call that a signal interrupts is made again
  * with the same arguments.
+ *
+ * Any call that needs the board, and opening it, gives EAGAIN while that is being reset,
+ * sleeps or is started, and ENODEV once it is gone: it does not answer, cannot be started
+ * again, or was let go. A board that is gone may come back by a reset of the function; then
+ * the context's generation is raised, as after every start.
  */
 #ifndef _UAPI_PEERLANE_H
 #define _UAPI_PEERLANE_H

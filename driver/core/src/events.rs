@@ -50,8 +50,10 @@ impl Account {
         self.seen.events = self.seen.events.wrapping_add(1);
     }
 
-    /// The channel starts again at the first slot of its ring. Returns the new generation.
+    /// The channel starts again at the first slot of its ring, of a board that may have been gone.
+    /// Returns the new generation.
     pub fn restarted(&mut self) -> u32 {
+        self.seen.gone = false;
         self.seen.generation = self.seen.generation.wrapping_add(1);
         self.event();
         self.seen.generation
@@ -63,7 +65,7 @@ impl Account {
         self.event();
     }
 
-    /// The board is gone for good.
+    /// The board is gone, until it is started again, if ever.
     pub fn gone(&mut self) {
         self.seen.gone = true;
         self.event();
@@ -143,6 +145,9 @@ mod tests {
         );
         account.gone();
         assert!(account.has_news() && account.seen().gone);
+        // It came back.
+        assert_eq!(account.restarted(), 1);
+        assert!(!account.seen().gone);
     }
 
     #[test]

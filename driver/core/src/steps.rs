@@ -138,6 +138,17 @@ pub const fn start() -> [Step; 2] {
     ]
 }
 
+/// Takes the interrupt line down and lets it up again. Causes that stand make a new rising edge,
+/// and so a new message, of a line whose last edge nobody has heeded.
+pub const fn new_edge() -> [Step; 2] {
+    let control = Register::Csr(csr::CONTROL);
+    let run = csr::CONTROL_ENABLE_MASK | csr::CONTROL_IRQ_ENABLE_MASK;
+    [
+        Step::Write(control, csr::CONTROL_ENABLE_MASK),
+        Step::Write(control, run),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,5 +229,9 @@ mod tests {
         let causes = Register::Csr(0x18);
         let steps = [Step::Write(causes, u32::MAX), Step::Write(control, 3)];
         assert_eq!(start(), steps);
+        assert_eq!(
+            new_edge(),
+            [Step::Write(control, 1), Step::Write(control, 3)]
+        );
     }
 }

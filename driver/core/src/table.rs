@@ -50,6 +50,12 @@ pub fn unmap(run: &Run) -> impl Iterator<Item = Step> + use<> {
     entries.flat_map(|index| write_entry(index, Entry::INVALID))
 }
 
+/// Invalidates every entry of an ATT, whoever wrote it. The block must be at rest.
+pub fn wipe(entries: u32) -> impl Iterator<Item = Step> {
+    let none = set_owners(Owners::NONE).into_iter();
+    none.chain((0..entries).flat_map(|index| write_entry(index, Entry::INVALID)))
+}
+
 /// Where a region's memory is, for the [`fence`] before it is let go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {

@@ -152,3 +152,15 @@ fn a_fence_for_a_peer_reads_from_it_where_it_may() {
     assert_eq!(steps[1], Step::Write(place, 1));
     assert!(steps.len() > 3);
 }
+
+#[test]
+fn a_wipe_leaves_no_entry_and_no_owner() {
+    let steps: Vec<Step> = wipe(3).collect();
+    let entry = |index| {
+        let [low, high] = Register::entry(index);
+        [Step::Write(low, 0), Step::Write(high, 0)]
+    };
+    let owners = [0x30, 0x34].map(|offset| Step::Write(Register::Csr(offset), 0));
+    let expected = [owners, entry(0), entry(1), entry(2)].concat();
+    assert_eq!(steps, expected);
+}

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A board that does not do what it is told is cut off from memory, looked at, and started again;
-//! so is one that loses what it knows, by a reset or a sleep.
+//! How a board is brought to rest and started: at probe, around a reset or a sleep, and when it
+//! does not do what it is told. In which state who may do what, [`lifecycle`] says.
+//!
+//! What the kernel's PCI core restores of the function's configuration was saved while it was no
+//! bus master: by [`crate::callbacks`] before each start, by the core itself after
+//! [`Board::rest`]. So it is none between a restoration and the start that wipes its block.
 
 use super::Board;
 use crate::{
     ffi::pci_dev,
     hw::Failure,
     logic::{
-        att::Entry,
+        channel,
+        lifecycle::{self, Control, Epoch, Fabric, NotStarted, Starter, State, Watched},
         steps::{self, Step},
         table::{self, Reach},
     },
@@ -18,7 +23,7 @@ use crate::{
 use kernel::{
     bindings,
     prelude::*,
-    sync::{atomic::ordering, Arc},
+    sync::Arc,
     time::{delay::fsleep, msecs_to_jiffies, Delta},
     workqueue::{self, DelayedWork, WorkItem},
 };
@@ -34,42 +39,30 @@ impl Board {
     /// Makes sure that steps are carried out after which memory is let go. A board that does not
     /// carry them out is cut off from memory, and started again later.
     pub(crate) fn settle<S: IntoIterator<Item = Step>>(&self, steps: impl Fn() -> S) {
-        while self.cut_off.load(ordering::Acquire) {
-            // It reaches no memory now, and there is nothing to wait for. Whoever starts it again
-            // must not find old entries, though.
-            let steps = steps().into_iter();
-            let _ = self
-                .hw
-                .run(steps.take_while(|step| matches!(step, Step::Write(..))));
-            if self.cut_off.load(ordering::Acquire) {
-                return;
-            }
-        }
-        let settled = self.hw.run(steps()).and_then(|()| self.port_is_alive());
-        if let Err(failure) = settled {
-            self.cut_off(failure);
+        let attempt = |epoch| {
+            self.hw.upkeep(epoch, steps())?;
+            self.port_is_alive(epoch)
+        };
+        if let Some(failure) = lifecycle::settle(&self.hw, attempt) {
+            self.tell_cut_off(failure);
         }
     }
 
     /// A port that stands still may yet send what it was given.
-    fn port_is_alive(&self) -> Result<(), Failure> {
-        let status: STATUS = self.hw.look()?;
+    fn port_is_alive(&self, epoch: Epoch) -> Result<(), Failure> {
+        let status: STATUS = self.hw.look_in(epoch)?;
         match status.port_dead() {
             true => Err(Failure::PortDead),
             false => Ok(()),
         }
     }
 
-    /// Takes the right to reach memory from the board: whatever it does, nothing of it arrives
-    /// from now on (PCI Local Bus Specification, 6.2.2, Bus Master).
-    fn cut_off(&self, failure: Failure) {
-        if self.cut_off.xchg(true, ordering::Full) {
-            return;
-        }
-        self.isolate();
+    fn tell_cut_off(&self, failure: Failure) {
         trace::board(self, failure.state());
         match failure {
             Failure::Gone => dev_err!(self.device(), "the board does not answer any more\n"),
+            // Not reached: a start that has ended cuts nothing off.
+            Failure::Away => {}
             Failure::Late(register, value) => dev_err!(
                 self.device(),
                 "the block is stuck: {:?} reads {:#x}; it is cut off from memory\n",
@@ -83,15 +76,8 @@ impl Board {
         }
     }
 
-    /// Whatever the board does, nothing of it arrives from now on.
-    fn isolate(&self) {
-        // SAFETY: a valid device; clearing a bit of its configuration harms nobody.
-        unsafe { bindings::pci_clear_master(pci_dev(self.gate.device())) };
-        self.cut_off.store(true, ordering::Release);
-    }
-
     /// Has the watchdog look after a while.
-    pub(super) fn watch(self: &Arc<Self>) {
+    pub(crate) fn watch(self: &Arc<Self>) {
         // It may be waiting already.
         let _ =
             workqueue::system_freezable().enqueue_delayed(self.clone(), msecs_to_jiffies(WATCH_MS));
@@ -99,101 +85,112 @@ impl Board {
 
     /// Waits until the watchdog has run for the last time. The gate must be closed.
     pub(crate) fn stop_watchdog(self: &Arc<Self>) {
+        // Not flushed: while tasks are frozen a work that waits does not run, and the device may
+        // be unbound just then.
         // SAFETY: initialised, and alive as long as we hold it.
-        unsafe {
+        let waited = unsafe {
             let work = DelayedWork::raw_as_work(&raw const self.watchdog);
             let work = workqueue::Work::raw_get(work);
-            bindings::flush_delayed_work(kernel::container_of!(work, bindings::delayed_work, work));
+            let work = kernel::container_of!(work, bindings::delayed_work, work);
+            bindings::cancel_delayed_work_sync(work)
+        };
+        if waited {
+            // SAFETY: `enqueue_delayed` has made a pointer of a reference for the work, which will
+            // not make a reference of it any more.
+            drop(unsafe { Arc::from_raw(Arc::as_ptr(self)) });
         }
     }
 
-    /// Stops the block: all that was accepted ends, nothing new is accepted.
-    pub(crate) fn quiesce(&self) {
-        let _guard = self.recovery.lock();
-        self.settle(|| Iterator::chain(steps::reset().into_iter(), table::fence(Reach::Host)));
+    /// Ends all that the block was given, as far as it does what it is told. No new work from now
+    /// on.
+    fn stop_block(&self) {
+        let live = self.hw.with(|life, _| life.begin_stop());
+        self.hide_views();
+        if live {
+            self.settle(|| Iterator::chain(steps::reset().into_iter(), table::fence(Reach::Host)));
+        }
     }
 
     /// Takes board and memory apart until [`start`](Self::start): the device is about to lose
-    /// what it knows.
+    /// what it knows. Nobody touches it from now on.
     pub(crate) fn rest(&self) {
-        self.resting.store(true, ordering::Release);
-        self.quiesce();
-        self.rest_window();
-        self.isolate();
-        self.hw.set_gone(true);
+        let _guard = self.recovery.lock();
+        self.stop_block();
+        self.hw.with(|life, bus| life.rest(bus));
         trace::board(self, c"resting");
     }
 
-    /// The board will not be started again.
-    pub(crate) fn give_up(&self) {
-        self.rest_window();
-        trace::board(self, c"given_up");
-        self.for_each_user(|user| user.events.gone());
-    }
-
-    /// Starts the block and everybody's channel, or leaves the board cut off from memory. After a
-    /// reset of the device it has forgotten everything (`lost`); after one of the block alone its
-    /// ATT and settings are as before.
-    pub(crate) fn start(&self, lost: bool) -> Result {
+    /// The same for a device that has lost it already.
+    pub(crate) fn rest_after_loss(&self) {
         let _guard = self.recovery.lock();
-        self.rest_window();
-        let started = self.try_start(lost);
-        if started.is_err() {
-            self.rest_window();
-            self.isolate();
-            self.hw.set_gone(true);
-        } else {
-            trace::board(self, c"started");
-        }
-        self.resting.store(false, ordering::Release);
-        Ok(started?)
+        self.hw.with(|life, bus| life.rest(bus));
+        self.hide_views();
+        trace::board(self, c"resting");
     }
 
-    fn try_start(&self, lost: bool) -> Result<(), Failure> {
-        self.hw.set_gone(false);
-        self.hw.run(steps::reset())?;
-        if lost {
-            self.close_channels()?;
-            self.configure()?;
-        } else {
-            // What was to be invalidated while the block was stuck may not have been.
-            let entries = 0..self.capabilities.att_entries();
-            self.hw
-                .run(entries.flat_map(|index| table::write_entry(index, Entry::INVALID)))?;
+    /// The board will not be started again by this starter. Says whether it is gone: another may
+    /// have started it, or be about to.
+    pub(crate) fn give_up(&self, who: Starter) -> bool {
+        let _guard = self.recovery.lock();
+        let gone = self.hw.with(|life, _| life.give_up(who));
+        if gone {
+            self.hide_views();
+            trace::board(self, c"given_up");
+            self.for_each_user(|user| user.events.gone());
         }
-        self.try_for_each_user(|user| user.restore_regions())?;
-        self.port_is_alive()?;
-        // SAFETY: a valid device, and nothing in its block that could reach memory yet.
-        unsafe { bindings::pci_set_master(pci_dev(self.gate.device())) };
-        self.cut_off.store(false, ordering::Release);
-        self.wake_window()?;
-        self.hw.run(steps::start())?;
-        self.try_for_each_user(|user| user.restart_channel())
+        gone
+    }
+
+    /// Starts the board with everybody's channel and regions, whatever its block knew before, or
+    /// leaves it cut off from memory.
+    pub(crate) fn start(&self, who: Starter) -> Result<(), NotStarted<Failure>> {
+        let _guard = self.recovery.lock();
+        let started = lifecycle::start(&self.hw, who, &mut Restart(self));
+        match &started {
+            Ok(()) => {
+                trace::board(self, c"started");
+                // Whoever handled an interrupt of the line until now was sent away. If it fails,
+                // the board is not the one that was started.
+                let _ = self.hw.run(steps::new_edge());
+            }
+            Err(NotStarted::NotYours) => {}
+            Err(_) => self.hide_views(),
+        }
+        started
     }
 
     /// The last thing before the device is unbound. Nobody reaches the board after it, nor the
     /// board any memory; what contexts hold is given back, though their files stay open.
     pub(crate) fn retire(self: &Arc<Self>) {
-        self.give_up();
+        // Who waits inside of the gate has to leave it.
+        self.for_each_user(|user| user.events.gone());
         self.gate.close();
         self.stop_watchdog();
+        // It may have been revived meanwhile; nobody starts it any more.
+        self.for_each_user(|user| user.events.gone());
         self.for_each_user(|user| user.unmap());
-        self.quiesce();
-        self.isolate();
+        self.remove();
         self.for_each_user(|user| user.close());
         for channel in 0..self.capabilities.channels {
             self.dismiss(channel);
         }
+    }
+
+    /// Brings the board to rest for good, once.
+    pub(crate) fn remove(&self) {
+        let _guard = self.recovery.lock();
+        if self.hw.with(|life, _| life.state()) == State::Removed {
+            return;
+        }
+        self.stop_block();
+        self.hw.with(|life, bus| life.remove(bus));
         trace::board(self, c"removed");
     }
 
     /// Whether the board is there and its block well.
-    fn look(&self) -> Result<(), Failure> {
-        if self.cut_off.load(ordering::Acquire) {
-            return Err(Failure::PortDead);
-        }
-        self.port_is_alive()?;
-        self.end_quarantine()
+    fn look(&self, epoch: Epoch) -> Result<(), Failure> {
+        self.port_is_alive(epoch)?;
+        self.end_quarantine(epoch)
     }
 
     /// Opens a read port again that waits for answers which will not come: those of requests that
@@ -201,12 +198,12 @@ impl Board {
     /// Base Specification, 7.5.3.16, Completion Timeout Value). A port that is seen waiting again
     /// and again has waited all the time: to wait anew it needs `PORT_TIMEOUT`, which is longer
     /// than the pause between two looks. Where reads have tags, only a lost one's is out of use.
-    fn end_quarantine(&self) -> Result<(), Failure> {
+    fn end_quarantine(&self, epoch: Epoch) -> Result<(), Failure> {
         if self.capabilities.tagged {
             return Ok(());
         }
         for _ in 0..QUARANTINE_LOOKS {
-            let status: STATUS = self.hw.look()?;
+            let status: STATUS = self.hw.look_in(epoch)?;
             if !status.read_quarantine() {
                 return Ok(());
             }
@@ -220,25 +217,67 @@ impl Board {
         Ok(())
     }
 
-    /// Starts a board again whose block is stuck: by a reset of the block, or of the function.
+    /// Starts a board again that was cut off: by a reset of the block, or of the function. Says
+    /// whether it is to be watched on.
     fn revive(&self) -> bool {
-        if self.start(false).is_ok() {
-            dev_warn!(self.device(), "the block was reset and started again\n");
-            return true;
+        match self.start(Starter::Watchdog) {
+            Ok(()) => {
+                dev_warn!(self.device(), "the block was reset and started again\n");
+                return true;
+            }
+            Err(NotStarted::NotYours) => return true,
+            Err(NotStarted::Failed(_) | NotStarted::CutOff) => {}
         }
         // SAFETY: a valid device, and no lock is held. Unbind holds the device's own lock, which
         // is only tried here. The rest is the callbacks' work.
         let reset = unsafe { bindings::pci_try_reset_function(pci_dev(self.gate.device())) };
-        if reset == 0 && !self.cut_off.load(ordering::Acquire) {
+        if reset == 0 && self.hw.usable().is_ok() {
             dev_warn!(self.device(), "the function was reset and started again\n");
+            return true;
+        }
+        // Its lock is another's, who resets it, puts it to sleep or unbinds it: later.
+        if reset == EAGAIN.to_errno() || !self.give_up(Starter::Watchdog) {
             return true;
         }
         dev_err!(
             self.device(),
             "the board cannot be started again: configure its FPGA anew, then reset or rescan it\n"
         );
-        self.give_up();
         false
+    }
+}
+
+/// A board that is being started.
+struct Restart<'a>(&'a Board);
+
+impl Fabric<Failure> for Restart<'_> {
+    /// What resets of the function leave of the block's memory is a matter of the board, and
+    /// before a probe it was another's.
+    fn wipe(&mut self, epoch: Epoch) -> Result<(), Failure> {
+        let Self(board) = self;
+        board.hide_views();
+        let channels = 0..board.capabilities.channels;
+        let run = |steps: &mut dyn Iterator<Item = Step>| board.hw.upkeep(epoch, steps);
+        run(&mut steps::reset().into_iter())?;
+        run(&mut table::wipe(board.capabilities.att_entries()))?;
+        run(&mut channels.flat_map(channel::close))?;
+        run(&mut table::fence(Reach::Host))?;
+        board.configure(epoch)
+    }
+
+    fn restore(&mut self, epoch: Epoch) -> Result<(), Failure> {
+        self.0
+            .try_for_each_user(|user| user.restore_regions(epoch))?;
+        self.0.port_is_alive(epoch)
+    }
+
+    /// Processes see their pages before they are told that their channels were started: what they
+    /// read there then is the board's.
+    fn open(&mut self, epoch: Epoch) -> Result<(), Failure> {
+        let Self(board) = self;
+        board.hw.upkeep(epoch, steps::start())?;
+        board.show_views(epoch)?;
+        board.try_for_each_user(|user| user.restart_channel(epoch))
     }
 }
 
@@ -250,20 +289,20 @@ impl WorkItem for Board {
         let Ok(_inside) = board.gate.enter() else {
             return;
         };
-        let well = match board.look() {
-            _ if board.is_resting() => true,
-            Ok(()) => true,
-            Err(Failure::Gone) => {
-                board.cut_off(Failure::Gone);
-                board.give_up();
-                false
-            }
-            Err(failure) => {
-                board.cut_off(failure);
-                board.revive()
+        let again = match lifecycle::watch(&board.hw, |epoch| board.look(epoch)) {
+            Watched::Later => true,
+            Watched::Over => false,
+            Watched::Revive(None) => board.revive(),
+            Watched::Revive(Some(failure)) => {
+                board.tell_cut_off(failure);
+                // A function that is not there takes long to be found not resettable.
+                match failure {
+                    Failure::Gone => !board.give_up(Starter::Watchdog),
+                    _ => board.revive(),
+                }
             }
         };
-        if well && board.has_users() {
+        if again && board.has_users() {
             board.watch();
         }
     }

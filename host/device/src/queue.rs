@@ -173,10 +173,12 @@ impl Queue {
         Ok(queue)
     }
 
-    /// Descriptors that each direction takes while nothing is under way; 0 while doorbells are refused.
+    /// Descriptors that each direction takes while nothing is under way. The page shows none while
+    /// doorbells are refused, and while a board is put to rest, when there is nothing in it: that is
+    /// told then, and asked for again.
     fn slots(&self) -> u32 {
         let [writes, reads] = queue_free(self.page.load(chan::QUEUE_FREE));
-        writes.min(reads)
+        writes.min(reads).max(1)
     }
 
     /// The device.

@@ -1,6 +1,8 @@
 //! The board, the bus and the driver fail or go at any moment; transfers end, and it goes on.
 
 pub mod aer;
+mod away;
+mod former;
 
 use crate::lab::{Buffer, LIMIT, Lab, Mover, pci_device, told};
 use crate::process::{fork, pair};
@@ -46,8 +48,32 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("faults.fatal_error_under_load", || {
         under_load(lab, || aer::report(aer::MALFORMED_TLP))
     });
+    suite.run("faults.asleep_under_load", || under_load(lab, sleep));
+    suite.run("faults.thawed_under_load", || under_load(lab, thaw));
+    for (name, event) in away::EVENTS {
+        suite.run(&format!("faults.stores_while_{name}"), || {
+            away::stores(lab, *event)
+        });
+    }
+    suite.run("faults.try_again", || away::told_to_try_again(lab));
+    suite.run("faults.gone_and_back", || away::gone_and_back(lab));
+    suite.run("faults.refused_without_pause", || {
+        away::refused_without_pause(lab)
+    });
+    suite.run("faults.open_beside_stuck", || away::open_beside_stuck(lab));
+    suite.run("faults.taken_over", || former::taken_over(lab));
     suite.run("faults.module_in_use", || module_in_use(lab));
     suite.run("faults.module_loaded_anew", || module_loaded_anew(lab));
+}
+
+/// Leaves a process behind that moves data as the machine goes off.
+pub fn left_running(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("faults.left_running", || {
+        let mut worker = Worker::start(lab, false, 0)?;
+        worker.progress()?;
+        std::mem::forget(worker);
+        Ok("")
+    });
 }
 
 /// The board dies for good: nothing comes after this.
@@ -116,18 +142,24 @@ fn bad_answer(lab: &mut Lab, answer: Answer, ends: &[End], direction: Direction)
 }
 
 /// Transfers fail for a while, then they are good again, and stay so. What the board cannot
-/// mend by itself, a reset of the function does; a context that was told that the board is gone
-/// is opened anew. Says which it was.
+/// mend by itself, a reset of the function does, and what that does not reach, a new configuration
+/// of the FPGA; a context that was told that the board is gone is opened anew. Says which it was.
 pub fn come_back(lab: &mut Lab, mut mover: Mover, mut buffer: Buffer) -> Result<&'static str> {
     /// Long enough for the driver's own attempts.
-    const ALONE: Duration = Duration::from_secs(10);
+    const ALONE: Duration = Duration::from_secs(6);
     let begin = Instant::now();
-    let mut how = "by itself";
+    let mut ways = ["after a reset of the function", "configured anew"].into_iter();
+    let (mut how, mut since) = ("by itself", begin);
     let place = lab.place(mover.device(), 0)?;
     while let Err(error) = round_trip(lab, &mut mover, &buffer, place, 70_000)? {
         ensure!(is_expected(&error), "{error}");
-        if begin.elapsed() > ALONE && how == "by itself" {
-            how = "after a reset of the function";
+        if since.elapsed() > ALONE
+            && let Some(way) = ways.next()
+        {
+            (how, since) = (way, Instant::now());
+            if ways.len() == 0 {
+                lab.host.fault(Fault::Configure {})?;
+            }
             reset()?;
         }
         ensure!(
@@ -340,15 +372,34 @@ fn remove_and_rescan() -> Result<()> {
     poke("/sys/bus/pci/rescan", "1")
 }
 
-/// Devices are put to sleep, and woken at once: a test of the kernel's own
+/// The machine is put to sleep as far as this level, and woken at once: a test of the kernel's own
 /// (Documentation/power/basic-pm-debugging.rst).
-pub fn suspend() -> Result<()> {
+fn pm_test(level: &str, state: &str) -> Result<()> {
     if !Path::new("/sys/power/pm_test").exists() {
         return skip("the guest's kernel has no pm_test");
     }
+    let states = std::fs::read_to_string("/sys/power/state")?;
+    if !states.split_whitespace().any(|has| has == state) {
+        return skip(format!("the guest's kernel has no state `{state}`"));
+    }
     poke("/sys/module/suspend/parameters/pm_test_delay", "0")?;
-    poke("/sys/power/pm_test", "devices")?;
-    poke("/sys/power/state", "freeze")
+    poke("/sys/power/pm_test", level)?;
+    poke("/sys/power/state", state)
+}
+
+/// Devices are told to sleep, and to wake.
+pub fn suspend() -> Result<()> {
+    pm_test("devices", "freeze")
+}
+
+/// Devices sleep, in D3hot, and are woken.
+pub fn sleep() -> Result<()> {
+    pm_test("platform", "freeze")
+}
+
+/// Devices are frozen for an image of memory, and thawed.
+fn thaw() -> Result<()> {
+    pm_test("devices", "disk")
 }
 
 /// Something happens again and again, at random moments, while two processes move data.

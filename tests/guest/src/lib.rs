@@ -72,6 +72,10 @@ pub enum Fault {
         /// By how much, in milliseconds.
         ms: u64,
     },
+    /// Its FPGA is configured anew: nothing is left in the block, and the port is as new.
+    Configure {},
+    /// Its BAR does not answer: reads give ones, writes do nothing.
+    Absent {},
     /// The board is dead for good: the bus answers for it, with ones.
     Kill {},
     /// No fault any more.

@@ -79,6 +79,8 @@ enum Scenario {
     Faults,
     /// What the driver's tracepoints say
     Traces,
+    /// A process is left behind that moves data; the machine is to go off then
+    LeftRunning,
     /// The board dies for good; the last that can be run
     Killed,
 }
@@ -104,6 +106,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Hostile => hostile::run(&mut suite, &mut lab),
             Scenario::Faults => faults::run(&mut suite, &mut lab),
             Scenario::Traces => traces::run(&mut suite, &mut lab),
+            Scenario::LeftRunning => faults::left_running(&mut suite, &mut lab),
             Scenario::Killed => faults::killed(&mut suite, &mut lab),
         }
     }

@@ -72,7 +72,7 @@ impl Watch {
 
 /// The physical pages behind addresses of this process, which must have been touched
 /// (Documentation/admin-guide/mm/pagemap.rst), with what the board may do with them.
-fn ranges(address: u64, length: u64, access: &str) -> Result<Vec<Allowed>> {
+pub fn ranges(address: u64, length: u64, access: &str) -> Result<Vec<Allowed>> {
     const PRESENT: u64 = 1 << 63;
     const FRAME: u64 = (1 << 55) - 1;
     let pagemap = File::open("/proc/self/pagemap")?;

@@ -210,7 +210,7 @@ fn board() -> Result<&'static str> {
     unbind()?;
     bind()?;
     tracer.watch(false)?;
-    let states = ["resting", "started", "given_up", "removed"];
+    let states = ["resting", "started", "removed", "started"];
     let event = |state| format!("peerlane_board: board={name} state={state}");
     same(&states.map(event), &tracer.events()?)?;
     Ok("")

@@ -59,7 +59,9 @@ pub fn is_expected(error: &Error) -> bool {
             passing.contains(source)
         }
         Error::Identity { .. } => true,
-        Error::Call { source, .. } => matches!(*source, Errno::IO | Errno::NODEV),
+        Error::Call { source, .. } => {
+            matches!(*source, Errno::IO | Errno::NODEV | Errno::AGAIN)
+        }
         Error::Fault { fault, .. } => matches!(
             fault,
             Fault::Aborted

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use peerlane_endpoint::{Config, Endpoint, Handle, Irq, Params, Port, Ranges, Touched};
+use peerlane_endpoint::{Config, Endpoint, Handle, Irq, Params, Port, Ranges, Resets, Touched};
 use peerlane_guest::{Allowed, Answer, Counters, Fault, Reply, Request, Stretch, pattern};
 use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu};
 use peerlane_vm::{Initramfs, Machine, guest_program};
@@ -24,6 +24,8 @@ pub(crate) struct Setup {
     far: bool,
     at_the_root: bool,
     windowless: bool,
+    resets: Resets,
+    left_loaded: bool,
     memory_mib: u32,
     vram_mib: u32,
     port_timeout: u32,
@@ -43,6 +45,8 @@ impl Default for Setup {
             far: false,
             at_the_root: false,
             windowless: false,
+            resets: Resets::default(),
+            left_loaded: false,
             memory_mib: 1024,
             vram_mib: 256,
             port_timeout: PORT_TIMEOUT,
@@ -130,6 +134,18 @@ impl Setup {
         self
     }
 
+    /// With a board whose fabric hangs on the resets of the function. Others' goes on.
+    pub(crate) fn reset_fabric(mut self) -> Self {
+        self.resets = Resets::Fabric;
+        self
+    }
+
+    /// The driver is still loaded, and whatever the script left runs, as the machine goes off.
+    pub(crate) fn left_loaded(mut self) -> Self {
+        self.left_loaded = true;
+        self
+    }
+
     /// With a translating IOMMU, strict.
     pub(crate) fn iommu(mut self) -> Self {
         self.iommu = true;
@@ -206,6 +222,7 @@ impl Setup {
         let socket = work.path().join("board");
         let mut config = Config::new(self.params);
         config.gpu = Some(vram.clone());
+        config.resets = self.resets;
         let driver = match self.windowless {
             false => parts.driver.clone(),
             true => {
@@ -227,14 +244,17 @@ impl Setup {
         }
         files.module(&parts.kernel.aer_inject()).unwrap();
         let parameters = format!("port_timeout={}{}", self.port_timeout, self.parameters);
+        let unload = match self.left_loaded {
+            false => "rmmod peerlane\nrmmod fakegpu",
+            true => "",
+        };
         files.script(&format!(
             "insmod /modules/fakegpu.ko\n\
              export PEERLANE_MODULE=/modules/peerlane.ko\n\
              export PEERLANE_PARAMETERS='{parameters}'\n\
              insmod $PEERLANE_MODULE $PEERLANE_PARAMETERS\n\
              {script}\n\
-             rmmod peerlane\n\
-             rmmod fakegpu"
+             {unload}"
         ));
         let mut machine = Machine::new(&parts.qemu, &parts.kernel, files)
             .cpus(2)
@@ -264,11 +284,19 @@ impl Setup {
         let ended = machine
             .start()
             .and_then(|vm| vm.run(|_, request: Request| outside.answer(&request)));
-        match ended {
-            Ok(log) => println!("{}", log.console()),
-            Err(error) => panic!("{error}"),
-        }
+        let log = ended.unwrap_or_else(|error| panic!("{error}"));
+        println!("{}", log.console());
         let status = outside.board.status().unwrap();
+        // Where the function decodes nothing, the machine or the board sees it.
+        let bars = status.bars.iter();
+        let bars: Ranges = bars.map(|bar| *bar..bar + config.layout.size).collect();
+        let stores = log.unanswered().iter();
+        let undecoded: Vec<_> = stores
+            .filter(|address| bars.contains(&(**address..**address + 1)))
+            .collect();
+        assert!(undecoded.is_empty(), "{undecoded:#x?}");
+        assert_eq!(status.undecoded, 0, "{:?}", status.first_undecoded);
+        assert_eq!(status.left_as_master, 0);
         assert_eq!(status.violations, 0, "{:?}", status.first_error);
         assert_eq!(status.strays, 0, "{:?}", status.first_stray);
         // Nothing was read or written behind the back of who had taken it away.
@@ -342,6 +370,8 @@ impl Outside {
                 self.board.stall_reads(skip, times, length);
                 Ok(())
             }
+            Fault::Configure {} => self.board.configure(),
+            Fault::Absent {} => self.board.hide_bar(),
             Fault::Kill {} => self.board.kill(),
             Fault::Clear {} => self.board.clear_faults(),
         }

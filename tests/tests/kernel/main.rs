@@ -140,6 +140,32 @@ fn faults() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
+fn faults_where_resets_reach_the_fabric() {
+    Setup::default().reset_fabric().run(
+        "for event in under_load stores_while gone_and_back port_stuck; do\n\
+         peerlane-guest faults --filter $event || exit 1\n\
+         done",
+    );
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn doorbells_refused_without_pause_on_a_line() {
+    Setup::default()
+        .irq_line()
+        .run("peerlane-guest faults --filter refused_without_pause");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn a_machine_that_goes_off_under_load() {
+    Setup::default()
+        .left_loaded()
+        .run("peerlane-guest left-running");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
 fn faults_with_a_status() {
     Setup::default().tagged().run("peerlane-guest faults");
 }
