@@ -102,8 +102,8 @@ fn readers(params: &Params, seed: u64) {
     let peer = rig.map_gpu(0, MIB);
     let channels = params.channels as usize;
     let log2: Vec<u32> = (0..channels).map(|_| rng.random_range(0..6)).collect();
-    for channel in 0..channels {
-        rig.open_ring(channel as u32, log2[channel]);
+    for (channel, log2) in log2.iter().enumerate() {
+        rig.open_ring(channel as u32, *log2);
     }
     // By channel: descriptors whose records are due, by direction in order; places that were told free and are
     // not taken; descriptors that have ended and were not told.
