@@ -169,16 +169,16 @@ impl Queue {
             system_calls: 0,
         };
         queue.generation = queue.query()?.generation;
-        queue.flow.renew(queue.slots())?;
+        // It is asked for again when the board has been started.
+        queue.flow.renew(queue.slots().max(1))?;
         Ok(queue)
     }
 
-    /// Descriptors that each direction takes while nothing is under way. The page shows none while
-    /// doorbells are refused, and while a board is put to rest, when there is nothing in it: that is
-    /// told then, and asked for again.
+    /// Descriptors that each direction takes while nothing is under way; 0 while doorbells are refused,
+    /// and on a page with nothing in it, which stands for a board that is being started.
     fn slots(&self) -> u32 {
         let [writes, reads] = queue_free(self.page.load(chan::QUEUE_FREE));
-        writes.min(reads).max(1)
+        writes.min(reads)
     }
 
     /// The device.
