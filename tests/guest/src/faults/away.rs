@@ -49,7 +49,7 @@ impl Page {
 
 /// A process that stores to its channel's page, and loads from it, without pause. That nothing of
 /// it reaches a function that takes no access, the harness sees.
-pub(super) fn stores(lab: &mut Lab, event: fn() -> Result<()>) -> Result<String> {
+pub(super) fn stores(lab: &mut Lab, event: Event) -> Result<String> {
     let count = Count::new()?;
     let shared = &count;
     let (ours, theirs) = pair()?;
@@ -86,8 +86,11 @@ pub(super) fn stores(lab: &mut Lab, event: fn() -> Result<()>) -> Result<String>
     Ok(format!("{} stores", count.get().load(Ordering::Relaxed)))
 }
 
+/// Takes the board away, and brings it back.
+type Event = fn() -> Result<()>;
+
 /// What each event is called, for [`stores`].
-pub(super) const EVENTS: &[(&str, fn() -> Result<()>)] = &[
+pub(super) const EVENTS: &[(&str, Event)] = &[
     ("reset", reset),
     ("suspended", suspend),
     ("asleep", super::sleep),
