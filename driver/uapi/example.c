@@ -153,6 +153,8 @@ struct channel {
 	__u32 records;
 	/* Records so far; the phase bit of a new one is that of its round. */
 	__u32 seen;
+	/* Of them, those whose slots of the ring a doorbell has given back. */
+	__u32 freed;
 };
 
 static void store(const struct channel *channel, unsigned int offset, __u32 value)
@@ -160,8 +162,8 @@ static void store(const struct channel *channel, unsigned int offset, __u32 valu
 	*(volatile __u32 *)(channel->page + offset) = value;
 }
 
-/* Writes a descriptor and rings its doorbell. */
-static void post(const struct channel *channel, int reads, const struct peerlane_descriptor *what)
+/* Writes a descriptor and rings its doorbell, with the records that were read since the last. */
+static void post(struct channel *channel, int reads, const struct peerlane_descriptor *what)
 {
 	__u32 words[7];
 	unsigned int at;
@@ -170,7 +172,9 @@ static void post(const struct channel *channel, int reads, const struct peerlane
 	for (at = 0; at < 7; at++)
 		store(channel, reads ? PEERLANE_CHAN_READ_DESC(at) : PEERLANE_CHAN_WRITE_DESC(at),
 		      words[at]);
-	store(channel, reads ? PEERLANE_CHAN_READ_DOORBELL : PEERLANE_CHAN_WRITE_DOORBELL, 0);
+	store(channel, reads ? PEERLANE_CHAN_READ_DOORBELL : PEERLANE_CHAN_WRITE_DOORBELL,
+	      channel->seen - channel->freed);
+	channel->freed = channel->seen;
 }
 
 /* Waits for the next record. */

@@ -57,7 +57,8 @@ macro_rules! slave {
                 self.0.read.next = true;
                 self.tick();
                 self.0.read.next = false;
-                for _ in 1..$latency {
+                let waits: usize = $latency - 1;
+                for _ in 0..waits {
                     self.0.address.next = 0u64.into();
                     self.tick();
                 }
