@@ -6,9 +6,11 @@ use askama::Template;
 
 use crate::build::Build;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::resources::memory_bytes;
 use crate::layout::Layout;
 use crate::library::{Library, is_pcie_hip};
 use crate::qsys::{Module, System};
+use crate::xml::Document;
 
 const AGAIN: &str = "Extend the vendor's BSP again.";
 
@@ -34,6 +36,8 @@ pub struct Board {
     pub att: u64,
     /// Byte offset of the window into FPGA memory (`s_nondma`), where that BAR has one.
     pub window: Option<u64>,
+    /// Bytes of FPGA memory, from address 0 on.
+    pub memory: u64,
     /// Frequency of the hard IP's clock, in hertz.
     pub clock: u64,
 }
@@ -94,6 +98,7 @@ impl Board {
             chan: slave("chan")?,
             att: slave("att")?,
             window,
+            memory: memory_bytes(&Document::read(&hardware.join("board_spec.xml"))?)?,
             clock: clock(system, hip, build.port_bits)?,
         })
     }

@@ -24,6 +24,7 @@ macro_rules! board_table {
 {%- when None %}
                         window: None,
 {%- endmatch %}
+                        memory: {{ "{:#x}"|format(board.memory) }},
                         clock: {{ board.clock }},
                     }
                 ),

@@ -12,7 +12,7 @@
 //! 6. [`Board::lending`], which a page fault takes, and tables of pages under it;
 //! 7. the reservation of a dma-buf, which its owner may hold when it calls us;
 //! 8. a [`Mapping`](crate::mapping::Mapping)'s state;
-//! 9. [`Board::entries`];
+//! 9. [`Board::entries`], [`Board::memory`];
 //! 10. the registers ([`crate::hw`]);
 //! 11. events ([`crate::events`]).
 //!
@@ -25,6 +25,7 @@ use crate::{
     boards::Place,
     context::Context,
     ffi::{pci_dev, Text},
+    fpga_memory::{self, BoardMemory},
     gate::Gate,
     hw::{Failure, Hw},
     logic::{
@@ -86,6 +87,9 @@ pub(crate) struct Board {
     /// The window into FPGA memory.
     #[pin]
     pub(crate) lending: Lending,
+    /// FPGA memory.
+    #[pin]
+    pub(crate) memory: BoardMemory,
     /// The ATT's entries.
     #[pin]
     entries: Mutex<Entries>,
@@ -104,6 +108,26 @@ impl_has_delayed_work! {
 struct Entries {
     allocator: AttAllocator<KVVec<u64>>,
     quota: Quota,
+}
+
+/// The FPGA memory of a board that was found.
+fn memory(
+    device: &pci::Device<Bound>,
+    place: &Place,
+    capabilities: &Capabilities,
+    settings: &Settings,
+) -> Result<impl PinInit<BoardMemory>> {
+    let bytes = place.memory.min(capabilities.memory_bytes());
+    let pool = settings.memory_pool;
+    if let Some(pool) = pool.filter(|pool| *pool > bytes) {
+        dev_warn!(
+            device,
+            "memory_pool_mib: {} MiB are more than the {} MiB of FPGA memory: the pool is all of it\n",
+            pool >> 20,
+            bytes >> 20
+        );
+    }
+    BoardMemory::new(device.as_ref(), capabilities, bytes, pool)
 }
 
 /// What is known of a board before it is started.
@@ -126,7 +150,9 @@ impl Board {
             settings,
         } = found;
         let patience = Delta::from_millis(i64::from(settings.patience_ms));
-        let count = capabilities.att_entries();
+        let memory = memory(device, &place, &capabilities, &settings)?;
+        // The last are the zeros'.
+        let count = capabilities.att_entries() - fpga_memory::ENTRIES;
         let storage = KVVec::from_elem(0, AttAllocator::<KVVec<u64>>::words(count), GFP_KERNEL)?;
         let entries = Entries {
             allocator: AttAllocator::new(storage, count).map_err(|_| EINVAL)?,
@@ -148,6 +174,7 @@ impl Board {
                 resting: Atomic::new(false),
                 recovery <- new_mutex!(()),
                 lending <- Lending::new(),
+                memory <- memory,
                 entries <- new_mutex!(entries),
                 users <- new_mutex!(users),
                 watchdog <- new_delayed_work!("peerlane::watchdog"),
@@ -157,6 +184,7 @@ impl Board {
         board.hw.run(steps::reset())?;
         board.close_channels()?;
         board.configure()?;
+        board.write_zeros()?;
         board.hw.run(steps::start())?;
         Ok(board)
     }
@@ -237,6 +265,11 @@ impl Board {
         if let Err(error) = entries.allocator.free(run) {
             dev_err!(self.device(), "{}\n", Text(error));
         }
+    }
+
+    /// Whether it must be started again before it may reach memory.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.cut_off.load(ordering::Acquire)
     }
 
     /// Whether it is being reset, or sleeps, and will be started again.

@@ -18,6 +18,7 @@ macro_rules! board_table {
                         chan: 0x20000,
                         att: 0x28000,
                         window: Some(0x10000),
+                        memory: 0x100000000,
                         clock: 250000000,
                     }
                 ),

@@ -7,11 +7,13 @@ use crate::{
     dma::DmaPages,
     events::{Deadline, Events},
     ffi::peerlane_page_to_pfn,
+    fpga_memory::Share,
     gate::Inside,
     hw::Failure,
     logic::{
-        channel::{self, LocalRange, Moderation, Settings},
+        channel::{self, Moderation, Settings},
         events::{Admission, Seen},
+        fpga_memory::Content,
         queue::Occupancy,
         regs::Completion,
         table::{self, Reach},
@@ -23,7 +25,6 @@ use crate::{
     regions::{Region, Regions},
     trace,
 };
-use core::ops::Range;
 use kernel::{
     bindings, new_mutex,
     page::PAGE_SIZE,
@@ -48,9 +49,9 @@ pub(crate) struct Context {
     pub(crate) board: Arc<Board>,
     pub(crate) channel: u32,
     pub(crate) events: Arc<Events>,
-    /// FPGA memory that the channel may touch.
+    /// Its FPGA memory.
     #[pin]
-    pub(crate) range: Mutex<LocalRange>,
+    pub(crate) share: Mutex<Share>,
     /// log2 of the ring's records.
     pub(crate) ring_log2: u32,
     /// `None` once the context has been closed.
@@ -96,16 +97,14 @@ impl Context {
             let capabilities = &board.capabilities;
             let ring_log2 = Occupancy::ring_log2(capabilities.queue_depth());
             let bytes = Completion::SIZE << ring_log2;
-            let memory = capabilities.memory_bytes();
-            let all = LocalRange::new(0..memory, memory).map_err(|_| EINVAL)?;
-            let ring = DmaPages::new(inside, bytes.next_multiple_of(PAGE_SIZE))?;
+            let ring = DmaPages::new(inside.device(), bytes.next_multiple_of(PAGE_SIZE))?;
             let context = Arc::pin_init(
                 pin_init!(Self {
                     board: board.clone(),
                     channel,
                     mapped,
                     events: Arc::pin_init(Events::new(), GFP_KERNEL)?,
-                    range <- new_mutex!(all),
+                    share <- new_mutex!(Share::NONE),
                     ring_log2,
                     ring <- new_mutex!(Some(ring)),
                     moderation <- new_mutex!(Moderation::default()),
@@ -136,7 +135,7 @@ impl Context {
     }
 
     /// Starts the channel at the first slot of its ring.
-    fn start_channel(&self, writer: &mut Writer) -> Result<(), Failure> {
+    pub(crate) fn start_channel(&self, writer: &mut Writer) -> Result<(), Failure> {
         let ring = self.ring.lock();
         let Some(ring) = &*ring else { return Ok(()) };
         let moderation = *self.moderation.lock();
@@ -145,7 +144,7 @@ impl Context {
         let settings = Settings {
             ring: ring.address(),
             ring_log2: self.ring_log2,
-            range: *self.range.lock(),
+            range: self.share.lock().channel(),
             moderation,
         };
         self.board
@@ -156,7 +155,7 @@ impl Context {
 
     /// Has the channel accept doorbells, but not those of a process that does not know yet that it
     /// was started anew.
-    fn accept(&self, writer: &Writer) -> Result<(), Failure> {
+    pub(crate) fn accept(&self, writer: &Writer) -> Result<(), Failure> {
         match writer {
             Writer::Process(admission) if admission.is_halted() => Ok(()),
             _ => self.board.hw.run([channel::resume(self.channel)]),
@@ -211,34 +210,11 @@ impl Context {
             .run([channel::moderate(self.channel, moderation)])?)
     }
 
-    /// Lets the channel touch less FPGA memory than before.
-    pub(crate) fn narrow(&self, wanted: Range<u64>) -> Result {
-        let writer = self.writer.lock();
-        let Writer::Nobody = *writer else {
-            return Err(EBUSY);
-        };
-        let mut range = self.range.lock();
-        let all = range.bytes();
-        if wanted.start < all.start || wanted.end > all.end {
-            return Err(EPERM);
-        }
-        let narrowed = LocalRange::new(wanted, all.end).map_err(|_| EINVAL)?;
-        let held = self.board.window_of(self.channel);
-        if held.is_some_and(|held| !narrowed.contains(held.base(), window::BYTES)) {
-            return Err(EBUSY);
-        }
-        *range = narrowed;
-        Ok(self
-            .board
-            .hw
-            .run(channel::set_range(self.channel, &range))?)
-    }
-
     /// Takes the board's window into FPGA memory, or moves it.
     pub(crate) fn hold_window(&self, base: u64) -> Result {
-        // It stays as wide until the window is lent.
-        let range = self.range.lock();
-        let window = Window::new(base, &range).map_err(|error| match error {
+        // It stays the context's until the window is lent.
+        let share = self.share.lock();
+        let window = Window::new(base, &share.process()).map_err(|error| match error {
             WindowError::Unaligned { .. } => EINVAL,
             WindowError::Outside { .. } => EPERM,
         })?;
@@ -316,6 +292,8 @@ impl Context {
         self.board.settle(|| channel::close(self.channel));
         let regions = self.regions.lock().take();
         Region::retire(&self.board, regions);
+        *self.share.lock() = Share::NONE;
+        self.board.memory.take_back(self.channel, Content::Unknown);
         nvidia::settle_lost();
         // After the fence in `retire` no record is under way either.
         drop(ring);

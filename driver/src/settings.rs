@@ -17,6 +17,10 @@ pub(crate) struct Settings {
     pub(crate) any_distance: bool,
     /// The most ATT entries that a context may hold; `None`: all that are free.
     pub(crate) context_entries: Option<u32>,
+    /// Bytes at the end of FPGA memory that contexts may allocate; `None`: all.
+    pub(crate) memory_pool: Option<u64>,
+    /// Everybody may hold all FPGA memory that is not allocated.
+    pub(crate) hold_all: bool,
     /// Refused regions and reported faults are told.
     pub(crate) verbose: bool,
     /// What a context may keep mapped that it has given back.
@@ -38,6 +42,9 @@ impl Settings {
             port_timeout: given(module_parameters::port_timeout.value()),
             any_distance: module_parameters::any_distance.value(),
             context_entries: given(module_parameters::context_entries.value()),
+            memory_pool: given(module_parameters::memory_pool_mib.value())
+                .map(|mib| u64::from(mib) * MIB),
+            hold_all: module_parameters::hold_all.value(),
             verbose: module_parameters::verbose.value(),
             kept: Limits {
                 count: module_parameters::kept_regions.value(),

@@ -150,6 +150,7 @@ impl Board {
     }
 
     fn try_start(&self, lost: bool) -> Result<(), Failure> {
+        self.memory.forget();
         self.hw.set_gone(false);
         self.hw.run(steps::reset())?;
         if lost {
@@ -161,6 +162,7 @@ impl Board {
             self.hw
                 .run(entries.flat_map(|index| table::write_entry(index, Entry::INVALID)))?;
         }
+        self.write_zeros()?;
         self.try_for_each_user(|user| user.restore_regions())?;
         self.port_is_alive()?;
         // SAFETY: a valid device, and nothing in its block that could reach memory yet.
@@ -181,6 +183,7 @@ impl Board {
         self.quiesce();
         self.isolate();
         self.for_each_user(|user| user.close());
+        self.memory.retire();
         for channel in 0..self.capabilities.channels {
             self.dismiss(channel);
         }

@@ -12,6 +12,7 @@ mod ioctls;
 mod kept;
 mod lab;
 mod lifetimes;
+mod memory;
 mod physical;
 mod process;
 mod raw;
@@ -69,6 +70,8 @@ enum Scenario {
     GpuStuck,
     /// The board's window into FPGA memory
     Window,
+    /// FPGA memory is its owner's
+    Memory,
     /// Memory, regions, contexts and processes end in every order
     Lifetimes,
     /// Regions that are kept, and found again only when they are the same memory
@@ -99,6 +102,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::GpuFar => gpu::run_far(&mut suite, &mut lab),
             Scenario::GpuStuck => gpu::run_stuck(&mut suite, &mut lab),
             Scenario::Window => window::run(&mut suite, &mut lab),
+            Scenario::Memory => memory::run(&mut suite, &mut lab),
             Scenario::Lifetimes => lifetimes::run(&mut suite, &mut lab),
             Scenario::Kept => kept::run(&mut suite, &mut lab),
             Scenario::Hostile => hostile::run(&mut suite, &mut lab),

@@ -68,6 +68,22 @@ fn wrong_ioctls_where_there_is_no_window() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
+fn fpga_memory() {
+    Setup::default()
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest memory");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn fpga_memory_that_everybody_may_hold() {
+    Setup::default()
+        .parameter("memory_pool_mib=16 hold_all=1")
+        .run("peerlane-guest memory --filter memory.all");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
 fn ends_in_every_order() {
     Setup::default().run("peerlane-guest lifetimes");
 }
@@ -129,7 +145,10 @@ fn memory_of_a_gpu_far_away() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn an_attacker_beside_a_victim() {
-    Setup::default().run("peerlane-guest hostile");
+    // As much as the board fills with zeros while somebody waits.
+    Setup::default()
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest hostile");
 }
 
 #[test]
