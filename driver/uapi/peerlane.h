@@ -434,7 +434,7 @@ struct peerlane_window {
  * include one of the two.
  */
 /* Hash of the register map. A board with another one has other pages and records. */
-#define PEERLANE_MAP_ID 0x6c9d4580u
+#define PEERLANE_MAP_ID 0x13c7f0c9u
 
 /*
  * Block chan. The page of one channel, mappable into one process. Page c is channel c; a build
@@ -458,9 +458,14 @@ struct peerlane_window {
 #define PEERLANE_CHAN_WRITE_DESC_COUNT 16
 /* Byte offset of WRITE_DOORBELL. Queues the descriptor in WRITE_DESC. */
 #define PEERLANE_CHAN_WRITE_DOORBELL 0x040u
-/* WRITE_DOORBELL.value, bits 31:0, wo. Any value. */
-#define PEERLANE_CHAN_WRITE_DOORBELL_VALUE_MASK 0xffffffffu
-#define PEERLANE_CHAN_WRITE_DOORBELL_VALUE_SHIFT 0
+/*
+ * WRITE_DOORBELL.freed, bits 15:0, wo. Descriptors of the channel that have ended since its last
+ * doorbell, as software knows from records that it has read, in both directions together: the
+ * slots that they had of the ring. They are counted before the descriptor is, and where the
+ * doorbell is refused, too. Who says more than has ended may lose records of its own channel.
+ */
+#define PEERLANE_CHAN_WRITE_DOORBELL_FREED_MASK 0x0000ffffu
+#define PEERLANE_CHAN_WRITE_DOORBELL_FREED_SHIFT 0
 /*
  * Byte offset of READ_DESC. The descriptor of the next transfer from a peer to the FPGA, word by
  * word. Writes are ignored while the read queue is full.
@@ -473,20 +478,31 @@ struct peerlane_window {
 #define PEERLANE_CHAN_READ_DESC_COUNT 16
 /* Byte offset of READ_DOORBELL. Queues the descriptor in READ_DESC. */
 #define PEERLANE_CHAN_READ_DOORBELL 0x0c0u
-/* READ_DOORBELL.value, bits 31:0, wo. Any value. */
-#define PEERLANE_CHAN_READ_DOORBELL_VALUE_MASK 0xffffffffu
-#define PEERLANE_CHAN_READ_DOORBELL_VALUE_SHIFT 0
-/* Byte offset of QUEUE_FREE. Room for this channel in the descriptor queues. */
+/*
+ * READ_DOORBELL.freed, bits 15:0, wo. Descriptors of the channel that have ended since its last
+ * doorbell, as software knows from records that it has read, in both directions together: the
+ * slots that they had of the ring. They are counted before the descriptor is, and where the
+ * doorbell is refused, too. Who says more than has ended may lose records of its own channel.
+ */
+#define PEERLANE_CHAN_READ_DOORBELL_FREED_MASK 0x0000ffffu
+#define PEERLANE_CHAN_READ_DOORBELL_FREED_SHIFT 0
+/*
+ * Byte offset of QUEUE_FREE. Room for this channel in the descriptor queues. Both are 0 while
+ * doorbells are refused: the block is not enabled or being reset, the channel does not accept,
+ * or all slots of its ring are owed to descriptors that were accepted and not freed. The slots
+ * that are left bound both directions together.
+ */
 #define PEERLANE_CHAN_QUEUE_FREE 0x100u
-/* QUEUE_FREE.write, bits 15:0, ro. Write descriptors that are accepted before the first refusal. */
+/* QUEUE_FREE.write, bits 15:0, ro. Write descriptors that the queue has room for. */
 #define PEERLANE_CHAN_QUEUE_FREE_WRITE_MASK 0x0000ffffu
 #define PEERLANE_CHAN_QUEUE_FREE_WRITE_SHIFT 0
-/* QUEUE_FREE.read, bits 31:16, ro. Read descriptors that are accepted before the first refusal. */
+/* QUEUE_FREE.read, bits 31:16, ro. Read descriptors that the queue has room for. */
 #define PEERLANE_CHAN_QUEUE_FREE_READ_MASK 0xffff0000u
 #define PEERLANE_CHAN_QUEUE_FREE_READ_SHIFT 16
 /*
- * Byte offset of REFUSED. Doorbells that were refused: the queue was full or the channel does
- * not accept. A refused descriptor is lost; it leaves no completion record.
+ * Byte offset of REFUSED. Doorbells that were refused: the queue was full, all slots of the ring
+ * were owed, or the channel does not accept. A refused descriptor is lost; it leaves no
+ * completion record.
  */
 #define PEERLANE_CHAN_REFUSED 0x104u
 /* REFUSED.write, bits 0, w1c. A WRITE_DOORBELL was refused. */
@@ -677,9 +693,9 @@ struct peerlane_descriptor {
 
 /*
  * Completion record: how a descriptor ended. The block writes it to the next slot of the
- * channel's ring; software polls `phase` in the slot it expects next. The block does not look
- * whether software has read a slot: the ring must hold as many records as the channel has
- * descriptors under way.
+ * channel's ring; software polls `phase` in the slot it expects next. Every accepted descriptor
+ * is owed a slot, whether it asks for a record or not, until a doorbell says that it is freed;
+ * so software that reads slowly is refused doorbells and loses no record.
  */
 struct peerlane_completion {
 /* 0x00: The descriptor's cookie. */
