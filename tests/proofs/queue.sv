@@ -69,8 +69,9 @@ module proof #(
   reg shows = 0;
   // Its ends in the last two cycles, and what was selected in the last.
   reg end_1 = 0, end_2 = 0;
-  reg [1:0] select_before = 0;
+  reg [1:0] select_before = 0, select_earlier = 0;
   reg take_before = 0, swept_before = 0, accepted_before = 0, queued_before = 0;
+  reg take_earlier = 0, swept_earlier = 0, accepted_earlier = 0, queued_earlier = 0;
 
   // All has ended, and the last of it may stand at the port.
   reg leaving = 0;
@@ -106,6 +107,11 @@ module proof #(
     select_before <= select;
     queued_before <= queued[select];
     take_before <= take;
+    swept_earlier <= swept_before;
+    accepted_earlier <= accepted_before;
+    select_earlier <= select_before;
+    queued_earlier <= queued_before;
+    take_earlier <= take_before;
     if (fetch) shows <= watching & select == which & head == place;
     if (take & select == which & head == place) shows <= 0;
     if (sweeps) begin
@@ -125,6 +131,10 @@ module proof #(
       accepted_before <= 0;
       take_before <= 0;
       queued_before <= 0;
+      swept_earlier <= 0;
+      accepted_earlier <= 0;
+      take_earlier <= 0;
+      queued_earlier <= 0;
     end
   end
 
@@ -134,6 +144,14 @@ module proof #(
   (* hierconn, init = 0 *) wire [5:0] \dut.ended_channel_q ;
   (* hierconn, init = 0 *) wire \dut.is_last_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.arrived_before_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.arrived_lately_q ;
+  (* hierconn, init = 0 *) wire [12:0] \dut.head_before_q ;
+  (* hierconn, init = 0 *) wire \dut.head_engine.settling ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.head_engine.recent ;
+  (* hierconn, init = 0 *) wire \dut.newest_engine.settling ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.newest_engine.recent ;
+  (* hierconn, init = 0 *) wire \dut.newest_ends.settling ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.newest_ends.recent ;
   (* hierconn, init = 0 *) wire [1:0] \dut.tail_software.spy_at ;
   (* hierconn, init = 0 *) wire [1:0] \dut.newest_engine.spy_at ;
   (* hierconn, init = 0 *) wire [1:0] \dut.newest_ends.spy_at ;
@@ -172,9 +190,12 @@ module proof #(
     // The request maker starts what is queued, the paths end what was started.
     assume (!take | queued[select]);
     assume (!(end_now & end_channel == which) | head != finished);
-    // What is started was queued and selected in the cycle before.
+    // What is started was queued and selected in the two cycles before, and nothing else was started then.
     assume (!take | select == select_before & queued_before & !take_before);
+    assume (!take | select == select_earlier & queued_earlier & !take_earlier);
     assume (head - finished < 1024);
+    // It is read long after the last start, and after the sweep.
+    assume (!fetch | !take & !take_before & (select != which | swept_earlier));
   end
 
   always @* if (MUTANT == 0) begin
@@ -189,12 +210,25 @@ module proof #(
       assert (queued[which] == (level != 0));
       assert (tail == finished | unended);
       assert (tail != finished | !unended | end_1 | end_2);
-      if (\dut.ended_last_q & \dut.ended_channel_q == which) assert (tail == finished | accepted_before);
-      if (swept_before & select_before == which & !take_before & level != accepted_before)
-        assert (\dut.is_last_q == (head + 13'd1 == tail - accepted_before));
+      if (\dut.ended_last_q & \dut.ended_channel_q == which) assert (tail == finished | accepted_before | accepted_earlier);
+      if (swept_earlier & select_before == which & !take_before & !take_earlier) begin
+        assert (\dut.head_before_q == head);
+        if (!accepted_before & !accepted_earlier & level != 0)
+          assert (\dut.is_last_q == (head + 13'd1 == tail));
+      end
       if (swept_before & select_before == which & !take_before & queued_before)
-        assert (level != accepted_before);
-      assert (!accepted_before | (level != 0 & tail != finished));
+        assert (level > accepted_before);
+      if (swept_earlier & select_before == which & select_earlier == which & !take_before
+          & !take_earlier & queued_before & queued_earlier)
+        assert (level > accepted_before + accepted_earlier);
+      assert (!(accepted_before | accepted_earlier) | (level != 0 & tail != finished));
+      // What settles was written in the cycle before.
+      if (\dut.head_engine.settling & \dut.head_engine.recent == which)
+        assert (take_before & select_before == which | !swept_before);
+      if (\dut.newest_engine.settling & \dut.newest_engine.recent == which)
+        assert (accepted_before | !swept_before);
+      if (\dut.newest_ends.settling & \dut.newest_ends.recent == which)
+        assert (accepted_before | !swept_before);
       if (end_2 & !end_1 & tail == finished) assert (\dut.ended_last_q );
       if (watching) begin
         assert (place - head < level);
@@ -203,14 +237,19 @@ module proof #(
       if (prepared) assert (level != DEPTH & tail == place & !watching);
       if (prepared | watching) assert (cell_now == word);
     end else assert (!end_1 & !end_2 & !watching & !prepared & !queued[which] & !unended
-                 & !shows & !accepted_before);
+                 & !shows & !accepted_before & !accepted_earlier);
     assert (\dut.arrived_before_q [which] == accepted_before);
+    assert (\dut.arrived_lately_q [which] == (accepted_before | accepted_earlier));
     assert (busy[which] == (unended | leaving) & \dut.leaving_q [which] == leaving);
     assert (end_1 == (\dut.ending_q & \dut.ending_channel_q == which));
     assert (!end_2 | \dut.ended_channel_q == which);
     assert (!\dut.ended_last_q | \dut.ended_channel_q != which | end_2);
     assert (!swept_before | swept);
+    assert (!swept_earlier | swept_before);
     assert (swept_before | select_before != which | !queued_before);
+    assert (swept_earlier | select_earlier != which | !queued_earlier);
+    assert (!end_1 | swept_before);
+    assert (!end_2 | swept_earlier);
     assert (\dut.ending_channel_q < 4 & \dut.ended_channel_q < 4);
     if (shows) assert (watching & head == place & shown == word & stamp[0] == its_stamp);
   end
@@ -222,7 +261,9 @@ module proof #(
       assert (free == DEPTH - level & next_number == tail);
       assert (awakened[which] == (doorbell & !refused & !unended));
     end
-    if (select == which) assert (number == head & ended == counted);
+    if (select == which) assert (ended == counted);
+    // A start is still on its way into the memory in its own cycle and in the next.
+    if (select == which & !take & !take_before & swept_earlier) assert (number == head);
     if (other_select == which) assert (ended_for_other == counted);
     assert (queued[which] == (level != 0));
     // A channel with something under way is busy, and when all has ended, until the port has sent it.

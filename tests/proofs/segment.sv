@@ -147,9 +147,20 @@ module proof #(
   (* hierconn, init = 0 *) wire [27:0] \dut.window_base.spy ;
   (* hierconn, init = 0 *) wire [1:0] \dut.window_end.spy_at ;
   (* hierconn, init = 0 *) wire [28:0] \dut.window_end.spy ;
+  (* hierconn, init = 0 *) wire \dut.saved.settling ;
+  (* hierconn, init = 0 *) wire \dut.window_base.settling ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.window_base.recent ;
+  (* hierconn, init = 0 *) wire \dut.window_end.settling ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.window_end.recent ;
+  (* hierconn, init = 0 *) wire \dut.base_settles_q ;
+  (* hierconn, init = 0 *) wire \dut.end_settles_q ;
+  (* hierconn, init = 0 *) wire [5:0] \dut.settling_at_q ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.window_unsure_q ;
   reg ask_before = 0, take_before = 0, reset_before = 0, reset_earlier = 0;
   reg [3:0] queued_before = 0;
-  reg [1:0] select_before = 0;
+  reg [1:0] select_before = 0, select_earlier = 0;
+  reg [3:0] queued_earlier = 0;
+  reg take_earlier = 0;
   always @(posedge clock) begin
     ask_before <= ask;
     take_before <= take_pin;
@@ -157,6 +168,9 @@ module proof #(
     reset_earlier <= reset_before;
     queued_before <= queued;
     select_before <= select[1:0];
+    select_earlier <= select_before;
+    queued_earlier <= queued_before;
+    take_earlier <= take_before;
   end
   wire [2:0] state = \dut.state_q ;
   wire serves = \dut.serving_q == which;
@@ -166,6 +180,8 @@ module proof #(
     assume (\dut.saved.spy_at == which);
     assume (\dut.window_base.spy_at == which);
     assume (\dut.window_end.spy_at == which);
+    // The driver sets base and end of a window once in three cycles: it selects the channel in between.
+    assume (!(based & (based_1 | based_2)) & !(ended_now & (ended_1 | ended_2)));
     // The table answers what was asked in the cycle before. A reset lasts, and empties the queues, from
     // which only a start takes.
     assume (!answer | ask_before);
@@ -219,10 +235,16 @@ module proof #(
   reg [27:0] base = 0;
   reg [28:0] limit = 0;
   reg base_known = 0, limit_known = 0;
-  // Its window in the last three cycles, and the port in the last.
-  reg [27:0] base_1 = 0, base_2 = 0, base_3 = 0;
-  reg [28:0] limit_1 = 0, limit_2 = 0, limit_3 = 0;
-  reg known_1 = 0, known_2 = 0, known_3 = 0;
+  // Its window in the last four cycles, and the port in the last.
+  reg [27:0] base_1 = 0, base_2 = 0, base_3 = 0, base_4 = 0;
+  reg [28:0] limit_1 = 0, limit_2 = 0, limit_3 = 0, limit_4 = 0;
+  reg base_known_1 = 0, base_known_2 = 0, limit_known_1 = 0, limit_known_2 = 0;
+  reg known_1 = 0, known_2 = 0, known_3 = 0, known_4 = 0;
+  // Its window was written in the last cycles.
+  reg based_1 = 0, based_2 = 0, based_3 = 0, ended_1 = 0, ended_2 = 0, ended_3 = 0;
+  wire swept_now = sweep & sweep_channel == which;
+  wire based = swept_now | !sweep & window_base_we & window_channel == which;
+  wire ended_now = swept_now | !sweep & seen_window_end_we & window_channel == which;
   reg down_1 = 0;
   // Whether an abort was there when the request was cut, and the table's answer for it.
   reg cut_aborted = 0;
@@ -269,12 +291,25 @@ module proof #(
     base_1 <= base;
     base_2 <= base_1;
     base_3 <= base_2;
+    base_4 <= base_3;
+    based_1 <= based;
+    based_2 <= based_1;
+    based_3 <= based_2;
+    ended_1 <= ended_now;
+    ended_2 <= ended_1;
+    ended_3 <= ended_2;
     limit_1 <= limit;
     limit_2 <= limit_1;
     limit_3 <= limit_2;
+    limit_4 <= limit_3;
     known_1 <= base_known & limit_known;
     known_2 <= known_1;
+    base_known_1 <= base_known;
+    base_known_2 <= base_known_1;
+    limit_known_1 <= limit_known;
+    limit_known_2 <= limit_known_1;
     known_3 <= known_2;
+    known_4 <= known_3;
     down_1 <= port_down;
     if (window_base_we & window_channel == which) begin base <= window_data; base_known <= 1; end
     if (window_end_we & window_channel == which) begin limit <= window_data; limit_known <= 1; end
@@ -336,6 +371,46 @@ module proof #(
     end
     assert (loaded_reserved | loaded_size != 3);
     if (open) assert (reserved | page_size != 3);
+    // A word that settles is not looked at, and no request is judged until all has been looked at.
+    assert (\dut.base_settles_q == \dut.window_base.settling );
+    assert (\dut.end_settles_q == \dut.window_end.settling );
+    assert (\dut.settling_at_q < 4 & \dut.window_base.recent == \dut.settling_at_q [1:0]);
+    assert (\dut.window_end.recent == \dut.settling_at_q [1:0]);
+    assert (based_1 == (\dut.base_settles_q & \dut.settling_at_q == which));
+    assert (ended_1 == (\dut.end_settles_q & \dut.settling_at_q == which));
+    if (based_1 | ended_1) assert (\dut.window_unsure_q == 3);
+    if (based_2 | ended_2) assert (\dut.window_unsure_q >= 2);
+    if (based_3 | ended_3) assert (\dut.window_unsure_q >= 1);
+    assert (!(based_1 & (based_2 | based_3)) & !(based_2 & based_3));
+    assert (!(ended_1 & (ended_2 | ended_3)) & !(ended_2 & ended_3));
+    if (!based_1) assert (base == base_1);
+    if (!based_2) assert (base_1 == base_2);
+    if (!based_3) assert (base_2 == base_3);
+    if (!ended_1) assert (limit == limit_1);
+    if (!ended_2) assert (limit_1 == limit_2);
+    if (!ended_3) assert (limit_2 == limit_3);
+    if (serves & state >= 4 & (state == 7 | \dut.window_unsure_q <= 1)) begin
+      if (base_known_2) assert (\dut.low_q == base_2);
+      if (limit_known_2) assert (\dut.high_q == limit_2);
+    end
+    assert (!known_1 | base_known & limit_known);
+    assert ((!known_2 | known_1) & (!known_3 | known_2) & (!known_4 | known_3));
+    assert ((!base_known_1 | base_known) & (!base_known_2 | base_known_1));
+    assert ((!limit_known_1 | limit_known) & (!limit_known_2 | limit_known_1));
+    assert (known_1 == (base_known_1 & limit_known_1) & known_2 == (base_known_2 & limit_known_2));
+    if (base_known & !base_known_1) assert (based_1);
+    if (base_known_1 & !base_known_2) assert (based_2);
+    if (limit_known & !limit_known_1) assert (ended_1);
+    if (limit_known_1 & !limit_known_2) assert (ended_2);
+    if (known_2 & !known_3) assert (based_3 | ended_3);
+    assert (!take_before | state == 5 | state == 0 & reset_before);
+    assert (!take_earlier | state == 5 | state == 6 | state == 0 & reset_before
+            | state <= 1 & reset_earlier);
+    if (state == 3 & \dut.begins_q | state == 4 & \dut.begins_q ) begin
+      assert (select_before == \dut.pick_q & (!serves | queued_before[which]));
+      if (state == 4) assert (select_earlier == \dut.pick_q & (!serves | queued_earlier[which]));
+    end
+    assert (!\dut.saved.settling | state == 0 | state == 2 | state == 3);
     if (base_known) assert (\dut.window_base.spy == base);
     if (limit_known) assert (\dut.window_end.spy == limit);
     if (waits) begin
@@ -362,7 +437,6 @@ module proof #(
         if (\dut.peer_q % BYTES == 0) assert (\dut.reach_q % BYTES == 0);
       end else assert (!\dut.is_ragged_q );
     end
-    if (serves & state >= 4 & known_1) assert (\dut.low_q == base_1 & \dut.high_q == limit_1);
     if (state >= 4) begin
       assert (\dut.local_end_q == \dut.local_at_q + {9'd0, \dut.remaining_q });
       if (serves) assert (!cut_aborted | \dut.aborted_q );
@@ -378,10 +452,10 @@ module proof #(
         assert (peer % BYTES == 0 | (peer % BYTES) + \dut.chunk_q <= BYTES);
         assert (\dut.chunk_q % BYTES == 0 | \dut.chunk_q < BYTES);
       end
-      if (known_2 & !\dut.out_of_window_q )
-        assert (local_next[39:12] >= base_2 & {1'b0, local_next} + left <= {limit_2, 12'd0});
-      if (known_3 & state == 7 & !\dut.fails_q )
+      if (known_3 & (state == 7 | \dut.window_unsure_q == 0) & !\dut.out_of_window_q )
         assert (local_next[39:12] >= base_3 & {1'b0, local_next} + left <= {limit_3, 12'd0});
+      if (known_4 & state == 7 & !\dut.fails_q )
+        assert (local_next[39:12] >= base_4 & {1'b0, local_next} + left <= {limit_4, 12'd0});
     end
     if (serves & state >= 4) begin
       if (!\dut.begins_q )
@@ -429,9 +503,9 @@ module proof #(
       end
       // FPGA memory: in order, inside the memory and the channel's window.
       assert (local_at == local_next & {1'b0, local_next} + bytes <= (1 << MEMORY_LOG2));
-      if (known_3) begin
-        assert (local_at[39:12] >= base_3);
-        assert ({1'b0, local_at} + bytes <= {limit_3, 12'd0});
+      if (known_4) begin
+        assert (local_at[39:12] >= base_4);
+        assert ({1'b0, local_at} + bytes <= {limit_4, 12'd0});
       end
     end
   end endgenerate
@@ -444,10 +518,14 @@ module proof #(
       if (reset) quiet <= 0;
     end
     always @* if (!reset) begin
+      // What was started has settled in the queue's memories before one starts or is read again.
+      if (take_pin) assert (!take_before & !take_earlier);
+      if (fetch) assert (!take_pin & !take_before);
       // Each start is of a queued descriptor of a channel that has nothing under way, its own.
       if (take & select == which) begin
         assert (!open & channel == which & loaded_any & loaded == which);
         assert (queued[which] & queued_before[which] & select_before == which);
+        assert (queued_earlier[which] & select_earlier == which);
       end
       // Every descriptor that is taken gives exactly one last request, after all of its bytes.
       if (request & mine) assert (open);

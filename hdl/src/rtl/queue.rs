@@ -9,7 +9,7 @@
 //! Numbers of descriptors count modulo 2^13, which is more than any ring holds, so a difference of two
 //! says which was first.
 
-use crate::prim::{BlockRam, SmallRam, fresh};
+use crate::prim::{BlockRam, ForwardRam, SmallRam, fresh};
 use rust_hdl::prelude::*;
 
 /// Dwords of a descriptor that the hardware keeps (the rest is reserved).
@@ -76,21 +76,26 @@ pub struct DescriptorQueue {
     bank: [BlockRam<32, 12>; DWORDS],
     stamps: BlockRam<13, 12>,
     // One memory for each place that reads.
-    tail_software: SmallRam<13, 6>,
-    /// Number of the last descriptor that was accepted.
+    tail_software: ForwardRam<13, 6>,
+    /// Number of the last descriptor that was accepted. What is compared with it counts only when no
+    /// doorbell has rung for two cycles.
     newest_engine: SmallRam<13, 6>,
     newest_ends: SmallRam<13, 6>,
-    head_software: SmallRam<13, 6>,
+    head_software: ForwardRam<13, 6>,
+    /// Read long after the last start: a descriptor takes more cycles than a word to settle.
     head_engine: SmallRam<13, 6>,
-    ended_ends: SmallRam<13, 6>,
-    ended_own: SmallRam<13, 6>,
-    ended_other: SmallRam<13, 6>,
+    /// That of `select`, as of the last cycle.
+    head_before: DFF<Bits<13>>,
+    ended_ends: ForwardRam<13, 6>,
+    ended_own: ForwardRam<13, 6>,
+    ended_other: ForwardRam<13, 6>,
     waiting: DFF<Bits<64>>,
     unended: DFF<Bits<64>>,
     /// Those that have ended, and whose last beat may stand at the port.
     leaving: DFF<Bits<64>>,
-    /// The doorbell of the last cycle.
+    /// The doorbell of the last cycle, and of the last two.
     arrived_before: DFF<Bits<64>>,
+    arrived_lately: DFF<Bits<64>>,
     /// The descriptor of `select` is the last of its channel, as of the last cycle.
     is_last: DFF<Bit>,
     // An end, and whether it was the channel's last.
@@ -123,7 +128,6 @@ impl DescriptorQueue {
     /// Queues of `2^log2` descriptors in all, for `2^channels_log2` channels.
     pub fn new(log2: usize, channels_log2: usize) -> Self {
         let slots_log2 = log2 - channels_log2;
-        let counts = || SmallRam::new(channels_log2);
         fresh!(
             clock, reset, sweep, sweep_channel, channel, write, dword, data, doorbell, accept,
             refused, free, next_number, other_number, queued, busy, select, fetch, peer_low,
@@ -131,18 +135,18 @@ impl DescriptorQueue {
             end, end_channel, other_select, ended_for_other, waiting, unended, leaving, sent, level,
             full, accepted,
             tail_next, head_next, ended_next, slot, oldest, arrived, emptied, finished,
-            awakened, arrived_before, is_last, ending, ending_channel, ended_last,
+            awakened, arrived_before, arrived_lately, head_before, is_last, ending, ending_channel, ended_last,
             end_seen, end_seen_channel, ended_channel;
             bank: std::array::from_fn(|_| BlockRam::new(log2)),
             stamps: BlockRam::new(log2),
-            tail_software: counts(),
-            newest_engine: counts(),
-            newest_ends: counts(),
-            head_software: counts(),
-            head_engine: counts(),
-            ended_ends: counts(),
-            ended_own: counts(),
-            ended_other: counts(),
+            tail_software: ForwardRam::new(channels_log2),
+            newest_engine: SmallRam::new(channels_log2),
+            newest_ends: SmallRam::new(channels_log2),
+            head_software: ForwardRam::new(channels_log2),
+            head_engine: SmallRam::new(channels_log2),
+            ended_ends: ForwardRam::new(channels_log2),
+            ended_own: ForwardRam::new(channels_log2),
+            ended_other: ForwardRam::new(channels_log2),
             depth: Constant::new((1u64 << slots_log2).into()),
             slot_mask: Constant::new(((1u64 << slots_log2) - 1).into()),
             slot_bits: Constant::new((slots_log2 as u64).into()),
@@ -164,6 +168,8 @@ impl Logic for DescriptorQueue {
             unended,
             leaving,
             arrived_before,
+            arrived_lately,
+            head_before,
             is_last,
             ending,
             ending_channel,
@@ -198,7 +204,9 @@ impl Logic for DescriptorQueue {
         // The engine's side.
         self.head_engine.read_address.next = self.select.val();
         self.newest_engine.read_address.next = self.select.val();
-        self.head_next.next = self.head_engine.read_data.val() + 1;
+        // `select` has stood for a cycle when its descriptor starts.
+        self.head_before.d.next = self.head_engine.read_data.val();
+        self.head_next.next = self.head_before.q.val() + 1;
         self.number.next = self.head_engine.read_data.val();
         self.oldest.next = (bit_cast::<12, 13>(self.head_engine.read_data.val())
             & self.slot_mask.val())
@@ -288,12 +296,14 @@ impl Logic for DescriptorQueue {
         }
 
         // Who has something queued, who has something under way. What is compared is compared a cycle
-        // before it counts; a doorbell of that cycle, or of this, wins.
+        // before it counts; a doorbell of the cycle before that, of that, or of this wins.
         self.arrived.next = 0.into();
         if self.accepted.val() {
             self.arrived.next = self.one.val() << self.channel.val();
         }
         self.arrived_before.d.next = self.arrived.val() & self.all_channels.val();
+        self.arrived_lately.d.next =
+            (self.arrived.val() | self.arrived_before.q.val()) & self.all_channels.val();
         self.is_last.d.next =
             self.head_engine.read_data.val() == self.newest_engine.read_data.val();
         self.emptied.next = 0.into();
@@ -312,11 +322,11 @@ impl Logic for DescriptorQueue {
         self.awakened.next = self.arrived.val() & !self.unended.q.val();
         self.waiting.d.next = ((self.waiting.q.val() & !self.emptied.val())
             | self.arrived.val()
-            | self.arrived_before.q.val())
+            | self.arrived_lately.q.val())
             & self.all_channels.val();
         self.unended.d.next = ((self.unended.q.val() & !self.finished.val())
             | self.arrived.val()
-            | self.arrived_before.q.val())
+            | self.arrived_lately.q.val())
             & self.all_channels.val();
         // The last of a descriptor was given to the port at least two cycles before it counts as ended here.
         self.leaving.d.next =
@@ -329,6 +339,7 @@ impl Logic for DescriptorQueue {
             self.leaving.d.next = 0.into();
             self.unended.d.next = 0.into();
             self.arrived_before.d.next = 0.into();
+            self.arrived_lately.d.next = 0.into();
             self.ending.d.next = false;
             self.ended_last.d.next = false;
         }

@@ -7,7 +7,7 @@
 //! The count of a ring that was set begins anew: its channel is `fresh` until its first doorbell. The driver
 //! may set one ring while the process of another rings a doorbell.
 
-use crate::prim::{SmallRam, fresh};
+use crate::prim::{ForwardRam, fresh};
 use rust_hdl::prelude::*;
 
 /// Up to 64 channels.
@@ -32,8 +32,8 @@ pub struct RingRoom {
     /// The same behind what the doorbell gives back.
     pub enough: Signal<Out, Bit>,
 
-    rooms: SmallRam<16, 6>,
-    sizes: SmallRam<4, 6>,
+    rooms: ForwardRam<16, 6>,
+    sizes: ForwardRam<4, 6>,
     /// Channels that have a ring.
     bound: DFF<Bits<64>>,
     /// Those whose ring has all of its slots.
@@ -53,8 +53,8 @@ impl RingRoom {
         fresh!(
             clock, reset, ring_we, ring_channel, ring_on, ring_log2, page, doorbell, freed, accepted,
             some, enough, bound, fresh, paged, set, is_bound, room;
-            rooms: SmallRam::new(channels_log2),
-            sizes: SmallRam::new(channels_log2),
+            rooms: ForwardRam::new(channels_log2),
+            sizes: ForwardRam::new(channels_log2),
             one: Constant::new(1.into()),
             slot: Constant::new(1.into()),
             all_channels: Constant::new(super::channel_mask(channels_log2)),

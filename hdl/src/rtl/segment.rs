@@ -148,11 +148,18 @@ pub struct Segment<const W: usize, const B: usize> {
     newcomers: DFF<Bits<64>>,
     /// The turn came before the round.
     jumped: DFF<Bit>,
+    /// Read for a channel when its turn comes again, requests later.
     saved: SmallRam<SAVED, 6>,
     waiting: DFF<Bits<64>>,
     blocked: DFF<Bits<64>>,
     window_base: SmallRam<28, 6>,
     window_end: SmallRam<29, 6>,
+    // A write of the last cycle: its word settles.
+    settling_at: DFF<Bits<6>>,
+    base_settles: DFF<Bit>,
+    end_settles: DFF<Bit>,
+    /// Cycles until what is known of the window is surely that of the channel served.
+    window_unsure: DFF<Bits<2>>,
     low: DFF<Bits<28>>,
     high: DFF<Bits<29>>,
     // Found while sizing.
@@ -175,6 +182,8 @@ pub struct Segment<const W: usize, const B: usize> {
     not_permitted: DFF<Bit>,
     wrong_size: DFF<Bit>,
 
+    now_served: Signal<Local, Bit>,
+    before_served: Signal<Local, Bit>,
     to_edge: Signal<Local, Bits<10>>,
     head_offset: Signal<Local, Bits<10>>,
     page_number: Signal<Local, Bits<26>>,
@@ -283,7 +292,7 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             code, want_record, want_irq, urgent, may_flush, tag, channel, descriptor,
             halted, state, serving, page_size, peer, local_at, remaining, flags,
             cookie_at, number_at, begins, malformed, waits, stamp_at, pick, pick_any,
-            pick_saved, waiting, blocked, chunk, final_chunk, out_of_memory,
+            pick_saved, settling_at, base_settles, end_settles, window_unsure, now_served, before_served, waiting, blocked, chunk, final_chunk, out_of_memory,
             out_of_window, aborted, entry_index, out_of_table, target, invalid,
             not_owner, readable, not_permitted, wrong_size, to_edge, head_offset,
             page_number, local_end, ragged, verdict, faulty, is_final, remaining_next,
@@ -346,6 +355,10 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             stamp_at,
             pick,
             pick_any,
+            settling_at,
+            base_settles,
+            end_settles,
+            window_unsure,
             pick_saved,
             pick_jumps,
             newcomers,
@@ -412,6 +425,14 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             self.window_end.write_address.next = self.sweep_channel.val();
             self.window_base.write_data.next = 0.into();
             self.window_end.write_data.next = 0.into();
+        }
+        self.settling_at.d.next = self.window_base.write_address.val();
+        self.base_settles.d.next = self.window_base.write_enable.val();
+        self.end_settles.d.next = self.window_end.write_enable.val();
+        if self.window_base.write_enable.val() | self.window_end.write_enable.val() {
+            self.window_unsure.d.next = 3.into();
+        } else if self.window_unsure.q.val().any() {
+            self.window_unsure.d.next = self.window_unsure.q.val() - 1;
         }
 
         // Who could be served next, in two steps. What another channel has, it keeps until it is served.
@@ -550,8 +571,19 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             !self.remaining.q.val().any() | (self.local_end.q.val() > self.memory_bytes.val());
         self.out_of_window.d.next = (self.local_at.q.val().get_bits::<28>(12) < self.low.q.val())
             | (self.local_end.q.val() > (bit_cast::<41, 29>(self.high.q.val()) << 12));
-        self.low.d.next = self.window_base.read_data.val();
-        self.high.d.next = self.window_end.read_data.val();
+        // A word that has not settled is not looked at: the old one stands for two cycles more.
+        self.now_served.next = self.window_base.write_address.val() == self.serving.q.val();
+        self.before_served.next = self.settling_at.q.val() == self.serving.q.val();
+        if !((self.window_base.write_enable.val() & self.now_served.val())
+            | (self.base_settles.q.val() & self.before_served.val()))
+        {
+            self.low.d.next = self.window_base.read_data.val();
+        }
+        if !((self.window_end.write_enable.val() & self.now_served.val())
+            | (self.end_settles.q.val() & self.before_served.val()))
+        {
+            self.high.d.next = self.window_end.read_data.val();
+        }
         self.wakes_own.next = 0.into();
         if self.end_own.val() {
             self.wakes_own.next = self.one.val() << self.end_own_channel.val();
@@ -664,8 +696,10 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             }
             SegmentState::Judge => {
                 self.look.next = true;
-                self.issuing.d.next = true;
-                self.state.d.next = SegmentState::Issue;
+                if !self.window_unsure.q.val().any() {
+                    self.issuing.d.next = true;
+                    self.state.d.next = SegmentState::Issue;
+                }
             }
             SegmentState::Issue => {
                 self.fetch.next = true;
@@ -685,7 +719,9 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 }
             }
         }
-        if self.faulty.val() & (self.issuing.q.val() | (self.state.q.val() == SegmentState::Judge))
+        if self.faulty.val()
+            & (self.issuing.q.val()
+                | ((self.state.q.val() == SegmentState::Judge) & !self.window_unsure.q.val().any()))
         {
             self.target.d.next = bit_cast::<64, 38>(self.peer.q.val())
                 | (bit_cast::<64, 2>(self.page_size.q.val()) << 62);

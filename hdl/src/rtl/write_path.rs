@@ -6,7 +6,7 @@
 //! command of after the reset leaves.
 
 use super::align::Align;
-use crate::prim::{AsyncFifo, BlockFifo, SmallFifo, SmallRam, fresh};
+use crate::prim::{AsyncFifo, BlockFifo, ForwardRam, SmallFifo, fresh};
 use rust_hdl::prelude::*;
 
 /// The write direction after its request maker; `W` bits, `B` bytes a beat.
@@ -116,11 +116,13 @@ pub struct WritePath<const W: usize, const B: usize> {
     ends_room: DFF<Bit>,
     next_load: Signal<Local, Bit>,
     /// Bytes of each channel's descriptor that have left.
-    done_bytes: SmallRam<32, 6>,
+    done_bytes: ForwardRam<32, 6>,
     /// Ends that wait for their flush or their record, and those behind them: they leave in order.
     ends: BlockFifo<142, 8, 9>,
     flushes: SmallFifo<64, 4, 5>,
-    flush_results: SmallFifo<1, 8, 9>,
+    flush_results: SmallFifo<1, 5, 6>,
+    /// Flush reads that were taken and whose results no end has used: no more than there is room for.
+    unused_flushes: DFF<Bits<5>>,
     flushed_on: DFF<Bit>,
     flushed_bad: DFF<Bit>,
     /// The oldest result.
@@ -182,8 +184,8 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
             has_room, next_on, next_head, claimed, ends_room, next_load, gone_real,
             gone_bytes, gone_code, gone_end, gone_flush,
             gone_total, gone_last, gone_reports, gone_channel, gone_fault, result_on,
-            result, result_used, result_load, flushed_on, flushed_bad, has_data, span;
-            done_bytes: SmallRam::new(channels_log2),
+            result, unused_flushes, result_used, result_load, flushed_on, flushed_bad, has_data, span;
+            done_bytes: ForwardRam::new(channels_log2),
             ends: BlockFifo::new(8),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_round: Constant::new((B as u64 - 1).into()),
@@ -207,6 +209,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             flushed_bad,
             result_on,
             result,
+            unused_flushes,
             reserved,
             claimed,
             ends_room,
@@ -440,7 +443,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.flushes.push.next = self.gone_end.val() & self.gone_flush.val();
         self.flushes.data_in.next =
             self.gone.q.val().get_bits::<64>(0) & !bit_cast::<64, 5>(self.lane_mask.val());
-        self.flush.next = self.flushes.valid.val();
+        self.flush.next = self.flushes.valid.val() & !self.unused_flushes.q.val().all();
         self.flush_address.next = self.flushes.data.val();
         self.flushes.pop.next = self.flush_take.val();
         self.flushed_on.d.next = self.flushed.val();
@@ -493,6 +496,11 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.result_load.next =
             self.flush_results.valid.val() & (!self.result_on.q.val() | self.result_used.val());
         self.flush_results.pop.next = self.result_load.val();
+        if self.flush_take.val() & !self.result_used.val() {
+            self.unused_flushes.d.next = self.unused_flushes.q.val() + 1;
+        } else if self.result_used.val() & !self.flush_take.val() {
+            self.unused_flushes.d.next = self.unused_flushes.q.val() - 1;
+        }
         if self.result_load.val() {
             self.result_on.d.next = true;
             self.result.d.next = self.flush_results.data.val().any();
@@ -508,6 +516,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             self.head_on.d.next = false;
             self.gone_on.d.next = false;
             self.result_on.d.next = false;
+            self.unused_flushes.d.next = 0.into();
             self.flushed_on.d.next = false;
             self.has_room.d.next = false;
         }
