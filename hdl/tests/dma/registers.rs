@@ -1,38 +1,14 @@
 //! What registers say in the cycle behind an access that changes it, and while the last of a descriptor stands
 //! at a port that does not take it.
 
-use crate::rig::{Descriptor, MIB, RECORD, Rig, library};
-use crate::stream;
+use crate::rig::{Descriptor, MIB, RECORD, Rig, library, near};
+use crate::stream::ports;
 use peerlane_hdl::generated::constants::{chan, csr};
 use peerlane_hdl::{Params, Port};
-use peerlane_sim::{Backpressure, BoardConfig, LinkConfig, Space};
+use peerlane_sim::{Backpressure, Space};
 
 const NO_FLUSH: u32 = 1 << 2;
 const BUSY: u32 = 1 << 4 | 0b11;
-
-fn ports() -> [Params; 4] {
-    [
-        Params::default(),
-        Params {
-            port_bits: 256,
-            ..Params::default()
-        },
-        stream::params(128),
-        stream::params(256),
-    ]
-}
-
-/// Register accesses take no time on the link's other side.
-fn near() -> BoardConfig {
-    BoardConfig {
-        link: LinkConfig {
-            mmio_latency_ns: 0,
-            max_read_request: 512,
-            ..LinkConfig::default()
-        },
-        ..BoardConfig::default()
-    }
-}
 
 fn stop(rig: &mut Rig, port: Port, stopped: bool) {
     let backpressure = if stopped {

@@ -3,7 +3,7 @@
 
 use crate::channels::{descriptor, map_for, rig_with};
 use crate::rig::{IRQ, MIB, RECORD, Rig, same};
-use crate::stream;
+use crate::stream::{self, ports};
 use peerlane_hdl::Params;
 use peerlane_hdl::generated::constants::csr;
 use peerlane_sim::{Answer, Backpressure, BoardConfig, FaultRule, Hits, LinkConfig, Side, Space};
@@ -12,18 +12,6 @@ use rand_chacha::ChaCha8Rng;
 
 const QUARANTINE: u32 = 1 << 2;
 const ATT_INVALID: u8 = 3;
-
-fn ports() -> [Params; 4] {
-    [
-        Params::default(),
-        Params {
-            port_bits: 256,
-            ..Params::default()
-        },
-        stream::params(128),
-        stream::params(256),
-    ]
-}
 
 /// Memory and peers that answer late and hold what they are asked in most cycles.
 fn slow(rng: &mut ChaCha8Rng) -> BoardConfig {

@@ -3,7 +3,7 @@
 
 use peerlane_hdl::generated::constants::{chan, csr};
 use peerlane_hdl::{Params, TOP, generate};
-use peerlane_sim::{Access, Board, BoardConfig, RangeId, Space};
+use peerlane_sim::{Access, Board, BoardConfig, LinkConfig, RangeId, Space};
 use peerlane_verilated::{Build, Library, Toolchain};
 
 pub const MIB: u64 = 1 << 20;
@@ -311,5 +311,17 @@ pub fn page_code(shift: u32) -> u64 {
         16 => 1,
         21 => 2,
         _ => panic!("no page of 2^{shift} bytes"),
+    }
+}
+
+/// A board whose registers are near: an access takes no time on the link's other side.
+pub fn near() -> BoardConfig {
+    BoardConfig {
+        link: LinkConfig {
+            mmio_latency_ns: 0,
+            max_read_request: 512,
+            ..LinkConfig::default()
+        },
+        ..BoardConfig::default()
     }
 }

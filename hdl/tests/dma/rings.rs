@@ -1,26 +1,15 @@
 //! Rings whose reader is slow: what is accepted is never more than the ring has room for.
 
 use crate::channels::{descriptor, rig_with};
-use crate::rig::{MIB, RECORD, Rig, library};
+use crate::rig::{MIB, RECORD, Rig, library, near};
 use crate::stream;
 use peerlane_hdl::Params;
 use peerlane_hdl::generated::constants::{chan, csr};
-use peerlane_sim::{BoardConfig, LinkConfig, Space};
+use peerlane_sim::Space;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 const REFUSED_IRQ: u32 = 1 << 2;
-
-fn near() -> BoardConfig {
-    BoardConfig {
-        link: LinkConfig {
-            mmio_latency_ns: 0,
-            max_read_request: 512,
-            ..LinkConfig::default()
-        },
-        ..BoardConfig::default()
-    }
-}
 
 fn page(rig: &mut Rig, channel: u32, register: usize) -> u32 {
     let at = (u64::from(channel) << 12) + register as u64;

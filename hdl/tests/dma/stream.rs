@@ -24,6 +24,19 @@ pub fn params(port_bits: u32) -> Params {
     }
 }
 
+/// Both ports, each in both widths.
+pub fn ports() -> [Params; 4] {
+    [
+        Params::default(),
+        Params {
+            port_bits: 256,
+            ..Params::default()
+        },
+        params(128),
+        params(256),
+    ]
+}
+
 fn config() -> BoardConfig {
     let mut config = BoardConfig::default();
     config.link.max_read_request = 512;
