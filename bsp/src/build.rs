@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use peerlane_hdl::Slaves;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -10,6 +11,25 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::generator::Board;
 use crate::layout::{BUILD_FILE, Layout};
+
+const AGAIN: &str = "Extend the vendor's BSP again.";
+
+/// The block's slaves in a BAR, of offsets by the names of their interfaces; or the name of one that
+/// is missing. The window is optional: vendors' BSPs may leave it unconnected.
+pub fn slaves(
+    bar: u32,
+    offsets: &BTreeMap<String, u64>,
+) -> std::result::Result<Slaves, &'static str> {
+    let at = |name| offsets.get(name).copied().ok_or(name);
+    Ok(Slaves {
+        bar,
+        csr: at("csr")?,
+        chan: at("chan")?,
+        att: at("att")?,
+        msix: at("msix").ok(),
+        window: at("s_nondma").ok(),
+    })
+}
 
 /// What `--check` compares the files with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,11 +69,23 @@ impl Build {
     }
 
     /// What the board decided about the block.
-    pub fn board(&self) -> Board {
-        Board {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Inconsistent`] if a slave has no place.
+    pub fn board(&self, layout: &Layout) -> Result<Board> {
+        let slaves = slaves(self.bar, &self.slaves).map_err(|slave| {
+            Error::new(
+                ErrorKind::Inconsistent,
+                Place::file(layout.hardware_dir().join(BUILD_FILE)),
+                format!("the record names no place of the slave {slave}"),
+                AGAIN,
+            )
+        })?;
+        Ok(Board {
             port_bits: self.port_bits,
             memory_log2: self.memory_log2,
-        }
+            slaves,
+        })
     }
 
     /// The block's Verilog files.
@@ -91,7 +123,7 @@ fn damaged(path: &Path, error: &serde_json::Error) -> Error {
         ErrorKind::Inconsistent,
         Place::line(path, error.line().max(1)),
         format!("the record of the build is damaged: {error}"),
-        "Extend the vendor's BSP again.",
+        AGAIN,
     )
 }
 

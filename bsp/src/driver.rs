@@ -3,11 +3,15 @@
 use std::path::Path;
 
 use askama::Template;
+use peerlane_hdl::Slaves;
 
 use crate::build::Build;
+use crate::config::Mode;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::host_bus;
+use crate::extend::site::Site;
 use crate::layout::Layout;
-use crate::library::{Library, is_pcie_hip};
+use crate::library::{Library, NEW_DMA, is_pcie_hip};
 use crate::qsys::{Module, System};
 
 const AGAIN: &str = "Extend the vendor's BSP again.";
@@ -24,16 +28,10 @@ pub struct Board {
     pub vendor: u16,
     /// PCI device ID.
     pub device: u16,
-    /// The BAR that the block's slaves are in.
-    pub bar: u32,
-    /// Byte offset of the CSR in that BAR.
-    pub csr: u64,
-    /// Byte offset of the channel pages.
-    pub chan: u64,
-    /// Byte offset of the ATT.
-    pub att: u64,
-    /// Byte offset of the window into FPGA memory (`s_nondma`), where that BAR has one.
-    pub window: Option<u64>,
+    /// `BUILD_ID` of its block.
+    pub build_id: u32,
+    /// Where the block's slaves lie.
+    pub slaves: Slaves,
     /// Frequency of the hard IP's clock, in hertz.
     pub clock: u64,
 }
@@ -63,20 +61,18 @@ impl Board {
                 AGAIN,
             )
         })?;
-        let slave = |name: &str| {
-            let offset = build.slaves.get(name).copied();
-            offset.ok_or_else(|| {
-                Error::new(
-                    ErrorKind::Inconsistent,
-                    Place::file(hardware.join(crate::layout::BUILD_FILE)),
-                    format!("the record names no place of the slave {name}"),
-                    AGAIN,
-                )
-            })
-        };
-        // Vendors' BSPs may leave it unconnected.
-        let window = build.slaves.get("s_nondma").copied();
-        if let Some(offset) = window.filter(|offset| offset % WINDOW_BYTES != 0) {
+        let slaves = build.board(&layout)?.slaves;
+        if build.config.mode == Mode::Windows {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                Place::file(hardware.join(crate::layout::BUILD_FILE)),
+                "the hard IP translates the board's addresses (mode = \"windows\"), which the driver does not \
+                 set up",
+                "Extend the vendor's BSP again, with mode = \"address64\".",
+            ));
+        }
+        moved(&layout, &build, &library, system, hip)?;
+        if let Some(offset) = slaves.window.filter(|offset| offset % WINDOW_BYTES != 0) {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 Place::file(hardware.join(crate::layout::BUILD_FILE)),
@@ -89,14 +85,51 @@ impl Board {
             name: name.to_string_lossy().into_owned(),
             vendor: id(system, hip, "vendor_id_hwtcl")?,
             device: id(system, hip, "device_id_hwtcl")?,
-            bar: build.bar,
-            csr: slave("csr")?,
-            chan: slave("chan")?,
-            att: slave("att")?,
-            window,
+            build_id: build.build_id,
+            slaves,
             clock: clock(system, hip, build.port_bits)?,
         })
     }
+}
+
+/// Refuses a system whose slaves are not where the block was built for: it does not know of that, so its
+/// `BUILD_ID` would be that of the old places.
+fn moved(
+    layout: &Layout,
+    build: &Build,
+    library: &Library,
+    system: &System,
+    hip: &Module,
+) -> Result<()> {
+    let mut library = Library::of(library.systems().cloned());
+    library.set_block(build.config.clone());
+    let Some(dma) = system.modules.iter().find(|m| m.kind == NEW_DMA) else {
+        return Err(Error::new(
+            ErrorKind::Inconsistent,
+            Place::file(layout.hardware_dir()),
+            format!("there is no {NEW_DMA} beside the hard IP {}", hip.name),
+            AGAIN,
+        ));
+    };
+    let site = Site {
+        library: &library,
+        system,
+        dma,
+        hip,
+    };
+    let real = host_bus::bar_map(&site, build.bar).slaves_of(&dma.name);
+    if real == build.slaves {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Inconsistent,
+        system.place(dma),
+        format!(
+            "its slaves are in BAR {} at {real:x?}, but the block was built for {:x?}",
+            build.bar, build.slaves
+        ),
+        "Put them back in Platform Designer, or extend the vendor's BSP again.",
+    ))
 }
 
 fn unusable(system: &System, hip: &Module, name: &str) -> Error {
@@ -145,6 +178,11 @@ fn clock(system: &System, hip: &Module, port_bits: u32) -> Result<u64> {
 #[template(path = "board_table.rs", escape = "none")]
 struct Table<'a> {
     boards: &'a [Board],
+}
+
+/// An offset that a board may not have, as the driver's source says it.
+fn offset(offset: &Option<u64>) -> String {
+    offset.map_or("None".into(), |at| format!("Some({at:#x})"))
 }
 
 /// The driver's source file `boards_table.rs` for these boards.

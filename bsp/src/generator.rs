@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use askama::Template;
-use peerlane_hdl::Params;
+use peerlane_hdl::{Params, Slaves};
 
 use crate::block::{self, Port};
 use crate::config::{Config, Irq};
@@ -42,6 +42,8 @@ pub struct Board {
     pub port_bits: u32,
     /// Bytes of FPGA memory, log2.
     pub memory_log2: u32,
+    /// Where the block's slaves lie in the host's BAR.
+    pub slaves: Slaves,
 }
 
 /// Build parameters of the block.
@@ -54,6 +56,7 @@ pub fn params(config: &Config, board: Board) -> Params {
         queue_log2: config.queue_depth.ilog2(),
         att_log2: config.att_entries.ilog2(),
         memory_log2: board.memory_log2,
+        slaves: Some(board.slaves),
         ..Params::default()
     }
 }

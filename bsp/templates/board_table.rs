@@ -10,20 +10,17 @@ macro_rules! board_table {
             $crate::boards::Place,
             [
 {%- for board in boards %}
-                // {{ board.name }}
                 (
                     $crate::boards::id({{ "{:#06x}"|format(board.vendor) }}, {{ "{:#06x}"|format(board.device) }}),
                     $crate::boards::Place {
-                        bar: {{ board.bar }},
-                        csr: {{ "{:#x}"|format(board.csr) }},
-                        chan: {{ "{:#x}"|format(board.chan) }},
-                        att: {{ "{:#x}"|format(board.att) }},
-{%- match board.window %}
-{%- when Some with (offset) %}
-                        window: Some({{ "{:#x}"|format(offset) }}),
-{%- when None %}
-                        window: None,
-{%- endmatch %}
+                        name: c{{ "{:?}"|format(board.name) }},
+                        build_id: {{ "{:#010x}"|format(board.build_id) }},
+                        bar: {{ board.slaves.bar }},
+                        csr: {{ "{:#x}"|format(board.slaves.csr) }},
+                        chan: {{ "{:#x}"|format(board.slaves.chan) }},
+                        att: {{ "{:#x}"|format(board.slaves.att) }},
+                        msix: {{ crate::driver::offset(board.slaves.msix) }},
+                        window: {{ crate::driver::offset(board.slaves.window) }},
                         clock: {{ board.clock }},
                     }
                 ),

@@ -445,6 +445,15 @@ fn ids_that_differ() {
             "but the BSP was built as",
         );
     }
+    // The record is of another layout than the block.
+    let att = record["slaves"]["att"].as_u64().unwrap();
+    finds(
+        "iface/peerlane/build.json",
+        &format!("\"att\": {att}"),
+        &format!("\"att\": {}", att + 0x8000),
+        "ids",
+        "places of the slaves give BUILD_ID",
+    );
     finds(
         top,
         "BUILD_ID 0x",

@@ -22,7 +22,7 @@ fn the_drivers_table_is_the_reference_bsps() {
     assert_eq!(
         fs::read_to_string(written).unwrap(),
         fs::read_to_string(committed).unwrap(),
-        "extend bsp/reference, then `peerlane driver DIR --out driver/src/boards_table.rs`"
+        "`cargo xtask regen` writes it"
     );
 }
 
@@ -75,7 +75,7 @@ fn a_bsp_that_was_not_extended_or_is_damaged_is_refused() {
 fn a_bsp_without_a_window_is_a_board_without_one() {
     let board = Board::read(&extended_with("").out).unwrap();
     // The reference BSP's system has it there, and extending leaves it.
-    assert_eq!(board.window, Some(0x1_0000));
+    assert_eq!(board.slaves.window, Some(0x1_0000));
     let work = common::Work::new();
     let system = work.hardware(&work.bsp).join(SYSTEM);
     let text = fs::read_to_string(&system).unwrap();
@@ -87,9 +87,67 @@ fn a_bsp_without_a_window_is_a_board_without_one() {
     fs::write(&system, without).unwrap();
     work.extend("").unwrap();
     let board = Board::read(&work.out).unwrap();
-    assert_eq!(board.window, None);
+    assert_eq!(board.slaves.window, None);
     let table = table(&[board]).unwrap();
     assert!(table.contains("window: None,"), "{table}");
+}
+
+#[test]
+fn a_board_behind_translation_windows_is_refused() {
+    let work = extended_with("mode = \"windows\"");
+    let error = Board::read(&work.out).unwrap_err();
+    expect(&error, ErrorKind::Unsupported, &["windows", "address64"]);
+}
+
+/// Who moves a slave behind the extension's back has a block that says it were where it was.
+#[test]
+fn a_slave_that_was_moved_is_refused() {
+    let work = extended_with("");
+    let board = Board::read(&work.out).unwrap();
+    let system = work.output(SYSTEM);
+    let text = fs::read_to_string(&system).unwrap();
+    let connection = text.find("end=\"dma_engine.att\"").unwrap();
+    let value = text[connection..].find("baseAddress").unwrap() + connection;
+    let end = text[value..].find("/>").unwrap() + value;
+    let moved = format!("baseAddress\" value=\"{:#x}\" ", board.slaves.att + 0x8000);
+    fs::write(&system, [&text[..value], &moved, &text[end..]].concat()).unwrap();
+    let error = Board::read(&work.out).unwrap_err();
+    let at = format!("\"att\": {:x}", board.slaves.att);
+    expect(
+        &error,
+        ErrorKind::Inconsistent,
+        &[&at, "built for", "extend the vendor's BSP again"],
+    );
+}
+
+/// The same block at other places is another build, and its driver's table says which.
+#[test]
+fn each_layout_has_its_build_id() {
+    let mut ids = Vec::new();
+    let mut boards = Vec::new();
+    for config in [
+        "",
+        "[bar]\natt_base = 0x30000",
+        "[bar]\nchan_base = 0x40000",
+    ] {
+        let work = extended_with(config);
+        let board = Board::read(&work.out).unwrap();
+        let verilog = fs::read_to_string(work.output("iface/peerlane/peerlane_dma.v")).unwrap();
+        assert!(verilog.contains(&format!("BUILD_ID {:#010x}", board.build_id)));
+        let table = table(std::slice::from_ref(&board)).unwrap();
+        assert!(table.contains(&format!("build_id: {:#010x},", board.build_id)));
+        ids.push(board.build_id);
+        boards.push(board.slaves);
+    }
+    assert!(boards[0] != boards[1] && boards[0] != boards[2] && boards[1] != boards[2]);
+    assert!(ids[0] != ids[1] && ids[0] != ids[2] && ids[1] != ids[2]);
+    // Where it is asked to lie where it lies anyway, it is the same build.
+    let places = &boards[0];
+    let work = extended_with(&format!(
+        "[bar]\nchan_base = {:#x}\natt_base = {:#x}",
+        places.chan, places.att
+    ));
+    assert_eq!(Board::read(&work.out).unwrap().build_id, ids[0]);
 }
 
 #[test]
@@ -117,7 +175,8 @@ fn the_vendors_bsp_is_a_board() {
     // As its own system says, and its documentation: Gen2 x8.
     assert_eq!((board.vendor, board.device), (0x1172, 0xab00));
     assert_eq!(board.clock, 250_000_000);
-    assert!(board.csr < board.chan && board.chan < board.att);
+    let slaves = board.slaves;
+    assert!(slaves.csr < slaves.chan && slaves.chan < slaves.att);
     // Where its system file connects `s_nondma`.
-    assert_eq!((board.bar, board.window), (0, Some(0x1_0000)));
+    assert_eq!((slaves.bar, slaves.window), (0, Some(0x1_0000)));
 }

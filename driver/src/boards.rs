@@ -2,11 +2,16 @@
 
 //! How a board is found, and where the block's slaves lie in its BAR.
 
-use kernel::{bindings, pci};
+use crate::logic::places::Places;
+use kernel::{bindings, pci, prelude::*};
 
-/// Where the block is in a board's BAR.
+/// What the driver was built to find.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
+    /// Name of the board.
+    pub(crate) name: &'static CStr,
+    /// `BUILD_ID` of its block, which stands for the places below, too.
+    pub(crate) build_id: u32,
     /// The BAR.
     pub(crate) bar: u32,
     /// Byte offset of the CSR.
@@ -15,10 +20,26 @@ pub(crate) struct Place {
     pub(crate) chan: usize,
     /// Byte offset of the ATT.
     pub(crate) att: usize,
+    /// Byte offset of the MSI-X table, in builds with one.
+    pub(crate) msix: Option<usize>,
     /// Byte offset of the window into FPGA memory, where the BAR has one.
     pub(crate) window: Option<usize>,
     /// Frequency of the hard IP's clock, in hertz.
     pub(crate) clock: u64,
+}
+
+impl Place {
+    /// Where the slaves lie.
+    pub(crate) fn slaves(&self) -> Places {
+        let offset = |at: usize| at as u64;
+        Places {
+            csr: offset(self.csr),
+            chan: offset(self.chan),
+            att: offset(self.att),
+            msix: self.msix.map(offset),
+            window: self.window.map(offset),
+        }
+    }
 }
 
 /// An ID that [`pci::Vendor`] has no name for.

@@ -9,14 +9,16 @@ macro_rules! board_table {
             $name,
             $crate::boards::Place,
             [
-                // peerlane_ref
                 (
                     $crate::boards::id(0x1172, 0xab00),
                     $crate::boards::Place {
+                        name: c"peerlane_ref",
+                        build_id: 0x06b48e0d,
                         bar: 2,
                         csr: 0x3000,
                         chan: 0x20000,
                         att: 0x28000,
+                        msix: None,
                         window: Some(0x10000),
                         clock: 250000000,
                     }

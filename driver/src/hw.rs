@@ -6,7 +6,6 @@ use crate::{
     boards::Place,
     ffi::pci_dev,
     logic::{
-        capability::{Capabilities, Identity, IdentityError},
         lifecycle::{Control, Epoch, Lifecycle, Mastering, Refused},
         regs::{csr, MAP_ID},
         steps::{self, Bus, Register, Step, Stopped},
@@ -112,18 +111,6 @@ impl Control for Hw {
 const PAUSES: [Delta; 2] = [Delta::from_micros(20), Delta::from_micros(500)];
 /// Looks with the short pause.
 const QUICK: u32 = 50;
-
-/// What the block in a BAR is, checked against what this driver was made for.
-pub(crate) fn identify(
-    bar: &pci::Bar<'_>,
-    place: &Place,
-    build_id: Option<u32>,
-) -> Result<(Identity, Capabilities), IdentityError> {
-    let read = |offset| bar.try_read32(place.csr + offset).unwrap_or(u32::MAX);
-    let identity = Identity::new(Identity::OFFSETS.map(read));
-    let capabilities = identity.check(MAP_ID, build_id)?;
-    Ok((identity, capabilities))
-}
 
 /// On whose behalf registers are accessed.
 #[derive(Clone, Copy)]

@@ -34,6 +34,8 @@ pub(crate) mod lifecycle;
 pub(crate) mod link;
 #[path = "../core/src/owners.rs"]
 pub(crate) mod owners;
+#[path = "../core/src/places.rs"]
+pub(crate) mod places;
 #[path = "../core/src/queue.rs"]
 pub(crate) mod queue;
 #[path = "../core/src/quota.rs"]

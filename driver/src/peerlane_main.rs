@@ -31,6 +31,7 @@ mod ffi;
 mod file;
 mod gate;
 mod hw;
+mod identify;
 mod ioctl;
 mod irq;
 mod logic;
@@ -52,6 +53,7 @@ mod window;
 use board::{Board, Found};
 use debugfs::Files;
 use file::Node;
+use identify::identify;
 use irq::Interrupts;
 use logic::lifecycle::Starter;
 use settings::Settings;
@@ -130,15 +132,7 @@ impl pci::Driver for Driver {
             unsafe { bindings::pci_clear_master(ffi::pci_dev(device)) };
             device.enable_device_mem()?;
             let bar = device.iomap_region(place.bar, c"peerlane")?;
-            let found = hw::identify(&bar, &place, settings.build_id);
-            let (identity, capabilities) = found.map_err(|error| {
-                dev_err!(
-                    device,
-                    "not a board of this driver: {}; load the driver that was built for its BSP\n",
-                    ffi::Text(error)
-                );
-                ENODEV
-            })?;
+            let (identity, capabilities) = identify(device, &bar, &place, settings.build_id)?;
             // SAFETY: nothing was allocated for DMA yet.
             unsafe {
                 kernel::dma::Device::dma_set_mask_and_coherent(
@@ -206,7 +200,7 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
     params: {
         build_id: u32 {
             default: 0,
-            description: "Refuse boards with another BUILD_ID; 0 accepts all (default 0)",
+            description: "The BUILD_ID to expect instead of the one in the table of boards; 0: that of the table (default 0)",
         },
         patience_ms: u32 {
             default: 2000,

@@ -7,7 +7,7 @@ use crate::{logic::kept::Limits, module_parameters};
 /// Settings of a board.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
-    /// The only `BUILD_ID` that is accepted.
+    /// The only `BUILD_ID` that is accepted, whatever the table of boards says.
     pub(crate) build_id: Option<u32>,
     /// Longest wait for the block to come to rest, in milliseconds.
     pub(crate) patience_ms: u32,

@@ -22,6 +22,42 @@ pub enum Irq {
     Msix,
 }
 
+/// Where the block's slaves lie in the BAR that the host reaches them by: byte offsets.
+///
+/// They are decided by the system around the block. The block does not use them, but they are a part
+/// of what software must know before it may touch it, so `BUILD_ID` stands for them, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slaves {
+    /// Number of the BAR.
+    pub bar: u32,
+    /// Control and status registers.
+    pub csr: u64,
+    /// Channel pages.
+    pub chan: u64,
+    /// Address translation table.
+    pub att: u64,
+    /// MSI-X table, in builds with one.
+    pub msix: Option<u64>,
+    /// Window into FPGA memory (`s_nondma`), where the host reaches it.
+    pub window: Option<u64>,
+}
+
+impl Slaves {
+    fn canonical(&self) -> String {
+        let optional = |offset: Option<u64>| offset.map_or("none".into(), |at| format!("{at:#x}"));
+        format!(
+            "bar={} csr={:#x} chan={:#x} att={:#x} msix={} window={}",
+            self.bar,
+            self.csr,
+            self.chan,
+            self.att,
+            optional(self.msix),
+            optional(self.window)
+        )
+    }
+}
+
 /// Build parameters. The defaults fit a Stratix V OpenCL BSP (Gen2 x8, 128-bit `Txs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -49,6 +85,9 @@ pub struct Params {
     pub reads_log2: u32,
     /// Beats of the receive buffer, log2: 9–12. A read leaves when the buffer has room for it.
     pub receive_log2: u32,
+    /// Where the slaves lie in the host's BAR; `None` for a block that no BAR leads to, as on a test
+    /// bench.
+    pub slaves: Option<Slaves>,
 }
 
 impl Default for Params {
@@ -64,6 +103,7 @@ impl Default for Params {
             memory_log2: 32,
             reads_log2: 5,
             receive_log2: 9,
+            slaves: None,
         }
     }
 }
@@ -141,6 +181,14 @@ impl Params {
             "receive_log2",
             self.receive_log2,
             "9 to 12 (512 to 4096 beats)",
+        )?;
+        let table = self.irq == Irq::Msix;
+        check(
+            self.slaves
+                .is_none_or(|slaves| slaves.msix.is_some() == table),
+            "slaves.msix",
+            u32::from(!table),
+            "given in builds with irq = \"msix\", and in no other",
         )
     }
 
@@ -156,7 +204,7 @@ impl Params {
 
     /// The parameters as text, the same for the same build: what `BUILD_ID` is hashed from.
     pub fn canonical(&self) -> String {
-        format!(
+        let block = format!(
             "port={} irq={} port_bits={} txs_addr_bits={} channels={} queue_log2={} att_log2={} \
              memory_log2={} reads_log2={} receive_log2={}",
             match self.port {
@@ -175,7 +223,11 @@ impl Params {
             self.memory_log2,
             self.reads_log2,
             self.receive_log2
-        )
+        );
+        match &self.slaves {
+            Some(slaves) => format!("{block} {}", slaves.canonical()),
+            None => block,
+        }
     }
 
     /// The value of the `BUILD_ID` register.
@@ -256,6 +308,86 @@ mod tests {
         for (name, params) in bad {
             assert_eq!(params.validate().unwrap_err().name, name);
         }
+    }
+
+    #[test]
+    fn every_place_changes_the_build_id() {
+        let places = Slaves {
+            bar: 2,
+            csr: 0x3000,
+            chan: 0x2_0000,
+            att: 0x2_8000,
+            msix: None,
+            window: Some(0x1_0000),
+        };
+        let others = [
+            Slaves { bar: 0, ..places },
+            Slaves {
+                csr: 0x3400,
+                ..places
+            },
+            Slaves {
+                chan: 0x2_8000,
+                att: 0x2_0000,
+                ..places
+            },
+            Slaves {
+                att: 0x3_0000,
+                ..places
+            },
+            Slaves {
+                msix: Some(0x3_0000),
+                ..places
+            },
+            Slaves {
+                msix: Some(0x3_1000),
+                ..places
+            },
+            Slaves {
+                window: None,
+                ..places
+            },
+            Slaves {
+                window: Some(0),
+                ..places
+            },
+            places,
+        ];
+        let id = |slaves| {
+            Params {
+                slaves,
+                ..Params::default()
+            }
+            .build_id()
+        };
+        let mut ids = vec![id(None)];
+        ids.extend(others.map(|slaves| id(Some(slaves))));
+        for (index, id) in ids.iter().enumerate() {
+            assert!(!ids[..index].contains(id), "{index}");
+        }
+    }
+
+    #[test]
+    fn a_table_of_vectors_has_a_place() {
+        let places = Slaves {
+            bar: 0,
+            csr: 0,
+            chan: 0x8000,
+            att: 0x1_0000,
+            msix: None,
+            window: None,
+        };
+        let with = |irq, msix| {
+            let slaves = Some(Slaves { msix, ..places });
+            let params = Params {
+                irq,
+                slaves,
+                ..Params::default()
+            };
+            params.validate().is_ok()
+        };
+        assert!(with(Irq::Rxm, None) && with(Irq::Msix, Some(0x1000)));
+        assert!(!with(Irq::Msix, None) && !with(Irq::Rxm, Some(0x1000)));
     }
 
     #[test]

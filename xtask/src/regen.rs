@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Stdio,
 };
 
 use miette::{IntoDiagnostic, WrapErr, bail};
@@ -40,26 +41,74 @@ const GENERATORS: &[Generator] = &[
 
 /// Writes the files, or with `check` compares them only and says whether all are current.
 pub(crate) fn run(root: &Path, check: bool) -> miette::Result<bool> {
-    let mut stale = Vec::new();
+    let mut current = true;
     for generator in GENERATORS {
         let fresh = tempfile::tempdir().into_diagnostic()?;
-        let program = generator.program;
-        let status = crate::cargo(root)
-            .args(["run", "--quiet", "--bin", program, "--"])
-            .args(generator.arguments)
-            .arg("--out")
-            .arg(fresh.path())
-            .stdout(std::process::Stdio::null())
+        emit(root, generator, fresh.path())?;
+        for directory in generator.directories {
+            current &= settle(root, fresh.path(), &root.join(directory), check)?;
+        }
+    }
+    // Behind the others: a board's `BUILD_ID` is of the register map, too.
+    let fresh = tempfile::tempdir().into_diagnostic()?;
+    reference_board(root, fresh.path())?;
+    current &= settle(root, fresh.path(), &root.join("driver/src"), check)?;
+    match (current, check) {
+        (true, _) => println!("all generated files are current"),
+        (false, true) => println!("`cargo xtask regen` writes them"),
+        (false, false) => {}
+    }
+    Ok(!check || current)
+}
+
+/// What a generator writes.
+fn emit(root: &Path, generator: &Generator, fresh: &Path) -> miette::Result<()> {
+    let program = generator.program;
+    let status = crate::cargo(root)
+        .args(["run", "--quiet", "--bin", program, "--"])
+        .args(generator.arguments)
+        .arg("--out")
+        .arg(fresh)
+        .stdout(Stdio::null())
+        .status()
+        .into_diagnostic()
+        .wrap_err("cannot run cargo")?;
+    if !status.success() {
+        bail!("`{program} {}` failed", generator.arguments.join(" "));
+    }
+    Ok(())
+}
+
+/// The driver's table of boards, for the reference BSP.
+fn reference_board(root: &Path, fresh: &Path) -> miette::Result<()> {
+    let work = tempfile::tempdir().into_diagnostic()?;
+    let bsp = work.path().join("bsp");
+    let mut extend = crate::peerlane(root)?;
+    extend.args(["extend", "--bsp"]);
+    extend
+        .arg(root.join("bsp/reference"))
+        .arg("--out")
+        .arg(&bsp);
+    let mut table = crate::peerlane(root)?;
+    table.arg("driver").arg(&bsp);
+    table.arg("--out").arg(fresh.join("boards_table.rs"));
+    for command in [&mut extend, &mut table] {
+        let status = command
+            .env("CARGO_TERM_QUIET", "true")
+            .stdout(Stdio::null())
             .status()
             .into_diagnostic()
             .wrap_err("cannot run cargo")?;
         if !status.success() {
-            bail!("`{program} {}` failed", generator.arguments.join(" "));
-        }
-        for directory in generator.directories {
-            stale.extend(changed(fresh.path(), &root.join(directory))?);
+            bail!("bsp/reference gives no table of boards, see above");
         }
     }
+    Ok(())
+}
+
+/// Writes what has changed, or with `check` says it only. Whether nothing has.
+fn settle(root: &Path, fresh: &Path, committed: &Path, check: bool) -> miette::Result<bool> {
+    let stale = changed(fresh, committed)?;
     for Change { path, text } in &stale {
         let shown = path.strip_prefix(root).unwrap_or(path).display();
         if check {
@@ -69,13 +118,7 @@ pub(crate) fn run(root: &Path, check: bool) -> miette::Result<bool> {
             println!("written: {shown}");
         }
     }
-    if check && !stale.is_empty() {
-        println!("`cargo xtask regen` writes them");
-    }
-    if stale.is_empty() {
-        println!("all generated files are current");
-    }
-    Ok(!check || stale.is_empty())
+    Ok(stale.is_empty())
 }
 
 /// A file that is to get another text.

@@ -6,13 +6,15 @@ use crate::build::digest;
 use crate::check::{Extended, Findings};
 use crate::error::{Place, Result};
 use crate::generator;
+use crate::layout::BUILD_FILE;
 
 const AGAIN: &str = "Extend the vendor's BSP again: generated files are not to be edited.";
 
 /// Tests hashes of files and the ids in the Verilog.
 ///
 /// # Errors
-/// None at present: what cannot be read is a finding.
+/// [`crate::error::ErrorKind::Inconsistent`] if the record names no place of a slave. What cannot be
+/// read is a finding.
 pub fn check(bsp: &Extended<'_>, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "ids";
     let before = findings.errors();
@@ -61,8 +63,21 @@ pub fn check(bsp: &Extended<'_>, findings: &mut Findings) -> Result<()> {
         }
     }
     // What the record's configuration gives with this version of the program.
-    let ours = generator::params(&build.config, build.board()).build_id();
-    if ours != build.build_id {
+    let board = build.board(bsp.layout)?;
+    let ours = generator::params(&build.config, board).build_id();
+    let here = build.version == env!("CARGO_PKG_VERSION");
+    if ours != build.build_id && here {
+        findings.bad(
+            TEST,
+            Place::file(hardware.join(BUILD_FILE)),
+            format!(
+                "configuration and places of the slaves give BUILD_ID {ours:#010x}, but the BSP was built as \
+                 {:#010x}",
+                build.build_id
+            ),
+            AGAIN,
+        );
+    } else if ours != build.build_id {
         findings.note(
             TEST,
             Place::file(&hardware),

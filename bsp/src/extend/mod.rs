@@ -147,9 +147,14 @@ fn plan(layout: &Layout, options: &Options) -> Result<Plan> {
     let port_bits = new.port_bits;
     let specification = Document::read(&hardware.join("board_spec.xml"))?;
     let memory_log2 = resources::memory_log2(&specification)?;
+    // The places are a part of BUILD_ID, so they are decided before the block is generated.
+    let places = new.bar_after.slaves_of(&new.instance);
+    let slaves = crate::build::slaves(new.bar_after.bar, &places)
+        .map_err(|slave| unreached(&site, new.bar_after.bar, slave))?;
     let board = generator::Board {
         port_bits,
         memory_log2,
+        slaves,
     };
     let modules = generator::generate(config, board)?;
     let ids = agree(config, port_bits, &modules)?;
@@ -233,7 +238,7 @@ fn plan(layout: &Layout, options: &Options) -> Result<Plan> {
         build_id: ids.build,
         instance: new.instance.clone(),
         bar: new.bar_after.bar,
-        slaves: new.bar_after.slaves_of(&new.instance),
+        slaves: places,
         generated,
         missing_in_input: missing.clone(),
     };
@@ -285,6 +290,15 @@ fn plan(layout: &Layout, options: &Options) -> Result<Plan> {
         left_out,
         report,
     })
+}
+
+fn unreached(site: &Site<'_>, bar: u32, slave: &str) -> Error {
+    Error::new(
+        ErrorKind::Inconsistent,
+        site.system.place(site.dma),
+        format!("the host would not reach {slave} of the block in BAR {bar}"),
+        "This is a defect of Peerlane; report it with the BSP.",
+    )
 }
 
 fn read_text(path: &Path) -> Result<String> {

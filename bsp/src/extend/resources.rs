@@ -152,6 +152,14 @@ mod tests {
     fn figures_follow_the_configuration() {
         let of = |config: &Config, port_bits| {
             let board = Board {
+                slaves: peerlane_hdl::Slaves {
+                    bar: 0,
+                    csr: 0,
+                    chan: 0x8_0000,
+                    att: 0x10_0000,
+                    msix: (config.irq == Irq::Msix).then_some(0x18_0000),
+                    window: None,
+                },
                 port_bits,
                 memory_log2: 32,
             };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a build of the block can do, read from its CSR.
 
+use super::channel::LOCAL_BITS;
 use super::regs::{chan, csr};
 use core::fmt;
 
@@ -97,6 +98,30 @@ impl fmt::Display for IdentityError {
 
 impl core::error::Error for IdentityError {}
 
+/// The hard IP translates the board's addresses, in windows that somebody would have to set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Translated {
+    /// Bits of an address that the board's port takes.
+    pub bits: u32,
+}
+
+impl fmt::Display for Translated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "its port takes addresses of {} bits, which the hard IP translates in windows that this software does not set up: extend the BSP with mode = \"address64\"",
+            self.bits
+        )
+    }
+}
+
+impl core::error::Error for Translated {}
+
+/// The most descriptors that the queues of one direction hold, log2.
+const LARGEST_QUEUE_LOG2: u32 = 12;
+/// The least FPGA memory that a build has, log2 of bytes.
+const LEAST_MEMORY_LOG2: u32 = 20;
+
 impl Identity {
     /// The byte offsets in the CSR, in the order of the fields.
     pub const OFFSETS: [usize; 5] = [
@@ -175,11 +200,11 @@ impl Identity {
                 caps.txs_addr_bits,
                 (32..=64).contains(&caps.txs_addr_bits),
             ),
-            // QUEUE_FREE counts slots in 16 bits; each channel has one at least.
+            // Builds have 256 to 4096 descriptors; each channel has one at least.
             (
                 "log2 of the queues' depth",
                 caps.queue_log2,
-                caps.queue_log2 < 16 && 1 << caps.queue_log2 >= caps.channels,
+                caps.queue_log2 <= LARGEST_QUEUE_LOG2 && 1 << caps.queue_log2 >= caps.channels,
             ),
             (
                 "log2 of the ATT's entries",
@@ -195,7 +220,13 @@ impl Identity {
             (
                 "number of FPGA memory address bits",
                 caps.mem_addr_bits,
-                (1..64).contains(&caps.mem_addr_bits),
+                (LEAST_MEMORY_LOG2..=LOCAL_BITS).contains(&caps.mem_addr_bits),
+            ),
+            // At most 64 tags (docs/design.md, tagged streams).
+            (
+                "log2 of the reads under way",
+                caps.reads_log2,
+                caps.reads_log2 <= 6,
             ),
         ];
         match checks.iter().find(|(_, _, sound)| !sound) {
@@ -222,6 +253,14 @@ impl Capabilities {
         1 << self.mem_addr_bits
     }
 
+    /// Refuses a board whose addresses the hard IP translates in windows.
+    pub const fn require_bus_addresses(&self) -> Result<(), Translated> {
+        match self.txs_addr_bits {
+            64 => Ok(()),
+            bits => Err(Translated { bits }),
+        }
+    }
+
     /// Whether the block can put `address` on the bus.
     pub const fn reaches(&self, address: u64) -> bool {
         self.txs_addr_bits >= 64 || address >> self.txs_addr_bits == 0
@@ -231,6 +270,8 @@ impl Capabilities {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::string::ToString;
 
     const GOOD: Identity = Identity {
         map_id: 0x1234_5678,
@@ -269,6 +310,35 @@ mod tests {
         };
         let caps = identity.check(0x1234_5678, None).unwrap();
         assert!(caps.reaches(0xffff_ffff) && !caps.reaches(1 << 32));
+        // Somebody would have to set the windows.
+        assert!(caps.require_bus_addresses().is_err());
+        assert!(
+            GOOD.check(0x1234_5678, None)
+                .is_ok_and(|caps| caps.require_bus_addresses().is_ok())
+        );
+        let refusal = caps.require_bus_addresses().unwrap_err().to_string();
+        assert!(refusal.contains("32 bits") && refusal.contains("address64"));
+    }
+
+    proptest! {
+        /// Whatever a board says of itself, what is taken can be counted with and allocated for.
+        #[test]
+        fn what_is_taken_is_bounded(caps0: u32, caps1: u32, caps2: u32, sound: bool) {
+            // Random words alone are never taken.
+            let (caps0, caps1) = match sound {
+                true => (caps0 & 0x0000_7f00 | 0x4010_0001, caps1 & 0x0f01_070f | 0x2008_0800),
+                false => (caps0, caps1),
+            };
+            let identity = Identity { caps0, caps1, caps2, ..GOOD };
+            if let Ok(caps) = identity.check(GOOD.map_id, None) {
+                prop_assert!((1..=64).contains(&caps.channels));
+                prop_assert!((1..=4096).contains(&caps.queue_depth()));
+                prop_assert_eq!(caps.queue_depth() * caps.channels, 1 << caps.queue_log2);
+                prop_assert!((256..=65536).contains(&caps.att_entries()));
+                prop_assert!((1 << 20..=1 << 40).contains(&caps.memory_bytes()));
+                prop_assert!(caps.reads_log2 <= 6);
+            }
+        }
     }
 
     #[test]
@@ -300,6 +370,9 @@ mod tests {
             (GOOD.caps0, 0x4009_0c0a),
             // 64 channels, 32 descriptors.
             (0x4010_4001, 0x2809_0c05),
+            // More FPGA memory than a channel's range can name, and less than there is.
+            (GOOD.caps0, 0x2909_0c0a),
+            (GOOD.caps0, 0x1309_0c0a),
         ] {
             let identity = Identity {
                 caps0,

@@ -10,7 +10,7 @@ use core::ops::Range;
 pub const LOCAL_PAGE: u64 = 1 << 12;
 
 /// Bits of an FPGA address in a descriptor; no such range reaches further.
-const LOCAL_BITS: u32 = csr::CHANNEL_MEM_BASE_PAGE_WIDTH as u32 + LOCAL_PAGE.trailing_zeros();
+pub const LOCAL_BITS: u32 = csr::CHANNEL_MEM_BASE_PAGE_WIDTH as u32 + LOCAL_PAGE.trailing_zeros();
 
 /// The part of FPGA memory that a channel may touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

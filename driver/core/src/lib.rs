@@ -32,6 +32,7 @@ pub mod layout;
 pub mod lifecycle;
 pub mod link;
 pub mod owners;
+pub mod places;
 pub mod queue;
 pub mod quota;
 pub mod record;

@@ -28,8 +28,8 @@ pub mod csr {
     pub const MAP_ID_VALUE_LSB: usize = 0;
     /// Number of its bits.
     pub const MAP_ID_VALUE_WIDTH: usize = 32;
-    /// Byte offset of BUILD_ID. Identifies this build of the block: the map and the parameters
-    /// it was generated with.
+    /// Byte offset of BUILD_ID. Identifies this build of the block: the map, the parameters it
+    /// was generated with, and where its slaves lie in the host's BAR.
     pub const BUILD_ID: usize = 0x4;
     /// Mask of BUILD_ID.value (bits 31:0, ro). First 32 bits of the SHA-256 of the map's
     /// canonical form followed by the build parameters.

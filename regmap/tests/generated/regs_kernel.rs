@@ -24,7 +24,8 @@ pub(crate) mod csr {
             31:0 value;
         }
 
-        /// Identifies this build of the block: the map and the parameters it was generated with.
+        /// Identifies this build of the block: the map, the parameters it was generated with, and
+        /// where its slaves lie in the host's BAR.
         pub(crate) BUILD_ID(u32) @ 0x004 {
             /// First 32 bits of the SHA-256 of the map's canonical form followed by the build
             /// parameters.

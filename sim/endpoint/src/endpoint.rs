@@ -40,7 +40,7 @@ const FIRST_CHANNEL: u32 = peerlane_hdl::rtl::interrupts::msix::FIRST_CHANNEL as
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Parameters of the block.
+    /// Parameters of the block. Where its slaves lie is said by the layout, whatever these say.
     pub params: Params,
     /// Where its slaves lie in the BAR.
     pub layout: Layout,
@@ -99,6 +99,14 @@ impl Config {
             gpu: None,
             board,
             params,
+        }
+    }
+
+    /// Parameters of the block that is built for this layout, places of its slaves included.
+    pub fn block(&self) -> Params {
+        Params {
+            slaves: Some(self.layout.slaves()),
+            ..self.params
         }
     }
 
@@ -175,10 +183,10 @@ impl Endpoint {
     /// # Errors
     /// As [`library`], and when the configuration is impossible or the socket cannot be made.
     pub fn start(config: &Config, socket: &Path) -> Result<Self> {
-        Self::with_library(&library(&config.params)?, config, socket)
+        Self::with_library(&library(&config.block())?, config, socket)
     }
 
-    /// The same with a block that is built already, of the configuration's parameters.
+    /// The same with a block that is built already, of [`Config::block`].
     ///
     /// # Errors
     /// When the configuration is impossible or the socket cannot be made.

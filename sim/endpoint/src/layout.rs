@@ -1,6 +1,6 @@
 //! Where the block's slaves lie in the function's BAR.
 
-use peerlane_hdl::{Irq, Params};
+use peerlane_hdl::{Irq, Params, Slaves};
 use peerlane_sim::{Board, Space};
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,18 @@ impl Layout {
             chan,
             att,
             msix,
+        }
+    }
+
+    /// What a block that is built for this layout knows of it.
+    pub fn slaves(&self) -> Slaves {
+        Slaves {
+            bar: self.bar.into(),
+            csr: self.csr,
+            chan: self.chan,
+            att: self.att,
+            msix: self.msix,
+            window: self.window,
         }
     }
 

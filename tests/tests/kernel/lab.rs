@@ -4,10 +4,11 @@ use crate::figures;
 use std::{
     path::{Path, PathBuf},
     process::Command,
-    sync::OnceLock,
+    sync::{Mutex, OnceLock},
     time::Duration,
 };
 
+use peerlane_bsp::driver::{Board, table};
 use peerlane_endpoint::{Config, Endpoint, Handle, Irq, Params, Port, Ranges, Resets, Touched};
 use peerlane_guest::{Allowed, Answer, Counters, Fault, Reply, Request, Stretch, pattern};
 use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu};
@@ -15,6 +16,9 @@ use peerlane_vm::{Initramfs, Machine, guest_program};
 
 /// `PORT_TIMEOUT`, in cycles: the simulated board lives slower than the machine around it.
 const PORT_TIMEOUT: u32 = 20_000;
+
+/// A name, and how its board differs from the machine's.
+type OtherDriver = (&'static str, fn(&mut Board));
 
 /// What a machine is made of, besides what every test has.
 #[derive(Debug)]
@@ -26,6 +30,7 @@ pub(crate) struct Setup {
     windowless: bool,
     resets: Resets,
     left_loaded: bool,
+    others: Vec<OtherDriver>,
     memory_mib: u32,
     vram_mib: u32,
     port_timeout: u32,
@@ -47,6 +52,7 @@ impl Default for Setup {
             windowless: false,
             resets: Resets::default(),
             left_loaded: false,
+            others: Vec::new(),
             memory_mib: 1024,
             vram_mib: 256,
             port_timeout: PORT_TIMEOUT,
@@ -60,7 +66,6 @@ impl Default for Setup {
 struct Parts {
     qemu: Qemu,
     kernel: Kernel,
-    driver: PathBuf,
     fake_gpu: PathBuf,
     guest: PathBuf,
     example: PathBuf,
@@ -75,14 +80,9 @@ fn parts() -> &'static Parts {
         let kernel = cache.kernel(Flavour::chosen().unwrap()).unwrap();
         let built = tempfile::tempdir().unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let [driver, fake_gpu] = ["../driver", "fake-gpu"].map(|source| {
-            let out = built.path().join(source.trim_start_matches("../"));
-            build(&kernel, &root.join(source), &out)
-        });
         Parts {
             qemu: cache.qemu().unwrap(),
-            driver,
-            fake_gpu,
+            fake_gpu: build(&kernel, &root.join("fake-gpu"), built.path()),
             guest: guest_program("peerlane-guest", "peerlane-guest").unwrap(),
             example: build_example(built.path()),
             kernel,
@@ -110,21 +110,54 @@ fn build_example(out: &Path) -> PathBuf {
     program
 }
 
-/// Builds the driver for a board whose BSP leaves the window into FPGA memory unconnected.
-fn build_windowless(kernel: &Kernel, work: &Path) -> PathBuf {
-    let source = work.join("driver");
+/// What the driver is to know of a board, as `peerlane driver` writes it.
+fn board(config: &Config) -> Board {
+    Board {
+        name: "simulated".into(),
+        vendor: config.ids.vendor,
+        device: config.ids.device,
+        build_id: config.block().build_id(),
+        slaves: config.layout.slaves(),
+        clock: 1_000_000_000_000 / config.board.pcie_clk_ps,
+    }
+}
+
+/// The simulated board with the reference BSP's parameters is the one of the driver's committed table:
+/// both ways of placing the slaves, and of hashing them, agree.
+#[test]
+fn the_simulated_board_is_the_reference_bsps() {
+    let reference = Board {
+        name: "peerlane_ref".into(),
+        ..board(&Config::new(Params::default()))
+    };
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver/src/boards_table.rs");
+    assert_eq!(
+        table(&[reference]).unwrap(),
+        std::fs::read_to_string(committed).unwrap()
+    );
+}
+
+/// The driver with the table of a board, built once for each.
+fn driver(kernel: &Kernel, board: &Board) -> PathBuf {
+    type Drivers = Vec<(Board, PathBuf, tempfile::TempDir)>;
+    static BUILT: Mutex<Drivers> = Mutex::new(Vec::new());
+    let mut built = BUILT.lock().unwrap();
+    if let Some((_, module, _)) = built.iter().find(|(other, ..)| other == board) {
+        return module.clone();
+    }
+    let work = tempfile::tempdir().unwrap();
+    let source = work.path().join("driver");
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver");
     let copied = Command::new("cp")
         .arg("-R")
         .args([&driver, &source])
         .status();
     assert!(copied.unwrap().success(), "{}", driver.display());
-    let table = source.join("src/boards_table.rs");
-    let with = std::fs::read_to_string(&table).unwrap();
-    let without = with.replace("window: Some(0x10000)", "window: None");
-    assert_ne!(with, without);
-    std::fs::write(&table, without).unwrap();
-    build(kernel, &source, &work.join("built"))
+    let table = table(std::slice::from_ref(board)).unwrap();
+    std::fs::write(source.join("src/boards_table.rs"), table).unwrap();
+    let module = build(kernel, &source, &work.path().join("built"));
+    built.push((board.clone(), module.clone(), work));
+    module
 }
 
 impl Setup {
@@ -143,6 +176,19 @@ impl Setup {
     /// The driver is still loaded, and whatever the script left runs, as the machine goes off.
     pub(crate) fn left_loaded(mut self) -> Self {
         self.left_loaded = true;
+        self
+    }
+
+    /// With one more driver, `/modules/NAME.ko`, which is built for another board than the machine's.
+    pub(crate) fn other_driver(mut self, name: &'static str, differs: fn(&mut Board)) -> Self {
+        self.others.push((name, differs));
+        self
+    }
+
+    /// A block whose addresses the hard IP translates.
+    pub(crate) fn translated(mut self) -> Self {
+        self.params.txs_addr_bits = 32;
+        self.params.irq = Irq::Rxm;
         self
     }
 
@@ -223,13 +269,11 @@ impl Setup {
         let mut config = Config::new(self.params);
         config.gpu = Some(vram.clone());
         config.resets = self.resets;
-        let driver = match self.windowless {
-            false => parts.driver.clone(),
-            true => {
-                config.layout.window = None;
-                build_windowless(&parts.kernel, work.path())
-            }
-        };
+        if self.windowless {
+            config.layout.window = None;
+        }
+        let right = board(&config);
+        let driver = driver(&parts.kernel, &right);
         let endpoint = Endpoint::start(&config, &socket).unwrap();
         let mut outside = Outside {
             board: endpoint.handle(),
@@ -243,6 +287,13 @@ impl Setup {
             files.module(module).unwrap();
         }
         files.module(&parts.kernel.aer_inject()).unwrap();
+        for (name, differs) in &self.others {
+            let mut other = right.clone();
+            differs(&mut other);
+            let copy = work.path().join(format!("{name}.ko"));
+            std::fs::copy(self::driver(&parts.kernel, &other), &copy).unwrap();
+            files.module(&copy).unwrap();
+        }
         let parameters = format!("port_timeout={}{}", self.port_timeout, self.parameters);
         let unload = match self.left_loaded {
             false => "rmmod peerlane\nrmmod fakegpu",

@@ -66,6 +66,65 @@ fn wrong_ioctls_where_there_is_no_window() {
     Setup::default().windowless().run("peerlane-guest ioctls");
 }
 
+/// Loads the driver `$1`, with the parameters `$2`: it must leave the board alone and say `$3`.
+const REFUSED: &str = "refused() {\n\
+    rmmod peerlane\n\
+    dmesg -c >/dev/null\n\
+    insmod /modules/$1.ko $2\n\
+    test ! -e /dev/peerlane0 || exit 1\n\
+    dmesg | grep -F 'not a board of this driver' | grep -F \"$3\" || exit 1\n\
+    }\n";
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn boards_of_another_layout_are_refused() {
+    // The same block elsewhere is another build, and the driver for it says so. Drivers whose tables
+    // name the right build and impossible places do not believe their tables.
+    Setup::default()
+        .other_driver("elsewhere", |board| {
+            board.slaves.att += 0x1_0000;
+            board.build_id ^= 0x1000;
+        })
+        .other_driver("overlapping", |board| {
+            board.slaves.att = board.slaves.chan;
+        })
+        .other_driver("outside", |board| board.slaves.att = 0x4_0000)
+        .other_driver("window", |board| board.slaves.window = Some(0x2_0000))
+        .other_driver("table", |board| board.slaves.msix = None)
+        .other_driver("nowhere", |board| board.slaves.csr = 1 << 40)
+        .run(&format!(
+            "{REFUSED}\
+             test -e /dev/peerlane0\n\
+             refused elsewhere '' 'builds differ: BUILD_ID is '\n\
+             refused elsewhere '' 'extended BSP'\n\
+             refused peerlane build_id=0x12345678 'and 0x12345678 was expected'\n\
+             refused overlapping '' 'chan (0x8000 bytes at 0x20000) overlaps att (0x8000 bytes at 0x20000)'\n\
+             refused outside '' 'att (0x8000 bytes at 0x40000) does not lie in the BAR of 0x40000 bytes'\n\
+             refused window '' 'overlaps s_nondma (0x10000 bytes at 0x20000)'\n\
+             refused table '' 'has an MSI-X table'\n\
+             refused nowhere '' 'csr (0x400 bytes at 0x10000000000) does not lie in the BAR'\n\
+             rmmod peerlane\n\
+             insmod $PEERLANE_MODULE $PEERLANE_PARAMETERS\n\
+             test -e /dev/peerlane0"
+        ));
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn a_board_behind_translation_windows_is_refused() {
+    Setup::default().translated().run(&format!(
+        "{REFUSED}refused peerlane '' 'addresses of 32 bits, which the hard IP translates'"
+    ));
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn what_an_administrator_sees_and_sets() {
+    Setup::default()
+        .parameter("user_entries=64")
+        .run("mount -t cgroup2 cgroup2 /sys/fs/cgroup; peerlane-guest admin");
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn ends_in_every_order() {

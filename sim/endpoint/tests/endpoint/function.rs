@@ -24,7 +24,7 @@ fn the_block_answers_in_the_bar() {
         4096
     );
     assert_eq!(guest.read_csr(csr::MAP_ID), MAP_ID);
-    let build = params(Port::Txs, Irq::Msix).build_id();
+    let build = guest.config.block().build_id();
     assert_eq!(guest.read_csr(csr::BUILD_ID), build);
     // Eight bytes are two registers, one and two are parts of one.
     let at = 0x3000 + csr::MAP_ID as u64;

@@ -101,7 +101,7 @@ pub struct Guest {
     ring: Ring,
     /// Records read since the last doorbell.
     freed: u32,
-    config: Config,
+    pub config: Config,
     dir: tempfile::TempDir,
 }
 
@@ -139,7 +139,7 @@ impl Guest {
         config.gpu = Some(path);
         config.resets = resets;
         let socket = dir.path().join(SOCKET);
-        let endpoint = Endpoint::with_library(built(&params), &config, &socket).unwrap();
+        let endpoint = Endpoint::with_library(built(&config.block()), &config, &socket).unwrap();
         let mut guest = Self {
             client: Client::new(&socket).unwrap(),
             handle: endpoint.handle(),
