@@ -21,6 +21,9 @@
 //! takes locks that come before 7. Nothing is allocated under 8, 10 and 11.
 
 mod recovery;
+mod relief;
+
+pub(crate) use relief::Shrinker;
 
 use crate::{
     boards::Place,
@@ -34,7 +37,7 @@ use crate::{
         channel,
         lifecycle::Epoch,
         link::{self, Link},
-        quota::Quota,
+        quota::{Limits, Quota, User},
         regs::csr,
         steps::{Register, Step},
     },
@@ -133,7 +136,13 @@ impl Board {
         let storage = KVVec::from_elem(0, AttAllocator::<KVVec<u64>>::words(count), GFP_KERNEL)?;
         let entries = Entries {
             allocator: AttAllocator::new(storage, count).map_err(|_| EINVAL)?,
-            quota: Quota::new(settings.context_entries.unwrap_or(u32::MAX)),
+            quota: Quota::new(Limits::new(
+                capabilities.channels,
+                count,
+                settings.user_channels,
+                settings.user_entries,
+                settings.context_entries,
+            )),
         };
         let mut contexts = KVec::new();
         for _ in 0..capabilities.channels {
@@ -176,8 +185,9 @@ impl Board {
         self.hw.upkeep(epoch, settings)
     }
 
-    /// The link as it was trained (PCI Express Base Specification, 7.5.3.8, Link Status).
-    fn link(&self) -> Option<Link> {
+    /// The link as it was trained: the code of its speed, and its lanes (PCI Express Base
+    /// Specification, 7.5.3.8, Link Status). Zeros if the board does not say.
+    pub(crate) fn link_status(&self) -> (u32, u32) {
         let mut status = 0;
         // SAFETY: a valid device, and a place for the answer.
         let failed = unsafe {
@@ -187,16 +197,23 @@ impl Board {
                 &mut status,
             )
         };
-        let lanes = u64::from(status >> 4 & 0x3f);
+        match failed {
+            0 => (u32::from(status & 0xf), u32::from(status >> 4 & 0x3f)),
+            _ => (0, 0),
+        }
+    }
+
+    fn link(&self) -> Option<Link> {
+        let (speed, lanes) = self.link_status();
         // Coded 8b/10b, then 128b/130b.
-        let lane = match status & 0xf {
+        let lane = match speed {
             1 => 250_000_000,
             2 => 500_000_000,
             3 => 984_615_384,
             _ => return None,
         };
-        (failed == 0 && lanes > 0).then_some(Link {
-            bytes_per_second: lanes * lane,
+        (lanes > 0).then_some(Link {
+            bytes_per_second: u64::from(lanes) * lane,
             clock: self.hw.place().clock,
         })
     }
@@ -237,6 +254,16 @@ impl Board {
         }
     }
 
+    /// Channels that nobody has.
+    pub(crate) fn free_channels(&self) -> u32 {
+        self.capabilities.channels - self.users.lock().taken.count_ones()
+    }
+
+    /// ATT entries that a channel holds.
+    pub(crate) fn entries_of(&self, channel: u32) -> u32 {
+        self.entries.lock().quota.held(channel)
+    }
+
     /// ATT entries in all, and those that are free.
     pub(crate) fn entries(&self) -> (u32, u32) {
         let entries = self.entries.lock();
@@ -244,12 +271,14 @@ impl Board {
         (allocator.entries(), allocator.free_entries())
     }
 
-    /// Takes a channel for a context that `make` makes of its number, and opens it.
+    /// Takes a channel for a user's context that `make` makes of its number, and opens it. `EBUSY`:
+    /// there is none; `EDQUOT`: the user has as many as one may.
     pub(crate) fn admit(
         self: &Arc<Self>,
+        user: User,
         make: impl FnOnce(u32) -> Result<Arc<Context>>,
     ) -> Result<Arc<Context>> {
-        let number = self.take_channel()?;
+        let number = self.take_channel(user)?;
         let made = make(number).and_then(|context| {
             // From here on a start of the board opens its channel, too.
             let mut users = self.users.lock();
@@ -270,12 +299,17 @@ impl Board {
         made
     }
 
-    fn take_channel(&self) -> Result<u32> {
+    fn take_channel(&self, user: User) -> Result<u32> {
         let mut users = self.users.lock();
         let number = users.taken.trailing_ones();
         if number >= self.capabilities.channels {
             return Err(EBUSY);
         }
+        let taken = self.entries.lock().quota.open(number, user);
+        taken.map_err(|error| {
+            explain!(self, "{}\n", Text(error));
+            EDQUOT
+        })?;
         users.taken |= 1 << number;
         Ok(number)
     }
@@ -288,6 +322,7 @@ impl Board {
             .get_mut(channel as usize)
             .and_then(Option::take);
         users.taken &= !(1 << channel);
+        self.entries.lock().quota.close(channel);
         drop(users);
         drop(user);
     }

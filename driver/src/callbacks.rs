@@ -4,7 +4,7 @@
 //! (Documentation/PCI/pci-error-recovery.rst), resets of the function, suspend and resume. The
 //! kernel crate has no abstraction for them yet.
 
-use crate::{board::Board, ffi::pci_dev, logic::lifecycle::Starter, Data};
+use crate::{board::Board, ffi::pci_dev, logic::lifecycle::Starter, sysfs, Data};
 use kernel::{
     bindings,
     driver::{DriverLayout, RegistrationOps},
@@ -41,6 +41,7 @@ unsafe impl<T: pci::Driver> RegistrationOps for Adapter<T> {
         unsafe {
             (*driver.get()).err_handler = &raw const HANDLERS;
             (*driver.get()).shutdown = Some(shutdown);
+            (*driver.get()).dev_groups = sysfs::groups();
             (*driver.get()).driver.pm = &raw const POWER.0;
             <Inner<T> as RegistrationOps>::register(driver, name, module)
         }
@@ -80,7 +81,7 @@ static POWER: Power = Power({
 ///
 /// # Safety
 /// The device is bound to this driver, and stays so during the call.
-unsafe fn board(device: *mut bindings::device) -> Option<Arc<Board>> {
+pub(crate) unsafe fn board(device: *mut bindings::device) -> Option<Arc<Board>> {
     // SAFETY: a bound device's data is what `probe` returned, as the kernel crate stores it.
     unsafe {
         let data = bindings::dev_get_drvdata(device);

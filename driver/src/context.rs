@@ -14,6 +14,7 @@ use crate::{
         events::{Admission, Seen},
         queue::Occupancy,
         lifecycle::Epoch,
+        quota::User,
         regs::{chan, Completion},
         steps::Step,
         table::{self, Reach},
@@ -62,6 +63,8 @@ pub(crate) enum Writer {
 pub(crate) struct Context {
     pub(crate) board: Arc<Board>,
     pub(crate) channel: u32,
+    /// Who has opened it, and whose quota it uses up.
+    user: User,
     pub(crate) events: Arc<Events>,
     /// FPGA memory that the channel may touch.
     #[pin]
@@ -100,9 +103,10 @@ impl Context {
         board: &Arc<Board>,
         inside: &Inside<'_>,
         mapped: *mut bindings::address_space,
+        user: User,
     ) -> Result<Arc<Self>> {
         board.hw.usable()?;
-        board.admit(|channel| {
+        board.admit(user, |channel| {
             let capabilities = &board.capabilities;
             let ring_log2 = Occupancy::ring_log2(capabilities.queue_depth());
             let bytes = Completion::SIZE << ring_log2;
@@ -113,8 +117,9 @@ impl Context {
                 pin_init!(Self {
                     board: board.clone(),
                     channel,
+                    user,
                     mapped <- new_mutex!(NonNull::new(mapped)),
-                    events: Arc::pin_init(Events::new(), GFP_KERNEL)?,
+                    events: Arc::pin_init(Events::new(), GFP_KERNEL_ACCOUNT)?,
                     range <- new_mutex!(all),
                     ring_log2,
                     ring <- new_mutex!(Some(ring)),
@@ -122,13 +127,18 @@ impl Context {
                     writer <- new_mutex!(Writer::Nobody),
                     submission <- new_mutex!(()),
                     regions <- new_mutex!(Regions::new(board.settings.kept)),
-                    nothing: kernel::page::Page::alloc_page(GFP_KERNEL | __GFP_ZERO)?,
+                    nothing: kernel::page::Page::alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO)?,
                 }? Error),
-                GFP_KERNEL,
+                GFP_KERNEL_ACCOUNT,
             )?;
             trace::opened(board, channel);
             Ok(context)
         })
+    }
+
+    /// Whether another context is of the same user.
+    pub(crate) fn has_user_of(&self, other: &Self) -> bool {
+        self.user.id == other.user.id
     }
 
     /// Opens the channel of a new context.

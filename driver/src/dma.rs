@@ -11,7 +11,8 @@ use kernel::{bindings, device::Device, page::PAGE_SHIFT, prelude::*, sync::aref:
 
 /// Pages that the board writes and the driver reads, and that can also be mapped into a process:
 /// a completion ring, for one. (`dma_alloc_pages`: they need no synchronisation where devices are
-/// coherent, as on x86.)
+/// coherent, as on x86.) The caller's control group is charged for them. Not so where the DMA API takes
+/// them from a pool of its own (CMA, restricted DMA), or for an IOMMU's tables of pages.
 pub(crate) struct DmaPages {
     device: ARef<Device>,
     pages: NonNull<bindings::page>,
@@ -35,7 +36,7 @@ impl DmaPages {
                 bytes,
                 &mut address,
                 bindings::dma_data_direction::DMA_BIDIRECTIONAL,
-                bindings::GFP_KERNEL,
+                bindings::GFP_KERNEL_ACCOUNT,
             )
         };
         let pages = Self {

@@ -6,7 +6,7 @@ use crate::{
     boards::Place,
     ffi::pci_dev,
     logic::{
-        lifecycle::{Control, Epoch, Lifecycle, Mastering, Refused},
+        lifecycle::{Control, Epoch, Lifecycle, Mastering, Refused, State},
         regs::{csr, MAP_ID},
         steps::{self, Bus, Register, Step, Stopped},
     },
@@ -182,6 +182,19 @@ impl Hw {
     /// The present start of the board, if its registers can be accessed.
     pub(crate) fn live(&self) -> Option<Epoch> {
         self.life.lock().live()
+    }
+
+    /// How the board stands, in a word.
+    pub(crate) fn state(&self) -> &'static CStr {
+        match self.life.lock().state() {
+            State::Resting => c"resting",
+            State::Starting => c"starting",
+            State::Running => c"ready",
+            State::Stopping => c"stopping",
+            State::CutOff => c"cut_off",
+            State::Gone => c"gone",
+            State::Removed => c"removed",
+        }
     }
 
     /// Whether the board can be used.

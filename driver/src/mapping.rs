@@ -89,7 +89,7 @@ impl Mapping {
                 kind,
                 state <- new_mutex!(State { placed: None, revoked: false }),
             }),
-            GFP_KERNEL,
+            GFP_KERNEL_ACCOUNT,
         )
     }
 

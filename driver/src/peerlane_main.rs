@@ -27,6 +27,7 @@ mod context;
 mod debugfs;
 mod dma;
 mod events;
+mod fdinfo;
 mod ffi;
 mod file;
 mod gate;
@@ -47,10 +48,11 @@ mod regions;
 #[path = "regs_kernel.rs"]
 mod regs;
 mod settings;
+mod sysfs;
 mod trace;
 mod window;
 
-use board::{Board, Found};
+use board::{Board, Found, Shrinker};
 use debugfs::Files;
 use file::Node;
 use identify::identify;
@@ -107,6 +109,7 @@ struct Data<'bound> {
     node: Node,
     #[pin]
     _files: Files,
+    _shrinker: Shrinker,
     _interrupts: Interrupts<'bound>,
     board: Started,
     _number: Number,
@@ -177,6 +180,7 @@ impl pci::Driver for Driver {
             let files = Files::new(&board, number.0)?;
             Ok(try_pin_init!(Data {
                 _files <- files,
+                _shrinker: Shrinker::new(&board, number.0)?,
                 _interrupts: interrupts,
                 node <- Node::new(board, number.0 as usize),
                 board: started,
@@ -217,6 +221,14 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         context_entries: u32 {
             default: 0,
             description: "The most ATT entries that one open file may hold; 0: all that are free (default 0)",
+        },
+        user_channels: u32 {
+            default: 0,
+            description: "The most channels of a board that a user without CAP_SYS_RESOURCE may have; 0: half of them (default 0)",
+        },
+        user_entries: u32 {
+            default: 0,
+            description: "The most ATT entries that all files of a user without CAP_SYS_RESOURCE may hold; 0: half of them (default 0)",
         },
         verbose: bool {
             default: false,

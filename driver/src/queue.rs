@@ -40,7 +40,7 @@ struct Side {
 impl Side {
     fn new(length: usize) -> Result<Self> {
         Ok(Self {
-            places: KVec::from_elem(Place::Free, length, GFP_KERNEL)?,
+            places: KVec::from_elem(Place::Free, length, GFP_KERNEL_ACCOUNT)?,
             last: None,
         })
     }

@@ -9,7 +9,7 @@ use crate::{
     hw::Failure,
     logic::{
         att::{PageSize, Permissions},
-        kept::{Account, Kind, Limits},
+        kept::{self, Account, Kind, Limits},
         lifecycle::Epoch,
         uapi::{access, provider, Register},
     },
@@ -22,7 +22,11 @@ use kernel::{
     current,
     mm::Mm,
     prelude::*,
-    sync::{aref::ARef, Arc},
+    sync::{
+        aref::ARef,
+        atomic::{ordering, Atomic},
+        Arc,
+    },
 };
 
 /// By what a region that is kept is found again.
@@ -48,7 +52,12 @@ pub(crate) struct Region {
     _space: Option<ARef<Mm>>,
     /// Whether the board has forgotten it already.
     retired: bool,
+    /// When it was given back last, among all regions.
+    given_back: u64,
 }
+
+/// Counts regions that are given back.
+static GIVEN_BACK: Atomic<u64> = Atomic::new(0);
 
 impl Region {
     fn kind(&self) -> Kind {
@@ -152,7 +161,7 @@ impl Regions {
                 unusable.push(region, GFP_KERNEL)?;
             } else if region.key == *key {
                 region.describe(arguments)?;
-                self.held.reserve(1, GFP_KERNEL)?;
+                self.held.reserve(1, GFP_KERNEL_ACCOUNT)?;
                 let region = self.take_kept(index)?;
                 // There is room.
                 arguments.handle = self.hold(region).map_err(|(_, error)| error)?;
@@ -166,7 +175,7 @@ impl Regions {
 
     /// Gives a region a handle. Handles are not used again soon.
     fn hold(&mut self, region: Region) -> Result<u32, (Region, Error)> {
-        if let Err(error) = self.held.reserve(1, GFP_KERNEL) {
+        if let Err(error) = self.held.reserve(1, GFP_KERNEL_ACCOUNT) {
             return Err((region, error.into()));
         }
         let (handle, index) = loop {
@@ -206,14 +215,15 @@ impl Regions {
     ) -> Result<bool> {
         let index = self.position(handle)?;
         dropped.reserve(1, GFP_KERNEL)?;
-        let room = self.kept.reserve(1, GFP_KERNEL).is_ok();
-        let region = self.held.remove(index).map_err(|_| ENOENT)?.region;
+        let room = self.kept.reserve(1, GFP_KERNEL_ACCOUNT).is_ok();
+        let mut region = self.held.remove(index).map_err(|_| ENOENT)?.region;
         if !(keep && room && region.usable()) {
             dropped.push(region, GFP_KERNEL)?;
             return Ok(false);
         }
         self.account.add(region.kind(), region.key.length);
-        self.kept.push(region, GFP_KERNEL)?;
+        region.given_back = GIVEN_BACK.fetch_add(1, ordering::Relaxed);
+        self.kept.push(region, GFP_KERNEL_ACCOUNT)?;
         let mut kept = true;
         loop {
             let over = |region: &Region| self.account.must_go(&self.limits, region.kind());
@@ -226,6 +236,23 @@ impl Regions {
             let region = self.take_kept(index)?;
             dropped.push(region, GFP_KERNEL)?;
         }
+    }
+
+    /// How much the machine would get back, by [`kept::weight`].
+    pub(crate) fn weight(&self) -> u64 {
+        self.account.weight()
+    }
+
+    /// When the one was given back that has been kept longest.
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        self.kept.first().map(|region| region.given_back)
+    }
+
+    /// The one that has been kept longest, and its weight. It must be dropped without the lock.
+    pub(crate) fn take_oldest(&mut self) -> Option<(Region, u64)> {
+        let region = self.take_kept(0).ok()?;
+        let weight = kept::weight(region.kind(), region.key.length);
+        Some((region, weight))
     }
 
     /// All that are kept; they must be dropped without the lock.
@@ -330,12 +357,18 @@ impl Context {
         let inside = self.board.gate.enter()?;
         self.let_kept_go();
         drop(inside);
-        match self.make(&wanted, arguments) {
-            Err(error) if error == ENOSPC => {}
+        let all = match self.make(&wanted, arguments) {
+            Err(error) if error == ENOSPC => true,
+            // Of what the user may have, other contexts of the same user's keep something, too.
+            Err(error) if error == EDQUOT => false,
             result => return result,
-        }
+        };
         let inside = self.board.gate.enter()?;
-        self.board.for_each_user(|user| user.let_kept_go());
+        self.board.for_each_user(|other| {
+            if all || self.has_user_of(other) {
+                other.let_kept_go();
+            }
+        });
         drop(inside);
         self.make(&wanted, arguments)
     }
@@ -406,6 +439,7 @@ impl Context {
             key: wanted.key,
             _space: wanted.space.clone(),
             retired: false,
+            given_back: 0,
         };
         region
             .mapping

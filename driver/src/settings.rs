@@ -17,6 +17,10 @@ pub(crate) struct Settings {
     pub(crate) any_distance: bool,
     /// The most ATT entries that a context may hold; `None`: all that are free.
     pub(crate) context_entries: Option<u32>,
+    /// The most channels that a user may have; `None`: half of the board's.
+    pub(crate) user_channels: Option<u32>,
+    /// The most ATT entries that a user's contexts may hold; `None`: half of the board's.
+    pub(crate) user_entries: Option<u32>,
     /// Refused regions and reported faults are told.
     pub(crate) verbose: bool,
     /// What a context may keep mapped that it has given back.
@@ -38,6 +42,8 @@ impl Settings {
             port_timeout: given(module_parameters::port_timeout.value()),
             any_distance: module_parameters::any_distance.value(),
             context_entries: given(module_parameters::context_entries.value()),
+            user_channels: given(module_parameters::user_channels.value()),
+            user_entries: given(module_parameters::user_entries.value()),
             verbose: module_parameters::verbose.value(),
             kept: Limits {
                 count: module_parameters::kept_regions.value(),

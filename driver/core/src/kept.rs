@@ -31,10 +31,20 @@ impl Limits {
     }
 }
 
+/// How much the machine gets back when a region goes that is kept, in pages of 4 KiB: a process's
+/// memory, and something for the lists that go with every region. A GPU's memory is no help to it.
+pub const fn weight(kind: Kind, bytes: u64) -> u64 {
+    match kind {
+        Kind::Host => bytes / 4096 + 1,
+        Kind::Gpu => 1,
+    }
+}
+
 /// What is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Account {
     count: u32,
+    weight: u64,
     host_bytes: u64,
     gpu_bytes: u64,
 }
@@ -50,6 +60,7 @@ impl Account {
     /// Counts a region in.
     pub fn add(&mut self, kind: Kind, bytes: u64) {
         self.count = self.count.saturating_add(1);
+        self.weight = self.weight.saturating_add(weight(kind, bytes));
         let sum = self.of(kind);
         *sum = sum.saturating_add(bytes);
     }
@@ -57,6 +68,7 @@ impl Account {
     /// Counts a region out that was counted in.
     pub fn remove(&mut self, kind: Kind, bytes: u64) {
         self.count = self.count.saturating_sub(1);
+        self.weight = self.weight.saturating_sub(weight(kind, bytes));
         let sum = self.of(kind);
         *sum = sum.saturating_sub(bytes);
     }
@@ -64,6 +76,11 @@ impl Account {
     /// Regions.
     pub const fn count(&self) -> u32 {
         self.count
+    }
+
+    /// The [`weight`] of all.
+    pub const fn weight(&self) -> u64 {
+        self.weight
     }
 
     /// Bytes of both kinds.
@@ -117,6 +134,8 @@ mod tests {
                 prop_assert!(sum(Kind::Host) <= host_bytes && sum(Kind::Gpu) <= gpu_bytes);
                 prop_assert_eq!(account.bytes(), sum(Kind::Host) + sum(Kind::Gpu));
                 prop_assert_eq!(account.count() as usize, kept.len());
+                let weights = kept.iter().map(|(kind, bytes)| weight(*kind, *bytes));
+                prop_assert_eq!(account.weight(), weights.sum::<u64>());
             }
         }
     }

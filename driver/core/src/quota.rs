@@ -1,31 +1,101 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How many of the ATT's entries each channel holds, and how many it may.
+//! Who has a channel, how many of the ATT's entries each holds, and how much a channel and a user may
+//! have: one user cannot take what there is from all others.
 
 use super::regs::chan;
 use core::fmt;
 
-/// The channel would hold more entries than it may.
+/// A user as far as quotas go. One that has several channels shares its part among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exceeded {
-    /// Entries that it holds.
-    pub held: u32,
-    /// Entries that it wants besides.
-    pub wanted: u32,
-    /// The most that it may hold.
-    pub limit: u32,
+pub struct User {
+    /// The user's number, the same wherever the user comes from.
+    pub id: u32,
+    /// Whether the limits of a user do not hold: whoever administers the machine may take everything.
+    pub exempt: bool,
+}
+
+/// The most that may be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// ATT entries of one channel.
+    pub channel_entries: u32,
+    /// ATT entries of all channels of a user.
+    pub user_entries: u32,
+    /// Channels of a user.
+    pub user_channels: u32,
+}
+
+impl Limits {
+    /// The limits on a board of so many channels and entries. What is not asked for is half of the
+    /// board's for a user, but at least one, and for a channel without a limit of its own.
+    pub fn new(
+        channels: u32,
+        entries: u32,
+        user_channels: Option<u32>,
+        user_entries: Option<u32>,
+        channel_entries: Option<u32>,
+    ) -> Self {
+        let half = |all: u32| (all / 2).max(1);
+        Self {
+            channel_entries: channel_entries.unwrap_or(u32::MAX),
+            user_entries: user_entries.unwrap_or(half(entries)),
+            user_channels: user_channels.unwrap_or(half(channels)),
+        }
+    }
+}
+
+/// What would be more than somebody may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exceeded {
+    /// Entries of one channel.
+    Channel {
+        /// Entries that it holds.
+        held: u32,
+        /// Entries that it wants besides.
+        wanted: u32,
+        /// The most that it may hold.
+        limit: u32,
+    },
+    /// Entries of all channels of a user.
+    User {
+        /// Entries that they hold.
+        held: u32,
+        /// Entries that are wanted besides.
+        wanted: u32,
+        /// The most that they may hold.
+        limit: u32,
+    },
+    /// Channels of a user.
+    Channels {
+        /// The most that the user may have, and has.
+        limit: u32,
+    },
 }
 
 impl fmt::Display for Exceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            held,
-            wanted,
-            limit,
-        } = self;
-        write!(
-            f,
-            "{wanted} ATT entries besides the {held} that the channel holds are more than the {limit} that it may: register less at a time, or give regions back"
-        )
+        match self {
+            Self::Channel {
+                held,
+                wanted,
+                limit,
+            } => write!(
+                f,
+                "{wanted} ATT entries besides the {held} that the channel holds are more than the {limit} that it may: register less at a time, give regions back, or raise context_entries"
+            ),
+            Self::User {
+                held,
+                wanted,
+                limit,
+            } => write!(
+                f,
+                "{wanted} ATT entries besides the {held} that the user's channels hold are more than the {limit} that they may: register less at a time, give regions back, or raise user_entries"
+            ),
+            Self::Channels { limit } => write!(
+                f,
+                "the user has {limit} channels already, as many as one may: close one, or raise user_channels"
+            ),
+        }
     }
 }
 
@@ -35,15 +105,37 @@ impl core::error::Error for Exceeded {}
 #[derive(Debug, Clone)]
 pub struct Quota {
     held: [u32; chan::COUNT],
-    limit: u32,
+    users: [Option<User>; chan::COUNT],
+    limits: Limits,
 }
 
 impl Quota {
-    /// Nobody holds anything, and nobody may hold more than `limit` entries.
-    pub const fn new(limit: u32) -> Self {
+    /// Nobody has anything.
+    pub const fn new(limits: Limits) -> Self {
         Self {
             held: [0; chan::COUNT],
-            limit,
+            users: [None; chan::COUNT],
+            limits,
+        }
+    }
+
+    /// Gives a free channel to a user, who may have one more.
+    pub fn open(&mut self, channel: u32, user: User) -> Result<(), Exceeded> {
+        let limit = self.limits.user_channels;
+        let has = self.users.iter().flatten().filter(|has| has.id == user.id);
+        if !user.exempt && has.count() >= limit as usize {
+            return Err(Exceeded::Channels { limit });
+        }
+        if let Some(place) = self.users.get_mut(channel as usize) {
+            *place = Some(user);
+        }
+        Ok(())
+    }
+
+    /// Takes a channel back. What it still holds stays counted as the channel's.
+    pub fn close(&mut self, channel: u32) {
+        if let Some(place) = self.users.get_mut(channel as usize) {
+            *place = None;
         }
     }
 
@@ -52,20 +144,39 @@ impl Quota {
         self.held.get(channel as usize).copied().unwrap_or(0)
     }
 
-    /// Counts entries in, if the channel may have them.
+    /// Entries that the channels of a user hold.
+    fn held_by(&self, id: u32) -> u32 {
+        let all = self.users.iter().zip(self.held);
+        all.filter(|(user, _)| user.is_some_and(|user| user.id == id))
+            .fold(0, |sum, (_, held)| sum.saturating_add(held))
+    }
+
+    /// Counts entries in, if the channel and its user may have them.
     pub fn take(&mut self, channel: u32, wanted: u32) -> Result<(), Exceeded> {
+        let within = |held: u32, limit: u32| {
+            let sum = held.checked_add(wanted);
+            sum.filter(|sum| *sum <= limit)
+        };
         let held = self.held(channel);
-        let exceeded = Exceeded {
+        let limit = self.limits.channel_entries;
+        let exceeded = Exceeded::Channel {
             held,
             wanted,
-            limit: self.limit,
+            limit,
         };
-        let sum = held.checked_add(wanted).ok_or(exceeded)?;
-        let place = self.held.get_mut(channel as usize).ok_or(exceeded)?;
-        if sum > self.limit {
-            return Err(exceeded);
+        let sum = within(held, limit).ok_or(exceeded)?;
+        if let Some(Some(user)) = self.users.get(channel as usize) {
+            let held = self.held_by(user.id);
+            let limit = self.limits.user_entries;
+            if !user.exempt && within(held, limit).is_none() {
+                return Err(Exceeded::User {
+                    held,
+                    wanted,
+                    limit,
+                });
+            }
         }
-        *place = sum;
+        *self.held.get_mut(channel as usize).ok_or(exceeded)? = sum;
         Ok(())
     }
 
@@ -80,12 +191,32 @@ impl Quota {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    const MANY: Limits = Limits {
+        channel_entries: u32::MAX,
+        user_entries: u32::MAX,
+        user_channels: u32::MAX,
+    };
+
+    fn user(id: u32) -> User {
+        User { id, exempt: false }
+    }
+
+    const ROOT: User = User {
+        id: 0,
+        exempt: true,
+    };
 
     #[test]
     fn a_channel_holds_no_more_than_it_may_and_others_do_not_matter() {
-        let mut quota = Quota::new(10);
+        let mut quota = Quota::new(Limits {
+            channel_entries: 10,
+            ..MANY
+        });
         assert_eq!(quota.take(3, 7), Ok(()));
-        let exceeded = Exceeded {
+        let exceeded = Exceeded::Channel {
             held: 7,
             wanted: 4,
             limit: 10,
@@ -100,11 +231,135 @@ mod tests {
 
     #[test]
     fn impossible_counts_and_channels_are_refused() {
-        let mut quota = Quota::new(u32::MAX);
+        let mut quota = Quota::new(MANY);
         assert_eq!(quota.take(0, u32::MAX), Ok(()));
         assert!(quota.take(0, 1).is_err());
         assert!(quota.take(chan::COUNT as u32, 1).is_err());
         quota.give(chan::COUNT as u32, 1);
         assert_eq!(quota.held(chan::COUNT as u32), 0);
+        assert_eq!(quota.open(chan::COUNT as u32, user(1)), Ok(()));
+        quota.close(chan::COUNT as u32);
+    }
+
+    #[test]
+    fn by_default_a_user_has_half_of_the_board() {
+        let limits = |channels| Limits::new(channels, 4096, None, None, None);
+        assert_eq!(
+            limits(8),
+            Limits {
+                channel_entries: u32::MAX,
+                user_entries: 2048,
+                user_channels: 4
+            }
+        );
+        // Who is alone on a board has it.
+        assert_eq!(limits(1).user_channels, 1);
+        let asked = Limits::new(8, 4096, Some(7), Some(4000), Some(512));
+        assert_eq!((asked.user_channels, asked.user_entries), (7, 4000));
+        assert_eq!(asked.channel_entries, 512);
+    }
+
+    #[test]
+    fn a_second_user_always_gets_a_channel_and_entries() {
+        let mut quota = Quota::new(Limits::new(8, 4096, None, None, None));
+        for channel in 0..4 {
+            assert_eq!(quota.open(channel, user(7)), Ok(()));
+        }
+        let refused = quota.open(4, user(7));
+        assert_eq!(refused, Err(Exceeded::Channels { limit: 4 }));
+        // By one channel or by all.
+        assert_eq!(quota.take(0, 2000), Ok(()));
+        assert_eq!(quota.take(1, 48), Ok(()));
+        let refused = Exceeded::User {
+            held: 2048,
+            wanted: 1,
+            limit: 2048,
+        };
+        assert_eq!(quota.take(2, 1), Err(refused));
+        assert_eq!(quota.open(4, user(8)), Ok(()));
+        assert_eq!(quota.take(4, 2048), Ok(()));
+        // What is given back can be had again.
+        quota.give(0, 100);
+        assert_eq!(quota.take(3, 100), Ok(()));
+        quota.close(2);
+        assert_eq!(quota.open(2, user(7)), Ok(()));
+    }
+
+    #[test]
+    fn who_administers_the_machine_may_take_everything() {
+        let mut quota = Quota::new(Limits::new(8, 4096, None, None, Some(4000)));
+        for channel in 0..8 {
+            assert_eq!(quota.open(channel, ROOT), Ok(()));
+        }
+        assert_eq!(quota.take(0, 4000), Ok(()));
+        // But a channel no more than a channel may.
+        assert!(quota.take(0, 1).is_err());
+        assert_eq!(quota.take(1, 96), Ok(()));
+    }
+
+    #[derive(Debug, Clone)]
+    enum Act {
+        Open(u32, u32),
+        Close(u32),
+        Take(u32, u32),
+        Give(u32, u32),
+    }
+
+    fn act() -> impl Strategy<Value = Act> {
+        prop_oneof![
+            (0u32..8, 0u32..3).prop_map(|(channel, id)| Act::Open(channel, id)),
+            (0u32..8).prop_map(Act::Close),
+            (0u32..8, 0u32..200).prop_map(|(channel, count)| Act::Take(channel, count)),
+            (0u32..8, 0u32..200).prop_map(|(channel, count)| Act::Give(channel, count)),
+        ]
+    }
+
+    proptest! {
+        /// Against an account that is kept the other way round, by user. User 0 is exempt.
+        #[test]
+        fn whatever_is_done_nobody_has_more_than_they_may(
+            acts in proptest::collection::vec(act(), 0..200),
+        ) {
+            let limits = Limits::new(8, 1000, None, None, Some(400));
+            let mut quota = Quota::new(limits);
+            // By channel: its user and what it holds.
+            let mut open: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+            for act in acts {
+                let of = |id| open.values().filter(move |(has, _)| *has == id);
+                match act {
+                    Act::Open(channel, id) if !open.contains_key(&channel) => {
+                        let may = id == 0 || of(id).count() < 4;
+                        let opened = quota.open(channel, User { id, exempt: id == 0 });
+                        prop_assert_eq!(opened.is_ok(), may);
+                        if may {
+                            open.insert(channel, (id, 0));
+                        }
+                    }
+                    Act::Close(channel) => {
+                        // As a context does, which gives everything back before.
+                        let held = open.remove(&channel).map_or(0, |(_, held)| held);
+                        quota.give(channel, held);
+                        quota.close(channel);
+                    }
+                    Act::Take(channel, count) => if let Some(&(id, held)) = open.get(&channel) {
+                        let sum: u32 = of(id).map(|(_, held)| held).sum();
+                        let may = held + count <= 400 && (id == 0 || sum + count <= 500);
+                        prop_assert_eq!(quota.take(channel, count).is_ok(), may);
+                        if may {
+                            open.insert(channel, (id, held + count));
+                        }
+                    }
+                    Act::Give(channel, count) => if let Some(&(id, held)) = open.get(&channel) {
+                        let count = count.min(held);
+                        quota.give(channel, count);
+                        open.insert(channel, (id, held - count));
+                    }
+                    Act::Open(..) => {}
+                }
+            }
+            for (channel, (_, held)) in open {
+                prop_assert_eq!(quota.held(channel), held);
+            }
+        }
     }
 }

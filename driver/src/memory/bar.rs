@@ -47,14 +47,14 @@ impl Mapped {
         Ok(Self {
             device: device.into(),
             direction,
-            segments: KVVec::with_capacity(room, GFP_KERNEL)?,
+            segments: KVVec::with_capacity(room, GFP_KERNEL_ACCOUNT)?,
         })
     }
 
     /// Maps a segment, and says where it is on the bus. Nothing is allocated as long as there is
     /// room.
     pub(super) fn map(&mut self, physical: Segment) -> Result<Segment> {
-        self.segments.reserve(1, GFP_KERNEL)?;
+        self.segments.reserve(1, GFP_KERNEL_ACCOUNT)?;
         let Segment { address, length } = physical;
         // SAFETY: whoever maps memory holds the device bound.
         let device = raw_device(unsafe { self.device.as_bound() });
@@ -66,7 +66,7 @@ impl Mapped {
         // SAFETY: what the call above returned.
         to_result(unsafe { peerlane_dma_mapping_error(device, address) })?;
         let segment = Segment { address, length };
-        self.segments.push(segment, GFP_KERNEL)?;
+        self.segments.push(segment, GFP_KERNEL_ACCOUNT)?;
         Ok(segment)
     }
 }

@@ -169,7 +169,7 @@ impl Import {
                     moves: 0,
                 }),
             }),
-            GFP_KERNEL,
+            GFP_KERNEL_ACCOUNT,
         )?;
         let pointer = core::ptr::from_ref(&*import).cast_mut().cast();
         // SAFETY: `import` is pinned and detaches when it is dropped.

@@ -91,10 +91,10 @@ impl Pinned {
         let count = (range.end - range.start) >> PAGE_SHIFT;
         let mut pinned = Self {
             _account: Account::new(count)?,
-            pages: KVVec::with_capacity(count, GFP_KERNEL)?,
+            pages: KVVec::with_capacity(count, GFP_KERNEL_ACCOUNT)?,
             offset: (address & !PAGE_MASK) as u64,
             permissions,
-            watch: KBox::try_pin_init(Watch::new(range.clone()), GFP_KERNEL)?,
+            watch: KBox::try_pin_init(Watch::new(range.clone()), GFP_KERNEL_ACCOUNT)?,
         };
         for _ in 0..ATTEMPTS {
             pinned.unpin();
@@ -241,7 +241,7 @@ impl Mapped {
                 count << PAGE_SHIFT,
                 // As much as an entry can hold, in whole pages.
                 u32::MAX & PAGE_MASK as u32,
-                bindings::GFP_KERNEL,
+                bindings::GFP_KERNEL_ACCOUNT,
             ))?;
             let mapped =
                 bindings::dma_map_sgtable(raw_device(device), &mut table, direction, SHARED);

@@ -2,6 +2,9 @@
 
 //! Memory of others, made reachable for the board by the DMA API. Each kind is held as long as
 //! its value lives, and let go when it is dropped.
+//!
+//! What is allocated for a process is charged to its control group (`GFP_KERNEL_ACCOUNT`). What is
+//! allocated only to give something back is not: nobody is kept from that by a limit.
 
 mod bar;
 pub(crate) mod dmabuf;
@@ -75,11 +78,11 @@ unsafe fn segments(
             EPROTO
         })?;
         if let Some(segment) = complete {
-            segments.push(segment, GFP_KERNEL)?;
+            segments.push(segment, GFP_KERNEL_ACCOUNT)?;
         }
     }
     if let Some(segment) = pieces.finish() {
-        segments.push(segment, GFP_KERNEL)?;
+        segments.push(segment, GFP_KERNEL_ACCOUNT)?;
     }
     Ok(segments)
 }

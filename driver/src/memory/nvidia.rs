@@ -268,7 +268,7 @@ impl Hold {
                         address,
                         length: UNIT,
                     };
-                    runs.push(run, GFP_KERNEL)?;
+                    runs.push(run, GFP_KERNEL_ACCOUNT)?;
                 }
             }
         }
@@ -284,7 +284,7 @@ impl Hold {
         }
         let mapped = state.mapped.insert(mapped);
         for run in runs {
-            segments.push(mapped.map(*run)?, GFP_KERNEL)?;
+            segments.push(mapped.map(*run)?, GFP_KERNEL_ACCOUNT)?;
         }
         Ok(())
     }
@@ -356,7 +356,7 @@ impl Pages {
         if end - first > u64::from(MAX_ENTRIES) * PageSize::Mib2.bytes() {
             return Err(E2BIG);
         }
-        let mut runs = KVVec::with_capacity(((end - first) / UNIT) as usize, GFP_KERNEL)?;
+        let mut runs = KVVec::with_capacity(((end - first) / UNIT) as usize, GFP_KERNEL_ACCOUNT)?;
         let driver = Driver::get().ok_or(ENXIO)?;
         let hold = Arc::pin_init(
             pin_init!(Hold {
@@ -368,7 +368,7 @@ impl Pages {
                 table: UnsafeCell::new(null_mut()),
                 state <- new_mutex!(State { taken: false, mapped: None }),
             }),
-            GFP_KERNEL,
+            GFP_KERNEL_ACCOUNT,
         )?;
         settle_lost();
         let lost = LOST.lock();
@@ -397,7 +397,7 @@ impl Pages {
         if !any_distance {
             near(device, &runs)?;
         }
-        let mut segments = KVVec::with_capacity(runs.len(), GFP_KERNEL)?;
+        let mut segments = KVVec::with_capacity(runs.len(), GFP_KERNEL_ACCOUNT)?;
         let mapped = Mapped::new(device, super::direction(permissions), runs.len())?;
         pages.0.map(&runs, mapped, &mut segments)?;
         Ok((pages, segments, address - first))
@@ -433,7 +433,7 @@ impl Drop for Pages {
         // SAFETY: whoever lets memory go holds the module, so that it is not on its way out.
         unsafe { bindings::__module_get(this_module()) };
         // Without room both references stay for good: a leak, but nothing that dangles.
-        if lost.push(hold.clone(), GFP_KERNEL).is_err() {
+        if lost.push(hold.clone(), GFP_KERNEL_ACCOUNT).is_err() {
             core::mem::forget(hold.clone());
         }
     }

@@ -42,7 +42,8 @@ impl Device {
     /// Opens a device node: a new context on a channel that is free.
     ///
     /// # Errors
-    /// [`Error::Open`] with `EBUSY` if no channel is free; [`Error::Version`] and
+    /// [`Error::Open`] with `EBUSY` if no channel is free, with
+    /// `EDQUOT` if the user has as many as one may; [`Error::Version`] and
     /// [`Error::Identity`] if driver, board and library do not go together.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_path_buf();

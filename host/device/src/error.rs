@@ -215,6 +215,10 @@ impl Error {
             Self::Open { source, .. } => match *source {
                 Errno::ACCESS => "Give your user the right to read and write the device node.",
                 Errno::BUSY => "All channels of the board are taken: close a context.",
+                Errno::DQUOT => {
+                    "You have as many channels of the board as one user may: close a context, or have \
+                     the administrator raise the driver's parameter user_channels."
+                }
                 _ => "Look into the kernel's log for the board's state.",
             },
             Self::Version { .. } => "Use driver and library of the same release.",

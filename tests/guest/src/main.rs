@@ -2,6 +2,7 @@
 //! process of the guest starts it; the harness on the host is at the other end of a serial
 //! port.
 
+mod admin;
 mod cost;
 mod fakegpu;
 mod faults;
@@ -69,6 +70,8 @@ enum Scenario {
     GpuStuck,
     /// The board's window into FPGA memory
     Window,
+    /// What an administrator sees, and what one user may take from others; with user_entries=64
+    Admin,
     /// Memory, regions, contexts and processes end in every order
     Lifetimes,
     /// Regions that are kept, and found again only when they are the same memory
@@ -101,6 +104,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::GpuFar => gpu::run_far(&mut suite, &mut lab),
             Scenario::GpuStuck => gpu::run_stuck(&mut suite, &mut lab),
             Scenario::Window => window::run(&mut suite, &mut lab),
+            Scenario::Admin => admin::run(&mut suite, &mut lab),
             Scenario::Lifetimes => lifetimes::run(&mut suite, &mut lab),
             Scenario::Kept => kept::run(&mut suite, &mut lab),
             Scenario::Hostile => hostile::run(&mut suite, &mut lab),

@@ -160,8 +160,13 @@ impl Peer {
 pub fn become_nobody() -> Result<()> {
     /// `nobody` of Debian's base-passwd.
     const NOBODY: u32 = 65534;
+    become_user(NOBODY)
+}
+
+/// From now on this process is one of the user with this number.
+pub fn become_user(id: u32) -> Result<()> {
     // SAFETY: plain system calls.
-    let failed = unsafe { libc::setgid(NOBODY) != 0 || libc::setuid(NOBODY) != 0 };
+    let failed = unsafe { libc::setgid(id) != 0 || libc::setuid(id) != 0 };
     ensure!(!failed, "setuid: {}", std::io::Error::last_os_error());
     Ok(())
 }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `/sys/bus/pci/devices/<board>/peerlane/`: what the board is and how it is, one value a file.
+//! driver/README.md says what each means.
+//!
+//! The driver core makes the files when `probe` has succeeded, before it tells user space that the
+//! device is bound; before `unbind` it takes them away and waits for who reads one. So a file is there
+//! while the board is.
+
+use crate::{board::Board, callbacks, regs::csr::PORT_PACE};
+use core::ptr;
+use kernel::{bindings, ffi::c_char, prelude::*};
+
+/// What a file says.
+enum Value {
+    Text(&'static CStr),
+    Number(u32),
+    Hash(u32),
+}
+
+/// Something that the kernel is shown, and nobody writes.
+#[repr(transparent)]
+struct Shown<T>(T);
+// SAFETY: nobody writes it, and what it points to is static.
+unsafe impl<T> Sync for Shown<T> {}
+
+/// # Safety
+/// `device` is bound to this driver, and `buffer` a page of sysfs's.
+unsafe fn emit(
+    device: *mut bindings::device,
+    buffer: *mut c_char,
+    look: fn(&Board) -> Result<Value>,
+) -> isize {
+    // SAFETY: by contract.
+    let value = match unsafe { callbacks::board(device) } {
+        Some(board) => look(&board),
+        None => Err(ENODEV),
+    };
+    // SAFETY: by contract; each format has the argument that it wants.
+    unsafe {
+        (match value {
+            Ok(Value::Text(text)) => {
+                bindings::sysfs_emit(buffer, c"%s\n".as_char_ptr(), text.as_char_ptr())
+            }
+            Ok(Value::Number(number)) => {
+                bindings::sysfs_emit(buffer, c"%u\n".as_char_ptr(), number)
+            }
+            Ok(Value::Hash(hash)) => {
+                bindings::sysfs_emit(buffer, c"0x%08x\n".as_char_ptr(), hash)
+            }
+            Err(error) => error.to_errno(),
+        }) as isize
+    }
+}
+
+macro_rules! attributes {
+    ($($name:ident => $look:expr;)*) => {
+        $(mod $name {
+            use super::*;
+
+            /// # Safety
+            /// Called by sysfs for a device that is bound to this driver.
+            unsafe extern "C" fn show(
+                device: *mut bindings::device,
+                _: *mut bindings::device_attribute,
+                buffer: *mut c_char,
+            ) -> isize {
+                // SAFETY: by contract.
+                unsafe { emit(device, buffer, $look) }
+            }
+
+            pub(super) static ATTRIBUTE: Shown<bindings::device_attribute> = Shown({
+                let mut attribute: bindings::device_attribute = pin_init::zeroed();
+                attribute.attr.name = concat!(stringify!($name), "\0").as_ptr();
+                attribute.attr.mode = 0o444;
+                attribute.__bindgen_anon_1.show = Some(show);
+                attribute
+            });
+        })*
+
+        static ATTRIBUTES: Shown<[*mut bindings::attribute; [$(stringify!($name)),*].len() + 1]> =
+            Shown([
+                $((&raw const $name::ATTRIBUTE.0.attr).cast_mut(),)*
+                ptr::null_mut(),
+            ]);
+    };
+}
+
+attributes! {
+    board => |board| Ok(Value::Text(board.hw.place().name));
+    map_id => |board| Ok(Value::Hash(board.identity.map_id));
+    build_id => |board| Ok(Value::Hash(board.identity.build_id));
+    state => |board| Ok(Value::Text(board.hw.state()));
+    channels => |board| Ok(Value::Number(board.capabilities.channels));
+    channels_free => |board| Ok(Value::Number(board.free_channels()));
+    att_entries => |board| Ok(Value::Number(board.entries().0));
+    att_entries_free => |board| Ok(Value::Number(board.entries().1));
+    link_speed => |board| {
+        // PCI Express Base Specification, 7.5.3.8, Current Link Speed.
+        Ok(Value::Text(match board.link_status().0 {
+            1 => c"2.5 GT/s",
+            2 => c"5.0 GT/s",
+            3 => c"8.0 GT/s",
+            4 => c"16.0 GT/s",
+            _ => c"unknown",
+        }))
+    };
+    link_width => |board| Ok(Value::Number(board.link_status().1));
+    link_pace => |board| {
+        let _inside = board.gate.enter()?;
+        let pace: PORT_PACE = board.hw.look()?;
+        Ok(Value::Number(pace.into_raw()))
+    };
+}
+
+static GROUP: Shown<bindings::attribute_group> = Shown({
+    let mut group: bindings::attribute_group = pin_init::zeroed();
+    group.name = c"peerlane".as_ptr().cast();
+    group.__bindgen_anon_2.attrs = (&raw const ATTRIBUTES.0).cast_mut().cast();
+    group
+});
+
+static GROUPS: Shown<[*const bindings::attribute_group; 2]> =
+    Shown([&raw const GROUP.0, ptr::null()]);
+
+/// For the driver's `dev_groups`.
+pub(crate) fn groups() -> *mut *const bindings::attribute_group {
+    (&raw const GROUPS.0).cast_mut().cast()
+}

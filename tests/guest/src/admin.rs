@@ -1,0 +1,313 @@
+//! What an administrator sees of a board, and what one user may take from all others.
+
+mod shares;
+
+use crate::faults::{bind, unbind};
+use crate::lab::{Buffer, Lab, Mover, entries_used, pci_device, told};
+use crate::process::{fork, pair};
+use crate::suite::{Suite, skip};
+use anyhow::{Context, Result, bail, ensure};
+use peerlane_device::{Device, Memory};
+use rustix::fd::{AsFd, AsRawFd};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const MIB: usize = 1 << 20;
+
+/// What the board's directory in sysfs has.
+const FILES: [&str; 11] = [
+    "att_entries",
+    "att_entries_free",
+    "board",
+    "build_id",
+    "channels",
+    "channels_free",
+    "link_pace",
+    "link_speed",
+    "link_width",
+    "map_id",
+    "state",
+];
+
+/// Runs them.
+pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("admin.sysfs", || sysfs(lab));
+    suite.run("admin.sysfs_while_unbound", || sysfs_while_unbound(lab));
+    suite.run("admin.path", path);
+    suite.run("admin.fdinfo", || fdinfo(lab));
+    suite.run("admin.charged", || charged(lab));
+    suite.run("admin.shrunk", || shrunk(lab));
+    shares::run(suite);
+}
+
+fn directory() -> Result<PathBuf> {
+    Ok(pci_device()?.join("peerlane"))
+}
+
+fn says(file: &str) -> Result<String> {
+    let path = directory()?.join(file);
+    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    let line = text.strip_suffix('\n').context("no end of line")?;
+    ensure!(!line.contains('\n'), "{file} says {text:?}");
+    Ok(line.to_owned())
+}
+
+fn number(file: &str) -> Result<u32> {
+    says(file)?.parse().with_context(|| file.to_owned())
+}
+
+/// One value a file, each as others know it.
+fn sysfs(lab: &mut Lab) -> Result<String> {
+    let mut found: Vec<_> = std::fs::read_dir(directory()?)?
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<Result<_>>()?;
+    found.sort();
+    ensure!(found == FILES, "files {found:?}");
+    let (free, entries) = (number("channels_free")?, number("att_entries_free")?);
+    ensure!(free == number("channels")?, "{free} channels are free");
+    ensure!(
+        entries == number("att_entries")?,
+        "{entries} entries are free"
+    );
+    let device = lab.open()?;
+    let info = *device.info();
+    ensure!(says("map_id")? == format!("{:#010x}", info.map_id));
+    ensure!(says("build_id")? == format!("{:#010x}", info.build_id));
+    ensure!(says("state")? == "ready", "state {}", says("state")?);
+    ensure!(!says("board")?.is_empty());
+    // CAPS0.channels and CAPS1.att_log2.
+    ensure!(number("channels")? == info.caps[0] >> 8 & 0xff);
+    ensure!(number("att_entries")? == 1 << (info.caps[1] >> 8 & 0xff));
+    ensure!(number("channels_free")? == free - 1);
+    let buffer = Buffer::new(&device, MIB)?;
+    let used = entries_used(device.path())?;
+    ensure!(used > 0 && number("att_entries_free")? == entries - used);
+    buffer.region.forget().map_err(told)?;
+    ensure!(number("att_entries_free")? == entries);
+    drop(device);
+    ensure!(number("channels_free")? == free);
+    // The simulated board's link: the second generation, of eight lanes.
+    let link = [says("link_speed")?, says("link_width")?, says("link_pace")?];
+    ensure!(link[..2] == ["5.0 GT/s", "8"], "link {link:?}");
+    // 4 GB/s at 250 MHz are 16 bytes a cycle, less one part in 64, in 256ths.
+    ensure!(link[2] == "4032", "link {link:?}");
+    Ok(link.join(", "))
+}
+
+/// Who reads while the driver goes and comes is told that there is nothing, and no more.
+fn sysfs_while_unbound(lab: &mut Lab) -> Result<String> {
+    let directory = directory()?;
+    let (ours, theirs) = pair()?;
+    let place = directory.clone();
+    let mut reader = fork("reader", move || {
+        theirs.signal()?;
+        loop {
+            for file in FILES {
+                match std::fs::read_to_string(place.join(file)) {
+                    Ok(text) => ensure!(text.ends_with('\n'), "{file}: {text:?}"),
+                    Err(error) => {
+                        let code = error.raw_os_error();
+                        ensure!(
+                            [libc::ENOENT, libc::ENODEV].map(Some).contains(&code),
+                            "{file}: {error}"
+                        );
+                    }
+                }
+            }
+        }
+    })?;
+    ours.wait()?;
+    for _ in 0..lab.rounds {
+        unbind()?;
+        ensure!(!directory.exists(), "the files outlive the driver");
+        bind()?;
+        ensure!(directory.join("state").exists(), "no files with the driver");
+    }
+    if let Some(status) = reader.wait_for(Duration::from_millis(50))? {
+        bail!("the reader ended: {status:?}");
+    }
+    reader.kill()?;
+    Ok(format!("{} rounds", lab.rounds))
+}
+
+/// What the udev rule goes by: the node is a misc device's, and above it is a PCI device whose name is
+/// its place on the bus.
+fn path() -> Result<String> {
+    let node = Path::new("/sys/class/misc/peerlane0");
+    let above = node.join("device").canonicalize()?;
+    ensure!(above == pci_device()?, "above it is {}", above.display());
+    let subsystem = above.join("subsystem").canonicalize()?;
+    ensure!(subsystem.ends_with("bus/pci"), "{}", subsystem.display());
+    let name = above.file_name().context("no name")?.to_string_lossy();
+    ensure!(name.len() == "0000:00:00.0".len(), "{name}");
+    Ok(format!("pci-{name}"))
+}
+
+/// What the kernel says of a file.
+fn info_of(device: &Device) -> Result<BTreeMap<String, String>> {
+    let path = format!("/proc/self/fdinfo/{}", device.as_fd().as_raw_fd());
+    let text = std::fs::read_to_string(path)?;
+    let lines = text.lines().filter(|line| line.starts_with("peerlane-"));
+    lines
+        .map(|line| {
+            let (key, value) = line.split_once(":\t").context(line.to_owned())?;
+            Ok((key.to_owned(), value.to_owned()))
+        })
+        .collect()
+}
+
+fn fdinfo(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let other = lab.open()?;
+    let expect = |device: &Device, regions: [u32; 2], bytes: [usize; 2]| -> Result<()> {
+        let info = info_of(device)?;
+        let has = |key: &str, value: String| {
+            let found = info.get(&format!("peerlane-{key}"));
+            ensure!(found == Some(&value), "{key} is not {value}: {info:?}");
+            Ok(())
+        };
+        has("driver", "peerlane".into())?;
+        let name = pci_device()?;
+        let name = name.file_name().context("no name")?.to_string_lossy();
+        has("pdev", name.into_owned())?;
+        has("channel", device.info().channel.to_string())?;
+        has("generation", device.info().generation.to_string())?;
+        has("state", "ready".into())?;
+        has("regions", regions[0].to_string())?;
+        has("kept", regions[1].to_string())?;
+        has("memory-regions", bytes[0].to_string())?;
+        has("memory-kept", bytes[1].to_string())
+    };
+    expect(&device, [0, 0], [0, 0])?;
+    let one = Buffer::new(&device, MIB)?;
+    let two = Buffer::new(&device, 3 * MIB)?;
+    expect(&device, [2, 0], [4 * MIB, 0])?;
+    drop(two);
+    expect(&device, [1, 1], [MIB, 3 * MIB])?;
+    expect(&other, [0, 0], [0, 0])?;
+    let entries =
+        |device: &Device| -> Result<u32> { Ok(info_of(device)?["peerlane-entries"].parse()?) };
+    ensure!(entries(&device)? == entries_used(device.path())?);
+    ensure!(entries(&other)? == 0);
+    one.region.forget().map_err(told)?;
+    Ok("")
+}
+
+const GROUP: &str = "/sys/fs/cgroup/peerlane";
+
+/// Bytes of the kernel's own that the control group is charged for.
+fn kernel_bytes() -> Result<usize> {
+    // Counts are collected every two seconds (FLUSH_TIME, mm/memcontrol.c).
+    std::thread::sleep(Duration::from_millis(2500));
+    let text = std::fs::read_to_string(format!("{GROUP}/memory.stat"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("kernel "));
+    Ok(line.context("no line of the kernel's")?.parse()?)
+}
+
+/// What the driver allocates for a process is charged to its control group.
+fn charged(lab: &mut Lab) -> Result<String> {
+    let controllers = std::fs::read_to_string("/sys/fs/cgroup/cgroup.controllers");
+    if !controllers.is_ok_and(|list| list.contains("memory")) {
+        return skip("the kernel has no control groups of memory");
+    }
+    std::fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+memory")?;
+    std::fs::create_dir_all(GROUP)?;
+    let lab = lab.branch();
+    fork("charged", move || {
+        std::fs::write(format!("{GROUP}/cgroup.procs"), "0")?;
+        let memory = Memory::new(64 * MIB)?;
+        // All of its pages are there, and the tables to find them.
+        memory.write(0, &vec![1; 64 * MIB])?;
+        let before = kernel_bytes()?;
+        let devices = (0..4).map(|_| lab.open()).collect::<Result<Vec<_>>>()?;
+        let opened = kernel_bytes()?;
+        let rings: u64 = devices.iter().map(|device| device.info().ring_bytes).sum();
+        ensure!(
+            opened >= before + rings as usize,
+            "{before} bytes before, {opened} with rings of {rings} bytes"
+        );
+        let buffer = Buffer::of(&devices[0], memory)?;
+        let registered = kernel_bytes()?;
+        // A pointer to each page, at least.
+        let list = 64 * MIB / 4096 * 8;
+        ensure!(
+            registered >= opened + list,
+            "{opened} bytes before, {registered} with a region of {list} bytes of pointers"
+        );
+        buffer.region.forget().map_err(told)?;
+        drop(devices);
+        let after = kernel_bytes()?;
+        ensure!(
+            after < before + rings as usize,
+            "{before} bytes before, {after} after"
+        );
+        println!("charged: {before}, {opened} with rings, {registered} with a region, {after}");
+        Ok(())
+    })?
+    .wait()?;
+    std::fs::remove_dir(GROUP)?;
+    Ok(String::new())
+}
+
+/// Bytes of this process that are pinned, in KiB.
+fn locked() -> Result<usize> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
+    let words = line.context("no VmLck")?.split_whitespace().next();
+    Ok(words.context("VmLck without a number")?.parse()?)
+}
+
+/// When the machine is short of memory, what is kept goes, and what has a handle stays.
+fn shrunk(lab: &mut Lab) -> Result<String> {
+    let mut mover = Mover::fast(lab)?;
+    let device = mover.device().clone();
+    let other = lab.open()?;
+    let place = lab.place(&device, 0)?;
+    let held = Buffer::new(&device, MIB)?;
+    let before = locked()?;
+    let mut memories = Vec::new();
+    // All have their places in the table at once, even of single pages.
+    let length = MIB / 4;
+    for index in 0..40 {
+        let device = if index % 2 == 0 { &device } else { &other };
+        let buffer = Buffer::new(device, length)?;
+        memories.push(buffer.memory.clone());
+    }
+    let kept = |device: &Device| -> Result<u32> { Ok(device.query().map_err(told)?.regions[1]) };
+    ensure!(kept(&device)? == 20 && kept(&other)? == 20);
+    ensure!(
+        locked()? >= before + 40 * length / 1024,
+        "pinned pages are not counted"
+    );
+    let begin = Instant::now();
+    // Caches of the kernel's own (Documentation/admin-guide/sysctl/vm.rst, drop_caches).
+    std::fs::write("/proc/sys/vm/drop_caches", "2")?;
+    // The last are on their way out when they do not count as kept any more.
+    while kept(&device)? + kept(&other)? > 0 || locked()? > before {
+        ensure!(
+            begin.elapsed() < Duration::from_secs(20),
+            "{} and {} regions are still kept, {} KiB pinned",
+            kept(&device)?,
+            kept(&other)?,
+            locked()?
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let took = begin.elapsed();
+    let used = entries_used(device.path())?;
+    let held_entries: u32 = info_of(&device)?["peerlane-entries"].parse()?;
+    ensure!(
+        used == held_entries,
+        "{used} entries, {held_entries} of what is held"
+    );
+    lab.check_some(&mut mover, &held, place, 4, 50_000)?;
+    // While transfers run, and what is kept comes and goes.
+    for round in 0..lab.rounds {
+        drop(Buffer::new(&device, MIB)?);
+        std::fs::write("/proc/sys/vm/drop_caches", "2")?;
+        lab.check_some(&mut mover, &held, place, 2, 50_000)
+            .with_context(|| format!("round {round}"))?;
+    }
+    Ok(format!("40 regions in {took:?}"))
+}

@@ -1,0 +1,182 @@
+//! What a user may have of a board.
+
+use super::number;
+use crate::lab::told;
+use crate::process::{Peer, become_user, fork, pair};
+use crate::suite::Suite;
+use anyhow::{Context, Result, bail, ensure};
+use peerlane_device::{Device, Error, Memory, Permissions, Region};
+use rustix::io::Errno;
+use std::fs::Permissions as Mode;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+
+const NODE: &str = "/dev/peerlane0";
+/// Two users without rights.
+const USERS: [u32; 2] = [65533, 65534];
+
+/// Runs them.
+pub fn run(suite: &mut Suite) {
+    suite.run("admin.channels_of_a_user", || channels(false));
+    suite.run("admin.channels_of_a_user_namespace", || channels(true));
+    suite.run("admin.entries_of_a_user", entries);
+}
+
+/// Lets everybody open the board.
+fn for_all() -> Result<()> {
+    Ok(std::fs::set_permissions(NODE, Mode::from_mode(0o666))?)
+}
+
+/// Opens the board as often as it may be.
+fn open_all() -> Result<(Vec<Device>, Errno)> {
+    let mut devices = Vec::new();
+    loop {
+        match Device::first() {
+            Ok(device) => devices.push(device),
+            Err(Error::Open { source, .. }) => return Ok((devices, source)),
+            Err(other) => bail!("opening gave {other:?}"),
+        }
+    }
+}
+
+/// Has a user open all that it may, which must be so many before this error, and hold them until it is
+/// told.
+fn takes(
+    user: u32,
+    (expected, end): (u32, Errno),
+    namespace: bool,
+    there: Peer,
+) -> Result<crate::process::Child> {
+    fork("user", move || {
+        become_user(user)?;
+        if namespace {
+            // In a namespace of its own it may do everything.
+            // SAFETY: a plain system call.
+            let failed = unsafe { libc::unshare(libc::CLONE_NEWUSER) };
+            ensure!(failed == 0, "unshare: {}", std::io::Error::last_os_error());
+        }
+        let (devices, error) = open_all()?;
+        ensure!(
+            devices.len() == expected as usize && error == end,
+            "user {user}: {} channels, then {error}",
+            devices.len()
+        );
+        // What is given back can be had again.
+        drop(devices);
+        let (devices, _) = open_all()?;
+        ensure!(devices.len() == expected as usize, "{}", devices.len());
+        there.signal()?;
+        there.wait()
+    })
+}
+
+/// Half of the channels are a user's, so a second one always gets some, and who administers the machine
+/// gets the rest.
+fn channels(namespace: bool) -> Result<&'static str> {
+    for_all()?;
+    let all = number("channels")?;
+    let (first, there) = pair()?;
+    let one = takes(USERS[0], (all / 2, Errno::DQUOT), namespace, there)?;
+    first.wait().context("the first user")?;
+    // In a second process the same user has no more.
+    let left = number("channels_free")?;
+    fork("same user", move || {
+        become_user(USERS[0])?;
+        let (devices, error) = open_all()?;
+        ensure!(
+            devices.is_empty() && error == Errno::DQUOT,
+            "{} more channels, then {error}",
+            devices.len()
+        );
+        Ok(())
+    })?
+    .wait()?;
+    ensure!(left == all - all / 2, "{left} channels are left of {all}");
+    let (second, there) = pair()?;
+    let two = takes(USERS[1], (all / 2, Errno::BUSY), namespace, there)?;
+    second.wait().context("the second user")?;
+    for (user, peer) in [(one, first), (two, second)] {
+        peer.signal()?;
+        user.wait()?;
+    }
+    let (devices, error) = open_all()?;
+    ensure!(
+        devices.len() == all as usize && error == Errno::BUSY,
+        "root has {} channels, then {error}",
+        devices.len()
+    );
+    Ok("")
+}
+
+/// Registers a page as often as it may be.
+fn register_all(device: &Device, memory: &Arc<Memory>) -> Result<(Vec<Region>, Errno)> {
+    let mut regions = Vec::new();
+    loop {
+        match device.register(memory, 0..4096, Permissions::ReadWrite) {
+            Ok(region) => regions.push(region),
+            Err(Error::Call { source, .. }) => return Ok((regions, source)),
+            Err(other) => bail!("registering gave {other:?}"),
+        }
+        ensure!(regions.len() <= 1000, "no end");
+    }
+}
+
+/// All channels of a user share its part of the table, and what they keep gives way.
+fn entries() -> Result<&'static str> {
+    /// As the parameter `user_entries` says.
+    const PART: usize = 64;
+    for_all()?;
+    let (ours, theirs) = pair()?;
+    let one = fork("user", move || {
+        become_user(USERS[0])?;
+        let devices = [
+            Device::first().map_err(told)?,
+            Device::first().map_err(told)?,
+        ];
+        let memory = Arc::new(Memory::new(4096)?);
+        let mut first = Vec::new();
+        for _ in 0..PART / 4 {
+            let region = devices[0].register(&memory, 0..4096, Permissions::ReadWrite);
+            first.push(region.map_err(told)?);
+        }
+        let (second, error) = register_all(&devices[1], &memory)?;
+        ensure!(
+            second.len() == PART - PART / 4 && error == Errno::DQUOT,
+            "{} regions in the other context, then {error}",
+            second.len()
+        );
+        // What one context keeps makes room in the other.
+        drop(first);
+        let (third, error) = register_all(&devices[1], &memory)?;
+        ensure!(
+            third.len() == PART / 4 && error == Errno::DQUOT,
+            "{} more regions, then {error}",
+            third.len()
+        );
+        theirs.signal()?;
+        theirs.wait()
+    })?;
+    ours.wait().context("the first user")?;
+    fork("other user", move || {
+        become_user(USERS[1])?;
+        let device = Device::first().map_err(told)?;
+        let memory = Arc::new(Memory::new(4096)?);
+        let (regions, error) = register_all(&device, &memory)?;
+        ensure!(
+            regions.len() == PART && error == Errno::DQUOT,
+            "{} regions, then {error}",
+            regions.len()
+        );
+        Ok(())
+    })?
+    .wait()?;
+    ours.signal()?;
+    one.wait()?;
+    let device = Device::first().map_err(told)?;
+    let memory = Arc::new(Memory::new(4096)?);
+    let regions: peerlane_device::Result<Vec<_>> = (0..=PART)
+        .map(|_| device.register(&memory, 0..4096, Permissions::ReadWrite))
+        .collect();
+    ensure!(regions.map_err(told)?.len() > PART);
+    Ok("")
+}
