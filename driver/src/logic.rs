@@ -24,6 +24,8 @@ pub(crate) mod descriptor;
 pub(crate) mod events;
 #[path = "../core/src/fault.rs"]
 pub(crate) mod fault;
+#[path = "../core/src/fpga_memory.rs"]
+pub(crate) mod fpga_memory;
 #[path = "../core/src/kept.rs"]
 pub(crate) mod kept;
 #[path = "../core/src/layout.rs"]

@@ -27,6 +27,7 @@ pub mod counters;
 pub mod descriptor;
 pub mod events;
 pub mod fault;
+pub mod fpga_memory;
 pub mod kept;
 pub mod layout;
 pub mod lifecycle;

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Who has which part of the FPGA memory, and what is known of the content of the rest.
+//!
+//! A channel has one range at most, for the block holds it to one. What nobody has is not listed,
+//! so there is nothing to join when a range is given back. Of its content nothing is known, other
+//! people's data may be in it, but for a few [notes](Content): there are so many and no more, and
+//! what is forgotten counts as unknown.
+//!
+//! Ranges are taken from the top down, so that what is left for the [holder of
+//! all](FpgaMemory::allocate_all) begins at 0 and is in one piece.
+
+use super::regs::{chan, csr};
+use core::fmt;
+use core::ops::Range;
+
+/// Ranges begin and end at multiples of this: 64 KiB, what the window in the BAR shows, so that it
+/// can stand anywhere in them. (The block itself would take multiples of 4 KiB.)
+pub const GRANULE: u64 = 1 << csr::WINDOW_LO_BASE_LSB;
+
+/// Notes that are kept of the content of free memory.
+pub const NOTES: usize = 32;
+
+/// Names memory that was offered: who knows it may take the memory over as it is.
+#[derive(Clone, Copy)]
+pub struct Token(pub [u64; 2]);
+
+impl PartialEq for Token {
+    /// Takes as long however much of it is right.
+    fn eq(&self, other: &Self) -> bool {
+        let [a, b] = self.0;
+        let [c, d] = other.0;
+        a ^ c | b ^ d == 0
+    }
+}
+
+impl Eq for Token {}
+
+impl fmt::Debug for Token {
+    /// It is a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
+    }
+}
+
+/// What is known of memory that is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// Somebody's data.
+    Unknown,
+    /// The driver has filled it with zeros from the start, and nobody could reach it since.
+    Zeros {
+        /// So far.
+        bytes: u64,
+        /// That of the [`Grant`] under which it was done.
+        epoch: u32,
+    },
+    /// Its owner lets whoever has the token take it over with all that is in it.
+    Offered(Token),
+}
+
+/// Something that is known of free memory. All of `range` is free.
+#[derive(Debug, Clone)]
+struct Note {
+    range: Range<u64>,
+    /// `None`: it is zero.
+    token: Option<Token>,
+}
+
+/// Memory that a channel was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// The FPGA addresses.
+    pub range: Range<u64>,
+    /// So many bytes from the start need not be filled with zeros before the range is shown to its
+    /// owner.
+    pub ready: u64,
+    /// How often all that was known had been forgotten.
+    pub epoch: u32,
+}
+
+/// Why memory cannot be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryError {
+    /// A range of no bytes.
+    Empty,
+    /// The channel has a range.
+    Exists,
+    /// Another channel holds all.
+    Held {
+        /// Which one.
+        channel: u32,
+    },
+    /// There is not so much in one piece.
+    Full {
+        /// Bytes asked for.
+        wanted: u64,
+        /// Bytes of the largest piece.
+        largest: u64,
+    },
+    /// No memory is offered under this token; it may have been given to somebody else.
+    NotOffered,
+    /// The memory may have changed since it was given, for the board was started anew.
+    Restarted,
+    /// No build has a channel of this number.
+    Channel(u32),
+}
+
+impl fmt::Display for MemoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("a range of no FPGA memory was asked for"),
+            Self::Exists => f.write_str("the channel has FPGA memory already: free it first"),
+            Self::Held { channel } => write!(
+                f,
+                "channel {channel} holds all FPGA memory that is not allocated"
+            ),
+            Self::Full { wanted, largest } => write!(
+                f,
+                "{wanted:#x} bytes of FPGA memory are not free in one piece, the largest has {largest:#x}: ask for less, or have others free theirs"
+            ),
+            Self::NotOffered => f.write_str(
+                "no FPGA memory is offered under this token any more: allocate without it",
+            ),
+            Self::Restarted => {
+                f.write_str("the board was started anew meanwhile: allocate once more")
+            }
+            Self::Channel(channel) => write!(f, "there is no channel {channel}"),
+        }
+    }
+}
+
+impl core::error::Error for MemoryError {}
+
+/// A board's memory.
+#[derive(Debug)]
+pub struct FpgaMemory {
+    /// First byte that no channel may have.
+    end: u64,
+    /// First byte of what channels take pieces of, up to the end.
+    pool: u64,
+    held: [Option<Range<u64>>; chan::COUNT],
+    /// Who holds all that the others have not.
+    holder: Option<u32>,
+    /// Those made longest ago first.
+    notes: [Option<Note>; NOTES],
+    /// Times that all notes were forgotten.
+    epoch: u32,
+}
+
+fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+impl FpgaMemory {
+    /// A memory of so many bytes of which nobody has any and nothing is known. Channels may take
+    /// pieces of the last `pool` bytes; `None`: of all.
+    pub fn new(bytes: u64, pool: Option<u64>) -> Self {
+        let end = bytes - bytes % GRANULE;
+        let pool = pool.unwrap_or(end).min(end);
+        Self {
+            end,
+            pool: end - pool / GRANULE * GRANULE,
+            held: [const { None }; chan::COUNT],
+            holder: None,
+            notes: [const { None }; NOTES],
+            epoch: 0,
+        }
+    }
+
+    /// Bytes in all.
+    pub fn bytes(&self) -> u64 {
+        self.end
+    }
+
+    /// What channels may take pieces of.
+    pub fn pool(&self) -> Range<u64> {
+        self.pool..self.end
+    }
+
+    /// What a channel has.
+    pub fn held(&self, channel: u32) -> Option<Range<u64>> {
+        self.held.get(channel as usize)?.clone()
+    }
+
+    /// Bytes that nobody has.
+    pub fn free_bytes(&self) -> u64 {
+        let held = self.held.iter().flatten();
+        self.end - held.map(|range| range.end - range.start).sum::<u64>()
+    }
+
+    fn check_new(&self, channel: u32) -> Result<(), MemoryError> {
+        match self.held.get(channel as usize) {
+            None => Err(MemoryError::Channel(channel)),
+            Some(Some(_)) => Err(MemoryError::Exists),
+            Some(None) => Ok(()),
+        }
+    }
+
+    /// What a new range must keep clear of.
+    fn obstacles(&self, offered: bool) -> impl Iterator<Item = &Range<u64>> + Clone {
+        let notes = self.notes.iter().flatten();
+        let avoided = notes.filter(move |note| offered && note.token.is_some());
+        Iterator::chain(self.held.iter().flatten(), avoided.map(|note| &note.range))
+    }
+
+    /// The highest place for so many bytes in the pool.
+    fn fit(&self, bytes: u64, offered: bool) -> Option<Range<u64>> {
+        let obstacles = self.obstacles(offered);
+        let ends = Iterator::chain([self.end].into_iter(), obstacles.clone().map(|o| o.start));
+        let places = ends.filter_map(|end| Some(end.checked_sub(bytes)?..end));
+        places
+            .filter(|place| place.start >= self.pool && place.end <= self.end)
+            .filter(|place| !obstacles.clone().any(|obstacle| overlap(obstacle, place)))
+            .max_by_key(|place| place.end)
+    }
+
+    /// Bytes of the largest piece of the pool that nobody has.
+    fn largest(&self) -> u64 {
+        let starts = self.held.iter().flatten().map(|range| range.end);
+        let gap = |start: u64| {
+            let later = self.held.iter().flatten().map(|range| range.start);
+            let end = later.filter(|&later| later >= start).min();
+            let end = end.map_or(self.end, |end| end.max(self.pool));
+            let start = start.max(self.pool);
+            end.saturating_sub(start)
+        };
+        Iterator::chain([0].into_iter(), starts)
+            .map(gap)
+            .max()
+            .unwrap_or(0)
+    }
+
+    fn give(&mut self, channel: u32, range: Range<u64>, ready: u64) -> Grant {
+        for place in &mut self.notes {
+            // What is left of a note beside the range is forgotten, too.
+            if place
+                .as_ref()
+                .is_some_and(|note| overlap(&note.range, &range))
+            {
+                *place = None;
+            }
+        }
+        if let Some(place) = self.held.get_mut(channel as usize) {
+            *place = Some(range.clone());
+        }
+        Grant {
+            range,
+            ready,
+            epoch: self.epoch,
+        }
+    }
+
+    /// Gives a channel that has none so much memory, in whole [`GRANULE`]s, in one piece. Memory
+    /// that is offered to somebody is taken last.
+    pub fn allocate(&mut self, channel: u32, bytes: u64) -> Result<Grant, MemoryError> {
+        self.check_new(channel)?;
+        if bytes == 0 {
+            return Err(MemoryError::Empty);
+        }
+        let found = (bytes.checked_next_multiple_of(GRANULE))
+            .and_then(|bytes| self.fit(bytes, true).or_else(|| self.fit(bytes, false)));
+        let range = found.ok_or_else(|| MemoryError::Full {
+            wanted: bytes,
+            largest: self.largest(),
+        })?;
+        let zeros = |note: &&Note| note.token.is_none() && note.range.contains(&range.start);
+        let known = self.notes.iter().flatten().find(zeros);
+        let ready = known.map_or(0, |note| note.range.end.min(range.end) - range.start);
+        Ok(self.give(channel, range, ready))
+    }
+
+    /// Gives a channel that has none the memory that is offered under a token, as it is.
+    pub fn take_over(&mut self, channel: u32, token: Token) -> Result<Grant, MemoryError> {
+        self.check_new(channel)?;
+        let offered = |note: &&Note| note.token == Some(token);
+        let note = self.notes.iter().flatten().find(offered);
+        let range = note.ok_or(MemoryError::NotOffered)?.range.clone();
+        let ready = range.end - range.start;
+        Ok(self.give(channel, range, ready))
+    }
+
+    /// Gives a channel that has none all memory below what others have, as it is: `least` bytes or
+    /// more. Where only a part is the pool, that is all the rest. One channel at a time can hold it.
+    pub fn allocate_all(&mut self, channel: u32, least: u64) -> Result<Grant, MemoryError> {
+        self.check_new(channel)?;
+        if let Some(channel) = self.holder {
+            return Err(MemoryError::Held { channel });
+        }
+        let limit = match self.pool {
+            0 => self.end,
+            pool => pool,
+        };
+        let held = self.held.iter().flatten().map(|range| range.start);
+        let end = held.min().unwrap_or(limit).min(limit);
+        if end < least.max(GRANULE) {
+            return Err(MemoryError::Full {
+                wanted: least.max(GRANULE),
+                largest: end,
+            });
+        }
+        self.holder = Some(channel);
+        Ok(self.give(channel, 0..end, end))
+    }
+
+    /// Whether what is known of the content of a range that was given still holds. It does not after
+    /// [`forget`](Self::forget).
+    pub fn confirm(&self, grant: &Grant) -> Result<(), MemoryError> {
+        match grant.epoch == self.epoch {
+            true => Ok(()),
+            false => Err(MemoryError::Restarted),
+        }
+    }
+
+    /// Takes a channel's range back, if it has one. Nothing may be able to touch it for the channel
+    /// any more. Of the content of what the holder of all had, nothing is believed.
+    pub fn free(&mut self, channel: u32, content: Content) {
+        let held = self.held.get_mut(channel as usize).and_then(Option::take);
+        let Some(range) = held else { return };
+        if self.holder == Some(channel) {
+            self.holder = None;
+            return;
+        }
+        match content {
+            Content::Zeros { bytes, epoch } if bytes > 0 && epoch == self.epoch => {
+                let end = range.start.saturating_add(bytes).min(range.end);
+                self.note(Note {
+                    range: range.start..end,
+                    token: None,
+                });
+            }
+            Content::Unknown | Content::Zeros { .. } => {}
+            Content::Offered(token) => self.note(Note {
+                range,
+                token: Some(token),
+            }),
+        }
+    }
+
+    fn note(&mut self, note: Note) {
+        let free = self.notes.iter().position(Option::is_none);
+        // Of all places taken, the first goes; those behind a place that is free move up.
+        self.notes[free.unwrap_or(0)..].rotate_left(1);
+        if let Some(last) = self.notes.last_mut() {
+            *last = Some(note);
+        }
+    }
+
+    /// Nothing is known of any memory any more: the board was reset, lost power or was configured
+    /// anew.
+    pub fn forget(&mut self) {
+        self.notes = [const { None }; NOTES];
+        self.epoch = self.epoch.wrapping_add(1);
+    }
+}
+
+#[cfg(test)]
+#[path = "fpga_memory_tests.rs"]
+mod tests;
