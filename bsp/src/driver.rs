@@ -9,10 +9,12 @@ use crate::build::Build;
 use crate::config::Mode;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::host_bus;
+use crate::extend::resources::memory_bytes;
 use crate::extend::site::Site;
 use crate::layout::Layout;
 use crate::library::{Library, NEW_DMA, is_pcie_hip};
 use crate::qsys::{Module, System};
+use crate::xml::Document;
 
 const AGAIN: &str = "Extend the vendor's BSP again.";
 
@@ -32,6 +34,8 @@ pub struct Board {
     pub build_id: u32,
     /// Where the block's slaves lie.
     pub slaves: Slaves,
+    /// Bytes of FPGA memory, from address 0 on.
+    pub memory: u64,
     /// Frequency of the hard IP's clock, in hertz.
     pub clock: u64,
 }
@@ -87,6 +91,7 @@ impl Board {
             device: id(system, hip, "device_id_hwtcl")?,
             build_id: build.build_id,
             slaves,
+            memory: memory_bytes(&Document::read(&hardware.join("board_spec.xml"))?)?,
             clock: clock(system, hip, build.port_bits)?,
         })
     }

@@ -21,6 +21,7 @@ macro_rules! board_table {
                         att: {{ "{:#x}"|format(board.slaves.att) }},
                         msix: {{ crate::driver::offset(board.slaves.msix) }},
                         window: {{ crate::driver::offset(board.slaves.window) }},
+                        memory: {{ "{:#x}"|format(board.memory) }},
                         clock: {{ board.clock }},
                     }
                 ),

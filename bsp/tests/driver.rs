@@ -92,6 +92,30 @@ fn a_bsp_without_a_window_is_a_board_without_one() {
     assert!(table.contains("window: None,"), "{table}");
 }
 
+/// As its `board_spec.xml` says, whatever the block could address.
+#[test]
+fn memory_is_what_the_board_has() {
+    let work = extended_with("");
+    assert_eq!(Board::read(&work.out).unwrap().memory, 1 << 32);
+    let specification = work.output("board_spec.xml");
+    common::edit(
+        &specification,
+        "size=\"0x100000000\"",
+        "size=\"0xc0000000\"",
+    );
+    let board = Board::read(&work.out).unwrap();
+    assert_eq!(board.memory, 3 << 30);
+    let table = table(&[board]).unwrap();
+    assert!(table.contains("memory: 0xc0000000,"), "{table}");
+    common::edit(
+        &specification,
+        "address=\"0x00000000\"",
+        "address=\"0x40000000\"",
+    );
+    let error = Board::read(&work.out).unwrap_err();
+    expect(&error, ErrorKind::Unsupported, &["address 0", "board_spec"]);
+}
+
 #[test]
 fn a_board_behind_translation_windows_is_refused() {
     let work = extended_with("mode = \"windows\"");
@@ -179,4 +203,6 @@ fn the_vendors_bsp_is_a_board() {
     assert!(slaves.csr < slaves.chan && slaves.chan < slaves.att);
     // Where its system file connects `s_nondma`.
     assert_eq!((slaves.bar, slaves.window), (0, Some(0x1_0000)));
+    // Two banks of 2 GiB.
+    assert_eq!(board.memory, 4 << 30);
 }

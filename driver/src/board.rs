@@ -13,7 +13,7 @@
 //!    tables of pages;
 //! 7. the reservation of a dma-buf, which its owner may hold when it calls us;
 //! 8. a [`Mapping`](crate::mapping::Mapping)'s state;
-//! 9. [`Board::entries`];
+//! 9. [`Board::entries`], [`Board::memory`];
 //! 10. the board's state and its registers ([`crate::hw`]);
 //! 11. events ([`crate::events`]).
 //!
@@ -29,6 +29,7 @@ use crate::{
     boards::Place,
     context::Context,
     ffi::{pci_dev, Text},
+    fpga_memory::{self, BoardMemory},
     gate::Gate,
     hw::{Failure, Hw},
     logic::{
@@ -84,6 +85,9 @@ pub(crate) struct Board {
     /// The window into FPGA memory.
     #[pin]
     pub(crate) lending: Lending,
+    /// FPGA memory.
+    #[pin]
+    pub(crate) memory: BoardMemory,
     /// The ATT's entries.
     #[pin]
     entries: Mutex<Entries>,
@@ -111,6 +115,26 @@ struct Users {
     contexts: KVec<Option<Arc<Context>>>,
 }
 
+/// The FPGA memory of a board that was found.
+fn memory(
+    device: &pci::Device<Bound>,
+    place: &Place,
+    capabilities: &Capabilities,
+    settings: &Settings,
+) -> Result<impl PinInit<BoardMemory>> {
+    let bytes = place.memory.min(capabilities.memory_bytes());
+    let pool = settings.memory_pool;
+    if let Some(pool) = pool.filter(|pool| *pool > bytes) {
+        dev_warn!(
+            device,
+            "memory_pool_mib: {} MiB are more than the {} MiB of FPGA memory: the pool is all of it\n",
+            pool >> 20,
+            bytes >> 20
+        );
+    }
+    BoardMemory::new(device.as_ref(), capabilities, bytes, pool)
+}
+
 /// What is known of a board before it is started.
 pub(crate) struct Found {
     pub(crate) bar: pci::DevresBar,
@@ -132,7 +156,9 @@ impl Board {
             settings,
         } = found;
         let patience = Delta::from_millis(i64::from(settings.patience_ms));
-        let count = capabilities.att_entries();
+        let memory = memory(device, &place, &capabilities, &settings)?;
+        // The last are the zeros'.
+        let count = capabilities.att_entries() - fpga_memory::ENTRIES;
         let storage = KVVec::from_elem(0, AttAllocator::<KVVec<u64>>::words(count), GFP_KERNEL)?;
         let entries = Entries {
             allocator: AttAllocator::new(storage, count).map_err(|_| EINVAL)?,
@@ -159,6 +185,7 @@ impl Board {
                 settings,
                 recovery <- new_mutex!(()),
                 lending <- Lending::new(),
+                memory <- memory,
                 entries <- new_mutex!(entries),
                 users <- new_mutex!(users),
                 watchdog <- new_delayed_work!("peerlane::watchdog"),

@@ -24,6 +24,8 @@ pub(crate) struct Place {
     pub(crate) msix: Option<usize>,
     /// Byte offset of the window into FPGA memory, where the BAR has one.
     pub(crate) window: Option<usize>,
+    /// Bytes of FPGA memory, from address 0 on.
+    pub(crate) memory: u64,
     /// Frequency of the hard IP's clock, in hertz.
     pub(crate) clock: u64,
 }

@@ -20,6 +20,7 @@ macro_rules! board_table {
                         att: 0x28000,
                         msix: None,
                         window: Some(0x10000),
+                        memory: 0x100000000,
                         clock: 250000000,
                     }
                 ),

@@ -7,13 +7,15 @@ use crate::{
     dma::DmaPages,
     events::{Deadline, Events},
     ffi::peerlane_page_to_pfn,
+    fpga_memory::Share,
     gate::Inside,
     hw::Failure,
     logic::{
-        channel::{self, LocalRange, Moderation, Settings},
+        channel::{self, Moderation, Settings},
         events::{Admission, Seen},
-        queue::Occupancy,
+        fpga_memory::Content,
         lifecycle::Epoch,
+        queue::Occupancy,
         quota::User,
         regs::{chan, Completion},
         steps::Step,
@@ -26,7 +28,7 @@ use crate::{
     regions::{Region, Regions},
     trace,
 };
-use core::{ops::Range, ptr::NonNull};
+use core::ptr::NonNull;
 use kernel::{
     bindings, new_mutex,
     page::PAGE_SIZE,
@@ -37,7 +39,7 @@ use kernel::{
 
 /// When a channel is opened.
 #[derive(Clone, Copy)]
-enum Opening {
+pub(crate) enum Opening {
     /// For a new context: the board runs.
     First,
     /// Because the board is started.
@@ -66,9 +68,9 @@ pub(crate) struct Context {
     /// Who has opened it, and whose quota it uses up.
     user: User,
     pub(crate) events: Arc<Events>,
-    /// FPGA memory that the channel may touch.
+    /// Its FPGA memory.
     #[pin]
-    pub(crate) range: Mutex<LocalRange>,
+    pub(crate) share: Mutex<Share>,
     /// log2 of the ring's records.
     pub(crate) ring_log2: u32,
     /// `None` once the context has been closed.
@@ -110,9 +112,7 @@ impl Context {
             let capabilities = &board.capabilities;
             let ring_log2 = Occupancy::ring_log2(capabilities.queue_depth());
             let bytes = Completion::SIZE << ring_log2;
-            let memory = capabilities.memory_bytes();
-            let all = LocalRange::new(0..memory, memory).map_err(|_| EINVAL)?;
-            let ring = DmaPages::new(inside, bytes.next_multiple_of(PAGE_SIZE))?;
+            let ring = DmaPages::new(inside.device(), bytes.next_multiple_of(PAGE_SIZE))?;
             let context = Arc::pin_init(
                 pin_init!(Self {
                     board: board.clone(),
@@ -120,7 +120,7 @@ impl Context {
                     user,
                     mapped <- new_mutex!(NonNull::new(mapped)),
                     events: Arc::pin_init(Events::new(), GFP_KERNEL_ACCOUNT)?,
-                    range <- new_mutex!(all),
+                    share <- new_mutex!(Share::NONE),
                     ring_log2,
                     ring <- new_mutex!(Some(ring)),
                     moderation <- new_mutex!(Moderation::default()),
@@ -161,12 +161,12 @@ impl Context {
     }
 
     /// Starts the channel at the first slot of its ring.
-    fn start_channel(&self, writer: &Writer, opening: Opening) -> Result<(), Failure> {
+    pub(crate) fn start_channel(&self, writer: &Writer, opening: Opening) -> Result<(), Failure> {
         let hw = &self.board.hw;
         let ring = self.ring.lock();
         let Some(ring) = &*ring else { return Ok(()) };
         // Neither changes until the board knows it.
-        let (moderation, range) = (self.moderation.lock(), self.range.lock());
+        let (moderation, share) = (self.moderation.lock(), self.share.lock());
         match opening {
             Opening::First => hw.run(channel::close(self.channel))?,
             Opening::Again(epoch) => hw.upkeep(epoch, channel::close(self.channel))?,
@@ -175,7 +175,7 @@ impl Context {
         let settings = Settings {
             ring: ring.address(),
             ring_log2: self.ring_log2,
-            range: *range,
+            range: share.channel(),
             moderation: *moderation,
         };
         let steps = channel::prepare(self.channel, &settings);
@@ -188,7 +188,7 @@ impl Context {
 
     /// Has the channel accept doorbells, but not those of a process that does not know yet that it
     /// was started anew.
-    fn acceptance(&self, writer: &Writer) -> Option<Step> {
+    pub(crate) fn acceptance(&self, writer: &Writer) -> Option<Step> {
         match writer {
             Writer::Process(admission) if admission.is_halted() => None,
             _ => Some(channel::resume(self.channel)),
@@ -246,34 +246,11 @@ impl Context {
             .run([channel::moderate(self.channel, moderation)])?)
     }
 
-    /// Lets the channel touch less FPGA memory than before.
-    pub(crate) fn narrow(&self, wanted: Range<u64>) -> Result {
-        let writer = self.writer.lock();
-        let Writer::Nobody = *writer else {
-            return Err(EBUSY);
-        };
-        let mut range = self.range.lock();
-        let all = range.bytes();
-        if wanted.start < all.start || wanted.end > all.end {
-            return Err(EPERM);
-        }
-        let narrowed = LocalRange::new(wanted, all.end).map_err(|_| EINVAL)?;
-        let held = self.board.window_of(self.channel);
-        if held.is_some_and(|held| !narrowed.contains(held.base(), window::BYTES)) {
-            return Err(EBUSY);
-        }
-        *range = narrowed;
-        Ok(self
-            .board
-            .hw
-            .run(channel::set_range(self.channel, &range))?)
-    }
-
     /// Takes the board's window into FPGA memory, or moves it.
     pub(crate) fn hold_window(&self, base: u64) -> Result {
-        // It stays as wide until the window is lent.
-        let range = self.range.lock();
-        let window = Window::new(base, &range).map_err(|error| match error {
+        // It stays the context's until the window is lent.
+        let share = self.share.lock();
+        let window = Window::new(base, &share.process()).map_err(|error| match error {
             WindowError::Unaligned { .. } => EINVAL,
             WindowError::Outside { .. } => EPERM,
         })?;
@@ -373,6 +350,8 @@ impl Context {
         self.board.settle(|| channel::close(self.channel));
         let regions = self.regions.lock().take();
         Region::retire(&self.board, regions);
+        *self.share.lock() = Share::NONE;
+        self.board.memory.take_back(self.channel, Content::Unknown);
         nvidia::settle_lost();
         // After the fence in `retire` no record is under way either.
         drop(ring);

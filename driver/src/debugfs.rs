@@ -48,6 +48,17 @@ fn state(board: &Arc<Board>, f: &mut Formatter<'_>) -> kernel::fmt::Result {
     writeln!(f, "{:?}", board.capabilities)?;
     let (entries, free) = board.entries();
     writeln!(f, "att entries {}, used {}", entries, entries - free)?;
+    let (bytes, pool, free) = board
+        .memory
+        .look(|memory| (memory.bytes(), memory.pool(), memory.free_bytes()));
+    writeln!(
+        f,
+        "FPGA memory {:#x}, allocated from {:#x} on, free {:#x}",
+        bytes, pool.start, free
+    )?;
+    if let Some((address, bytes)) = board.memory.zeros() {
+        writeln!(f, "zeros {:#x} + {}", address, bytes)?;
+    }
     let mut result = Ok(());
     board.for_each_user(|user| {
         let ring = user
@@ -61,6 +72,11 @@ fn state(board: &Arc<Board>, f: &mut Formatter<'_>) -> kernel::fmt::Result {
             user.channel, ring.0, ring.1, seen.events, seen.generation, regions[0], bytes[0], regions[1], bytes[1], seen.revoked
         );
         result = result.and(line);
+        let held = board.memory.look(|memory| memory.held(user.channel));
+        if let Some(held) = held {
+            let line = writeln!(f, "its FPGA memory is {:#x}..{:#x}", held.start, held.end);
+            result = result.and(line);
+        }
         if let Some(window) = board.window_of(user.channel) {
             let line = writeln!(f, "its is the window, at {:#x}", window.base());
             result = result.and(line);

@@ -2,12 +2,15 @@
 
 //! Memory of the driver that the board reaches.
 
-use crate::{
-    ffi::{peerlane_page_address, peerlane_page_to_pfn, raw_device},
-    gate::Inside,
-};
+use crate::ffi::{peerlane_page_address, peerlane_page_to_pfn, raw_device};
 use core::ptr::NonNull;
-use kernel::{bindings, device::Device, page::PAGE_SHIFT, prelude::*, sync::aref::ARef};
+use kernel::{
+    bindings,
+    device::{Bound, Device},
+    page::PAGE_SHIFT,
+    prelude::*,
+    sync::aref::ARef,
+};
 
 /// Pages that the board writes and the driver reads, and that can also be mapped into a process:
 /// a completion ring, for one. (`dma_alloc_pages`: they need no synchronisation where devices are
@@ -27,12 +30,12 @@ unsafe impl Sync for DmaPages {}
 
 impl DmaPages {
     /// So many bytes, whole pages, all zero.
-    pub(crate) fn new(inside: &Inside<'_>, bytes: usize) -> Result<Self> {
+    pub(crate) fn new(device: &Device<Bound>, bytes: usize) -> Result<Self> {
         let mut address = 0;
         // SAFETY: the device is bound.
         let pages = unsafe {
             bindings::dma_alloc_pages(
-                raw_device(inside.device()),
+                raw_device(device),
                 bytes,
                 &mut address,
                 bindings::dma_data_direction::DMA_BIDIRECTIONAL,
@@ -40,7 +43,7 @@ impl DmaPages {
             )
         };
         let pages = Self {
-            device: inside.device().into(),
+            device: device.into(),
             pages: NonNull::new(pages).ok_or(ENOMEM)?,
             address,
             bytes,

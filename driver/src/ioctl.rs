@@ -37,7 +37,8 @@ macro_rules! structures {
     )*};
 }
 structures!(
-    Info, Register, Unregister, Submit, Wait, Query, EventFd, Stop, Probe, Moderate, Range, Window
+    Info, Register, Unregister, Submit, Wait, Query, EventFd, Stop, Probe, Moderate, Allocate,
+    Window, Free
 );
 
 /// What the caller has beyond what is known must be zero.
@@ -103,6 +104,15 @@ impl Context {
                 })
             }
             code if uapi::REGISTER.is(code) => self.call_register(code, argument),
+            code if uapi::ALLOCATE.is(code) => call(
+                uapi::ALLOCATE,
+                code,
+                argument,
+                |arguments: &mut uapi::Allocate| {
+                    zero(&[u64::from(arguments.reserved)])?;
+                    self.allocate(arguments)
+                },
+            ),
             code if uapi::INFO.is(code) => {
                 self.call_inside(uapi::INFO, code, argument, |_, info| self.info(info))
             }
@@ -152,10 +162,12 @@ impl Context {
                 };
                 self.call_inside(uapi::MODERATE, code, argument, moderate)
             }
-            code if uapi::RANGE.is(code) => {
-                let narrow =
-                    |_: &Inside<'_>, range: &mut uapi::Range| self.narrow(range.base..range.end);
-                self.call_inside(uapi::RANGE, code, argument, narrow)
+            code if uapi::FREE.is(code) => {
+                let free = |_: &Inside<'_>, arguments: &mut uapi::Free| {
+                    zero(&[u64::from(arguments.reserved)])?;
+                    self.free(arguments)
+                };
+                self.call_inside(uapi::FREE, code, argument, free)
             }
             code if uapi::WINDOW.is(code) => {
                 self.call_inside(uapi::WINDOW, code, argument, |_, arguments| {
@@ -191,7 +203,7 @@ impl Context {
             return Err(EOPNOTSUPP);
         }
         let identity = &self.board.identity;
-        let range = self.range.lock().bytes();
+        let range = self.share.lock().process().bytes();
         *info = uapi::Info {
             version: uapi::VERSION,
             oldest: uapi::OLDEST,
@@ -237,6 +249,7 @@ impl Context {
             | feature::SUBMIT
             | feature::PAGE
             | feature::PROBE
+            | feature::ALLOCATE
             | with(nvidia::is_there(), feature::NVIDIA)
             | with(self.board.window_bytes() > 0, feature::WINDOW)
             | with(capabilities.msix, feature::MSIX)

@@ -30,6 +30,7 @@ mod events;
 mod fdinfo;
 mod ffi;
 mod file;
+mod fpga_memory;
 mod gate;
 mod hw;
 mod identify;
@@ -229,6 +230,14 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         user_entries: u32 {
             default: 0,
             description: "The most ATT entries that all files of a user without CAP_SYS_RESOURCE may hold; 0: half of them (default 0)",
+        },
+        memory_pool_mib: u32 {
+            default: 0,
+            description: "MiB at the end of FPGA memory that contexts may allocate, the rest is left to the holder of all; 0: all (default 0)",
+        },
+        hold_all: bool {
+            default: false,
+            description: "Who may open a board may hold all its FPGA memory that is not allocated; else that needs CAP_SYS_RAWIO (default 0)",
         },
         verbose: bool {
             default: false,

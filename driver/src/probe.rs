@@ -39,7 +39,7 @@ impl Context {
             arguments.status = fault.code().raw();
             return Ok(());
         }
-        let scratch = DmaPages::new(inside, PAGE_SIZE)?;
+        let scratch = DmaPages::new(inside.device(), PAGE_SIZE)?;
         let (board, events) = (self.board.clone(), self.events.clone());
         let own = Mapping::new(board, events, self.channel, Kind::Host)?;
         let written = self.read_back(arguments.local, &own, &scratch);

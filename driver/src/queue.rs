@@ -6,8 +6,9 @@ use crate::{
     board::Board,
     context::{Context, Writer},
     events::{Deadline, Woken},
+    fpga_memory::Share,
     logic::{
-        channel,
+        channel::{self, LocalRange},
         descriptor::{Control, Descriptor, Direction},
         fault::Fault,
         queue::Occupancy,
@@ -108,7 +109,8 @@ fn direction(raw: u32) -> Result<Direction> {
 }
 
 impl Queue {
-    fn new(context: &Context) -> Result<Self> {
+    /// A queue with nothing in it.
+    pub(crate) fn new(context: &Context) -> Result<Self> {
         let slots = context.board.capabilities.queue_depth();
         let occupancy = Occupancy::new(slots, 1 << context.ring_log2).map_err(|_| EINVAL)?;
         let ring = Ring::new(context.ring_log2, context.channel).map_err(|_| EINVAL)?;
@@ -164,6 +166,13 @@ impl Queue {
 }
 
 impl Context {
+    /// Whether nothing that the driver wrote is under way.
+    pub(crate) fn is_idle(&self, queue: &mut Queue) -> Result<bool> {
+        self.with_ring(|ring| queue.collect(&self.board, ring.start()))??;
+        let busy = |direction| queue.occupancy.outstanding(direction) > 0;
+        Ok(!Direction::BOTH.into_iter().any(busy))
+    }
+
     /// Runs with the driver's queue, which is made at its first use. A process that writes
     /// descriptors itself has none.
     fn with_queue<R>(&self, f: impl FnOnce(&mut Queue) -> Result<R>) -> Result<R> {
@@ -203,11 +212,12 @@ impl Context {
         Ok(())
     }
 
-    /// Hands one descriptor to the board. It ends with a record and an interrupt. The lock that is
-    /// held is [`Context::submission`]: a channel that is being stopped refuses doorbells.
+    /// Hands one descriptor for a region to the board. It ends with a record and an interrupt. The
+    /// lock that is held is [`Context::submission`]: a channel that is being stopped refuses
+    /// doorbells.
     pub(crate) fn order(
         &self,
-        _: &MutexGuard<'_, ()>,
+        held: &MutexGuard<'_, ()>,
         mapping: &Mapping,
         order: Order,
     ) -> Result<u32> {
@@ -222,22 +232,35 @@ impl Context {
             region.check(direction, offset, u64::from(length))?;
             region.att_address(offset)
         })?;
-        let peer = peer.map_err(|_| EINVAL)?;
-        if length == 0 || !self.range.lock().contains(local, u64::from(length)) {
-            return Err(EINVAL);
-        }
+        let descriptor = Descriptor {
+            peer: peer.map_err(|_| EINVAL)?,
+            local,
+            length,
+            control,
+            cookie: 0,
+        };
+        self.post(held, direction, descriptor, Share::process)
+    }
+
+    /// Hands one descriptor to the board, for FPGA memory that `allowed` makes of the context's. It
+    /// ends with a record and an interrupt.
+    pub(crate) fn post(
+        &self,
+        _: &MutexGuard<'_, ()>,
+        direction: Direction,
+        mut descriptor: Descriptor,
+        allowed: impl FnOnce(&Share) -> LocalRange,
+    ) -> Result<u32> {
+        descriptor.control.record = true;
+        descriptor.control.interrupt = true;
         self.with_queue(|queue| {
-            let mut descriptor = Descriptor {
-                peer,
-                local,
-                length,
-                control: Control {
-                    record: true,
-                    interrupt: true,
-                    ..control
-                },
-                cookie: 0,
-            };
+            // The context's memory does not change under this lock: the one that it gave back may
+            // be another's when it has it again.
+            let allowed = allowed(&self.share.lock());
+            let Descriptor { local, length, .. } = descriptor;
+            if length == 0 || !allowed.contains(local, u64::from(length)) {
+                return Err(EINVAL);
+            }
             // What does not encode takes no ticket.
             descriptor.validate().map_err(|_| EINVAL)?;
             let ticket = queue.occupancy.submit(direction, 0).ok_or(EAGAIN)?;
@@ -246,9 +269,12 @@ impl Context {
             let side = &mut queue.sides[index(direction)];
             *side.place(ticket.cookie) = Place::Pending(ticket.cookie);
             side.last = Some(ticket.cookie);
-            self.board
-                .hw
-                .run(ring_doorbell(self.channel, direction, &dwords, ticket.freed))?;
+            self.board.hw.run(ring_doorbell(
+                self.channel,
+                direction,
+                &dwords,
+                ticket.freed,
+            ))?;
             Ok(ticket.cookie)
         })
     }

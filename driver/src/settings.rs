@@ -21,6 +21,10 @@ pub(crate) struct Settings {
     pub(crate) user_channels: Option<u32>,
     /// The most ATT entries that a user's contexts may hold; `None`: half of the board's.
     pub(crate) user_entries: Option<u32>,
+    /// Bytes at the end of FPGA memory that contexts may allocate; `None`: all.
+    pub(crate) memory_pool: Option<u64>,
+    /// Everybody may hold all FPGA memory that is not allocated.
+    pub(crate) hold_all: bool,
     /// Refused regions and reported faults are told.
     pub(crate) verbose: bool,
     /// What a context may keep mapped that it has given back.
@@ -44,6 +48,9 @@ impl Settings {
             context_entries: given(module_parameters::context_entries.value()),
             user_channels: given(module_parameters::user_channels.value()),
             user_entries: given(module_parameters::user_entries.value()),
+            memory_pool: given(module_parameters::memory_pool_mib.value())
+                .map(|mib| u64::from(mib) * MIB),
+            hold_all: module_parameters::hold_all.value(),
             verbose: module_parameters::verbose.value(),
             kept: Limits {
                 count: module_parameters::kept_regions.value(),

@@ -21,6 +21,7 @@
 #define BYTES 65536u
 #define HALF (BYTES / 2)
 #define SECONDS 60
+#define FEATURES (PEERLANE_FEATURE_HOST | PEERLANE_FEATURE_ALLOCATE)
 
 static void fail(const char *what)
 {
@@ -72,6 +73,18 @@ static struct peerlane_register register_memory(int file, void *memory)
 	if (ioctl(file, PEERLANE_IOC_REGISTER, &region))
 		fail("REGISTER");
 	return region;
+}
+
+/* FPGA memory of the context's own, all zero at first. */
+static __u64 allocate(int file)
+{
+	struct peerlane_allocate memory;
+
+	memset(&memory, 0, sizeof(memory));
+	memory.bytes = HALF;
+	if (ioctl(file, PEERLANE_IOC_ALLOCATE, &memory))
+		fail("ALLOCATE");
+	return memory.base;
 }
 
 /* Memory whose first half is to come out in its second, by way of FPGA memory. */
@@ -132,12 +145,13 @@ static void by_the_driver(const char *path)
 {
 	unsigned char *memory = filled(1);
 	struct peerlane_info info;
-	int file = open_context(path, PEERLANE_FEATURE_HOST | PEERLANE_FEATURE_SUBMIT, &info);
+	int file = open_context(path, FEATURES | PEERLANE_FEATURE_SUBMIT, &info);
 	struct peerlane_register region = register_memory(file, memory);
 	struct peerlane_unregister give_back;
+	__u64 local = allocate(file);
 
-	submit(file, region.handle, PEERLANE_DIRECTION_READ, 0, info.local_base);
-	submit(file, region.handle, PEERLANE_DIRECTION_WRITE, HALF, info.local_base);
+	submit(file, region.handle, PEERLANE_DIRECTION_READ, 0, local);
+	submit(file, region.handle, PEERLANE_DIRECTION_WRITE, HALF, local);
 	memset(&give_back, 0, sizeof(give_back));
 	give_back.handle = region.handle;
 	if (ioctl(file, PEERLANE_IOC_UNREGISTER, &give_back))
@@ -209,10 +223,12 @@ static void by_the_process(const char *path)
 {
 	unsigned char *memory = filled(2);
 	struct peerlane_info info;
-	int file = open_context(path, PEERLANE_FEATURE_HOST | PEERLANE_FEATURE_PAGE, &info);
+	int file = open_context(path, FEATURES | PEERLANE_FEATURE_PAGE, &info);
 	struct peerlane_register region = register_memory(file, memory);
 	struct peerlane_descriptor what;
 	struct channel channel;
+	/* Before the page is mapped: the driver fills the memory with zeros by this channel. */
+	__u64 local = allocate(file);
 	void *page = mmap(NULL, info.page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
 			  PEERLANE_MAP_PAGE);
 	void *ring = mmap(NULL, info.ring_bytes, PROT_READ, MAP_SHARED, file, PEERLANE_MAP_RING);
@@ -225,7 +241,7 @@ static void by_the_process(const char *path)
 	channel.records = 1u << info.ring_log2;
 	memset(&what, 0, sizeof(what));
 	what.peer = region.att_address;
-	what.local = info.local_base;
+	what.local = local;
 	what.length = HALF;
 	what.control = PEERLANE_DESCRIPTOR_CONTROL_RECORD_MASK;
 	what.cookie = 7;

@@ -70,14 +70,17 @@
 /* How interrupts are held back: struct peerlane_moderate. */
 #define PEERLANE_IOC_MODERATE _IOW(PEERLANE_IOC_TYPE, 9, struct peerlane_moderate)
 
-/* Gives the context a smaller range of FPGA memory: struct peerlane_range. */
-#define PEERLANE_IOC_RANGE _IOW(PEERLANE_IOC_TYPE, 10, struct peerlane_range)
+/* Gives the context FPGA memory: struct peerlane_allocate. */
+#define PEERLANE_IOC_ALLOCATE _IOWR(PEERLANE_IOC_TYPE, 10, struct peerlane_allocate)
 
 /*
  * Takes the board's window for the processor's stores and loads, moves it, or gives it back:
  * struct peerlane_window.
  */
 #define PEERLANE_IOC_WINDOW _IOW(PEERLANE_IOC_TYPE, 11, struct peerlane_window)
+
+/* Takes the context's FPGA memory back: struct peerlane_free. */
+#define PEERLANE_IOC_FREE _IOWR(PEERLANE_IOC_TYPE, 12, struct peerlane_free)
 
 /* Offsets for mmap. Each mapping is of the context's own channel. */
 /*
@@ -131,9 +134,9 @@ struct peerlane_info {
 	__u32 ring_log2;
 	/* Times that the channel was started; see peerlane_query.generation. */
 	__u32 generation;
-	/* FPGA memory that the channel may touch, first byte. */
+	/* FPGA memory that the context has (PEERLANE_IOC_ALLOCATE), first byte. */
 	__u64 local_base;
-	/* First byte behind it. */
+	/* First byte behind it; the same if it has none. */
 	__u64 local_end;
 	/* Bytes to map at PEERLANE_MAP_PAGE. */
 	__u64 page_bytes;
@@ -161,6 +164,8 @@ struct peerlane_info {
 #define PEERLANE_FEATURE_PAGE (1ULL << 9)
 /* PEERLANE_IOC_PROBE. */
 #define PEERLANE_FEATURE_PROBE (1ULL << 10)
+/* Contexts own FPGA memory: PEERLANE_IOC_ALLOCATE and PEERLANE_IOC_FREE. */
+#define PEERLANE_FEATURE_ALLOCATE (1ULL << 11)
 /* The board has a window into its memory: PEERLANE_IOC_WINDOW. */
 #define PEERLANE_FEATURE_WINDOW (1ULL << 16)
 /* Each channel has an interrupt of its own. */
@@ -387,16 +392,74 @@ struct peerlane_moderate {
 };
 
 /*
- * Argument of PEERLANE_IOC_RANGE: FPGA memory that the context may still touch, in whole 4 KiB
- * inside of the present range. Refused with EBUSY once descriptors were written, and while the
- * context holds the board's window (PEERLANE_IOC_WINDOW) at a place that is not all inside.
+ * Argument of PEERLANE_IOC_ALLOCATE: one range of FPGA memory, which a context has none of at
+ * first. The block lets its channel touch nothing else.
+ *
+ * Who comes first is served first. Whatever others stored there before, the range is zero when
+ * the call returns: the board itself fills it, a few gigabytes a second. Interrupted by a
+ * signal the call fails, and the context has nothing; called again, it goes on where it was.
+ *
+ * The memory is the context's until PEERLANE_IOC_FREE or its end, through every restart of the
+ * board, in which it may lose its content (peerlane_query.generation).
+ *
+ * EINVAL: no bytes, or flags, base or token that make no sense. EEXIST: the context has memory
+ * already. EBUSY: the process writes the channel's descriptors itself (PEERLANE_MAP_PAGE),
+ * some that the driver wrote have not ended, or somebody else holds all. ENOSPC: there is not
+ * so much in one piece. ENOENT: nothing is offered under the token. EPERM: the caller may not
+ * hold all. EAGAIN: the board is being started again. ECANCELED: PEERLANE_IOC_STOP was called
+ * meanwhile. EIO: the board could not fill it.
  */
-struct peerlane_range {
-	/* First byte. */
+struct peerlane_allocate {
+	/*
+	 * In: bytes, at least 1; with PEERLANE_ALLOCATE_ALL the least that are of use; 0 with
+	 * PEERLANE_ALLOCATE_TAKE_OVER. Out: bytes of the range, in whole 64 KiB.
+	 */
+	__u64 bytes;
+	/* In: zero. Out: FPGA address of the first byte, a multiple of 64 KiB. */
 	__u64 base;
-	/* First byte behind it. */
-	__u64 end;
+	/* In: bits of PEERLANE_ALLOCATE_*, one at most. */
+	__u32 flags;
+	/* Zero. */
+	__u32 reserved;
+	/* In: what PEERLANE_IOC_FREE returned, with PEERLANE_ALLOCATE_TAKE_OVER, else zero. */
+	__u64 token[2];
 };
+
+/* Bits of peerlane_allocate.flags. */
+/*
+ * Hold all memory that nobody has, from address 0 up to what others have allocated or, where
+ * the administrator has set a part aside for them, to that. One context at a time can. It is
+ * not filled with zeros: this is for who loads kernels into the FPGA, and these reach all of
+ * its memory anyway. By default it takes CAP_SYS_RAWIO.
+ */
+#define PEERLANE_ALLOCATE_ALL 1
+/* Take over memory that was offered (PEERLANE_FREE_OFFER), with what is in it. */
+#define PEERLANE_ALLOCATE_TAKE_OVER 2
+
+/*
+ * Argument of PEERLANE_IOC_FREE: the context gives its FPGA memory back, and may allocate
+ * again.
+ *
+ * ENOENT: it has none. EBUSY: the process writes the channel's descriptors itself, some that
+ * the driver wrote have not ended, or the context holds the board's window
+ * (PEERLANE_IOC_WINDOW). EINVAL: flags that make no sense, or the holder of all offers it.
+ */
+struct peerlane_free {
+	/* In: bits of PEERLANE_FREE_*. */
+	__u32 flags;
+	/* Zero. */
+	__u32 reserved;
+	/* In: zero. Out: with PEERLANE_FREE_OFFER, the token for PEERLANE_IOC_ALLOCATE. */
+	__u64 token[2];
+};
+
+/* Bits of peerlane_free.flags. */
+/*
+ * Whoever has the token that is returned may take the memory over, once, with all that is in
+ * it: it is a secret. The offer ends when the memory is needed for somebody else, when many
+ * others have been made, and when the board is started again.
+ */
+#define PEERLANE_FREE_OFFER 1
 
 /*
  * Argument of PEERLANE_IOC_WINDOW: where the board's window into FPGA memory is to stand,
@@ -832,9 +895,16 @@ PEERLANE_PLACE_(peerlane_probe, reserved, 88);
 PEERLANE_SIZE_(peerlane_moderate, 8);
 PEERLANE_PLACE_(peerlane_moderate, count, 0);
 PEERLANE_PLACE_(peerlane_moderate, age, 4);
-PEERLANE_SIZE_(peerlane_range, 16);
-PEERLANE_PLACE_(peerlane_range, base, 0);
-PEERLANE_PLACE_(peerlane_range, end, 8);
+PEERLANE_SIZE_(peerlane_allocate, 40);
+PEERLANE_PLACE_(peerlane_allocate, bytes, 0);
+PEERLANE_PLACE_(peerlane_allocate, base, 8);
+PEERLANE_PLACE_(peerlane_allocate, flags, 16);
+PEERLANE_PLACE_(peerlane_allocate, reserved, 20);
+PEERLANE_PLACE_(peerlane_allocate, token, 24);
+PEERLANE_SIZE_(peerlane_free, 24);
+PEERLANE_PLACE_(peerlane_free, flags, 0);
+PEERLANE_PLACE_(peerlane_free, reserved, 4);
+PEERLANE_PLACE_(peerlane_free, token, 8);
 PEERLANE_SIZE_(peerlane_window, 16);
 PEERLANE_PLACE_(peerlane_window, base, 0);
 PEERLANE_PLACE_(peerlane_window, flags, 8);

@@ -6,6 +6,8 @@
 //! DMA, its bridges and their interconnect took stays counted instead. `aoc` takes the figures off what
 //! kernels may use, so too much is harmless and too little can make a kernel fail to fit.
 
+use std::ops::Range;
+
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::area;
 use crate::extend::report::Change;
@@ -82,11 +84,8 @@ pub fn raise(document: &Document, add: Resources) -> Result<(String, Vec<Change>
     Ok((edits.apply(&document.source), changes))
 }
 
-/// Bytes of the board's memory, log2, rounded up: the end of the last interface of a `global_mem`.
-///
-/// # Errors
-/// [`ErrorKind::BadXml`] if the file describes no memory that the block can have.
-pub fn memory_log2(document: &Document) -> Result<u32> {
+/// The interfaces of a `global_mem`, by their FPGA addresses.
+fn memories(document: &Document) -> Vec<Range<u64>> {
     let number = |text: &str| {
         let text = text.trim();
         match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -94,16 +93,51 @@ pub fn memory_log2(document: &Document) -> Result<u32> {
             None => text.parse().ok(),
         }
     };
-    let end = document
+    let memories = document
         .root
         .children("global_mem")
-        .flat_map(|memory| memory.children("interface"))
+        .flat_map(|memory| memory.children("interface"));
+    let mut ranges: Vec<_> = memories
         .filter_map(|interface| {
             let start = number(interface.attribute("address")?)?;
-            start.checked_add(number(interface.attribute("size")?)?)
+            Some(start..start.checked_add(number(interface.attribute("size")?)?)?)
         })
-        .max()
-        .unwrap_or(0);
+        .collect();
+    ranges.sort_by_key(|range| range.start);
+    ranges
+}
+
+/// Bytes of the board's memory from address 0 up to the first gap: what the driver gives to others.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] if there is none at address 0.
+pub fn memory_bytes(document: &Document) -> Result<u64> {
+    let end = memories(document).into_iter().fold(0, |end, range| {
+        if range.start <= end {
+            range.end.max(end)
+        } else {
+            end
+        }
+    });
+    if end > 0 {
+        return Ok(end);
+    }
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        Place::file(&document.path),
+        "no <interface> of <global_mem> begins at address 0",
+        "The driver gives out FPGA memory from address 0 on: place a memory there, in Platform \
+         Designer and in board_spec.xml.",
+    ))
+}
+
+/// Bytes of the board's memory, log2, rounded up: the end of the last interface of a `global_mem`.
+///
+/// # Errors
+/// [`ErrorKind::BadXml`] if the file describes no memory that the block can have.
+pub fn memory_log2(document: &Document) -> Result<u32> {
+    let ends = memories(document).into_iter().map(|range| range.end);
+    let end = ends.max().unwrap_or(0);
     let log2 = end.checked_next_power_of_two().map_or(64, u64::ilog2);
     if end > 0 && (20..=40).contains(&log2) {
         return Ok(log2);
@@ -145,6 +179,28 @@ mod tests {
         ] {
             let error = memory_log2(&specification(none)).unwrap_err();
             assert_eq!(error.kind, ErrorKind::BadXml, "{none}");
+        }
+    }
+
+    #[test]
+    fn what_is_given_out_ends_with_the_first_gap() {
+        let of = |interfaces: &[(&str, &str)]| {
+            let interface = |(address, size): &(&str, &str)| {
+                format!("<interface address=\"{address}\" size=\"{size}\"/>")
+            };
+            let interfaces: String = interfaces.iter().map(interface).collect();
+            memory_bytes(&specification(&format!(
+                "<global_mem>{interfaces}</global_mem>"
+            )))
+        };
+        let (gib, two) = ("0x40000000", "0x80000000");
+        assert_eq!(of(&[("0", gib)]).unwrap(), 1 << 30);
+        // In any order; no power of two.
+        assert_eq!(of(&[(two, gib), ("0x0", two)]).unwrap(), 3 << 30);
+        assert_eq!(of(&[("0", gib), (two, two)]).unwrap(), 1 << 30);
+        for none in [&[][..], &[(gib, gib)], &[("0", "0")]] {
+            let error = of(none).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Unsupported, "{none:?}");
         }
     }
 

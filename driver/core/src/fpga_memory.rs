@@ -9,13 +9,14 @@
 //! Ranges are taken from the top down, so that what is left for the [holder of
 //! all](FpgaMemory::allocate_all) begins at 0 and is in one piece.
 
-use super::regs::{chan, csr};
+use super::regs::chan;
+use super::window;
 use core::fmt;
 use core::ops::Range;
 
 /// Ranges begin and end at multiples of this: 64 KiB, what the window in the BAR shows, so that it
 /// can stand anywhere in them. (The block itself would take multiples of 4 KiB.)
-pub const GRANULE: u64 = 1 << csr::WINDOW_LO_BASE_LSB;
+pub const GRANULE: u64 = window::BYTES;
 
 /// Notes that are kept of the content of free memory.
 pub const NOTES: usize = 32;
@@ -175,6 +176,11 @@ impl FpgaMemory {
     /// What channels may take pieces of.
     pub fn pool(&self) -> Range<u64> {
         self.pool..self.end
+    }
+
+    /// Whether a channel holds all that the others have not.
+    pub fn holds_all(&self, channel: u32) -> bool {
+        self.holder == Some(channel)
     }
 
     /// What a channel has.

@@ -104,16 +104,20 @@ pub const PROBE: Ioctl = Ioctl::new::<Probe>(8, true);
 /// How interrupts are held back: [`Moderate`].
 pub const MODERATE: Ioctl = Ioctl::new::<Moderate>(9, false);
 
-/// Gives the context a smaller range of FPGA memory: [`Range`].
-pub const RANGE: Ioctl = Ioctl::new::<Range>(10, false);
+/// Gives the context FPGA memory: [`Allocate`].
+pub const ALLOCATE: Ioctl = Ioctl::new::<Allocate>(10, true);
 
 /// Takes the board's window for the processor's stores and loads, moves it, or gives it back:
 /// [`Window`].
 pub const WINDOW: Ioctl = Ioctl::new::<Window>(11, false);
 
+/// Takes the context's FPGA memory back: [`Free`].
+pub const FREE: Ioctl = Ioctl::new::<Free>(12, true);
+
 /// All of them.
-pub const ALL: [Ioctl; 12] = [
-    INFO, REGISTER, UNREGISTER, SUBMIT, WAIT, QUERY, EVENTFD, STOP, PROBE, MODERATE, RANGE, WINDOW,
+pub const ALL: [Ioctl; 13] = [
+    INFO, REGISTER, UNREGISTER, SUBMIT, WAIT, QUERY, EVENTFD, STOP, PROBE, MODERATE, ALLOCATE,
+    WINDOW, FREE,
 ];
 
 /// Offsets for `mmap`. Each mapping is of the context's own channel.
@@ -163,9 +167,9 @@ pub struct Info {
     pub ring_log2: u32,
     /// Times that the channel was started; see [`Query::generation`].
     pub generation: u32,
-    /// FPGA memory that the channel may touch, first byte.
+    /// FPGA memory that the context has ([`ALLOCATE`]), first byte.
     pub local_base: u64,
-    /// First byte behind it.
+    /// First byte behind it; the same if it has none.
     pub local_end: u64,
     /// Bytes to map at [`map::PAGE`].
     pub page_bytes: u64,
@@ -191,6 +195,8 @@ pub mod feature {
     pub const PAGE: u64 = 1 << 9;
     /// [`PROBE`](super::PROBE).
     pub const PROBE: u64 = 1 << 10;
+    /// Contexts own FPGA memory: [`ALLOCATE`](super::ALLOCATE) and [`FREE`](super::FREE).
+    pub const ALLOCATE: u64 = 1 << 11;
     /// The board has a window into its memory: [`WINDOW`](super::WINDOW).
     pub const WINDOW: u64 = 1 << 16;
     /// Each channel has an interrupt of its own.
@@ -434,16 +440,71 @@ pub struct Moderate {
     pub age: u32,
 }
 
-/// Argument of [`RANGE`]: FPGA memory that the context may still touch, in whole 4 KiB inside of
-/// the present range. Refused with `EBUSY` once descriptors were written, and while the context
-/// holds the board's window ([`WINDOW`]) at a place that is not all inside.
+/// Argument of [`ALLOCATE`]: one range of FPGA memory, which a context has none of at first. The
+/// block lets its channel touch nothing else.
+///
+/// Who comes first is served first. Whatever others stored there before, the range is zero when the
+/// call returns: the board itself fills it, a few gigabytes a second. Interrupted by a signal the
+/// call fails, and the context has nothing; called again, it goes on where it was.
+///
+/// The memory is the context's until [`FREE`] or its end, through every restart of the board, in
+/// which it may lose its content ([`Query::generation`]).
+///
+/// `EINVAL`: no bytes, or flags, base or token that make no sense. `EEXIST`: the context has memory
+/// already. `EBUSY`: the process writes the channel's descriptors itself ([`map::PAGE`]), some that
+/// the driver wrote have not ended, or somebody else holds all. `ENOSPC`: there is not so much in one
+/// piece. `ENOENT`: nothing is offered under the token. `EPERM`: the caller may not hold all.
+/// `EAGAIN`: the board is being started again. `ECANCELED`: [`STOP`] was called meanwhile. `EIO`:
+/// the board could not fill it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Range {
-    /// First byte.
+pub struct Allocate {
+    /// In: bytes, at least 1; with [`ALL`](allocate::ALL) the least that are of use; 0 with
+    /// [`TAKE_OVER`](allocate::TAKE_OVER). Out: bytes of the range, in whole 64 KiB.
+    pub bytes: u64,
+    /// In: zero. Out: FPGA address of the first byte, a multiple of 64 KiB.
     pub base: u64,
-    /// First byte behind it.
-    pub end: u64,
+    /// In: bits of [`allocate`], one at most.
+    pub flags: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// In: what [`FREE`] returned, with [`TAKE_OVER`](allocate::TAKE_OVER), else zero.
+    pub token: [u64; 2],
+}
+
+/// Bits of [`Allocate::flags`].
+pub mod allocate {
+    /// Hold all memory that nobody has, from address 0 up to what others have allocated or, where
+    /// the administrator has set a part aside for them, to that. One context at a time can. It is
+    /// not filled with zeros: this is for who loads kernels into the FPGA, and these reach all of
+    /// its memory anyway. By default it takes `CAP_SYS_RAWIO`.
+    pub const ALL: u32 = 1;
+    /// Take over memory that was offered ([`free::OFFER`](super::free::OFFER)), with what is in it.
+    pub const TAKE_OVER: u32 = 2;
+}
+
+/// Argument of [`FREE`]: the context gives its FPGA memory back, and may allocate again.
+///
+/// `ENOENT`: it has none. `EBUSY`: the process writes the channel's descriptors itself, some that
+/// the driver wrote have not ended, or the context holds the board's window ([`WINDOW`]). `EINVAL`:
+/// flags that make no sense, or the holder of all offers it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Free {
+    /// In: bits of [`free`].
+    pub flags: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// In: zero. Out: with [`OFFER`](free::OFFER), the token for [`ALLOCATE`].
+    pub token: [u64; 2],
+}
+
+/// Bits of [`Free::flags`].
+pub mod free {
+    /// Whoever has the token that is returned may take the memory over, once, with all that is in
+    /// it: it is a secret. The offer ends when the memory is needed for somebody else, when many
+    /// others have been made, and when the board is started again.
+    pub const OFFER: u32 = 1;
 }
 
 /// Argument of [`WINDOW`]: where the board's window into FPGA memory is to stand, which

@@ -3,7 +3,7 @@
 //! against `uapi`.
 
 use peerlane_core::uapi::{
-    self, access, feature, map, provider, state, submit, unregister, window,
+    self, access, allocate, feature, free, map, provider, state, submit, unregister, window,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -54,6 +54,7 @@ fn expected() -> Expected {
         ("FEATURE_SUBMIT", feature::SUBMIT),
         ("FEATURE_PAGE", feature::PAGE),
         ("FEATURE_PROBE", feature::PROBE),
+        ("FEATURE_ALLOCATE", feature::ALLOCATE),
         ("FEATURE_WINDOW", feature::WINDOW),
         ("FEATURE_MSIX", feature::MSIX),
         ("FEATURE_TAGGED_READS", feature::TAGGED_READS),
@@ -82,7 +83,11 @@ fn expected() -> Expected {
         ("IOC_STOP", uapi::STOP.code().into()),
         ("IOC_PROBE", uapi::PROBE.code().into()),
         ("IOC_MODERATE", uapi::MODERATE.code().into()),
-        ("IOC_RANGE", uapi::RANGE.code().into()),
+        ("IOC_ALLOCATE", uapi::ALLOCATE.code().into()),
+        ("IOC_FREE", uapi::FREE.code().into()),
+        ("ALLOCATE_ALL", allocate::ALL.into()),
+        ("ALLOCATE_TAKE_OVER", allocate::TAKE_OVER.into()),
+        ("FREE_OFFER", free::OFFER.into()),
         ("IOC_WINDOW", uapi::WINDOW.code().into()),
     ]
     .into_iter()
@@ -195,7 +200,26 @@ fn expected() -> Expected {
         }
     );
     layout!(all, "peerlane_moderate", Moderate { count, age });
-    layout!(all, "peerlane_range", Range { base, end });
+    layout!(
+        all,
+        "peerlane_allocate",
+        Allocate {
+            bytes,
+            base,
+            flags,
+            reserved,
+            token
+        }
+    );
+    layout!(
+        all,
+        "peerlane_free",
+        Free {
+            flags,
+            reserved,
+            token
+        }
+    );
     layout!(
         all,
         "peerlane_window",

@@ -39,10 +39,14 @@ impl Board {
     /// Makes sure that steps are carried out after which memory is let go. A board that does not
     /// carry them out is cut off from memory, and started again later.
     pub(crate) fn settle<S: IntoIterator<Item = Step>>(&self, steps: impl Fn() -> S) {
-        let attempt = |epoch| {
+        self.settle_by(|epoch| {
             self.hw.upkeep(epoch, steps())?;
             self.port_is_alive(epoch)
-        };
+        });
+    }
+
+    /// The same for what is more than steps.
+    pub(crate) fn settle_by(&self, attempt: impl FnMut(Epoch) -> Result<(), Failure>) {
         if let Some(failure) = lifecycle::settle(&self.hw, attempt) {
             self.tell_cut_off(failure);
         }
@@ -171,6 +175,7 @@ impl Board {
         self.for_each_user(|user| user.unmap());
         self.remove();
         self.for_each_user(|user| user.close());
+        self.memory.retire();
         for channel in 0..self.capabilities.channels {
             self.dismiss(channel);
         }
@@ -255,6 +260,7 @@ impl Fabric<Failure> for Restart<'_> {
     /// before a probe it was another's.
     fn wipe(&mut self, epoch: Epoch) -> Result<(), Failure> {
         let Self(board) = self;
+        board.memory.forget();
         board.hide_views();
         let channels = 0..board.capabilities.channels;
         let run = |steps: &mut dyn Iterator<Item = Step>| board.hw.upkeep(epoch, steps);
@@ -266,9 +272,10 @@ impl Fabric<Failure> for Restart<'_> {
     }
 
     fn restore(&mut self, epoch: Epoch) -> Result<(), Failure> {
-        self.0
-            .try_for_each_user(|user| user.restore_regions(epoch))?;
-        self.0.port_is_alive(epoch)
+        let Self(board) = self;
+        board.write_zeros(epoch)?;
+        board.try_for_each_user(|user| user.restore_regions(epoch))?;
+        board.port_is_alive(epoch)
     }
 
     /// Processes see their pages before they are told that their channels were started: what they

@@ -197,25 +197,9 @@ impl Device {
         Ok(stop.aborted != 0)
     }
 
-    /// FPGA memory that the context may touch.
+    /// FPGA memory that the context has ([`allocate`](Self::allocate)); none at first.
     pub fn range(&self) -> Range<u64> {
         self.0.range()
-    }
-
-    /// Makes the context's range of FPGA memory smaller, for good: whole 4 KiB inside of the
-    /// present one. What it does not touch is safe from it, whatever it is told.
-    ///
-    /// # Errors
-    /// `EBUSY` once descriptors were written, and while the context holds the board's window
-    /// ([`window`](Self::window)) where it would lie outside; `EPERM` if it would not be
-    /// smaller.
-    pub fn narrow(&self, range: Range<u64>) -> Result<()> {
-        self.0.call(&mut uapi::Range {
-            base: range.start,
-            end: range.end,
-        })?;
-        *self.0.range.lock().unwrap_or_else(PoisonError::into_inner) = range;
-        Ok(())
     }
 
     /// How the channel's interrupts are held back.
@@ -255,6 +239,11 @@ impl Context {
     ) -> Result<Mapping> {
         let length = usize::try_from(bytes).unwrap_or(usize::MAX);
         Mapping::file(what, self.file.as_fd(), offset, length, protection)
+    }
+
+    /// Takes note of the context's FPGA memory.
+    pub(crate) fn set_range(&self, range: Range<u64>) {
+        *self.range.lock().unwrap_or_else(PoisonError::into_inner) = range;
     }
 
     fn range(&self) -> Range<u64> {

@@ -100,6 +100,14 @@ pub enum Error {
         /// First byte behind it.
         end: u64,
     },
+    /// FPGA memory cannot be had, or not be given back.
+    #[error("FPGA memory ({bytes:#x} bytes): {source}")]
+    Memory {
+        /// Bytes asked for; 0: it was to be given back, or as much as there is.
+        bytes: u64,
+        /// Why.
+        source: Errno,
+    },
     /// The board's window into FPGA memory cannot be had, or cannot stand there.
     #[error("the window into FPGA memory cannot stand at {base:#x}: {source}")]
     Window {
@@ -169,6 +177,7 @@ fn features(bits: u64) -> String {
         (feature::SUBMIT, "descriptors written by the driver"),
         (feature::PAGE, "descriptors written by the process"),
         (feature::PROBE, "probes"),
+        (feature::ALLOCATE, "FPGA memory for contexts"),
         (feature::WINDOW, "the window into FPGA memory"),
         (feature::MSIX, "an interrupt for each channel"),
         (feature::TAGGED_READS, "reads by tag"),
@@ -195,6 +204,14 @@ impl Error {
         match source {
             Errno::NODEV => Self::Gone,
             source => Self::Call { call, source },
+        }
+    }
+
+    /// The error of a call that is about FPGA memory.
+    pub(crate) fn memory(bytes: u64, source: Errno) -> Self {
+        match source {
+            Errno::NODEV => Self::Gone,
+            source => Self::Memory { bytes, source },
         }
     }
 
@@ -259,6 +276,23 @@ impl Error {
             }
             Self::Region(_) => "Give an offset and a length that lie inside the region.",
             Self::Local { .. } => "Give an address and a length inside the context's FPGA memory.",
+            Self::Memory { source, .. } => match *source {
+                Errno::EXIST => {
+                    "A context has one piece: give it back, or open the device once more."
+                }
+                Errno::BUSY => {
+                    "Wait for the transfers, drop the window, and allocate before the queue is made; only one context holds all."
+                }
+                Errno::NOSPC => "Ask for less, or close contexts that have FPGA memory.",
+                Errno::NOENT => {
+                    "The memory is somebody else's by now, or was: allocate other memory."
+                }
+                Errno::PERM => {
+                    "Give the process CAP_SYS_RAWIO, or have the driver loaded with hold_all=1."
+                }
+                Errno::INVAL => "Ask for one byte at least.",
+                _ => "Try again when the board has been started.",
+            },
             Self::Window { source, .. } => match *source {
                 Errno::BUSY => {
                     "A board has one window: drop it where it is held, in this process or another."

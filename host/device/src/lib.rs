@@ -1,7 +1,8 @@
 //! The kernel driver's devices, `/dev/peerlane*`, as a library.
 //!
 //! A [`Device`] is one open file: a context with a channel of its own. Memory that the board
-//! is to reach is registered and becomes a [`Region`]. Then there are two ways to move data:
+//! is to reach is registered and becomes a [`Region`]; memory of the FPGA's own is
+//! [allocated](Device::allocate). Then there are two ways to move data:
 //!
 //! * The *slow path*: [`Device::submit`] hands one descriptor to the kernel, which writes it
 //!   to the board; [`Submitted::wait`] waits. Two system calls a descriptor.
@@ -17,6 +18,7 @@
 mod device;
 mod error;
 mod flow;
+mod fpga_memory;
 mod mapping;
 mod memory;
 mod queue;
@@ -27,6 +29,7 @@ mod window;
 
 pub use device::Device;
 pub use error::{Error, Result};
+pub use fpga_memory::{FpgaMemory, Offer};
 pub use memory::Memory;
 pub use peerlane_core::att::Permissions;
 pub use peerlane_core::descriptor::Direction;

@@ -40,7 +40,8 @@ arguments! {
     Stop STOP;
     Probe PROBE;
     Moderate MODERATE;
-    Range RANGE;
+    Allocate ALLOCATE;
+    Free FREE;
     Window WINDOW;
 }
 

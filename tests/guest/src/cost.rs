@@ -38,7 +38,7 @@ fn transfer(
 ) -> Result<&'static str> {
     /// What the fast path promises.
     const STORES: u64 = 9;
-    let mut mover = Mover::fast(lab)?;
+    let mut mover = Mover::fast_with_all(lab)?;
     let device = mover.device().clone();
     let length = mib * MIB;
     let buffer = Buffer::of(&device, huge(length)?)?;
@@ -46,7 +46,7 @@ fn transfer(
     queue.set_spin(spin);
     let board = lab.host.counters()?;
     let (before, kernel) = (queue.statistics(), interrupts()?);
-    let local = device.info().local_base;
+    let local = device.range().start;
     let id = queue.submit(direction, &buffer.region, 0, local, length as u64)?;
     let moved = queue.wait(id, Some(LIMIT)).map_err(told)?;
     ensure!(moved == length as u64, "{moved} bytes of {length}");

@@ -171,7 +171,7 @@ impl<'a> Carrier<'a> {
     fn new(lab: &'a mut Lab, mover: Mover) -> Result<Self> {
         Ok(Self {
             host: Buffer::new(mover.device(), 2 * MIB)?,
-            place: lab.place(mover.device(), 0)?,
+            place: lab.place(mover.device())?,
             lab,
             mover,
         })

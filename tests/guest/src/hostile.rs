@@ -1,6 +1,6 @@
 //! A process that does everything wrong, beside one that must not notice.
 
-use crate::lab::{Buffer, Lab, Mover, PLACE, told};
+use crate::lab::{Buffer, Lab, Mover, told};
 use crate::physical::Watch;
 use crate::process::fork;
 use crate::raw;
@@ -14,6 +14,7 @@ use rand::{Rng, RngCore};
 use rand_chacha::ChaCha8Rng;
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::mm::{MapFlags, ProtFlags};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -35,6 +36,8 @@ struct Attacker<'a> {
     counter: &'a AtomicU64,
     /// How far it has to count.
     count: u64,
+    /// Its FPGA memory, or what that was last.
+    range: Range<u64>,
     /// What the board may touch: what the victim has, and what the attacker has registered.
     watch: Option<Watch>,
 }
@@ -63,15 +66,9 @@ type Attack = fn(Attacker<'_>) -> Result<()>;
 fn beside(lab: &mut Lab, count: u64, attack: Attack) -> Result<String> {
     let mut victim = Mover::fast(lab)?;
     let device = victim.device().clone();
-    let all = device.range();
-    // The victim's memory on the board is not the attacker's.
-    let half = (all.end - all.start) / 2;
+    // What else the attackers may have of FPGA memory is not the victim's.
     let buffer = Buffer::new(&device, 1 << 20)?;
-    let place = lab.place(&device, 0)?;
-    ensure!(
-        place + PLACE <= all.start + half,
-        "the halves are too small"
-    );
+    let place = lab.place(&device)?;
     buffer.memory.write(0, &vec![1; buffer.memory.length()])?;
     let mut watch = Watch::new(lab.host);
     if let Some(watch) = &mut watch {
@@ -83,17 +80,17 @@ fn beside(lab: &mut Lab, count: u64, attack: Attack) -> Result<String> {
     let (mut transfers, mut deaths) = (0, 0);
     while counter.get().load(Ordering::Relaxed) < count {
         let branch = lab.branch();
-        let attackers = all.start + half..all.end;
         let counter_ref = &counter;
         let mut watch = watch.clone();
         let mut attacker = fork("attacker", move || {
             let device = branch.open()?;
-            device.narrow(attackers).map_err(told)?;
+            branch.place(&device)?;
             if let Some(watch) = &mut watch {
                 watch.ring(&device)?;
                 watch.start()?;
             }
             attack(Attacker {
+                range: device.range(),
                 device,
                 rng: branch.rng,
                 counter: counter_ref.get(),
@@ -126,7 +123,9 @@ fn beside(lab: &mut Lab, count: u64, attack: Attack) -> Result<String> {
 }
 
 /// Structures that make sense, to be spoilt.
-fn sensible(device: &Device, rng: &mut ChaCha8Rng, memory: &Memory) -> (uapi::Ioctl, Vec<u8>) {
+fn sensible(attacker: &mut Attacker<'_>, memory: &Memory) -> (uapi::Ioctl, Vec<u8>) {
+    let Attacker { device, rng, .. } = attacker;
+    let range = attacker.range.clone();
     // Most often one that makes the driver do little, so that many can be made.
     const CHEAP: [uapi::Ioctl; 5] = [
         uapi::INFO,
@@ -140,7 +139,6 @@ fn sensible(device: &Device, rng: &mut ChaCha8Rng, memory: &Memory) -> (uapi::Io
         false => CHEAP[rng.random_range(0..CHEAP.len())],
     };
     let mut bytes = vec![0; ioctl.size as usize];
-    let range = device.range();
     if ioctl == uapi::REGISTER {
         let register = Register {
             provider: provider::HOST,
@@ -177,11 +175,17 @@ fn sensible(device: &Device, rng: &mut ChaCha8Rng, memory: &Memory) -> (uapi::Io
                 ..Default::default()
             });
         }
-    } else if ioctl == uapi::RANGE {
-        // It stays in its half.
-        bytes = raw::bytes(&uapi::Range {
-            base: range.start,
-            end: range.end,
+    } else if ioctl == uapi::ALLOCATE {
+        bytes = raw::bytes(&uapi::Allocate {
+            bytes: rng.random_range(1..128 << 10),
+            flags: [0, 0, 0, uapi::allocate::ALL, uapi::allocate::TAKE_OVER]
+                [rng.random_range(0..5)],
+            ..Default::default()
+        });
+    } else if ioctl == uapi::FREE {
+        bytes = raw::bytes(&uapi::Free {
+            flags: rng.random_range(0..2) * uapi::free::OFFER,
+            ..Default::default()
         });
     } else {
         // Handles and cookies are small numbers, times short.
@@ -205,10 +209,10 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
     let mut accepted = 0u64;
     let mut window = None;
     while attacker.counts() {
+        let (ioctl, mut bytes) = sensible(&mut attacker, &memory);
         let Attacker {
             device, rng, watch, ..
         } = &mut attacker;
-        let (ioctl, mut bytes) = sensible(device, rng, &memory);
         for _ in 0..rng.random_range(0..4) {
             let at = rng.random_range(0..bytes.len());
             match rng.random_range(0..4) {
@@ -242,6 +246,14 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
                 _ => "rw",
             };
             attacker.registered(register.address, register.length, access)?;
+        }
+        if done && ioctl == uapi::ALLOCATE {
+            let argument: uapi::Allocate = raw::structure(&bytes);
+            // A caller who is too short for the base does not know it.
+            let end = argument.base.saturating_add(argument.bytes);
+            if argument.base < end {
+                attacker.range = argument.base..end;
+            }
         }
         let Attacker { device, rng, .. } = &mut attacker;
         if done && ioctl == uapi::WINDOW && window.is_none() {

@@ -1,6 +1,7 @@
 //! Every ioctl and mapping with what it must refuse. After each the context still works.
 
 mod mappings;
+mod memory;
 mod order;
 mod shapes;
 mod window;
@@ -28,7 +29,8 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("ioctls.submit", || with_bench(lab, submit));
     suite.run("ioctls.wait", || with_bench(lab, wait));
     suite.run("ioctls.probe", || with_bench(lab, probe));
-    suite.run("ioctls.range", || with_bench(lab, range));
+    suite.run("ioctls.memory", || with_bench(lab, memory::arguments));
+    suite.run("ioctls.memory_lengths", || with_bench(lab, memory::lengths));
     suite.run("ioctls.window", || with_bench(lab, window::arguments));
     suite.run("ioctls.window_mappings", || {
         with_bench(lab, window::mappings)
@@ -59,7 +61,7 @@ fn with_bench(lab: &mut Lab, test: fn(&Bench) -> Result<()>) -> Result<&'static 
     let device = lab.open()?;
     let bench = Bench {
         buffer: Buffer::new(&device, 1 << 16)?,
-        place: lab.place(&device, 0)?,
+        place: lab.place(&device)?,
         device,
     };
     test(&bench)?;
@@ -177,7 +179,10 @@ fn info(bench: &Bench) -> Result<()> {
         );
     }
     ensure!(info.reserved == [0; 4], "reserved fields are not zero");
-    ensure!(info.local_base < info.local_end, "no FPGA memory");
+    ensure!(
+        info.local_base == info.local_end,
+        "FPGA memory from the start"
+    );
     ensure!(info.page_bytes == 4096, "{} bytes of page", info.page_bytes);
     let records = 32u64 << info.ring_log2;
     ensure!(info.ring_bytes >= records, "the ring is too short");
@@ -386,27 +391,6 @@ fn probe(bench: &Bench) -> Result<()> {
     Ok(())
 }
 
-fn range(bench: &Bench) -> Result<()> {
-    let all = bench.device.range();
-    let refuse = |base, end, error| refuse(bench, uapi::RANGE, uapi::Range { base, end }, error);
-    let (base, end) = (all.start, all.end);
-    refuse(base + 1, end, Errno::INVAL)?;
-    refuse(base, end - 4095, Errno::INVAL)?;
-    refuse(end, base, Errno::INVAL)?;
-    refuse(base, end + 4096, Errno::PERM)?;
-    refuse(base, u64::MAX, Errno::PERM)?;
-    bench.device.narrow(base..end - 4096).map_err(told)?;
-    // Never larger again, and a transfer outside is refused.
-    refuse(base, end, Errno::PERM)?;
-    let outside = Submit {
-        local: end - 4096,
-        ..good_submit(bench)
-    };
-    self::refuse(bench, uapi::SUBMIT, outside, Errno::INVAL)?;
-    raw::with(&bench.device, uapi::SUBMIT, &mut good_submit(bench))?;
-    refuse(base, end - 8192, Errno::BUSY)
-}
-
 fn others(bench: &Bench) -> Result<()> {
     let eventfd = |fd, flags, error| refuse(bench, uapi::EVENTFD, EventFd { fd, flags }, error);
     eventfd(-1, 1, Errno::INVAL)?;
@@ -459,8 +443,8 @@ fn channels(lab: &mut Lab) -> Result<&'static str> {
         }) => {}
         other => anyhow::bail!("one context too many: {other:?}"),
     }
-    let place = lab.place(&devices[0], 0)?;
     for device in &devices {
+        let place = lab.place(device)?;
         let buffer = Buffer::new(device, 1 << 16)?;
         let mut mover = Mover::Slow(device.clone());
         lab.check_some(&mut mover, &buffer, place, 2, 5000)?;

@@ -2,7 +2,7 @@
 //! never when it is not.
 
 use crate::faults;
-use crate::lab::{Buffer, Lab, Mover, entries_used, told};
+use crate::lab::{Buffer, Lab, Mover, entries_free, told};
 use crate::process;
 use crate::suite::Suite;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -63,7 +63,7 @@ fn found_again(lab: &mut Lab) -> Result<&'static str> {
         "{} registers written for a region that was there",
         after.other_writes - before.other_writes
     );
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     lab.check_some(&mut mover, &second, place, 4, MIB)?;
     let forgotten = second.region.clone();
     drop(second);
@@ -163,7 +163,7 @@ fn swap_places(memory: &Memory) -> Result<()> {
 fn changed(lab: &mut Lab, what: &str, change: Change) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     for round in 0..lab.rounds {
         let memory = Arc::new(Memory::new(MIB)?);
         let first = register(&device, &memory)?;
@@ -186,7 +186,7 @@ fn changed(lab: &mut Lab, what: &str, change: Change) -> Result<&'static str> {
 fn shared_with_a_child(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     let memory = Arc::new(Memory::new(MIB)?);
     drop(register(&device, &memory)?);
     let (ours, theirs) = crate::process::pair()?;
@@ -244,7 +244,7 @@ fn limit(lab: &mut Lab) -> Result<String> {
 /// Kept regions give way when the table is full; those in use do not.
 fn gives_way(lab: &mut Lab) -> Result<String> {
     let device = lab.open()?;
-    let free = (1usize << device.capabilities().att_log2) - entries_used(device.path())? as usize;
+    let free = entries_free(device.path())?;
     // Every second page, so that no two share an entry.
     let memory = Arc::new(Memory::new(2 * (free + 1) * 4096)?);
     let page = |index: usize| {
@@ -290,7 +290,7 @@ fn gives_way_to_others(lab: &mut Lab) -> Result<String> {
     let mut mover = Mover::slow(lab)?;
     let miser = mover.device().clone();
     let other = lab.open()?;
-    let free = (1usize << miser.capabilities().att_log2) - entries_used(miser.path())? as usize;
+    let free = entries_free(miser.path())?;
     let memory = Arc::new(Memory::new(4096)?);
     let all = |device: &Device| {
         device
@@ -318,7 +318,7 @@ fn gives_way_to_others(lab: &mut Lab) -> Result<String> {
     );
     drop(held);
     let buffer = Buffer::new(&miser, MIB)?;
-    let place = lab.place(&miser, 0)?;
+    let place = lab.place(&miser)?;
     lab.check_some(&mut mover, &buffer, place, 2, 5000)?;
     Ok(format!("{free} entries taken"))
 }
@@ -331,7 +331,7 @@ fn across_a_restart(lab: &mut Lab, keep: bool) -> Result<String> {
     // In a process of its own, which may have a second thread.
     let child = process::fork("across_a_restart", move || {
         let device = lab.open()?;
-        let place = lab.place(&device, 0)?;
+        let place = lab.place(&device)?;
         let memory = Arc::new(Memory::new(4096)?);
         for round in 0..resets {
             let back = Arc::new(AtomicBool::new(false));

@@ -17,8 +17,9 @@ use std::time::Duration;
 /// Longer than any transfer of the tests takes on the simulated board.
 pub const LIMIT: Duration = Duration::from_secs(240);
 
-/// FPGA memory that is one test's: tests that run at once take different places.
-pub const PLACE: u64 = 64 << 20;
+/// FPGA memory that a context has in most tests: 4 MiB, and some around it. The simulated board
+/// fills it with zeros first, so it is little.
+pub const PLACE: u64 = (4 << 20) + (128 << 10);
 
 /// Bytes of each guard.
 const GUARD: usize = 256;
@@ -57,15 +58,17 @@ impl Lab {
         Device::first().map_err(told)
     }
 
-    /// The first byte of a test's FPGA memory.
-    pub fn place(&self, device: &Device, index: u64) -> Result<u64> {
-        let info = device.info();
-        let base = info.local_base + index * PLACE;
-        ensure!(
-            base + PLACE <= info.local_end,
-            "FPGA memory has no place {index}"
-        );
-        Ok(base)
+    /// The first byte of a context's FPGA memory. One that has none is given some.
+    pub fn place(&self, device: &Device) -> Result<u64> {
+        self.place_of(device, PLACE)
+    }
+
+    /// The same, where so many bytes do.
+    pub fn place_of(&self, device: &Device, bytes: u64) -> Result<u64> {
+        match device.range() {
+            range if range.is_empty() => Ok(device.allocate(bytes).map_err(told)?.keep().start),
+            range => Ok(range.start),
+        }
     }
 
     /// Moves `length` bytes at `offset` of the memory in one direction, and checks them and
@@ -278,10 +281,28 @@ impl Mover {
         Ok(Self::Slow(lab.open()?))
     }
 
-    /// The way by the channel's page, on a new context.
+    /// The way by the channel's page, on a new context with FPGA memory.
     pub fn fast(lab: &Lab) -> Result<Self> {
+        Self::fast_with(lab, PLACE)
+    }
+
+    /// The same, where so many bytes do.
+    pub fn fast_with(lab: &Lab, bytes: u64) -> Result<Self> {
         let device = lab.open()?;
-        Ok(Self::Fast(Box::new(Queue::new(&device).map_err(told)?)))
+        lab.place_of(&device, bytes)?;
+        Self::fast_on(&device)
+    }
+
+    /// The same, on a context that holds all FPGA memory: none of it is filled with zeros first.
+    pub fn fast_with_all(lab: &Lab) -> Result<Self> {
+        let device = lab.open()?;
+        device.allocate_all(0).map_err(told)?.keep();
+        Self::fast_on(&device)
+    }
+
+    /// The way by the page of a context's channel.
+    fn fast_on(device: &Device) -> Result<Self> {
+        Ok(Self::Fast(Box::new(Queue::new(device).map_err(told)?)))
     }
 
     /// The context.
@@ -358,12 +379,27 @@ pub fn driver_says(device: &Path, file: &str) -> Result<String> {
         .with_context(|| format!("{}: is debugfs mounted?", path.display()))
 }
 
-/// Entries of the ATT that are reserved.
+/// Entries of the ATT that regions have.
 pub fn entries_used(device: &Path) -> Result<u32> {
+    entries(device).map(|[_, used]| used)
+}
+
+/// Entries of the ATT that regions may have, and do not.
+pub fn entries_free(device: &Path) -> Result<usize> {
+    let [all, used] = entries(device)?;
+    Ok((all - used) as usize)
+}
+
+fn entries(device: &Path) -> Result<[u32; 2]> {
     let state = driver_says(device, "state")?;
-    let line = state.lines().find(|line| line.starts_with("att entries"));
-    line.and_then(|line| line.rsplit(' ').next()?.parse().ok())
-        .with_context(|| format!("no entries in: {state}"))
+    let numbers = || {
+        let line = state
+            .lines()
+            .find_map(|line| line.strip_prefix("att entries "))?;
+        let (all, used) = line.split_once(", used ")?;
+        Some([all.parse().ok()?, used.parse().ok()?])
+    };
+    numbers().with_context(|| format!("no entries in: {state}"))
 }
 
 /// Interrupts of the driver so far, as the kernel counts them.

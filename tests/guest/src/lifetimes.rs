@@ -38,7 +38,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
 fn fork_while_registered(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let buffer = Buffer::new(mover.device(), MIB)?;
-    let place = lab.place(mover.device(), 0)?;
+    let place = lab.place(mover.device())?;
     lab.check_some(&mut mover, &buffer, place, 4, 50_000)?;
     let mut before = vec![0; MIB];
     buffer.memory.read(0, &mut before)?;
@@ -71,7 +71,7 @@ fn fork_while_registered(lab: &mut Lab) -> Result<&'static str> {
 fn fork_kept(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let memory = Arc::new(Memory::new(64 << 10)?);
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     let ones = vec![0x11; memory.length()];
     memory.write(0, &ones)?;
     let all = 0..memory.length();
@@ -116,7 +116,7 @@ fn file_passed(lab: &mut Lab) -> Result<&'static str> {
         let regions = device.query().map_err(told)?.regions;
         ensure!(regions[0] == 1, "the sender's region is gone: {regions:?}");
         let buffer = Buffer::new(&device, MIB)?;
-        let place = branch.place(&device, 0)?;
+        let place = branch.place(&device)?;
         let mut mover = Mover::Slow(device);
         branch.check_some(&mut mover, &buffer, place, 6, 50_000)
     })?;
@@ -143,7 +143,7 @@ fn file_passed(lab: &mut Lab) -> Result<&'static str> {
 fn use_after_forget(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let buffer = Buffer::new(mover.device(), MIB)?;
-    let place = lab.place(mover.device(), 0)?;
+    let place = lab.place(mover.device())?;
     lab.check_some(&mut mover, &buffer, place, 2, 50_000)?;
     let stale = buffer.region.clone();
     buffer.region.forget().map_err(told)?;
@@ -176,7 +176,7 @@ fn forget_while_busy(lab: &mut Lab) -> Result<String> {
     for round in 0..lab.rounds {
         let mut mover = Mover::fast(lab)?;
         let buffer = Buffer::new(mover.device(), 4 * MIB)?;
-        let place = lab.place(mover.device(), 0)?;
+        let place = lab.place(mover.device())?;
         lab.host.fpga_write(place, lab.rng.random(), 4 << 20)?;
         let queue = mover.queue()?;
         queue.set_piece(64 << 10);
@@ -212,7 +212,7 @@ fn drop_while_busy(lab: &mut Lab) -> Result<&'static str> {
         let mut mover = Mover::fast(lab)?;
         let device = mover.device().clone();
         let buffer = Buffer::new(&device, 4 * MIB)?;
-        let place = lab.place(&device, 0)?;
+        let place = lab.place(&device)?;
         lab.host.fpga_write(place, lab.rng.random(), 4 << 20)?;
         let queue = mover.queue()?;
         queue
@@ -245,7 +245,7 @@ fn end_while_busy(lab: &mut Lab, killed: bool) -> Result<&'static str> {
         let child = fork("busy", move || {
             let mut mover = make(&branch)?;
             let buffer = Buffer::new(mover.device(), 4 * MIB)?;
-            let place = branch.place(mover.device(), 1)?;
+            let place = branch.place(mover.device())?;
             theirs.signal()?;
             for direction in
                 Direction::BOTH
@@ -286,7 +286,7 @@ fn end_while_busy(lab: &mut Lab, killed: bool) -> Result<&'static str> {
         }
         let mut mover = Mover::fast(lab)?;
         let buffer = Buffer::new(mover.device(), 8 * MIB)?;
-        let place = lab.place(mover.device(), 0)?;
+        let place = lab.place(mover.device())?;
         lab.check_some(&mut mover, &buffer, place, 2, MIB)
             .with_context(|| format!("round {round}"))?;
         let mut rest = vec![0; 2 * MIB];
@@ -303,12 +303,12 @@ fn open_and_close(lab: &mut Lab) -> Result<&'static str> {
     let rounds = 10 * lab.open()?.capabilities().channels;
     for round in 0..rounds {
         let mut mover = if round % 2 == 0 {
-            Mover::fast(lab)?
+            Mover::fast_with(lab, 8192)?
         } else {
             Mover::slow(lab)?
         };
         let buffer = Buffer::new(mover.device(), 8192)?;
-        let place = lab.place(mover.device(), 0)?;
+        let place = lab.place_of(mover.device(), 8192)?;
         mover
             .transfer(Direction::Write, &buffer.region, 5, place, 4099)
             .with_context(|| format!("context {round}"))?;
@@ -320,7 +320,7 @@ fn open_and_close(lab: &mut Lab) -> Result<&'static str> {
 /// has let go of it.
 fn unmapped(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
-    let place = lab.place(mover.device(), 0)?;
+    let place = lab.place(mover.device())?;
     for _ in 0..lab.rounds {
         let length = 2 * MIB;
         let memory = Memory::new(length)?;
@@ -356,7 +356,7 @@ fn unmapped(lab: &mut Lab) -> Result<&'static str> {
 /// Pinned memory counts against the limit of a user without rights, kept memory gives way.
 fn locked_memory(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     let mut branch = lab.branch();
     fork("user", move || {
         rustix::process::setrlimit(

@@ -13,6 +13,7 @@ mod ioctls;
 mod kept;
 mod lab;
 mod lifetimes;
+mod memory;
 mod physical;
 mod process;
 mod raw;
@@ -72,6 +73,8 @@ enum Scenario {
     Window,
     /// What an administrator sees, and what one user may take from others; with user_entries=64
     Admin,
+    /// FPGA memory is its owner's
+    Memory,
     /// Memory, regions, contexts and processes end in every order
     Lifetimes,
     /// Regions that are kept, and found again only when they are the same memory
@@ -105,6 +108,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::GpuStuck => gpu::run_stuck(&mut suite, &mut lab),
             Scenario::Window => window::run(&mut suite, &mut lab),
             Scenario::Admin => admin::run(&mut suite, &mut lab),
+            Scenario::Memory => memory::run(&mut suite, &mut lab),
             Scenario::Lifetimes => lifetimes::run(&mut suite, &mut lab),
             Scenario::Kept => kept::run(&mut suite, &mut lab),
             Scenario::Hostile => hostile::run(&mut suite, &mut lab),

@@ -48,9 +48,12 @@ impl Watch {
         Ok(())
     }
 
-    /// The completion ring of a context.
+    /// The completion ring of a context, and the zeros that it may fill FPGA memory with.
     pub fn ring(&mut self, device: &Device) -> Result<()> {
-        self.allowed.push(ring(device)?);
+        let text = driver_says(device.path(), "state")?;
+        let ring = format!("channel {}: ring ", device.info().channel);
+        self.allowed.push(stretch(&text, &ring, "w")?);
+        self.allowed.push(stretch(&text, "zeros ", "r")?);
         Ok(())
     }
 
@@ -95,17 +98,15 @@ pub fn ranges(address: u64, length: u64, access: &str) -> Result<Vec<Allowed>> {
     Ok(ranges)
 }
 
-/// A context's completion ring, as the driver tells root in debugfs: without an IOMMU bus
-/// addresses are physical ones.
-fn ring(device: &Device) -> Result<Allowed> {
-    let text = driver_says(device.path(), "state")?;
-    let ours = format!("channel {}: ring ", device.info().channel);
+/// A stretch of memory, as the driver tells root in debugfs: without an IOMMU bus addresses are
+/// physical ones.
+fn stretch(text: &str, name: &str, access: &str) -> Result<Allowed> {
     let parsed = || {
-        let line = text.lines().find_map(|line| line.strip_prefix(&ours))?;
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         let (address, rest) = line.strip_prefix("0x")?.split_once(" + ")?;
-        let (bytes, _) = rest.split_once(',')?;
+        let bytes = rest.split_once(',').map_or(rest, |(bytes, _)| bytes);
         Some((u64::from_str_radix(address, 16).ok()?, bytes.parse().ok()?))
     };
-    let (address, bytes) = parsed().with_context(|| format!("no `{ours}` in: {text}"))?;
-    Ok(Allowed(address, bytes, "w".into()))
+    let (address, bytes) = parsed().with_context(|| format!("no `{name}` in: {text}"))?;
+    Ok(Allowed(address, bytes, access.into()))
 }

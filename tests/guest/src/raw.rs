@@ -12,7 +12,7 @@ pub trait Plain: Copy {}
 macro_rules! plain {
     ($($name:ident)*) => {$(impl Plain for uapi::$name {})*};
 }
-plain!(Info Register Unregister Submit Wait Query EventFd Stop Probe Moderate Range Window);
+plain!(Info Register Unregister Submit Wait Query EventFd Stop Probe Moderate Allocate Window Free);
 
 /// The bytes of a structure.
 pub fn bytes<T: Plain>(structure: &T) -> Vec<u8> {

@@ -85,7 +85,7 @@ fn life(lab: &Lab) -> Result<Vec<String>> {
     let device = lab.open()?;
     let on = format!("board={} channel={}", board_name()?, device.info().channel);
     let mut events = vec![format!("peerlane_open: {on}")];
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
 
     let memory = Arc::new(Memory::new(4096)?);
     for found in [0, 1] {

@@ -56,7 +56,7 @@ const KINDS: [(&str, Kind); 3] = [
 fn sizes(lab: &mut Lab, make: Make, memory: Kind, direction: Direction) -> Result<&'static str> {
     let mut mover = make(lab)?;
     let buffer = Buffer::of(mover.device(), memory(4 * MIB)?)?;
-    let place = lab.place(mover.device(), 0)?;
+    let place = lab.place(mover.device())?;
     let mut lengths = vec![
         1,
         2,
@@ -96,7 +96,7 @@ fn sizes(lab: &mut Lab, make: Make, memory: Kind, direction: Direction) -> Resul
 fn offsets(lab: &mut Lab, make: Make) -> Result<&'static str> {
     let mut mover = make(lab)?;
     let buffer = Buffer::new(mover.device(), MIB)?;
-    let place = lab.place(mover.device(), 0)?;
+    let place = lab.place(mover.device())?;
     for offset in 0..8 {
         for local in 0..8 {
             let direction = Direction::BOTH[(offset + local) % 2];
@@ -116,7 +116,7 @@ fn nothing_else(lab: &mut Lab) -> Result<String> {
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
     let buffer = Buffer::new(&device, MIB)?;
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     buffer.memory.write(0, &vec![1; MIB])?;
     watch.memory(buffer.memory.address(), MIB as u64, "rw")?;
     watch.ring(&device)?;
@@ -130,11 +130,11 @@ fn nothing_else(lab: &mut Lab) -> Result<String> {
 
 /// More than the table holds in small pages.
 fn large(lab: &mut Lab) -> Result<String> {
-    let mut mover = Mover::fast(lab)?;
+    let mut mover = Mover::fast_with_all(lab)?;
     let size = if lab.all { 256 * MIB } else { 64 * MIB };
     let length = size - 177;
     let buffer = Buffer::of(mover.device(), huge(size)?)?;
-    let base = mover.device().info().local_base + 4099;
+    let base = mover.device().range().start + 4099;
     for direction in Direction::BOTH {
         lab.check(&mut mover, direction, &buffer, 13, base, length)?;
     }
@@ -143,13 +143,14 @@ fn large(lab: &mut Lab) -> Result<String> {
 
 /// A write and a read of one queue under way together.
 fn both_at_once(lab: &mut Lab) -> Result<&'static str> {
-    let mut mover = Mover::fast(lab)?;
+    let mut mover = Mover::fast_with_all(lab)?;
     let device = mover.device().clone();
     let [into, from] = [
         Buffer::new(&device, 2 * MIB)?,
         Buffer::new(&device, 2 * MIB)?,
     ];
-    let [source, target] = [lab.place(&device, 0)?, lab.place(&device, 1)?];
+    let source = device.range().start;
+    let target = source + 4 * MIB as u64;
     let [seed, other] = [lab.rng.random(), lab.rng.random()];
     let length = 2 * MIB as u64;
     lab.host.fpga_write(source, seed, length)?;
@@ -179,12 +180,12 @@ fn both_at_once(lab: &mut Lab) -> Result<&'static str> {
 /// Two contexts in two processes, by both ways.
 fn two_processes(lab: &mut Lab) -> Result<&'static str> {
     let mut children = Vec::new();
-    for (index, (way, make)) in WAYS.into_iter().enumerate() {
+    for (way, make) in WAYS {
         let mut lab = lab.branch();
         children.push(process::fork(way, move || {
             let mut mover = make(&lab)?;
             let buffer = Buffer::new(mover.device(), MIB)?;
-            let place = lab.place(mover.device(), index as u64)?;
+            let place = lab.place(mover.device())?;
             lab.check_some(&mut mover, &buffer, place, 60, 60_000)
         })?);
     }
@@ -198,12 +199,12 @@ fn every_interrupt(lab: &mut Lab) -> Result<&'static str> {
     /// A message that is lost is lost for good, so this need not be long.
     const PATIENCE: Duration = Duration::from_secs(30);
     let transfers = if lab.all { 5000 } else { 300 };
-    let mut sleeper = |name, index| {
+    let mut sleeper = |name| {
         let mut lab = lab.branch();
         process::fork(name, move || {
             let device = lab.open()?;
             let buffer = Buffer::new(&device, 4096)?;
-            let place = lab.place(&device, index)?;
+            let place = lab.place(&device)?;
             for transfer in 0..transfers {
                 let length = lab.rng.random_range(1..64);
                 let terms = Terms::default();
@@ -217,7 +218,7 @@ fn every_interrupt(lab: &mut Lab) -> Result<&'static str> {
             Ok(())
         })
     };
-    let children = [sleeper("one sleeper", 0)?, sleeper("other sleeper", 1)?];
+    let children = [sleeper("one sleeper")?, sleeper("other sleeper")?];
     children.into_iter().try_for_each(process::Child::wait)?;
     Ok("")
 }
@@ -229,7 +230,7 @@ fn many_queued(lab: &mut Lab) -> Result<&'static str> {
     let depth = device.capabilities().queue_depth() as usize;
     let (count, each) = (3 * depth, 100);
     let buffer = Buffer::new(&device, count * each)?;
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     let seed = lab.rng.random();
     lab.host.fpga_write(place, seed, (count * each) as u64)?;
     let queue = mover.queue()?;
@@ -262,7 +263,7 @@ fn many_queued(lab: &mut Lab) -> Result<&'static str> {
 fn chained(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let buffer = Buffer::new(&device, 2 * MIB)?;
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     let seed = lab.rng.random();
     let length = MIB as u64;
     lab.host.fpga_write(place, seed, length)?;
@@ -299,7 +300,7 @@ fn small_pieces(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let pieces = 3 * mover.device().capabilities().queue_depth() as usize;
     let buffer = Buffer::new(mover.device(), MIB)?;
-    let place = lab.place(mover.device(), 0)?;
+    let place = lab.place(mover.device())?;
     mover.queue()?.set_piece(100);
     for direction in Direction::BOTH {
         let length = pieces * 100 + 1;
@@ -313,7 +314,7 @@ fn eventfd(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
     let buffer = Buffer::new(&device, MIB)?;
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     let eventfd = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?;
     device.set_eventfd(Some(rustix::fd::AsFd::as_fd(&eventfd)))?;
     let queue = mover.queue()?;
@@ -353,7 +354,7 @@ fn epoll(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
     let buffer = Buffer::new(&device, 4096)?;
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let wait = |limit: Duration| -> Result<usize> {
         let limit = rustix::event::Timespec::try_from(limit)?;
@@ -389,7 +390,7 @@ fn stop(lab: &mut Lab) -> Result<&'static str> {
     for (_, make) in WAYS {
         let mut mover = make(lab)?;
         let buffer = Buffer::new(mover.device(), 4 * MIB)?;
-        let place = lab.place(mover.device(), 0)?;
+        let place = lab.place(mover.device())?;
         ensure!(
             !mover
                 .device()
@@ -420,7 +421,7 @@ fn stop(lab: &mut Lab) -> Result<&'static str> {
 fn probe(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let buffer = Buffer::new(&device, 8192)?;
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     let mut bytes = [0; 256];
     peerlane_guest::pattern(lab.rng.random(), &mut bytes);
     buffer.memory.write(4000, &bytes)?;

@@ -23,7 +23,7 @@ const BYTES: u64 = 64 << 10;
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("window.both_ways", || both_ways(lab));
     suite.run("window.widths", || widths(lab));
-    suite.run("window.narrowed", || narrowed(lab));
+    suite.run("window.outside", || outside(lab));
     suite.run("window.one_holder", || one_holder(lab));
     suite.run("window.killed_holder", || killed_holder(lab));
     suite.run("window.stale_mapping", || stale_mapping(lab));
@@ -108,17 +108,18 @@ fn both_ways(lab: &mut Lab) -> Result<String> {
     let device = mover.device().clone();
     let info = *device.info();
     ensure!(info.window_bytes == BYTES, "{} bytes", info.window_bytes);
-    let place = lab.place(&device, 0)?;
+    let range = device.allocate_all(0).map_err(told)?.keep();
+    let place = range.start;
     let buffer = Buffer::new(&device, BYTES as usize)?;
     let mut window = take(&device, place)?;
     ensure!(window.length() as u64 == BYTES, "{} bytes", window.length());
-    let mut bases = vec![place, info.local_end - BYTES];
+    let mut bases = vec![place, range.end - BYTES];
     bases.extend((0..lab.rounds).map(|_| place + BYTES * lab.rng.random_range(1..1000)));
     for base in &bases {
         window.place(*base).map_err(told)?;
         let [below, above] = [(); 2].map(|()| lab.rng.random());
-        let has_above = base + BYTES < info.local_end;
-        if *base > info.local_base {
+        let has_above = base + BYTES < range.end;
+        if *base > range.start {
             lab.host.fpga_write(base - GUARD, below, GUARD)?;
         }
         if has_above {
@@ -130,7 +131,7 @@ fn both_ways(lab: &mut Lab) -> Result<String> {
             check_window(lab, &mut mover, &buffer, &mut window, offset, length)
                 .with_context(|| format!("{length} bytes at FPGA address {at:#x}"))?;
         }
-        if *base > info.local_base {
+        if *base > range.start {
             lab.host.fpga_check(base - GUARD, below, GUARD)?;
         }
         if has_above {
@@ -170,7 +171,7 @@ fn check_window(
 fn widths(lab: &mut Lab) -> Result<&'static str> {
     const LENGTH: usize = 192;
     let device = lab.open()?;
-    let place = lab.place(&device, 0)? + 3 * BYTES;
+    let place = lab.place(&device)? + 3 * BYTES;
     let mut window = take(&device, place)?;
     let mut expected = vec![0; LENGTH];
     window.write(0, &expected)?;
@@ -219,37 +220,29 @@ fn widths(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// The window shows nothing that the channel may not touch.
-fn narrowed(lab: &mut Lab) -> Result<&'static str> {
-    let device = lab.open()?;
-    let place = lab.place(&device, 0)?;
-    let all = device.range();
-    refused(&device, all.end, Errno::PERM)?;
-    refused(&device, u64::MAX - (BYTES - 1), Errno::PERM)?;
-    let (start, end) = (place + BYTES - 4096, place + 3 * BYTES + 4096);
-    device.narrow(start..end).map_err(told)?;
-    // Both reach over an end, by 60 KiB.
-    refused(&device, place, Errno::PERM)?;
-    refused(&device, place + 3 * BYTES, Errno::PERM)?;
-    refused(&device, place + 4 * BYTES, Errno::PERM)?;
-    let mut window = take(&device, place + BYTES)?;
-    for (start, end) in [
-        (start, place + 2 * BYTES - 4096),
-        (place + BYTES + 4096, end),
-    ] {
-        match device.narrow(start..end) {
-            Err(Error::Call {
-                source: Errno::BUSY,
-                ..
-            }) => {}
-            other => bail!("narrowing under the window gave {other:?}"),
-        }
+/// The window shows nothing that the context does not have, and stands in its way when that is to be
+/// given back.
+fn outside(lab: &mut Lab) -> Result<&'static str> {
+    let [device, neighbour] = [lab.open()?, lab.open()?];
+    for base in [0, BYTES, 1 << 31] {
+        refused(&device, base, Errno::PERM)?;
     }
-    // It stays where it was, and goes where it may.
-    window.write(0, &[1])?;
-    window.place(place + 2 * BYTES).map_err(told)?;
-    device.narrow(place + 2 * BYTES..end).map_err(told)?;
-    match window.place(place + BYTES) {
+    // Allocated from the top down, with others' on both sides.
+    let above = neighbour.allocate(BYTES).map_err(told)?;
+    let memory = device.allocate(2 * BYTES).map_err(told)?;
+    let below = lab.open()?;
+    let below = below.allocate(BYTES).map_err(told)?;
+    let range = memory.range();
+    ensure!(
+        (below.range().end, range.end) == (range.start, above.base()),
+        "{below:?}, {memory:?}, {above:?}"
+    );
+    for base in [below.base(), above.base(), u64::MAX - (BYTES - 1)] {
+        refused(&device, base, Errno::PERM)?;
+    }
+    let mut window = take(&device, range.start)?;
+    window.place(range.start + BYTES).map_err(told)?;
+    match window.place(above.base()) {
         Err(Error::Window {
             source: Errno::PERM,
             ..
@@ -257,8 +250,8 @@ fn narrowed(lab: &mut Lab) -> Result<&'static str> {
         other => bail!("moving out of the range gave {other:?}"),
     }
     ensure!(
-        window.base() == place + 2 * BYTES,
-        "it has moved to {:#x}",
+        window.base() == range.start + BYTES,
+        "it stands at {:#x}",
         window.base()
     );
     let seed = lab.rng.random();
@@ -266,17 +259,26 @@ fn narrowed(lab: &mut Lab) -> Result<&'static str> {
     pattern(seed, &mut bytes);
     window.write(64, &bytes)?;
     window.settle();
-    lab.host.fpga_check(place + 2 * BYTES + 64, seed, 64)?;
+    lab.host.fpga_check(range.start + BYTES + 64, seed, 64)?;
+    let mut free = uapi::Free::default();
+    let result = raw::with(&device, uapi::FREE, &mut free);
+    ensure!(
+        result == Err(Errno::BUSY),
+        "given back beneath it: {result:?}"
+    );
+    drop(window);
+    memory.free().map_err(told)?;
+    refused(&device, range.start, Errno::PERM)?;
     Ok("")
 }
 
 /// Whoever comes second waits until the first gives the window back, or is closed.
 fn one_holder(lab: &mut Lab) -> Result<&'static str> {
     let [first, second] = [lab.open()?, lab.open()?];
-    let place = lab.place(&first, 0)?;
+    let [place, other] = [lab.place(&first)?, lab.place(&second)?];
     let window = take(&first, place)?;
-    refused(&second, place, Errno::BUSY)?;
-    refused(&second, place + BYTES, Errno::BUSY)?;
+    refused(&second, other, Errno::BUSY)?;
+    refused(&second, other + BYTES, Errno::BUSY)?;
     ensure!(
         matches!(Mapped::new(&second), Err(Errno::PERM)),
         "the window of another context was mapped"
@@ -285,7 +287,7 @@ fn one_holder(lab: &mut Lab) -> Result<&'static str> {
     refused(&first, place + BYTES, Errno::BUSY)?;
     drop(window);
     // Taken, and not given back but by closing.
-    hold(&second, place + BYTES)?;
+    hold(&second, other + BYTES)?;
     refused(&first, place, Errno::BUSY)?;
     drop(second);
     let mut window = take(&first, place)?;
@@ -315,12 +317,12 @@ fn release(device: &Device) -> Result<()> {
 /// A process that is killed while it stores gives the window back, too.
 fn killed_holder(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     for _ in 0..lab.rounds {
         let holder = lab.branch();
         let storer = Storer::start(move || {
             let device = holder.open()?;
-            hold(&device, place)?;
+            hold(&device, holder.place(&device)?)?;
             Ok(device)
         })?;
         refused(&device, place + BYTES, Errno::BUSY)?;
@@ -382,8 +384,7 @@ impl Storer {
 /// new when its context holds the window again.
 fn stale_mapping(lab: &mut Lab) -> Result<&'static str> {
     let [former, next] = [lab.open()?, lab.open()?];
-    let place = lab.place(&former, 0)?;
-    let (own, others) = (place + BYTES, place + 2 * BYTES);
+    let (own, others) = (lab.place(&former)? + BYTES, lab.place(&next)? + BYTES);
     hold(&former, own)?;
     let stale = Mapped::new(&former).context("mapping the window")?;
     let expect = |lab: &mut Lab, base, seed| lab.host.fpga_check(base, seed, BYTES);
@@ -413,10 +414,10 @@ fn stale_mapping(lab: &mut Lab) -> Result<&'static str> {
         window.settle();
         expect(lab, others, seed).with_context(|| format!("round {round}: the next one's"))?;
         expect(lab, own, untouched).with_context(|| format!("round {round}: given back"))?;
-        window.place(own).map_err(told)?;
+        window.place(others + BYTES).map_err(told)?;
         stale.store(0, 10);
         window.settle();
-        expect(lab, own, untouched).with_context(|| format!("round {round}: lent out"))?;
+        expect(lab, own, untouched).with_context(|| format!("round {round}: moved"))?;
         drop(window);
         hold(&former, own)?;
     }
@@ -426,10 +427,11 @@ fn stale_mapping(lab: &mut Lab) -> Result<&'static str> {
 /// A child has no mapping of its parent's, but the same file, and so the same window.
 fn forked(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     let mut window = take(&device, place)?;
     window.write(0, &11u64.to_le_bytes())?;
     let other = lab.open()?;
+    let others = lab.place(&other)?;
     let child_device = device.clone();
     fork("child", move || {
         let maps = std::fs::read_to_string("/proc/self/maps")?;
@@ -445,6 +447,6 @@ fn forked(lab: &mut Lab) -> Result<&'static str> {
     window.read(0, &mut found)?;
     ensure!(found[..8] == 11u64.to_le_bytes() && found[8..] == 12u64.to_le_bytes());
     // The child's end has given nothing back.
-    refused(&other, place, Errno::BUSY)?;
+    refused(&other, others, Errno::BUSY)?;
     Ok("")
 }

@@ -11,6 +11,9 @@ use rustix::io::Errno;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+/// FPGA memory of a worker: little, for it opens the board often.
+const PLACE: u64 = 512 << 10;
+
 /// How long the board may be away.
 const AWAY: Duration = Duration::from_secs(60);
 
@@ -62,6 +65,8 @@ pub fn is_expected(error: &Error) -> bool {
         Error::Call { source, .. } => {
             matches!(*source, Errno::IO | Errno::NODEV | Errno::AGAIN)
         }
+        // FPGA memory cannot be filled while the board is away.
+        Error::Memory { source, .. } => matches!(*source, Errno::IO | Errno::AGAIN),
         Error::Fault { fault, .. } => matches!(
             fault,
             Fault::Aborted
@@ -103,17 +108,17 @@ pub fn round_trip(
     Ok(Ok(()))
 }
 
-fn work(lab: &mut Lab, slow: bool, index: u64, good: &AtomicU64) -> Result<()> {
+fn work(lab: &mut Lab, slow: bool, good: &AtomicU64) -> Result<()> {
     let mut since = Instant::now();
     loop {
         let made = if slow {
             Mover::slow(lab)
         } else {
-            Mover::fast(lab)
+            Mover::fast_with(lab, PLACE)
         };
         let opened = made.and_then(|mover| {
             let buffer = Buffer::new(mover.device(), 512 << 10)?;
-            let place = lab.place(mover.device(), index)?;
+            let place = lab.place_of(mover.device(), PLACE)?;
             Ok((mover, buffer, place))
         });
         let (mut mover, buffer, place) = match opened {
@@ -145,13 +150,11 @@ fn work(lab: &mut Lab, slow: bool, index: u64, good: &AtomicU64) -> Result<()> {
 
 impl Worker {
     /// Starts one on a context of its own.
-    pub fn start(lab: &mut Lab, slow: bool, index: u64) -> Result<Self> {
+    pub fn start(lab: &mut Lab, slow: bool) -> Result<Self> {
         let good = Count::new()?;
         let mut branch = lab.branch();
         let shared = &good;
-        let child = fork("worker", move || {
-            work(&mut branch, slow, index, shared.get())
-        })?;
+        let child = fork("worker", move || work(&mut branch, slow, shared.get()))?;
         Ok(Self { child, good })
     }
 

@@ -118,6 +118,7 @@ fn board(config: &Config) -> Board {
         device: config.ids.device,
         build_id: config.block().build_id(),
         slaves: config.layout.slaves(),
+        memory: 1 << config.params.memory_log2,
         clock: 1_000_000_000_000 / config.board.pcie_clk_ps,
     }
 }

@@ -127,6 +127,22 @@ fn what_an_administrator_sees_and_sets() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
+fn fpga_memory() {
+    Setup::default()
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest memory");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn fpga_memory_that_everybody_may_hold() {
+    Setup::default()
+        .parameter("memory_pool_mib=16 hold_all=1")
+        .run("peerlane-guest memory --filter memory.all");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
 fn ends_in_every_order() {
     Setup::default().run("peerlane-guest lifetimes");
 }
@@ -188,7 +204,10 @@ fn memory_of_a_gpu_far_away() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn an_attacker_beside_a_victim() {
-    Setup::default().run("peerlane-guest hostile");
+    // As much as the board fills with zeros while somebody waits.
+    Setup::default()
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest hostile");
 }
 
 #[test]

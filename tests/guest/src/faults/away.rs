@@ -167,7 +167,7 @@ pub(super) fn gone_and_back(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let mut mover = Mover::fast(lab)?;
     let buffer = Buffer::new(mover.device(), 1 << 20)?;
-    let place = lab.place(mover.device(), 0)?;
+    let place = lab.place(mover.device())?;
     lab.check_some(&mut mover, &buffer, place, 2, 50_000)?;
     let generation = device.query().map_err(told)?.generation;
     let until = |what: &str, wanted: u32| {
@@ -221,7 +221,7 @@ pub(super) fn refused_without_pause(lab: &mut Lab) -> Result<String> {
     ours.wait()?;
     reset()?;
     ours.signal()?;
-    let mut worker = Worker::start(lab, true, 1)?;
+    let mut worker = Worker::start(lab, true)?;
     worker.progress()?;
     let (before, begin) = (interrupts()?, Instant::now());
     for _ in 0..lab.rounds {
@@ -263,7 +263,7 @@ pub(super) fn open_beside_stuck(lab: &mut Lab) -> Result<String> {
         let child = fork("owner", move || {
             let mut mover = Mover::fast(&branch)?;
             let buffer = Buffer::new(mover.device(), 1 << 20)?;
-            let place = branch.place(mover.device(), 0)?;
+            let place = branch.place(mover.device())?;
             let region = &buffer.region;
             let queue = mover.queue()?;
             queue

@@ -118,11 +118,11 @@ fn command(value: u8) -> Result<()> {
 }
 
 /// The descriptor of a write to the former driver's memory.
-fn to_old_entry(length: u32) -> Result<[u32; descriptor::DWORDS]> {
+fn to_old_entry(local: u64, length: u32) -> Result<[u32; descriptor::DWORDS]> {
     let peer = AttAddress::new(PageSize::Mib2, ENTRY, 0).context("an ATT address")?;
     let descriptor = Descriptor {
         peer,
-        local: 0,
+        local,
         length,
         control: Control {
             record: true,
@@ -155,7 +155,7 @@ fn start(bar: &mut Bar, device: &peerlane_core::capability::Capabilities, at: u6
         all.extend(channel::open(number, &settings));
     }
     all.extend(steps::start());
-    let dwords = to_old_entry(RINGS as u32)?;
+    let dwords = to_old_entry(0, RINGS as u32)?;
     for number in (0..device.channels).cycle().take(TRANSFERS * 2) {
         let write = |(index, dword): (usize, &u32)| {
             Step::Write(channel::page(number, chan::WRITE_DESC + 4 * index), *dword)
@@ -188,6 +188,7 @@ impl Slots for Records {
 
 /// A context names the old entry, in its own page: it is not there.
 fn name_old_entry(device: &Device) -> Result<()> {
+    let local = device.allocate(4096).map_err(told)?.keep().start;
     let info = device.info();
     let file = File::from(rustix::io::dup(device)?);
     let page = Mapped::new(&file, usize::try_from(info.page_bytes)?, map::PAGE)?;
@@ -209,7 +210,7 @@ fn name_old_entry(device: &Device) -> Result<()> {
         bytes,
     });
     let mut ring = Ring::new(info.ring_log2, info.channel)?;
-    for (index, dword) in to_old_entry(4096)?.into_iter().enumerate() {
+    for (index, dword) in to_old_entry(local, 4096)?.into_iter().enumerate() {
         page.dword(chan::WRITE_DESC + 4 * index)
             .store(dword, Ordering::SeqCst);
     }
@@ -269,7 +270,7 @@ pub(super) fn taken_over(lab: &mut Lab) -> Result<&'static str> {
         bind()?;
         let mut mover = Mover::fast(lab)?;
         let buffer = Buffer::new(mover.device(), 1 << 20)?;
-        let place = lab.place(mover.device(), 0)?;
+        let place = lab.place(mover.device())?;
         lab.check_some(&mut mover, &buffer, place, 4, 50_000)?;
         drop((mover, buffer));
         let devices: Vec<Device> = (0..capabilities.channels)

@@ -268,7 +268,7 @@ pub(super) fn stuck(lab: &mut Lab) -> Result<String> {
         let peer = (0..MANY)
             .map(|_| name.register(&device, 0, SIZE).map_err(told))
             .collect::<Result<Vec<_>>>()?;
-        let place = lab.place(&device, 0)?;
+        let place = lab.place(&device)?;
         lab.host.fault(Fault::StickPort { after: 0 })?;
         let limit = Duration::from_millis(100);
         let ended = mover.attempt(Direction::Write, &busy.region, 0, place, 1 << 20, limit);

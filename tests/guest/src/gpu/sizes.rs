@@ -67,8 +67,8 @@ impl Target for Part {
 /// Every length both ways, at odd places of the GPU's memory and the FPGA's.
 pub fn all(lab: &mut Lab, way: Way) -> Result<String> {
     with_gpu(|gpu| {
-        let mut mover = Mover::fast(lab)?;
-        let base = mover.device().info().local_base;
+        let mut mover = Mover::fast_with_all(lab)?;
+        let base = mover.device().range().start;
         let buffer = gpu.buffer(BUFFER, 0, 1, None)?;
         let first = lab.rng.random_range(0..8192) | 1;
         let name = Name::of(&buffer, way)?;

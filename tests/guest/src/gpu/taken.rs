@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 fn start(lab: &mut Lab, queue: &mut Queue, region: &Region) -> Result<Vec<TransferId>> {
     let mut transfers = Vec::new();
     for direction in [Direction::BOTH; 2].concat() {
-        let place = lab.place(queue.device(), 1 + u64::from(direction.raw()))?;
+        let place = lab.place(queue.device())? + u64::from(1 + direction.raw()) * region.length();
         let transfer = queue.submit(direction, region, 0, place, region.length());
         transfers.push(transfer.map_err(told)?);
     }
@@ -53,7 +53,7 @@ fn taken(
     let mut slowest = Duration::ZERO;
     for round in 0..lab.rounds {
         with_gpu(|gpu| {
-            let mut mover = Mover::fast(lab)?;
+            let mut mover = Mover::fast_with_all(lab)?;
             let buffer = gpu.buffer(2 * MIB, 0, 1 + round % 3, None)?;
             let region = registered(mover.device(), &buffer, way)?;
             let pieces = buffer.pieces()?;
@@ -165,7 +165,7 @@ pub(super) fn removed(lab: &mut Lab) -> Result<&'static str> {
         .find(|entry| entry.file_name().to_string_lossy().contains(':'))
         .context("the GPU has no driver")?;
     let gpu = Gpu::open()?;
-    let mut mover = Mover::fast(lab)?;
+    let mut mover = Mover::fast_with_all(lab)?;
     let mut transfers = Vec::new();
     let mut held = Vec::new();
     for way in [Way::DmaBuf, Way::Nvidia] {
@@ -200,7 +200,7 @@ pub(super) fn closes(lab: &mut Lab, way: Way) -> Result<&'static str> {
         let (ours, theirs) = process::pair()?;
         let child = process::fork("close_orders", move || {
             let gpu = Gpu::open()?;
-            let mut mover = Mover::fast(&lab)?;
+            let mut mover = Mover::fast_with_all(&lab)?;
             let buffer = gpu.buffer(2 * MIB, 0, 2, None)?;
             let region = registered(mover.device(), &buffer, way)?;
             start(&mut lab, mover.queue()?, &region)?;

@@ -93,7 +93,7 @@ pub(super) fn one_writer(lab: &mut Lab) -> Result<&'static str> {
     let fast = Mover::fast(lab)?;
     let bench = Bench {
         buffer: Buffer::new(fast.device(), 4096)?,
-        place: lab.place(fast.device(), 0)?,
+        place: lab.place(fast.device())?,
         device: fast.device().clone(),
     };
     refuse(&bench, uapi::SUBMIT, good_submit(&bench), Errno::BUSY)?;
@@ -105,13 +105,14 @@ pub(super) fn one_writer(lab: &mut Lab) -> Result<&'static str> {
 
     let mut slow = Mover::slow(lab)?;
     let buffer = Buffer::new(slow.device(), 1 << 16)?;
-    lab.check_some(&mut slow, &buffer, bench.place, 2, 5000)?;
+    let place = lab.place(slow.device())?;
+    lab.check_some(&mut slow, &buffer, place, 2, 5000)?;
     let write = ProtFlags::READ | ProtFlags::WRITE;
     let mapped = try_map(slow.device(), map::PAGE, 4096, write, MapFlags::SHARED);
     ensure!(
         mapped == Err(Errno::BUSY),
         "mapping the page gave {mapped:?}"
     );
-    lab.check_some(&mut slow, &buffer, bench.place, 2, 5000)?;
+    lab.check_some(&mut slow, &buffer, place, 2, 5000)?;
     Ok("")
 }

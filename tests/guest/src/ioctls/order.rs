@@ -35,7 +35,7 @@ fn ends(submitted: peerlane_device::Result<peerlane_device::Submitted>) -> Resul
 pub(super) fn stop_and_submit(lab: &mut Lab) -> Result<String> {
     let device = lab.open()?;
     let buffer = Buffer::new(&device, 1 << 16)?;
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     let done = AtomicBool::new(false);
     let mut counts = [0; 2];
     let stops = std::thread::scope(|scope| {
@@ -77,7 +77,7 @@ pub(super) fn stop_wakes(lab: &mut Lab) -> Result<&'static str> {
     const BYTES: usize = 16 << 20;
     let device = lab.open()?;
     let buffer = Buffer::new(&device, BYTES)?;
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     let rare = Moderation { count: 255, age: 0 };
     device.moderate(rare).map_err(told)?;
     let submit = || {
@@ -215,7 +215,7 @@ pub(super) fn told_before_doorbells(lab: &mut Lab) -> Result<&'static str> {
 pub(super) fn untold_events(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let buffer = Buffer::new(&device, 4096)?;
-    let place = lab.place(&device, 0)?;
+    let place = lab.place(&device)?;
     let region = &buffer.region;
     ends(device.submit(Direction::Write, region, 0, place, 64, Terms::default()))?;
     let is_news = || device.poll(Some(Duration::ZERO)).map_err(told);
@@ -236,7 +236,7 @@ pub(super) fn wait_is_restarted(lab: &mut Lab) -> Result<&'static str> {
     let child = fork("waiter", move || {
         let device = branch.open()?;
         let buffer = Buffer::new(&device, BYTES)?;
-        let place = branch.place(&device, 0)?;
+        let place = branch.place(&device)?;
         let submit = || {
             let region = &buffer.region;
             let terms = Terms::default();

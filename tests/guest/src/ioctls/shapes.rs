@@ -4,7 +4,8 @@ use super::{Bench, good_probe, good_register, good_submit};
 use crate::raw;
 use anyhow::{Context, Result, ensure};
 use peerlane_core::uapi::{
-    self, EventFd, Info, Ioctl, Moderate, Probe, Query, Range, Register, Stop, Submit, Wait, Window,
+    self, Allocate, EventFd, Free, Info, Ioctl, Moderate, Probe, Query, Register, Stop, Submit,
+    Wait, Window,
 };
 use rustix::io::Errno;
 use rustix::mm::MprotectFlags;
@@ -18,11 +19,6 @@ fn good(bench: &Bench) -> Vec<(Ioctl, Vec<u8>)> {
         ..Default::default()
     };
     let stop = Stop::default();
-    let range = bench.device.range();
-    let range = Range {
-        base: range.start,
-        end: range.end,
-    };
     let eventfd = EventFd { fd: -1, flags: 0 };
     let mut good = vec![
         (uapi::INFO, raw::bytes(&info)),
@@ -30,13 +26,12 @@ fn good(bench: &Bench) -> Vec<(Ioctl, Vec<u8>)> {
         (uapi::EVENTFD, raw::bytes(&eventfd)),
         (uapi::STOP, raw::bytes(&stop)),
         (uapi::MODERATE, raw::bytes(&Moderate::default())),
-        (uapi::RANGE, raw::bytes(&range)),
         (uapi::PROBE, raw::bytes(&good_probe(bench))),
     ];
     let bytes = bench.device.info().window_bytes;
     if bytes > 0 {
         let window = Window {
-            base: range.base.next_multiple_of(bytes),
+            base: bench.place,
             ..Default::default()
         };
         good.push((uapi::WINDOW, raw::bytes(&window)));
@@ -180,6 +175,10 @@ pub(super) fn reserved(bench: &Bench) -> Result<()> {
         at,
         size_of::<Window>() - 1,
     );
+    let at = std::mem::offset_of!(Allocate, reserved);
+    add(uapi::ALLOCATE, raw::bytes(&Allocate::default()), at, at + 3);
+    let at = std::mem::offset_of!(Free, reserved);
+    add(uapi::FREE, raw::bytes(&Free::default()), at, at + 3);
     let at = std::mem::offset_of!(Probe, reserved);
     let bytes = raw::bytes(&good_probe(bench));
     add(uapi::PROBE, bytes, at, size_of::<Probe>() - 1);

@@ -47,7 +47,7 @@ impl Untouched {
 /// third.
 fn moved(lab: &mut Lab) -> Result<String> {
     let device = lab.open()?;
-    let place = lab.place(&device, 0)?;
+    let place = device.allocate_all(0).map_err(told)?.keep().start;
     // Every bit of the place changes; what is made of some of the one and some of the other lies
     // in between.
     let [one, other] = [0x155_0000, 0x2aa_0000].map(|offset| place + offset);
@@ -81,7 +81,8 @@ fn moved(lab: &mut Lab) -> Result<String> {
 /// anything: the block begins with the window at 0.
 fn restarted(lab: &mut Lab, event: fn() -> Result<()>) -> Result<&'static str> {
     let [device, second] = [lab.open()?, lab.open()?];
-    let place = lab.place(&device, 0)?;
+    let others = lab.place(&second)?;
+    let place = device.allocate_all(0).map_err(told)?.keep().start;
     ensure!(place == 0, "the test's memory begins at {place:#x}");
     let base = place + 5 * BYTES;
     hold(&device, base)?;
@@ -99,7 +100,7 @@ fn restarted(lab: &mut Lab, event: fn() -> Result<()>) -> Result<&'static str> {
             "round {round}: the window does not come back"
         );
         first.check(lab).with_context(|| format!("round {round}"))?;
-        refused(&second, place, Errno::BUSY)?;
+        refused(&second, others, Errno::BUSY)?;
     }
     storer.end()?;
     Ok("")
@@ -122,7 +123,7 @@ fn await_start(device: &Device, before: u32) -> Result<()> {
 fn unbound(lab: &mut Lab) -> Result<&'static str> {
     for round in 0..lab.rounds {
         let device = lab.open()?;
-        let place = lab.place(&device, 0)?;
+        let place = lab.place(&device)?;
         hold(&device, place)?;
         let kept = Mapped::new(&device).context("mapping the window")?;
         kept.store(0, 1);
@@ -144,6 +145,8 @@ fn unbound(lab: &mut Lab) -> Result<&'static str> {
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
         };
+        // The highest there is, as before.
+        let place = lab.place(&next)?;
         let window = take(&next, place)?;
         let untouched = Untouched::new(lab, &[place])?;
         kept.store(2, 3);
@@ -157,7 +160,8 @@ fn unbound(lab: &mut Lab) -> Result<&'static str> {
         drop(next);
     }
     let device = lab.open().map_err(|error| error.context("at the end"))?;
-    let window = device.window(0).map_err(told)?;
+    let place = lab.place(&device)?;
+    let window = device.window(place).map_err(told)?;
     drop(window);
     Ok("")
 }

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! FPGA memory: which context has which part of it.
+//!
+//! A context begins with none. What it allocates may hold what others have stored there, so it is
+//! filled with zeros first, by the context's own channel, which reads them from a little memory of
+//! the driver's. Until that is done the range is the block's and the driver's business alone:
+//! the process can neither write descriptors for it nor look at it through the window. What was
+//! filled when a call is interrupted need not be filled again by the next.
+
+use crate::{
+    board::{explain, Board},
+    context::{Context, Opening, Writer},
+    dma::DmaPages,
+    events::Deadline,
+    ffi::Text,
+    hw::Failure,
+    logic::{
+        att::{AttAddress, Entry, PageSize, Permissions},
+        capability::Capabilities,
+        channel::{self, LocalRange},
+        descriptor::{Control, Descriptor, Direction},
+        fault::Fault,
+        fpga_memory::{Content, FpgaMemory, Grant, MemoryError, Token},
+        lifecycle::Epoch,
+        owners::Owners,
+        table::{self, Reach},
+        uapi::{allocate, free, Allocate, Free},
+    },
+    queue::Queue,
+};
+use core::ops::Range;
+use kernel::{
+    bindings,
+    device::{Bound, Device},
+    new_mutex,
+    prelude::*,
+    sync::Mutex,
+    time::Delta,
+};
+
+/// ATT entries at the end of the table that all name the same page of zeros.
+pub(crate) const ENTRIES: u32 = 8;
+const PAGE: PageSize = PageSize::Kib64;
+/// Bytes that one descriptor fills.
+const PIECE: u64 = ENTRIES as u64 * PAGE.bytes();
+/// Longest wait for one of them. It takes fractions of a millisecond, more where all channels are
+/// busy; and the block ends by itself what is not answered.
+const PATIENCE: Delta = Delta::from_secs(10);
+
+/// The memory of a board.
+#[pin_data]
+pub(crate) struct BoardMemory {
+    #[pin]
+    state: Mutex<FpgaMemory>,
+    /// A page of zeros, which every channel may read. `None` once the board has been let go.
+    #[pin]
+    zeros: Mutex<Option<DmaPages>>,
+    /// The first of the entries that name it.
+    first: u32,
+}
+
+impl BoardMemory {
+    /// Nobody has any of so many bytes. Contexts may take pieces of the last `pool` bytes.
+    pub(crate) fn new(
+        device: &Device<Bound>,
+        capabilities: &Capabilities,
+        bytes: u64,
+        pool: Option<u64>,
+    ) -> Result<impl PinInit<Self>> {
+        let zeros = DmaPages::new(device, PAGE.bytes() as usize)?;
+        let first = capabilities.att_entries() - ENTRIES;
+        Ok(pin_init!(Self {
+            state <- new_mutex!(FpgaMemory::new(bytes, pool)),
+            zeros <- new_mutex!(Some(zeros)),
+            first,
+        }))
+    }
+
+    /// Looks at who has what.
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&FpgaMemory) -> R) -> R {
+        look(&self.state.lock())
+    }
+
+    /// Where the zeros are on the bus, and how many bytes of them.
+    pub(crate) fn zeros(&self) -> Option<(u64, usize)> {
+        let zeros = self.zeros.lock();
+        zeros.as_ref().map(|zeros| (zeros.address(), zeros.bytes()))
+    }
+
+    /// Nothing is known of any content any more. Called before a board is started again, while
+    /// nobody can reach it.
+    pub(crate) fn forget(&self) {
+        self.state.lock().forget();
+    }
+
+    /// Takes a channel's memory back. Nothing may be able to touch it for the channel any more.
+    pub(crate) fn take_back(&self, channel: u32, content: Content) {
+        self.state.lock().free(channel, content);
+    }
+
+    /// Lets the zeros go. The board must not be able to reach memory any more.
+    pub(crate) fn retire(&self) {
+        let zeros = self.zeros.lock().take();
+        drop(zeros);
+    }
+}
+
+impl Board {
+    /// Writes the entries that name the zeros, in this start of the board.
+    pub(crate) fn write_zeros(&self, epoch: Epoch) -> Result<(), Failure> {
+        let Some((address, _)) = self.memory.zeros() else {
+            return Ok(());
+        };
+        let entry = Entry {
+            address,
+            page_size: PAGE,
+            permissions: Permissions::Read,
+        };
+        // Pages of the DMA API are aligned to their size (Documentation/core-api/dma-api-howto.rst).
+        let Ok(raw) = entry.encode() else {
+            dev_err!(self.device(), "a page of zeros at {:#x}\n", address);
+            return Ok(());
+        };
+        let entries = self.memory.first..self.memory.first + ENTRIES;
+        let entries = entries.flat_map(|index| table::write_entry(index, raw));
+        let owners = table::set_owners(Owners::ALL);
+        self.hw
+            .upkeep(epoch, Iterator::chain(owners.into_iter(), entries))
+    }
+}
+
+/// FPGA memory of a context.
+#[derive(Clone, Copy)]
+pub(crate) struct Share {
+    range: LocalRange,
+    /// Whether it is the process's already.
+    ready: bool,
+}
+
+impl Share {
+    /// None.
+    pub(crate) const NONE: Self = Self {
+        range: LocalRange::EMPTY,
+        ready: true,
+    };
+
+    /// What the block lets the channel touch.
+    pub(crate) fn channel(&self) -> LocalRange {
+        self.range
+    }
+
+    /// What the process may touch.
+    pub(crate) fn process(&self) -> LocalRange {
+        match self.ready {
+            true => self.range,
+            false => LocalRange::EMPTY,
+        }
+    }
+
+    fn is_none(&self) -> bool {
+        self.range == LocalRange::EMPTY
+    }
+}
+
+/// What a process asks for.
+enum Wanted {
+    Piece(u64),
+    All { least: u64 },
+    Offered(Token),
+}
+
+impl Wanted {
+    fn of(board: &Board, arguments: &Allocate) -> Result<Self> {
+        let Allocate {
+            bytes, base, token, ..
+        } = *arguments;
+        if base != 0 {
+            return Err(EINVAL);
+        }
+        match (arguments.flags, token) {
+            (0, [0, 0]) => Ok(Self::Piece(bytes)),
+            (allocate::ALL, [0, 0]) => match board.settings.hold_all || may_hold_all() {
+                true => Ok(Self::All { least: bytes }),
+                false => Err(EPERM),
+            },
+            (allocate::TAKE_OVER, token) if bytes == 0 => Ok(Self::Offered(Token(token))),
+            _ => Err(EINVAL),
+        }
+    }
+}
+
+/// Whether the caller is trusted with what a kernel in the FPGA could do anyway.
+fn may_hold_all() -> bool {
+    // SAFETY: any number may be asked for.
+    unsafe { bindings::capable(bindings::CAP_SYS_RAWIO as i32) }
+}
+
+/// A token that nobody guesses.
+fn new_token() -> Token {
+    let mut words = [0u64; 2];
+    // SAFETY: so many bytes are there.
+    unsafe { bindings::get_random_bytes(words.as_mut_ptr().cast(), size_of_val(&words)) };
+    Token(words)
+}
+
+impl From<MemoryError> for Error {
+    fn from(error: MemoryError) -> Self {
+        match error {
+            MemoryError::Empty | MemoryError::Channel(_) => EINVAL,
+            MemoryError::Exists => EEXIST,
+            MemoryError::Held { .. } => EBUSY,
+            MemoryError::Full { .. } => ENOSPC,
+            MemoryError::NotOffered => ENOENT,
+            MemoryError::Restarted => EAGAIN,
+        }
+    }
+}
+
+/// A call of `ALLOCATE` under way.
+struct Filling {
+    grant: Grant,
+    /// Bytes that are zero, from the start.
+    done: u64,
+    /// The channel had no writer before, and is to have none after.
+    borrowed: bool,
+}
+
+impl Context {
+    /// Gives the context FPGA memory.
+    pub(crate) fn allocate(&self, arguments: &mut Allocate) -> Result {
+        let wanted = Wanted::of(&self.board, arguments)?;
+        let inside = self.board.gate.enter()?;
+        let mut filling = self.begin_filling(&wanted)?;
+        drop(inside);
+        let filled = self.fill(&mut filling);
+        let _held = self.submission.lock();
+        // Without the gate unbind has taken everything back.
+        let _inside = self.board.gate.enter()?;
+        let mut writer = self.writer.lock();
+        let range = filling.grant.range.clone();
+        let ended = filled.and_then(|()| self.end_filling(&mut writer, &filling));
+        match ended {
+            Ok(()) => {
+                arguments.base = range.start;
+                arguments.bytes = range.end - range.start;
+                Ok(())
+            }
+            Err(error) => {
+                self.abandon_filling(&mut writer, &filling);
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether the driver writes the channel's descriptors, or nobody. `EBUSY`: the process does, or
+    /// the driver wrote some that have not ended.
+    fn is_driven(&self, writer: &mut Writer) -> Result<bool> {
+        match writer {
+            Writer::Nobody => Ok(false),
+            Writer::Driver(queue) => match self.is_idle(queue)? {
+                true => Ok(true),
+                false => Err(EBUSY),
+            },
+            Writer::Process(_) => Err(EBUSY),
+        }
+    }
+
+    /// Takes memory for the channel, which the process does not see yet.
+    fn begin_filling(&self, wanted: &Wanted) -> Result<Filling> {
+        let board = &self.board;
+        let mut writer = self.writer.lock();
+        let queue = match self.is_driven(&mut writer)? {
+            false => Some(Queue::new(self)?),
+            true => None,
+        };
+        let mut share = self.share.lock();
+        if !share.is_none() {
+            return Err(EEXIST);
+        }
+        let mut memory = board.memory.state.lock();
+        let grant = match *wanted {
+            Wanted::Piece(bytes) => memory.allocate(self.channel, bytes),
+            Wanted::All { least } => memory.allocate_all(self.channel, least),
+            Wanted::Offered(token) => memory.take_over(self.channel, token),
+        };
+        let total = memory.bytes();
+        drop(memory);
+        let grant = grant.inspect_err(|error| {
+            explain!(board, "channel {}: {}\n", self.channel, Text(error));
+        })?;
+        let taken = self.take(&grant, total, &mut share);
+        if let Err(error) = taken {
+            *share = Share::NONE;
+            board.memory.take_back(self.channel, Content::Unknown);
+            return Err(error);
+        }
+        let borrowed = queue.is_some();
+        if let Some(queue) = queue {
+            *writer = Writer::Driver(queue);
+        }
+        Ok(Filling {
+            done: grant.ready,
+            grant,
+            borrowed,
+        })
+    }
+
+    fn take(&self, grant: &Grant, total: u64, share: &mut Share) -> Result {
+        let range = LocalRange::new(grant.range.clone(), total).map_err(|_| EINVAL)?;
+        *share = Share {
+            range,
+            ready: false,
+        };
+        // Not in a block that is stuck: who had it before may have left something under way there.
+        Ok(self
+            .board
+            .hw
+            .run(channel::set_range(self.channel, &range))?)
+    }
+
+    /// Fills what is not zero yet, two descriptors at a time, outside of the gate but for their
+    /// doorbells.
+    fn fill(&self, filling: &mut Filling) -> Result {
+        let Range { start, end } = filling.grant.range;
+        let generation = self.events.seen().generation;
+        let mut ahead = self.fill_piece(start + filling.done..end)?;
+        while let Some((cookie, until)) = ahead {
+            let next = self.fill_piece(until..end)?;
+            let deadline = Deadline::after(PATIENCE);
+            let record = self.end(Direction::Read, cookie, deadline)?;
+            let restarted = || self.events.seen().generation != generation;
+            match record.outcome {
+                Ok(()) => {}
+                Err(Fault::Aborted) => {
+                    self.board.hw.usable()?;
+                    return Err(match restarted() {
+                        true => EAGAIN,
+                        // By a `STOP` of another thread.
+                        false => ECANCELED,
+                    });
+                }
+                Err(fault) => {
+                    explain!(self.board, "FPGA memory was not filled: {}\n", Text(fault));
+                    return Err(EIO);
+                }
+            }
+            filling.done = until - start;
+            ahead = next;
+        }
+        Ok(())
+    }
+
+    /// Has the board fill a piece of a range. Gives its cookie, and where the piece ends; nothing
+    /// if the range is empty.
+    fn fill_piece(&self, range: Range<u64>) -> Result<Option<(u32, u64)>> {
+        if range.is_empty() {
+            return Ok(None);
+        }
+        let held = self.submission.lock();
+        let _inside = self.board.gate.enter()?;
+        let length = PIECE.min(range.end - range.start);
+        let descriptor = Descriptor {
+            peer: AttAddress::new(PAGE, self.board.memory.first, 0).ok_or(EINVAL)?,
+            local: range.start,
+            length: length as u32,
+            control: Control {
+                // However the process has its interrupts held back.
+                urgent: true,
+                ..Control::default()
+            },
+            cookie: 0,
+        };
+        let cookie = self.post(&held, Direction::Read, descriptor, Share::channel)?;
+        Ok(Some((cookie, range.start + length)))
+    }
+
+    /// From now on the memory is the process's.
+    fn end_filling(&self, writer: &mut Writer, filling: &Filling) -> Result {
+        self.board
+            .memory
+            .look(|memory| memory.confirm(&filling.grant))?;
+        if filling.borrowed {
+            *writer = Writer::Nobody;
+            // Whoever comes finds the ring at its first slot.
+            self.start_channel(writer, Opening::First)?;
+        }
+        self.share.lock().ready = true;
+        Ok(())
+    }
+
+    /// Gives back what was taken: what was filled is known to be zero still.
+    fn abandon_filling(&self, writer: &mut Writer, filling: &Filling) {
+        let board = &self.board;
+        let channel = self.channel;
+        // With the fence the last records are in the ring.
+        board.settle(|| {
+            Iterator::chain(
+                channel::abort(channel).into_iter(),
+                table::fence(Reach::Host),
+            )
+        });
+        let mut share = self.share.lock();
+        *share = Share::NONE;
+        board.settle(|| channel::set_range(channel, &LocalRange::EMPTY));
+        // If the board was cut off or started again meanwhile, this is not believed: it forgets all
+        // notes before anybody can allocate.
+        let content = Content::Zeros {
+            bytes: filling.done,
+            epoch: filling.grant.epoch,
+        };
+        board.memory.take_back(channel, content);
+        drop(share);
+        if filling.borrowed {
+            *writer = Writer::Nobody;
+        }
+        // Not only on a board that runs: one that is being started may have opened the channel
+        // already.
+        board.settle_by(|epoch| match filling.borrowed {
+            true => self.start_channel(writer, Opening::Again(epoch)),
+            false => board.hw.upkeep(epoch, self.acceptance(writer)),
+        });
+    }
+
+    /// Gives the context's FPGA memory back.
+    pub(crate) fn free(&self, arguments: &mut Free) -> Result {
+        if arguments.flags & !free::OFFER != 0 || arguments.token != [0, 0] {
+            return Err(EINVAL);
+        }
+        let offer = arguments.flags & free::OFFER != 0;
+        let memory = &self.board.memory;
+        let mut writer = self.writer.lock();
+        self.is_driven(&mut writer)?;
+        let mut share = self.share.lock();
+        if share.is_none() {
+            return Err(ENOENT);
+        }
+        if !share.ready || self.board.window_of(self.channel).is_some() {
+            return Err(EBUSY);
+        }
+        let content = match offer {
+            true if memory.look(|memory| memory.holds_all(self.channel)) => return Err(EINVAL),
+            true => {
+                let token = new_token();
+                arguments.token = token.0;
+                Content::Offered(token)
+            }
+            false => Content::Unknown,
+        };
+        let none = LocalRange::EMPTY;
+        self.board.hw.run(channel::set_range(self.channel, &none))?;
+        *share = Share::NONE;
+        memory.take_back(self.channel, content);
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! FPGA memory of a context.
+
+use crate::device::{Context, Device};
+use crate::error::{Error, Result};
+use peerlane_core::uapi::{self, allocate, free};
+use rustix::io::Errno;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The range of FPGA memory that a context has, and no other context. Dropping this gives it back.
+///
+/// A context that has, or had, a [`Queue`](crate::Queue) writes descriptors without the kernel's
+/// knowledge: its memory stays its own until the device is closed. So allocate before you make the
+/// queue.
+#[derive(Debug)]
+pub struct FpgaMemory {
+    /// `None` once it was given back, or is left to the context.
+    context: Option<Arc<Context>>,
+    range: Range<u64>,
+}
+
+/// A secret: whoever has it may take memory over that was offered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Offer(pub [u64; 2]);
+
+impl std::fmt::Debug for Offer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Offer")
+    }
+}
+
+impl Device {
+    /// Allocates FPGA memory: so many bytes in one piece, rounded up to whole 64 KiB, all zero. The
+    /// board fills it with zeros first, a few gigabytes a second. A context has one piece.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub fn allocate(&self, bytes: u64) -> Result<FpgaMemory> {
+        self.call_allocate(uapi::Allocate {
+            bytes,
+            ..Default::default()
+        })
+    }
+
+    /// Holds all FPGA memory that nobody has allocated, `least` bytes or more, from address 0 on and
+    /// with what happens to be in it: for who loads kernels into the FPGA, which reach all of it.
+    ///
+    /// # Errors
+    /// [`Error::Memory`]: by default with `EPERM` unless the process has `CAP_SYS_RAWIO`.
+    pub fn allocate_all(&self, least: u64) -> Result<FpgaMemory> {
+        self.call_allocate(uapi::Allocate {
+            bytes: least,
+            flags: allocate::ALL,
+            ..Default::default()
+        })
+    }
+
+    /// Takes over FPGA memory that another context has [offered](FpgaMemory::offer), with what is
+    /// in it.
+    ///
+    /// # Errors
+    /// [`Error::Memory`]: with `ENOENT` if the offer has ended.
+    pub fn take_over(&self, offer: Offer) -> Result<FpgaMemory> {
+        self.call_allocate(uapi::Allocate {
+            flags: allocate::TAKE_OVER,
+            token: offer.0,
+            ..Default::default()
+        })
+    }
+
+    fn call_allocate(&self, wanted: uapi::Allocate) -> Result<FpgaMemory> {
+        let mut argument = wanted;
+        loop {
+            match self.0.try_call(&mut argument) {
+                Ok(()) => break,
+                // What was filled so far need not be filled again.
+                Err(Errno::INTR) => argument = wanted,
+                Err(source) => return Err(Error::memory(wanted.bytes, source)),
+            }
+        }
+        let range = argument.base..argument.base + argument.bytes;
+        self.0.set_range(range.clone());
+        Ok(FpgaMemory {
+            context: Some(Arc::clone(&self.0)),
+            range,
+        })
+    }
+}
+
+impl FpgaMemory {
+    /// FPGA address of the first byte, a multiple of 64 KiB.
+    pub fn base(&self) -> u64 {
+        self.range.start
+    }
+
+    /// Bytes.
+    pub fn length(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+
+    /// Its FPGA addresses.
+    pub fn range(&self) -> Range<u64> {
+        self.range.clone()
+    }
+
+    /// Gives it back.
+    ///
+    /// # Errors
+    /// [`Error::Memory`]: with `EBUSY` while transfers are under way, the context holds the board's
+    /// [`Window`](crate::Window), or once it has a [`Queue`](crate::Queue). Then the memory stays the
+    /// context's until the device is closed.
+    pub fn free(self) -> Result<()> {
+        self.release(0).map(drop)
+    }
+
+    /// Gives it back, and lets whoever has the [`Offer`] take it over with what is in it, once. The
+    /// offer ends when the memory is needed for somebody else, and when the board is restarted.
+    ///
+    /// # Errors
+    /// As [`free`](Self::free).
+    pub fn offer(self) -> Result<Offer> {
+        self.release(free::OFFER).map(Offer)
+    }
+
+    /// Leaves it to the context for as long as that lives.
+    pub fn keep(mut self) -> Range<u64> {
+        self.context = None;
+        self.range()
+    }
+
+    fn release(mut self, flags: u32) -> Result<[u64; 2]> {
+        let context = self.context.take();
+        context.map_or(Ok([0; 2]), |context| context.free(flags))
+    }
+}
+
+impl Drop for FpgaMemory {
+    fn drop(&mut self) {
+        if let Some(context) = self.context.take() {
+            // If that cannot be, it goes with the context.
+            let _ = context.free(0);
+        }
+    }
+}
+
+impl Context {
+    fn free(&self, flags: u32) -> Result<[u64; 2]> {
+        let mut argument = uapi::Free {
+            flags,
+            ..Default::default()
+        };
+        let freed = self.try_call(&mut argument);
+        freed.map_err(|source| Error::memory(0, source))?;
+        self.set_range(0..0);
+        Ok(argument.token)
+    }
+}

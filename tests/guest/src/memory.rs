@@ -1,0 +1,417 @@
+//! FPGA memory is its owner's: nobody sees or changes what another one has, or had.
+
+mod ends;
+mod page;
+mod races;
+
+use crate::lab::{Buffer, LIMIT, Lab, Mover, told};
+use crate::process::{become_nobody, fork, pair};
+use crate::suite::{Suite, skip};
+use anyhow::{Context, Result, bail, ensure};
+use page::Page;
+use peerlane_core::att::AttAddress;
+use peerlane_core::fault::Fault;
+use peerlane_device::{Device, Direction, Error, FpgaMemory, Offer, Terms};
+use rand::Rng;
+use rustix::io::Errno;
+use std::ops::Range;
+
+/// What ranges are multiples of.
+const GRANULE: u64 = 64 << 10;
+const KIB: u64 = 1 << 10;
+/// What one descriptor fills at most: eight pages of the ATT.
+const PIECE: u64 = 512 * KIB;
+
+/// Runs them.
+pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("memory.nothing_first", || nothing_first(lab));
+    suite.run("memory.zero_at_first", || zero_at_first(lab));
+    suite.run("memory.zero_again", || zero_again(lab));
+    suite.run("memory.of_another_process", || of_another_process(lab));
+    suite.run("memory.neighbours", || neighbours(lab));
+    suite.run("memory.one_writer", || one_writer(lab));
+    suite.run("memory.full", || full(lab));
+    suite.run("memory.all", || all(lab));
+    suite.run("memory.all_for_whom", || all_for_whom(lab));
+    suite.run("memory.offered", || offered(lab));
+    ends::run(suite, lab);
+    suite.run("memory.races", || races::races(lab));
+}
+
+/// A call about FPGA memory must fail with this.
+fn refused<T: std::fmt::Debug>(result: Result<T, Error>, error: Errno) -> Result<()> {
+    match result {
+        Err(Error::Memory { source, .. }) if source == error => Ok(()),
+        other => bail!("{other:?} instead of {error}"),
+    }
+}
+
+fn allocate(device: &Device, bytes: u64) -> Result<FpgaMemory> {
+    device.allocate(bytes).map_err(told)
+}
+
+/// Fills FPGA memory with data of somebody: every byte of it can be told from 0.
+fn fill(lab: &mut Lab, range: &Range<u64>) -> Result<u64> {
+    let seed = lab.rng.random();
+    lab.host
+        .fpga_write(range.start, seed, range.end - range.start)?;
+    Ok(seed)
+}
+
+/// Everything in a context's range, seen by the board.
+fn content(device: &Device, buffer: &Buffer, range: &Range<u64>) -> Result<Vec<u8>> {
+    let length = range.end - range.start;
+    let terms = Terms::default();
+    buffer
+        .memory
+        .write(0, &vec![0xa5; usize::try_from(length)?])?;
+    let region = &buffer.region;
+    let moved = device
+        .submit(Direction::Write, region, 0, range.start, length, terms)
+        .and_then(|submitted| submitted.wait(Some(LIMIT)))
+        .map_err(told)?;
+    ensure!(moved == length, "{moved} bytes of {length}");
+    let mut bytes = vec![0; usize::try_from(length)?];
+    buffer.memory.read(0, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// All of a context's range must be zero.
+fn zero(device: &Device, buffer: &Buffer, range: &Range<u64>) -> Result<()> {
+    let bytes = content(device, buffer, range)?;
+    match bytes.iter().position(|byte| *byte != 0) {
+        None => Ok(()),
+        Some(at) => bail!("byte {at:#x} of {range:x?} is {:#04x}", bytes[at]),
+    }
+}
+
+/// Where the next range of so many bytes would be.
+fn next_place(lab: &Lab, bytes: u64) -> Result<Range<u64>> {
+    let device = lab.open()?;
+    let memory = allocate(&device, bytes)?;
+    Ok(memory.range())
+}
+
+/// A context that has allocated nothing reaches nothing, by neither way.
+fn nothing_first(lab: &mut Lab) -> Result<&'static str> {
+    let place = next_place(lab, 4 * GRANULE)?;
+    let secret = fill(lab, &place)?;
+    let device = lab.open()?;
+    ensure!(device.range().is_empty(), "{:x?}", device.range());
+    let buffer = Buffer::new(&device, 4096)?;
+    let mut page = Page::new(&device)?;
+    for local in [0, GRANULE, place.start, place.end - 64] {
+        for direction in Direction::BOTH {
+            let end = page.run(direction, buffer.region.att_address(), local, 64)?;
+            ensure!(
+                end == Err(Fault::LocalRange),
+                "{direction} at {local:#x}: {end:?}"
+            );
+        }
+    }
+    lab.host
+        .fpga_check(place.start, secret, place.end - place.start)?;
+    Ok("")
+}
+
+/// Whatever was in it, a new range is zero, all of it, and what is around it stays.
+fn zero_at_first(lab: &mut Lab) -> Result<String> {
+    let sizes = [
+        1,
+        GRANULE,
+        GRANULE + 1,
+        PIECE,
+        PIECE + 1,
+        3 * PIECE - GRANULE,
+    ];
+    for bytes in sizes {
+        let wide = next_place(lab, bytes + GRANULE)?;
+        let below = wide.start..wide.start + GRANULE;
+        fill(lab, &wide)?;
+        let kept = fill(lab, &below)?;
+        let device = lab.open()?;
+        let memory = allocate(&device, bytes)?;
+        ensure!(
+            memory.length() == bytes.next_multiple_of(GRANULE)
+                && memory.range() == (below.end..wide.end),
+            "{bytes:#x} bytes: {:x?}",
+            memory.range()
+        );
+        let buffer = Buffer::new(&device, usize::try_from(memory.length())?)?;
+        zero(&device, &buffer, &memory.range()).with_context(|| format!("{bytes:#x} bytes"))?;
+        lab.host.fpga_check(below.start, kept, GRANULE)?;
+    }
+    Ok(format!("{} sizes", sizes.len()))
+}
+
+/// What a context has given back is zero when it has it again, and not to be reached in between.
+fn zero_again(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let buffer = Buffer::new(&device, usize::try_from(GRANULE)?)?;
+    let mut mover = Mover::Slow(device.clone());
+    let mut before = None;
+    for _ in 0..3 {
+        let memory = allocate(&device, GRANULE)?;
+        let range = memory.range();
+        ensure!(before.is_none_or(|before| before == range), "{range:x?}");
+        zero(&device, &buffer, &range)?;
+        fill(lab, &range)?;
+        lab.check(&mut mover, Direction::Read, &buffer, 0, range.start, 4096)?;
+        memory.free().map_err(told)?;
+        match device.submit(
+            Direction::Write,
+            &buffer.region,
+            0,
+            range.start,
+            64,
+            Terms::default(),
+        ) {
+            Err(Error::Local { .. }) => {}
+            other => bail!("what was given back: {other:?}"),
+        }
+        before = Some(range);
+    }
+    // Both ways in turn are one context's: its queue begins at the first slot of the ring.
+    let memory = allocate(&device, GRANULE)?;
+    lab.check(&mut mover, Direction::Write, &buffer, 0, memory.base(), 512)?;
+    Ok("")
+}
+
+/// However a process ends, what it had in FPGA memory is not shown to the next.
+fn of_another_process(lab: &mut Lab) -> Result<&'static str> {
+    for (end, fast) in [("killed", false), ("killed", true), ("closed", true)] {
+        let (ours, theirs) = pair()?;
+        let branch = lab.branch();
+        let child = fork("first", move || {
+            let mut mover = match fast {
+                true => Mover::fast(&branch)?,
+                false => Mover::slow(&branch)?,
+            };
+            let device = mover.device().clone();
+            let place = branch.place(&device)?;
+            let buffer = Buffer::new(&device, 512 << 10)?;
+            buffer.memory.write(0, &vec![0x77; 512 << 10])?;
+            let region = &buffer.region;
+            mover.transfer(Direction::Read, region, 0, place, 512 << 10)?;
+            theirs.signal()?;
+            if end == "killed" {
+                // More of it is under way when the end comes.
+                loop {
+                    mover.transfer(Direction::Read, region, 0, place, 512 << 10)?;
+                }
+            }
+            Ok(())
+        })?;
+        ours.wait()?;
+        match end {
+            "killed" => child.kill()?,
+            _ => child.wait()?,
+        }
+        let device = lab.open()?;
+        let place = lab.place(&device)?;
+        let buffer = Buffer::new(&device, 512 << 10)?;
+        for part in [0, 512 * KIB, 1024 * KIB, 1536 * KIB] {
+            let range = place + part..place + part + 512 * KIB;
+            zero(&device, &buffer, &range).with_context(|| format!("{end}, fast: {fast}"))?;
+        }
+    }
+    Ok("")
+}
+
+/// What a context writes into its page reaches no other's memory, however the ends overlap.
+fn neighbours(lab: &mut Lab) -> Result<String> {
+    let contexts = [(); 3].map(|()| lab.open());
+    let [above, own, below] = contexts;
+    let [above, own, below] = [above?, own?, below?];
+    let [high, mine, low] = [&above, &own, &below].map(|device| allocate(device, GRANULE));
+    let [high, mine, low] = [high?, mine?, low?];
+    let range = mine.range();
+    ensure!(
+        (low.range().end, high.base()) == (range.start, range.end),
+        "{low:?}, {mine:?}, {high:?}"
+    );
+    let secrets = [fill(lab, &low.range())?, fill(lab, &high.range())?];
+    let buffer = Buffer::new(&own, 2 * GRANULE as usize)?;
+    let peer: AttAddress = buffer.region.att_address();
+    buffer.memory.write(0, &vec![0x5a; 2 * GRANULE as usize])?;
+    let mut page = Page::new(&own)?;
+    let mut tried = 0;
+    for direction in Direction::BOTH {
+        for (local, length) in [
+            (range.start - 64, 64),
+            (range.start - 1, 2),
+            (range.start - 1, 1),
+            (range.end, 1),
+            (range.end, 64),
+            (range.end - 1, 2),
+            (range.start, GRANULE as u32 + 1),
+            (range.start - 1, GRANULE as u32 + 1),
+            (low.base(), 64),
+            (high.base() + 4096, 4096),
+            (0, 64),
+            (0, 1 << 20),
+        ] {
+            let end = page.run(direction, peer, local, length)?;
+            ensure!(
+                end == Err(Fault::LocalRange),
+                "{direction} of {length} bytes at {local:#x}: {end:?}"
+            );
+            tried += 1;
+        }
+        let end = page.run(direction, peer, range.start, GRANULE as u32)?;
+        ensure!(end == Ok(()), "{direction} of all of its own: {end:?}");
+    }
+    lab.host.fpga_check(low.base(), secrets[0], GRANULE)?;
+    lab.host.fpga_check(high.base(), secrets[1], GRANULE)?;
+    Ok(format!("{tried} descriptors"))
+}
+
+/// A context whose process writes descriptors itself neither gets memory nor gives it back, nor one
+/// that waits for some.
+fn one_writer(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let _page = Page::new(&device)?;
+    refused(device.allocate(1), Errno::BUSY)?;
+    let device = lab.open()?;
+    let memory = allocate(&device, GRANULE)?;
+    // What has filled the memory has left nothing behind in the ring, and nobody as its writer.
+    let buffer = Buffer::new(&device, 4096)?;
+    let mut page = Page::new(&device)?;
+    let peer = buffer.region.att_address();
+    let end = page.run(Direction::Write, peer, memory.base(), 4096)?;
+    ensure!(end == Ok(()), "{end:?}");
+    refused(memory.free(), Errno::BUSY)?;
+    let end = page.run(Direction::Write, peer, device.range().start, 64)?;
+    ensure!(end == Ok(()), "after it was not given back: {end:?}");
+    Ok("")
+}
+
+/// Bytes that contexts may allocate, as the driver was told.
+fn pool() -> Result<u64> {
+    let parameters = std::env::var("PEERLANE_PARAMETERS").unwrap_or_default();
+    let mut words = parameters.split(' ');
+    let pool = words.find_map(|word| word.strip_prefix("memory_pool_mib="));
+    match pool {
+        Some(mib) => Ok(mib.parse::<u64>()? << 20),
+        None => skip("the driver was loaded without a pool"),
+    }
+}
+
+/// Bytes of the board's memory.
+fn total(device: &Device) -> u64 {
+    device.capabilities().memory_bytes()
+}
+
+/// There is so much and no more; what is given back can be had again.
+fn full(lab: &mut Lab) -> Result<&'static str> {
+    let pool = pool()?;
+    let [one, two, three] = [lab.open()?, lab.open()?, lab.open()?];
+    refused(one.allocate(pool + 1), Errno::NOSPC)?;
+    refused(one.allocate(total(&one)), Errno::NOSPC)?;
+    let most = allocate(&one, pool - GRANULE)?;
+    ensure!(most.range().end == total(&one), "{most:?}");
+    refused(two.allocate(GRANULE + 1), Errno::NOSPC)?;
+    let rest = allocate(&two, GRANULE)?;
+    ensure!(rest.base() == total(&one) - pool, "{rest:?}");
+    refused(three.allocate(1), Errno::NOSPC)?;
+    drop(rest);
+    drop(two);
+    let rest = allocate(&three, 1)?;
+    ensure!(rest.range().end == most.base(), "{rest:?}");
+    Ok("")
+}
+
+/// One context at a time holds all that others cannot have, with all that is in it.
+fn all(lab: &mut Lab) -> Result<&'static str> {
+    let pool = pool()?;
+    let [holder, second] = [lab.open()?, lab.open()?];
+    let end = total(&holder) - pool;
+    let [low, high] = [0..GRANULE, end - GRANULE..end];
+    let secrets = [fill(lab, &low)?, fill(lab, &high)?];
+    let small = allocate(&second, GRANULE)?;
+    refused(holder.allocate_all(end + 1), Errno::NOSPC)?;
+    let memory = holder.allocate_all(end).map_err(told)?;
+    ensure!(memory.range() == (0..end), "{memory:?}");
+    lab.host.fpga_check(low.start, secrets[0], GRANULE)?;
+    lab.host.fpga_check(high.start, secrets[1], GRANULE)?;
+    drop(small);
+    refused(second.allocate_all(0), Errno::BUSY)?;
+    // Others have what is theirs, beside it.
+    let small = allocate(&second, GRANULE)?;
+    ensure!(small.base() >= end, "{small:?}");
+    drop(small);
+    let buffer = Buffer::new(&holder, GRANULE as usize)?;
+    let mut mover = Mover::Slow(holder.clone());
+    for range in [&low, &high] {
+        lab.check(&mut mover, Direction::Write, &buffer, 0, range.start, 4096)?;
+    }
+    refused(memory.offer(), Errno::INVAL)?;
+    drop((holder, mover, buffer));
+    let memory = second.allocate_all(0).map_err(told)?;
+    ensure!(memory.range() == (0..end), "{memory:?}");
+    Ok("")
+}
+
+/// It takes a right to hold all.
+fn all_for_whom(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let parameters = std::env::var("PEERLANE_PARAMETERS").unwrap_or_default();
+    let everybody = parameters.contains("hold_all=1");
+    fork("nobody", move || {
+        become_nobody()?;
+        match everybody {
+            true => {
+                let memory = device.allocate_all(0).map_err(told)?;
+                ensure!(memory.base() == 0, "{memory:?}");
+            }
+            false => refused(device.allocate_all(0), Errno::PERM)?,
+        }
+        // Pieces are for everybody who may open the board.
+        device.allocate(1).map(drop).or_else(|error| match error {
+            Error::Memory {
+                source: Errno::EXIST,
+                ..
+            } if everybody => Ok(()),
+            error => Err(told(error)),
+        })
+    })?
+    .wait()?;
+    Ok("")
+}
+
+/// What was offered goes to who has the token, once, as it is; and to nobody after a restart.
+fn offered(lab: &mut Lab) -> Result<&'static str> {
+    let [giver, taker] = [lab.open()?, lab.open()?];
+    let length = usize::try_from(2 * GRANULE)?;
+    let buffer = Buffer::new(&taker, length)?;
+    let offer = |lab: &mut Lab| -> Result<(Offer, Range<u64>, u64)> {
+        let memory = allocate(&giver, 2 * GRANULE)?;
+        let range = memory.range();
+        let secret = fill(lab, &range)?;
+        Ok((memory.offer().map_err(told)?, range, secret))
+    };
+    let (token, range, secret) = offer(lab)?;
+    for bit in [0, 63, 64, 127] {
+        let mut wrong = token;
+        wrong.0[bit / 64] ^= 1 << (bit % 64);
+        refused(taker.take_over(wrong), Errno::NOENT)?;
+    }
+    // Whoever comes without it gets other memory.
+    let other = lab.open()?;
+    let beside = allocate(&other, GRANULE)?;
+    ensure!(beside.range().end <= range.start, "{beside:?}");
+    let memory = taker.take_over(token).map_err(told)?;
+    ensure!(memory.range() == range, "{memory:?}, not {range:x?}");
+    let mut expected = vec![0; length];
+    peerlane_guest::pattern(secret, &mut expected);
+    crate::lab::same(&expected, &content(&taker, &buffer, &range)?, 0)?;
+    drop(memory);
+    refused(taker.take_over(token), Errno::NOENT)?;
+    let (second, ..) = offer(lab)?;
+    ensure!(second != token, "the same token twice");
+    crate::faults::reset()?;
+    refused(taker.take_over(second), Errno::NOENT)?;
+    let memory = allocate(&taker, 2 * GRANULE)?;
+    zero(&taker, &buffer, &memory.range())?;
+    Ok("")
+}
