@@ -13,7 +13,7 @@
 //!    tables of pages;
 //! 7. the reservation of a dma-buf, which its owner may hold when it calls us;
 //! 8. a [`Mapping`](crate::mapping::Mapping)'s state;
-//! 9. [`Board::entries`], [`Board::memory`];
+//! 9. [`Board::entries`], then [`Board::memory`];
 //! 10. the board's state and its registers ([`crate::hw`]);
 //! 11. events ([`crate::events`]).
 //!
@@ -36,6 +36,7 @@ use crate::{
         att::{AttAllocator, Run},
         capability::{Capabilities, Identity},
         channel,
+        fpga_memory::FpgaMemory,
         lifecycle::Epoch,
         link::{self, Link},
         quota::{Limits, Quota, User},
@@ -116,12 +117,12 @@ struct Users {
 }
 
 /// The FPGA memory of a board that was found.
-fn memory(
+fn fpga_memory(
     device: &pci::Device<Bound>,
     place: &Place,
     capabilities: &Capabilities,
     settings: &Settings,
-) -> Result<impl PinInit<BoardMemory>> {
+) -> FpgaMemory {
     let bytes = place.memory.min(capabilities.memory_bytes());
     let pool = settings.memory_pool;
     if let Some(pool) = pool.filter(|pool| *pool > bytes) {
@@ -132,7 +133,7 @@ fn memory(
             bytes >> 20
         );
     }
-    BoardMemory::new(device.as_ref(), capabilities, bytes, pool)
+    FpgaMemory::new(bytes, pool)
 }
 
 /// What is known of a board before it is started.
@@ -156,19 +157,21 @@ impl Board {
             settings,
         } = found;
         let patience = Delta::from_millis(i64::from(settings.patience_ms));
-        let memory = memory(device, &place, &capabilities, &settings)?;
+        let memory = fpga_memory(device, &place, &capabilities, &settings);
+        let pool = memory.pool();
+        let memory = BoardMemory::new(device.as_ref(), &capabilities, memory)?;
         // The last are the zeros'.
         let count = capabilities.att_entries() - fpga_memory::ENTRIES;
+        let limits = Limits::new(
+            capabilities.channels,
+            count,
+            pool.end - pool.start,
+            &settings.quotas,
+        );
         let storage = KVVec::from_elem(0, AttAllocator::<KVVec<u64>>::words(count), GFP_KERNEL)?;
         let entries = Entries {
             allocator: AttAllocator::new(storage, count).map_err(|_| EINVAL)?,
-            quota: Quota::new(Limits::new(
-                capabilities.channels,
-                count,
-                settings.user_channels,
-                settings.user_entries,
-                settings.context_entries,
-            )),
+            quota: Quota::new(limits),
         };
         let mut contexts = KVec::new();
         for _ in 0..capabilities.channels {
@@ -279,6 +282,11 @@ impl Board {
         if let Err(error) = entries.allocator.free(run) {
             dev_err!(self.device(), "{}\n", Text(error));
         }
+    }
+
+    /// Looks at what users may have, which nobody changes meanwhile.
+    pub(crate) fn with_quota<R>(&self, f: impl FnOnce(&Quota) -> R) -> R {
+        f(&self.entries.lock().quota)
     }
 
     /// Channels that nobody has.

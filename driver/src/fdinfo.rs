@@ -26,6 +26,9 @@ impl Context {
         seq_print!(file, "peerlane-memory-regions:\t{}\n", bytes);
         seq_print!(file, "peerlane-kept:\t{}\n", kept);
         seq_print!(file, "peerlane-memory-kept:\t{}\n", kept_bytes);
+        let range = board.memory.look(|memory| memory.held(self.channel));
+        let bytes = range.map_or(0, |range| range.end - range.start);
+        seq_print!(file, "peerlane-memory-fpga:\t{}\n", bytes);
         let entries = board.entries_of(self.channel);
         seq_print!(file, "peerlane-entries:\t{}\n", entries);
     }

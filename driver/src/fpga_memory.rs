@@ -7,6 +7,15 @@
 //! the driver's. Until that is done the range is the block's and the driver's business alone:
 //! the process can neither write descriptors for it nor look at it through the window. What was
 //! filled when a call is interrupted need not be filled again by the next.
+//!
+//! # When a zero is in memory
+//! A record says that the board's interconnect has taken the last word, not that the memory has it: the
+//! block's masters use no write responses (`writeresponsevalid`, Avalon Interface Specifications), and
+//! the one that writes cannot read. That nobody reads the old content is not proved, then, but rests on
+//! two things. From there to the first look are a record's way to the host, a wake-up, the end of a
+//! system call, and the way of a doorbell or a load to the board: microseconds. And all masters of the
+//! block are connected to the same slaves of the memory (`peerlane extend`), whose arbiters serve them
+//! in turn, so what the interconnect has taken is at most a few bursts away from the memory.
 
 use crate::{
     board::{explain, Board},
@@ -24,6 +33,7 @@ use crate::{
         fpga_memory::{Content, FpgaMemory, Grant, MemoryError, Token},
         lifecycle::Epoch,
         owners::Owners,
+        quota::Quota,
         table::{self, Reach},
         uapi::{allocate, free, Allocate, Free},
     },
@@ -58,22 +68,34 @@ pub(crate) struct BoardMemory {
     zeros: Mutex<Option<DmaPages>>,
     /// The first of the entries that name it.
     first: u32,
+    /// What is in them.
+    entry: u64,
 }
 
 impl BoardMemory {
-    /// Nobody has any of so many bytes. Contexts may take pieces of the last `pool` bytes.
+    /// The memory of a board with these capabilities.
     pub(crate) fn new(
         device: &Device<Bound>,
         capabilities: &Capabilities,
-        bytes: u64,
-        pool: Option<u64>,
+        state: FpgaMemory,
     ) -> Result<impl PinInit<Self>> {
         let zeros = DmaPages::new(device, PAGE.bytes() as usize)?;
         let first = capabilities.att_entries() - ENTRIES;
+        let entry = Entry {
+            address: zeros.address(),
+            page_size: PAGE,
+            permissions: Permissions::Read,
+        };
+        // Pages of the DMA API are aligned to their size (Documentation/core-api/dma-api-howto.rst).
+        let entry = entry.encode().map_err(|error| {
+            dev_err!(device, "zeros that the board can read: {}\n", Text(&error));
+            EINVAL
+        })?;
         Ok(pin_init!(Self {
-            state <- new_mutex!(FpgaMemory::new(bytes, pool)),
+            state <- new_mutex!(state),
             zeros <- new_mutex!(Some(zeros)),
             first,
+            entry,
         }))
     }
 
@@ -109,21 +131,8 @@ impl BoardMemory {
 impl Board {
     /// Writes the entries that name the zeros, in this start of the board.
     pub(crate) fn write_zeros(&self, epoch: Epoch) -> Result<(), Failure> {
-        let Some((address, _)) = self.memory.zeros() else {
-            return Ok(());
-        };
-        let entry = Entry {
-            address,
-            page_size: PAGE,
-            permissions: Permissions::Read,
-        };
-        // Pages of the DMA API are aligned to their size (Documentation/core-api/dma-api-howto.rst).
-        let Ok(raw) = entry.encode() else {
-            dev_err!(self.device(), "a page of zeros at {:#x}\n", address);
-            return Ok(());
-        };
-        let entries = self.memory.first..self.memory.first + ENTRIES;
-        let entries = entries.flat_map(|index| table::write_entry(index, raw));
+        let BoardMemory { first, entry, .. } = self.memory;
+        let entries = (first..first + ENTRIES).flat_map(|index| table::write_entry(index, entry));
         let owners = table::set_owners(Owners::ALL);
         self.hw
             .upkeep(epoch, Iterator::chain(owners.into_iter(), entries))
@@ -278,17 +287,8 @@ impl Context {
         if !share.is_none() {
             return Err(EEXIST);
         }
-        let mut memory = board.memory.state.lock();
-        let grant = match *wanted {
-            Wanted::Piece(bytes) => memory.allocate(self.channel, bytes),
-            Wanted::All { least } => memory.allocate_all(self.channel, least),
-            Wanted::Offered(token) => memory.take_over(self.channel, token),
-        };
-        let total = memory.bytes();
-        drop(memory);
-        let grant = grant.inspect_err(|error| {
-            explain!(board, "channel {}: {}\n", self.channel, Text(error));
-        })?;
+        let grant = board.with_quota(|quota| self.take_grant(quota, wanted))?;
+        let total = board.memory.look(FpgaMemory::bytes);
         let taken = self.take(&grant, total, &mut share);
         if let Err(error) = taken {
             *share = Share::NONE;
@@ -304,6 +304,33 @@ impl Context {
             grant,
             borrowed,
         })
+    }
+
+    /// Takes memory for the channel, if its user may have so much more. Nobody takes any meanwhile.
+    fn take_grant(&self, quota: &Quota, wanted: &Wanted) -> Result<Grant> {
+        let mut memory = self.board.memory.state.lock();
+        let bytes = match *wanted {
+            Wanted::Piece(bytes) => Ok(FpgaMemory::rounded(bytes)),
+            Wanted::All { .. } => Ok(0),
+            Wanted::Offered(token) => memory.offered(token),
+        };
+        let bytes = bytes.map_err(|error| self.explain(error))?;
+        let may = quota.check_memory(self.channel, bytes, |channel| memory.charged(channel));
+        may.map_err(|error| {
+            explain!(self.board, "channel {}: {}\n", self.channel, Text(&error));
+            EDQUOT
+        })?;
+        let grant = match *wanted {
+            Wanted::Piece(bytes) => memory.allocate(self.channel, bytes),
+            Wanted::All { least } => memory.allocate_all(self.channel, least),
+            Wanted::Offered(token) => memory.take_over(self.channel, token),
+        };
+        grant.map_err(|error| self.explain(error))
+    }
+
+    fn explain(&self, error: MemoryError) -> Error {
+        explain!(self.board, "channel {}: {}\n", self.channel, Text(&error));
+        error.into()
     }
 
     fn take(&self, grant: &Grant, total: u64, share: &mut Share) -> Result {
@@ -328,7 +355,8 @@ impl Context {
         while let Some((cookie, until)) = ahead {
             let next = self.fill_piece(until..end)?;
             let deadline = Deadline::after(PATIENCE);
-            let record = self.end(Direction::Read, cookie, deadline)?;
+            let ended = self.end(Direction::Read, cookie, deadline);
+            let record = ended.map_err(|error| if error == ETIME { EIO } else { error })?;
             let restarted = || self.events.seen().generation != generation;
             match record.outcome {
                 Ok(()) => {}
@@ -341,7 +369,12 @@ impl Context {
                     });
                 }
                 Err(fault) => {
-                    explain!(self.board, "FPGA memory was not filled: {}\n", Text(fault));
+                    explain!(
+                        self.board,
+                        "FPGA memory was not filled: {}; {}\n",
+                        Text(fault),
+                        fault.remedy(Direction::Read)
+                    );
                     return Err(EIO);
                 }
             }

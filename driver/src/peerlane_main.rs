@@ -231,6 +231,10 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
             default: 0,
             description: "The most ATT entries that all files of a user without CAP_SYS_RESOURCE may hold; 0: half of them (default 0)",
         },
+        user_memory_mib: u32 {
+            default: 0,
+            description: "The most MiB of FPGA memory that all files of a user without CAP_SYS_RESOURCE may allocate; 0: half of what can be allocated (default 0)",
+        },
         memory_pool_mib: u32 {
             default: 0,
             description: "MiB at the end of FPGA memory that contexts may allocate, the rest is left to the holder of all; 0: all (default 0)",

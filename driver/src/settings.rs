@@ -2,7 +2,10 @@
 
 //! The module's parameters, as they are when a board is probed.
 
-use crate::{logic::kept::Limits, module_parameters};
+use crate::{
+    logic::{kept::Limits, quota::Asked},
+    module_parameters,
+};
 
 /// Settings of a board.
 #[derive(Debug, Clone, Copy)]
@@ -15,12 +18,8 @@ pub(crate) struct Settings {
     pub(crate) port_timeout: Option<u32>,
     /// GPUs are used that the kernel does not know to be reachable from the board.
     pub(crate) any_distance: bool,
-    /// The most ATT entries that a context may hold; `None`: all that are free.
-    pub(crate) context_entries: Option<u32>,
-    /// The most channels that a user may have; `None`: half of the board's.
-    pub(crate) user_channels: Option<u32>,
-    /// The most ATT entries that a user's contexts may hold; `None`: half of the board's.
-    pub(crate) user_entries: Option<u32>,
+    /// The most that a context and a user may have of the board.
+    pub(crate) quotas: Asked,
     /// Bytes at the end of FPGA memory that contexts may allocate; `None`: all.
     pub(crate) memory_pool: Option<u64>,
     /// Everybody may hold all FPGA memory that is not allocated.
@@ -37,6 +36,10 @@ fn given(value: u32) -> Option<u32> {
     (value != 0).then_some(value)
 }
 
+fn given_mib(value: u32) -> Option<u64> {
+    given(value).map(|mib| u64::from(mib) * MIB)
+}
+
 impl Settings {
     /// As they are now.
     pub(crate) fn current() -> Self {
@@ -45,11 +48,13 @@ impl Settings {
             patience_ms: module_parameters::patience_ms.value(),
             port_timeout: given(module_parameters::port_timeout.value()),
             any_distance: module_parameters::any_distance.value(),
-            context_entries: given(module_parameters::context_entries.value()),
-            user_channels: given(module_parameters::user_channels.value()),
-            user_entries: given(module_parameters::user_entries.value()),
-            memory_pool: given(module_parameters::memory_pool_mib.value())
-                .map(|mib| u64::from(mib) * MIB),
+            quotas: Asked {
+                channel_entries: given(module_parameters::context_entries.value()),
+                user_entries: given(module_parameters::user_entries.value()),
+                user_channels: given(module_parameters::user_channels.value()),
+                user_memory: given_mib(module_parameters::user_memory_mib.value()),
+            },
+            memory_pool: given_mib(module_parameters::memory_pool_mib.value()),
             hold_all: module_parameters::hold_all.value(),
             verbose: module_parameters::verbose.value(),
             kept: Limits {

@@ -7,7 +7,7 @@
 //! device is bound; before `unbind` it takes them away and waits for who reads one. So a file is there
 //! while the board is.
 
-use crate::{board::Board, callbacks, regs::csr::PORT_PACE};
+use crate::{board::Board, callbacks, logic::fpga_memory::FpgaMemory, regs::csr::PORT_PACE};
 use core::ptr;
 use kernel::{bindings, ffi::c_char, prelude::*};
 
@@ -15,6 +15,7 @@ use kernel::{bindings, ffi::c_char, prelude::*};
 enum Value {
     Text(&'static CStr),
     Number(u32),
+    Bytes(u64),
     Hash(u32),
 }
 
@@ -45,9 +46,8 @@ unsafe fn emit(
             Ok(Value::Number(number)) => {
                 bindings::sysfs_emit(buffer, c"%u\n".as_char_ptr(), number)
             }
-            Ok(Value::Hash(hash)) => {
-                bindings::sysfs_emit(buffer, c"0x%08x\n".as_char_ptr(), hash)
-            }
+            Ok(Value::Bytes(bytes)) => bindings::sysfs_emit(buffer, c"%llu\n".as_char_ptr(), bytes),
+            Ok(Value::Hash(hash)) => bindings::sysfs_emit(buffer, c"0x%08x\n".as_char_ptr(), hash),
             Err(error) => error.to_errno(),
         }) as isize
     }
@@ -95,6 +95,8 @@ attributes! {
     channels_free => |board| Ok(Value::Number(board.free_channels()));
     att_entries => |board| Ok(Value::Number(board.entries().0));
     att_entries_free => |board| Ok(Value::Number(board.entries().1));
+    fpga_memory => |board| Ok(Value::Bytes(board.memory.look(FpgaMemory::bytes)));
+    fpga_memory_free => |board| Ok(Value::Bytes(board.memory.look(FpgaMemory::free_bytes)));
     link_speed => |board| {
         // PCI Express Base Specification, 7.5.3.8, Current Link Speed.
         Ok(Value::Text(match board.link_status().0 {

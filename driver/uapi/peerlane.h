@@ -404,10 +404,10 @@ struct peerlane_moderate {
  *
  * EINVAL: no bytes, or flags, base or token that make no sense. EEXIST: the context has memory
  * already. EBUSY: the process writes the channel's descriptors itself (PEERLANE_MAP_PAGE),
- * some that the driver wrote have not ended, or somebody else holds all. ENOSPC: there is not
- * so much in one piece. ENOENT: nothing is offered under the token. EPERM: the caller may not
- * hold all. EAGAIN: the board is being started again. ECANCELED: PEERLANE_IOC_STOP was called
- * meanwhile. EIO: the board could not fill it.
+ * some that the driver wrote have not ended, or somebody else holds all. EDQUOT: the user may
+ * not have so much more. ENOSPC: there is not so much in one piece. ENOENT: nothing is offered
+ * under the token. EPERM: the caller may not hold all. EAGAIN: the board is being started
+ * again. ECANCELED: PEERLANE_IOC_STOP was called meanwhile. EIO: the board could not fill it.
  */
 struct peerlane_allocate {
 	/*

@@ -109,11 +109,13 @@ pub enum MemoryError {
 impl fmt::Display for MemoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("a range of no FPGA memory was asked for"),
+            Self::Empty => {
+                f.write_str("a range of no FPGA memory was asked for: ask for one byte at least")
+            }
             Self::Exists => f.write_str("the channel has FPGA memory already: free it first"),
             Self::Held { channel } => write!(
                 f,
-                "channel {channel} holds all FPGA memory that is not allocated"
+                "channel {channel} holds all FPGA memory that is not allocated: close its file, or set a part aside by memory_pool_mib"
             ),
             Self::Full { wanted, largest } => write!(
                 f,
@@ -186,6 +188,31 @@ impl FpgaMemory {
     /// What a channel has.
     pub fn held(&self, channel: u32) -> Option<Range<u64>> {
         self.held.get(channel as usize)?.clone()
+    }
+
+    /// Bytes that a channel has, as far as its user has them: what the holder of all has is counted
+    /// for nobody, for who may hold it may take all.
+    pub fn charged(&self, channel: u32) -> u64 {
+        match self.held(channel) {
+            Some(range) if !self.holds_all(channel) => range.end - range.start,
+            _ => 0,
+        }
+    }
+
+    /// Bytes that somebody gets who asks for so many.
+    pub fn rounded(bytes: u64) -> u64 {
+        bytes.checked_next_multiple_of(GRANULE).unwrap_or(u64::MAX)
+    }
+
+    /// Bytes that are offered under a token.
+    pub fn offered(&self, token: Token) -> Result<u64, MemoryError> {
+        let note = self.offer(token).ok_or(MemoryError::NotOffered)?;
+        Ok(note.range.end - note.range.start)
+    }
+
+    fn offer(&self, token: Token) -> Option<&Note> {
+        let mut notes = self.notes.iter().flatten();
+        notes.find(|note| note.token == Some(token))
     }
 
     /// Bytes that nobody has.
@@ -263,8 +290,8 @@ impl FpgaMemory {
         if bytes == 0 {
             return Err(MemoryError::Empty);
         }
-        let found = (bytes.checked_next_multiple_of(GRANULE))
-            .and_then(|bytes| self.fit(bytes, true).or_else(|| self.fit(bytes, false)));
+        let rounded = Self::rounded(bytes);
+        let found = self.fit(rounded, true).or_else(|| self.fit(rounded, false));
         let range = found.ok_or_else(|| MemoryError::Full {
             wanted: bytes,
             largest: self.largest(),
@@ -278,9 +305,8 @@ impl FpgaMemory {
     /// Gives a channel that has none the memory that is offered under a token, as it is.
     pub fn take_over(&mut self, channel: u32, token: Token) -> Result<Grant, MemoryError> {
         self.check_new(channel)?;
-        let offered = |note: &&Note| note.token == Some(token);
-        let note = self.notes.iter().flatten().find(offered);
-        let range = note.ok_or(MemoryError::NotOffered)?.range.clone();
+        let note = self.offer(token).ok_or(MemoryError::NotOffered)?;
+        let range = note.range.clone();
         let ready = range.end - range.start;
         Ok(self.give(channel, range, ready))
     }

@@ -174,6 +174,28 @@ fn notes_are_bounded() {
 }
 
 #[test]
+fn what_a_user_is_charged_for() {
+    let mut memory = FpgaMemory::new(8 * G, None);
+    assert_eq!(FpgaMemory::rounded(1), G);
+    assert_eq!(FpgaMemory::rounded(G), G);
+    assert_eq!(FpgaMemory::rounded(u64::MAX), u64::MAX);
+    memory.allocate(0, G + 1).unwrap();
+    assert_eq!((memory.charged(0), memory.charged(1)), (2 * G, 0));
+    memory.allocate_all(1, 0).unwrap();
+    assert_eq!(memory.charged(1), 0);
+    assert_eq!(memory.charged(chan::COUNT as u32), 0);
+    // What is offered is nobody's until it is taken over.
+    assert_eq!(memory.offered(token(3)), Err(MemoryError::NotOffered));
+    memory.free(0, Content::Offered(token(3)));
+    assert_eq!(
+        (memory.charged(0), memory.offered(token(3))),
+        (0, Ok(2 * G))
+    );
+    memory.take_over(2, token(3)).unwrap();
+    assert_eq!(memory.charged(2), 2 * G);
+}
+
+#[test]
 fn a_token_is_not_printed() {
     assert_eq!(std::format!("{:?}", token(1234)), "Token");
 }

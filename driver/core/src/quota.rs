@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Who has a channel, how many of the ATT's entries each holds, and how much a channel and a user may
-//! have: one user cannot take what there is from all others.
+//! have, of FPGA memory, too: one user cannot take what there is from all others.
 
 use super::regs::chan;
 use core::fmt;
@@ -23,23 +23,34 @@ pub struct Limits {
     pub user_entries: u32,
     /// Channels of a user.
     pub user_channels: u32,
+    /// Bytes of FPGA memory of all channels of a user.
+    pub user_memory: u64,
+}
+
+/// Limits that the administrator has set; `None`: not set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// ATT entries of one channel.
+    pub channel_entries: Option<u32>,
+    /// ATT entries of all channels of a user.
+    pub user_entries: Option<u32>,
+    /// Channels of a user.
+    pub user_channels: Option<u32>,
+    /// Bytes of FPGA memory of all channels of a user.
+    pub user_memory: Option<u64>,
 }
 
 impl Limits {
-    /// The limits on a board of so many channels and entries. What is not asked for is half of the
-    /// board's for a user, but at least one, and for a channel without a limit of its own.
-    pub fn new(
-        channels: u32,
-        entries: u32,
-        user_channels: Option<u32>,
-        user_entries: Option<u32>,
-        channel_entries: Option<u32>,
-    ) -> Self {
+    /// The limits on a board of so many channels and entries, where users may allocate so many bytes of
+    /// FPGA memory. What is not asked for is half of the board's for a user, but at least one channel
+    /// and entry, and for a channel without a limit of its own.
+    pub fn new(channels: u32, entries: u32, memory: u64, asked: &Asked) -> Self {
         let half = |all: u32| (all / 2).max(1);
         Self {
-            channel_entries: channel_entries.unwrap_or(u32::MAX),
-            user_entries: user_entries.unwrap_or(half(entries)),
-            user_channels: user_channels.unwrap_or(half(channels)),
+            channel_entries: asked.channel_entries.unwrap_or(u32::MAX),
+            user_entries: asked.user_entries.unwrap_or(half(entries)),
+            user_channels: asked.user_channels.unwrap_or(half(channels)),
+            user_memory: asked.user_memory.unwrap_or(memory / 2),
         }
     }
 }
@@ -70,6 +81,15 @@ pub enum Exceeded {
         /// The most that the user may have, and has.
         limit: u32,
     },
+    /// Bytes of FPGA memory of all channels of a user.
+    Memory {
+        /// Bytes that they have.
+        held: u64,
+        /// Bytes that are wanted besides.
+        wanted: u64,
+        /// The most that they may have.
+        limit: u64,
+    },
 }
 
 impl fmt::Display for Exceeded {
@@ -94,6 +114,14 @@ impl fmt::Display for Exceeded {
             Self::Channels { limit } => write!(
                 f,
                 "the user has {limit} channels already, as many as one may: close one, or raise user_channels"
+            ),
+            Self::Memory {
+                held,
+                wanted,
+                limit,
+            } => write!(
+                f,
+                "{wanted:#x} bytes of FPGA memory besides the {held:#x} that the user's channels have are more than the {limit:#x} that they may: ask for less, free some, or raise user_memory_mib"
             ),
         }
     }
@@ -144,11 +172,42 @@ impl Quota {
         self.held.get(channel as usize).copied().unwrap_or(0)
     }
 
+    /// The channels of a user.
+    fn channels_of(&self, id: u32) -> impl Iterator<Item = u32> + '_ {
+        let all = (0..).zip(&self.users);
+        all.filter(move |(_, user)| user.is_some_and(|user| user.id == id))
+            .map(|(channel, _)| channel)
+    }
+
     /// Entries that the channels of a user hold.
     fn held_by(&self, id: u32) -> u32 {
-        let all = self.users.iter().zip(self.held);
-        all.filter(|(user, _)| user.is_some_and(|user| user.id == id))
-            .fold(0, |sum, (_, held)| sum.saturating_add(held))
+        let held = self.channels_of(id).map(|channel| self.held(channel));
+        held.fold(0, u32::saturating_add)
+    }
+
+    /// Whether a channel's user may have so many more bytes of FPGA memory; `held` says how many a
+    /// channel has.
+    pub fn check_memory(
+        &self,
+        channel: u32,
+        wanted: u64,
+        held: impl Fn(u32) -> u64,
+    ) -> Result<(), Exceeded> {
+        let user = self.users.get(channel as usize).copied().flatten();
+        let Some(user) = user.filter(|user| !user.exempt) else {
+            return Ok(());
+        };
+        let held = self.channels_of(user.id).map(held);
+        let held = held.fold(0, u64::saturating_add);
+        let limit = self.limits.user_memory;
+        match held.checked_add(wanted) {
+            Some(sum) if sum <= limit => Ok(()),
+            _ => Err(Exceeded::Memory {
+                held,
+                wanted,
+                limit,
+            }),
+        }
     }
 
     /// Counts entries in, if the channel and its user may have them.
@@ -198,7 +257,13 @@ mod tests {
         channel_entries: u32::MAX,
         user_entries: u32::MAX,
         user_channels: u32::MAX,
+        user_memory: u64::MAX,
     };
+
+    /// A board of 8 channels.
+    fn by_default(entries: u32) -> Limits {
+        Limits::new(8, entries, 1 << 30, &Asked::default())
+    }
 
     fn user(id: u32) -> User {
         User { id, exempt: false }
@@ -243,25 +308,64 @@ mod tests {
 
     #[test]
     fn by_default_a_user_has_half_of_the_board() {
-        let limits = |channels| Limits::new(channels, 4096, None, None, None);
         assert_eq!(
-            limits(8),
+            by_default(4096),
             Limits {
                 channel_entries: u32::MAX,
                 user_entries: 2048,
-                user_channels: 4
+                user_channels: 4,
+                user_memory: 512 << 20,
             }
         );
         // Who is alone on a board has it.
-        assert_eq!(limits(1).user_channels, 1);
-        let asked = Limits::new(8, 4096, Some(7), Some(4000), Some(512));
-        assert_eq!((asked.user_channels, asked.user_entries), (7, 4000));
-        assert_eq!(asked.channel_entries, 512);
+        let alone = Limits::new(1, 4096, 0, &Asked::default());
+        assert_eq!((alone.user_channels, alone.user_memory), (1, 0));
+        let asked = Asked {
+            channel_entries: Some(512),
+            user_entries: Some(4000),
+            user_channels: Some(7),
+            user_memory: Some(1 << 31),
+        };
+        let limits = Limits::new(8, 4096, 1 << 30, &asked);
+        assert_eq!((limits.user_channels, limits.user_entries), (7, 4000));
+        assert_eq!(limits.channel_entries, 512);
+        assert_eq!(limits.user_memory, 1 << 31);
+    }
+
+    #[test]
+    fn channels_of_a_user_share_its_part_of_the_memory() {
+        let mut quota = Quota::new(Limits {
+            user_memory: 100,
+            ..MANY
+        });
+        for (channel, user) in [user(7), user(8), user(7), ROOT].into_iter().enumerate() {
+            assert_eq!(quota.open(channel as u32, user), Ok(()));
+        }
+        let held = |channel: u32| [30, 100, 20, 500][channel as usize];
+        assert_eq!(quota.check_memory(0, 50, held), Ok(()));
+        assert_eq!(quota.check_memory(2, 50, held), Ok(()));
+        let refused = |held, wanted| {
+            Err(Exceeded::Memory {
+                held,
+                wanted,
+                limit: 100,
+            })
+        };
+        assert_eq!(quota.check_memory(2, 51, held), refused(50, 51));
+        assert_eq!(quota.check_memory(0, u64::MAX, held), refused(50, u64::MAX));
+        assert_eq!(quota.check_memory(1, 1, held), refused(100, 1));
+        assert_eq!(quota.check_memory(1, 0, held), Ok(()));
+        assert_eq!(quota.check_memory(3, u64::MAX, held), Ok(()));
+        // What somebody has who is not counted any more is nobody's.
+        quota.close(0);
+        assert_eq!(quota.check_memory(2, 80, held), Ok(()));
+        let text = quota.check_memory(2, 81, held).unwrap_err();
+        assert!(std::string::ToString::to_string(&text).contains("user_memory_mib"));
     }
 
     #[test]
     fn a_second_user_always_gets_a_channel_and_entries() {
-        let mut quota = Quota::new(Limits::new(8, 4096, None, None, None));
+        let mut quota = Quota::new(by_default(4096));
         for channel in 0..4 {
             assert_eq!(quota.open(channel, user(7)), Ok(()));
         }
@@ -287,7 +391,10 @@ mod tests {
 
     #[test]
     fn who_administers_the_machine_may_take_everything() {
-        let mut quota = Quota::new(Limits::new(8, 4096, None, None, Some(4000)));
+        let mut quota = Quota::new(Limits {
+            channel_entries: 4000,
+            ..by_default(4096)
+        });
         for channel in 0..8 {
             assert_eq!(quota.open(channel, ROOT), Ok(()));
         }
@@ -320,7 +427,7 @@ mod tests {
         fn whatever_is_done_nobody_has_more_than_they_may(
             acts in proptest::collection::vec(act(), 0..200),
         ) {
-            let limits = Limits::new(8, 1000, None, None, Some(400));
+            let limits = Limits { channel_entries: 400, ..by_default(1000) };
             let mut quota = Quota::new(limits);
             // By channel: its user and what it holds.
             let mut open: BTreeMap<u32, (u32, u32)> = BTreeMap::new();

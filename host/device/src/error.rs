@@ -256,7 +256,7 @@ impl Error {
                     "Drop regions that are not needed, raise the limit of locked memory (ulimit -l), or register less."
                 }
                 Errno::DQUOT => {
-                    "Drop regions that are not needed, register less, or have the driver loaded with a larger context_entries."
+                    "Drop regions that are not needed, register less, or have the driver loaded with a larger context_entries or user_entries."
                 }
                 Errno::FAULT => {
                     "Give an address and a length of memory that is mapped and may be written."
@@ -284,6 +284,10 @@ impl Error {
                     "Wait for the transfers, drop the window, and allocate before the queue is made; only one context holds all."
                 }
                 Errno::NOSPC => "Ask for less, or close contexts that have FPGA memory.",
+                Errno::DQUOT => {
+                    "You have as much FPGA memory of the board as one user may: ask for less, give some \
+                     back, or have the administrator raise the driver's parameter user_memory_mib."
+                }
                 Errno::NOENT => {
                     "The memory is somebody else's by now, or was: allocate other memory."
                 }
@@ -291,6 +295,10 @@ impl Error {
                     "Give the process CAP_SYS_RAWIO, or have the driver loaded with hold_all=1."
                 }
                 Errno::INVAL => "Ask for one byte at least.",
+                Errno::CANCELED => "The channel was stopped meanwhile: allocate again.",
+                Errno::IO => {
+                    "Look into the kernel's log for the board's state, then allocate again."
+                }
                 _ => "Try again when the board has been started.",
             },
             Self::Window { source, .. } => match *source {

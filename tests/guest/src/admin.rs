@@ -16,13 +16,15 @@ use std::time::{Duration, Instant};
 const MIB: usize = 1 << 20;
 
 /// What the board's directory in sysfs has.
-const FILES: [&str; 11] = [
+const FILES: [&str; 13] = [
     "att_entries",
     "att_entries_free",
     "board",
     "build_id",
     "channels",
     "channels_free",
+    "fpga_memory",
+    "fpga_memory_free",
     "link_pace",
     "link_speed",
     "link_width",
@@ -85,8 +87,21 @@ fn sysfs(lab: &mut Lab) -> Result<String> {
     ensure!(used > 0 && number("att_entries_free")? == entries - used);
     buffer.region.forget().map_err(told)?;
     ensure!(number("att_entries_free")? == entries);
-    drop(device);
+    let memory: [u64; 2] = [
+        says("fpga_memory")?.parse()?,
+        says("fpga_memory_free")?.parse()?,
+    ];
+    // CAPS1.mem_addr_bits; the table of boards says the same of this one.
+    ensure!(
+        memory == [1 << (info.caps[1] >> 24); 2],
+        "FPGA memory {memory:?}"
+    );
+    let range = device.allocate(1).map_err(told)?;
+    let left: u64 = says("fpga_memory_free")?.parse()?;
+    ensure!(left == memory[1] - range.length(), "{left} bytes are free");
+    drop((range, device));
     ensure!(number("channels_free")? == free);
+    ensure!(says("fpga_memory_free")? == memory[1].to_string());
     // The simulated board's link: the second generation, of eight lanes.
     let link = [says("link_speed")?, says("link_width")?, says("link_pace")?];
     ensure!(link[..2] == ["5.0 GT/s", "8"], "link {link:?}");
@@ -191,6 +206,16 @@ fn fdinfo(lab: &mut Lab) -> Result<&'static str> {
     ensure!(entries(&device)? == entries_used(device.path())?);
     ensure!(entries(&other)? == 0);
     one.region.forget().map_err(told)?;
+    let fpga = |bytes: u64| -> Result<()> {
+        let found = info_of(&device)?["peerlane-memory-fpga"].clone();
+        ensure!(found == bytes.to_string(), "{found} bytes of FPGA memory");
+        Ok(())
+    };
+    fpga(0)?;
+    let memory = device.allocate(100_000).map_err(told)?;
+    fpga(2 << 16)?;
+    memory.free().map_err(told)?;
+    fpga(0)?;
     Ok("")
 }
 

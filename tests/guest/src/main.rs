@@ -71,7 +71,8 @@ enum Scenario {
     GpuStuck,
     /// The board's window into FPGA memory
     Window,
-    /// What an administrator sees, and what one user may take from others; with user_entries=64
+    /// What an administrator sees, and what one user may take from others; with user_entries=64 and
+    /// user_memory_mib=1
     Admin,
     /// FPGA memory is its owner's
     Memory,

@@ -121,7 +121,7 @@ fn a_board_behind_translation_windows_is_refused() {
 #[ignore = "external tools: cargo xtask test kernel"]
 fn what_an_administrator_sees_and_sets() {
     Setup::default()
-        .parameter("user_entries=64")
+        .parameter("user_entries=64 user_memory_mib=1")
         .run("mount -t cgroup2 cgroup2 /sys/fs/cgroup; peerlane-guest admin");
 }
 

@@ -5,7 +5,7 @@ use crate::lab::told;
 use crate::process::{Peer, become_user, fork, pair};
 use crate::suite::Suite;
 use anyhow::{Context, Result, bail, ensure};
-use peerlane_device::{Device, Error, Memory, Permissions, Region};
+use peerlane_device::{Device, Error, FpgaMemory, Memory, Permissions, Region};
 use rustix::io::Errno;
 use std::fs::Permissions as Mode;
 use std::os::unix::fs::PermissionsExt;
@@ -20,6 +20,7 @@ pub fn run(suite: &mut Suite) {
     suite.run("admin.channels_of_a_user", || channels(false));
     suite.run("admin.channels_of_a_user_namespace", || channels(true));
     suite.run("admin.entries_of_a_user", entries);
+    suite.run("admin.memory_of_a_user", memory);
 }
 
 /// Lets everybody open the board.
@@ -178,5 +179,65 @@ fn entries() -> Result<&'static str> {
         .map(|_| device.register(&memory, 0..4096, Permissions::ReadWrite))
         .collect();
     ensure!(regions.map_err(told)?.len() > PART);
+    Ok("")
+}
+
+/// All channels of a user share its part of FPGA memory, whatever way they come by it.
+fn memory() -> Result<&'static str> {
+    /// As the parameter `user_memory_mib` says, in pieces of the smallest size.
+    const PART: u64 = 1 << 20;
+    const PIECE: u64 = 64 << 10;
+    fn refused(result: peerlane_device::Result<FpgaMemory>) -> Result<()> {
+        match result {
+            Err(error @ Error::Memory { source, .. }) if source == Errno::DQUOT => {
+                let remedy = error.remedy();
+                ensure!(remedy.contains("user_memory_mib"), "{remedy}");
+                Ok(())
+            }
+            other => bail!("more than a user may have gave {other:?}"),
+        }
+    }
+    for_all()?;
+    let root = Device::first().map_err(told)?;
+    let offer = root.allocate(PIECE).map_err(told)?.offer().map_err(told)?;
+    let (ours, theirs) = pair()?;
+    let one = fork("user", move || {
+        become_user(USERS[0])?;
+        let devices = [(); 3].map(|()| Device::first());
+        let [a, b, c] = devices.map(|device| device.map_err(told));
+        let (a, b, c) = (a?, b?, c?);
+        refused(a.allocate(PART + 1))?;
+        refused(a.allocate(u64::MAX))?;
+        let first = a.allocate(PART - PIECE).map_err(told)?;
+        refused(b.allocate(PIECE + 1))?;
+        let second = b.allocate(PIECE).map_err(told)?;
+        refused(c.allocate(1))?;
+        refused(c.take_over(offer))?;
+        // What is given back can be had again, and what was refused is still on offer.
+        second.free().map_err(told)?;
+        let taken = c.take_over(offer).map_err(told)?;
+        refused(b.allocate(1))?;
+        // What is offered is nobody's.
+        let again = taken.offer().map_err(told)?;
+        let other = b.allocate(1).map_err(told)?;
+        refused(c.take_over(again))?;
+        theirs.signal()?;
+        theirs.wait()?;
+        drop((first, other));
+        Ok(())
+    })?;
+    ours.wait().context("the first user")?;
+    fork("other user", move || {
+        become_user(USERS[1])?;
+        let device = Device::first().map_err(told)?;
+        drop(device.allocate(PART).map_err(told)?);
+        Ok(())
+    })?
+    .wait()?;
+    // Who administers the machine has more.
+    let more = root.allocate(PART + 1).map_err(told)?;
+    ours.signal()?;
+    one.wait()?;
+    drop(more);
     Ok("")
 }
