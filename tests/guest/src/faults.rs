@@ -141,32 +141,64 @@ fn bad_answer(lab: &mut Lab, answer: Answer, ends: &[End], direction: Direction)
     Ok(format!("{remark}; good again {how}"))
 }
 
-/// Transfers fail for a while, then they are good again, and stay so. What the board cannot
-/// mend by itself, a reset of the function does, and what that does not reach, a new configuration
-/// of the FPGA; a context that was told that the board is gone is opened anew. Says which it was.
-pub fn come_back(lab: &mut Lab, mut mover: Mover, mut buffer: Buffer) -> Result<&'static str> {
+/// What is done for a board that does not mend itself: a reset of the function, and for what that
+/// does not reach, a new configuration of the FPGA.
+pub struct Mend {
+    begin: Instant,
+    since: Instant,
+    done: usize,
+}
+
+impl Mend {
+    const WAYS: [&str; 3] = [
+        "by itself",
+        "after a reset of the function",
+        "configured anew",
+    ];
     /// Long enough for the driver's own attempts.
     const ALONE: Duration = Duration::from_secs(6);
-    let begin = Instant::now();
-    let mut ways = ["after a reset of the function", "configured anew"].into_iter();
-    let (mut how, mut since) = ("by itself", begin);
-    let mut place = lab.place(mover.device())?;
-    while let Err(error) = round_trip(lab, &mut mover, &buffer, place, 70_000)? {
-        ensure!(is_expected(&error), "{error}");
-        if since.elapsed() > ALONE
-            && let Some(way) = ways.next()
-        {
-            (how, since) = (way, Instant::now());
-            if ways.len() == 0 {
+
+    /// Nothing is done yet.
+    pub fn new() -> Self {
+        let begin = Instant::now();
+        Self {
+            begin,
+            since: begin,
+            done: 0,
+        }
+    }
+
+    /// Waits a little after it has failed once more, and does what there is to do.
+    pub fn wait(&mut self, lab: &Lab, error: &dyn std::fmt::Display) -> Result<()> {
+        if self.since.elapsed() > Self::ALONE && self.done + 1 < Self::WAYS.len() {
+            (self.done, self.since) = (self.done + 1, Instant::now());
+            if self.done + 1 == Self::WAYS.len() {
                 lab.host.fault(Fault::Configure {})?;
             }
             reset()?;
         }
         ensure!(
-            begin.elapsed() < LIMIT,
+            self.begin.elapsed() < LIMIT,
             "the board does not come back: {error}"
         );
         std::thread::sleep(Duration::from_millis(20));
+        Ok(())
+    }
+
+    /// What it was that helped.
+    fn how(&self) -> &'static str {
+        Self::WAYS[self.done]
+    }
+}
+
+/// Transfers fail for a while, then they are good again, and stay so. A context that was told that
+/// the board is gone is opened anew. Says what has mended it.
+pub fn come_back(lab: &mut Lab, mut mover: Mover, mut buffer: Buffer) -> Result<&'static str> {
+    let mut mend = Mend::new();
+    let mut place = lab.place(mover.device())?;
+    while let Err(error) = round_trip(lab, &mut mover, &buffer, place, 70_000)? {
+        ensure!(is_expected(&error), "{error}");
+        mend.wait(lab, &error)?;
         if let (Error::Gone, Ok(opened)) = (error, Mover::fast(lab)) {
             buffer = Buffer::new(opened.device(), 1 << 20)?;
             place = lab.place(opened.device())?;
@@ -175,7 +207,25 @@ pub fn come_back(lab: &mut Lab, mut mover: Mover, mut buffer: Buffer) -> Result<
     }
     lab.check_some(&mut mover, &buffer, place, 6, 100_000)
         .context("after the board has come back")?;
-    Ok(how)
+    Ok(mend.how())
+}
+
+/// The same for a new context, whose FPGA memory cannot be filled with zeros before.
+fn come_back_anew(lab: &mut Lab) -> Result<&'static str> {
+    let mut mend = Mend::new();
+    let mover = loop {
+        match Mover::fast(lab) {
+            Ok(mover) => break mover,
+            Err(error) => {
+                let expected = error.downcast_ref::<Error>().is_some_and(is_expected);
+                ensure!(expected, "{error:#}");
+                mend.wait(lab, &error)?;
+            }
+        }
+    };
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    come_back(lab, mover, buffer)?;
+    Ok(mend.how())
 }
 
 /// Register reads take their time; nothing fails of it.
@@ -218,21 +268,6 @@ fn port_stuck(lab: &mut Lab) -> Result<String> {
         how = come_back(lab, mover, buffer)?;
     }
     Ok(format!("ended in {took:?} at most; good again {how}"))
-}
-
-/// A context on a board that may still wait for answers that do not come: until the watchdog has
-/// looked, it cannot fill FPGA memory with zeros.
-fn fast_again(lab: &Lab) -> Result<Mover> {
-    let begin = Instant::now();
-    loop {
-        match Mover::fast(lab) {
-            Err(error)
-                if begin.elapsed() < Duration::from_secs(30)
-                    && error.downcast_ref::<Error>().is_some_and(is_expected) => {}
-            made => return made,
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// Whoever waits when the device is unbound is told at once, and what it has mapped does no
@@ -298,10 +333,7 @@ fn told_of_the_end(lab: &mut Lab) -> Result<&'static str> {
     lab.host.fault(Fault::Clear {})?;
     bind()?;
     ensure!(took < Duration::from_secs(30), "unbind took {took:?}");
-    let mover = fast_again(lab)?;
-    let buffer = Buffer::new(mover.device(), 1 << 20)?;
-    come_back(lab, mover, buffer)?;
-    Ok("")
+    come_back_anew(lab)
 }
 
 /// A process that waits for ever can be killed.
@@ -338,10 +370,7 @@ fn signal(lab: &mut Lab) -> Result<&'static str> {
     let took = begin.elapsed();
     lab.host.fault(Fault::Clear {})?;
     ensure!(took < Duration::from_secs(10), "it took {took:?}");
-    let mover = fast_again(lab)?;
-    let buffer = Buffer::new(mover.device(), 1 << 20)?;
-    come_back(lab, mover, buffer)?;
-    Ok("")
+    come_back_anew(lab)
 }
 
 fn poke(path: impl AsRef<Path>, text: &str) -> Result<()> {

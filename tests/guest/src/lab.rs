@@ -71,6 +71,12 @@ impl Lab {
         }
     }
 
+    /// The first byte of all FPGA memory that nobody has, which a context without any is given: none of
+    /// it is filled with zeros first.
+    pub fn place_of_all(&self, device: &Device) -> Result<u64> {
+        Ok(device.allocate_all(0).map_err(told)?.keep().start)
+    }
+
     /// Moves `length` bytes at `offset` of the memory in one direction, and checks them and
     /// what is around them at the destination.
     pub fn check(
@@ -293,10 +299,10 @@ impl Mover {
         Self::fast_on(&device)
     }
 
-    /// The same, on a context that holds all FPGA memory: none of it is filled with zeros first.
+    /// The same, on a context that holds all FPGA memory.
     pub fn fast_with_all(lab: &Lab) -> Result<Self> {
         let device = lab.open()?;
-        device.allocate_all(0).map_err(told)?.keep();
+        lab.place_of_all(&device)?;
         Self::fast_on(&device)
     }
 

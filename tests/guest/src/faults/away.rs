@@ -257,13 +257,13 @@ pub(super) fn open_beside_stuck(lab: &mut Lab) -> Result<String> {
     const LONGEST: Duration = Duration::from_millis(700);
     let mut longest = Duration::ZERO;
     for _ in 0..lab.rounds.min(3) {
-        lab.host.fault(Fault::StickPort { after: 100 })?;
         let (ours, theirs) = pair()?;
         let branch = lab.branch();
         let child = fork("owner", move || {
             let mut mover = Mover::fast(&branch)?;
             let buffer = Buffer::new(mover.device(), 1 << 20)?;
             let place = branch.place(mover.device())?;
+            branch.host.fault(Fault::StickPort { after: 100 })?;
             let region = &buffer.region;
             let queue = mover.queue()?;
             queue

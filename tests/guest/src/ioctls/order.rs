@@ -77,7 +77,7 @@ pub(super) fn stop_wakes(lab: &mut Lab) -> Result<&'static str> {
     const BYTES: usize = 16 << 20;
     let device = lab.open()?;
     let buffer = Buffer::new(&device, BYTES)?;
-    let place = lab.place(&device)?;
+    let place = lab.place_of_all(&device)?;
     let rare = Moderation { count: 255, age: 0 };
     device.moderate(rare).map_err(told)?;
     let submit = || {
@@ -236,7 +236,7 @@ pub(super) fn wait_is_restarted(lab: &mut Lab) -> Result<&'static str> {
     let child = fork("waiter", move || {
         let device = branch.open()?;
         let buffer = Buffer::new(&device, BYTES)?;
-        let place = branch.place(&device)?;
+        let place = branch.place_of_all(&device)?;
         let submit = || {
             let region = &buffer.region;
             let terms = Terms::default();

@@ -239,24 +239,14 @@ fn never_answered(lab: &mut Lab) -> Result<String> {
     Ok(format!("{result:?} after {took:?}"))
 }
 
-/// Calls again until the board is well. What it cannot mend by itself, nor a reset of the function,
-/// a new configuration of the FPGA does.
+/// Calls again until the board is well.
 fn patiently(lab: &Lab, device: &Device) -> Result<Range<u64>> {
-    /// Long enough for the driver's own attempts.
-    const ALONE: Duration = Duration::from_secs(6);
-    let begin = Instant::now();
-    let mut configured = false;
+    let mut mend = faults::Mend::new();
     loop {
         match call(device, LONG) {
             Ok(range) => return Ok(range),
-            Err(error) => ensure!(begin.elapsed() < Duration::from_secs(40), "{error}"),
+            Err(error) => mend.wait(lab, &error)?,
         }
-        if begin.elapsed() > ALONE && !configured {
-            configured = true;
-            lab.host.fault(Fault::Configure {})?;
-            faults::reset()?;
-        }
-        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -47,7 +47,7 @@ impl Untouched {
 /// third.
 fn moved(lab: &mut Lab) -> Result<String> {
     let device = lab.open()?;
-    let place = device.allocate_all(0).map_err(told)?.keep().start;
+    let place = lab.place_of_all(&device)?;
     // Every bit of the place changes; what is made of some of the one and some of the other lies
     // in between.
     let [one, other] = [0x155_0000, 0x2aa_0000].map(|offset| place + offset);
@@ -82,7 +82,7 @@ fn moved(lab: &mut Lab) -> Result<String> {
 fn restarted(lab: &mut Lab, event: fn() -> Result<()>) -> Result<&'static str> {
     let [device, second] = [lab.open()?, lab.open()?];
     let others = lab.place(&second)?;
-    let place = device.allocate_all(0).map_err(told)?.keep().start;
+    let place = lab.place_of_all(&device)?;
     ensure!(place == 0, "the test's memory begins at {place:#x}");
     let base = place + 5 * BYTES;
     hold(&device, base)?;
