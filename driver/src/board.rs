@@ -116,13 +116,15 @@ struct Users {
     contexts: KVec<Option<Arc<Context>>>,
 }
 
-/// The FPGA memory of a board that was found.
-fn fpga_memory(
+/// The FPGA memory of a board that was found. What it takes of the stack is given back before more
+/// is put there.
+#[inline(never)]
+pub(crate) fn fpga_memory(
     device: &pci::Device<Bound>,
     place: &Place,
     capabilities: &Capabilities,
     settings: &Settings,
-) -> FpgaMemory {
+) -> Result<KBox<FpgaMemory>> {
     let bytes = place.memory.min(capabilities.memory_bytes());
     let pool = settings.memory_pool;
     if let Some(pool) = pool.filter(|pool| *pool > bytes) {
@@ -133,7 +135,7 @@ fn fpga_memory(
             bytes >> 20
         );
     }
-    FpgaMemory::new(bytes, pool)
+    Ok(KBox::new(FpgaMemory::new(bytes, pool), GFP_KERNEL)?)
 }
 
 /// What is known of a board before it is started.
@@ -143,6 +145,7 @@ pub(crate) struct Found {
     pub(crate) identity: Identity,
     pub(crate) capabilities: Capabilities,
     pub(crate) settings: Settings,
+    pub(crate) memory: KBox<FpgaMemory>,
 }
 
 impl Board {
@@ -155,9 +158,9 @@ impl Board {
             identity,
             capabilities,
             settings,
+            memory,
         } = found;
         let patience = Delta::from_millis(i64::from(settings.patience_ms));
-        let memory = fpga_memory(device, &place, &capabilities, &settings);
         let pool = memory.pool();
         let memory = BoardMemory::new(device.as_ref(), &capabilities, memory)?;
         // The last are the zeros'.

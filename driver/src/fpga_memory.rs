@@ -61,8 +61,9 @@ const PATIENCE: Delta = Delta::from_secs(10);
 /// The memory of a board.
 #[pin_data]
 pub(crate) struct BoardMemory {
+    /// Too large for a kernel's stack, on which a board is put together.
     #[pin]
-    state: Mutex<FpgaMemory>,
+    state: Mutex<KBox<FpgaMemory>>,
     /// A page of zeros, which every channel may read. `None` once the board has been let go.
     #[pin]
     zeros: Mutex<Option<DmaPages>>,
@@ -77,7 +78,7 @@ impl BoardMemory {
     pub(crate) fn new(
         device: &Device<Bound>,
         capabilities: &Capabilities,
-        state: FpgaMemory,
+        state: KBox<FpgaMemory>,
     ) -> Result<impl PinInit<Self>> {
         let zeros = DmaPages::new(device, PAGE.bytes() as usize)?;
         let first = capabilities.att_entries() - ENTRIES;

@@ -146,12 +146,14 @@ impl pci::Driver for Driver {
             };
             // SAFETY: as above. The ATT's pages are cut out of segments, whatever they are.
             unsafe { ffi::peerlane_lift_segment_limits(ffi::raw_device(device.as_ref())) };
+            let memory = board::fpga_memory(device, &place, &capabilities, &settings)?;
             let found = Found {
                 bar: bar.into_devres()?,
                 place,
                 identity,
                 capabilities,
                 settings,
+                memory,
             };
             let board = Board::new(device, found)?;
             let interrupts = Interrupts::new(device, &board)?;

@@ -85,7 +85,11 @@ impl Context {
             offset,
             local,
             length: LENGTH,
-            control: Control::default(),
+            control: Control {
+                // However the process has its interrupts held back.
+                urgent: true,
+                ..Control::default()
+            },
         };
         let cookie = self.order(&self.submission.lock(), mapping, order)?;
         let patience = Delta::from_millis(i64::from(self.board.settings.patience_ms));

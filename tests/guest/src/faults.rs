@@ -211,7 +211,7 @@ pub fn come_back(lab: &mut Lab, mut mover: Mover, mut buffer: Buffer) -> Result<
 }
 
 /// The same for a new context, whose FPGA memory cannot be filled with zeros before.
-fn come_back_anew(lab: &mut Lab) -> Result<&'static str> {
+pub fn come_back_anew(lab: &mut Lab) -> Result<&'static str> {
     let mut mend = Mend::new();
     let mover = loop {
         match Mover::fast(lab) {

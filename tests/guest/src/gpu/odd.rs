@@ -240,9 +240,7 @@ pub(super) fn silent_peer(lab: &mut Lab) -> Result<String> {
         let took = begin.elapsed();
         lab.host.fault(Fault::Clear {})?;
         ensure!(gpu.counts()?.maps == 0, "the memory is still held");
-        let mover = Mover::fast(lab)?;
-        let host = Buffer::new(mover.device(), 1 << 20)?;
-        let how = faults::come_back(lab, mover, host)?;
+        let how = faults::come_back_anew(lab)?;
         Ok(format!("let go in {took:?}; good again {how}"))
     })
 }
