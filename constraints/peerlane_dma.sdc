@@ -4,8 +4,9 @@
 # The block crosses between the DDR clock and the hard IP's clock through synchronisers, whose first
 # registers are called {{ first_stage }}, wherever in it they are; the OpenCL kernel's interrupt comes in through
 # one too. A bus that crosses is a Gray-coded FIFO pointer or a setting that stands still: its bits may arrive
-# apart by less than a period of the sending clock. The words of a FIFO cross in its memory, which has a
-# clock a port, and stand there before the pointer that shows them arrives.
+# apart by less than a period of the sending clock, of which a fifth is kept back for the clocks' own
+# uncertainty. The words of a FIFO cross in its memory, which has a clock a port, and stand there before the
+# pointer that shows them arrives.
 # (A skew limit holds beside an asynchronous clock group, which the BSP's own constraints may have:
 # Quartus Timing Analyzer user guide 683243, "Timing Exception Precedence".)
 
@@ -18,11 +19,24 @@ if {[get_collection_size $first_stages] == 0} {
     set_max_delay -to $first_stages 100
     set_min_delay -to $first_stages -100
 
+    set by_hand 0
     foreach_in_collection register $first_stages {
         set name [get_register_info -name $register]
         if {[string match {*\[0\]} $name]} {
             set bus [string range $name 0 end-3]
-            set_max_skew -to [get_registers "${bus}\[*\]"] {{ max_skew_ns }}
+            set bits [get_registers "${bus}\[*\]"]
+            # Early versions of Quartus do not take the period from the clock.
+            if {[catch {
+                set_max_skew -to $bits -get_skew_value_from_clock_period src_clock_period \
+                    -skew_value_multiplier {{ skew_part }}
+            }]} {
+                set by_hand 1
+                set_max_skew -to $bits {{ max_skew_ns }}
+            }
         }
+    }
+    if {$by_hand} {
+        post_message -type warning "{{ kind }}: this version of Quartus does not know the clocks' periods here:\
+            {{ max_skew_ns }} ns are allowed between the bits of a bus, for clocks of up to {{ fastest_mhz }} MHz"
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::config::{Config, Irq};
 use crate::library::{NEW_DMA, Role};
+use peerlane_hdl::txs_burst_bits;
 
 /// Bytes of the CSR slave.
 pub const CSR_BYTES: u32 = 1024;
@@ -199,7 +200,7 @@ pub fn interfaces(config: &Config, port_bits: u32) -> Vec<Interface> {
     let txs = Avalon {
         address_bits: config.txs_addr_bits(),
         data_bits: port_bits,
-        burst_bits: 6,
+        burst_bits: txs_burst_bits(port_bits),
         ..memory(0, true, true)
     };
     let irq = Interface {

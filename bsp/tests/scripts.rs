@@ -7,9 +7,26 @@ use std::process::Command;
 
 use common::Work;
 
-/// The constraints, under a stand-in for the Timing Analyzer that knows the registers of the Verilog.
+/// The constraints, under a stand-in for the Timing Analyzer that knows the registers of the Verilog: of a
+/// Quartus that takes the skew from a clock's period, and of one that does not.
 #[test]
 fn the_constraints_reach_every_synchroniser() {
+    constraints_under(
+        r#"proc set_max_skew {to c args} {
+            if {$args ne "-get_skew_value_from_clock_period src_clock_period -skew_value_multiplier 0.8"} {
+                error $args
+            }
+            puts "skew [llength $c]"
+        }"#,
+        false,
+    );
+    constraints_under(
+        r#"proc set_max_skew {to c value} { puts "skew [llength $c]" }"#,
+        true,
+    );
+}
+
+fn constraints_under(set_max_skew: &str, warns: bool) {
     let work = Work::new();
     work.extend("").unwrap();
     let own = work.output("iface/peerlane");
@@ -43,7 +60,7 @@ fn the_constraints_reach_every_synchroniser() {
         })
         .collect();
     let stand_in = format!(
-        "set all [list {} {{s|peerlane_dma:d|y|other_q}}]\n{}",
+        "set all [list {} {{s|peerlane_dma:d|y|other_q}}]\n{set_max_skew}\n{}",
         registers.join(" "),
         r#"
         proc get_registers {args} {
@@ -56,7 +73,6 @@ fn the_constraints_reach_every_synchroniser() {
         proc post_message {args} { puts "message $args" }
         proc set_max_delay {option c value} { puts "delay [llength $c]" }
         proc set_min_delay {option c value} {}
-        proc set_max_skew {option c value} { puts "skew [llength $c]" }
         source [lindex $argv 0]
         "#
     );
@@ -87,7 +103,8 @@ fn the_constraints_reach_every_synchroniser() {
         said.contains(&format!("delay {}", registers.len())),
         "{said}"
     );
-    assert!(!said.contains("message"), "{said}");
+    assert_eq!(said.contains("message -type warning"), warns, "{said}");
+    assert!(!said.contains("critical"), "{said}");
 }
 
 /// The script that rebuilds the partition, under a stand-in for Quartus: it may use only commands that

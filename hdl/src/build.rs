@@ -1,6 +1,6 @@
 //! From build parameters to Verilog.
 
-use crate::params::{Irq, ParamError, Params, Port};
+use crate::params::{Irq, ParamError, Params, Port, txs_burst_bits};
 use crate::rtl::engine::{Engine, EngineConfig};
 use crate::rtl::stream::StreamAdapter;
 use crate::rtl::txs::TxsAdapter;
@@ -41,6 +41,7 @@ pub fn generate(params: &Params) -> Result<Design, GenerateError> {
     ];
     if params.port == Port::Txs {
         narrow.push(cut("txs_address", params.txs_addr_bits));
+        narrow.push(cut("txs_burstcount", txs_burst_bits(params.port_bits)));
     }
     if params.irq == Irq::Rxm {
         narrow.extend(MSIX_PORTS.map(|name| cut(name, 0)));
@@ -117,4 +118,38 @@ fn header(params: &Params) -> String {
         params.build_id(),
         params.canonical()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each part of the engine has its reset from a copy of its own, and nothing hangs at the register before
+    /// them but these.
+    #[test]
+    fn no_two_parts_share_a_reset() {
+        let design = generate(&Params::default()).unwrap();
+        let engine = design.modules.iter().find(|m| m.name == "peerlane_engine");
+        let text = &engine.unwrap().verilog;
+        let of = |port: &str| -> Vec<&str> {
+            text.split(&format!(".{port}("))
+                .skip(1)
+                .map(|rest| rest.split(')').next().unwrap())
+                .collect()
+        };
+        let mut resets: Vec<_> = of("reset")
+            .into_iter()
+            .filter(|name| name.starts_with("resets_"))
+            .collect();
+        // The decoder of the channel pages and the channels share one.
+        assert_eq!(resets.len(), 15, "{resets:?}");
+        resets.sort_unstable();
+        resets.dedup();
+        assert_eq!(resets.len(), 14, "{resets:?}");
+        let copied = of("trigger")
+            .into_iter()
+            .filter(|name| *name == "core_reset_q");
+        assert_eq!(copied.count(), 16);
+        assert!(of("reset").iter().all(|name| *name != "core_reset_q"));
+    }
 }

@@ -11,5 +11,5 @@ pub mod prim;
 pub mod rtl;
 
 pub use build::{GenerateError, TOP, generate};
-pub use params::{Irq, ParamError, Params, Port, Slaves};
+pub use params::{Irq, ParamError, Params, Port, Slaves, txs_burst_bits};
 pub use peerlane_verilog::{Design, Module, Port as ModulePort};

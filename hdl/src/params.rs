@@ -58,6 +58,13 @@ impl Slaves {
     }
 }
 
+/// Bits of a count of beats on `Txs`, as wide as its largest burst of 512 bytes needs and no wider
+/// (Stratix V Avalon-MM interface for PCIe user guide 683411, A.4.2 and A.4.3): what a master declares, the
+/// interconnect believes.
+pub fn txs_burst_bits(port_bits: u32) -> u32 {
+    (512 * 8 / port_bits).ilog2() + 1
+}
+
 /// Build parameters. The defaults fit a Stratix V OpenCL BSP (Gen2 x8, 128-bit `Txs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -243,6 +250,21 @@ mod tests {
     #[test]
     fn defaults_are_valid() {
         assert_eq!(Params::default().validate(), Ok(()));
+    }
+
+    #[test]
+    fn no_burst_of_more_than_512_bytes_can_be_declared() {
+        for (port_bits, beats) in [(128, 32), (256, 16)] {
+            // Platform Designer takes the largest burst from the width: 2^(n - 1) beats.
+            assert_eq!(1 << (txs_burst_bits(port_bits) - 1), beats);
+            let design = crate::generate(&Params {
+                port_bits,
+                ..Default::default()
+            })
+            .unwrap();
+            let port = design.ports.iter().find(|p| p.name == "txs_burstcount");
+            assert_eq!(port.unwrap().width, txs_burst_bits(port_bits) as usize);
+        }
     }
 
     #[test]

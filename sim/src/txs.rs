@@ -78,7 +78,7 @@ impl Txs {
             write: output("txs_write", 1)?,
             writedata: output("txs_writedata", bits)?,
             byteenable: output("txs_byteenable", width)?,
-            burstcount: output("txs_burstcount", 6)?,
+            burstcount: output("txs_burstcount", width_of("txs_burstcount").unwrap_or(6))?,
             waitrequest: input("txs_waitrequest", 1)?,
             readdata: input("txs_readdata", bits)?,
             readdatavalid: input("txs_readdatavalid", 1)?,

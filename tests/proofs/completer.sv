@@ -66,6 +66,9 @@ module proof #(parameter MUTANT = 0) (
   reg [31:0] sequence_number = 0;
   reg ring_set = 0;
   reg set_channel = 0;
+  // Channels whose ring was set in the last cycles.
+  reg [1:0] set_1 = 0, set_2 = 0, set_3 = 0;
+  wire [1:0] set_lately = set_1 | set_2 | set_3;
   // The ends of the last cycle, which stand until they are taken.
   reg write_waits = 0;
   reg read_waits = 0;
@@ -122,6 +125,13 @@ module proof #(parameter MUTANT = 0) (
   (* hierconn, init = 0 *) wire [31:0] \dut.ring_top_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.address_q ;
   (* hierconn, init = 0 *) wire \dut.restart_q ;
+  (* hierconn, init = 0 *) wire \dut.ring_low.settling ;
+  (* hierconn, init = 0 *) wire \dut.ring_high.settling ;
+  (* hierconn, init = 0 *) wire \dut.sequences.settling ;
+  (* hierconn, init = 0 *) wire \dut.ring_low.recent ;
+  (* hierconn, init = 0 *) wire \dut.ring_high.recent ;
+  (* hierconn, init = 0 *) wire \dut.sequences.recent ;
+  wire its_channel = \dut.is_read_q ? read_channel : write_channel;
   (* hierconn, init = 0 *) wire [5:0] \dut.restart_channel_q ;
   (* hierconn, init = 0 *) wire \dut.ring_low.spy_at ;
   (* hierconn, init = 0 *) wire [24:0] \dut.ring_low.spy ;
@@ -143,6 +153,9 @@ module proof #(parameter MUTANT = 0) (
     // One without a ring waits for the record before it.
     idle <= ((write_end | read_end) & !record & !taken & !gone) ? idle + 1 : 0;
     ring_set <= ring_low_we;
+    set_1 <= {1'b0, ring_low_we} << ring_channel;
+    set_2 <= set_1;
+    set_3 <= set_2;
     set_channel <= ring_channel;
     if (recorded & taken_channel == which) sequence_number <= sequence_number + 1;
     if (ring_low_we & ring_channel == which) begin
@@ -168,6 +181,9 @@ module proof #(parameter MUTANT = 0) (
       record_taken <= 0;
       idle <= 0;
       ring_set <= 0;
+      set_1 <= 0;
+      set_2 <= 0;
+      set_3 <= 0;
     end
   end
 
@@ -177,6 +193,9 @@ module proof #(parameter MUTANT = 0) (
     // The driver sets a ring up while the channel is quiet, and selects another between two.
     assume (!(ring_low_we | ring_high_we) | !(write_end & write_channel == ring_channel
             | read_end & read_channel == ring_channel | sweep | ring_set));
+    // Its next descriptor ends five cycles later at the earliest: it is queued for two before it is started, and
+    // asked for three behind that (segment.sv).
+    assume (!(write_end & set_lately[write_channel] | read_end & set_lately[read_channel]));
     // The sweep is over before a descriptor ends.
     assume (!sweep | !(write_end | read_end | ring_low_we | \dut.restart_q ));
     assume (swept | !(write_end & write_channel == which | read_end & read_channel == which
@@ -212,6 +231,14 @@ module proof #(parameter MUTANT = 0) (
     if (\dut.chosen_q ) assert (\dut.is_read_q ? read_waits : write_waits);
     assert (idle <= 4 & (\dut.chosen_q | idle == 0));
     if (\dut.chosen_q & !\dut.over_q ) assert (idle <= 1 + \dut.found_q + \dut.offering_q );
+    // What is copied has settled.
+    if (\dut.chosen_q & !\dut.found_q ) begin
+      if (\dut.ring_low.settling ) assert (\dut.ring_low.recent != its_channel);
+      if (\dut.ring_high.settling ) assert (\dut.ring_high.recent != its_channel);
+      if (\dut.sequences.settling ) assert (\dut.sequences.recent != its_channel);
+    end
+    assert (set_1 == (ring_set ? set_channel ? 2'd2 : 2'd1 : 2'd0));
+    if (\dut.restart_q ) assert (set_1[\dut.restart_channel_q [0]] | set_2[\dut.restart_channel_q [0]]);
     // A restart that had to wait did so for a record of another channel, and no longer than that.
     if (\dut.restart_q & !ring_set) assert (!\dut.chosen_q );
     if (ring_set) assert (\dut.restart_q & \dut.restart_channel_q [0] == set_channel);

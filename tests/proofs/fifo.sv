@@ -15,6 +15,7 @@ module proof #(
   wire data;
   // Words accepted and not yet taken.
   reg [2:0] level = 0;
+  reg pushed_before = 0;
   wire reset = TWO_CLOCKS ? 1'b0 : reset_now;
 
   // Faults: a word changed, a push lost, a pop lost, `full` not respected.
@@ -48,6 +49,7 @@ module proof #(
 
   always @(posedge clock) begin
     level <= level + pushed - popped;
+    pushed_before <= pushed;
     if (pushed & choose & !watching) begin
       watching <= 1;
       word <= data_in;
@@ -76,7 +78,8 @@ module proof #(
       assert (hidden < 6);
       assert (shut < 8);
     end else begin
-      assert (valid == (level != 0));
+      // A word shows in the second cycle.
+      assert (valid == (level > pushed_before));
       assert (full == (level == CAPACITY));
     end
   end

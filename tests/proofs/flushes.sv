@@ -45,6 +45,7 @@ module proof #(parameter MUTANT = 0) (
   reg [2:0] list [0:7];
   reg [3:0] listed = 0;
   // By tag: it is in the list; an answer may come; one has come to the read in the list, and a bad one.
+  reg left_before = 0;
   reg [7:0] under_way = 0, awaited = 0, good = 0, bad = 0;
   wire [7:0] left = leaves ? 8'd1 << seen_tag : 8'd0;
   wire [7:0] answer = answered ? 8'd1 << answered_tag : 8'd0;
@@ -62,6 +63,7 @@ module proof #(parameter MUTANT = 0) (
     listed <= listed + leaves - over;
     under_way <= stay | left;
     // What the driver lets go of, and no more, does not come.
+    left_before <= leaves;
     awaited <= (let_go ? awaited & stay : awaited) & ~answer | left;
     good <= (refused ? good : good | answer) & ~left;
     bad <= (refused ? bad | answer : bad) & ~left;
@@ -77,7 +79,9 @@ module proof #(parameter MUTANT = 0) (
   wire free = !under_way[watched] & !awaited[watched];
   always @(posedge clock) passed <= flush & may_leave & free & !seen_take ? passed + 1 : 0;
 
-  wire mine = listed != 0 & list[0] == watched;
+  // The block looks at the oldest from the second cycle on.
+  wire seen = listed > left_before;
+  wire mine = seen & list[0] == watched;
   // The block's own word for when the oldest left; it is right for the watched tag, which is any.
   (* hierconn *) wire [34:0] \dut.turns_data ;
   wire [31:0] oldest_since = \dut.turns_data [34:3];
@@ -96,7 +100,7 @@ module proof #(parameter MUTANT = 0) (
     end
     // No end is put off.
     if (listed != 0 & has_answer) assert (over);
-    if (listed != 0 & !in_time & !answered) assert (over);
+    if (seen & !in_time & !answered) assert (over);
     // At once, only where it cannot leave.
     if (absorbed) assert (flush & seen_ended & failed & listed == 0 & (dead | &awaited));
     if (flush & listed == 0 & (dead | &awaited)) assert (seen_take);
@@ -113,7 +117,10 @@ module proof #(parameter MUTANT = 0) (
   (* hierconn, init = 0 *) wire [2:0] \dut.turns.head_q ;
   (* hierconn, init = 0 *) wire [2:0] \dut.turns.tail_q ;
   (* hierconn, init = 0 *) wire [3:0] \dut.turns.count_q ;
-  (* hierconn, init = 0 *) wire \dut.turns.some_q ;
+  (* hierconn, init = 0 *) wire \dut.turns.any_q ;
+  (* hierconn, init = 0 *) wire \dut.turns.shown_q ;
+  (* hierconn, init = 0 *) wire \dut.turns.ram.settling ;
+  (* hierconn, init = 0 *) wire [2:0] \dut.turns.ram.recent ;
   (* hierconn, init = 0 *) wire \dut.turns.at_most_q ;
   (* hierconn, init = 0 *) wire [279:0] \dut.turns.ram.every ;
   wire [279:0] words = \dut.turns.ram.every ;
@@ -128,7 +135,11 @@ module proof #(parameter MUTANT = 0) (
   end
   always @* if (MUTANT == 0) begin
     assert (listed <= 8 & \dut.turns.count_q == listed & \dut.turns.tail_q == head + listed[2:0]);
-    assert (\dut.turns.some_q == (listed != 0) & \dut.turns.at_most_q == (listed == 8));
+    assert (\dut.turns.any_q == (listed != 0) & \dut.turns.at_most_q == (listed == 8));
+    // A word shows when it has settled.
+    assert (\dut.turns.shown_q == (listed > \dut.turns.ram.settling ));
+    if (\dut.turns.shown_q & \dut.turns.ram.settling )
+      assert (\dut.turns.ram.recent == \dut.turns.tail_q - 3'd1);
     for (k = 0; k < 8; k = k + 1) if (k < listed) begin
       at = head + k;
       assert (words[35 * at +: 3] == list[k]);

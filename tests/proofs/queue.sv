@@ -69,8 +69,11 @@ module proof #(
   reg shows = 0;
   // Its ends in the last two cycles, and what was selected in the last.
   reg end_1 = 0, end_2 = 0;
-  reg [1:0] select_before = 0;
-  reg take_before = 0, swept_before = 0, accepted_before = 0, queued_before = 0;
+  reg [1:0] select_before = 0, select_earlier = 0;
+  reg take_before = 0, accepted_before = 0, queued_before = 0;
+  reg take_earlier = 0, accepted_earlier = 0, queued_earlier = 0;
+  // The sweep is over, and what it wrote has settled.
+  reg over = 0, over_before = 0, over_earlier = 0;
 
   // All has ended, and the last of it may stand at the port.
   reg leaving = 0;
@@ -101,11 +104,17 @@ module proof #(
     if (end_now & end_channel == which) finished <= finished + 1;
     end_1 <= end_now & end_channel == which;
     end_2 <= end_1;
-    swept_before <= swept;
+    over <= over | swept & !sweep;
+    over_before <= over;
+    over_earlier <= over_before;
     accepted_before <= mine & accepted;
     select_before <= select;
     queued_before <= queued[select];
     take_before <= take;
+    accepted_earlier <= accepted_before;
+    select_earlier <= select_before;
+    queued_earlier <= queued_before;
+    take_earlier <= take_before;
     if (fetch) shows <= watching & select == which & head == place;
     if (take & select == which & head == place) shows <= 0;
     if (sweeps) begin
@@ -121,10 +130,15 @@ module proof #(
       shows <= 0;
       end_1 <= 0;
       end_2 <= 0;
-      swept_before <= 0;
+      over <= 0;
+      over_before <= 0;
+      over_earlier <= 0;
       accepted_before <= 0;
       take_before <= 0;
       queued_before <= 0;
+      accepted_earlier <= 0;
+      take_earlier <= 0;
+      queued_earlier <= 0;
     end
   end
 
@@ -134,6 +148,19 @@ module proof #(
   (* hierconn, init = 0 *) wire [5:0] \dut.ended_channel_q ;
   (* hierconn, init = 0 *) wire \dut.is_last_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.arrived_before_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.arrived_lately_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.filled_q ;
+  (* hierconn, init = 0 *) wire [12:0] \dut.head_before_q ;
+  (* hierconn, init = 0 *) wire \dut.head_engine.settling ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.head_engine.recent ;
+  (* hierconn, init = 0 *) wire \dut.ended_own.settling ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.ended_own.recent ;
+  (* hierconn, init = 0 *) wire \dut.ended_other.settling ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.ended_other.recent ;
+  (* hierconn, init = 0 *) wire \dut.newest_engine.settling ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.newest_engine.recent ;
+  (* hierconn, init = 0 *) wire \dut.newest_ends.settling ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.newest_ends.recent ;
   (* hierconn, init = 0 *) wire [1:0] \dut.tail_software.spy_at ;
   (* hierconn, init = 0 *) wire [1:0] \dut.newest_engine.spy_at ;
   (* hierconn, init = 0 *) wire [1:0] \dut.newest_ends.spy_at ;
@@ -164,17 +191,21 @@ module proof #(
     assume (\dut.ended_own.spy_at == which & \dut.ended_other.spy_at == which);
     assume (\dut.bank_0.spy_at == {which, place[5:0]} & \dut.bank_6.spy_at == {which, place[5:0]});
     assume (\dut.stamps.spy_at == {which, place[5:0]});
-    // One access a cycle. The sweep comes once after each reset, with the queue at rest.
+    // One access a cycle. The sweep comes after each reset, over each channel as often as it likes; while it
+    // lasts no doorbell is accepted, and nothing is under way.
     assume (!(write & doorbell));
-    assume (!(sweep & (swept & sweeps | write | doorbell | take | end_now | end_seen)));
+    assume (!(sweep & (over | doorbell & accept | take | end_now | end_seen)));
     assume (swept | !((doorbell & accept | write) & mine | (take | fetch) & select == which
             | end_now & end_channel == which));
     // The request maker starts what is queued, the paths end what was started.
     assume (!take | queued[select]);
     assume (!(end_now & end_channel == which) | head != finished);
-    // What is started was queued and selected in the cycle before.
+    // What is started was queued and selected in the two cycles before, and nothing else was started then; it
+    // is read behind the start before, when it has been queued (segment.sv proves both).
     assume (!take | select == select_before & queued_before & !take_before);
+    assume (!take | select == select_earlier & queued_earlier & !take_earlier);
     assume (head - finished < 1024);
+    assume (!fetch | !take & !take_before & (select != which | over));
   end
 
   always @* if (MUTANT == 0) begin
@@ -189,12 +220,27 @@ module proof #(
       assert (queued[which] == (level != 0));
       assert (tail == finished | unended);
       assert (tail != finished | !unended | end_1 | end_2);
-      if (\dut.ended_last_q & \dut.ended_channel_q == which) assert (tail == finished | accepted_before);
-      if (swept_before & select_before == which & !take_before & level != accepted_before)
-        assert (\dut.is_last_q == (head + 13'd1 == tail - accepted_before));
-      if (swept_before & select_before == which & !take_before & queued_before)
-        assert (level != accepted_before);
-      assert (!accepted_before | (level != 0 & tail != finished));
+      if (\dut.ended_last_q & \dut.ended_channel_q == which) assert (tail == finished | accepted_before | accepted_earlier);
+      if (over_before & select_before == which & !take_before & !take_earlier) begin
+        assert (\dut.head_before_q == head);
+        if (!accepted_before & !accepted_earlier & level != 0)
+          assert (\dut.is_last_q == (head + 13'd1 == tail));
+      end
+      if (over_before & select_before == which & !take_before & queued_before)
+        assert (level > accepted_before);
+      if (over_before & select_before == which & select_earlier == which & !take_before
+          & !take_earlier & queued_before & queued_earlier)
+        assert (level > accepted_before + accepted_earlier);
+      assert (!(accepted_before | accepted_earlier) | (level != 0 & tail != finished));
+      // What settles was written in the cycle before.
+      if (\dut.ended_own.settling & \dut.ended_own.recent == which) assert (end_2 | !over);
+      if (\dut.ended_other.settling & \dut.ended_other.recent == which) assert (end_2 | !over);
+      if (\dut.head_engine.settling & \dut.head_engine.recent == which)
+        assert (take_before & select_before == which | !over);
+      if (\dut.newest_engine.settling & \dut.newest_engine.recent == which)
+        assert (accepted_before | !over);
+      if (\dut.newest_ends.settling & \dut.newest_ends.recent == which)
+        assert (accepted_before | !over);
       if (end_2 & !end_1 & tail == finished) assert (\dut.ended_last_q );
       if (watching) begin
         assert (place - head < level);
@@ -203,14 +249,22 @@ module proof #(
       if (prepared) assert (level != DEPTH & tail == place & !watching);
       if (prepared | watching) assert (cell_now == word);
     end else assert (!end_1 & !end_2 & !watching & !prepared & !queued[which] & !unended
-                 & !shows & !accepted_before);
+                 & !shows & !accepted_before & !accepted_earlier);
+    assert (\dut.filled_q [which] == (over & level == DEPTH));
     assert (\dut.arrived_before_q [which] == accepted_before);
+    assert (\dut.arrived_lately_q [which] == (accepted_before | accepted_earlier));
     assert (busy[which] == (unended | leaving) & \dut.leaving_q [which] == leaving);
     assert (end_1 == (\dut.ending_q & \dut.ending_channel_q == which));
     assert (!end_2 | \dut.ended_channel_q == which);
     assert (!\dut.ended_last_q | \dut.ended_channel_q != which | end_2);
-    assert (!swept_before | swept);
-    assert (swept_before | select_before != which | !queued_before);
+    assert (!over | swept);
+    assert (!over_before | over);
+    assert (!over_earlier | over_before);
+    if (!over)
+      assert (!queued[which] & !unended & !end_1 & !end_2 & !accepted_before & (!swept | tail == 0
+              & head == 0 & finished == 0));
+    assert (over_before | select_before != which | !queued_before);
+    assert (over_earlier | select_earlier != which | !queued_earlier);
     assert (\dut.ending_channel_q < 4 & \dut.ended_channel_q < 4);
     if (shows) assert (watching & head == place & shown == word & stamp[0] == its_stamp);
   end
@@ -222,8 +276,10 @@ module proof #(
       assert (free == DEPTH - level & next_number == tail);
       assert (awakened[which] == (doorbell & !refused & !unended));
     end
-    if (select == which) assert (number == head & ended == counted);
-    if (other_select == which) assert (ended_for_other == counted);
+    // An end, or a start, is still on its way into the memories in its own cycle and in the next.
+    if (select == which & !end_1 & !end_2 & over) assert (ended == counted);
+    if (select == which & !take & !take_before & over) assert (number == head);
+    if (other_select == which & !end_1 & !end_2 & over) assert (ended_for_other == counted);
     assert (queued[which] == (level != 0));
     // A channel with something under way is busy, and when all has ended, until the port has sent it.
     assert (tail == finished | busy[which]);

@@ -111,7 +111,10 @@ module proof #(
   (* hierconn, init = 0 *) wire [5:0] \dut.notes.head_q ;
   (* hierconn, init = 0 *) wire [5:0] \dut.notes.tail_q ;
   (* hierconn, init = 0 *) wire [6:0] \dut.notes.count_q ;
-  (* hierconn, init = 0 *) wire \dut.notes.some_q ;
+  (* hierconn, init = 0 *) wire \dut.notes.any_q ;
+  (* hierconn, init = 0 *) wire \dut.notes.shown_q ;
+  (* hierconn, init = 0 *) wire \dut.notes.ram.settling ;
+  (* hierconn *) wire [2:0] \dut.notes.ram.recent ;
   (* hierconn, init = 0 *) wire \dut.notes.at_most_q ;
   (* hierconn *) wire [2:0] \dut.notes.ram.spy_at ;
   (* hierconn *) wire [108:0] \dut.notes.ram.spy ;
@@ -121,13 +124,15 @@ module proof #(
   (* hierconn *) wire [43:0] \dut.failures.spy ;
   (* hierconn *) wire [1:0] \dut.done_bytes.spy_at ;
   (* hierconn *) wire [31:0] \dut.done_bytes.spy ;
-  (* hierconn, init = 0 *) wire [1:0] \dut.reads.count_q ;
-  (* hierconn, init = 0 *) wire \dut.reads.some_q ;
-  (* hierconn, init = 0 *) wire \dut.reads.at_most_q ;
-  (* hierconn, init = 0 *) wire \dut.reads.head_q ;
-  (* hierconn, init = 0 *) wire \dut.reads.tail_q ;
-  (* hierconn *) wire \dut.reads.ram.spy_at ;
-  (* hierconn *) wire [85:0] \dut.reads.ram.spy ;
+  (* hierconn, init = 0 *) wire \dut.reading_q ;
+  (* hierconn, init = 0 *) wire [85:0] \dut.read_next_q ;
+  (* hierconn, init = 0 *) wire \dut.note_over_q ;
+  (* hierconn, init = 0 *) wire \dut.halt_settles_q ;
+  (* hierconn, init = 0 *) wire \dut.halted_number.settling ;
+  (* hierconn, init = 0 *) wire \dut.results.settling ;
+  (* hierconn *) wire [2:0] \dut.results.recent ;
+  (* hierconn, init = 0 *) wire \dut.done_bytes.settling ;
+  (* hierconn, init = 0 *) wire \dut.failures.settling ;
   (* hierconn *) wire [3:0] \dut.note_code ;
   (* hierconn *) wire \dut.note_last ;
   (* hierconn *) wire \dut.receive_done ;
@@ -265,7 +270,7 @@ module proof #(
     end
     always @* begin
       assume (\dut.failures.spy_at == which & \dut.done_bytes.spy_at == which);
-      assume (\dut.notes.ram.spy_at == slot[2:0] & \dut.reads.ram.spy_at == \dut.reads.head_q );
+      assume (\dut.notes.ram.spy_at == slot[2:0]);
       assume (!(accepted & channel == which) | known);
       assume (!chosen | channel == which);
     end
@@ -304,7 +309,17 @@ module proof #(
     end
     always @* if (MUTANT == 0) begin
       assert (count <= 8 & count[5:0] == \dut.notes.tail_q - first);
-      assert (\dut.notes.some_q == (count != 0) & \dut.notes.at_most_q == (count == 8));
+      assert (\dut.notes.any_q == (count != 0) & \dut.notes.at_most_q == (count == 8));
+      // A word shows when it has settled; what is known of a note is looked up when it has.
+      assert (\dut.notes.shown_q == (count > \dut.notes.ram.settling ));
+      if (\dut.notes.shown_q & \dut.notes.ram.settling )
+        assert (\dut.notes.ram.recent == \dut.notes.tail_q [2:0] - 3'd1);
+      assert (\dut.halt_settles_q == \dut.halted_number.settling );
+      if (\dut.note_over_q ) begin
+        assert (\dut.note_on_q & !\dut.done_bytes.settling & !\dut.failures.settling );
+        if (live[8]) assert (done[note[97:95]]
+                             & !(\dut.results.settling & \dut.results.recent == note[97:95]));
+      end
       if (\dut.notes_room_q | \dut.read_room_q ) assert (!\dut.notes.at_most_q );
       assert (in_flight == count + \dut.note_on_q );
       // A read is under way, or over, as long as it has a note.
@@ -315,12 +330,10 @@ module proof #(
       if (\dut.note_on_q )
         assert (note[100:98] == 0 & note[94:89] < 4 & note[108] == (note[49:40] != 0));
       // The one read that waits for the port.
-      assert (\dut.reads.count_q == offered & \dut.reads.some_q == offered);
-      assert (\dut.reads.at_most_q == offered);
-      assert (\dut.reads.tail_q == \dut.reads.head_q ^ offered);
+      assert (\dut.reading_q == offered);
       if (offered) begin
         assert (pending[its_read_tag]);
-        assert (\dut.reads.ram.spy == {3'd0, its_read_tag, its_length, its_beats, its_address});
+        assert (\dut.read_next_q == {3'd0, its_read_tag, its_length, its_beats, its_address});
       end
       if (\dut.note_done_q ) begin
         assert (\dut.note_on_q );
@@ -351,9 +364,11 @@ module proof #(
         assert (\dut.over_reports_q == (its_record | its_irq | end_failure != 0));
         assert (\dut.over_at_q == end_at);
       end
-      assert (quiet <= 2);
-      if (quiet >= 1) assert (\dut.note_on_q );
-      if (quiet >= 2) assert (\dut.note_done_q );
+      assert (quiet <= 4);
+      if (quiet >= 1) assert (\dut.notes.shown_q | \dut.note_on_q );
+      if (quiet >= 2) assert (\dut.note_on_q );
+      if (quiet >= 3) assert (\dut.note_over_q );
+      if (quiet >= 4) assert (\dut.note_done_q );
     end
 
     // What the pins show.
@@ -398,7 +413,7 @@ module proof #(
       // The rest of a descriptor is given up only when it has failed.
       if (halted & channel == which & known) assert (failure != 0);
       // Nothing is waited for but the receiver and the completer.
-      assert (quiet <= 2);
+      assert (quiet <= 4);
     end
   end endgenerate
 
@@ -426,7 +441,7 @@ module proof #(
         assert (\dut.receive_done_tag < 8 & pending[over_tag] & finished[over_tag]);
         assert (\dut.receive_done_code == code_of[over_tag]);
       end
-      assert (late <= 14);
+      assert (late <= 16);
       // Nothing of it goes to memory.
       assert (!mem_write);
     end

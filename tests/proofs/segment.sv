@@ -147,9 +147,25 @@ module proof #(
   (* hierconn, init = 0 *) wire [27:0] \dut.window_base.spy ;
   (* hierconn, init = 0 *) wire [1:0] \dut.window_end.spy_at ;
   (* hierconn, init = 0 *) wire [28:0] \dut.window_end.spy ;
+  (* hierconn, init = 0 *) wire \dut.saved.settling ;
+  (* hierconn, init = 0 *) wire \dut.window_base.settling ;
+  (* hierconn, init = 0 *) wire \dut.window_end.settling ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.window_unsure_q ;
+  (* hierconn, init = 0 *) wire \dut.own_abort_q ;
+  (* hierconn, init = 0 *) wire \dut.may_begin_q ;
+  (* hierconn, init = 0 *) wire \dut.woken_before_q ;
+  (* hierconn, init = 0 *) wire [1:0] \dut.waits_q ;
   reg ask_before = 0, take_before = 0, reset_before = 0, reset_earlier = 0;
   reg [3:0] queued_before = 0;
-  reg [1:0] select_before = 0;
+  reg [1:0] select_before = 0, select_earlier = 0;
+  reg [3:0] queued_earlier = 0;
+  reg take_earlier = 0;
+  // Something was queued for the watched channel.
+  reg been = 0;
+  // An end of it was counted in the last cycle. How its chain was looked at, and whether it has one.
+  wire woken = end_own & end_own_channel == which | end_other & end_other_channel == which;
+  reg woken_before = 0, settled_look = 0, aborts_anyway = 0;
+  reg [1:0] loaded_waits = 0;
   always @(posedge clock) begin
     ask_before <= ask;
     take_before <= take_pin;
@@ -157,6 +173,16 @@ module proof #(
     reset_earlier <= reset_before;
     queued_before <= queued;
     select_before <= select[1:0];
+    select_earlier <= select_before;
+    queued_earlier <= queued_before;
+    take_earlier <= take_before;
+    been <= !reset & (been | queued[which]);
+    woken_before <= woken;
+    if (state == 3) begin
+      settled_look <= !woken & !woken_before;
+      aborts_anyway <= \dut.own_abort_q ;
+    end
+    if (state == 2) loaded_waits <= control[5:4];
   end
   wire [2:0] state = \dut.state_q ;
   wire serves = \dut.serving_q == which;
@@ -219,10 +245,13 @@ module proof #(
   reg [27:0] base = 0;
   reg [28:0] limit = 0;
   reg base_known = 0, limit_known = 0;
-  // Its window in the last three cycles, and the port in the last.
-  reg [27:0] base_1 = 0, base_2 = 0, base_3 = 0;
-  reg [28:0] limit_1 = 0, limit_2 = 0, limit_3 = 0;
-  reg known_1 = 0, known_2 = 0, known_3 = 0;
+  // Its window as it stood when none had been written for two cycles; the same in the cycles before.
+  reg [27:0] stood_base = 0, stood_base_1 = 0, stood_base_2 = 0;
+  reg [28:0] stood_limit = 0, stood_limit_1 = 0, stood_limit_2 = 0;
+  reg stood_base_known = 0, stood_limit_known = 0, stood_known_1 = 0, stood_known_2 = 0;
+  wire window_write = window_base_we | seen_window_end_we | sweep;
+  reg window_write_1 = 0;
+  // The port in the last cycle.
   reg down_1 = 0;
   // Whether an abort was there when the request was cut, and the table's answer for it.
   reg cut_aborted = 0;
@@ -266,15 +295,19 @@ module proof #(
       granted <= entry;
       granted_index <= index;
     end
-    base_1 <= base;
-    base_2 <= base_1;
-    base_3 <= base_2;
-    limit_1 <= limit;
-    limit_2 <= limit_1;
-    limit_3 <= limit_2;
-    known_1 <= base_known & limit_known;
-    known_2 <= known_1;
-    known_3 <= known_2;
+    window_write_1 <= window_write;
+    if (!window_write & !window_write_1) begin
+      stood_base <= base;
+      stood_limit <= limit;
+      stood_base_known <= base_known;
+      stood_limit_known <= limit_known;
+    end
+    stood_base_1 <= stood_base;
+    stood_base_2 <= stood_base_1;
+    stood_limit_1 <= stood_limit;
+    stood_limit_2 <= stood_limit_1;
+    stood_known_1 <= stood_base_known & stood_limit_known;
+    stood_known_2 <= stood_known_1;
     down_1 <= port_down;
     if (window_base_we & window_channel == which) begin base <= window_data; base_known <= 1; end
     if (window_end_we & window_channel == which) begin limit <= window_data; limit_known <= 1; end
@@ -336,6 +369,31 @@ module proof #(
     end
     assert (loaded_reserved | loaded_size != 3);
     if (open) assert (reserved | page_size != 3);
+    // Who is looked at had something queued.
+    if (open | \dut.ready_q [which] | \dut.pool_q [which] | (state == 1 | state == 7) & picks
+        | serves & state >= 2) assert (been);
+    // The counts of ends are looked at when they have settled.
+    if (starting & state != 2) begin
+      assert (\dut.waits_q == loaded_waits);
+      if (serves & state == 3) assert (\dut.woken_before_q == woken_before);
+      if (serves & state == 4 & \dut.may_begin_q )
+        assert (settled_look | loaded_waits == 0 | aborts_anyway);
+    end
+    // A word that settles is not looked at, and no request is judged until all has been looked at.
+    assert (window_write_1 == (\dut.window_unsure_q == 3));
+    assert (window_write_1 | !(\dut.window_base.settling | \dut.window_end.settling ));
+    if (serves & state >= 4 & (state == 7 | \dut.window_unsure_q <= 1)) begin
+      if (stood_base_known) assert (\dut.low_q == stood_base);
+      if (stood_limit_known) assert (\dut.high_q == stood_limit);
+    end
+    assert (!take_before | state == 5 | state == 0 & reset_before);
+    assert (!take_earlier | state == 5 | state == 6 | state == 0 & reset_before
+            | state <= 1 & reset_earlier);
+    if (state == 3 & \dut.begins_q | state == 4 & \dut.begins_q ) begin
+      assert (select_before == \dut.pick_q & (!serves | queued_before[which]));
+      if (state == 4) assert (select_earlier == \dut.pick_q & (!serves | queued_earlier[which]));
+    end
+    assert (!\dut.saved.settling | state == 0 | state == 2 | state == 3);
     if (base_known) assert (\dut.window_base.spy == base);
     if (limit_known) assert (\dut.window_end.spy == limit);
     if (waits) begin
@@ -362,7 +420,6 @@ module proof #(
         if (\dut.peer_q % BYTES == 0) assert (\dut.reach_q % BYTES == 0);
       end else assert (!\dut.is_ragged_q );
     end
-    if (serves & state >= 4 & known_1) assert (\dut.low_q == base_1 & \dut.high_q == limit_1);
     if (state >= 4) begin
       assert (\dut.local_end_q == \dut.local_at_q + {9'd0, \dut.remaining_q });
       if (serves) assert (!cut_aborted | \dut.aborted_q );
@@ -378,10 +435,12 @@ module proof #(
         assert (peer % BYTES == 0 | (peer % BYTES) + \dut.chunk_q <= BYTES);
         assert (\dut.chunk_q % BYTES == 0 | \dut.chunk_q < BYTES);
       end
-      if (known_2 & !\dut.out_of_window_q )
-        assert (local_next[39:12] >= base_2 & {1'b0, local_next} + left <= {limit_2, 12'd0});
-      if (known_3 & state == 7 & !\dut.fails_q )
-        assert (local_next[39:12] >= base_3 & {1'b0, local_next} + left <= {limit_3, 12'd0});
+      if (stood_known_1 & (state == 7 | \dut.window_unsure_q == 0) & !\dut.out_of_window_q )
+        assert (local_next[39:12] >= stood_base_1
+                & {1'b0, local_next} + left <= {stood_limit_1, 12'd0});
+      if (stood_known_2 & state == 7 & !\dut.fails_q )
+        assert (local_next[39:12] >= stood_base_2
+                & {1'b0, local_next} + left <= {stood_limit_2, 12'd0});
     end
     if (serves & state >= 4) begin
       if (!\dut.begins_q )
@@ -429,9 +488,9 @@ module proof #(
       end
       // FPGA memory: in order, inside the memory and the channel's window.
       assert (local_at == local_next & {1'b0, local_next} + bytes <= (1 << MEMORY_LOG2));
-      if (known_3) begin
-        assert (local_at[39:12] >= base_3);
-        assert ({1'b0, local_at} + bytes <= {limit_3, 12'd0});
+      if (stood_known_2) begin
+        assert (local_at[39:12] >= stood_base_2);
+        assert ({1'b0, local_at} + bytes <= {stood_limit_2, 12'd0});
       end
     end
   end endgenerate
@@ -444,10 +503,17 @@ module proof #(
       if (reset) quiet <= 0;
     end
     always @* if (!reset) begin
+      // What was started has settled in the queue's memories before one starts or is read again.
+      if (take_pin) assert (!take_before & !take_earlier);
+      if (fetch) assert (!take_pin & !take_before & (select != which | been));
+      if (take_pin & serves) assert (settled_look | loaded_waits == 0 | aborts_anyway);
+      // A descriptor is asked for three cycles after its start at the earliest.
+      if (request) assert (!take_before & !take_earlier);
       // Each start is of a queued descriptor of a channel that has nothing under way, its own.
       if (take & select == which) begin
         assert (!open & channel == which & loaded_any & loaded == which);
         assert (queued[which] & queued_before[which] & select_before == which);
+        assert (queued_earlier[which] & select_earlier == which);
       end
       // Every descriptor that is taken gives exactly one last request, after all of its bytes.
       if (request & mine) assert (open);

@@ -107,7 +107,10 @@ module proof #(
   (* hierconn, init = 0 *) wire [4:0] \dut.heads.head_q ;
   (* hierconn, init = 0 *) wire [4:0] \dut.heads.tail_q ;
   (* hierconn, init = 0 *) wire [5:0] \dut.heads.count_q ;
-  (* hierconn, init = 0 *) wire \dut.heads.some_q ;
+  (* hierconn, init = 0 *) wire \dut.heads.any_q ;
+  (* hierconn, init = 0 *) wire \dut.heads.shown_q ;
+  (* hierconn, init = 0 *) wire \dut.heads.ram.settling ;
+  (* hierconn *) wire [4:0] \dut.heads.ram.recent ;
   (* hierconn, init = 0 *) wire \dut.heads.at_most_q ;
   (* hierconn *) wire [4:0] \dut.heads.ram.spy_at ;
   (* hierconn *) wire [127:0] \dut.heads.ram.spy ;
@@ -254,8 +257,12 @@ module proof #(
     always @* if (MUTANT == 0) begin
       assert (\dut.heads.count_q <= 32);
       assert (\dut.heads.count_q [4:0] == \dut.heads.tail_q - \dut.heads.head_q );
-      assert (\dut.heads.some_q == (\dut.heads.count_q != 0));
+      assert (\dut.heads.any_q == (\dut.heads.count_q != 0));
       assert (\dut.heads.at_most_q == (\dut.heads.count_q == 32));
+      // A word shows when it has settled.
+      assert (\dut.heads.shown_q == (\dut.heads.count_q > \dut.heads.ram.settling ));
+      if (\dut.heads.shown_q & \dut.heads.ram.settling )
+        assert (\dut.heads.ram.recent == \dut.heads.tail_q - 5'd1);
       if (\dut.has_room_q ) assert (!\dut.heads.at_most_q );
       assert (in_flight == \dut.heads.count_q + ahead);
       if (\dut.gone_on_q ) assert (\dut.gone_lost_q == (dead_before & \dut.gone_q [127]));
@@ -373,7 +380,7 @@ module proof #(
       if (end_waits) assert (end_pin & end_now == end_before);
       if (flush_waits) assert (flush);
       if (write_waits) assert (write & {write_beats, write_address[63:4]} == write_before);
-      assert (quiet <= 3);
+      assert (quiet <= 4);
     end
   end endgenerate
 

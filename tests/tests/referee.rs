@@ -47,6 +47,7 @@ fn build(cache: &Cache, python: &Python, design: &Design, work: &Path) {
     let mut translate = verilator.command();
     translate
         .args(["--cc", "--vpi", "--prefix", "Vtop", "--top-module", TOP])
+        .arg("+define+SIMULATION")
         .args([
             "--timescale",
             "1ns/1ps",

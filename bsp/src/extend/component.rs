@@ -12,10 +12,15 @@ use crate::library::{NEW_DMA, Role};
 /// Name of the register that takes a bus from the other clock first, as the Verilog spells it.
 /// The synchronisers of the RTL call it `meta`, and the Verilog back-end adds `_q`.
 const FIRST_STAGE: &str = "meta_q";
-/// Most skew between the bits of a Gray-coded pointer, in nanoseconds. Two bits may not change in one
-/// period of the sending clock, the faster of which is the hard IP's 250 MHz (4 ns); a fifth is kept
-/// back for the clocks' own uncertainty.
-const MAX_SKEW_NS: &str = "3.2";
+/// Most skew between the bits of a Gray-coded pointer, of a period of the sending clock: two bits may not
+/// change in one period (FIFO user guide 683522, "SDC Commands": less than a launch clock). A fifth is kept back
+/// for the clocks' own uncertainty.
+const SKEW_PART: &str = "0.8";
+/// MHz of the fastest clock that [`MAX_SKEW_NS`] is right for: the hard IP's, and above those of memories.
+const FASTEST_MHZ: &str = "300";
+/// The same in nanoseconds, for versions of Quartus whose `set_max_skew` takes no period (that of 17.0 does:
+/// Quartus Prime 17.0 help, `::quartus::sdc_ext`).
+const MAX_SKEW_NS: &str = "2.6";
 
 /// A file to be written, relative to the hardware directory.
 #[derive(Debug, Clone)]
@@ -41,7 +46,9 @@ struct HwTcl<'a> {
 struct Sdc<'a> {
     kind: &'a str,
     first_stage: &'a str,
+    skew_part: &'a str,
     max_skew_ns: &'a str,
+    fastest_mhz: &'a str,
 }
 
 #[derive(Template)]
@@ -101,7 +108,9 @@ pub fn ip_files(config: &Config, port_bits: u32, modules: &[VerilogModule]) -> V
     let sdc = Sdc {
         kind,
         first_stage: FIRST_STAGE,
+        skew_part: SKEW_PART,
         max_skew_ns: MAX_SKEW_NS,
+        fastest_mhz: FASTEST_MHZ,
     };
     let qsf = Qsf {
         kind,

@@ -4,8 +4,8 @@
 use super::{BlockRam, SmallRam};
 use rust_hdl::prelude::*;
 
-/// Shallow FIFO in LUT RAM: up to `2^A` words, one-cycle latency. `P` is `A + 1`. Its flags are
-/// registers, for they stand at the head of long paths.
+/// Shallow FIFO in LUT RAM: up to `2^A` words, two-cycle latency, in which a word settles in the memory. `P` is
+/// `A + 1`. Its flags are registers, for they stand at the head of long paths.
 #[derive(LogicBlock)]
 pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
     pub clock: Signal<In, Clock>,
@@ -14,6 +14,8 @@ pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
     pub data_in: Signal<In, Bits<D>>,
     pub full: Signal<Out, Bit>,
     pub level: Signal<Out, Bits<P>>,
+    /// It holds a word, shown or not.
+    pub some: Signal<Out, Bit>,
     pub valid: Signal<Out, Bit>,
     pub data: Signal<Out, Bits<D>>,
     pub pop: Signal<In, Bit>,
@@ -21,7 +23,8 @@ pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
     head: DFF<Bits<A>>,
     tail: DFF<Bits<A>>,
     count: DFF<Bits<P>>,
-    some: DFF<Bit>,
+    any: DFF<Bit>,
+    shown: DFF<Bit>,
     at_most: DFF<Bit>,
     accept: Signal<Local, Bit>,
     take: Signal<Local, Bit>,
@@ -38,8 +41,8 @@ impl<const D: usize, const A: usize, const P: usize> SmallFifo<D, A, P> {
     /// A FIFO of `2^log2` words, `log2` at most `A`.
     pub fn new(log2: usize) -> Self {
         fresh!(
-            clock, reset, push, data_in, full, level, valid, data, pop, head, tail, count, some,
-            at_most, accept, take;
+            clock, reset, push, data_in, full, level, some, valid, data, pop, head, tail, count,
+            any, shown, at_most, accept, take;
             ram: SmallRam::new(log2),
             depth_less: Constant::new(((1u64 << log2) - 1).into()),
         )
@@ -49,13 +52,14 @@ impl<const D: usize, const A: usize, const P: usize> SmallFifo<D, A, P> {
 impl<const D: usize, const A: usize, const P: usize> Logic for SmallFifo<D, A, P> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, head, tail, count, some, at_most);
+        dff_setup!(self, clock, head, tail, count, any, shown, at_most);
         clock!(self, clock, ram);
         self.level.next = self.count.q.val();
         self.full.next = self.at_most.q.val();
-        self.valid.next = self.some.q.val();
+        self.some.next = self.any.q.val();
+        self.valid.next = self.shown.q.val();
         self.accept.next = self.push.val() & !self.at_most.q.val();
-        self.take.next = self.pop.val() & self.some.q.val();
+        self.take.next = self.pop.val() & self.shown.q.val();
         self.ram.write_enable.next = self.accept.val();
         self.ram.write_address.next = self.tail.q.val();
         self.ram.write_data.next = self.data_in.val();
@@ -69,18 +73,24 @@ impl<const D: usize, const A: usize, const P: usize> Logic for SmallFifo<D, A, P
         }
         if self.accept.val() & !self.take.val() {
             self.count.d.next = self.count.q.val() + 1;
-            self.some.d.next = true;
+            self.any.d.next = true;
             self.at_most.d.next = self.count.q.val() == self.depth_less.val();
         } else if self.take.val() & !self.accept.val() {
             self.count.d.next = self.count.q.val() - 1;
-            self.some.d.next = self.count.q.val() != 1;
+            self.any.d.next = self.count.q.val() != 1;
             self.at_most.d.next = false;
+        }
+        // The word of this cycle's push does not count yet.
+        self.shown.d.next = self.any.q.val();
+        if self.take.val() {
+            self.shown.d.next = self.count.q.val() != 1;
         }
         if self.reset.val() {
             self.head.d.next = 0.into();
             self.tail.d.next = 0.into();
             self.count.d.next = 0.into();
-            self.some.d.next = false;
+            self.any.d.next = false;
+            self.shown.d.next = false;
             self.at_most.d.next = false;
         }
     }

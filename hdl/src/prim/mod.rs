@@ -10,12 +10,14 @@ pub(crate) use fresh;
 
 mod async_fifo;
 mod fifo;
+mod forward_ram;
 mod ram;
 mod reset;
 mod sync;
 
 pub use async_fifo::{AsyncFifo, AsyncPointers};
 pub use fifo::{BlockFifo, SmallFifo};
+pub use forward_ram::ForwardRam;
 pub use ram::{BlockRam, LaneRam, SmallRam};
-pub use reset::ResetStretch;
+pub use reset::{ResetCopy, ResetStretch};
 pub use sync::{BitSync, BusSync};

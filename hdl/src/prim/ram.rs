@@ -2,12 +2,26 @@
 //!
 //! The depth is a run-time value (`2^log2`), so one Rust type serves every build parameter; address
 //! ports are as wide as the largest build needs and the bits above `log2` are ignored.
+//!
+//! Where an FPGA does not say what is read, the memories give garbage in simulation: here, and in their Verilog
+//! with the macro `SIMULATION`, which synthesis does not define.
+//!
+//! # What an FPGA says
+//! `no_rw_check` lets Quartus choose what a word reads as at the edge of its write, whatever the Verilog says
+//! (Quartus Prime Standard Edition user guide Design Recommendations 683323, "Check Read-During-Write Behavior"). For
+//! block RAM and MLAB alike that may be "don't care" (Cyclone V Device Handbook, volume 1, "Embedded Memory
+//! Blocks", Mixed-Port Read-During-Write Mode; of the Stratix V, of the same generation, the same is assumed). No
+//! constraint stands by default between write and read of an MLAB, and what is read may be metastable (Quartus
+//! Prime Pro Edition Settings File Reference Manual 683296,
+//! `MLAB_ADD_TIMING_CONSTRAINTS_FOR_MIXED_PORT_FEED_THROUGH_MODE_SETTING_DONT_CARE`, which names later families). No
+//! document says for how long: that a word has settled at the end of the cycle behind the edge is an assumption,
+//! and that between two clocks it has at the second read edge.
 
 use rust_hdl::prelude::*;
 use std::collections::HashMap;
 
 /// `[hi:0]` of an address that selects one of `2^log2` words.
-fn index(port: &str, width: usize, log2: usize) -> String {
+pub(super) fn index(port: &str, width: usize, log2: usize) -> String {
     if width == log2 {
         port.to_string()
     } else {
@@ -16,7 +30,7 @@ fn index(port: &str, width: usize, log2: usize) -> String {
 }
 
 /// A sink for the address bits that this depth does not need; linters skip names with `unused`.
-fn unused(ports: &[&str], width: usize, log2: usize) -> String {
+pub(super) fn unused(ports: &[&str], width: usize, log2: usize) -> String {
     if width == log2 {
         return String::new();
     }
@@ -28,9 +42,51 @@ fn unused(ports: &[&str], width: usize, log2: usize) -> String {
     format!("wire unused_address_bits = &{{1'b0, {bits}}};\n")
 }
 
+/// What rust-hdl's simulator reads where the FPGA promises nothing.
+#[derive(Default)]
+struct Garbage(u64);
+
+impl Garbage {
+    /// Another value from now on.
+    fn change(&mut self) {
+        self.0 = (self.0 ^ 0x9E37_79B9_7F4A_7C15).wrapping_mul(6_364_136_223_846_793_005) + 1;
+    }
+
+    fn word<const D: usize>(&self, width: usize) -> Bits<D> {
+        let bit = |at: usize| (self.0.rotate_left(at as u32 / 64 * 7) >> (at % 64)) & 1 == 1;
+        (0..width).fold(Bits::default(), |word: Bits<D>, at| {
+            word.replace_bit(at, bit(at))
+        })
+    }
+}
+
+/// In Verilog (with the macro `SIMULATION`), `garbage`: what a memory gives where the FPGA's promises
+/// nothing. Another value in each cycle of `clock`, the same in every run.
+pub(super) fn garbage(clock: &str, width: usize) -> String {
+    format!(
+        "reg [31:0] noise;\n\
+         wire [31:0] noise_left = noise ^ (noise << 13);\n\
+         wire [31:0] noise_right = noise_left ^ (noise_left >> 17);\n\
+         wire [{bits}:0] noises = {{{copies}{{noise}}}};\n\
+         wire [{top}:0] garbage = noises[{top}:0];\n\
+         wire unused_noise = &{{1'b0, noises}};\n\
+         initial noise = 32'd{seed};\n\
+         always @(posedge {clock}) noise <= noise_right ^ (noise_right << 5);\n",
+        bits = width.div_ceil(32) * 32 - 1,
+        copies = width.div_ceil(32),
+        top = width - 1,
+        // Marsaglia's xorshift generator takes any seed but 0.
+        seed = 2_463_534_242u32.rotate_left(width as u32 % 32),
+    )
+}
+
 /// Simple dual-port block RAM: one write port, one registered read port (latency one clock of
-/// `read_clock`), possibly in different clocks. Reading a word in the cycle in which it is written
-/// gives an undefined value; no user of this block does.
+/// `read_clock`), possibly in different clocks. Reading a word at the edge at which it is written gives
+/// anything, between two clocks at the edge behind it, too. In simulation it gives garbage; no user of this block
+/// looks at it.
+///
+/// On Altera's FPGAs always a block of its own: a LUT memory (MLAB) may be read while the word of the cycle
+/// before has not settled.
 #[derive(LogicBlock)]
 pub struct BlockRam<const D: usize, const A: usize> {
     pub write_clock: Signal<In, Clock>,
@@ -45,6 +101,7 @@ pub struct BlockRam<const D: usize, const A: usize> {
     _width: usize,
     _two_clocks: bool,
     _cells: HashMap<u64, Bits<D>>,
+    _garbage: Garbage,
 }
 
 impl<const D: usize, const A: usize> BlockRam<D, A> {
@@ -79,6 +136,7 @@ impl<const D: usize, const A: usize> BlockRam<D, A> {
             _width: width,
             _two_clocks: false,
             _cells: Default::default(),
+            _garbage: Default::default(),
         }
     }
 }
@@ -87,8 +145,15 @@ impl<const D: usize, const A: usize> Logic for BlockRam<D, A> {
     fn update(&mut self) {
         let mask = (1u64 << self._log2) - 1;
         if self.read_clock.pos_edge() && self.read_enable.val() {
+            self._garbage.change();
             let at = self.read_address.val().to_u64() & mask;
-            self.read_data.next = self._cells.get(&at).copied().unwrap_or_default();
+            let collides =
+                self.write_enable.val() && self.write_address.val().to_u64() & mask == at;
+            self.read_data.next = if collides {
+                self._garbage.word(self._width)
+            } else {
+                self._cells.get(&at).copied().unwrap_or_default()
+            };
         }
         if self.write_clock.pos_edge() && self.write_enable.val() {
             let at = self.write_address.val().to_u64() & mask;
@@ -111,28 +176,38 @@ impl<const D: usize, const A: usize> Logic for BlockRam<D, A> {
                 ),
             ),
         };
+        let write = index("write_address", A, self._log2);
+        let read = index("read_address", A, self._log2);
         Verilog::Custom(format!(
-            "(* {style}no_rw_check\" *) reg [{top}:0] cells [0:{last}];\n\
+            "(* {style}M20K, no_rw_check\" *) reg [{top}:0] cells [0:{last}];\n\
              reg [{top}:0] read_word;\n\
              {unused}{waste}\
              always @(posedge write_clock) begin\n  \
                if (write_enable) cells[{write}] <= write_data{part};\n\
              end\n\
+             `ifdef SIMULATION\n\
+             {garbage}\
+             {collision}\
+             always @(posedge read_clock) begin\n  \
+               if (read_enable) read_word <= collides ? garbage : cells[{read}];\n\
+             end\n\
+             `else\n\
              always @(posedge read_clock) begin\n  \
                if (read_enable) read_word <= cells[{read}];\n\
              end\n\
+             `endif\n\
              assign read_data = {{{zeros}read_word}};\n",
+            garbage = garbage("read_clock", self._width),
+            collision = collision(&write, &read, self._log2, self._two_clocks),
             // Wide and not deep, tools would take LUTs for it.
-            style = match (self._two_clocks, self._log2 >= 6) {
-                (true, _) => "ram_style = \"block\", ramstyle = \"M20K, ",
-                (false, true) => "ram_style = \"block\", ramstyle = \"",
-                (false, false) => "ramstyle = \"",
+            style = if self._two_clocks || self._log2 >= 6 {
+                "ram_style = \"block\", ramstyle = \""
+            } else {
+                "ramstyle = \""
             },
             top = self._width - 1,
             last = (1usize << self._log2) - 1,
             unused = unused(&["write_address", "read_address"], A, self._log2),
-            write = index("write_address", A, self._log2),
-            read = index("read_address", A, self._log2),
         ))
     }
     fn timing(&self) -> Vec<TimingInfo> {
@@ -140,8 +215,37 @@ impl<const D: usize, const A: usize> Logic for BlockRam<D, A> {
     }
 }
 
-/// Small memory with an unregistered read port: MLAB or LUT RAM. Reading a word in the cycle of its
-/// write gives the old one.
+/// Where a registered read port reads what is written: `collides`. Between two clocks, any write since the
+/// last read edge counts.
+fn collision(write: &str, read: &str, log2: usize, two_clocks: bool) -> String {
+    let now = format!("write_enable && {write} == {read}");
+    if !two_clocks {
+        return format!("wire collides = {now};\n");
+    }
+    format!(
+        "reg [7:0] writes;\n\
+         reg [7:0] writes_seen;\n\
+         reg [{top}:0] recent;\n\
+         wire collides = ({now}) || (writes != writes_seen && recent == {read});\n\
+         initial begin\n  \
+           writes = 8'd0;\n  \
+           writes_seen = 8'd0;\n\
+         end\n\
+         always @(posedge write_clock) begin\n  \
+           if (write_enable) begin\n    \
+             writes <= writes + 8'd1;\n    \
+             recent <= {write};\n  \
+           end\n\
+         end\n\
+         always @(posedge read_clock) writes_seen <= writes;\n",
+        top = log2 - 1,
+    )
+}
+
+/// Small memory with an unregistered read port: MLAB or LUT RAM. A word may be read when its last write is
+/// two cycles old. In the cycle of the write, and in the one behind it, it is anything, and garbage in
+/// simulation.
+/// Who cannot wait takes [`super::ForwardRam`].
 #[derive(LogicBlock)]
 pub struct SmallRam<const D: usize, const A: usize> {
     pub clock: Signal<In, Clock>,
@@ -152,6 +256,9 @@ pub struct SmallRam<const D: usize, const A: usize> {
     pub read_data: Signal<Out, Bits<D>>,
     _log2: usize,
     _cells: HashMap<u64, Bits<D>>,
+    /// Where the write of the last cycle was.
+    _settling: Option<u64>,
+    _garbage: Garbage,
 }
 
 impl<const D: usize, const A: usize> Default for SmallRam<D, A> {
@@ -165,8 +272,18 @@ impl<const D: usize, const A: usize> SmallRam<D, A> {
     pub fn new(log2: usize) -> Self {
         assert!(log2 <= A, "2^{log2} words, {A} address bits");
         fresh!(
-            clock, write_enable, write_address, write_data, read_address, read_data, _cells;
+            clock, write_enable, write_address, write_data, read_address, read_data, _cells,
+            _settling, _garbage;
             _log2: log2.max(1),
+        )
+    }
+
+    /// The words, in Verilog. `no_rw_check`: Quartus is not to build its own way around the memory.
+    pub(super) fn cells(log2: usize) -> String {
+        format!(
+            "(* ramstyle = \"MLAB, no_rw_check\" *) reg [{}:0] cells [0:{}];\n",
+            D - 1,
+            (1usize << log2) - 1
         )
     }
 }
@@ -174,26 +291,52 @@ impl<const D: usize, const A: usize> SmallRam<D, A> {
 impl<const D: usize, const A: usize> Logic for SmallRam<D, A> {
     fn update(&mut self) {
         let mask = (1u64 << self._log2) - 1;
-        if self.clock.pos_edge() && self.write_enable.val() {
-            let at = self.write_address.val().to_u64() & mask;
-            self._cells.insert(at, self.write_data.val());
+        let written = self
+            .write_enable
+            .val()
+            .then(|| self.write_address.val().to_u64() & mask);
+        if self.clock.pos_edge() {
+            if let Some(at) = written {
+                self._cells.insert(at, self.write_data.val());
+            }
+            self._settling = written;
+            self._garbage.change();
         }
-        let at = self.read_address.val().to_u64() & mask;
-        self.read_data.next = self._cells.get(&at).copied().unwrap_or_default();
+        let at = Some(self.read_address.val().to_u64() & mask);
+        self.read_data.next = if at == written || at == self._settling {
+            self._garbage.word(D)
+        } else {
+            at.and_then(|at| self._cells.get(&at).copied())
+                .unwrap_or_default()
+        };
     }
     fn connect(&mut self) {
         self.read_data.connect();
     }
     fn hdl(&self) -> Verilog {
         Verilog::Custom(format!(
-            "(* ramstyle = \"MLAB, no_rw_check\" *) reg [{top}:0] cells [0:{last}];\n\
+            "{cells}\
              {unused}\
              always @(posedge clock) begin\n  \
                if (write_enable) cells[{write}] <= write_data;\n\
              end\n\
-             assign read_data = cells[{read}];\n",
-            top = D - 1,
-            last = (1usize << self._log2) - 1,
+             `ifdef SIMULATION\n\
+             {garbage}\
+             reg settling;\n\
+             reg [{top_address}:0] recent;\n\
+             wire collides = (write_enable && {write} == {read}) || (settling && recent == {read});\n\
+             initial settling = 1'b0;\n\
+             always @(posedge clock) begin\n  \
+               settling <= write_enable;\n  \
+               recent <= {write};\n\
+             end\n\
+             assign read_data = collides ? garbage : cells[{read}];\n\
+             `else\n\
+             assign read_data = cells[{read}];\n\
+             `endif\n",
+            cells = Self::cells(self._log2),
+            garbage = garbage("clock", D),
+            top_address = self._log2 - 1,
             unused = unused(&["write_address", "read_address"], A, self._log2),
             write = index("write_address", A, self._log2),
             read = index("read_address", A, self._log2),
@@ -259,7 +402,12 @@ impl<const W: usize, const A: usize> Logic for LaneRam<W, A> {
     }
     fn hdl(&self) -> Verilog {
         let lanes = 512 / W;
-        let mut text = String::new();
+        // A collision with one lane counts for all.
+        let mut text = format!(
+            "`ifdef SIMULATION\n{}{}`endif\n",
+            garbage("read_clock", W),
+            collision("write_address", "read_address", A, true)
+        );
         for lane in 0..lanes {
             text += &format!(
                 "(* ram_style = \"block\", ramstyle = \"M20K, no_rw_check\" *) \
@@ -269,9 +417,16 @@ impl<const W: usize, const A: usize> Logic for LaneRam<W, A> {
                    if (write_enable && write_lane == 2'd{lane}) \
                      cells_{lane}[write_address] <= write_data;\n\
                  end\n\
+                 `ifdef SIMULATION\n\
+                 always @(posedge read_clock) begin\n  \
+                   if (read_enable) \
+                     read_lane_{lane} <= collides ? garbage : cells_{lane}[read_address];\n\
+                 end\n\
+                 `else\n\
                  always @(posedge read_clock) begin\n  \
                    if (read_enable) read_lane_{lane} <= cells_{lane}[read_address];\n\
-                 end\n",
+                 end\n\
+                 `endif\n",
                 top = W - 1,
                 last = (1usize << A) - 1,
             );

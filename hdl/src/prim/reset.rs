@@ -26,3 +26,36 @@ impl Logic for ResetStretch {
         self.held.next = self.on.q.val();
     }
 }
+
+/// A reset's copy for one part, a cycle late. A register of its own: tools that find equal registers are told to
+/// leave it, and so it may stand where its part is.
+#[derive(LogicBlock, Default)]
+pub struct ResetCopy {
+    pub clock: Signal<In, Clock>,
+    pub trigger: Signal<In, Bit>,
+    pub held: Signal<Out, Bit>,
+}
+
+impl Logic for ResetCopy {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            self.held.next = self.trigger.val();
+        }
+    }
+    fn connect(&mut self) {
+        self.held.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        // Quartus: no reduction, no merging with its like. Vivado: neither.
+        Verilog::Custom(
+            "(* preserve, dont_merge, dont_touch = \"true\" *) reg copy;\n\
+             initial copy = 1'b1;\n\
+             always @(posedge clock) copy <= trigger;\n\
+             assign held = copy;\n"
+                .to_owned(),
+        )
+    }
+    fn timing(&self) -> Vec<TimingInfo> {
+        vec![]
+    }
+}

@@ -79,6 +79,8 @@ pub struct Completer {
     fired: DFF<Bit>,
     restart: DFF<Bit>,
     restart_channel: DFF<Bits<6>>,
+    // Of a channel that a record is under way for, nobody writes the ring, and its sequence has settled when
+    // the next end is copied.
     ring_low: SmallRam<25, 6>,
     ring_high: SmallRam<32, 6>,
     sequences: SmallRam<32, 6>,

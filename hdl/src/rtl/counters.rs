@@ -16,7 +16,7 @@
 //! # No event is lost
 //! A tally updates a row a cycle, for each direction in every second one. In 64 cycles the sweeper takes at
 //! most four of a direction's 32 turns, three of them in one run of 12 cycles; events have the others. With
-//! at most `b + n/3` events of a source in any `n` cycles, its FIFO never holds more than `b + 4`, and it has
+//! at most `b + n/3` events of a source in any `n` cycles, its FIFO never holds more than `b + 5`, and it has
 //! room for 16. Were there more, those that find it full would be lost, and nothing else.
 //!
 //! # No count overflows

@@ -12,7 +12,7 @@ use super::room::RingRoom;
 use super::segment::{Segment, SegmentConfig};
 use super::write_path::WritePath;
 use crate::generated::{ChanRegs, CsrRegs};
-use crate::prim::{BitSync, BusSync, ResetStretch, fresh};
+use crate::prim::{BitSync, BusSync, ResetCopy, ResetStretch, fresh};
 use rust_hdl::prelude::*;
 
 /// What a build fixes, beside the widths in the type.
@@ -56,6 +56,9 @@ impl EngineConfig {
         }
     }
 }
+
+/// Parts on the PCIe side that a reset reaches: those with a reset of their own, the port and the engine itself.
+const RESETS: usize = 16;
 
 /// The engine. `W`, `B`: port width in bits and bytes; `E` = `W + 1`. Addresses of the slaves are as
 /// wide as the largest build needs.
@@ -212,6 +215,8 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     reading: DFF<Bit>,
     read_at: DFF<Bits<8>>,
     core_reset: DFF<Bit>,
+    /// A copy for each part, all in the same cycle.
+    resets: [ResetCopy; RESETS],
     mem_reset: DFF<Bit>,
     interrupt: Signal<Local, Bit>,
     irq_edge: Signal<Local, Bit>,
@@ -288,6 +293,7 @@ impl<const W: usize, const B: usize, const E: usize> Engine<W, B, E> {
             selected_read_busy, seen_read_request, seen_read_channel, seen_read_bytes,
             seen_write_end, seen_write_end_channel, seen_write_end_code, seen_read_end,
             seen_read_end_channel, seen_read_end_code;
+            resets: std::array::from_fn(|_| ResetCopy::default()),
             channels: Channels::new(config.channels_log2),
             write_queue: DescriptorQueue::new(config.queue_log2, config.channels_log2),
             read_queue: DescriptorQueue::new(config.queue_log2, config.channels_log2),
@@ -446,25 +452,29 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.mem_sees.unsynced.next = self.pcie_hold.held.val();
         self.core_reset.d.next = self.pcie_hold.held.val() | self.pcie_sees.synced.val();
         self.mem_reset.d.next = self.mem_hold.held.val() | self.mem_sees.synced.val();
-        self.csr.reset.next = self.core_reset.q.val();
-        self.chan.reset.next = self.core_reset.q.val();
-        self.channels.reset.next = self.core_reset.q.val();
-        self.write_queue.reset.next = self.core_reset.q.val();
-        self.read_queue.reset.next = self.core_reset.q.val();
-        self.att.reset.next = self.core_reset.q.val();
-        self.fence.reset.next = self.core_reset.q.val();
-        self.write_segment.reset.next = self.core_reset.q.val();
-        self.read_segment.reset.next = self.core_reset.q.val();
-        self.write_path.reset.next = self.core_reset.q.val();
-        self.read_path.reset.next = self.core_reset.q.val();
-        self.completer.reset.next = self.core_reset.q.val();
-        self.interrupts.reset.next = self.core_reset.q.val();
-        self.counters.reset.next = self.core_reset.q.val();
+        for i in 0..RESETS {
+            self.resets[i].clock.next = self.pcie_clk.val();
+            self.resets[i].trigger.next = self.core_reset.q.val();
+        }
+        self.csr.reset.next = self.resets[0].held.val();
+        self.chan.reset.next = self.resets[1].held.val();
+        self.channels.reset.next = self.resets[1].held.val();
+        self.write_queue.reset.next = self.resets[2].held.val();
+        self.read_queue.reset.next = self.resets[3].held.val();
+        self.att.reset.next = self.resets[4].held.val();
+        self.fence.reset.next = self.resets[5].held.val();
+        self.write_segment.reset.next = self.resets[6].held.val();
+        self.read_segment.reset.next = self.resets[7].held.val();
+        self.write_path.reset.next = self.resets[8].held.val();
+        self.read_path.reset.next = self.resets[9].held.val();
+        self.completer.reset.next = self.resets[10].held.val();
+        self.interrupts.reset.next = self.resets[11].held.val();
+        self.counters.reset.next = self.resets[12].held.val();
         self.port_reset.next = self.pcie_hold.held.val();
-        self.port_clear.next = self.core_reset.q.val();
+        self.port_clear.next = self.resets[13].held.val();
         self.write_path.mem_forgets.next = self.mem_hold.held.val();
         self.read_path.mem_forgets.next = self.mem_hold.held.val();
-        self.ring_room.reset.next = self.core_reset.q.val();
+        self.ring_room.reset.next = self.resets[15].held.val();
         self.write_path.mem_reset.next = self.mem_reset.q.val();
         self.read_path.mem_reset.next = self.mem_reset.q.val();
         self.sweep.next = self.att.sweeping.val();
@@ -493,7 +503,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         } else if self.idle.val() {
             self.draining.d.next = false;
         }
-        if self.core_reset.q.val() {
+        if self.resets[14].held.val() {
             self.draining.d.next = false;
         }
 

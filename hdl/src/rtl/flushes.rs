@@ -84,9 +84,8 @@ impl Logic for Flushes {
         self.next_bit.next = self.one.val() << self.next_tag.q.val();
         self.usable.next = !((self.owed.q.val() | self.lost.q.val()) & self.next_bit.val()).any();
         self.leaves.next = self.flush.val() & self.may_leave.val() & self.usable.val();
-        self.absorb.next = self.flush.val()
-            & !self.turns.valid.val()
-            & (self.dead.val() | self.lost.q.val().all());
+        self.absorb.next =
+            self.flush.val() & !self.turns.some.val() & (self.dead.val() | self.lost.q.val().all());
         self.take.next = self.leaves.val() | self.absorb.val();
         self.tag.next = self.next_tag.q.val();
         if self.leaves.val() | !self.usable.val() {

@@ -9,7 +9,7 @@
 //! Numbers of descriptors count modulo 2^13, which is more than any ring holds, so a difference of two
 //! says which was first.
 
-use crate::prim::{BlockRam, SmallRam, fresh};
+use crate::prim::{BlockRam, ForwardRam, SmallRam, fresh};
 use rust_hdl::prelude::*;
 
 /// Dwords of a descriptor that the hardware keeps (the rest is reserved).
@@ -76,21 +76,29 @@ pub struct DescriptorQueue {
     bank: [BlockRam<32, 12>; DWORDS],
     stamps: BlockRam<13, 12>,
     // One memory for each place that reads.
-    tail_software: SmallRam<13, 6>,
-    /// Number of the last descriptor that was accepted.
+    tail_software: ForwardRam<13, 6>,
+    /// Number of the last descriptor that was accepted. What is compared with it counts only when no
+    /// doorbell has rung for two cycles.
     newest_engine: SmallRam<13, 6>,
     newest_ends: SmallRam<13, 6>,
-    head_software: SmallRam<13, 6>,
+    head_software: ForwardRam<13, 6>,
+    /// Read long after the last start: a descriptor takes more cycles than a word to settle.
     head_engine: SmallRam<13, 6>,
-    ended_ends: SmallRam<13, 6>,
+    /// That of `select`, as of the last cycle.
+    head_before: DFF<Bits<13>>,
+    ended_ends: ForwardRam<13, 6>,
+    // Not looked at in the cycle of an end that is counted, nor in the next.
     ended_own: SmallRam<13, 6>,
     ended_other: SmallRam<13, 6>,
+    /// Channels whose ring is full: what is written waits for no count.
+    filled: DFF<Bits<64>>,
     waiting: DFF<Bits<64>>,
     unended: DFF<Bits<64>>,
     /// Those that have ended, and whose last beat may stand at the port.
     leaving: DFF<Bits<64>>,
-    /// The doorbell of the last cycle.
+    /// The doorbell of the last cycle, and of the last two.
     arrived_before: DFF<Bits<64>>,
+    arrived_lately: DFF<Bits<64>>,
     /// The descriptor of `select` is the last of its channel, as of the last cycle.
     is_last: DFF<Bit>,
     // An end, and whether it was the channel's last.
@@ -100,8 +108,13 @@ pub struct DescriptorQueue {
     ended_channel: DFF<Bits<6>>,
 
     level: Signal<Local, Bits<13>>,
+    paged: Signal<Local, Bits<64>>,
+    fills: Signal<Local, Bits<64>>,
+    starts: Signal<Local, Bits<64>>,
     full: Signal<Local, Bit>,
     accepted: Signal<Local, Bit>,
+    tail_now: Signal<Local, Bits<13>>,
+    step: Signal<Local, Bits<13>>,
     tail_next: Signal<Local, Bits<13>>,
     head_next: Signal<Local, Bits<13>>,
     ended_next: Signal<Local, Bits<13>>,
@@ -112,6 +125,8 @@ pub struct DescriptorQueue {
     finished: Signal<Local, Bits<64>>,
 
     depth: Constant<Bits<13>>,
+    level_mask: Constant<Bits<13>>,
+    last_slot: Constant<Bits<13>>,
     slot_mask: Constant<Bits<12>>,
     slot_bits: Constant<Bits<4>>,
     all_channels: Constant<Bits<64>>,
@@ -123,27 +138,28 @@ impl DescriptorQueue {
     /// Queues of `2^log2` descriptors in all, for `2^channels_log2` channels.
     pub fn new(log2: usize, channels_log2: usize) -> Self {
         let slots_log2 = log2 - channels_log2;
-        let counts = || SmallRam::new(channels_log2);
         fresh!(
             clock, reset, sweep, sweep_channel, channel, write, dword, data, doorbell, accept,
             refused, free, next_number, other_number, queued, busy, select, fetch, peer_low,
             peer_high, local_low, local_high, length, control, cookie, stamp, number, take, ended,
             end, end_channel, other_select, ended_for_other, waiting, unended, leaving, sent, level,
-            full, accepted,
-            tail_next, head_next, ended_next, slot, oldest, arrived, emptied, finished,
-            awakened, arrived_before, is_last, ending, ending_channel, ended_last,
+            paged, filled, fills, starts, full, accepted,
+            tail_now, step, tail_next, head_next, ended_next, slot, oldest, arrived, emptied, finished,
+            awakened, arrived_before, arrived_lately, head_before, is_last, ending, ending_channel, ended_last,
             end_seen, end_seen_channel, ended_channel;
             bank: std::array::from_fn(|_| BlockRam::new(log2)),
             stamps: BlockRam::new(log2),
-            tail_software: counts(),
-            newest_engine: counts(),
-            newest_ends: counts(),
-            head_software: counts(),
-            head_engine: counts(),
-            ended_ends: counts(),
-            ended_own: counts(),
-            ended_other: counts(),
+            tail_software: ForwardRam::new(channels_log2),
+            newest_engine: SmallRam::new(channels_log2),
+            newest_ends: SmallRam::new(channels_log2),
+            head_software: ForwardRam::new(channels_log2),
+            head_engine: SmallRam::new(channels_log2),
+            ended_ends: ForwardRam::new(channels_log2),
+            ended_own: SmallRam::new(channels_log2),
+            ended_other: SmallRam::new(channels_log2),
             depth: Constant::new((1u64 << slots_log2).into()),
+            last_slot: Constant::new(((1u64 << slots_log2) - 1).into()),
+            level_mask: Constant::new(((2u64 << slots_log2) - 1).into()),
             slot_mask: Constant::new(((1u64 << slots_log2) - 1).into()),
             slot_bits: Constant::new((slots_log2 as u64).into()),
             all_channels: Constant::new(super::channel_mask(channels_log2)),
@@ -160,10 +176,13 @@ impl Logic for DescriptorQueue {
             self,
             clock,
             ended_channel,
+            filled,
             waiting,
             unended,
             leaving,
             arrived_before,
+            arrived_lately,
+            head_before,
             is_last,
             ending,
             ending_channel,
@@ -184,13 +203,23 @@ impl Logic for DescriptorQueue {
         // Software's side.
         self.tail_software.read_address.next = self.channel.val();
         self.head_software.read_address.next = self.channel.val();
-        self.level.next = self.tail_software.read_data.val() - self.head_software.read_data.val();
-        self.full.next = self.level.val() == self.depth.val();
-        self.free.next = self.depth.val() - self.level.val();
+        // There are never more than `depth`, so the difference needs no more bits than `depth` has.
+        self.level.next = (self.tail_software.read_data.val() - self.head_software.read_data.val())
+            & self.level_mask.val();
+        self.paged.next = self.one.val() << self.channel.val();
+        self.full.next = (self.filled.q.val() & self.paged.val()).any();
+        self.free.next = (self.depth.val() - self.level.val()) & self.level_mask.val();
         self.next_number.next = self.tail_software.read_data.val();
         self.accepted.next = self.doorbell.val() & self.accept.val() & !self.full.val();
         self.refused.next = self.doorbell.val() & (!self.accept.val() | self.full.val());
-        self.tail_next.next = self.tail_software.read_data.val() + 1;
+        // The sweep's 0 comes out of the same sum.
+        self.tail_now.next = self.tail_software.read_data.val();
+        self.step.next = 1.into();
+        if self.sweep.val() {
+            self.tail_now.next = 0.into();
+            self.step.next = 0.into();
+        }
+        self.tail_next.next = self.tail_now.val() + self.step.val();
         self.slot.next = (bit_cast::<12, 13>(self.tail_software.read_data.val())
             & self.slot_mask.val())
             | (bit_cast::<12, 6>(self.channel.val()) << self.slot_bits.val());
@@ -198,7 +227,9 @@ impl Logic for DescriptorQueue {
         // The engine's side.
         self.head_engine.read_address.next = self.select.val();
         self.newest_engine.read_address.next = self.select.val();
-        self.head_next.next = self.head_engine.read_data.val() + 1;
+        // `select` has stood for a cycle when its descriptor starts.
+        self.head_before.d.next = self.head_engine.read_data.val();
+        self.head_next.next = self.head_before.q.val() + 1;
         self.number.next = self.head_engine.read_data.val();
         self.oldest.next = (bit_cast::<12, 13>(self.head_engine.read_data.val())
             & self.slot_mask.val())
@@ -261,8 +292,8 @@ impl Logic for DescriptorQueue {
         self.ended_own.write_address.next = self.ending_channel.q.val();
         self.ended_other.write_address.next = self.ending_channel.q.val();
         self.tail_software.write_data.next = self.tail_next.val();
-        self.newest_engine.write_data.next = self.tail_software.read_data.val();
-        self.newest_ends.write_data.next = self.tail_software.read_data.val();
+        self.newest_engine.write_data.next = self.tail_now.val();
+        self.newest_ends.write_data.next = self.tail_now.val();
         self.head_software.write_data.next = self.head_next.val();
         self.head_engine.write_data.next = self.head_next.val();
         self.ended_ends.write_data.next = self.ended_next.val();
@@ -277,9 +308,6 @@ impl Logic for DescriptorQueue {
             self.ended_ends.write_address.next = self.sweep_channel.val();
             self.ended_own.write_address.next = self.sweep_channel.val();
             self.ended_other.write_address.next = self.sweep_channel.val();
-            self.tail_software.write_data.next = 0.into();
-            self.newest_engine.write_data.next = 0.into();
-            self.newest_ends.write_data.next = 0.into();
             self.head_software.write_data.next = 0.into();
             self.head_engine.write_data.next = 0.into();
             self.ended_ends.write_data.next = 0.into();
@@ -288,17 +316,29 @@ impl Logic for DescriptorQueue {
         }
 
         // Who has something queued, who has something under way. What is compared is compared a cycle
-        // before it counts; a doorbell of that cycle, or of this, wins.
+        // before it counts; a doorbell of the cycle before that, of that, or of this wins.
         self.arrived.next = 0.into();
+        self.fills.next = 0.into();
         if self.accepted.val() {
-            self.arrived.next = self.one.val() << self.channel.val();
+            self.arrived.next = self.paged.val();
+            if self.level.val() == self.last_slot.val() {
+                self.fills.next = self.paged.val();
+            }
         }
+        self.starts.next = 0.into();
+        if self.take.val() {
+            self.starts.next = self.one.val() << self.select.val();
+        }
+        self.filled.d.next =
+            (self.filled.q.val() | self.fills.val()) & !self.starts.val() & self.all_channels.val();
         self.arrived_before.d.next = self.arrived.val() & self.all_channels.val();
+        self.arrived_lately.d.next =
+            (self.arrived.val() | self.arrived_before.q.val()) & self.all_channels.val();
         self.is_last.d.next =
             self.head_engine.read_data.val() == self.newest_engine.read_data.val();
         self.emptied.next = 0.into();
-        if self.take.val() & self.is_last.q.val() {
-            self.emptied.next = self.one.val() << self.select.val();
+        if self.is_last.q.val() {
+            self.emptied.next = self.starts.val();
         }
         self.ended_last.d.next = self.ending.q.val()
             & (self.ended_ends.read_data.val() == self.newest_ends.read_data.val());
@@ -312,11 +352,11 @@ impl Logic for DescriptorQueue {
         self.awakened.next = self.arrived.val() & !self.unended.q.val();
         self.waiting.d.next = ((self.waiting.q.val() & !self.emptied.val())
             | self.arrived.val()
-            | self.arrived_before.q.val())
+            | self.arrived_lately.q.val())
             & self.all_channels.val();
         self.unended.d.next = ((self.unended.q.val() & !self.finished.val())
             | self.arrived.val()
-            | self.arrived_before.q.val())
+            | self.arrived_lately.q.val())
             & self.all_channels.val();
         // The last of a descriptor was given to the port at least two cycles before it counts as ended here.
         self.leaving.d.next =
@@ -325,10 +365,12 @@ impl Logic for DescriptorQueue {
             self.leaving.d.next = self.finished.val() & self.all_channels.val();
         }
         if self.reset.val() {
+            self.filled.d.next = 0.into();
             self.waiting.d.next = 0.into();
             self.leaving.d.next = 0.into();
             self.unended.d.next = 0.into();
             self.arrived_before.d.next = 0.into();
+            self.arrived_lately.d.next = 0.into();
             self.ending.d.next = false;
             self.ended_last.d.next = false;
         }

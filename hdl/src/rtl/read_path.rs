@@ -95,7 +95,8 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     pub mem_wr_waitrequest: Signal<In, Bit>,
 
     /// One that waits for the port, and no more: what is accepted is out of turn.
-    reads: SmallFifo<86, 1, 2>,
+    reading: DFF<Bit>,
+    read_next: DFF<Bits<86>>,
     notes: SmallFifo<109, 6, 7>,
     next_tag: DFF<Bits<6>>,
     used: DFF<Bits<64>>,
@@ -109,6 +110,7 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     failures: SmallRam<44, 6>,
     halting: DFF<Bits<64>>,
     halted_number: SmallRam<6, 6>,
+    halt_settles: DFF<Bit>,
     // The end that is reported.
     over: DFF<Bit>,
     over_reports: DFF<Bit>,
@@ -139,9 +141,10 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     placing_local: DFF<Bits<40>>,
     placing_lane: DFF<Bits<5>>,
     placing_bytes: DFF<Bits<10>>,
-    /// The oldest note, and whether its read is over.
+    /// The oldest note, whether its read is over, and whether what is known of it has been looked up since.
     note_on: DFF<Bit>,
     note: DFF<Bits<109>>,
+    note_over: DFF<Bit>,
     note_done: DFF<Bit>,
     result: DFF<Bits<4>>,
     so_far: DFF<Bits<32>>,
@@ -197,9 +200,8 @@ impl<const W: usize, const B: usize, const E: usize> ReadPath<W, B, E> {
             note_last, note_channel, retire, earlier, failure, failure_at, total,
             over_pop, tag_free, notes_room, read_room, placing, placing_tag,
             placing_local, placing_lane, placing_bytes, note_on, note, note_done,
-            note_load, unneeded, result,
+            note_load, unneeded, result, reading, read_next, note_over, halt_settles,
             so_far, so_far_failed, has_data, span;
-            reads: SmallFifo::new(0),
             notes: SmallFifo::new(config.reads_log2),
             results: SmallRam::new(config.reads_log2),
             receive: Receive::new(config.reads_log2, config.receive_log2),
@@ -243,12 +245,16 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
             placing_bytes,
             note_on,
             note,
+            note_over,
             note_done,
+            reading,
+            read_next,
             next_tag,
             used,
             done,
             promised,
             halting,
+            halt_settles,
             over,
             over_reports,
             over_code,
@@ -262,7 +268,6 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         clock!(
             self,
             clock,
-            reads,
             notes,
             results,
             receive,
@@ -270,7 +275,6 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
             failures,
             halted_number
         );
-        self.reads.reset.next = self.reset.val();
         self.notes.reset.next = self.reset.val();
         self.receive.reset.next = self.reset.val();
 
@@ -289,7 +293,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.notes_room.d.next = !self.accepted.val() & !self.notes.full.val();
         self.read_room.d.next = !self.accepted.val()
             & !self.notes.full.val()
-            & !self.reads.full.val()
+            & !self.reading.q.val()
             & self.tag_free.q.val();
         self.placed.next = self.accepted.val() & self.real.val();
         if self.placed.val() | (self.tag_lost.val() & !self.tag_used.val()) {
@@ -300,11 +304,19 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
             bit_cast::<11, 5>(bit_cast::<5, 64>(self.bus.val()) & self.lane_mask.val())
                 + bit_cast::<11, 10>(self.span.val())
                 + self.beat_round.val();
-        self.reads.push.next = self.placed.val();
-        self.reads.data_in.next = bit_cast::<86, 64>(self.bus.val())
-            | (bit_cast::<86, 11>(self.beat_span.val() >> self.beat_shift.val()) << 64)
-            | (bit_cast::<86, 10>(self.bytes.val()) << 70)
-            | (bit_cast::<86, 6>(self.next_tag.q.val()) << 80);
+        if self.read_take.val() {
+            self.reading.d.next = false;
+        }
+        if self.placed.val() {
+            self.reading.d.next = true;
+        }
+        // What is there means something only with `reading`.
+        if !self.reading.q.val() {
+            self.read_next.d.next = bit_cast::<86, 64>(self.bus.val())
+                | (bit_cast::<86, 11>(self.beat_span.val() >> self.beat_shift.val()) << 64)
+                | (bit_cast::<86, 10>(self.bytes.val()) << 70)
+                | (bit_cast::<86, 6>(self.next_tag.q.val()) << 80);
+        }
         self.notes.push.next = self.accepted.val();
         self.notes.data_in.next = bit_cast::<109, 40>(self.att_address.val())
             | (bit_cast::<109, 10>(self.bytes.val()) << 40)
@@ -320,13 +332,12 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
             | (bit_cast::<109, 1>(self.real.val().into()) << 108);
 
         // The port: a read leaves when the receive buffer has room for all of it.
-        self.read.next = self.reads.valid.val() & self.buffer_room.q.val();
-        self.stalled_buffer.next = self.reads.valid.val() & !self.buffer_room.q.val();
-        self.read_address.next = self.reads.data.val().get_bits::<64>(0);
-        self.read_beats.next = self.reads.data.val().get_bits::<6>(64);
-        self.read_bytes.next = self.reads.data.val().get_bits::<10>(70);
-        self.read_tag.next = self.reads.data.val().get_bits::<6>(80);
-        self.reads.pop.next = self.read_take.val();
+        self.read.next = self.reading.q.val() & self.buffer_room.q.val();
+        self.stalled_buffer.next = self.reading.q.val() & !self.buffer_room.q.val();
+        self.read_address.next = self.read_next.q.val().get_bits::<64>(0);
+        self.read_beats.next = self.read_next.q.val().get_bits::<6>(64);
+        self.read_bytes.next = self.read_next.q.val().get_bits::<10>(70);
+        self.read_tag.next = self.read_next.q.val().get_bits::<6>(80);
 
         self.placing.d.next = self.placed.val();
         self.placing_tag.d.next = self.next_tag.q.val();
@@ -386,7 +397,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.note_tag.next = self.note.q.val().get_bits::<6>(95);
         self.failures.read_address.next = self.note_channel.val();
         self.done_bytes.read_address.next = self.note_channel.val();
-        // Beside the look whether the note's read is over: nothing of these changes until it retires.
+        // Looked up while it is seen that the note's read is over, and a cycle later once more: nothing of
+        // these changes then, and what the last note has written, or the end of this read, has settled.
         self.results.read_address.next = self.note_tag.val();
         self.result.d.next = self.results.read_data.val();
         self.so_far.d.next = self.done_bytes.read_data.val();
@@ -398,7 +410,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.over_pop.next = self.over.q.val() & (self.end_take.val() | !self.over_reports.q.val());
         self.retire.next = self.note_on.q.val() & self.note_done.q.val() & !self.over.q.val();
         self.retired.next = self.retire.val();
-        self.note_done.d.next = self.note_on.q.val()
+        self.note_done.d.next = self.note_over.q.val() & !self.retire.val();
+        self.note_over.d.next = self.note_on.q.val()
             & !self.retire.val()
             & (!self.note_real.val()
                 | (self.done.q.val() & (self.one.val() << self.note_tag.val())).any());
@@ -481,7 +494,11 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
         self.halted_number.write_address.next = self.note_channel.val();
         self.halted_number.write_data.next = self.note.q.val().get_bits::<6>(101);
         self.halted_number.read_address.next = self.channel.val();
-        self.halted.next = (self.halting.q.val() & (self.one.val() << self.channel.val())).any()
+        // Not while what is written has not settled: then the rest, or some of it, is read in vain.
+        self.halt_settles.d.next = self.retire.val();
+        self.halted.next = !self.retire.val()
+            & !self.halt_settles.q.val()
+            & (self.halting.q.val() & (self.one.val() << self.channel.val())).any()
             & (self.halted_number.read_data.val() == self.descriptor.val());
 
         // The end that is reported.
@@ -513,7 +530,9 @@ impl<const W: usize, const B: usize, const E: usize> Logic for ReadPath<W, B, E>
             self.read_room.d.next = false;
             self.placing.d.next = false;
             self.note_on.d.next = false;
+            self.note_over.d.next = false;
             self.note_done.d.next = false;
+            self.reading.d.next = false;
             self.halting.d.next = 0.into();
             self.over.d.next = false;
         }

@@ -6,7 +6,7 @@
 
 use super::align::Align;
 use super::lane_fifo::LaneFifo;
-use crate::prim::{AsyncFifo, BlockFifo, SmallFifo, SmallRam, fresh};
+use crate::prim::{AsyncFifo, BlockFifo, ForwardRam, SmallFifo, fresh};
 use rust_hdl::prelude::*;
 
 /// The receiver; `W` bits, `B` bytes a beat, `E` = `W + 1`.
@@ -53,7 +53,7 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     pub mem_wr_waitrequest: Signal<In, Bit>,
 
     /// Where the next chunk of each tag belongs: address, lane, bytes left.
-    places: SmallRam<55, 6>,
+    places: ForwardRam<55, 6>,
     chunks: BlockFifo<20, 12, 13>,
     /// The oldest chunk.
     front_on: DFF<Bit>,
@@ -135,7 +135,7 @@ impl<const W: usize, const B: usize, const E: usize> Receive<W, B, E> {
             mem_count, mem_bare, mem_accept, mem_last, mem_reports, mem_open, left_over,
             mem_forgets, rinsing, stuck, mem_closed, mem_writes, c_load, front_on, front, command_on, command, command_load, pack_on, pack, pack_load,
             pack_done;
-            places: SmallRam::new(reads_log2),
+            places: ForwardRam::new(reads_log2),
             chunks: BlockFifo::new(receive_log2),
             received: BlockFifo::new(receive_log2),
             lane_mask: Constant::new((B as u64 - 1).into()),

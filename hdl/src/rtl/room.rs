@@ -7,7 +7,7 @@
 //! The count of a ring that was set begins anew: its channel is `fresh` until its first doorbell. The driver
 //! may set one ring while the process of another rings a doorbell.
 
-use crate::prim::{SmallRam, fresh};
+use crate::prim::{ForwardRam, fresh};
 use rust_hdl::prelude::*;
 
 /// Up to 64 channels.
@@ -32,8 +32,8 @@ pub struct RingRoom {
     /// The same behind what the doorbell gives back.
     pub enough: Signal<Out, Bit>,
 
-    rooms: SmallRam<16, 6>,
-    sizes: SmallRam<4, 6>,
+    rooms: ForwardRam<16, 6>,
+    sizes: ForwardRam<4, 6>,
     /// Channels that have a ring.
     bound: DFF<Bits<64>>,
     /// Those whose ring has all of its slots.
@@ -42,6 +42,7 @@ pub struct RingRoom {
     set: Signal<Local, Bits<64>>,
     is_bound: Signal<Local, Bit>,
     room: Signal<Local, Bits<16>>,
+    gained: Signal<Local, Bits<16>>,
     one: Constant<Bits<64>>,
     slot: Constant<Bits<16>>,
     all_channels: Constant<Bits<64>>,
@@ -52,9 +53,9 @@ impl RingRoom {
     pub fn new(channels_log2: usize) -> Self {
         fresh!(
             clock, reset, ring_we, ring_channel, ring_on, ring_log2, page, doorbell, freed, accepted,
-            some, enough, bound, fresh, paged, set, is_bound, room;
-            rooms: SmallRam::new(channels_log2),
-            sizes: SmallRam::new(channels_log2),
+            some, enough, bound, fresh, paged, set, is_bound, room, gained;
+            rooms: ForwardRam::new(channels_log2),
+            sizes: ForwardRam::new(channels_log2),
             one: Constant::new(1.into()),
             slot: Constant::new(1.into()),
             all_channels: Constant::new(super::channel_mask(channels_log2)),
@@ -81,10 +82,11 @@ impl Logic for RingRoom {
 
         self.rooms.write_enable.next = self.doorbell.val();
         self.rooms.write_address.next = self.page.val();
-        self.rooms.write_data.next = self.room.val() + self.freed.val();
+        self.gained.next = self.freed.val();
         if self.accepted.val() {
-            self.rooms.write_data.next = self.room.val() + (self.freed.val() - 1);
+            self.gained.next = self.freed.val() - 1;
         }
+        self.rooms.write_data.next = self.room.val() + self.gained.val();
         if self.doorbell.val() {
             self.fresh.d.next = self.fresh.q.val() & !self.paged.val();
         }

@@ -148,11 +148,14 @@ pub struct Segment<const W: usize, const B: usize> {
     newcomers: DFF<Bits<64>>,
     /// The turn came before the round.
     jumped: DFF<Bit>,
+    /// Read for a channel when its turn comes again, requests later.
     saved: SmallRam<SAVED, 6>,
     waiting: DFF<Bits<64>>,
     blocked: DFF<Bits<64>>,
     window_base: SmallRam<28, 6>,
     window_end: SmallRam<29, 6>,
+    /// Cycles until what is known of the window is surely that of the channel served.
+    window_unsure: DFF<Bits<2>>,
     low: DFF<Bits<28>>,
     high: DFF<Bits<29>>,
     // Found while sizing.
@@ -160,6 +163,8 @@ pub struct Segment<const W: usize, const B: usize> {
     is_ragged: DFF<Bit>,
     may_begin: DFF<Bit>,
     woken: DFF<Bit>,
+    /// A descriptor of the channel served ended in the last cycle.
+    woken_before: DFF<Bit>,
     chunk: DFF<Bits<10>>,
     final_chunk: DFF<Bit>,
     out_of_memory: DFF<Bit>,
@@ -175,6 +180,9 @@ pub struct Segment<const W: usize, const B: usize> {
     not_permitted: DFF<Bit>,
     wrong_size: DFF<Bit>,
 
+    window_write: Signal<Local, Bit>,
+    /// One ends now: its count is being written.
+    wakes_served: Signal<Local, Bit>,
     to_edge: Signal<Local, Bits<10>>,
     head_offset: Signal<Local, Bits<10>>,
     page_number: Signal<Local, Bits<26>>,
@@ -283,7 +291,7 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             code, want_record, want_irq, urgent, may_flush, tag, channel, descriptor,
             halted, state, serving, page_size, peer, local_at, remaining, flags,
             cookie_at, number_at, begins, malformed, waits, stamp_at, pick, pick_any,
-            pick_saved, waiting, blocked, chunk, final_chunk, out_of_memory,
+            pick_saved, window_unsure, window_write, wakes_served, woken_before, waiting, blocked, chunk, final_chunk, out_of_memory,
             out_of_window, aborted, entry_index, out_of_table, target, invalid,
             not_owner, readable, not_permitted, wrong_size, to_edge, head_offset,
             page_number, local_end, ragged, verdict, faulty, is_final, remaining_next,
@@ -346,6 +354,8 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             stamp_at,
             pick,
             pick_any,
+            window_unsure,
+            woken_before,
             pick_saved,
             pick_jumps,
             newcomers,
@@ -412,6 +422,13 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             self.window_end.write_address.next = self.sweep_channel.val();
             self.window_base.write_data.next = 0.into();
             self.window_end.write_data.next = 0.into();
+        }
+        self.window_write.next =
+            self.window_base_we.val() | self.window_end_we.val() | self.sweep.val();
+        if self.window_write.val() {
+            self.window_unsure.d.next = 3.into();
+        } else if self.window_unsure.q.val().any() {
+            self.window_unsure.d.next = self.window_unsure.q.val() - 1;
         }
 
         // Who could be served next, in two steps. What another channel has, it keeps until it is served.
@@ -550,8 +567,11 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             !self.remaining.q.val().any() | (self.local_end.q.val() > self.memory_bytes.val());
         self.out_of_window.d.next = (self.local_at.q.val().get_bits::<28>(12) < self.low.q.val())
             | (self.local_end.q.val() > (bit_cast::<41, 29>(self.high.q.val()) << 12));
-        self.low.d.next = self.window_base.read_data.val();
-        self.high.d.next = self.window_end.read_data.val();
+        // A word that has not settled is not looked at: what is known stands for two cycles more.
+        if !self.window_write.val() & !self.window_unsure.q.val().all() {
+            self.low.d.next = self.window_base.read_data.val();
+            self.high.d.next = self.window_end.read_data.val();
+        }
         self.wakes_own.next = 0.into();
         if self.end_own.val() {
             self.wakes_own.next = self.one.val() << self.end_own_channel.val();
@@ -561,6 +581,11 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             self.wakes.next =
                 self.wakes_own.val() | (self.one.val() << self.end_other_channel.val());
         }
+
+        self.wakes_served.next = (self.end_own.val()
+            & (self.end_own_channel.val() == self.serving.q.val()))
+            | (self.end_other.val() & (self.end_other_channel.val() == self.serving.q.val()));
+        self.woken_before.d.next = self.wakes_served.val();
 
         match self.state.q.val() {
             SegmentState::Idle => {
@@ -602,11 +627,13 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 self.aborted.d.next = (self.aborts.val() & self.mine.val()).any()
                     | (self.begins.q.val() & self.own_abort.q.val())
                     | self.halted.val();
-                self.may_begin.d.next = self.chain_open.val() | self.own_abort.q.val();
-                self.woken.d.next = (self.end_own.val()
-                    & (self.end_own_channel.val() == self.serving.q.val()))
-                    | (self.end_other.val()
-                        & (self.end_other_channel.val() == self.serving.q.val()));
+                // Counts of ends that settle are not looked at.
+                self.may_begin.d.next = self.own_abort.q.val()
+                    | !self.waits.q.val().any()
+                    | (self.chain_open.val()
+                        & !self.wakes_served.val()
+                        & !self.woken_before.q.val());
+                self.woken.d.next = self.wakes_served.val() | self.woken_before.q.val();
                 self.state.d.next = SegmentState::Cut;
             }
             SegmentState::Cut => {
@@ -629,7 +656,7 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                     self.take.next = true;
                     self.state.d.next = SegmentState::Lookup;
                 } else {
-                    // An end that came since the look at the counts: the next look sees it.
+                    // An end that the look at the counts did not see: the next look does.
                     if !self.woken.q.val() {
                         self.blocks.next = self.mine.val();
                     }
@@ -664,8 +691,10 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
             }
             SegmentState::Judge => {
                 self.look.next = true;
-                self.issuing.d.next = true;
-                self.state.d.next = SegmentState::Issue;
+                if !self.window_unsure.q.val().any() {
+                    self.issuing.d.next = true;
+                    self.state.d.next = SegmentState::Issue;
+                }
             }
             SegmentState::Issue => {
                 self.fetch.next = true;
@@ -685,7 +714,9 @@ impl<const W: usize, const B: usize> Logic for Segment<W, B> {
                 }
             }
         }
-        if self.faulty.val() & (self.issuing.q.val() | (self.state.q.val() == SegmentState::Judge))
+        if self.faulty.val()
+            & (self.issuing.q.val()
+                | ((self.state.q.val() == SegmentState::Judge) & !self.window_unsure.q.val().any()))
         {
             self.target.d.next = bit_cast::<64, 38>(self.peer.q.val())
                 | (bit_cast::<64, 2>(self.page_size.q.val()) << 62);

@@ -11,7 +11,7 @@
 //! A port that takes nothing for as long is dead, as with [`super::txs`].
 
 use super::{flushes::Flushes, poster::Poster};
-use crate::prim::{SmallFifo, SmallRam, fresh};
+use crate::prim::{ForwardRam, SmallFifo, SmallRam, fresh};
 use rust_hdl::prelude::*;
 
 /// The adapter for streams of `W` bits and `B` bytes.
@@ -103,8 +103,9 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     // Reads under way, by tag: whether they are, whether nothing has come, bytes in all and bytes left.
     open: DFF<Bits<64>>,
     fresh_tags: DFF<Bits<64>>,
+    /// Written as a read is taken, read for its answers: those come cycles later.
     sizes: SmallRam<15, 6>,
-    left: SmallRam<10, 6>,
+    left: ForwardRam<10, 6>,
     /// Written off, and the completion may still come.
     lost: DFF<Bits<64>>,
     dropping: DFF<Bit>,
@@ -171,7 +172,7 @@ impl<const W: usize, const B: usize> StreamAdapter<W, B> {
             left_now, completes, first_lane, span, frees, opens, closes, front_bit, front_open,
             front_late, lose, loses;
             sizes: SmallRam::new(reads_log2),
-            left: SmallRam::new(reads_log2),
+            left: ForwardRam::new(reads_log2),
             order: SmallFifo::new(6),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_round: Constant::new((B as u64 - 1).into()),

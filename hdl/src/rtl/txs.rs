@@ -273,7 +273,7 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         self.issue.next = self.poster.other_take.val();
         self.probe.next = self.issue.val() & self.port_flush.val();
         self.held_back.d.next = self.port_pace.val().any()
-            & (self.port_read.val() | self.pending.valid.val())
+            & (self.port_read.val() | self.pending.some.val())
             & !self.closed.val()
             & self.backlog.q.val().get_bits::<6>(14).any();
 
@@ -350,7 +350,7 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
             & !self.txs_readdatavalid.val()
             & self.owes.q.val()
             & !self.isolated.q.val();
-        if self.isolated.q.val() & !self.owes.q.val() & !self.pending.valid.val() {
+        if self.isolated.q.val() & !self.owes.q.val() & !self.pending.some.val() {
             self.isolated.d.next = false;
         }
         if self.expired.q.val() | self.poster.dies.val() {
@@ -358,9 +358,9 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         }
         // What the engine hears of it. In quarantine a new read ends at once, one a cycle, behind those
         // that are owed.
-        self.absorb.next = self.port_read.val() & self.closed.val() & !self.pending.valid.val();
+        self.absorb.next = self.port_read.val() & self.closed.val() & !self.pending.some.val();
         self.flush_absorb.next =
-            self.port_flush.val() & self.closed.val() & !self.pending.valid.val();
+            self.port_flush.val() & self.closed.val() & !self.pending.some.val();
         self.port_read_take.next = (self.issue.val() & !self.probe.val()) | self.absorb.val();
         self.port_flush_take.next = self.probe.val() | self.flush_absorb.val();
         self.port_flushed.next = self.flush_absorb.val()

@@ -6,7 +6,7 @@
 //! command of after the reset leaves.
 
 use super::align::Align;
-use crate::prim::{AsyncFifo, BlockFifo, SmallFifo, SmallRam, fresh};
+use crate::prim::{AsyncFifo, BlockFifo, ForwardRam, SmallFifo, fresh};
 use rust_hdl::prelude::*;
 
 /// The write direction after its request maker; `W` bits, `B` bytes a beat.
@@ -86,7 +86,9 @@ pub struct WritePath<const W: usize, const B: usize> {
 
     commands: AsyncFifo<38, 5, 6>,
     words: AsyncFifo<512, 6, 7>,
-    /// In the memory clock: words owed, some; a command of before a reset stands; what is owed is of before.
+    /// In the memory clock: words asked for in the last cycle, those owed before, some are; a command of before a
+    /// reset stands; what is owed is of before.
+    asked: DFF<Bits<4>>,
     owed: DFF<Bits<7>>,
     owes: DFF<Bit>,
     stuck: DFF<Bit>,
@@ -116,11 +118,15 @@ pub struct WritePath<const W: usize, const B: usize> {
     ends_room: DFF<Bit>,
     next_load: Signal<Local, Bit>,
     /// Bytes of each channel's descriptor that have left.
-    done_bytes: SmallRam<32, 6>,
+    done_bytes: ForwardRam<32, 6>,
     /// Ends that wait for their flush or their record, and those behind them: they leave in order.
     ends: BlockFifo<142, 8, 9>,
     flushes: SmallFifo<64, 4, 5>,
-    flush_results: SmallFifo<1, 8, 9>,
+    flush_results: SmallFifo<1, 5, 6>,
+    /// Flush reads that were taken and whose results no end has used: no more than there is room for.
+    unused_flushes: DFF<Bits<5>>,
+    /// Cycles in which no end without a record leaves.
+    pause: DFF<Bits<2>>,
     flushed_on: DFF<Bit>,
     flushed_bad: DFF<Bit>,
     /// The oldest result.
@@ -174,7 +180,7 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
             end_urgent, end_channel, end_take, ended, moved, moved_channel, requested,
             retired, ends_waiting, starved, mem_clock, mem_reset, mem_rd_address,
             mem_rd_read, mem_rd_burstcount, mem_rd_waitrequest, mem_rd_readdata,
-            mem_rd_readdatavalid, mem_forgets, owed, owes, stuck, rinsing, mem_closed, mem_asks, owed_next,
+            mem_rd_readdatavalid, mem_forgets, asked, owed, owes, stuck, rinsing, mem_closed, mem_asks, owed_next,
             commands, words, jobs, heads, align, beats_out,
             enables_out, reserved, flushes, flush_results, room, accepted, real, need,
             word_span, beat_span, word_pop, piece, needs_flush, silent, end_pop,
@@ -182,8 +188,8 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
             has_room, next_on, next_head, claimed, ends_room, next_load, gone_real,
             gone_bytes, gone_code, gone_end, gone_flush,
             gone_total, gone_last, gone_reports, gone_channel, gone_fault, result_on,
-            result, result_used, result_load, flushed_on, flushed_bad, has_data, span;
-            done_bytes: SmallRam::new(channels_log2),
+            result, unused_flushes, pause, result_used, result_load, flushed_on, flushed_bad, has_data, span;
+            done_bytes: ForwardRam::new(channels_log2),
             ends: BlockFifo::new(8),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_round: Constant::new((B as u64 - 1).into()),
@@ -207,6 +213,8 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             flushed_bad,
             result_on,
             result,
+            unused_flushes,
+            pause,
             reserved,
             claimed,
             ends_room,
@@ -219,7 +227,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             gone_lost,
             has_room
         );
-        dff_setup!(self, mem_clock, owed, owes, stuck, rinsing);
+        dff_setup!(self, mem_clock, asked, owed, owes, stuck, rinsing);
         clock!(
             self,
             clock,
@@ -309,20 +317,18 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.words.data_in.next = self.mem_rd_readdata.val();
         // In reset the command FIFO keeps the command that stands. 64 words are asked for at most, and as many
         // of before.
-        self.owed_next.next = self.owed.q.val();
+        // What was asked for counts a cycle later: the command comes late out of its memory.
+        self.asked.d.next = 0.into();
         if self.mem_asks.val() & !self.mem_rd_waitrequest.val() {
-            self.owed_next.next =
-                self.owed.q.val() + bit_cast::<7, 4>(self.commands.data.val().get_bits::<4>(34));
-            if self.mem_rd_readdatavalid.val() & self.owes.q.val() {
-                self.owed_next.next = self.owed.q.val()
-                    + bit_cast::<7, 4>(self.commands.data.val().get_bits::<4>(34))
-                    - 1;
-            }
-        } else if self.mem_rd_readdatavalid.val() & self.owes.q.val() {
-            self.owed_next.next = self.owed.q.val() - 1;
+            self.asked.d.next = self.commands.data.val().get_bits::<4>(34);
+        }
+        self.owed_next.next = self.owed.q.val() + bit_cast::<7, 4>(self.asked.q.val());
+        if self.mem_rd_readdatavalid.val() & self.owes.q.val() {
+            self.owed_next.next = self.owed.q.val() + bit_cast::<7, 4>(self.asked.q.val()) - 1;
         }
         self.owed.d.next = self.owed_next.val();
-        self.owes.d.next = self.owed_next.val().any();
+        self.owes.d.next =
+            self.owed_next.val().any() | (self.mem_asks.val() & !self.mem_rd_waitrequest.val());
         self.stuck.d.next =
             self.mem_closed.val() & self.mem_asks.val() & self.mem_rd_waitrequest.val();
         self.rinsing.d.next = self.mem_closed.val() & (self.owes.q.val() | self.mem_asks.val());
@@ -330,6 +336,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             self.rinsing.d.next = true;
         }
         if self.mem_forgets.val() {
+            self.asked.d.next = 0.into();
             self.owed.d.next = 0.into();
             self.owes.d.next = false;
             self.stuck.d.next = false;
@@ -440,7 +447,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.flushes.push.next = self.gone_end.val() & self.gone_flush.val();
         self.flushes.data_in.next =
             self.gone.q.val().get_bits::<64>(0) & !bit_cast::<64, 5>(self.lane_mask.val());
-        self.flush.next = self.flushes.valid.val();
+        self.flush.next = self.flushes.valid.val() & !self.unused_flushes.q.val().all();
         self.flush_address.next = self.flushes.data.val();
         self.flushes.pop.next = self.flush_take.val();
         self.flushed_on.d.next = self.flushed.val();
@@ -469,9 +476,11 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             self.ends_waiting.next = self.ends.level.val() + 1;
         }
         self.needs_flush.next = self.ends.data.val().get_bit(5);
-        self.silent.next = self.ends.valid.val() & !self.ends.data.val().get_bit(134);
+        // Many may have waited for one; the counters take an end every three cycles.
+        self.silent.next =
+            self.ends.valid.val() & !self.ends.data.val().get_bit(134) & !self.pause.q.val().any();
         self.end.next = self.ends.valid.val()
-            & !self.silent.val()
+            & self.ends.data.val().get_bit(134)
             & (!self.needs_flush.val() | self.result_on.q.val());
         self.end_code.next = self.ends.data.val().get_bits::<4>(0);
         self.end_irq.next = self.ends.data.val().get_bit(4);
@@ -489,10 +498,20 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.end_pop.next = self.end_take.val() | self.silent.val();
         self.ended.next = self.end_pop.val();
         self.ends.pop.next = self.end_pop.val();
+        if self.end_pop.val() {
+            self.pause.d.next = 2.into();
+        } else if self.pause.q.val().any() {
+            self.pause.d.next = self.pause.q.val() - 1;
+        }
         self.result_used.next = self.end_take.val() & self.needs_flush.val();
         self.result_load.next =
             self.flush_results.valid.val() & (!self.result_on.q.val() | self.result_used.val());
         self.flush_results.pop.next = self.result_load.val();
+        if self.flush_take.val() & !self.result_used.val() {
+            self.unused_flushes.d.next = self.unused_flushes.q.val() + 1;
+        } else if self.result_used.val() & !self.flush_take.val() {
+            self.unused_flushes.d.next = self.unused_flushes.q.val() - 1;
+        }
         if self.result_load.val() {
             self.result_on.d.next = true;
             self.result.d.next = self.flush_results.data.val().any();
@@ -508,6 +527,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             self.head_on.d.next = false;
             self.gone_on.d.next = false;
             self.result_on.d.next = false;
+            self.unused_flushes.d.next = 0.into();
             self.flushed_on.d.next = false;
             self.has_room.d.next = false;
         }

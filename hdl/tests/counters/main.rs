@@ -98,7 +98,7 @@ fn a_snapshot_right_behind_a_burst() {
         for _ in 0..40 + phase {
             rig.cycle(&Inputs::default());
         }
-        let mut burst: Vec<_> = (0..24)
+        let mut burst: Vec<_> = (0..23)
             .map(|i| Inputs {
                 requests: [Some((0, 100 + i)), Some((0, 512 - i))],
                 ends: [Some((0, i % 16)), Some((0, 7))],
@@ -106,7 +106,7 @@ fn a_snapshot_right_behind_a_burst() {
                 ..Inputs::default()
             })
             .collect();
-        burst[23].take = true;
+        burst[22].take = true;
         for inputs in &burst {
             rig.cycle(inputs);
         }
@@ -118,7 +118,7 @@ fn a_snapshot_right_behind_a_burst() {
             if cycle % 3 == 0 {
                 Inputs {
                     take: false,
-                    ..burst[23].clone()
+                    ..burst[22].clone()
                 }
             } else {
                 Inputs::default()

@@ -1,6 +1,6 @@
 //! The counters of the whole block against what was moved.
 
-use crate::rig::{Descriptor, MIB, RECORD, Rig, library};
+use crate::rig::{Descriptor, MIB, RECORD, Rig, library, near};
 use peerlane_hdl::Params;
 use peerlane_hdl::generated::constants::csr;
 use peerlane_sim::BoardConfig;
@@ -72,4 +72,33 @@ fn each_channel_counts_its_own() {
     snapshot(&mut rig);
     assert_eq!(counter(&mut rig, 1, csr::WRITE_BYTES_LO), 3064);
     assert_eq!(counter(&mut rig, 0, csr::RECORDS_LO), 8);
+}
+
+/// Ends without a record, many of them behind one that waits long for its flush read: they come at once.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn ends_that_wait_for_one_are_all_counted() {
+    let mut config = near();
+    config.link.read_round_trip_ns = 20_000;
+    let mut rig = Rig::new(&library(&Params::default()), config);
+    let peer = rig.map_gpu(0, MIB);
+    for silent in [20u32, 60, 120] {
+        snapshot(&mut rig);
+        let before = counter(&mut rig, 0, csr::WRITE_BYTES_LO + 16);
+        for n in 0..=silent {
+            let d = Descriptor {
+                peer,
+                local: 0,
+                length: 16,
+                control: if n == 0 { RECORD } else { 0 },
+                cookie: n,
+            };
+            rig.queue(false, d);
+        }
+        rig.wait(50_000);
+        rig.board.run(2000).unwrap();
+        snapshot(&mut rig);
+        let counted = counter(&mut rig, 0, csr::WRITE_BYTES_LO + 16) - before;
+        assert_eq!(counted, u64::from(silent) + 1);
+    }
 }

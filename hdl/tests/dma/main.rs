@@ -10,6 +10,7 @@ mod registers;
 mod resets;
 mod rig;
 mod rings;
+mod settling;
 mod stream;
 mod table;
 mod transfers;

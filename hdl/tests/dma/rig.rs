@@ -2,7 +2,7 @@
 //! the host library is used: the addresses come from the generated constants, the rest is by hand.
 
 use peerlane_hdl::generated::constants::{chan, csr};
-use peerlane_hdl::{Params, TOP, generate};
+use peerlane_hdl::{Design, Params, TOP, generate};
 use peerlane_sim::{Access, Board, BoardConfig, LinkConfig, RangeId, Space};
 use peerlane_verilated::{Build, Library, Toolchain};
 
@@ -46,7 +46,10 @@ pub struct Rig {
 }
 
 pub fn library(params: &Params) -> Library {
-    let design = generate(params).expect("the block generates");
+    library_of(&generate(params).expect("the block generates"))
+}
+
+pub fn library_of(design: &Design) -> Library {
     let mut build = Build::new(TOP);
     for module in &design.modules {
         build = build.text(format!("{}.v", module.name), module.verilog.clone());

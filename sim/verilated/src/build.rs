@@ -12,7 +12,8 @@ use sha2::{Digest, Sha256};
 use crate::{Direction, Error, Library, Result, Toolchain, error::io, header, shim};
 
 /// Flags given to Verilator for every design. `unique` gives every uninitialised bit a value of
-/// its own, set from the instance's seed, so that code that relies on a start value shows.
+/// its own, set from the instance's seed, so that code that relies on a start value shows. `SIMULATION` makes
+/// memories give garbage where an FPGA's promise nothing.
 const VERILATOR_FLAGS: &[&str] = &[
     "--cc",
     "-O3",
@@ -25,6 +26,7 @@ const VERILATOR_FLAGS: &[&str] = &[
     "--x-initial",
     "unique",
     "--assert",
+    "+define+SIMULATION",
     "--prefix",
     "Vmodel",
     "--Mdir",

@@ -14,10 +14,10 @@ pub enum Memories {
 
 /// What a proof needs of memories beside their Verilog.
 ///
-/// A block RAM does not say what a word reads as in the cycle in which it is written; in the Verilog it
-/// is the old word. Here it is anything. And every memory gets a second way to read it, by which a
-/// wrapper can say what a word holds: `spy`, at `spy_at`, which it chooses; and, if it is very small,
-/// `every` word at once.
+/// Where an FPGA does not say what a word reads as, it is anything: the Verilog's own model for simulation, with
+/// a choice of the solver for its garbage. And every memory gets a second way to read it, by which a wrapper can
+/// say what a word holds, one that is still on its way into the memory included: `spy`, at `spy_at`, which it
+/// chooses; and, if it is very small, `every` word at once.
 pub fn memories(verilog: &str, seen: Memories) -> String {
     let Some((width, last)) = verilog.lines().find_map(|line| {
         let (_, declared) = line.split_once(" reg ")?;
@@ -26,18 +26,31 @@ pub fn memories(verilog: &str, seen: Memories) -> String {
     }) else {
         return verilog.to_owned();
     };
+    let verilog = simulated(verilog);
     let cut = |text, at| str::split_once(text, at).expect("the templates of the memories");
-    let (start, rest) = cut(verilog, "if (write_enable) cells[");
+    let (start, rest) = cut(&verilog, ") cells[");
     let (written, rest) = cut(rest, "] <= ");
     let (middle, rest) = cut(rest, "cells[");
     let (read, end) = cut(rest, "];");
     let spy_at = format!("wire [{}:0] spy_at;", last.max(1).ilog2());
+    let forwards = start.ends_with("if (writing");
+    // A word as it reads, where it stands in the memory as `held`.
+    let whole = |at: &str, held: &str| {
+        if forwards {
+            format!(
+                "writing && writing_at == {at} ? writing_data : \
+                 settling && settling_at == {at} ? settling_data : {held}"
+            )
+        } else {
+            held.to_owned()
+        }
+    };
     let cells = |last| {
         format!(
-            "{width} cells [0:{last}];\n  (* anyseq *) {spy_at}\n  wire {width} spy = cells[spy_at];\n"
+            "{width} cells [0:{last}];\n  (* anyseq *) {spy_at}\n  wire {width} held = cells[spy_at];\n"
         )
     };
-    let (declared, write, word) = match seen {
+    let (declared, enable, place, word) = match seen {
         Memories::Whole => {
             let bits = width[1..]
                 .split(':')
@@ -46,41 +59,78 @@ pub fn memories(verilog: &str, seen: Memories) -> String {
                 .parse::<u64>()
                 .unwrap()
                 + 1;
-            let words: Vec<_> = (0..=last).rev().map(|at| format!("cells[{at}]")).collect();
+            let words: Vec<_> = (0..=last)
+                .rev()
+                .map(|at| format!("({})", whole(&at.to_string(), &format!("cells[{at}]"))))
+                .collect();
             let every = format!(
                 "  wire [{}:0] every = {{{}}};\n",
                 bits * (last + 1) - 1,
                 words.join(", ")
             );
             (
-                cells(last) + if last < 8 { &every } else { "" },
-                format!("if (write_enable) cells[{written}]"),
+                (cells(last), if last < 8 { every } else { String::new() }),
+                String::new(),
+                format!("cells[{written}]"),
                 format!("cells[{read}]"),
             )
         }
         Memories::OneWord => (
-            format!(
-                "{width} spy;\n  (* anyconst *) {spy_at}\n  (* anyseq *) wire {width} elsewhere;\n"
+            (
+                format!(
+                    "{width} held;\n  (* anyconst *) {spy_at}\n  (* anyseq *) wire {width} elsewhere;\n"
+                ),
+                String::new(),
             ),
-            format!("if (write_enable && {written} == spy_at) spy"),
-            format!("({read} == spy_at ? spy : elsewhere)"),
+            format!(" && {written} == spy_at"),
+            "held".to_owned(),
+            format!("({read} == spy_at ? held : elsewhere)"),
         ),
         Memories::Sixteen => (
-            cells(last.min(15)),
-            format!("if (write_enable) cells[4'd15 & {written}]"),
+            (cells(last.min(15)), String::new()),
+            String::new(),
+            format!("cells[4'd15 & {written}]"),
             format!("cells[4'd15 & {read}]"),
         ),
     };
-    let start = start.replace(
-        &format!("{width} cells [0:{last}];\n"),
-        &format!("{declared}  (* anyseq *) wire {width} undefined;\n"),
-    );
-    let word = if middle.ends_with("read_word <= ") {
-        format!("(write_enable && {written} == {read}) ? undefined : {word}")
+    let start = start.replace(&format!("{width} cells [0:{last}];\n"), &declared.0);
+    let spy = format!("  wire {width} spy = {};\n", whole("spy_at", "held"));
+    // What is kept beside the memory is in it.
+    let kept = if forwards {
+        "  always @* if (settling && settling_at == spy_at) assert (settling_data == held);\n"
     } else {
-        word
+        ""
     };
-    format!("{start}{write} <= {middle}{word};{end}")
+    let body = format!("{start}{enable}) {place} <= {middle}{word};{end}");
+    let (body, after) = cut(&body, "endmodule");
+    format!(
+        "{body}{spy}{every}{kept}endmodule{after}",
+        every = declared.1
+    )
+}
+
+/// A module of a memory as simulation sees it, with anything for garbage.
+fn simulated(verilog: &str) -> String {
+    let mut skips = false;
+    let mut text = String::new();
+    for line in verilog.lines() {
+        match line.trim() {
+            "`ifdef SIMULATION" => {}
+            "`else" => skips = true,
+            "`endif" => skips = false,
+            _ if skips => {}
+            said if said.contains("noise") && !said.contains("garbage = ") => {}
+            _ => {
+                let declared = line.split_once(" garbage = ").map(|(before, _)| before);
+                match declared {
+                    Some(declared) => text += &format!("  (* anyseq *) {declared} garbage;"),
+                    None => text += line,
+                }
+                text.push('\n');
+            }
+        }
+    }
+    text
 }
 
 /// The design with nothing in `module`, whose outputs are anything.

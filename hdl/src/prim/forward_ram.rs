@@ -1,0 +1,99 @@
+//! A small memory that may be read at any time.
+
+use super::ram::{SmallRam, garbage, index, unused};
+use rust_hdl::prelude::*;
+use std::collections::HashMap;
+
+/// A [`super::SmallRam`] that says what is read at any time: in the cycle of a write the old word, from the next on
+/// the new one. A write waits a cycle in registers and is kept for another: what reads look for meanwhile comes
+/// from there, never from a word that has not settled. It costs twice its width in flip-flops and once in LUTs.
+///
+/// One module with its memory, and not one around a [`super::SmallRam`], so that a proof sees all of it as a memory.
+#[derive(LogicBlock)]
+pub struct ForwardRam<const D: usize, const A: usize> {
+    pub clock: Signal<In, Clock>,
+    pub write_enable: Signal<In, Bit>,
+    pub write_address: Signal<In, Bits<A>>,
+    pub write_data: Signal<In, Bits<D>>,
+    pub read_address: Signal<In, Bits<A>>,
+    pub read_data: Signal<Out, Bits<D>>,
+    _log2: usize,
+    _cells: HashMap<u64, Bits<D>>,
+}
+
+impl<const D: usize, const A: usize> ForwardRam<D, A> {
+    /// A memory of `2^log2` words; of two where `log2` is 0.
+    pub fn new(log2: usize) -> Self {
+        assert!(log2 <= A, "2^{log2} words, {A} address bits");
+        Self {
+            clock: Default::default(),
+            write_enable: Default::default(),
+            write_address: Default::default(),
+            write_data: Default::default(),
+            read_address: Default::default(),
+            read_data: Default::default(),
+            _log2: log2.max(1),
+            _cells: Default::default(),
+        }
+    }
+}
+
+impl<const D: usize, const A: usize> Logic for ForwardRam<D, A> {
+    fn update(&mut self) {
+        let mask = (1u64 << self._log2) - 1;
+        if self.clock.pos_edge() && self.write_enable.val() {
+            let at = self.write_address.val().to_u64() & mask;
+            self._cells.insert(at, self.write_data.val());
+        }
+        let at = self.read_address.val().to_u64() & mask;
+        self.read_data.next = self._cells.get(&at).copied().unwrap_or_default();
+    }
+    fn connect(&mut self) {
+        self.read_data.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        Verilog::Custom(format!(
+            "{cells}\
+             {unused}\
+             reg writing;\n\
+             reg settling;\n\
+             reg [{top_address}:0] writing_at;\n\
+             reg [{top_address}:0] settling_at;\n\
+             reg [{top}:0] writing_data;\n\
+             reg [{top}:0] settling_data;\n\
+             initial begin\n  \
+               writing = 1'b0;\n  \
+               settling = 1'b0;\n\
+             end\n\
+             always @(posedge clock) begin\n  \
+               writing <= write_enable;\n  \
+               writing_at <= {write};\n  \
+               writing_data <= write_data;\n  \
+               settling <= writing;\n  \
+               settling_at <= writing_at;\n  \
+               settling_data <= writing_data;\n  \
+               if (writing) cells[writing_at] <= writing_data;\n\
+             end\n\
+             wire is_writing = writing && writing_at == {read};\n\
+             wire is_settling = settling && settling_at == {read};\n\
+             wire [{top}:0] settled;\n\
+             assign read_data = is_writing ? writing_data : is_settling ? settling_data : settled;\n\
+             `ifdef SIMULATION\n\
+             {garbage}\
+             assign settled = is_writing || is_settling ? garbage : cells[{read}];\n\
+             `else\n\
+             assign settled = cells[{read}];\n\
+             `endif\n",
+            cells = SmallRam::<D, A>::cells(self._log2),
+            garbage = garbage("clock", D),
+            top = D - 1,
+            top_address = self._log2 - 1,
+            unused = unused(&["write_address", "read_address"], A, self._log2),
+            write = index("write_address", A, self._log2),
+            read = index("read_address", A, self._log2),
+        ))
+    }
+    fn timing(&self) -> Vec<TimingInfo> {
+        vec![]
+    }
+}
