@@ -148,6 +148,9 @@ pub(crate) struct Found {
     pub(crate) memory: KBox<FpgaMemory>,
 }
 
+/// The longest wait for a read's answer that is left as it was set.
+const LONGEST_COMPLETION: Delta = Delta::from_millis(1000);
+
 impl Board {
     /// A board that was found, whatever is in it. It is at work after its first
     /// [`start`](Self::start).
@@ -207,15 +210,57 @@ impl Board {
 
     /// Tells the block what it must know, and what may be another driver's setting.
     fn configure(&self, epoch: Epoch) -> Result<(), Failure> {
-        let cycles = self.settings.port_timeout;
-        let settings = [
-            Step::Write(
-                Register::Csr(csr::PORT_TIMEOUT),
-                cycles.unwrap_or(csr::PORT_TIMEOUT_RESET),
-            ),
-            link::set_pace(self.link()),
-        ];
+        let settings = [self.port_timeout(), link::set_pace(self.link())];
         self.hw.upkeep(epoch, settings)
+    }
+
+    fn port_timeout(&self) -> Step {
+        let cycles = self.settings.port_timeout;
+        Step::Write(
+            Register::Csr(csr::PORT_TIMEOUT),
+            cycles.unwrap_or(csr::PORT_TIMEOUT_RESET),
+        )
+    }
+
+    /// The longest that the hard IP waits for the answer to a read; `None`: for ever.
+    fn completion_timeout(&self) -> Option<Delta> {
+        let mut control = 0;
+        // SAFETY: a valid device, and a place for the answer.
+        let failed = unsafe {
+            bindings::pcie_capability_read_word(
+                pci_dev(self.gate.device()),
+                bindings::PCI_EXP_DEVCTL2 as i32,
+                &mut control,
+            )
+        };
+        let longest = match failed {
+            0 => link::completion_timeout(control)?,
+            _ => return None,
+        };
+        Some(Delta::from_millis(longest.into()))
+    }
+
+    /// Sees that a read ends that is never answered: not to wait for it is for those who look for
+    /// errors, and no function has to wait longer than that.
+    pub(crate) fn bound_completions(&self) {
+        let longest = self.completion_timeout();
+        if longest.is_some_and(|longest| longest <= LONGEST_COMPLETION) {
+            return;
+        }
+        let mask = bindings::PCI_EXP_DEVCTL2_COMP_TIMEOUT | bindings::PCI_EXP_DEVCTL2_COMP_TMOUT_DIS;
+        // SAFETY: a valid device. All functions have the range of value 0, which is 50 ms at most.
+        unsafe {
+            bindings::pcie_capability_clear_and_set_word_locked(
+                pci_dev(self.gate.device()),
+                bindings::PCI_EXP_DEVCTL2 as i32,
+                mask as u16,
+                0,
+            )
+        };
+        dev_info!(
+            self.device(),
+            "reads that are not answered are given up after 50 ms, and no more after a second or never\n"
+        );
     }
 
     /// The link as it was trained: the code of its speed, and its lanes (PCI Express Base
@@ -325,15 +370,18 @@ impl Board {
             match context.open_channel() {
                 Ok(()) => Ok(context),
                 Err(failure) => {
+                    // The kernel tells nobody that a file is closed which was not opened.
+                    context.forget_file();
                     context.close();
                     Err(failure.into())
                 }
             }
         });
-        match &made {
-            Ok(_) => self.watch(),
-            Err(_) => self.dismiss(number),
+        if made.is_err() {
+            self.dismiss(number);
         }
+        // A board may be cut off by that.
+        self.watch();
         made
     }
 

@@ -213,14 +213,16 @@ impl Context {
         let drain = left(deadline).min(left(latest));
         let late = match hw.run_within(drain, channel::drain(self.channel)) {
             Ok(()) => false,
-            Err(Failure::Late(..)) => true,
-            Err(failure) => return Err(failure.into()),
+            Err(Failure::Away) => return Err(EAGAIN),
+            // A board that does not answer may have been looked at in a bad moment: it is asked
+            // again, or found gone, below.
+            Err(_) => true,
         };
         let abort = late.then(|| channel::abort(self.channel));
         // With the fence the records of what has ended are in the ring.
         let steps = || Iterator::chain(abort.into_iter().flatten(), table::fence(Reach::Host));
         let ended = hw.run(steps());
-        if let Err(Failure::Late(..) | Failure::PortDead) = ended {
+        if !matches!(ended, Ok(()) | Err(Failure::Away)) {
             // What an abort does not end never ends: the board is started anew, with the channel.
             self.board.settle(steps);
         }

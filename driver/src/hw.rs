@@ -7,6 +7,7 @@ use crate::{
     ffi::pci_dev,
     logic::{
         lifecycle::{Control, Epoch, Lifecycle, Mastering, Refused, State},
+        patience::Patience,
         regs::{csr, MAP_ID},
         steps::{self, Bus, Register, Step, Stopped},
     },
@@ -17,7 +18,7 @@ use kernel::{
     new_mutex, pci,
     prelude::*,
     sync::{aref::ARef, Mutex, MutexGuard},
-    time::{delay::fsleep, Delta, Instant, Monotonic},
+    time::{delay::fsleep, Delta},
 };
 
 /// Why a sequence of accesses was not carried out.
@@ -31,6 +32,8 @@ pub(crate) enum Failure {
     Late(Register, u32),
     /// The port to PCIe stands still.
     PortDead,
+    /// The block was reset, and not by us.
+    Forgotten,
 }
 
 impl Failure {
@@ -41,6 +44,7 @@ impl Failure {
             Self::Away => c"away",
             Self::Late(..) => c"stuck",
             Self::PortDead => c"port_dead",
+            Self::Forgotten => c"forgotten",
         }
     }
 }
@@ -50,7 +54,7 @@ impl From<Failure> for Error {
         match failure {
             Failure::Gone => ENODEV,
             Failure::Away => EAGAIN,
-            Failure::Late(..) | Failure::PortDead => EIO,
+            Failure::Late(..) | Failure::PortDead | Failure::Forgotten => EIO,
         }
     }
 }
@@ -80,7 +84,14 @@ pub(crate) struct Hw {
     /// Holds `CHANNEL_SELECT` and the sequences together. No register is accessed without it, so
     /// that none is being accessed when the state forbids it.
     #[pin]
-    life: Mutex<Lifecycle>,
+    block: Mutex<Block>,
+}
+
+/// What is known of the block.
+struct Block {
+    life: Lifecycle,
+    /// Fences that were begun.
+    fences: u64,
 }
 
 /// The function's Bus Master Enable.
@@ -102,7 +113,7 @@ impl Control for Hw {
     type Failure = Failure;
 
     fn with<R>(&self, run: impl FnOnce(&mut Lifecycle, &mut dyn Mastering) -> R) -> R {
-        run(&mut self.life.lock(), &mut Master(&self.device))
+        run(&mut self.block.lock().life, &mut Master(&self.device))
     }
 }
 
@@ -124,12 +135,10 @@ enum Right {
 struct Access<'a> {
     hw: &'a Hw,
     right: Right,
-    patience: Delta,
-    since: Instant<Monotonic>,
-    looks: u32,
+    patience: Patience,
     /// `None` while sleeping between two looks: others go on meanwhile. What must not be torn
     /// apart, a selection and its access or the entries of one owner, has no look in between.
-    guard: Option<MutexGuard<'a, Lifecycle>>,
+    guard: Option<MutexGuard<'a, Block>>,
 }
 
 impl Hw {
@@ -145,7 +154,7 @@ impl Hw {
             device,
             place,
             patience,
-            life <- new_mutex!(Lifecycle::new()),
+            block <- new_mutex!(Block { life: Lifecycle::new(), fences: 0 }),
         })
     }
 
@@ -181,12 +190,12 @@ impl Hw {
 
     /// The present start of the board, if its registers can be accessed.
     pub(crate) fn live(&self) -> Option<Epoch> {
-        self.life.lock().live()
+        self.block.lock().life.live()
     }
 
     /// How the board stands, in a word.
     pub(crate) fn state(&self) -> &'static CStr {
-        match self.life.lock().state() {
+        match self.block.lock().life.state() {
             State::Resting => c"resting",
             State::Starting => c"starting",
             State::Running => c"ready",
@@ -199,7 +208,7 @@ impl Hw {
 
     /// Whether the board can be used.
     pub(crate) fn usable(&self) -> Result<Epoch, Failure> {
-        Ok(self.life.lock().usable()?)
+        Ok(self.block.lock().life.usable()?)
     }
 
     /// Loads something from the window into FPGA memory: what was stored there before has arrived
@@ -208,8 +217,8 @@ impl Hw {
         let Some(window) = self.place.window else {
             return;
         };
-        let life = self.life.lock();
-        if life.live().is_some() {
+        let block = self.block.lock();
+        if block.life.live().is_some() {
             self.bar
                 .try_access_with(|bar| bar.try_read32(window).is_ok());
         }
@@ -243,7 +252,7 @@ impl Hw {
         R: FixedRegister<Storage = u32>,
         u32: From<R>,
     {
-        self.run([Step::Write(Register::Csr(R::OFFSET), value.into())])
+        self.run([write(value)])
     }
 
     /// Carries steps out, all of them or up to the first that fails, on a board that runs.
@@ -285,12 +294,19 @@ impl Hw {
         Access {
             hw: self,
             right,
-            patience,
-            since: Instant::now(),
-            looks: 0,
-            guard: Some(self.life.lock()),
+            patience: Patience::new(patience.as_nanos() as u64),
+            guard: Some(self.block.lock()),
         }
     }
+}
+
+/// A step that writes a register of the CSR.
+pub(crate) fn write<R>(value: R) -> Step
+where
+    R: FixedRegister<Storage = u32>,
+    u32: From<R>,
+{
+    Step::Write(Register::Csr(R::OFFSET), value.into())
 }
 
 fn carry_out(
@@ -306,7 +322,7 @@ fn carry_out(
 impl Access<'_> {
     /// The state may have changed while the lock was let go.
     fn permitted(&self) -> Result<(), Failure> {
-        let life = self.guard.as_ref().ok_or(Failure::Gone)?;
+        let life = &self.guard.as_ref().ok_or(Failure::Gone)?.life;
         match self.right {
             Right::Use => Ok(life.usable().map(|_| ())?),
             Right::Upkeep(epoch) if life.is_live(epoch) => Ok(()),
@@ -328,6 +344,9 @@ impl Bus for Access<'_> {
 
     fn write(&mut self, register: Register, value: u32) -> Result<(), Failure> {
         self.select(register)?;
+        if let (Register::Csr(csr::ATT_INVALIDATE), Some(block)) = (register, &mut self.guard) {
+            block.fences += 1;
+        }
         self.hw.write32(register, value)
     }
 
@@ -336,17 +355,16 @@ impl Bus for Access<'_> {
         self.hw.check(self.hw.read32(register)?)
     }
 
-    fn pause(&mut self) -> Result<bool, Failure> {
-        if self.looks == 0 {
-            self.since = Instant::now();
+    fn pause(&mut self, register: Register) -> Result<bool, Failure> {
+        let fences = self.guard.as_ref().map_or(0, |block| block.fences);
+        // SAFETY: the monotonic clock can be read anywhere.
+        let now = unsafe { bindings::ktime_get() };
+        let again = self.patience.looks_again(register, now as u64, fences);
+        if again {
+            self.guard = None;
+            fsleep(PAUSES[usize::from(self.patience.looks() > QUICK)]);
+            self.guard = Some(self.hw.block.lock());
         }
-        self.looks += 1;
-        if self.since.elapsed() > self.patience {
-            return Ok(false);
-        }
-        self.guard = None;
-        fsleep(PAUSES[usize::from(self.looks > QUICK)]);
-        self.guard = Some(self.hw.life.lock());
-        Ok(true)
+        Ok(again)
     }
 }

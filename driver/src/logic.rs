@@ -36,6 +36,8 @@ pub(crate) mod lifecycle;
 pub(crate) mod link;
 #[path = "../core/src/owners.rs"]
 pub(crate) mod owners;
+#[path = "../core/src/patience.rs"]
+pub(crate) mod patience;
 #[path = "../core/src/places.rs"]
 pub(crate) mod places;
 #[path = "../core/src/queue.rs"]

@@ -156,6 +156,7 @@ impl pci::Driver for Driver {
                 memory,
             };
             let board = Board::new(device, found)?;
+            board.bound_completions();
             let interrupts = Interrupts::new(device, &board)?;
             let number = Number::take()?;
             // SAFETY: a valid device, which is no bus master yet, with all else set up.

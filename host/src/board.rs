@@ -144,7 +144,7 @@ impl Bus for Walk<'_> {
         self.board.read(register)
     }
 
-    fn pause(&mut self) -> Result<bool> {
+    fn pause(&mut self, _: Register) -> Result<bool> {
         let backend = &mut self.board.backend;
         if backend.now().saturating_sub(self.start) >= self.board.patience {
             return Ok(false);

@@ -123,4 +123,7 @@ void dmabuf_invalidate(struct buffer *buffer);
 
 void p2p_call_back(struct buffer *buffer);
 
+/* slot.c: nothing is taken from a driver any more. */
+void slot_stop(void);
+
 #endif

@@ -226,6 +226,7 @@ static void remove(struct pci_dev *pdev)
 	struct buffer *buffer;
 	unsigned long handle;
 
+	slot_stop();
 	misc_deregister(&misc);
 	guard(mutex)(&fakegpu_lock);
 	xa_for_each(&fakegpu_buffers, handle, buffer) {

@@ -106,7 +106,7 @@ impl Bus for Model {
         })
     }
 
-    fn pause(&mut self) -> Result<bool, Infallible> {
+    fn pause(&mut self, _: Register) -> Result<bool, Infallible> {
         if self.abort {
             self.work = 0;
         } else if self.run && !self.hangs {

@@ -33,6 +33,7 @@ pub mod layout;
 pub mod lifecycle;
 pub mod link;
 pub mod owners;
+pub mod patience;
 pub mod places;
 pub mod queue;
 pub mod quota;

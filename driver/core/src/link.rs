@@ -42,9 +42,44 @@ pub const fn set_pace(link: Option<Link>) -> Step {
     Step::Write(Register::Csr(csr::PORT_PACE), pace)
 }
 
+/// The longest that the function waits for the answer to a read, in milliseconds, by its Device
+/// Control 2 register; `None`: for ever, or nobody knows. Nothing that comes later is taken for an
+/// answer (PCI Express Base Specification, 7.5.3.16, Completion Timeout Value and Disable; 2.8).
+pub const fn completion_timeout(device_control_2: u16) -> Option<u32> {
+    const DISABLE: u16 = 1 << 4;
+    if device_control_2 & DISABLE != 0 {
+        return None;
+    }
+    Some(match device_control_2 & 0xf {
+        0b0000 => 50,
+        0b0001 => 1,
+        0b0010 => 10,
+        0b0101 => 55,
+        0b0110 => 210,
+        0b1001 => 900,
+        0b1010 => 3_500,
+        0b1101 => 13_000,
+        0b1110 => 64_000,
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_read_is_given_up_when_its_range_says() {
+        // Others' bits mean nothing here: ARI, IDO, LTR.
+        assert_eq!(completion_timeout(0x0720), Some(50));
+        let ranges = [1, 10, 55, 210, 900, 3500, 13_000, 64_000];
+        let values = [0x1, 0x2, 0x5, 0x6, 0x9, 0xA, 0xD, 0xE];
+        assert_eq!(values.map(completion_timeout), ranges.map(Some));
+        for reserved in [0x3, 0x4, 0x7, 0x8, 0xB, 0xC, 0xF] {
+            assert_eq!(completion_timeout(reserved), None);
+        }
+        assert_eq!(completion_timeout(0x10), None);
+    }
 
     fn pace(bytes_per_second: u64, clock: u64) -> u32 {
         let link = Link {

@@ -75,8 +75,9 @@ pub trait Bus {
     /// Reads a register. All writes before have arrived when it returns.
     fn read(&mut self, register: Register) -> Result<u32, Self::Error>;
 
-    /// Lets some time pass before the next look. `false` means that the time is up.
-    fn pause(&mut self) -> Result<bool, Self::Error>;
+    /// Lets some time pass before the next look at a register that is busy. `false` means that the
+    /// time is up.
+    fn pause(&mut self, register: Register) -> Result<bool, Self::Error>;
 }
 
 /// Why a sequence was not carried out to its end.
@@ -106,7 +107,7 @@ pub fn run<B: Bus>(
                 if value & mask == 0 {
                     break;
                 }
-                if !bus.pause().map_err(Stopped::Bus)? {
+                if !bus.pause(register).map_err(Stopped::Bus)? {
                     return Err(Stopped::Late { register, value });
                 }
             },
@@ -169,7 +170,7 @@ mod tests {
         fn read(&mut self, _: Register) -> Result<u32, Self::Error> {
             self.reads.pop().ok_or("no answer")
         }
-        fn pause(&mut self) -> Result<bool, Self::Error> {
+        fn pause(&mut self, _: Register) -> Result<bool, Self::Error> {
             self.pauses = self.pauses.saturating_sub(1);
             Ok(self.pauses > 0)
         }

@@ -10,30 +10,33 @@
 use super::Board;
 use crate::{
     ffi::pci_dev,
-    hw::Failure,
+    hw::{self, Failure},
     logic::{
         channel,
         lifecycle::{self, Control, Epoch, Fabric, NotStarted, Starter, State, Watched},
-        steps::{self, Step},
+        regs::csr,
+        steps::{self, Register, Step},
         table::{self, Reach},
     },
-    regs::csr::{QUARANTINE, STATUS},
+    regs::csr::{CONTROL, QUARANTINE, STATUS},
     trace,
 };
 use kernel::{
     bindings,
     prelude::*,
     sync::Arc,
-    time::{delay::fsleep, msecs_to_jiffies, Delta},
+    time::{delay::fsleep, msecs_to_jiffies, Delta, Instant, Monotonic},
     workqueue::{self, DelayedWork, WorkItem},
 };
 
 /// How often the watchdog looks, while there are contexts.
 const WATCH_MS: u32 = 1000;
 
-/// Looks at a read port that waits for answers, and the pause between them: 100 ms in all.
-const QUARANTINE_LOOKS: u32 = 50;
+/// The pause between two looks at a read port that waits for answers.
 const QUARANTINE_PAUSE: Delta = Delta::from_millis(2);
+/// The longest that can be between two, for the port to have waited all the time: half of
+/// `PORT_TIMEOUT`.
+const QUARANTINE_GAP: Delta = Delta::from_millis(25);
 
 impl Board {
     /// Makes sure that steps are carried out after which memory is let go. A board that does not
@@ -76,6 +79,10 @@ impl Board {
             Failure::PortDead => dev_err!(
                 self.device(),
                 "the PCIe port takes nothing any more; the board is cut off from memory\n"
+            ),
+            Failure::Forgotten => dev_err!(
+                self.device(),
+                "the block was reset, and not by this driver; what was under way is lost\n"
             ),
         }
     }
@@ -149,7 +156,7 @@ impl Board {
     /// leaves it cut off from memory.
     pub(crate) fn start(&self, who: Starter) -> Result<(), NotStarted<Failure>> {
         let _guard = self.recovery.lock();
-        let started = lifecycle::start(&self.hw, who, &mut Restart(self));
+        let started = lifecycle::start(&self.hw, who, &mut Restart { board: self, who });
         match &started {
             Ok(()) => {
                 trace::board(self, c"started");
@@ -195,31 +202,71 @@ impl Board {
     /// Whether the board is there and its block well.
     fn look(&self, epoch: Epoch) -> Result<(), Failure> {
         self.port_is_alive(epoch)?;
+        self.remembers(epoch)?;
         self.end_quarantine(epoch)
     }
 
+    /// Whether the block still has what it was told: a reset of its side of FPGA memory, or of the
+    /// whole FPGA, leaves it as after power-up, which looks like a block with nothing to do.
+    fn remembers(&self, epoch: Epoch) -> Result<(), Failure> {
+        let control: CONTROL = self.hw.look_in(epoch)?;
+        match control.enable() {
+            true => Ok(()),
+            false => Err(Failure::Forgotten),
+        }
+    }
+
     /// Opens a read port again that waits for answers which will not come: those of requests that
-    /// their requester has given up. It does after 50 ms unless it was told otherwise (PCI Express
-    /// Base Specification, 7.5.3.16, Completion Timeout Value). A port that is seen waiting again
-    /// and again has waited all the time: to wait anew it needs `PORT_TIMEOUT`, which is longer
-    /// than the pause between two looks. Where reads have tags, only a lost one's is out of use.
+    /// their requester, the hard IP, has given up. Where reads have tags, only a lost one's is out
+    /// of use.
     fn end_quarantine(&self, epoch: Epoch) -> Result<(), Failure> {
-        if self.capabilities.tagged {
+        if self.capabilities.tagged || !self.waits_for_answers(epoch)? {
             return Ok(());
         }
-        for _ in 0..QUARANTINE_LOOKS {
-            let status: STATUS = self.hw.look_in(epoch)?;
-            if !status.read_quarantine() {
-                return Ok(());
-            }
-            fsleep(QUARANTINE_PAUSE);
+        // Whoever made the hard IP wait for ever since the probe looks for an error.
+        let Some(longest) = self.completion_timeout() else {
+            return Ok(());
+        };
+        let cycles = Step::Write(Register::Csr(csr::PORT_TIMEOUT), csr::PORT_TIMEOUT_RESET);
+        self.hw.upkeep(epoch, [cycles])?;
+        // Twice: it may begin to count when its request leaves.
+        let waiting = self.keeps_waiting(epoch, longest + longest)?;
+        let drop_owed = hw::write(QUARANTINE::zeroed().with_drop_owed(true));
+        let steps = [waiting.then_some(drop_owed), Some(self.port_timeout())];
+        self.hw.upkeep(epoch, steps.into_iter().flatten())?;
+        if waiting {
+            dev_warn!(
+                self.device(),
+                "reads were never answered; they are given up\n"
+            );
         }
-        self.hw.set(QUARANTINE::zeroed().with_drop_owed(true))?;
-        dev_warn!(
-            self.device(),
-            "reads were never answered; they are given up\n"
-        );
         Ok(())
+    }
+
+    fn waits_for_answers(&self, epoch: Epoch) -> Result<bool, Failure> {
+        let status: STATUS = self.hw.look_in(epoch)?;
+        Ok(status.read_quarantine())
+    }
+
+    /// Whether a read port waits for the same answers for so long. One that is seen waiting twice,
+    /// within less time than it takes to begin to wait, has waited all the while. Says no if it was
+    /// not looked at often enough to know.
+    fn keeps_waiting(&self, epoch: Epoch, long: Delta) -> Result<bool, Failure> {
+        let begin = Instant::<Monotonic>::now();
+        let (mut since, mut last) = (begin, begin);
+        while since.elapsed() < long {
+            fsleep(QUARANTINE_PAUSE);
+            let unknown = begin.elapsed() > long + long;
+            if unknown || !self.waits_for_answers(epoch)? {
+                return Ok(false);
+            }
+            let now = Instant::now();
+            if now - last > QUARANTINE_GAP {
+                since = now;
+            }
+            last = now;
+        }
+        Ok(true)
     }
 
     /// Starts a board again that was cut off: by a reset of the block, or of the function. Says
@@ -231,6 +278,8 @@ impl Board {
                 return true;
             }
             Err(NotStarted::NotYours) => return true,
+            // A function that is not there takes long to be found not resettable.
+            Err(NotStarted::Failed(Failure::Gone)) => return !self.give_up(Starter::Watchdog),
             Err(NotStarted::Failed(_) | NotStarted::CutOff) => {}
         }
         // SAFETY: a valid device, and no lock is held. Unbind holds the device's own lock, which
@@ -253,15 +302,23 @@ impl Board {
 }
 
 /// A board that is being started.
-struct Restart<'a>(&'a Board);
+struct Restart<'a> {
+    board: &'a Board,
+    who: Starter,
+}
 
 impl Fabric<Failure> for Restart<'_> {
     /// What resets of the function leave of the block's memory is a matter of the board, and
     /// before a probe it was another's.
     fn wipe(&mut self, epoch: Epoch) -> Result<(), Failure> {
-        let Self(board) = self;
+        let Self { board, who } = self;
         board.memory.forget();
         board.hide_views();
+        // With what the driver has told it the block has lost its table of vectors, too, which only
+        // the PCI core writes again: after a reset of the function.
+        if *who == Starter::Watchdog {
+            board.remembers(epoch)?;
+        }
         let channels = 0..board.capabilities.channels;
         let run = |steps: &mut dyn Iterator<Item = Step>| board.hw.upkeep(epoch, steps);
         run(&mut steps::reset().into_iter())?;
@@ -272,7 +329,7 @@ impl Fabric<Failure> for Restart<'_> {
     }
 
     fn restore(&mut self, epoch: Epoch) -> Result<(), Failure> {
-        let Self(board) = self;
+        let board = self.board;
         board.write_zeros(epoch)?;
         board.try_for_each_user(|user| user.restore_regions(epoch))?;
         board.port_is_alive(epoch)
@@ -281,7 +338,7 @@ impl Fabric<Failure> for Restart<'_> {
     /// Processes see their pages before they are told that their channels were started: what they
     /// read there then is the board's.
     fn open(&mut self, epoch: Epoch) -> Result<(), Failure> {
-        let Self(board) = self;
+        let board = self.board;
         board.hw.upkeep(epoch, steps::start())?;
         board.show_views(epoch)?;
         board.try_for_each_user(|user| user.restart_channel(epoch))
@@ -309,7 +366,9 @@ impl WorkItem for Board {
                 }
             }
         };
-        if again && board.has_users() {
+        // A board that was cut off by the last who had it is started for the next.
+        let cut_off = || board.hw.with(|life, _| life.state()) == State::CutOff;
+        if again && (board.has_users() || cut_off()) {
             board.watch();
         }
     }

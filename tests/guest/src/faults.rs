@@ -1,7 +1,7 @@
 //! The board, the bus and the driver fail or go at any moment; transfers end, and it goes on.
 
 pub mod aer;
-mod away;
+pub mod away;
 mod former;
 
 use crate::lab::{Buffer, LIMIT, Lab, Mover, pci_device, told};
@@ -57,10 +57,17 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     }
     suite.run("faults.try_again", || away::told_to_try_again(lab));
     suite.run("faults.gone_and_back", || away::gone_and_back(lab));
+    suite.run("faults.cut_off_unseen", || away::cut_off_unseen(lab));
+    suite.run("faults.reset_by_others", || away::reset_by_others(lab));
+    suite.run("faults.late_answers", || away::late_answers(lab));
+    suite.run("faults.looked_at_late", || away::looked_at_late(lab));
     suite.run("faults.refused_without_pause", || {
         away::refused_without_pause(lab)
     });
     suite.run("faults.open_beside_stuck", || away::open_beside_stuck(lab));
+    suite.run("faults.taken_off_while_frozen", || {
+        away::taken_off_while_frozen(lab)
+    });
     suite.run("faults.taken_over", || former::taken_over(lab));
     suite.run("faults.module_in_use", || module_in_use(lab));
     suite.run("faults.module_loaded_anew", || module_loaded_anew(lab));
@@ -422,6 +429,11 @@ fn remove_and_rescan() -> Result<()> {
 /// The machine is put to sleep as far as this level, and woken at once: a test of the kernel's own
 /// (Documentation/power/basic-pm-debugging.rst).
 fn pm_test(level: &str, state: &str) -> Result<()> {
+    pm_test_for(Duration::ZERO, level, state)
+}
+
+/// The same, and it stays there for so long.
+fn pm_test_for(delay: Duration, level: &str, state: &str) -> Result<()> {
     if !Path::new("/sys/power/pm_test").exists() {
         return skip("the guest's kernel has no pm_test");
     }
@@ -429,7 +441,8 @@ fn pm_test(level: &str, state: &str) -> Result<()> {
     if !states.split_whitespace().any(|has| has == state) {
         return skip(format!("the guest's kernel has no state `{state}`"));
     }
-    poke("/sys/module/suspend/parameters/pm_test_delay", "0")?;
+    let seconds = delay.as_secs().to_string();
+    poke("/sys/module/suspend/parameters/pm_test_delay", &seconds)?;
     poke("/sys/power/pm_test", level)?;
     poke("/sys/power/state", state)
 }

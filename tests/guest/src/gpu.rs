@@ -6,6 +6,7 @@ mod sizes;
 mod taken;
 
 use crate::fakegpu::{GRANULE, Gpu, GpuBuffer};
+use crate::faults::away;
 use crate::lab::{Buffer, Lab, Mover, same, told};
 use crate::process;
 use crate::suite::Suite;
@@ -149,6 +150,7 @@ pub fn run_far(suite: &mut Suite, lab: &mut Lab) {
 /// `port_timeout` that is longer.
 pub fn run_stuck(suite: &mut Suite, lab: &mut Lab) {
     suite.run("gpu_stuck.many_regions", || odd::stuck(lab));
+    suite.run("gpu_stuck.node_that_goes", || away::node_that_goes(lab));
 }
 
 /// A test with a GPU of its own, which must have everything back in the end.

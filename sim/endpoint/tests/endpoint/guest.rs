@@ -322,7 +322,7 @@ impl Bus for Guest {
         Ok(u32::from_le_bytes(self.read_bar(offset)))
     }
 
-    fn pause(&mut self) -> Result<bool, Self::Error> {
+    fn pause(&mut self, _: Register) -> Result<bool, Self::Error> {
         std::thread::sleep(Duration::from_millis(1));
         Ok(true)
     }

@@ -8,13 +8,17 @@ use crate::raw;
 use crate::suite::skip;
 use crate::worker::{Count, Worker};
 use anyhow::{Context, Result, ensure};
+use peerlane_core::fault::Fault as End;
 use peerlane_core::regs::chan;
 use peerlane_core::uapi::{self, Register, access, map, provider, state};
 use peerlane_device::{Device, Direction, Error, Memory};
-use peerlane_guest::Fault;
+use peerlane_guest::{Answer, Fault};
 use rand::Rng;
+use rustix::fs::{CWD, FileType, Mode};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -34,6 +38,11 @@ impl Page {
         // SAFETY: a new mapping at a place of the kernel's choice.
         let base = unsafe { rustix::mm::mmap(none, bytes, protection, shared, device, map::PAGE) }?;
         Ok(Self(base.cast()))
+    }
+
+    fn unmap(self) -> Result<()> {
+        // SAFETY: the mapping, which nobody has besides.
+        Ok(unsafe { rustix::mm::munmap(self.0.cast(), chan::SIZE) }?)
     }
 
     fn store(&self, dword: usize, value: u32) {
@@ -200,6 +209,163 @@ pub(super) fn gone_and_back(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
+/// A board that is cut off while nobody has it is started again for the next who wants it, though
+/// nobody resets it.
+pub(super) fn cut_off_unseen(lab: &mut Lab) -> Result<String> {
+    // The watchdog looks no more when it has seen that nobody has the board.
+    std::thread::sleep(Duration::from_millis(2500));
+    lab.host.fault(Fault::Absent {})?;
+    let opened = Device::first();
+    lab.host.fault(Fault::Clear {})?;
+    ensure!(opened.is_err(), "a board that is not there was opened");
+    let begin = Instant::now();
+    let mover = open_soon(lab)?;
+    let took = begin.elapsed();
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    come_back(lab, mover, buffer)?;
+    Ok(format!("open again after {took:?}"))
+}
+
+/// The FPGA is configured anew behind the driver's back. Who waits is told, and it goes on, though
+/// nobody resets the function.
+pub(super) fn reset_by_others(lab: &mut Lab) -> Result<String> {
+    let fast = Mover::fast(lab)?;
+    let buffer = Buffer::new(fast.device(), 1 << 20)?;
+    let slow = lab.open()?;
+    let other = Buffer::new(&slow, 1 << 20)?;
+    let place = lab.place(&slow)?;
+    let generation = slow.query().map_err(told)?.generation;
+    lab.host.fault(Fault::Configure {})?;
+    let begin = Instant::now();
+    // The block takes no doorbell.
+    let terms = peerlane_device::Terms::default();
+    let ended = slow
+        .submit(Direction::Write, &other.region, 0, place, 64, terms)
+        .and_then(|submitted| submitted.wait(Some(SOON)));
+    let took = begin.elapsed();
+    ensure!(took < SOON, "nobody is told: {ended:?}");
+    ensure!(ended.is_err(), "a block that knows nothing has moved data");
+    ensure!(
+        slow.query().map_err(told)?.generation != generation,
+        "another generation without a word"
+    );
+    come_back(lab, fast, buffer)?;
+    come_back(lab, Mover::Slow(slow), other)?;
+    Ok(format!("told after {took:?}"))
+}
+
+/// Answers that may still come are waited for as long as the function waits for them.
+pub(super) fn late_answers(lab: &mut Lab) -> Result<String> {
+    if lab.open()?.capabilities().tagged {
+        return skip("only a lost tag is out of use");
+    }
+    /// 260 to 900 ms (PCI Express Base Specification, 7.5.3.16).
+    const RANGE: u8 = 0b1001;
+    const LONGEST: Duration = Duration::from_millis(900);
+    let config = format!("/sys/bus/pci/devices/{}/config", super::address()?);
+    let config = File::options().read(true).write(true).open(config)?;
+    let place = device_control_2(&config)?;
+    let mut before = [0];
+    config.read_exact_at(&mut before, place)?;
+    config.write_all_at(&[RANGE], place)?;
+    let mut mover = Mover::slow(lab)?;
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    let at = lab.place(mover.device())?;
+    lab.host.fault(Fault::Reads {
+        answer: Answer::Never {},
+        skip: 0,
+        times: 1,
+    })?;
+    let begin = Instant::now();
+    let region = &buffer.region;
+    let ended = mover.attempt(Direction::Read, region, 0, at, 4096, SOON);
+    lab.host.fault(Fault::Clear {})?;
+    ensure!(ended.is_err(), "an unanswered read has ended well");
+    // Until then reads are refused.
+    while let Err(Error::Fault {
+        fault: End::PortDown,
+        ..
+    }) = mover.attempt(Direction::Read, region, 0, at, 4096, SOON)
+    {
+        ensure!(begin.elapsed() < SOON, "reads do not go on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let took = begin.elapsed();
+    config.write_all_at(&before, place)?;
+    ensure!(took > LONGEST, "answers were given up after {took:?}");
+    come_back(lab, mover, buffer)?;
+    Ok(format!("after {took:?}"))
+}
+
+/// Where the Device Control 2 register is in a function's configuration.
+fn device_control_2(config: &File) -> Result<u64> {
+    const PCI_EXPRESS: u8 = 0x10;
+    let mut next = [0x34, 0];
+    loop {
+        let [at, _] = next;
+        let mut pointer = [0];
+        config.read_exact_at(&mut pointer, u64::from(at))?;
+        let [place] = pointer;
+        ensure!(place != 0, "no PCI Express capability");
+        config.read_exact_at(&mut next, u64::from(place))?;
+        if next[0] == PCI_EXPRESS {
+            return Ok(u64::from(place) + 0x28);
+        }
+        next[0] = place + 1;
+    }
+}
+
+/// A thread that hardly gets a processor, and finds the block busy with others' fences whenever it
+/// looks, takes nobody's board away.
+pub(super) fn looked_at_late(lab: &mut Lab) -> Result<String> {
+    let watched = lab.open()?;
+    let generation = watched.query().map_err(told)?.generation;
+    let mut others = Vec::new();
+    for number in 0..4 {
+        let branch = lab.branch();
+        others.push(fork("fences", move || {
+            let device = branch.open()?;
+            let memory = Memory::new(4096)?;
+            if number == 0 {
+                // SAFETY: plain system calls on this process.
+                let failed = unsafe {
+                    let parameters = libc::sched_param { sched_priority: 0 };
+                    libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters)
+                };
+                ensure!(failed == 0, "{}", std::io::Error::last_os_error());
+            }
+            loop {
+                let mut register = Register {
+                    provider: provider::HOST,
+                    access: access::READ | access::WRITE,
+                    address: memory.address(),
+                    length: 4096,
+                    fd: -1,
+                    ..Default::default()
+                };
+                raw::with(&device, uapi::REGISTER, &mut register)?;
+                let handle = register.handle;
+                let mut unregister = uapi::Unregister { handle, flags: 1 };
+                raw::with(&device, uapi::UNREGISTER, &mut unregister)?;
+            }
+        })?);
+    }
+    let mut worker = Worker::start(lab, true)?;
+    for _ in 0..lab.rounds {
+        worker.progress()?;
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    let trips = worker.stop()?;
+    for mut other in others {
+        let ended = other.wait_for(Duration::ZERO)?;
+        ensure!(ended.is_none(), "a call failed: {ended:?}");
+        other.kill()?;
+    }
+    let now = watched.query().map_err(told)?.generation;
+    ensure!(now == generation, "the board was started anew");
+    Ok(format!("{trips} round trips"))
+}
+
 /// Doorbells that are refused, without pause: the handler of the line goes and comes again, and
 /// others are told of what has ended.
 pub(super) fn refused_without_pause(lab: &mut Lab) -> Result<String> {
@@ -250,6 +416,101 @@ fn open_soon(lab: &Lab) -> Result<Mover> {
             opened => return opened,
         }
     }
+}
+
+/// A thread of a hot-plug slot takes the board from the driver while all tasks are frozen, and so is
+/// work on queues that freeze. It must not wait for any of them: it holds the device's lock, which
+/// the kernel takes to put the device to sleep before it thaws a task.
+pub(super) fn taken_off_while_frozen(lab: &mut Lab) -> Result<String> {
+    const SLOT: &str = "/sys/module/fakegpu/parameters/take_off";
+    const FROZEN: Duration = Duration::from_secs(8);
+    // Tasks are frozen by then; and what comes after it may take this long at most.
+    const AFTER: Duration = Duration::from_secs(2);
+    let (ours, theirs) = pair()?;
+    let branch = lab.branch();
+    let waiter = fork("waiter", move || {
+        let device = branch.open()?;
+        device.query().map_err(told)?;
+        theirs.signal()?;
+        let ended = device.poll(None);
+        ensure!(matches!(ended, Err(Error::Gone)), "poll gave {ended:?}");
+        Ok(())
+    })?;
+    ours.wait()?;
+    let order = format!("{} {}", super::address()?, AFTER.as_millis());
+    super::poke(SLOT, &order)?;
+    let frozen = super::pm_test_for(FROZEN, "freezer", "freeze");
+    let begin = Instant::now();
+    let took = loop {
+        match std::fs::read_to_string(SLOT)?.trim().parse::<i64>()? {
+            -1 => ensure!(begin.elapsed() < SOON, "it hangs"),
+            took => break Duration::from_millis(took.try_into()?),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    waiter.wait()?;
+    super::bind()?;
+    frozen?;
+    ensure!(took < FROZEN / 2, "it waited for frozen tasks: {took:?}");
+    let mover = open_soon(lab)?;
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    come_back(lab, mover, buffer)?;
+    Ok(format!("in {took:?}"))
+}
+
+/// A process opens the board by a node of its own, maps it, and takes node and file away while
+/// unbind waits for another process: what is then taken away from all who have the board mapped is
+/// not looked for in an inode that has gone. (Only a kernel that checks its memory sees that.)
+pub fn node_that_goes(lab: &mut Lab) -> Result<&'static str> {
+    const NODE: &str = "/dev/peerlane-node";
+    const PAUSE: Duration = Duration::from_millis(300);
+    let (ours, theirs) = pair()?;
+    let branch = lab.branch();
+    let inside = fork("inside", move || {
+        let device = branch.open()?;
+        let buffer = Buffer::new(&device, 1 << 20)?;
+        let place = branch.place(&device)?;
+        let terms = peerlane_device::Terms::default();
+        let region = &buffer.region;
+        theirs.signal()?;
+        theirs.wait()?;
+        let _under_way = device
+            .submit(Direction::Write, region, 0, place, 1 << 20, terms)
+            .map_err(told)?;
+        theirs.signal()?;
+        // It waits for a second, inside of the driver.
+        let _ = raw::with(&device, uapi::STOP, &mut uapi::Stop::default());
+        Ok(())
+    })?;
+    ours.wait()?;
+    // A process that is forked from now on would have the file, too.
+    let number = std::fs::metadata("/dev/peerlane0")?.rdev();
+    let mode = Mode::RUSR | Mode::WUSR;
+    rustix::fs::mknodat(CWD, NODE, FileType::CharacterDevice, mode, number)?;
+    let file = File::options().read(true).write(true).open(NODE);
+    std::fs::remove_file(NODE)?;
+    let device = Device::from_file(file?.into(), NODE).map_err(told)?;
+    let page = Page::new(&device)?;
+    page.load(0);
+    lab.host.fault(Fault::StickPort { after: 0 })?;
+    ours.signal()?;
+    ours.wait()?;
+    std::thread::sleep(PAUSE);
+    let unbinder = std::thread::spawn(super::unbind);
+    std::thread::sleep(PAUSE);
+    ensure!(!unbinder.is_finished(), "unbind waited for nobody");
+    page.unmap()?;
+    drop(device);
+    let unbound = unbinder.join();
+    unbound.map_err(|_| anyhow::anyhow!("the thread panicked"))??;
+    inside.wait()?;
+    lab.host.fault(Fault::Clear {})?;
+    lab.host.fault(Fault::Configure {})?;
+    super::bind()?;
+    let mover = open_soon(lab)?;
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    come_back(lab, mover, buffer)?;
+    Ok("")
 }
 
 /// Opening a device does not wait for a block that is stuck.

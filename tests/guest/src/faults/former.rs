@@ -104,7 +104,7 @@ impl Bus for Bar {
         Ok(self.place(register).load(Ordering::SeqCst))
     }
 
-    fn pause(&mut self) -> Result<bool, ()> {
+    fn pause(&mut self, _: Register) -> Result<bool, ()> {
         std::thread::sleep(Duration::from_millis(1));
         Ok(self.since.elapsed() < LIMIT)
     }
