@@ -281,13 +281,19 @@ impl Hw {
         )
     }
 
+    /// Looks at one register in this start of the board.
+    pub(crate) fn read_in(&self, epoch: Epoch, register: Register) -> Result<u32, Failure> {
+        self.access(Right::Upkeep(epoch), self.patience)
+            .read(register)
+    }
+
     /// Looks at a register of the CSR in this start of the board.
     pub(crate) fn look_in<R>(&self, epoch: Epoch) -> Result<R, Failure>
     where
         R: FixedRegister<Storage = u32> + From<u32>,
     {
-        let mut access = self.access(Right::Upkeep(epoch), self.patience);
-        access.read(Register::Csr(R::OFFSET)).map(Into::into)
+        self.read_in(epoch, Register::Csr(R::OFFSET))
+            .map(Into::into)
     }
 
     fn access(&self, right: Right, patience: Delta) -> Access<'_> {

@@ -18,7 +18,7 @@ use crate::{
         steps::{self, Register, Step},
         table::{self, Reach},
     },
-    regs::csr::{CONTROL, QUARANTINE, STATUS},
+    regs::csr::{QUARANTINE, STATUS},
     trace,
 };
 use kernel::{
@@ -42,14 +42,21 @@ impl Board {
     /// Makes sure that steps are carried out after which memory is let go. A board that does not
     /// carry them out is cut off from memory, and started again later.
     pub(crate) fn settle<S: IntoIterator<Item = Step>>(&self, steps: impl Fn() -> S) {
-        self.settle_by(|epoch| {
-            self.hw.upkeep(epoch, steps())?;
-            self.port_is_alive(epoch)
-        });
+        self.settle_by(|epoch| self.hw.upkeep(epoch, steps()));
     }
 
     /// The same for what is more than steps.
-    pub(crate) fn settle_by(&self, attempt: impl FnMut(Epoch) -> Result<(), Failure>) {
+    pub(crate) fn settle_by(&self, mut attempt: impl FnMut(Epoch) -> Result<(), Failure>) {
+        let attempt = |epoch| {
+            attempt(epoch)?;
+            self.port_is_alive(epoch)?;
+            // What it was told while it was being reset is lost, and looks as if it were done.
+            match Self::remembers(|register| self.hw.read(register)) {
+                // It is not running: whoever starts it wipes it first.
+                Err(Failure::Away) => Ok(()),
+                remembers => remembers,
+            }
+        };
         if let Some(failure) = lifecycle::settle(&self.hw, attempt) {
             self.tell_cut_off(failure);
         }
@@ -202,17 +209,20 @@ impl Board {
     /// Whether the board is there and its block well.
     fn look(&self, epoch: Epoch) -> Result<(), Failure> {
         self.port_is_alive(epoch)?;
-        self.remembers(epoch)?;
+        Self::remembers(|register| self.hw.read_in(epoch, register))?;
         self.end_quarantine(epoch)
     }
 
-    /// Whether the block still has what it was told: a reset of its side of FPGA memory, or of the
-    /// whole FPGA, leaves it as after power-up, which looks like a block with nothing to do.
-    fn remembers(&self, epoch: Epoch) -> Result<(), Failure> {
-        let control: CONTROL = self.hw.look_in(epoch)?;
-        match control.enable() {
-            true => Ok(()),
-            false => Err(Failure::Forgotten),
+    /// Whether a block that runs still has what it was told, as `look` sees it: a reset of its side
+    /// of FPGA memory, or of the whole FPGA, leaves it as after power-up, which looks like a block
+    /// with nothing to do. While it is being reset a read gives what the one before gave: `MAP_ID`,
+    /// which is no setting of `CONTROL`.
+    fn remembers(look: impl Fn(Register) -> Result<u32, Failure>) -> Result<(), Failure> {
+        look(Register::Csr(csr::MAP_ID))?;
+        let control = look(Register::Csr(csr::CONTROL))?;
+        match control & !csr::CONTROL_IRQ_ENABLE_MASK {
+            csr::CONTROL_ENABLE_MASK => Ok(()),
+            _ => Err(Failure::Forgotten),
         }
     }
 
@@ -317,7 +327,7 @@ impl Fabric<Failure> for Restart<'_> {
         // With what the driver has told it the block has lost its table of vectors, too, which only
         // the PCI core writes again: after a reset of the function.
         if *who == Starter::Watchdog {
-            board.remembers(epoch)?;
+            Board::remembers(|register| board.hw.read_in(epoch, register))?;
         }
         let channels = 0..board.capabilities.channels;
         let run = |steps: &mut dyn Iterator<Item = Step>| board.hw.upkeep(epoch, steps);

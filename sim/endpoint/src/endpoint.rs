@@ -442,7 +442,15 @@ impl Handle {
     /// # Errors
     /// [`Error::Gone`].
     pub fn configure(&self) -> Result<()> {
-        self.call(|machine| machine.reset(Resets::Fabric))
+        self.call(Machine::configure)
+    }
+
+    /// Resets FPGA memory's side of the block alone, as its memory controller may.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn reset_memory_side(&self) -> Result<()> {
+        self.call(Machine::reset_memory_side)
     }
 
     /// The BAR does not answer any more: reads give ones, writes do nothing. Its configuration space

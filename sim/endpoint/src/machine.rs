@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use peerlane_core::regs::csr;
-use peerlane_sim::{Backpressure, Board, Space};
+use peerlane_sim::{Backpressure, Board, Side, Space};
 
 use crate::config_space::{Function, Resets};
 use crate::interrupts::{ADDRESS, Interrupts};
@@ -370,7 +370,19 @@ impl Machine {
 
     pub(crate) fn reset(&mut self, resets: Resets) {
         self.resets += 1;
-        if self.dead || resets == Resets::Configuration {
+        if self.dead {
+            return;
+        }
+        if resets == Resets::Fabric {
+            self.configure();
+        }
+        // The kernel writes the table again behind the reset, which the client keeps to itself.
+        self.program_table();
+    }
+
+    /// The block is as after power-up: its table of vectors, too.
+    pub(crate) fn configure(&mut self) {
+        if self.dead {
             return;
         }
         self.patience = Patience::new();
@@ -379,8 +391,16 @@ impl Machine {
         self.checked(reset);
         self.board.take_messages();
         self.line_seen = self.board.irqs_delivered();
-        // A reset masks every vector; the client's descriptors are still good.
-        self.program_table();
+    }
+
+    /// FPGA memory's side of the block is reset, alone.
+    pub(crate) fn reset_memory_side(&mut self) {
+        if self.dead {
+            return;
+        }
+        let reset = self.board.reset_side(Side::Memory);
+        let reset = reset.and_then(|()| self.board.run(RESET_ENDS));
+        self.checked(reset);
     }
 
     /// Makes the block's table say what the client's descriptors say.

@@ -58,7 +58,14 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("faults.try_again", || away::told_to_try_again(lab));
     suite.run("faults.gone_and_back", || away::gone_and_back(lab));
     suite.run("faults.cut_off_unseen", || away::cut_off_unseen(lab));
-    suite.run("faults.reset_by_others", || away::reset_by_others(lab));
+    for (name, event) in [
+        ("configured", Fault::Configure {}),
+        ("memory_reset", Fault::ResetMemorySide {}),
+    ] {
+        suite.run(&format!("faults.{name}_by_others"), || {
+            away::reset_by_others(lab, event)
+        });
+    }
     suite.run("faults.late_answers", || away::late_answers(lab));
     suite.run("faults.looked_at_late", || away::looked_at_late(lab));
     suite.run("faults.refused_without_pause", || {

@@ -74,6 +74,8 @@ pub enum Fault {
     },
     /// Its FPGA is configured anew: nothing is left in the block, and the port is as new.
     Configure {},
+    /// The block's side of FPGA memory is reset, alone.
+    ResetMemorySide {},
     /// Its BAR does not answer: reads give ones, writes do nothing.
     Absent {},
     /// The board is dead for good: the bus answers for it, with ones.

@@ -423,6 +423,7 @@ impl Outside {
                 Ok(())
             }
             Fault::Configure {} => self.board.configure(),
+            Fault::ResetMemorySide {} => self.board.reset_memory_side(),
             Fault::Absent {} => self.board.hide_bar(),
             Fault::Kill {} => self.board.kill(),
             Fault::Clear {} => self.board.clear_faults(),

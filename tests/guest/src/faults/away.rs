@@ -226,16 +226,16 @@ pub(super) fn cut_off_unseen(lab: &mut Lab) -> Result<String> {
     Ok(format!("open again after {took:?}"))
 }
 
-/// The FPGA is configured anew behind the driver's back. Who waits is told, and it goes on, though
-/// nobody resets the function.
-pub(super) fn reset_by_others(lab: &mut Lab) -> Result<String> {
+/// The FPGA is configured anew behind the driver's back, or its memory reset. Who waits is told, and
+/// it goes on, though nobody resets the function.
+pub(super) fn reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
     let fast = Mover::fast(lab)?;
     let buffer = Buffer::new(fast.device(), 1 << 20)?;
     let slow = lab.open()?;
     let other = Buffer::new(&slow, 1 << 20)?;
     let place = lab.place(&slow)?;
     let generation = slow.query().map_err(told)?.generation;
-    lab.host.fault(Fault::Configure {})?;
+    lab.host.fault(event)?;
     let begin = Instant::now();
     // The block takes no doorbell.
     let terms = peerlane_device::Terms::default();
