@@ -4,9 +4,10 @@
 
 use crate::{
     board::Board,
-    dma::DmaPages,
+    dma::{self, DmaPages},
     events::{Deadline, Events},
-    ffi::peerlane_page_to_pfn,
+    ffi::{peerlane_page_address, peerlane_page_to_pfn},
+    file::Area,
     fpga_memory::Share,
     gate::Inside,
     hw::Failure,
@@ -90,14 +91,25 @@ pub(crate) struct Context {
     /// What processes have mapped of its file, as long as that is open: the inode may go with it.
     #[pin]
     mapped: Mutex<Option<NonNull<bindings::address_space>>>,
-    /// Given to a process instead of what it had mapped when the device is gone.
-    nothing: kernel::page::Page,
+    /// Given to a process, by area of its file, instead of what it had mapped when that is gone.
+    empty: [kernel::page::Page; Area::COUNT],
 }
 
 // SAFETY: `mapped` is used under its lock; all else may be shared.
 unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
+
+/// A page for each area, of zeros, or of the slots of an emptied ring.
+fn empty_pages() -> Result<[kernel::page::Page; Area::COUNT]> {
+    let page = || kernel::page::Page::alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+    let pages = [page()?, page()?, page()?];
+    // SAFETY: a valid page that is always mapped, and nobody else's yet.
+    let ring = unsafe { peerlane_page_address(pages[Area::Ring as usize].as_ptr()) };
+    // SAFETY: as above.
+    unsafe { dma::empty_ring(ring.cast(), PAGE_SIZE) };
+    Ok(pages)
+}
 
 impl Context {
     /// A context with a channel of its own.
@@ -127,7 +139,7 @@ impl Context {
                     writer <- new_mutex!(Writer::Nobody),
                     submission <- new_mutex!(()),
                     regions <- new_mutex!(Regions::new(board.settings.kept)),
-                    nothing: kernel::page::Page::alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO)?,
+                    empty: empty_pages()?,
                 }? Error),
                 GFP_KERNEL_ACCOUNT,
             )?;
@@ -165,13 +177,16 @@ impl Context {
         let hw = &self.board.hw;
         let ring = self.ring.lock();
         let Some(ring) = &*ring else { return Ok(()) };
+        // First of all: the generation is raised already, and whatever fails now, what the ring held
+        // is of before. A new context's board does not know the ring yet; a board that is started
+        // has been fenced, and is not bus master.
+        ring.empty_ring();
         // Neither changes until the board knows it.
         let (moderation, share) = (self.moderation.lock(), self.share.lock());
         match opening {
             Opening::First => hw.run(channel::close(self.channel))?,
             Opening::Again(epoch) => hw.upkeep(epoch, channel::close(self.channel))?,
         }
-        ring.clear();
         let settings = Settings {
             ring: ring.address(),
             ring_log2: self.ring_log2,
@@ -297,10 +312,11 @@ impl Context {
         self.ring.lock().as_ref().map(f).ok_or(ENODEV)
     }
 
-    /// The frame of an empty page.
-    pub(crate) fn nothing_pfn(&self) -> usize {
+    /// The frame of a page with nothing in it, one for each area: what a process stores into one
+    /// does not turn up in another.
+    pub(crate) fn empty_pfn(&self, area: Area) -> usize {
         // SAFETY: a valid page.
-        unsafe { peerlane_page_to_pfn(self.nothing.as_ptr()) as usize }
+        unsafe { peerlane_page_to_pfn(self.empty[area as usize].as_ptr()) as usize }
     }
 
     /// Its file is being closed.

@@ -2,7 +2,13 @@
 
 //! Memory of the driver that the board reaches.
 
-use crate::ffi::{peerlane_page_address, peerlane_page_to_pfn, raw_device};
+use crate::{
+    ffi::{peerlane_page_address, peerlane_page_to_pfn, raw_device},
+    logic::{
+        record::{self, DWORDS, STATUS},
+        regs::Completion,
+    },
+};
 use core::ptr::NonNull;
 use kernel::{
     bindings,
@@ -49,7 +55,8 @@ impl DmaPages {
             bytes,
         };
         // Nothing promises it.
-        pages.clear();
+        // SAFETY: so many bytes are ours, and nobody else knows them.
+        unsafe { pages.start().cast::<u8>().write_bytes(0, bytes) };
         Ok(pages)
     }
 
@@ -59,10 +66,10 @@ impl DmaPages {
         unsafe { peerlane_page_address(self.pages.as_ptr()).cast() }
     }
 
-    /// Fills them with zeros. The board must not write them meanwhile.
-    pub(crate) fn clear(&self) {
-        // SAFETY: so many bytes are ours, and the board writes none while its channel is closed.
-        unsafe { self.start().cast::<u8>().write_bytes(0, self.bytes) };
+    /// Empties the completion ring that they are. The board must not write it meanwhile.
+    pub(crate) fn empty_ring(&self) {
+        // SAFETY: so many bytes are ours.
+        unsafe { empty_ring(self.start(), self.bytes) };
     }
 
     /// Where it lies on the bus.
@@ -80,6 +87,18 @@ impl DmaPages {
         let inside = index << PAGE_SHIFT < self.bytes;
         // SAFETY: a valid page, the first of neighbours.
         inside.then(|| unsafe { peerlane_page_to_pfn(self.pages.as_ptr()) } as usize + index)
+    }
+}
+
+/// Marks all slots of a completion ring as holding no record.
+///
+/// # Safety
+/// So many bytes are there, aligned. A process may be reading them.
+pub(crate) unsafe fn empty_ring(start: *mut u32, bytes: usize) {
+    let empty = record::empty().to_le();
+    for slot in 0..bytes / Completion::SIZE {
+        // SAFETY: by contract. In one store: a reader sees a record or none.
+        unsafe { start.add(slot * DWORDS + STATUS).write_volatile(empty) };
     }
 }
 

@@ -2,7 +2,10 @@
 
 //! What a context's waiters are told: interrupts, restarts, the board's end.
 
-use crate::logic::events::{Account, Seen};
+use crate::{
+    ffi::peerlane_monotonic_to_host,
+    logic::events::{Account, Seen},
+};
 use core::ptr::NonNull;
 use kernel::{
     bindings,
@@ -49,19 +52,21 @@ struct State {
     eventfd: Option<EventFd>,
 }
 
-/// A moment of `CLOCK_MONOTONIC`, in nanoseconds, as a user names it.
+/// A moment of the host's `CLOCK_MONOTONIC`, in nanoseconds.
 ///
 /// It does not move when a call is interrupted by a signal and made again.
 #[derive(Clone, Copy)]
 pub(crate) struct Deadline(i64);
 
 impl Deadline {
-    /// `EINVAL`: the clock shows no such time, ever.
+    /// As the calling process names it: by the clock of its time namespace. `EINVAL`: the clock shows
+    /// no such time, ever.
     pub(crate) fn from_user(ns: i64) -> Result<Self> {
         if ns < 0 {
             return Err(EINVAL);
         }
-        Ok(Self(ns))
+        // SAFETY: it reads the caller's time namespace, which a process has as long as it runs.
+        Ok(Self(unsafe { peerlane_monotonic_to_host(ns) }))
     }
 
     /// So much later than now.
@@ -77,7 +82,7 @@ impl Deadline {
 }
 
 /// `CLOCK_MONOTONIC`, in nanoseconds.
-fn now() -> i64 {
+pub(crate) fn now() -> i64 {
     // SAFETY: it may be called everywhere.
     unsafe { bindings::ktime_get() }
 }

@@ -40,6 +40,9 @@ extern "C" {
     pub(crate) fn peerlane_make_uncached(vma: *mut bindings::vm_area_struct);
     /// Makes a mapping that is being set up one of frame numbers.
     pub(crate) fn peerlane_map_frames(vma: *mut bindings::vm_area_struct);
+    /// What the host's `CLOCK_MONOTONIC` shows when that of the calling process's time namespace
+    /// shows so many nanoseconds.
+    pub(crate) fn peerlane_monotonic_to_host(ns: i64) -> i64;
     /// Where the kernel sees a page that is always mapped.
     pub(crate) fn peerlane_page_address(page: *mut bindings::page) -> *mut c_void;
     /// The frame number of a page.

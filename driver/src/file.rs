@@ -138,13 +138,19 @@ fn opener(file: &File) -> User {
 
 /// What can be mapped.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Area {
+pub(crate) enum Area {
+    /// The channel's page.
     Page,
+    /// The completion ring.
     Ring,
+    /// The window into FPGA memory.
     Window,
 }
 
 impl Area {
+    /// How many there are.
+    pub(crate) const COUNT: usize = 3;
+
     /// The area at a byte offset, and the page in it.
     fn at(offset: u64) -> Option<(Self, usize)> {
         let areas = [
@@ -190,7 +196,7 @@ unsafe extern "C" fn fault(fault: *mut bindings::vm_fault) -> bindings::vm_fault
     // Held until the page is in the table: unbind takes all pages away behind the gate.
     let inside = board.gate.enter();
     let insert = |real: Option<usize>| {
-        let pfn = real.unwrap_or_else(|| context.nothing_pfn());
+        let pfn = real.unwrap_or_else(|| context.empty_pfn(area));
         // SAFETY: a mapping of frame numbers, and an address in it.
         unsafe { bindings::vmf_insert_pfn(vma, address, pfn) }
     };

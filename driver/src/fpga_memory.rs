@@ -37,7 +37,7 @@ use crate::{
         table::{self, Reach},
         uapi::{allocate, free, Allocate, Free},
     },
-    queue::Queue,
+    queue::new_queue,
 };
 use core::ops::Range;
 use kernel::{
@@ -281,7 +281,7 @@ impl Context {
         let board = &self.board;
         let mut writer = self.writer.lock();
         let queue = match self.is_driven(&mut writer)? {
-            false => Some(Queue::new(self)?),
+            false => Some(new_queue(self)?),
             true => None,
         };
         let mut share = self.share.lock();

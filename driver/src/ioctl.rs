@@ -301,7 +301,7 @@ impl Context {
             return Err(EINVAL);
         }
         let keep = arguments.flags & uapi::unregister::KEEP != 0;
-        let mut dropped = KVec::new();
+        let mut dropped = KVVec::new();
         let released = self
             .regions
             .lock()

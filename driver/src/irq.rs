@@ -6,13 +6,24 @@
 //! and `2 + c` channel c's. Without one there is a single message for everything, made by the
 //! hard IP of its `RxmIrq` line.
 
-use crate::{board::Board, logic::steps, regs::csr::IRQ_STATUS, trace};
+use crate::{
+    board::Board,
+    events,
+    logic::{
+        brake::{Brake, INTERVAL_NS},
+        steps,
+    },
+    regs::csr::IRQ_STATUS,
+    trace,
+};
 use kernel::{
+    bindings,
     device::Bound,
-    irq::{Flags, IrqReturn, ThreadedHandler, ThreadedRegistration},
+    irq::{Flags, IrqRequest, IrqReturn, ThreadedHandler, ThreadedRegistration},
+    new_mutex,
     pci::{self, IrqType, IrqTypes, IrqVectorRegistration},
     prelude::*,
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::{delay::fsleep, Delta},
 };
 
@@ -36,9 +47,15 @@ enum Cause {
 }
 
 /// What handles one vector.
+#[pin_data]
 pub(crate) struct Handler {
     board: Arc<Board>,
     cause: Cause,
+    /// The kernel's number of the vector.
+    irq: u32,
+    /// Of a channel's vector.
+    #[pin]
+    brake: Mutex<Brake>,
 }
 
 impl Handler {
@@ -50,6 +67,17 @@ impl Handler {
         }
         self.board.hw.set(causes).ok()?;
         Some(causes)
+    }
+
+    /// Keeps the vector from interrupting for a while, and us from running. A message that comes
+    /// meanwhile is handled after it.
+    fn rest(&self) {
+        // SAFETY: it is our vector's number; we are its handler, and it is not given back before we
+        // have returned. What is disabled here is enabled here.
+        unsafe { bindings::disable_irq_nosync(self.irq) };
+        fsleep(Delta::from_nanos(INTERVAL_NS));
+        // SAFETY: as above.
+        unsafe { bindings::enable_irq(self.irq) };
     }
 
     /// Handles the causes of the interrupt line until there are none, or for so many rounds.
@@ -78,9 +106,14 @@ impl Handler {
 impl ThreadedHandler for Handler {
     fn handle_threaded(&self) -> IrqReturn {
         match self.cause {
-            Cause::Channel(channel) => self
-                .board
-                .with_user(channel, |user| user.events.interrupt()),
+            Cause::Channel(channel) => {
+                self.board
+                    .with_user(channel, |user| user.events.interrupt());
+                let rest = self.brake.lock().wake(events::now());
+                if rest {
+                    self.rest();
+                }
+            }
             Cause::Fault => {
                 if let Some(causes) = self.take_causes() {
                     trace::fault_interrupt(&self.board, causes);
@@ -130,14 +163,18 @@ impl<'a> Interrupts<'a> {
                 // The OpenCL kernel's is its runtime's business.
                 None => continue,
             };
-            let handler = Handler {
-                board: board.clone(),
+            let request: IrqRequest<'a> = lent.index(index as usize)?.into();
+            let irq = request.irq();
+            let board = board.clone();
+            let handler = try_pin_init!(Handler {
+                board,
                 cause,
-            };
-            let request = lent.index(index as usize)?.into();
+                irq,
+                brake <- new_mutex!(Brake::new()),
+            });
             // SAFETY: it is dropped with us, never forgotten.
             let registration = unsafe {
-                ThreadedRegistration::new(request, Flags::TRIGGER_NONE, c"peerlane", Ok(handler))
+                ThreadedRegistration::new(request, Flags::TRIGGER_NONE, c"peerlane", handler)
             };
             handlers.push(KBox::pin_init(registration, GFP_KERNEL)?, GFP_KERNEL)?;
         }

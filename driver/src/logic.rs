@@ -10,6 +10,8 @@
 pub(crate) mod att;
 #[path = "../core/src/bits.rs"]
 mod bits;
+#[path = "../core/src/brake.rs"]
+pub(crate) mod brake;
 #[path = "../core/src/bus.rs"]
 pub(crate) mod bus;
 #[path = "../core/src/capability.rs"]
@@ -34,6 +36,8 @@ pub(crate) mod layout;
 pub(crate) mod lifecycle;
 #[path = "../core/src/link.rs"]
 pub(crate) mod link;
+#[path = "../core/src/orders.rs"]
+pub(crate) mod orders;
 #[path = "../core/src/owners.rs"]
 pub(crate) mod owners;
 #[path = "../core/src/patience.rs"]

@@ -3,18 +3,16 @@
 //! Descriptors that the driver writes for a process, and what became of them.
 
 use crate::{
-    board::Board,
     context::{Context, Writer},
     events::{Deadline, Woken},
     fpga_memory::Share,
     logic::{
         channel::{self, LocalRange},
         descriptor::{Control, Descriptor, Direction},
-        fault::Fault,
-        queue::Occupancy,
+        orders::{self, Orders, Standing},
         record::{Record, DWORDS, STATUS},
         regs::chan,
-        ring::{Ring, Slots},
+        ring::Slots,
         steps::Step,
         uapi::{submit, Submit, Wait},
     },
@@ -23,43 +21,8 @@ use crate::{
 };
 use kernel::{prelude::*, sync::MutexGuard};
 
-/// How a descriptor stands.
-#[derive(Clone, Copy)]
-enum Place {
-    Free,
-    Pending(u32),
-    Ended(Record),
-}
-
-/// One direction of a queue.
-struct Side {
-    /// By cookie, as many as a process may look back.
-    places: KVec<Place>,
-    last: Option<u32>,
-}
-
-impl Side {
-    fn new(length: usize) -> Result<Self> {
-        Ok(Self {
-            places: KVec::from_elem(Place::Free, length, GFP_KERNEL_ACCOUNT)?,
-            last: None,
-        })
-    }
-
-    fn place(&mut self, cookie: u32) -> &mut Place {
-        // Their number is a power of two.
-        let index = cookie as usize & (self.places.len() - 1);
-        &mut self.places[index]
-    }
-}
-
 /// The driver's own use of a channel.
-pub(crate) struct Queue {
-    channel: u32,
-    occupancy: Occupancy,
-    ring: Ring,
-    sides: [Side; 2],
-}
+pub(crate) type Queue = Orders<KVec<Standing>>;
 
 /// What a descriptor is to do with a region.
 pub(crate) struct Order {
@@ -93,13 +56,6 @@ impl Slots for Records {
     }
 }
 
-fn index(direction: Direction) -> usize {
-    match direction {
-        Direction::Write => 0,
-        Direction::Read => 1,
-    }
-}
-
 fn direction(raw: u32) -> Result<Direction> {
     match raw {
         0 => Ok(Direction::Write),
@@ -108,69 +64,27 @@ fn direction(raw: u32) -> Result<Direction> {
     }
 }
 
-impl Queue {
-    /// A queue with nothing in it.
-    pub(crate) fn new(context: &Context) -> Result<Self> {
-        let slots = context.board.capabilities.queue_depth();
-        let occupancy = Occupancy::new(slots, 1 << context.ring_log2).map_err(|_| EINVAL)?;
-        let ring = Ring::new(context.ring_log2, context.channel).map_err(|_| EINVAL)?;
-        // Those that are under way, and as many that have ended.
-        let look_back = (2 * slots as usize).next_power_of_two();
-        Ok(Self {
-            channel: context.channel,
-            occupancy,
-            ring,
-            sides: [Side::new(look_back)?, Side::new(look_back)?],
-        })
-    }
-
-    /// The ring starts again at its first slot; what was under way is lost.
-    pub(crate) fn restart(&mut self) {
-        if let Ok(ring) = Ring::new(self.ring.size_log2(), self.channel) {
-            self.ring = ring;
-        }
-        for direction in Direction::BOTH {
-            let side = &mut self.sides[index(direction)];
-            let Some(last) = side.last else { continue };
-            for place in &mut side.places {
-                if let Place::Pending(cookie) = *place {
-                    *place = Place::Ended(Record {
-                        cookie,
-                        direction,
-                        channel: self.channel,
-                        phase: false,
-                        outcome: Err(Fault::Aborted),
-                        bytes_done: 0,
-                        sequence: 0,
-                        fault_address: None,
-                    });
-                }
-            }
-            // Nothing may have been under way.
-            let _ = self.occupancy.complete(direction, last);
-        }
-    }
-
-    /// Takes note of what has ended.
-    fn collect(&mut self, board: &Board, records: *mut u32) -> Result {
-        let mut records = Records(records);
-        while let Some(record) = self.ring.poll(&mut records).map_err(|_| EIO)? {
-            let ended = self.occupancy.complete(record.direction, record.cookie);
-            ended.map_err(|_| EIO)?;
-            trace::ended(board, &record);
-            let side = &mut self.sides[index(record.direction)];
-            *side.place(record.cookie) = Place::Ended(record);
-        }
-        Ok(())
-    }
+/// A queue in which nothing was submitted yet.
+pub(crate) fn new_queue(context: &Context) -> Result<Queue> {
+    let slots = context.board.capabilities.queue_depth();
+    let side = || KVec::from_elem(Standing::None, orders::look_back(slots), GFP_KERNEL_ACCOUNT);
+    let sides = [side()?, side()?];
+    Orders::new(slots, context.ring_log2, context.channel, sides).map_err(|_| EINVAL)
 }
 
 impl Context {
     /// Whether nothing that the driver wrote is under way.
     pub(crate) fn is_idle(&self, queue: &mut Queue) -> Result<bool> {
-        self.with_ring(|ring| queue.collect(&self.board, ring.start()))??;
-        let busy = |direction| queue.occupancy.outstanding(direction) > 0;
+        self.collect(queue)?;
+        let busy = |direction| queue.outstanding(direction) > 0;
         Ok(!Direction::BOTH.into_iter().any(busy))
+    }
+
+    /// Takes note of what has ended.
+    fn collect(&self, queue: &mut Queue) -> Result {
+        let seen = |record: &Record| trace::ended(&self.board, record);
+        let collected = self.with_ring(|ring| queue.collect(&mut Records(ring.start()), seen))?;
+        collected.map_err(|_| EIO)
     }
 
     /// Runs with the driver's queue, which is made at its first use. A process that writes
@@ -178,11 +92,11 @@ impl Context {
     fn with_queue<R>(&self, f: impl FnOnce(&mut Queue) -> Result<R>) -> Result<R> {
         let mut writer = self.writer.lock();
         if let Writer::Nobody = *writer {
-            *writer = Writer::Driver(Queue::new(self)?);
+            *writer = Writer::Driver(new_queue(self)?);
         }
         match &mut *writer {
             Writer::Driver(queue) => {
-                self.with_ring(|ring| queue.collect(&self.board, ring.start()))??;
+                self.collect(queue)?;
                 f(queue)
             }
             Writer::Nobody | Writer::Process(_) => Err(EBUSY),
@@ -263,28 +177,22 @@ impl Context {
             }
             // What does not encode takes no ticket.
             descriptor.validate().map_err(|_| EINVAL)?;
-            let ticket = queue.occupancy.submit(direction, 0).ok_or(EAGAIN)?;
-            descriptor.cookie = ticket.cookie;
-            let dwords = descriptor.encode().map_err(|_| EINVAL)?;
-            let side = &mut queue.sides[index(direction)];
-            *side.place(ticket.cookie) = Place::Pending(ticket.cookie);
-            side.last = Some(ticket.cookie);
-            self.board.hw.run(ring_doorbell(
-                self.channel,
-                direction,
-                &dwords,
-                ticket.freed,
-            ))?;
-            Ok(ticket.cookie)
+            let submitted = queue.submit(direction, |ticket| {
+                descriptor.cookie = ticket.cookie;
+                let dwords = descriptor.encode().map_err(|_| EINVAL)?;
+                let doorbell = ring_doorbell(self.channel, direction, &dwords, ticket.freed);
+                self.board.hw.run(doorbell).map_err(Error::from)
+            })?;
+            submitted.ok_or(EAGAIN)
         })
     }
 
     /// How a descriptor has ended, if it has.
     fn outcome(&self, direction: Direction, cookie: u32) -> Result<Option<Record>> {
-        self.with_queue(|queue| match *queue.sides[index(direction)].place(cookie) {
-            Place::Ended(record) if record.cookie == cookie => Ok(Some(record)),
-            Place::Pending(pending) if pending == cookie => Ok(None),
-            _ => Err(ENOENT),
+        self.with_queue(|queue| match queue.standing(direction, cookie) {
+            Standing::Ended(record) => Ok(Some(record)),
+            Standing::Pending(_) => Ok(None),
+            Standing::None => Err(ENOENT),
         })
     }
 
@@ -300,13 +208,15 @@ impl Context {
         Ok(())
     }
 
-    /// Waits for the end of a descriptor, outside of the gate but for its looks.
+    /// Waits for the end of a descriptor, outside of the gate but for its looks. The last look is after
+    /// the deadline: interrupts may be held back, and then nothing wakes whoever waits.
     pub(crate) fn end(
         &self,
         direction: Direction,
         cookie: u32,
         deadline: Deadline,
     ) -> Result<Record> {
+        let mut late = false;
         loop {
             let seen = self.events.seen();
             let inside = self.board.gate.enter()?;
@@ -318,9 +228,12 @@ impl Context {
             if seen.gone {
                 return Err(ENODEV);
             }
+            if late {
+                return Err(ETIME);
+            }
             match self.events.wait(seen.events, deadline) {
                 Woken::Event => {}
-                Woken::Late => return Err(ETIME),
+                Woken::Late => late = true,
                 Woken::Signal => return Err(ERESTARTSYS),
             }
         }
@@ -328,9 +241,8 @@ impl Context {
 
     /// Descriptors under way, writes and reads; none are known of a process's own.
     pub(crate) fn outstanding(&self) -> [u32; 2] {
-        let busy = |queue: &mut Queue| {
-            Ok(Direction::BOTH.map(|direction| queue.occupancy.outstanding(direction)))
-        };
+        let busy =
+            |queue: &mut Queue| Ok(Direction::BOTH.map(|direction| queue.outstanding(direction)));
         match &*self.writer.lock() {
             Writer::Driver(_) => {}
             Writer::Nobody | Writer::Process(_) => return [0; 2],

@@ -83,7 +83,7 @@ impl Region {
     }
 
     /// Drops several regions with one fence for all.
-    pub(crate) fn retire(board: &Board, mut regions: KVec<Region>) {
+    pub(crate) fn retire(board: &Board, mut regions: KVVec<Region>) {
         Mapping::retire(board, regions.iter().map(Region::mapping));
         for region in &mut regions {
             region.retired = true;
@@ -108,9 +108,9 @@ struct Held {
 /// The regions of a context.
 pub(crate) struct Regions {
     /// By handle, ascending.
-    held: KVec<Held>,
+    held: KVVec<Held>,
     /// Those used longest ago first.
-    kept: KVec<Region>,
+    kept: KVVec<Region>,
     account: Account,
     limits: Limits,
     next: u32,
@@ -120,8 +120,8 @@ impl Regions {
     /// None.
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
-            held: KVec::new(),
-            kept: KVec::new(),
+            held: KVVec::new(),
+            kept: KVVec::new(),
             account: Account::default(),
             limits,
             next: 1,
@@ -149,7 +149,7 @@ impl Regions {
     fn reuse(
         &mut self,
         key: &Key,
-        unusable: &mut KVec<Region>,
+        unusable: &mut KVVec<Region>,
         arguments: &mut Register,
     ) -> Result<bool> {
         let mut index = 0;
@@ -211,7 +211,7 @@ impl Regions {
         &mut self,
         handle: u32,
         keep: bool,
-        dropped: &mut KVec<Region>,
+        dropped: &mut KVVec<Region>,
     ) -> Result<bool> {
         let index = self.position(handle)?;
         dropped.reserve(1, GFP_KERNEL)?;
@@ -256,13 +256,13 @@ impl Regions {
     }
 
     /// All that are kept; they must be dropped without the lock.
-    fn take_all_kept(&mut self) -> KVec<Region> {
+    fn take_all_kept(&mut self) -> KVVec<Region> {
         self.account = Account::default();
         core::mem::take(&mut self.kept)
     }
 
     /// All.
-    pub(crate) fn take(&mut self) -> KVec<Region> {
+    pub(crate) fn take(&mut self) -> KVVec<Region> {
         let mut regions = self.take_all_kept();
         for held in core::mem::take(&mut self.held) {
             // A region for which there is no room is dropped, and so forgotten by the board.
@@ -381,7 +381,7 @@ impl Context {
 
     /// Looks for a region among those that are kept, and drops those that are of no use any more.
     fn find(&self, key: &Key, arguments: &mut Register) -> Result<bool> {
-        let mut unusable = KVec::new();
+        let mut unusable = KVVec::new();
         let found = self.regions.lock().reuse(key, &mut unusable, arguments);
         if !unusable.is_empty() {
             Region::retire(&self.board, unusable);

@@ -5,6 +5,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/time_namespace.h>
 
 #include "shim.h"
 
@@ -30,6 +31,11 @@ void peerlane_make_uncached(struct vm_area_struct *vma)
 void peerlane_map_frames(struct vm_area_struct *vma)
 {
 	vm_flags_set(vma, VM_PFNMAP);
+}
+
+s64 peerlane_monotonic_to_host(s64 ns)
+{
+	return timens_ktime_to_host(CLOCK_MONOTONIC, ns);
 }
 
 void *peerlane_page_address(struct page *page)

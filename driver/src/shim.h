@@ -21,6 +21,7 @@ u64 peerlane_leads_to(struct device *device, u64 address);
 void peerlane_lift_segment_limits(struct device *device);
 void peerlane_map_frames(struct vm_area_struct *vma);
 void peerlane_make_uncached(struct vm_area_struct *vma);
+s64 peerlane_monotonic_to_host(s64 ns);
 void *peerlane_page_address(struct page *page);
 unsigned long peerlane_page_to_pfn(struct page *page);
 bool peerlane_same_bridge(struct device *client, struct pci_dev *peer);

@@ -27,6 +27,8 @@ use kernel::{
 struct Lease {
     channel: u32,
     window: Window,
+    /// It stands there: nothing went wrong when it was last moved.
+    placed: bool,
 }
 
 struct State {
@@ -82,9 +84,19 @@ impl Board {
         if state.lease.is_some() {
             self.hide_window(context);
         }
-        // If it fails, the block is as good as reset: the window comes back where it was.
-        self.hw.run(window.place())?;
-        state.lease = Some(Lease { channel, window });
+        if let Err(failure) = self.hw.run(window.place()) {
+            // Its holder keeps it. If it may stand anywhere by now, at half of a new address too, it is
+            // not shown until it was put somewhere.
+            if let (Some(lease), false) = (&mut state.lease, matches!(failure, Failure::Away)) {
+                lease.placed = false;
+            }
+            return Err(failure.into());
+        }
+        state.lease = Some(Lease {
+            channel,
+            window,
+            placed: true,
+        });
         // It may have empty pages.
         context.unmap_window();
         Ok(())
@@ -121,8 +133,9 @@ impl Board {
     pub(crate) fn show_views(&self, epoch: Epoch) -> Result<(), Failure> {
         {
             let mut state = self.lending.lock();
-            if let Some(lease) = &state.lease {
+            if let Some(lease) = &mut state.lease {
                 self.hw.upkeep(epoch, lease.window.place())?;
+                lease.placed = true;
             }
             state.asleep = false;
         }
@@ -153,8 +166,8 @@ impl Board {
         insert: impl FnOnce(Option<usize>) -> R,
     ) -> R {
         let state = self.lending.lock();
-        let holds = state.lease.is_some_and(|lease| lease.channel == channel);
-        let frame = match holds && !state.asleep {
+        let shows = |lease: Lease| lease.channel == channel && lease.placed;
+        let frame = match state.lease.is_some_and(shows) && !state.asleep {
             true => self.window_pfn(page),
             false => None,
         };

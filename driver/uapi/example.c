@@ -211,6 +211,11 @@ static void take(struct channel *channel, __u32 cookie)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	status &= PEERLANE_COMPLETION_STATUS_CODE_MASK;
 	status >>= PEERLANE_COMPLETION_STATUS_CODE_SHIFT;
+	if (status == PEERLANE_RING_EMPTY) {
+		/* PEERLANE_IOC_QUERY says which; after a start the ring begins at its first slot. */
+		fprintf(stderr, "the board was started again, or is gone\n");
+		exit(1);
+	}
 	if (status != PEERLANE_STATUS_CODE_OK || record->cookie != cookie ||
 	    record->bytes_done != HALF) {
 		fprintf(stderr, "status %u after %u bytes\n", status, record->bytes_done);

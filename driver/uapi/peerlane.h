@@ -14,8 +14,8 @@
  * versions it speaks, PEERLANE_OLDEST to PEERLANE_VERSION; a caller names the one that it was
  * written for.
  *
- * Times are moments of CLOCK_MONOTONIC, so that a call that a signal interrupts is made again
- * with the same arguments.
+ * Times are moments of CLOCK_MONOTONIC, as the caller's time namespace shows it, so that a
+ * call that a signal interrupts is made again with the same arguments.
  *
  * Any call that needs the board, and opening it, gives EAGAIN while that is being reset,
  * sleeps or is started, and ENODEV once it is gone: it does not answer, cannot be started
@@ -89,7 +89,7 @@
  * after it was unmapped: the queue has one writer. Once one of them was used, the mapping is.
  */
 #define PEERLANE_MAP_PAGE 0ULL
-/* The completion ring. Shared, read only. */
+/* The completion ring. Shared, read only. See PEERLANE_RING_EMPTY. */
 #define PEERLANE_MAP_RING (1ULL << 32)
 /*
  * The window into FPGA memory, where the board has one. Shared; only while the context holds
@@ -102,6 +102,16 @@
  * stored here, load something from here.
  */
 #define PEERLANE_MAP_WINDOW (2ULL << 32)
+
+/*
+ * The status code of a slot of the completion ring that holds no record; no board writes it.
+ * The status of all slots is this code and phase 0 whenever the channel is started at its
+ * first slot, and when the board is let go; the rest of a slot stays as it was. A process that
+ * then expects phase 1 sees no record; one that expects phase 0 sees this code: what was
+ * submitted is lost, and PEERLANE_IOC_QUERY says how to go on. So whoever finds a new phase
+ * looks at the code first.
+ */
+#define PEERLANE_RING_EMPTY 255
 
 /*
  * Argument of PEERLANE_IOC_INFO. All but version and required is only written by the driver.
@@ -473,10 +483,13 @@ struct peerlane_free {
  * While the block is reset and started again the window shows nothing and stores are lost,
  * which peerlane_query.generation tells; then it stands where it stood.
  *
+ * An error changes nothing: what was held is held, where it stood. After EIO and ENODEV, whose
+ * cause may have been in the middle, it shows nothing until a call succeeds or the block was
+ * started again.
+ *
  * EOPNOTSUPP: the board has no window. EINVAL: not at a multiple of 64 KiB. EPERM: not all of
  * it lies in what the channel may touch. EBUSY: another context holds it. EAGAIN: the board is
- * being started again. ENOENT: it was to be given back, and is not held. After any other error
- * it is not held any more.
+ * being started again. ENOENT: it was to be given back, and is not held.
  */
 struct peerlane_window {
 	/* FPGA address of the first byte that the window shows; 0 with PEERLANE_WINDOW_RELEASE. */
@@ -779,7 +792,8 @@ struct peerlane_completion {
 #define PEERLANE_COMPLETION_COOKIE_VALUE_SHIFT 0
 /*
  * status.phase, bits 0. 1 on the first lap of the ring, then the opposite on each further lap. A
- * slot is new when this differs from the lap before; so clear the ring before it is enabled.
+ * slot is new when this differs from the lap before; so fill the ring with phase 0 before it is
+ * enabled.
  */
 #define PEERLANE_COMPLETION_STATUS_PHASE_MASK 0x00000001u
 #define PEERLANE_COMPLETION_STATUS_PHASE_SHIFT 0
@@ -789,7 +803,10 @@ struct peerlane_completion {
 /* status.channel, bits 15:8. Channel of the descriptor. */
 #define PEERLANE_COMPLETION_STATUS_CHANNEL_MASK 0x0000ff00u
 #define PEERLANE_COMPLETION_STATUS_CHANNEL_SHIFT 8
-/* status.code, bits 23:16. How the descriptor ended. */
+/*
+ * status.code, bits 23:16. How the descriptor ended. The block writes no code from 128 on: with
+ * these, software marks slots that hold no record.
+ */
 #define PEERLANE_COMPLETION_STATUS_CODE_MASK 0x00ff0000u
 #define PEERLANE_COMPLETION_STATUS_CODE_SHIFT 16
 /* bytes_done.bytes, bits 31:0. Bytes moved, from the beginning of the transfer without a gap. */

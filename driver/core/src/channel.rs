@@ -116,7 +116,8 @@ impl Moderation {
 /// What a channel is opened with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Bus address of the completion ring, a multiple of 4 KiB. Its memory is all zero.
+    /// Bus address of the completion ring, a multiple of 4 KiB. The status of each slot is
+    /// [`empty`](super::record::empty) or zero.
     pub ring: u64,
     /// log2 of the records in the ring.
     pub ring_log2: u32,

@@ -20,6 +20,7 @@ extern crate std;
 
 pub mod att;
 mod bits;
+pub mod brake;
 pub mod bus;
 pub mod capability;
 pub mod channel;
@@ -32,6 +33,7 @@ pub mod kept;
 pub mod layout;
 pub mod lifecycle;
 pub mod link;
+pub mod orders;
 pub mod owners;
 pub mod patience;
 pub mod places;

@@ -42,6 +42,8 @@ pub struct Ticket {
     pub interrupt: bool,
     /// What the doorbell says: ended descriptors whose slots of the ring are free again.
     pub freed: u16,
+    /// The direction's count of silent descriptors before.
+    silent: u32,
 }
 
 /// Why a completion does not fit the account.
@@ -162,10 +164,33 @@ impl Occupancy {
             cookie: side.next,
             interrupt: more == 0 || due,
             freed,
+            silent: side.silent,
         };
         side.silent = if ticket.interrupt { 0 } else { side.silent + 1 };
         side.next = side.next.wrapping_add(1);
         Some(ticket)
+    }
+
+    /// Takes a ticket back whose doorbell was not rung: the last one that was given out for its
+    /// direction. Any other is left alone.
+    pub fn withdraw(&mut self, direction: Direction, ticket: Ticket) {
+        let side = self.side_mut(direction);
+        if side.outstanding() == 0 || ticket.cookie.wrapping_add(1) != side.next {
+            return;
+        }
+        side.next = ticket.cookie;
+        side.silent = ticket.silent;
+        self.untold = self.untold.saturating_add(ticket.freed);
+    }
+
+    /// The channel was started anew: nothing is under way, and its whole ring is free without a
+    /// doorbell that says so. Cookies go on.
+    pub fn restart(&mut self) {
+        for side in [&mut self.write, &mut self.read] {
+            side.oldest = side.next;
+            side.silent = 0;
+        }
+        self.untold = 0;
     }
 
     /// Takes note that descriptor `cookie` has ended, and all before it. Returns how
@@ -224,6 +249,39 @@ mod tests {
         }
         assert_eq!(queue.submit(Read, 0), None);
         assert_eq!(told(&mut queue, Write), 0);
+    }
+
+    #[test]
+    fn a_ticket_that_is_taken_back_was_never_given() {
+        let mut queue = Occupancy::new(4, 8).unwrap();
+        let first = queue.submit(Write, 0).unwrap();
+        queue.submit(Read, 0).unwrap();
+        queue.complete(Read, 0).unwrap();
+        let (before, next) = (queue.clone(), queue.submit(Write, 9).unwrap());
+        assert_eq!((next.cookie, next.freed), (1, 1));
+        // Only the last can be taken back.
+        queue.withdraw(Write, first);
+        assert_eq!(queue.outstanding(Write), 2);
+        queue.withdraw(Write, next);
+        assert_eq!(std::format!("{queue:?}"), std::format!("{before:?}"));
+        // And once.
+        queue.withdraw(Write, next);
+        assert_eq!(queue.outstanding(Write), 1);
+        assert_eq!(queue.submit(Write, 9), Some(next));
+    }
+
+    #[test]
+    fn a_restart_tells_of_nothing() {
+        let mut queue = Occupancy::new(4, 8).unwrap();
+        for direction in [Write, Write, Read] {
+            queue.submit(direction, 0).unwrap();
+        }
+        queue.complete(Write, 0).unwrap();
+        queue.restart();
+        assert_eq!((queue.room(Write), queue.room(Read)), (4, 4));
+        let ticket = queue.submit(Write, 0).unwrap();
+        assert_eq!((ticket.cookie, ticket.freed), (2, 0));
+        assert_eq!(queue.submit(Read, 0).unwrap().cookie, 1);
     }
 
     #[test]

@@ -85,6 +85,17 @@ pub fn phase(status: u32) -> bool {
     record.status_phase()
 }
 
+/// The status dword of a slot of a ring that holds no record: phase 0, as the first lap needs it, and
+/// a code that no block writes, so that a reader on another lap does not take it for a record. To
+/// empty a slot no other dword is written: who has seen a record there reads the whole of it.
+pub fn empty() -> u32 {
+    let record = regs::Completion {
+        status: u32::MAX,
+        ..Default::default()
+    };
+    record.with_status_phase(false).status
+}
+
 impl Record {
     /// Decodes the dwords of a record.
     pub fn decode(dwords: &[u32; DWORDS]) -> Result<Self, RecordError> {
@@ -158,6 +169,7 @@ impl Record {
 mod tests {
     use super::*;
     use crate::att::PageSize;
+    use crate::uapi::RING_EMPTY;
 
     #[test]
     fn a_record_is_taken_apart() {
@@ -189,6 +201,17 @@ mod tests {
         assert_eq!(record.outcome, Err(Fault::LocalRange));
         assert_eq!((record.channel, record.direction), (63, Direction::Write));
         assert_eq!(record.fault_address, None);
+    }
+
+    /// The constant of the interface says what an empty slot looks like: phase 0, code 255.
+    #[test]
+    fn an_empty_slot_is_no_record() {
+        assert_eq!(empty() & 0x00ff_0001, RING_EMPTY << 16);
+        assert!(!phase(empty()));
+        assert_eq!(
+            Record::decode(&[0, empty(), 0, 0, 0, 0, 0, 0]),
+            Err(RecordError::Code { code: 255 })
+        );
     }
 
     #[test]

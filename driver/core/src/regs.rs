@@ -1627,7 +1627,8 @@ impl Completion {
     pub const SIZE: usize = 32;
 
     /// `status` bits 0: 1 on the first lap of the ring, then the opposite on each further lap. A
-    /// slot is new when this differs from the lap before; so clear the ring before it is enabled.
+    /// slot is new when this differs from the lap before; so fill the ring with phase 0 before it
+    /// is enabled.
     pub const fn status_phase(self) -> bool {
         self.status & 0x1 != 0
     }
@@ -1671,7 +1672,8 @@ impl Completion {
         self
     }
 
-    /// `status` bits 23:16: How the descriptor ended.
+    /// `status` bits 23:16: How the descriptor ended. The block writes no code from 128 on: with
+    /// these, software marks slots that hold no record.
     ///
     /// A value without a meaning comes back as the error.
     pub const fn status_code(self) -> Result<StatusCode, u32> {

@@ -64,6 +64,11 @@ pub enum RingError {
         /// Why.
         error: RecordError,
     },
+    /// The ring was emptied: its channel was started anew, or its board is gone.
+    Emptied {
+        /// The slot.
+        slot: u32,
+    },
     /// The size is not 1 to 2^15 records.
     Size {
         /// log2 of the size asked for.
@@ -87,6 +92,10 @@ impl fmt::Display for RingError {
                 "a completion record of channel {found} lies in the ring of channel {expected}"
             ),
             Self::Record { slot, error } => write!(f, "slot {slot} of the ring: {error}"),
+            Self::Emptied { slot } => write!(
+                f,
+                "slot {slot} of the ring was emptied: the channel was started anew, or its board is gone"
+            ),
             Self::Size { size_log2 } => {
                 write!(
                     f,
@@ -100,8 +109,9 @@ impl fmt::Display for RingError {
 impl core::error::Error for RingError {}
 
 impl Ring {
-    /// A ring of `2^size_log2` records, from its first slot and lap on. The memory
-    /// must be all zero, and the sequence numbers of the channel start at 0 too.
+    /// A ring of `2^size_log2` records, from its first slot and lap on. The status of each
+    /// slot must be [`empty`](record::empty) or zero, and the sequence numbers of the channel start
+    /// at 0 too.
     pub fn new(size_log2: u32, channel: u32) -> Result<Self, RingError> {
         if size_log2 > MAX_LOG2 {
             return Err(RingError::Size { size_log2 });
@@ -112,6 +122,12 @@ impl Ring {
             next: 0,
             failed: None,
         })
+    }
+
+    /// The channel was started anew: the same as a new ring of the same size.
+    pub fn restart(&mut self) {
+        self.next = 0;
+        self.failed = None;
     }
 
     /// log2 of the records in the ring.
@@ -145,10 +161,15 @@ impl Ring {
             return Err(error);
         }
         let slot = self.slot();
-        if record::phase(slots.status(slot)) != self.phase() {
+        let status = slots.status(slot);
+        if record::phase(status) != self.phase() {
             return Ok(None);
         }
-        match self.accept(slot, &slots.record(slot)) {
+        let taken = match status == record::empty() {
+            true => Err(RingError::Emptied { slot }),
+            false => self.accept(slot, &slots.record(slot)),
+        };
+        match taken {
             Ok(record) => {
                 self.next = self.next.wrapping_add(1);
                 Ok(Some(record))

@@ -53,6 +53,33 @@ fn laps_are_followed_by_the_phase() {
     assert_eq!(ring.poll(&mut memory), Ok(None));
 }
 
+/// A ring that was emptied beneath its reader holds no records: not on a lap whose records have
+/// phase 1, and not on one whose records have the phase that an empty slot has, too.
+#[test]
+fn an_emptied_ring_holds_no_record() {
+    for sequence in 0..16 {
+        let mut memory = Memory(vec![[0, crate::record::empty(), 0, 0, 0, 0, 0, 0]; 4]);
+        let mut ring = Ring::new(2, 0).unwrap();
+        for sequence in 0..sequence {
+            memory.write(sequence);
+            ring.poll(&mut memory).unwrap().unwrap();
+        }
+        for slot in &mut memory.0 {
+            slot[1] = crate::record::empty();
+        }
+        let slot = sequence % 4;
+        let expected = match sequence / 4 % 2 {
+            0 => Ok(None),
+            _ => Err(RingError::Emptied { slot }),
+        };
+        assert_eq!(ring.poll(&mut memory), expected, "after {sequence} records");
+        ring.restart();
+        assert_eq!(ring.poll(&mut memory), Ok(None));
+        memory.write(0);
+        assert_eq!(ring.poll(&mut memory).unwrap().unwrap().sequence, 0);
+    }
+}
+
 #[test]
 fn overrun_is_noticed_and_stays() {
     let mut memory = Memory(vec![[0; 8]; 4]);

@@ -11,8 +11,8 @@
 //! when something that was there means something else, or is gone. A driver says which versions
 //! it speaks, [`OLDEST`] to [`VERSION`]; a caller names the one that it was written for.
 //!
-//! Times are moments of CLOCK_MONOTONIC, so that a call that a signal interrupts is made again
-//! with the same arguments.
+//! Times are moments of CLOCK_MONOTONIC, as the caller's time namespace shows it, so that a call
+//! that a signal interrupts is made again with the same arguments.
 //!
 //! Any call that needs the board, and opening it, gives `EAGAIN` while that is being reset, sleeps
 //! or is started, and `ENODEV` once it is gone: it does not answer, cannot be started again, or was
@@ -127,7 +127,7 @@ pub mod map {
     /// [`PROBE`](super::PROBE) are refused with `EBUSY`, also after it was unmapped: the
     /// queue has one writer. Once one of them was used, the mapping is.
     pub const PAGE: u64 = 0;
-    /// The completion ring. Shared, read only.
+    /// The completion ring. Shared, read only. See [`RING_EMPTY`](super::RING_EMPTY).
     pub const RING: u64 = 1 << 32;
     /// The window into FPGA memory, where the board has one. Shared; only while the context holds
     /// it ([`WINDOW`](super::WINDOW)), else `EPERM`. A mapping stays when the window is given
@@ -139,6 +139,13 @@ pub mod map {
     /// was stored here, load something from here.
     pub const WINDOW: u64 = 2 << 32;
 }
+
+/// The status code of a slot of the completion ring that holds no record; no board writes it. The
+/// status of all slots is this code and phase 0 whenever the channel is started at its first slot,
+/// and when the board is let go; the rest of a slot stays as it was. A process that then expects
+/// phase 1 sees no record; one that expects phase 0 sees this code: what was submitted is lost, and
+/// [`QUERY`] says how to go on. So whoever finds a new phase looks at the code first.
+pub const RING_EMPTY: u32 = 255;
 
 /// Argument of [`INFO`]. All but `version` and `required` is only written by the driver. The
 /// first four members have their place and meaning in all versions.
@@ -519,10 +526,13 @@ pub mod free {
 /// While the block is reset and started again the window shows nothing and stores are lost, which
 /// [`Query::generation`] tells; then it stands where it stood.
 ///
+/// An error changes nothing: what was held is held, where it stood. After `EIO` and `ENODEV`, whose
+/// cause may have been in the middle, it shows nothing until a call succeeds or the block was started
+/// again.
+///
 /// `EOPNOTSUPP`: the board has no window. `EINVAL`: not at a multiple of 64 KiB. `EPERM`: not all
 /// of it lies in what the channel may touch. `EBUSY`: another context holds it. `EAGAIN`: the
-/// board is being started again. `ENOENT`: it was to be given back, and is not held. After any
-/// other error it is not held any more.
+/// board is being started again. `ENOENT`: it was to be given back, and is not held.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Window {

@@ -56,7 +56,7 @@ impl Board {
 
     /// Lets a batch of regions go, or as many as are wanted. Says how much that was.
     fn let_oldest_go(&self, wanted: u64) -> u64 {
-        let mut batch = KVec::new();
+        let mut batch = KVVec::new();
         let mut sum = 0;
         while batch.len() < BATCH && sum < wanted {
             let Some(user) = self.keeper_of_oldest() else {

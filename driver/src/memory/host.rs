@@ -98,7 +98,7 @@ impl Pinned {
         };
         for _ in 0..ATTEMPTS {
             pinned.unpin();
-            pinned.watch.stale.store(false, ordering::Release);
+            pinned.watch.begin();
             pinned.pin(range.start, count)?;
             if !pinned.is_stale() {
                 break;
@@ -195,6 +195,18 @@ impl Watch {
                 })
             }),
         })
+    }
+}
+
+impl Watch {
+    /// From now on every change is noted. One that has begun is waited for: it was told to nobody
+    /// who had not been watching then, and may take the pages away yet.
+    fn begin(&self) {
+        self.stale.store(false, ordering::Release);
+        // The sequence that it returns is not asked for again: what begins from here on calls back,
+        // and `stale` stays true.
+        // SAFETY: the notifier was inserted. No lock is held that a change could need.
+        unsafe { bindings::mmu_interval_read_begin(self.notifier.get()) };
     }
 }
 

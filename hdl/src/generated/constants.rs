@@ -1184,8 +1184,8 @@ pub mod completion {
     /// Byte offset of `status`. Result and origin.
     pub const STATUS: usize = 0x4;
     /// Mask of status.phase (bits 0). 1 on the first lap of the ring, then the opposite on each
-    /// further lap. A slot is new when this differs from the lap before; so clear the ring
-    /// before it is enabled.
+    /// further lap. A slot is new when this differs from the lap before; so fill the ring with
+    /// phase 0 before it is enabled.
     pub const STATUS_PHASE_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const STATUS_PHASE_LSB: usize = 0;
@@ -1203,7 +1203,8 @@ pub mod completion {
     pub const STATUS_CHANNEL_LSB: usize = 8;
     /// Number of its bits.
     pub const STATUS_CHANNEL_WIDTH: usize = 8;
-    /// Mask of status.code (bits 23:16). How the descriptor ended.
+    /// Mask of status.code (bits 23:16). How the descriptor ended. The block writes no code
+    /// from 128 on: with these, software marks slots that hold no record.
     pub const STATUS_CODE_MASK: u32 = 0x00ff_0000;
     /// Position of its lowest bit.
     pub const STATUS_CODE_LSB: usize = 16;

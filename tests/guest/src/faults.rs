@@ -1,6 +1,7 @@
 //! The board, the bus and the driver fail or go at any moment; transfers end, and it goes on.
 
 pub mod aer;
+mod anew;
 pub mod away;
 mod former;
 
@@ -71,6 +72,10 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("faults.refused_without_pause", || {
         away::refused_without_pause(lab)
     });
+    suite.run("faults.submitted_without_pause", || {
+        anew::submitted_without_pause(lab)
+    });
+    suite.run("faults.emptied_ring", || anew::emptied_ring(lab));
     suite.run("faults.open_beside_stuck", || away::open_beside_stuck(lab));
     suite.run("faults.taken_off_while_frozen", || {
         away::taken_off_while_frozen(lab)

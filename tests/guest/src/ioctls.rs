@@ -40,6 +40,8 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("ioctls.one_writer", || mappings::one_writer(lab));
     suite.run("ioctls.stop_and_submit", || order::stop_and_submit(lab));
     suite.run("ioctls.stop_wakes", || order::stop_wakes(lab));
+    suite.run("ioctls.held_back", || order::held_back(lab));
+    suite.run("ioctls.time_namespace", || order::time_namespace(lab));
     suite.run("ioctls.told_before_doorbells", || {
         order::told_before_doorbells(lab)
     });

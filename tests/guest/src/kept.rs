@@ -25,6 +25,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     });
     suite.run("kept.moved", || changed(lab, "moved", swap_places));
     suite.run("kept.shared_with_a_child", || shared_with_a_child(lab));
+    suite.run("kept.thrown_away_meanwhile", || thrown_away_meanwhile(lab));
     suite.run("kept.limit", || limit(lab));
     suite.run("kept.gives_way", || gives_way(lab));
     suite.run("kept.gives_way_to_others", || gives_way_to_others(lab));
@@ -128,6 +129,72 @@ fn map_anew(memory: &Memory) -> Result<()> {
         rustix::mm::mmap_anonymous(place_of(memory), memory.length(), BOTH, flags)?;
     }
     Ok(())
+}
+
+/// Memory that is registered while it is on its way out: the kernel has told everybody who watched,
+/// and has not taken the page away yet. That page is not found later.
+fn thrown_away_meanwhile(lab: &mut Lab) -> Result<String> {
+    const PAGE: usize = 4096;
+    let mut mover = Mover::slow(lab)?;
+    let device = mover.device().clone();
+    let place = lab.place(&device)?;
+    let target = Buffer::new(&device, PAGE)?;
+    // The last page goes last.
+    let memory = Arc::new(Memory::new(48 * MIB)?);
+    // SAFETY: nobody has references into the memory.
+    unsafe { rustix::mm::madvise(place_of(&memory), memory.length(), Advice::LinuxNoHugepage)? };
+    let last = memory.length() - PAGE;
+    let register = || {
+        device
+            .register(&memory, last..last + PAGE, Permissions::ReadWrite)
+            .map_err(told)
+    };
+    let (mut found, mut takes) = (0, std::time::Duration::ZERO);
+    let tries = 4 * lab.rounds.max(1);
+    for round in 0..tries {
+        for page in (0..memory.length()).step_by(PAGE) {
+            memory.write(page, &[1])?;
+        }
+        memory.write(last, &[round as u8; PAGE])?;
+        let begins = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let thrower = scope.spawn(|| {
+                begins.store(true, Ordering::Release);
+                let begin = std::time::Instant::now();
+                throw_away(&memory).map(|()| begin.elapsed())
+            });
+            while !begins.load(Ordering::Acquire) {
+                std::hint::spin_loop();
+            }
+            std::thread::sleep(takes * round / tries);
+            // And given back.
+            register()?;
+            match thrower.join() {
+                Ok(took) => takes = took?,
+                Err(_) => return Err(anyhow!("the throwing thread panicked")),
+            }
+            anyhow::Ok(())
+        })?;
+        let fresh = [0x80 | round as u8; PAGE];
+        memory.write(last, &fresh)?;
+        let region = register()?;
+        found += u32::from(region.found());
+        mover.transfer(Direction::Read, &region, 0, place, PAGE)?;
+        mover.transfer(Direction::Write, &target.region, 0, place, PAGE)?;
+        let mut seen = [0; PAGE];
+        target.memory.read(0, &mut seen)?;
+        ensure!(
+            seen == fresh,
+            "round {round}: the board reads {:#x} where the process has {:#x}; found {}",
+            seen[0],
+            fresh[0],
+            region.found()
+        );
+        region.forget().map_err(told)?;
+    }
+    Ok(format!(
+        "found {found} of {tries}, thrown away in {takes:?}"
+    ))
 }
 
 fn throw_away(memory: &Memory) -> Result<()> {

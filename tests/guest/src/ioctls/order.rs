@@ -116,6 +116,93 @@ pub(super) fn stop_wakes(lab: &mut Lab) -> Result<&'static str> {
     })
 }
 
+/// What has ended is seen where the channel's interrupts are held back for ever: by a wait at its
+/// deadline, and by a probe at once.
+pub(super) fn held_back(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let buffer = Buffer::new(&device, 1 << 16)?;
+    let place = lab.place(&device)?;
+    let rare = Moderation { count: 255, age: 0 };
+    device.moderate(rare).map_err(told)?;
+    let submit = || {
+        device
+            .submit(
+                Direction::Write,
+                &buffer.region,
+                0,
+                place,
+                64,
+                Terms::default(),
+            )
+            .map_err(told)
+    };
+    let limit = Duration::from_millis(500);
+    let moved = submit()?.wait(Some(limit)).map_err(told);
+    ensure!(moved? == 64);
+    // The time is over: one look is enough.
+    let submitted = submit()?;
+    std::thread::sleep(limit);
+    ensure!(submitted.wait(Some(Duration::ZERO)).map_err(told)? == 64);
+    let begin = Instant::now();
+    buffer
+        .region
+        .probe(0, place)
+        .map_err(told)
+        .context("probe")?;
+    // It waits for two transfers, each as long as the driver's patience.
+    let took = begin.elapsed();
+    ensure!(took < Duration::from_secs(1), "a probe took {took:?}");
+    Ok("")
+}
+
+/// A deadline is of the clock that its process sees, whatever its time namespace makes of it.
+pub(super) fn time_namespace(lab: &mut Lab) -> Result<&'static str> {
+    let mut branch = lab.branch();
+    fork("outside", move || {
+        // SAFETY: the child's own; what it opens and maps stays.
+        let result = unsafe { libc::unshare(libc::CLONE_NEWTIME) };
+        ensure!(
+            result == 0,
+            "a time namespace: {}",
+            std::io::Error::last_os_error()
+        );
+        // Twelve days ahead.
+        std::fs::write("/proc/self/timens_offsets", "monotonic 1000000 0\n")?;
+        fork("inside", move || late_inside(&mut branch))?.wait()
+    })?
+    .wait()?;
+    Ok("")
+}
+
+fn late_inside(lab: &mut Lab) -> Result<()> {
+    const BYTES: usize = 16 << 20;
+    let device = lab.open()?;
+    let buffer = Buffer::new(&device, BYTES)?;
+    let place = lab.place_of_all(&device)?;
+    let uptime = Duration::try_from(rustix::time::clock_gettime(
+        rustix::time::ClockId::Monotonic,
+    ))?;
+    ensure!(uptime > Duration::from_secs(1_000_000), "uptime {uptime:?}");
+    let submit = || {
+        let terms = Terms::default();
+        let region = &buffer.region;
+        device
+            .submit(Direction::Write, region, 0, place, BYTES as u64, terms)
+            .map_err(told)
+    };
+    let [_first, second] = [submit()?, submit()?];
+    let limit = Duration::from_millis(50);
+    let begin = Instant::now();
+    let ended = second.wait(Some(limit));
+    ensure!(
+        matches!(ended, Err(Error::Timeout { .. })),
+        "a wait of {limit:?} gave {ended:?} after {:?}",
+        begin.elapsed()
+    );
+    device.stop(Duration::ZERO).map_err(told)?;
+    Ok(())
+}
+
 /// The channel's page, mapped.
 struct Page(*mut u32);
 

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Descriptors that the driver writes for a process, and what became of them.
+
+use super::descriptor::Direction;
+use super::fault::Fault;
+use super::queue::{Occupancy, QueueError, Ticket};
+use super::record::Record;
+use super::ring::{Ring, RingError, Slots};
+use core::fmt;
+use core::ops::DerefMut;
+
+/// How a descriptor stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// There is none.
+    None,
+    /// The one of this cookie is under way.
+    Pending(u32),
+    /// It has ended.
+    Ended(Record),
+}
+
+/// The account of one channel: its queues, its ring, and how each descriptor ended.
+///
+/// `S` is the storage for one direction, of [`look_back`] places.
+#[derive(Debug)]
+pub struct Orders<S> {
+    channel: u32,
+    occupancy: Occupancy,
+    ring: Ring,
+    sides: [S; 2],
+}
+
+/// Why the account and the board do not fit any more, until the channel is started anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrdersError {
+    /// Not as many places as [`look_back`] says.
+    Storage,
+    /// What lies in the ring is wrong.
+    Ring(RingError),
+    /// A record is of no descriptor.
+    Queue(QueueError),
+}
+
+impl fmt::Display for OrdersError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Storage => f.write_str("the account of a channel has too few places"),
+            Self::Ring(error) => error.fmt(f),
+            Self::Queue(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for OrdersError {}
+
+impl From<RingError> for OrdersError {
+    fn from(error: RingError) -> Self {
+        Self::Ring(error)
+    }
+}
+
+impl From<QueueError> for OrdersError {
+    fn from(error: QueueError) -> Self {
+        Self::Queue(error)
+    }
+}
+
+/// How many descriptors of a direction are known: those that are under way in a queue of `slots`,
+/// and as many that have ended. A power of two.
+pub const fn look_back(slots: u32) -> usize {
+    (2 * slots as usize).next_power_of_two()
+}
+
+const fn index(direction: Direction) -> usize {
+    match direction {
+        Direction::Write => 0,
+        Direction::Read => 1,
+    }
+}
+
+impl<S: DerefMut<Target = [Standing]>> Orders<S> {
+    /// Nothing was submitted yet. All of `sides`, for writes and for reads, is [`Standing::None`].
+    pub fn new(
+        slots: u32,
+        ring_log2: u32,
+        channel: u32,
+        sides: [S; 2],
+    ) -> Result<Self, OrdersError> {
+        if sides.iter().any(|side| side.len() != look_back(slots)) {
+            return Err(OrdersError::Storage);
+        }
+        let ring = Ring::new(ring_log2, channel)?;
+        Ok(Self {
+            channel,
+            occupancy: Occupancy::new(slots, ring.entries())?,
+            ring,
+            sides,
+        })
+    }
+
+    fn place(&mut self, direction: Direction, cookie: u32) -> &mut Standing {
+        let side = &mut self.sides[index(direction)];
+        // Their number is a power of two.
+        let place = cookie as usize & (side.len() - 1);
+        &mut side[place]
+    }
+
+    /// Hands a descriptor over: `ring` writes it, and rings the doorbell. `None`: there is no room.
+    /// A descriptor that `ring` refuses never was.
+    pub fn submit<E>(
+        &mut self,
+        direction: Direction,
+        ring: impl FnOnce(Ticket) -> Result<(), E>,
+    ) -> Result<Option<u32>, E> {
+        let Some(ticket) = self.occupancy.submit(direction, 0) else {
+            return Ok(None);
+        };
+        if let Err(error) = ring(ticket) {
+            self.occupancy.withdraw(direction, ticket);
+            return Err(error);
+        }
+        *self.place(direction, ticket.cookie) = Standing::Pending(ticket.cookie);
+        Ok(Some(ticket.cookie))
+    }
+
+    /// Takes note of what has ended, and shows it to `seen`.
+    pub fn collect(
+        &mut self,
+        slots: &mut impl Slots,
+        mut seen: impl FnMut(&Record),
+    ) -> Result<(), OrdersError> {
+        while let Some(record) = self.ring.poll(slots)? {
+            self.occupancy.complete(record.direction, record.cookie)?;
+            seen(&record);
+            *self.place(record.direction, record.cookie) = Standing::Ended(record);
+        }
+        Ok(())
+    }
+
+    /// How a descriptor stands; [`Standing::None`] also for one that is not known any more.
+    pub fn standing(&mut self, direction: Direction, cookie: u32) -> Standing {
+        let known = match *self.place(direction, cookie) {
+            Standing::None => return Standing::None,
+            Standing::Pending(known) => known,
+            Standing::Ended(record) => record.cookie,
+        };
+        match known == cookie {
+            true => *self.place(direction, cookie),
+            false => Standing::None,
+        }
+    }
+
+    /// Descriptors under way.
+    pub fn outstanding(&self, direction: Direction) -> u32 {
+        self.occupancy.outstanding(direction)
+    }
+
+    /// The channel is started anew, from the first slot of its ring on: what was under way has ended
+    /// aborted. Cookies go on.
+    pub fn restart(&mut self) {
+        self.ring.restart();
+        self.occupancy.restart();
+        for direction in Direction::BOTH {
+            for place in self.sides[index(direction)].iter_mut() {
+                if let Standing::Pending(cookie) = *place {
+                    *place = Standing::Ended(Record {
+                        cookie,
+                        direction,
+                        channel: self.channel,
+                        phase: false,
+                        outcome: Err(Fault::Aborted),
+                        bytes_done: 0,
+                        sequence: 0,
+                        fault_address: None,
+                    });
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::DWORDS;
+    use Direction::{Read, Write};
+    use std::vec;
+    use std::vec::Vec;
+
+    const SLOTS: u32 = 4;
+    const RING_LOG2: u32 = 3;
+    const CHANNEL: u32 = 5;
+
+    struct Memory(Vec<[u32; DWORDS]>);
+
+    impl Slots for Memory {
+        fn status(&mut self, index: u32) -> u32 {
+            self.0[index as usize][1]
+        }
+        fn record(&mut self, index: u32) -> [u32; DWORDS] {
+            self.0[index as usize]
+        }
+    }
+
+    /// A channel as the block has it: it counts the slots of its ring that are free.
+    struct Channel {
+        memory: Memory,
+        sequence: u32,
+        free: u32,
+        queued: Vec<(Direction, u32)>,
+    }
+
+    impl Channel {
+        fn new() -> Self {
+            Self {
+                memory: Memory(vec![[0; DWORDS]; 1 << RING_LOG2]),
+                sequence: 0,
+                free: 1 << RING_LOG2,
+                queued: vec![],
+            }
+        }
+
+        /// A doorbell, which must be accepted, and must not say more than is true.
+        fn ring(&mut self, direction: Direction, ticket: Ticket) {
+            self.free += u32::from(ticket.freed);
+            let waiting = self.queued.len() as u32;
+            assert!(self.free <= (1 << RING_LOG2) - waiting, "freed too much");
+            assert!(self.free > 0, "no slot is free");
+            self.free -= 1;
+            self.queued.push((direction, ticket.cookie));
+        }
+
+        fn end(&mut self) {
+            let (direction, cookie) = self.queued.remove(0);
+            let record = Record {
+                cookie,
+                direction,
+                channel: CHANNEL,
+                phase: self.sequence >> RING_LOG2 & 1 == 0,
+                outcome: Ok(()),
+                bytes_done: 1,
+                sequence: self.sequence,
+                fault_address: None,
+            };
+            let slot = self.sequence as usize % (1 << RING_LOG2);
+            self.memory.0[slot] = record.encode();
+            self.sequence += 1;
+        }
+    }
+
+    fn orders() -> Orders<Vec<Standing>> {
+        let side = || vec![Standing::None; look_back(SLOTS)];
+        Orders::new(SLOTS, RING_LOG2, CHANNEL, [side(), side()]).unwrap()
+    }
+
+    fn submit(
+        orders: &mut Orders<Vec<Standing>>,
+        channel: &mut Channel,
+        direction: Direction,
+    ) -> u32 {
+        let rung = orders.submit(direction, |ticket| {
+            channel.ring(direction, ticket);
+            Ok::<_, ()>(())
+        });
+        rung.unwrap().unwrap()
+    }
+
+    fn refused(orders: &mut Orders<Vec<Standing>>, direction: Direction) {
+        assert_eq!(orders.submit(direction, |_| Err("away")), Err("away"));
+    }
+
+    /// However often a doorbell cannot be rung, the queue has room when it can again.
+    #[test]
+    fn what_was_refused_never_was() {
+        let (mut orders, mut channel) = (orders(), Channel::new());
+        let first = submit(&mut orders, &mut channel, Write);
+        for _ in 0..100 {
+            refused(&mut orders, Write);
+            refused(&mut orders, Read);
+        }
+        assert_eq!([Write, Read].map(|way| orders.outstanding(way)), [1, 0]);
+        assert_eq!(orders.standing(Write, first), Standing::Pending(first));
+        assert_eq!(orders.standing(Write, first + 1), Standing::None);
+        channel.end();
+        orders.collect(&mut channel.memory, |_| {}).unwrap();
+        // The end is told by the next doorbell that is rung, once, whatever was refused before.
+        refused(&mut orders, Read);
+        for _ in 0..20 {
+            for way in [Read, Write] {
+                let cookie = submit(&mut orders, &mut channel, way);
+                channel.end();
+                orders.collect(&mut channel.memory, |_| {}).unwrap();
+                let order = orders.standing(way, cookie);
+                assert!(matches!(order, Standing::Ended(record) if record.outcome.is_ok()));
+            }
+        }
+        assert_eq!(channel.free, (1 << RING_LOG2) - 1);
+    }
+
+    /// What is known of those that ended is not lost by one that is refused in their place.
+    #[test]
+    fn what_was_refused_hides_nothing() {
+        let (mut orders, mut channel) = (orders(), Channel::new());
+        let known: Vec<u32> = (0..look_back(SLOTS))
+            .map(|_| {
+                let cookie = submit(&mut orders, &mut channel, Write);
+                channel.end();
+                orders.collect(&mut channel.memory, |_| {}).unwrap();
+                cookie
+            })
+            .collect();
+        refused(&mut orders, Write);
+        for cookie in known {
+            assert!(matches!(orders.standing(Write, cookie), Standing::Ended(_)));
+        }
+    }
+
+    /// A channel that was started anew has a free ring: the first doorbell frees nothing.
+    #[test]
+    fn a_restart_owes_no_slots() {
+        let (mut orders, mut channel) = (orders(), Channel::new());
+        let ended = submit(&mut orders, &mut channel, Write);
+        channel.end();
+        orders.collect(&mut channel.memory, |_| {}).unwrap();
+        let lost = submit(&mut orders, &mut channel, Read);
+        channel = Channel::new();
+        orders.restart();
+        assert_eq!([Write, Read].map(|way| orders.outstanding(way)), [0, 0]);
+        assert!(
+            matches!(orders.standing(Write, ended), Standing::Ended(record) if record.outcome.is_ok())
+        );
+        let aborted = orders.standing(Read, lost);
+        assert!(
+            matches!(aborted, Standing::Ended(record) if record.outcome == Err(Fault::Aborted)),
+            "{aborted:?}"
+        );
+        let mut told = vec![];
+        for _ in 0..SLOTS {
+            let rung = orders.submit(Write, |ticket| {
+                told.push(ticket.freed);
+                channel.ring(Write, ticket);
+                Ok::<_, ()>(())
+            });
+            assert!(rung.unwrap().is_some());
+        }
+        assert_eq!(told, [0; SLOTS as usize]);
+        assert_eq!(orders.submit(Write, |_| Ok::<_, ()>(())), Ok(None));
+    }
+
+    #[test]
+    fn a_record_of_nothing_is_an_error() {
+        let (mut orders, mut channel) = (orders(), Channel::new());
+        channel.queued.push((Write, 7));
+        channel.end();
+        let error = orders.collect(&mut channel.memory, |_| {}).unwrap_err();
+        assert!(matches!(error, OrdersError::Queue(_)), "{error}");
+        let short = [vec![Standing::None; 2], vec![Standing::None; 2]];
+        let made = Orders::new(SLOTS, RING_LOG2, CHANNEL, short);
+        assert_eq!(made.map(|_| ()), Err(OrdersError::Storage));
+    }
+}

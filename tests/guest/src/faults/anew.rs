@@ -1,0 +1,197 @@
+//! A board is started anew, and nothing of before is taken for something of now.
+
+use super::{bind, reset, unbind};
+use crate::lab::{Buffer, LIMIT, Lab, told};
+use crate::raw;
+use anyhow::{Context, Result, bail, ensure};
+use peerlane_core::regs::{Completion, StatusCode, chan};
+use peerlane_core::uapi::{self, RING_EMPTY, Submit, Wait, map};
+use peerlane_device::{Device, Direction, Queue, Terms};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A process that submits without pause while the board is reset: what was refused takes no room in
+/// the queue, and frees none.
+pub(super) fn submitted_without_pause(lab: &mut Lab) -> Result<String> {
+    const BYTES: u32 = 1 << 16;
+    let device = lab.open()?;
+    let buffer = Buffer::new(&device, BYTES as usize)?;
+    let place = lab.place(&device)?;
+    // Their channels are started after the first one's, which is the time that matters.
+    let others: Vec<Device> = (0..7).map(|_| lab.open()).collect::<Result<_>>()?;
+    let done = AtomicBool::new(false);
+    let mut refused = 0_u64;
+    std::thread::scope(|scope| {
+        let spinner = scope.spawn(|| -> Result<u64> {
+            let (mut refused, mut submitted, mut before) = (0, 0_u64, 0);
+            while !done.load(Ordering::Relaxed) {
+                let mut submit = Submit {
+                    handle: buffer.region.handle(),
+                    direction: (submitted % 2) as u32,
+                    length: BYTES,
+                    local: place,
+                    ..Default::default()
+                };
+                match raw::with(&device, uapi::SUBMIT, &mut submit) {
+                    Err(Errno::AGAIN) => refused += 1,
+                    Err(error) => bail!("SUBMIT gave {error}"),
+                    Ok(()) => {
+                        // The end of this one would count for all before it.
+                        if refused > before {
+                            let [writes, reads] = device.query().map_err(told)?.outstanding;
+                            ensure!(
+                                writes + reads <= 1,
+                                "{writes} writes and {reads} reads are under way after {} that were \
+                                 refused",
+                                refused - before
+                            );
+                            before = refused;
+                        }
+                        submitted += 1;
+                        let mut wait = Wait {
+                            direction: submit.direction,
+                            cookie: submit.cookie,
+                            deadline_ns: uapi::NEVER,
+                            ..Default::default()
+                        };
+                        while let Err(error) = raw::with(&device, uapi::WAIT, &mut wait) {
+                            ensure!(error == Errno::AGAIN, "WAIT gave {error}");
+                        }
+                    }
+                }
+            }
+            Ok(refused)
+        });
+        let resets = (0..lab.rounds).try_for_each(|_| {
+            reset()?;
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            anyhow::Ok(())
+        });
+        done.store(true, Ordering::Relaxed);
+        match spinner.join() {
+            Ok(ended) => refused += ended?,
+            Err(_) => bail!("the submitting thread panicked"),
+        }
+        resets
+    })?;
+    ensure!(refused > 0, "nothing was refused");
+    let outstanding = device.query().map_err(told)?.outstanding;
+    ensure!(
+        outstanding == [0, 0],
+        "{outstanding:?} descriptors are under way that never were ({refused} refused)"
+    );
+    for direction in Direction::BOTH {
+        let region = &buffer.region;
+        let submitted = device.submit(direction, region, 0, place, 64, Terms::default());
+        submitted
+            .and_then(|one| one.wait(Some(LIMIT)))
+            .map_err(told)?;
+    }
+    drop(others);
+    Ok(format!("{refused} refused"))
+}
+
+/// Something of a context's file, mapped.
+struct View {
+    start: *mut u32,
+    bytes: usize,
+}
+
+impl View {
+    fn new(device: &Device, place: u64, bytes: usize, rights: ProtFlags) -> Result<Self> {
+        let none = std::ptr::null_mut();
+        // SAFETY: a new mapping at a place of the kernel's choice.
+        let start =
+            unsafe { rustix::mm::mmap(none, bytes, rights, MapFlags::SHARED, device, place) };
+        let start = start?.cast();
+        Ok(Self { start, bytes })
+    }
+
+    fn load(&self, dword: usize) -> u32 {
+        assert!(dword < self.bytes / 4);
+        // SAFETY: a dword of the mapping.
+        unsafe { self.start.add(dword).read_volatile() }
+    }
+
+    fn store(&self, dword: usize, value: u32) {
+        assert!(dword < self.bytes / 4);
+        // SAFETY: as above.
+        unsafe { self.start.add(dword).write_volatile(value) };
+    }
+
+    /// Of a ring's slot: phase, and status code.
+    fn status(&self, slot: usize) -> (bool, Result<StatusCode, u32>) {
+        let at = slot * Completion::SIZE + std::mem::offset_of!(Completion, status);
+        let record = Completion {
+            status: self.load(at / 4),
+            ..Default::default()
+        };
+        (record.status_phase(), record.status_code())
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours.
+        let _ = unsafe { rustix::mm::munmap(self.start.cast(), self.bytes) };
+    }
+}
+
+/// A process that is on a lap of its ring whose records have phase 0 finds no record in a ring that
+/// was emptied: not by a start, and not because the board was taken away.
+pub(super) fn emptied_ring(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let buffer = Buffer::new(&device, 4096)?;
+    let place = lab.place(&device)?;
+    let info = *device.info();
+    let mut queue = Queue::new(&device).map_err(told)?;
+    let ring = View::new(
+        &device,
+        map::RING,
+        info.ring_bytes as usize,
+        ProtFlags::READ,
+    )?;
+    let slots = 1_usize << info.ring_log2;
+    // One lap and a half.
+    for index in 0..slots * 3 / 2 {
+        let region = &buffer.region;
+        let id = queue.submit(Direction::Write, region, 0, place, 64);
+        let moved = id.and_then(|id| queue.wait(id, Some(LIMIT))).map_err(told);
+        ensure!(moved? == 64, "record {index}");
+    }
+    ensure!(
+        ring.status(0) == (false, Ok(StatusCode::Ok)),
+        "not on a second lap"
+    );
+    let check = || {
+        (0..slots).try_for_each(|slot| {
+            let status = ring.status(slot);
+            ensure!(
+                status == (false, Err(RING_EMPTY)),
+                "slot {slot} shows {status:?}"
+            );
+            Ok(())
+        })
+    };
+    reset()?;
+    check().context("after a reset")?;
+    // Who has the library is told, and goes on.
+    let id = queue.submit(Direction::Write, &buffer.region, 0, place, 64);
+    if let Ok(id) = id {
+        let _ = queue.wait(id, Some(LIMIT));
+    }
+    ensure!(device.query().map_err(told)?.generation != info.generation);
+    let rights = ProtFlags::READ | ProtFlags::WRITE;
+    let page = View::new(&device, map::PAGE, chan::SIZE, rights)?;
+    unbind()?;
+    let checked = check()
+        .context("after the board was let go")
+        .and_then(|()| {
+            // What is stored into the page is not seen in the ring.
+            (0..chan::SIZE / 4).for_each(|dword| page.store(dword, 0));
+            check().context("after stores to the page")
+        });
+    bind()?;
+    checked.map(|()| "")
+}
