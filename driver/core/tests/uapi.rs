@@ -73,6 +73,7 @@ fn expected() -> Expected {
         ("STATE_GONE", state::GONE.into()),
         ("WINDOW_RELEASE", window::RELEASE.into()),
         ("PROBE_BYTES", uapi::PROBE_BYTES as u64),
+        ("RING_EMPTY", uapi::RING_EMPTY.into()),
         ("IOC_INFO", uapi::INFO.code().into()),
         ("IOC_REGISTER", uapi::REGISTER.code().into()),
         ("IOC_UNREGISTER", uapi::UNREGISTER.code().into()),
