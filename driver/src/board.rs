@@ -6,7 +6,8 @@
 //! 1. [`Context::submission`], held while a descriptor is handed over, or a channel stopped;
 //! 2. the gate ([`crate::gate`]), which is no lock but is waited for by unbind: who waits for 1
 //!    inside waits for one stop at most, for the next ones are not let in;
-//! 3. [`Board::recovery`], held while the board is brought to rest or started;
+//! 3. [`Board::recovery`], held while the board is brought to rest or started, or
+//!    [`Board::leaving`], held while others let go what a context keeps: never both;
 //! 4. [`Board::users`];
 //! 5. a context's own state;
 //! 6. [`Board::lending`], which a page fault takes; under it where a context's file is mapped, and
@@ -83,6 +84,10 @@ pub(crate) struct Board {
     /// is known by the registers' lock alone.
     #[pin]
     recovery: Mutex<()>,
+    /// Held by who lets go what another's context keeps, from when it is taken from there until the
+    /// board has forgotten it. Its entries are the channel's until then: who closes a context waits.
+    #[pin]
+    leaving: Mutex<()>,
     /// The window into FPGA memory.
     #[pin]
     pub(crate) lending: Lending,
@@ -193,6 +198,7 @@ impl Board {
                 capabilities,
                 settings,
                 recovery <- new_mutex!(()),
+                leaving <- new_mutex!(()),
                 lending <- Lending::new(),
                 memory <- memory,
                 entries <- new_mutex!(entries),
@@ -335,6 +341,17 @@ impl Board {
     /// Looks at what users may have, which nobody changes meanwhile.
     pub(crate) fn with_quota<R>(&self, f: impl FnOnce(&Quota) -> R) -> R {
         f(&self.entries.lock().quota)
+    }
+
+    /// Lets go what contexts of others keep, as `let_go` does it.
+    pub(crate) fn let_go_of_others<R>(&self, let_go: impl FnOnce() -> R) -> R {
+        let _leaving = self.leaving.lock();
+        let_go()
+    }
+
+    /// Waits until nothing that a context has kept is being let go by others.
+    pub(crate) fn wait_for_others(&self) {
+        drop(self.leaving.lock());
     }
 
     /// Channels that nobody has.

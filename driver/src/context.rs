@@ -119,7 +119,11 @@ impl Context {
         mapped: *mut bindings::address_space,
         user: User,
     ) -> Result<Arc<Self>> {
-        board.hw.usable()?;
+        if let Err(failure) = board.hw.usable() {
+            // It may have been cut off when the watchdog had looked for the last time.
+            board.watch();
+            return Err(failure.into());
+        }
         board.admit(user, |channel| {
             let capabilities = &board.capabilities;
             let ring_log2 = Occupancy::ring_log2(capabilities.queue_depth());
@@ -368,6 +372,7 @@ impl Context {
         self.board.settle(|| channel::close(self.channel));
         let regions = self.regions.lock().take();
         Region::retire(&self.board, regions);
+        self.board.wait_for_others();
         *self.share.lock() = Share::NONE;
         self.board.memory.take_back(self.channel, Content::Unknown);
         nvidia::settle_lost();

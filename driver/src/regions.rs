@@ -364,10 +364,12 @@ impl Context {
             result => return result,
         };
         let inside = self.board.gate.enter()?;
-        self.board.for_each_user(|other| {
-            if all || self.has_user_of(other) {
-                other.let_kept_go();
-            }
+        self.board.let_go_of_others(|| {
+            self.board.for_each_user(|other| {
+                if all || self.has_user_of(other) {
+                    other.let_kept_go();
+                }
+            });
         });
         drop(inside);
         self.make(&wanted, arguments)

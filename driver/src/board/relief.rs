@@ -100,7 +100,9 @@ impl WorkItem for Relief {
             };
             let gone = match wanted {
                 0 => 0,
-                wanted => relief.board.let_oldest_go(wanted),
+                wanted => relief
+                    .board
+                    .let_go_of_others(|| relief.board.let_oldest_go(wanted)),
             };
             if gone == 0 {
                 return;
