@@ -197,6 +197,17 @@ impl Config {
             power_of_two(1, 64),
             "Use a power of two from 1 to 64.",
         )?;
+        if let Some(value) = &file.queue_depth
+            && (config.channels, config.queue_depth) == (1, 4096)
+        {
+            return Err(checker.error(
+                value.span(),
+                "queue_depth = 4096 is not possible with channels = 1: the numbers by which chained \
+                 descriptors wait would not tell so many apart"
+                    .into(),
+                "Set queue_depth = 2048, or more channels.",
+            ));
+        }
         config.mode = file.mode.unwrap_or(config.mode);
         if let Some(irq) = &file.irq {
             config.irq = *irq.get_ref();
@@ -413,6 +424,7 @@ mod tests {
             ("# x\n\natt_entries = 100\n", 3, "att_entries = 100"),
             ("att_entries = 131072", 1, "att_entries"),
             ("channels = 1\nqueue_depth = 128", 2, "queue_depth"),
+            ("queue_depth = 4096\nchannels = 1", 1, "queue_depth = 4096"),
             ("port_bits = 64", 1, "port_bits"),
             ("channels = 12", 1, "channels = 12"),
             ("\nchannels = 128", 2, "channels"),

@@ -201,6 +201,31 @@ fn resets_that_reach_the_block_and_what_it_talks_to() {
     );
 }
 
+/// A chained write reads through another master than the read before it wrote through.
+#[test]
+fn masters_that_meet_before_or_behind_something() {
+    finds(
+        SYSTEM,
+        "start=\"dma_engine.mem_wr\"",
+        "start=\"dma_engine.mem_win\"",
+        "memory order",
+        "what memory had before",
+    );
+    let work = extended();
+    let level = || {
+        let findings = check(&Layout::find(&work.out).unwrap()).unwrap();
+        let found = findings.0.iter().find(|f| f.test == "memory order");
+        found.unwrap().level
+    };
+    assert_eq!(level(), Level::Note);
+    edit(
+        &work.output(SYSTEM),
+        "name=\"qsys_mm.maxAdditionalLatency\" value=\"2\"",
+        "name=\"qsys_mm.maxAdditionalLatency\" value=\"0\"",
+    );
+    assert_eq!(level(), Level::Good);
+}
+
 #[test]
 fn dangling_connections() {
     finds(

@@ -144,7 +144,8 @@ pub(crate) mod csr {
             /// Write 1: forgets the completions that are still owed, and opens the read port or the
             /// lost tags. Only correct after a link reset or a similar event made sure that none of
             /// them can come any more: a late completion would be taken as the answer to a new
-            /// read.
+            /// read. Without effect on `Txs` while a read stands there untaken, which will be
+            /// answered yet.
             0:0 drop_owed => bool;
         }
 
@@ -176,7 +177,8 @@ pub(crate) mod csr {
         /// A fence for changes of the ATT. Write the entries, then 1 to `start`; when `busy` reads
         /// 0, every request that was translated with an older content has ended: reads were
         /// answered or given up, writes were taken by the PCIe port. With `flush` they have also
-        /// arrived where ATT_FLUSH says.
+        /// arrived where ATT_FLUSH says. A start that falls into a reset of the block is lost:
+        /// CONTROL.enable tells.
         pub(crate) ATT_INVALIDATE(u32) @ 0x038 {
             /// Write 1 together with `start`: behind those writes a read of ATT_FLUSH leaves, and
             /// the fence is reached when it has come back or was given up after PORT_TIMEOUT. A
@@ -184,7 +186,9 @@ pub(crate) mod csr {
             /// rules), so an answer from a peer says that what was written to this peer before is
             /// there. Whether it was an answer is not told: `Txs` carries no status.
             2:2 flush => bool;
-            /// The fence is not yet reached. Transfers of all channels go on meanwhile.
+            /// The fence is not yet reached, or a burst stands at the PCIe port that was begun
+            /// before the block was reset from the side of FPGA memory. Transfers of all channels
+            /// go on meanwhile.
             1:1 busy => bool;
             /// Write 1: begins a fence. Not while `busy`.
             0:0 start => bool;
@@ -244,7 +248,8 @@ pub(crate) mod csr {
             0:0 accept => bool;
         }
 
-        /// What the selected channel has under way.
+        /// What the selected channel has under way. Of every channel, also a burst at the PCIe port
+        /// that was begun before the block was reset from the side of FPGA memory.
         pub(crate) CHANNEL_STATUS(u32) @ 0x088 {
             /// A read descriptor was accepted and has not ended; it ends when the PCIe port has
             /// taken its completion record.

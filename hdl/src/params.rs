@@ -80,7 +80,7 @@ pub struct Params {
     pub txs_addr_bits: u32,
     /// Channels: 1, 2, 4, 8, 16, 32 or 64.
     pub channels: u32,
-    /// Descriptors that wait in all channels of one direction, log2: 8–12.
+    /// Descriptors that wait in all channels of one direction, log2: 8–12; with one channel 8–11.
     pub queue_log2: u32,
     /// Entries of the address translation table, log2: 8–16.
     pub att_log2: u32,
@@ -164,6 +164,14 @@ impl Params {
             "queue_log2",
             self.queue_log2,
             "8 to 12 (256 to 4096 descriptors)",
+        )?;
+        // A chained descriptor compares numbers modulo 2^13, right up to 4096 that have not ended. A channel has
+        // those that wait and some hundred that have been started.
+        check(
+            self.channels != 1 || self.queue_log2 < 12,
+            "queue_log2",
+            self.queue_log2,
+            "8 to 11 (256 to 2048 descriptors) with one channel",
         )?;
         check(
             (8..=16).contains(&self.att_log2),
@@ -309,6 +317,14 @@ mod tests {
                 "queue_log2",
                 Params {
                     queue_log2: 13,
+                    ..Default::default()
+                },
+            ),
+            (
+                "queue_log2",
+                Params {
+                    channels: 1,
+                    queue_log2: 12,
                     ..Default::default()
                 },
             ),

@@ -150,6 +150,10 @@ pub struct DdrConfig {
     pub max_reads: u32,
     /// Largest burst in words.
     pub max_burst: u32,
+    /// Cycles of `clk` from the acceptance of a word on a port that only writes to its being in memory, for
+    /// the other ports and for a look from outside. 0: at once, as of ports that share an arbiter with
+    /// nothing in front of it; otherwise a stage in front of the arbiter takes posted writes.
+    pub posted: u32,
     /// Additional waiting on each port.
     pub backpressure: Backpressure,
 }
@@ -162,6 +166,7 @@ impl Default for DdrConfig {
             jitter: 0,
             max_reads: 32,
             max_burst: 16,
+            posted: 0,
             backpressure: Backpressure::None,
         }
     }

@@ -30,6 +30,15 @@ struct Pending {
     left: u32,
 }
 
+/// A word that has been taken and is not yet in memory.
+#[derive(Debug)]
+struct Posted {
+    due: u64,
+    address: u64,
+    enable: u64,
+    data: Vec<u32>,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct ReadPorts {
     read: Port,
@@ -56,6 +65,7 @@ pub(crate) struct DdrPort {
     checker: Checker,
     rng: Rng,
     pending: VecDeque<Pending>,
+    posted: VecDeque<Posted>,
     last_due: u64,
     wait: bool,
     holding: bool,
@@ -157,6 +167,7 @@ impl DdrPort {
             }),
             rng: Rng::new(seed, stream),
             pending: VecDeque::with_capacity(config.max_reads as usize),
+            posted: VecDeque::new(),
             last_due: 0,
             wait: true,
             holding: false,
@@ -173,6 +184,7 @@ impl DdrPort {
     pub(crate) fn reset(&mut self) {
         self.checker.reset();
         self.pending.clear();
+        self.posted.clear();
         self.wait = true;
         self.holding = false;
         self.valid = false;
@@ -187,6 +199,12 @@ impl DdrPort {
         budget: &mut Budget,
         log: &mut Log,
     ) {
+        let due = self.posted.partition_point(|word| word.due <= cycle);
+        for word in self.posted.drain(..due) {
+            if let Some(target) = memory.slice_mut(word.address, WIDTH) {
+                store(target, &word.data, word.enable);
+            }
+        }
         let read = self.reading.is_some_and(|ports| model.get(ports.read) != 0);
         let write = self
             .writing
@@ -247,6 +265,15 @@ impl DdrPort {
                 budget.words -= 1;
                 self.stats.words_written += 1;
                 match memory.slice_mut(address, WIDTH) {
+                    // A port that reads, too, sees its own writes.
+                    Some(_) if self.config.posted != 0 && self.reading.is_none() => {
+                        self.posted.push_back(Posted {
+                            due: cycle + u64::from(self.config.posted),
+                            address,
+                            enable,
+                            data: data.to_vec(),
+                        });
+                    }
                     Some(target) => store(target, data, enable),
                     None => self.out_of_range(address, WIDTH, cycle, log),
                 }

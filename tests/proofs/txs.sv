@@ -59,7 +59,8 @@ module proof #(
 
   // Faults: a wait not seen, a read too many, a byte enable off, a burst counted short; a beat not
   // seen, a late beat let through, a beat too many asked for; a port that is given up too late, one that
-  // takes nothing; a reset of the engine that forgets what the bus is owed.
+  // takes nothing; a reset of the engine that forgets what the bus is owed; a burst that outlives one and is not
+  // told of; reads that flush reads hold back.
   wire seen_wait = MUTANT == 1 ? 1'b0 : waitrequest;
   wire seen_read_write = MUTANT == 2 ? bus_read | bus_write : bus_read;
   wire [15:0] seen_enable = MUTANT == 3 ? byteenable & 16'h7fff : byteenable;
@@ -70,6 +71,8 @@ module proof #(
   wire [31:0] seen_timeout = MUTANT == 8 ? timeout + 2 : timeout;
   wire seen_take = MUTANT == 9 ? record_take & !dead : record_take;
 
+  wire seen_rinses = MUTANT == 11 ? rinses & bus_read : rinses;
+
   wire clear = PART != 3 & clear_now;
   wire seen_reset = MUTANT == 10 & clear;
 
@@ -77,7 +80,7 @@ module proof #(
     .pcie_clk(clock), .port_reset(seen_reset), .port_clear(clear), .port_write(write), .port_write_address(write_address),
     .port_write_beats(write_beats), .port_beat(beat), .port_beat_data(beat_data),
     .port_beat_enable(beat_enable), .port_beat_take(beat_take), .port_write_done(write_done),
-    .port_read(read), .port_read_address(read_address), .port_read_beats(seen_beats),
+    .port_read(MUTANT == 12 ? read & !flush : read), .port_read_address(read_address), .port_read_beats(seen_beats),
     .port_read_bytes({read_beats, 4'd0}), .port_read_tag({5'd0, read_mark}),
     .port_read_take(read_take), .port_flush(flush), .port_flush_address(flush_address),
     .port_flush_take(flush_take), .port_flushed(flushed), .port_flush_error(flush_error),
@@ -132,7 +135,7 @@ module proof #(
     assume (!(read & read_mark & marked));
     // The slave may forget what it owes, at a link reset; the driver lets go only after one.
     assume (!forget_now | quarantine);
-    assume (!release_now | (listed == 0 & !bus_read));
+    assume (!release_now | listed == 0);
   end
   always @(posedge clock) begin
     read_waits <= read & !read_take;
@@ -188,14 +191,19 @@ module proof #(
     reg [63:0] burst_address = 0;
     reg [5:0] burst_beats = 0;
     reg message_taken = 0;
-    // What stands at the bus is of a port that was given up, also after a reset of the engine.
-    reg gave_up = 0;
+    // What stands at the bus, or is to follow there, is of before a reset of the engine.
+    reg outlives = 0;
+    // Reads that have left while a read, or a flush, stands.
+    reg [1:0] read_passed = 0, flush_passed = 0;
     wire write_accepted = bus_write & !waitrequest;
     always @(posedge clock) begin
       held <= (seen_read_write | bus_write) & waitrequest;
       before <= now;
       message_taken <= message_take & !dead;
-      gave_up <= dead | (gave_up & bus_write);
+      outlives <= (outlives | clear) & (((bus_read | bus_write) & waitrequest) | left > write_accepted
+                | (write_accepted & left == 0 & seen_count > 1));
+      read_passed <= !read | read_take | clear ? 0 : read_passed + issue;
+      flush_passed <= !flush | flush_take | clear ? 0 : flush_passed + issue;
       if (write_accepted) begin
         left <= (left == 0 ? seen_count : left) - 1;
         burst_address <= address;
@@ -206,11 +214,10 @@ module proof #(
       assert (!(seen_read_write & bus_write));
       if (held) assert (now == before);
       if (bus_read | bus_write) assert (seen_count != 0 & seen_count <= 3 & address[3:0] == 0);
-      // Reads, and bursts of several beats, are of whole ones; only what follows to a port that was given
-      // up is empty. A message is one dword.
+      // Reads, and bursts of several beats, are of whole ones, also to a port that was given up. A message is
+      // one dword.
       if (bus_read) assert (seen_enable == 16'hffff);
-      if (bus_write & seen_count != 1)
-        assert (seen_enable == 16'hffff | ((dead | gave_up) & seen_enable == 0));
+      if (bus_write & seen_count != 1) assert (seen_enable == 16'hffff);
       if (message_taken) begin
         assert (bus_write & seen_count == 1 & address == {message_before[95:36], 4'd0});
         assert (seen_enable == 16'hf << message_before[35:32]);
@@ -224,6 +231,10 @@ module proof #(
       end
       if (in_burst & !bus_write & !dead) assert (left != 0);
       if (!in_burst & !record & !bus_write) assert (left == 0);
+      // Whoever may give memory back is told of what still stands, or that the port is dead.
+      if (outlives) assert (seen_rinses | dead);
+      // Reads and flushes take turns.
+      assert (read_passed < 2 & flush_passed < 2);
       // The eight reads of `Txs`.
       assert (listed <= 8 & !(bus_read & listed == 8));
     end

@@ -365,7 +365,7 @@ fn the_att_answers_with_what_the_driver_wrote_last() {
 #[test]
 #[ignore = "external tools: cargo xtask test proofs"]
 fn the_txs_adapter_keeps_the_rules_of_the_bus() {
-    txs_proof("bus", 1, TXS_BUS, &[1, 2, 3, 4, 10]);
+    txs_proof("bus", 1, TXS_BUS, &[1, 2, 3, 4, 10, 11, 12]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ pub mod connections;
 pub mod files;
 pub mod ids;
 pub mod interrupts;
+pub mod memory;
 pub mod resets;
 
 use std::path::PathBuf;
@@ -182,6 +183,7 @@ fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     connections::hard_ip(&bsp, &mut findings);
     interrupts::check(&bsp, &mut findings);
     resets::check(&bsp, &mut findings);
+    memory::check(&bsp, &mut findings);
     ids::check(&bsp, &mut findings)?;
     if with_tcl {
         component::check(&bsp, &mut findings)?;

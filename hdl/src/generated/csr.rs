@@ -115,7 +115,7 @@ pub struct CsrRegs {
     /// QUARANTINE.drop_owed: Write 1: forgets the completions that are still owed, and opens the
     /// read port or the lost tags. Only correct after a link reset or a similar event made sure
     /// that none of them can come any more: a late completion would be taken as the answer to a new
-    /// read.
+    /// read. Without effect on `Txs` while a read stands there untaken, which will be answered yet.
     pub quarantine_drop_owed: Signal<Out, Bit>,
     /// COUNTER_SNAPSHOT: written in this cycle with `writedata`. Copies all counters at once, so
     /// that both words of each, and all of them together, belong to the same cycle.
@@ -129,10 +129,12 @@ pub struct CsrRegs {
     /// ATT_INVALIDATE: written in this cycle with `writedata`. A fence for changes of the ATT.
     /// Write the entries, then 1 to `start`; when `busy` reads 0, every request that was translated
     /// with an older content has ended: reads were answered or given up, writes were taken by the
-    /// PCIe port. With `flush` they have also arrived where ATT_FLUSH says.
+    /// PCIe port. With `flush` they have also arrived where ATT_FLUSH says. A start that falls into
+    /// a reset of the block is lost: CONTROL.enable tells.
     pub att_invalidate_we: Signal<Out, Bit>,
-    /// ATT_INVALIDATE.busy: The fence is not yet reached. Transfers of all channels go on
-    /// meanwhile.
+    /// ATT_INVALIDATE.busy: The fence is not yet reached, or a burst stands at the PCIe port that
+    /// was begun before the block was reset from the side of FPGA memory. Transfers of all channels
+    /// go on meanwhile.
     pub att_invalidate_busy: Signal<In, Bit>,
     /// ATT_FLUSH.address: Bits 63:6 of the bus address; the read takes the first bytes there, as
     /// many as the port is wide.

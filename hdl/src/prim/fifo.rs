@@ -40,11 +40,17 @@ impl<const D: usize, const A: usize, const P: usize> Default for SmallFifo<D, A,
 impl<const D: usize, const A: usize, const P: usize> SmallFifo<D, A, P> {
     /// A FIFO of `2^log2` words, `log2` at most `A`.
     pub fn new(log2: usize) -> Self {
+        Self::holding(log2, 1 << log2)
+    }
+
+    /// The same, full with `most` words, at most `2^log2`.
+    pub fn holding(log2: usize, most: usize) -> Self {
+        assert!(most > 0 && most <= 1 << log2);
         fresh!(
             clock, reset, push, data_in, full, level, some, valid, data, pop, head, tail, count,
             any, shown, at_most, accept, take;
             ram: SmallRam::new(log2),
-            depth_less: Constant::new(((1u64 << log2) - 1).into()),
+            depth_less: Constant::new((most as u64 - 1).into()),
         )
     }
 }

@@ -2,12 +2,17 @@
 
 use rust_hdl::prelude::*;
 
-/// Holds `held` for 32 cycles after `trigger` falls. It comes from a register, for other clocks look at it.
+/// Holds `held` for 32 cycles at least, and 16 after `trigger` has fallen. It comes from a register, for other
+/// clocks look at it. `late` rises 16 cycles after it and falls with it.
+///
+/// A FIFO between two clocks is reset by its writing side with `late`: its pointer jumps, and the reading side, if
+/// it does not know of the reset by then, takes that for words. It knows after three of its cycles.
 #[derive(LogicBlock, Default)]
 pub struct ResetStretch {
     pub clock: Signal<In, Clock>,
     pub trigger: Signal<In, Bit>,
     pub held: Signal<Out, Bit>,
+    pub late: Signal<Out, Bit>,
     left: DFF<Bits<5>>,
     on: DFF<Bit>,
 }
@@ -20,10 +25,15 @@ impl Logic for ResetStretch {
             self.left.d.next = self.left.q.val() - 1;
         }
         if self.trigger.val() {
-            self.left.d.next = 31.into();
+            if !self.left.q.val().any() {
+                self.left.d.next = 31.into();
+            } else if !self.left.q.val().get_bit(4) {
+                self.left.d.next = 15.into();
+            }
         }
         self.on.d.next = self.left.q.val().any() | self.trigger.val();
         self.held.next = self.on.q.val();
+        self.late.next = self.on.q.val() & !self.left.q.val().get_bit(4);
     }
 }
 

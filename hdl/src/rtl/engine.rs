@@ -450,7 +450,9 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.mem_hold.trigger.next = self.reset.val();
         self.pcie_sees.unsynced.next = self.mem_hold.held.val();
         self.mem_sees.unsynced.next = self.pcie_hold.held.val();
-        self.core_reset.d.next = self.pcie_hold.held.val() | self.pcie_sees.synced.val();
+        // The memory's side hears first: a pointer that was reset must not look like a command there. The other
+        // way round nothing comes of it, for a word that nobody wrote needs more cycles to be a burst or an end.
+        self.core_reset.d.next = self.pcie_hold.late.val() | self.pcie_sees.synced.val();
         self.mem_reset.d.next = self.mem_hold.held.val() | self.mem_sees.synced.val();
         for i in 0..RESETS {
             self.resets[i].clock.next = self.pcie_clk.val();
@@ -469,6 +471,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.read_path.reset.next = self.resets[9].held.val();
         self.completer.reset.next = self.resets[10].held.val();
         self.interrupts.reset.next = self.resets[11].held.val();
+        self.interrupts.mask_all.next = self.pcie_hold.held.val();
         self.counters.reset.next = self.resets[12].held.val();
         self.port_reset.next = self.pcie_hold.held.val();
         self.port_clear.next = self.resets[13].held.val();
@@ -577,9 +580,12 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
         self.csr.channel_control_run.next = self.channels.selected_run.val();
         self.csr.channel_control_abort.next = self.channels.selected_abort.val();
         self.selected.next = self.one.val() << self.csr.channel_select_channel.val();
-        self.selected_write_busy.d.next = (self.write_queue.busy.val() & self.selected.val()).any();
+        // What stands at the port from before a reset is of nobody knows which channel.
+        self.selected_write_busy.d.next =
+            (self.write_queue.busy.val() & self.selected.val()).any() | self.port_rinses.val();
         self.csr.channel_status_write_busy.next = self.selected_write_busy.q.val();
-        self.selected_read_busy.d.next = (self.read_queue.busy.val() & self.selected.val()).any();
+        self.selected_read_busy.d.next =
+            (self.read_queue.busy.val() & self.selected.val()).any() | self.port_rinses.val();
         self.csr.channel_status_read_busy.next = self.selected_read_busy.q.val();
         self.channels.page.next = self.page.val();
         self.channels.refused_we.next = self.chan.refused_we.val();
@@ -622,7 +628,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
             self.csr.att_invalidate_we.val() & self.csr_writedata.val().get_bit(0);
         self.fence.with_flush.next = self.csr_writedata.val().get_bit(2);
         self.fence.flush_at.next = bit_cast::<64, 58>(self.csr.att_flush_address.val()) << 6;
-        self.csr.att_invalidate_busy.next = self.fence.busy.val();
+        self.csr.att_invalidate_busy.next = self.fence.busy.val() | self.port_rinses.val();
         self.fence.write_looked_up.next = self.write_segment.looked_up.val();
         self.fence.write_issued.next =
             self.write_segment.request.val() & self.write_path.accept.val();

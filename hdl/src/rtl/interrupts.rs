@@ -14,6 +14,7 @@ use rust_hdl::prelude::*;
 pub struct Interrupts {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
+    pub mask_all: Signal<In, Bit>,
     /// A descriptor that wants an interrupt has ended and its record is on its way: at most every
     /// second cycle.
     pub event_valid: Signal<In, Bit>,
@@ -54,7 +55,7 @@ impl Interrupts {
     /// Interrupts of `2^channels_log2` channels, at most 64.
     pub fn new(channels_log2: usize) -> Self {
         fresh!(
-            clock, reset, event_valid, event_channel, event_urgent, general, kernel_irq,
+            clock, reset, mask_all, event_valid, event_channel, event_urgent, general, kernel_irq,
             moderation_we, moderation_channel, moderation_count, moderation_time, notify,
             msix_address, msix_read, msix_write, msix_writedata, msix_byteenable, msix_readdata,
             msix_enable, msix_mask, message, message_address, message_data, message_take;
@@ -80,6 +81,7 @@ impl Logic for Interrupts {
 
         self.msix.clock.next = self.clock.val();
         self.msix.reset.next = self.reset.val();
+        self.msix.mask_all.next = self.mask_all.val();
         self.msix.general.next = self.general.val();
         self.msix.kernel_irq.next = self.kernel_irq.val();
         self.msix.fired.next = self.moderation.fired.val();

@@ -6,11 +6,12 @@
 //! come between two bursts.
 //!
 //! A bus that takes nothing for `timeout` cycles is dead: from then on everything is taken at once, and
-//! dropped. What stands on the bus stays there; were it taken after all, the rest of its burst would
-//! follow with no byte enabled. Only a reset ends that.
+//! dropped. What stands on the bus stays there. Only a reset ends that.
 //!
-//! The engine may be reset while the bus is not. What stands there then stays, and the rest of its burst
-//! follows: beats of the same enables, of data that nobody wants any more. Nothing else leaves before.
+//! The engine may be reset while the bus is not. What stands there then stays, and nothing else leaves before.
+//!
+//! Of either, were it taken after all, the rest of its burst follows: beats of the same enables, of data that
+//! nobody wants any more. `Txs` takes no beat without bytes in a burst (683411, A.4.2).
 
 use crate::prim::fresh;
 use rust_hdl::prelude::*;
@@ -64,7 +65,7 @@ pub struct Poster<const W: usize, const B: usize> {
     pub waiting: Signal<Out, Bit>,
     /// What stood on the bus in the last cycle was taken, or nothing stood there.
     pub sent: Signal<Out, Bit>,
-    /// What stands there is of before a reset of the engine.
+    /// What stands there is of before a reset of the engine. Not of a dead port, which says so itself.
     pub rinses: Signal<Out, Bit>,
     pub dead: Signal<Out, Bit>,
     /// The port is dead from the next cycle on.
@@ -158,7 +159,7 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
         self.waiting.next = self.stands.val();
         self.was_free.d.next = !self.stands.val() | self.is_dead.q.val();
         self.sent.next = self.was_free.q.val();
-        self.rinses.next = self.rinsing.q.val();
+        self.rinses.next = self.rinsing.q.val() & !self.is_dead.q.val();
         self.free.next = ((!self.stands.val() & !self.rinsing.q.val()) | self.is_dead.q.val())
             & !self.clear.val();
 
@@ -291,9 +292,6 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             self.post.d.next = self.post.q.val();
             self.ask.d.next = self.ask.q.val();
             if !self.stands.val() {
-                if self.is_dead.q.val() {
-                    self.enable_at.d.next = 0.into();
-                }
                 self.ask.d.next = false;
                 self.post.d.next = self.bus_left.q.val().any();
                 if self.bus_left.q.val().any() {

@@ -6,8 +6,8 @@
 //! not announced costs nothing. While a channel's ring is full its tail slot is a live descriptor: dword
 //! writes are ignored and a doorbell is refused.
 //!
-//! Numbers of descriptors count modulo 2^13, which is more than any ring holds, so a difference of two
-//! says which was first.
+//! Numbers of descriptors count modulo 2^13, more than twice what a channel may have queued and under way, so a
+//! difference of two says which was first.
 
 use crate::prim::{BlockRam, ForwardRam, SmallRam, fresh};
 use rust_hdl::prelude::*;

@@ -202,7 +202,9 @@ impl<const W: usize, const B: usize, const E: usize> ReadPath<W, B, E> {
             placing_local, placing_lane, placing_bytes, note_on, note, note_done,
             note_load, unneeded, result, reading, read_next, note_over, halt_settles,
             so_far, so_far_failed, has_data, span;
-            notes: SmallFifo::new(config.reads_log2),
+            // With the oldest, which is in a register, fewer than the numbers that `halted` compares: a descriptor
+            // that has failed is never taken for the one 64 behind it.
+            notes: SmallFifo::holding(config.reads_log2, (1 << config.reads_log2).min(62)),
             results: SmallRam::new(config.reads_log2),
             receive: Receive::new(config.reads_log2, config.receive_log2),
             done_bytes: SmallRam::new(counts),

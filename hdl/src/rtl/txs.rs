@@ -127,6 +127,10 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     /// What the last cycle added to it, in bytes.
     given: DFF<Bits<12>>,
 
+    /// The last read that left was a flush.
+    flushed_last: DFF<Bit>,
+    /// A flush is next: it and the other reads take turns.
+    flush_turn: Signal<Local, Bit>,
     open: Signal<Local, Bit>,
     closed: Signal<Local, Bit>,
     issue: Signal<Local, Bit>,
@@ -166,7 +170,8 @@ impl<const W: usize, const B: usize> Default for TxsAdapter<W, B> {
             txs_waitrequest, txs_readdata, txs_readdatavalid, poster, seen, owed, isolated, timer,
             expired, open, closed, issue, probe, issued_beats, old_last, old_bytes, old_tag,
             old_flush, answered, arriving, giving_up, fill, finished, absorb, flush_absorb, given,
-            carried, drained, backlog, port_pace, held_back, owes, asked, owed_next;
+            carried, drained, backlog, port_pace, held_back, owes, asked, owed_next, flushed_last,
+            flush_turn;
             pending: SmallFifo::new(READS_IN_FLIGHT_LOG2),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
@@ -212,8 +217,19 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, pcie_clk, held_back, owes, asked, seen, owed, isolated, timer, expired, given,
-            backlog
+            self,
+            pcie_clk,
+            held_back,
+            owes,
+            asked,
+            seen,
+            owed,
+            isolated,
+            timer,
+            expired,
+            given,
+            backlog,
+            flushed_last
         );
         clock!(self, pcie_clk, poster, pending);
         self.poster.reset.next = self.port_reset.val();
@@ -265,13 +281,18 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         self.poster.other.next = (self.port_read.val() | self.port_flush.val()) & self.open.val();
         self.poster.other_address.next = self.port_read_address.val() & !self.lane_mask.val();
         self.issued_beats.next = self.port_read_beats.val();
-        if self.port_flush.val() {
+        self.flush_turn.next =
+            self.port_flush.val() & !(self.port_read.val() & self.flushed_last.q.val());
+        if self.flush_turn.val() {
             self.poster.other_address.next = self.port_flush_address.val();
             self.issued_beats.next = 1.into();
         }
         self.poster.other_beats.next = self.issued_beats.val();
         self.issue.next = self.poster.other_take.val();
-        self.probe.next = self.issue.val() & self.port_flush.val();
+        self.probe.next = self.issue.val() & self.flush_turn.val();
+        if self.issue.val() {
+            self.flushed_last.d.next = self.flush_turn.val();
+        }
         self.held_back.d.next = self.port_pace.val().any()
             & (self.port_read.val() | self.pending.some.val())
             & !self.closed.val()
@@ -334,7 +355,8 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         if self.answered.val() {
             self.owed_next.next = self.owed.q.val() + bit_cast::<10, 6>(self.asked.q.val()) - 1;
         }
-        if self.port_release.val() & self.isolated.q.val() {
+        // A read that stands at the bus will be answered yet.
+        if self.port_release.val() & self.isolated.q.val() & !self.poster.asking.val() {
             self.owed_next.next = 0.into();
         }
         self.owed.d.next = self.owed_next.val();

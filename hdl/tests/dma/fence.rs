@@ -2,11 +2,13 @@
 //! descriptors are not mixed up with its own.
 
 use crate::channels::{descriptor, rig_with};
-use crate::rig::{MIB, RECORD, Rig, same};
+use crate::rig::{MIB, RECORD, Rig, near, same};
 use crate::stream;
-use peerlane_hdl::Params;
 use peerlane_hdl::generated::constants::csr;
-use peerlane_sim::{Answer, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig};
+use peerlane_hdl::{Params, Port};
+use peerlane_sim::{
+    Answer, Backpressure, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig, Side,
+};
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -166,5 +168,45 @@ fn a_peer_that_answers_nothing_holds_no_fence_up() {
         assert_eq!(rig.wait_on(1, 20_000).code, 0);
         rig.queue_on(1, true, descriptor(peer, 0, 5000, RECORD, 3));
         assert_eq!(rig.wait_on(1, 20_000).code, 0);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_burst_that_outlives_a_reset_of_the_memory_side_holds_the_fence() {
+    for params in ports() {
+        let mut rig = rig_with(&params, near());
+        let pages = rig.board.gpu_mut().pin(0, 2 * PAGE).unwrap();
+        let (peer, id) = rig.map_revocable(16, pages[0], 3);
+        rig.map_revocable(16, pages[1], 3);
+        let hold = |rig: &mut Rig, backpressure| match params.port {
+            Port::Txs => rig.board.set_txs_backpressure(backpressure),
+            Port::Stream => rig.board.set_stream_backpressure(backpressure),
+        };
+        rig.queue(false, descriptor(peer, 0, 60_000, RECORD, 1));
+        rig.board.run(400).unwrap();
+        hold(&mut rig, Backpressure::Random(100));
+        rig.board.run(100).unwrap();
+        rig.entry(0, 0);
+        rig.csr(csr::ATT_INVALIDATE, START);
+        assert_eq!(rig.read_csr(csr::ATT_INVALIDATE), BUSY);
+        rig.board.reset_side(Side::Memory).unwrap();
+        rig.board.run(200).unwrap();
+        for channel in 0..params.channels {
+            rig.csr(csr::CHANNEL_SELECT, channel);
+            assert_eq!(rig.read_csr(csr::CHANNEL_STATUS), 0b11, "{:?}", params.port);
+        }
+        assert_eq!(rig.read_csr(csr::ATT_INVALIDATE), BUSY, "{:?}", params.port);
+        hold(&mut rig, Backpressure::None);
+        let begin = rig.board.cycles();
+        while rig.read_csr(csr::ATT_INVALIDATE) & BUSY != 0 {
+            assert!(rig.board.cycles() < begin + 1000, "no end of the burst");
+        }
+        // What has been taken has arrived behind a read. Then the memory may be given back: an access to it would
+        // be an error of the run.
+        fence(&mut rig, Some(pages[1]));
+        rig.board.bus_mut().revoke(id);
+        rig.board.run(2000).unwrap();
+        assert_eq!(rig.read_csr(csr::CHANNEL_STATUS), 0, "{:?}", params.port);
     }
 }

@@ -1,6 +1,6 @@
 //! A PCIe port that stands still.
 
-use crate::rig::{Descriptor, MIB, RECORD, Rig, library};
+use crate::rig::{Descriptor, MIB, RECORD, Rig, library, near};
 use peerlane_hdl::generated::constants::csr;
 use peerlane_hdl::{Params, Port};
 use peerlane_sim::{Backpressure, BoardConfig};
@@ -51,7 +51,9 @@ fn dies(params: &Params) {
             rig.board.run(100).unwrap();
             assert_eq!(rig.read_csr(csr::ATT_INVALIDATE), 0);
         }
+        // It may come back, and gets the rest of the burst that stood there.
         stop(&mut rig, Backpressure::None);
+        rig.board.run(2000).unwrap();
         rig.board.reset().unwrap();
         rig.restart();
         assert_eq!(rig.read_csr(csr::STATUS), 0);
@@ -74,4 +76,40 @@ fn a_dead_stream_port_leaves_the_engine_at_rest() {
         port: Port::Stream,
         ..Params::default()
     });
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_dead_port_that_comes_back_is_given_whole_bursts() {
+    for port in [Port::Txs, Port::Stream] {
+        let params = Params {
+            port,
+            ..Params::default()
+        };
+        for cycles in 300..320 {
+            let mut rig = Rig::new(&library(&params), near());
+            let peer = rig.map_gpu(0, MIB);
+            rig.csr(csr::PORT_TIMEOUT, 500);
+            let d = Descriptor {
+                peer,
+                local: 0,
+                length: 100_000,
+                control: RECORD,
+                cookie: 1,
+            };
+            rig.queue(false, d);
+            rig.board.run(cycles).unwrap();
+            let hold = |rig: &mut Rig, backpressure| match port {
+                Port::Txs => rig.board.set_txs_backpressure(backpressure),
+                Port::Stream => rig.board.set_stream_backpressure(backpressure),
+            };
+            hold(&mut rig, Backpressure::Random(100));
+            rig.board.run(3000).unwrap();
+            assert_ne!(rig.read_csr(csr::STATUS) & DEAD, 0);
+            hold(&mut rig, Backpressure::None);
+            if let Err(error) = rig.board.run(200) {
+                panic!("{port:?}, {cycles} cycles: {error}");
+            }
+        }
+    }
 }

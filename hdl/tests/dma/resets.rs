@@ -2,10 +2,10 @@
 //! nothing of it is taken for something else later.
 
 use crate::channels::{descriptor, map_for, rig_with};
-use crate::rig::{IRQ, MIB, RECORD, Rig, same};
+use crate::rig::{IRQ, MIB, RECORD, Rig, near, same};
 use crate::stream::{self, ports};
-use peerlane_hdl::Params;
 use peerlane_hdl::generated::constants::csr;
+use peerlane_hdl::{Irq, Params};
 use peerlane_sim::{Answer, Backpressure, BoardConfig, FaultRule, Hits, LinkConfig, Side, Space};
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -207,4 +207,119 @@ fn what_a_reset_leaves_owed_for_ever_is_let_go() {
             .unwrap(),
         0
     );
+}
+
+/// A memory whose clock is slow hears of the reset late: until then nothing of it may show, or the memory gets
+/// a command that nobody gave.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_reset_of_the_pcie_side_sends_no_command_to_a_slow_memory() {
+    for clk_ps in [2500, 5000, 8500, 10_000, 13_000, 16_000] {
+        for round in 0..60 {
+            let mut config = BoardConfig { clk_ps, ..near() };
+            config.ddr.latency = 20;
+            let mut rig = rig_with(&Params::default(), config);
+            let peer = map_for(&mut rig, 0xFF, 0, MIB);
+            let length = 1000 + 80 * round as u32;
+            for read in [true, false] {
+                rig.queue(read, descriptor(peer, 24, length, RECORD, 1));
+            }
+            // Each round with other phases of the clocks.
+            rig.board.run(200 + round * 13).unwrap();
+            let reset = rig.board.reset_side(Side::Pcie);
+            if let Err(error) = reset.and_then(|()| rig.board.run(500)) {
+                panic!("{clk_ps} ps, round {round}: {error}");
+            }
+        }
+    }
+}
+
+/// The operating system writes the vectors once, and again only when it has reset the function.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_reset_of_the_memory_side_masks_no_vector() {
+    let params = Params {
+        irq: Irq::Msix,
+        ..Params::default()
+    };
+    let mut rig = rig_with(&params, near());
+    rig.board.set_msix(true, false);
+    let control = 2 * 16 + 12;
+    for (word, value) in [0xFEE0_1000, 0, 0x4000, 0].into_iter().enumerate() {
+        let at = 2 * 16 + word as u64 * 4;
+        rig.board.bar_write32(Space::Msix, at, value).unwrap();
+    }
+    for _ in 0..2 {
+        assert_eq!(rig.board.bar_read32(Space::Msix, control).unwrap(), 0);
+        let peer = map_for(&mut rig, 1, 0, MIB);
+        rig.board.take_messages();
+        rig.queue(false, descriptor(peer, 0, 64, RECORD | IRQ, 1));
+        rig.wait(20_000);
+        rig.board.run(2000).unwrap();
+        assert_eq!(rig.board.take_messages().len(), 1);
+        rig.board.reset_side(Side::Memory).unwrap();
+        rig.restart();
+    }
+    rig.board.reset_side(Side::Pcie).unwrap();
+    rig.restart();
+    assert_eq!(rig.board.bar_read32(Space::Msix, control).unwrap(), 1);
+}
+
+/// What is owed is let go while a read still stands at the bus: that one will be answered.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_read_that_stands_while_the_owed_are_let_go_answers_no_other() {
+    const PORT_DOWN: u8 = 8;
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let mut rig = rig_with(&Params::default(), near());
+    let peer = map_for(&mut rig, 1, 0, MIB);
+    let mut data = vec![0; 3 * 512];
+    rng.fill_bytes(&mut data);
+    rig.board.gpu_mut().write(0, &data).unwrap();
+    rig.csr(csr::PORT_TIMEOUT, 2000);
+    rig.board.bus_mut().inject(FaultRule {
+        hits: Hits::Nth(0),
+        answer: Answer::Never,
+    });
+    let read = |n: u32| {
+        descriptor(
+            peer + u64::from(n) * 512,
+            u64::from(n) * 512,
+            512,
+            RECORD,
+            n,
+        )
+    };
+    rig.queue(true, read(0));
+    rig.board.run(500).unwrap();
+    rig.board.set_txs_backpressure(Backpressure::Random(100));
+    rig.queue(true, read(1));
+    while rig.read_csr(csr::STATUS) & QUARANTINE == 0 {
+        rig.board.run(20).unwrap();
+    }
+    rig.board.link_reset();
+    rig.csr(csr::QUARANTINE, 1);
+    rig.queue(true, read(2));
+    rig.board.run(50).unwrap();
+    rig.board.set_txs_backpressure(Backpressure::None);
+    rig.board.bus_mut().clear_faults();
+    for n in 0..3 {
+        let record = rig.wait(20_000);
+        assert_eq!(record.cookie, n);
+        if record.code == 0 {
+            let mut got = vec![0; 512];
+            let at = n as usize * 512;
+            rig.board.ddr_mut().read(at as u64, &mut got).unwrap();
+            same("an answer of its own", &got, &data[at..at + 512]);
+        } else {
+            assert!([7, PORT_DOWN].contains(&record.code), "{record:?}");
+        }
+    }
+    // Now nothing stands there.
+    rig.board.run(2000).unwrap();
+    rig.csr(csr::QUARANTINE, 1);
+    rig.board.run(100).unwrap();
+    assert_eq!(rig.read_csr(csr::STATUS), 0);
+    let pages = rig.board.gpu_mut().pin(MIB, MIB).unwrap();
+    works(&mut rig, &mut rng, &pages, 4);
 }

@@ -1,6 +1,7 @@
 //! The engine behind tagged streams: completions in any order, and with a status.
 
-use crate::rig::{Descriptor, MIB, RECORD, Record, Rig, library, same};
+use crate::channels::{descriptor, map_for, rig_with};
+use crate::rig::{Descriptor, MIB, RECORD, Record, Rig, library, near, same};
 use peerlane_hdl::generated::constants::csr;
 use peerlane_hdl::{Params, Port};
 use peerlane_sim::{Answer, Backpressure, BoardConfig, FaultRule, Hits};
@@ -380,4 +381,41 @@ fn beside_a_lost_one(read: bool) {
 fn a_lost_read_delays_no_flush_and_a_lost_flush_no_read() {
     beside_a_lost_one(true);
     beside_a_lost_one(false);
+}
+
+/// A descriptor that fails in the middle ends alone, however many of its channel are under way behind it.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn only_the_descriptor_that_failed_ends_with_a_code() {
+    for reads_log2 in [3, 5, 6] {
+        let params = Params {
+            reads_log2,
+            ..params(128)
+        };
+        let mut config = near();
+        config.gpu.read_round_trip_ns = 5000;
+        let mut rig = rig_with(&params, config);
+        let peer = map_for(&mut rig, 1, 0, MIB);
+        rig.csr(csr::CHANNEL_SELECT, 0);
+        rig.csr(csr::CHANNEL_CONTROL, 1);
+        rig.board.bus_mut().inject(FaultRule {
+            hits: Hits::Nth(0),
+            answer: Answer::Unsupported,
+        });
+        rig.queue(true, descriptor(peer, 0, 1024, RECORD, 0));
+        for n in 1..100 {
+            rig.queue(true, descriptor(peer + 0x1000, 0x1000, 64, RECORD, n));
+        }
+        rig.csr(csr::CHANNEL_CONTROL, 3);
+        for n in 0..100 {
+            let record = rig.wait(100_000);
+            let want = if n == 0 { (UNSUPPORTED, 0) } else { (0, 64) };
+            assert_eq!(record.cookie, n);
+            assert_eq!(
+                (record.code, record.bytes),
+                want,
+                "descriptor {n} of reads_log2 {reads_log2}"
+            );
+        }
+    }
 }

@@ -1,8 +1,9 @@
 //! Turns: short transfers come soon, and keep nobody from his own.
 
-use crate::channels::{descriptor, map_for, rig};
-use crate::rig::{MIB, RECORD};
+use crate::channels::{descriptor, map_for, rig, rig_with};
+use crate::rig::{MIB, RECORD, near};
 use peerlane_hdl::Params;
+use peerlane_hdl::generated::constants::csr;
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
@@ -67,4 +68,39 @@ fn channels_that_wake_again_and_again_starve_nobody() {
             assert!(waited < limit, "read {read}: no end after {waited} cycles");
         }
     }
+}
+
+/// A read beside channels that end a short write, and so send a flush read, all the time.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn flush_reads_starve_no_read() {
+    let mut config = near();
+    config.gpu.read_round_trip_ns = 3000;
+    let mut rig = rig_with(&Params::default(), config);
+    let peer = map_for(&mut rig, 0xFF, 0, MIB);
+    let depth = Params::default().queue_depth();
+    for channel in 1..8 {
+        rig.csr(csr::CHANNEL_SELECT, channel);
+        rig.csr(csr::CHANNEL_CONTROL, 1);
+        for n in 0..depth {
+            rig.queue_on(channel, false, descriptor(peer + 4096, 4096, 64, RECORD, n));
+        }
+    }
+    for channel in 1..8 {
+        rig.csr(csr::CHANNEL_SELECT, channel);
+        rig.csr(csr::CHANNEL_CONTROL, 3);
+    }
+    rig.board.drain_host().unwrap();
+    rig.board.run(500).unwrap();
+    rig.queue(true, descriptor(peer, 0, 512, RECORD, 7));
+    rig.board.drain_host().unwrap();
+    let start = rig.board.cycles();
+    assert_eq!(rig.wait(200_000).code, 0);
+    // Eight reads are in flight, and one flush read goes before this one; each is answered in 750 cycles.
+    let waited = rig.board.cycles() - start;
+    assert!(waited < 4 * 750, "{waited} cycles");
+    // The flush reads had not ended by then.
+    let ended =
+        |rig: &mut crate::rig::Rig, channel| std::iter::from_fn(|| rig.poll_on(channel)).count();
+    assert!(ended(&mut rig, 1) < depth as usize / 2);
 }

@@ -55,11 +55,16 @@ impl Bench {
         self.cycle += 1;
     }
 
+    /// With the function, if the block has interrupt vectors.
     fn reset(&mut self) {
-        self.set("reset", true);
-        self.edge();
-        self.edge();
-        self.set("reset", false);
+        let resets = ["reset", "mask_all"].map(|port| self.ports.get(port).copied());
+        for level in [1u64, 0] {
+            for port in resets.into_iter().flatten() {
+                self.model.set(port, level);
+            }
+            self.edge();
+            self.edge();
+        }
     }
 }
 

@@ -251,7 +251,8 @@ pub mod csr {
     /// Mask of QUARANTINE.drop_owed (bits 0, pulse). Write 1: forgets the completions that are
     /// still owed, and opens the read port or the lost tags. Only correct after a link reset or
     /// a similar event made sure that none of them can come any more: a late completion would
-    /// be taken as the answer to a new read.
+    /// be taken as the answer to a new read. Without effect on `Txs` while a read stands there
+    /// untaken, which will be answered yet.
     pub const QUARANTINE_DROP_OWED_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const QUARANTINE_DROP_OWED_LSB: usize = 0;
@@ -299,7 +300,8 @@ pub mod csr {
     /// Byte offset of ATT_INVALIDATE. A fence for changes of the ATT. Write the entries, then 1
     /// to `start`; when `busy` reads 0, every request that was translated with an older content
     /// has ended: reads were answered or given up, writes were taken by the PCIe port. With
-    /// `flush` they have also arrived where ATT_FLUSH says.
+    /// `flush` they have also arrived where ATT_FLUSH says. A start that falls into a reset of
+    /// the block is lost: CONTROL.enable tells.
     pub const ATT_INVALIDATE: usize = 0x38;
     /// Mask of ATT_INVALIDATE.start (bits 0, pulse). Write 1: begins a fence. Not while `busy`.
     pub const ATT_INVALIDATE_START_MASK: u32 = 0x0000_0001;
@@ -307,8 +309,9 @@ pub mod csr {
     pub const ATT_INVALIDATE_START_LSB: usize = 0;
     /// Number of its bits.
     pub const ATT_INVALIDATE_START_WIDTH: usize = 1;
-    /// Mask of ATT_INVALIDATE.busy (bits 1, ro). The fence is not yet reached. Transfers of all
-    /// channels go on meanwhile.
+    /// Mask of ATT_INVALIDATE.busy (bits 1, ro). The fence is not yet reached, or a burst
+    /// stands at the PCIe port that was begun before the block was reset from the side of FPGA
+    /// memory. Transfers of all channels go on meanwhile.
     pub const ATT_INVALIDATE_BUSY_MASK: u32 = 0x0000_0002;
     /// Position of its lowest bit.
     pub const ATT_INVALIDATE_BUSY_LSB: usize = 1;
@@ -405,7 +408,9 @@ pub mod csr {
     pub const CHANNEL_CONTROL_ABORT_LSB: usize = 2;
     /// Number of its bits.
     pub const CHANNEL_CONTROL_ABORT_WIDTH: usize = 1;
-    /// Byte offset of CHANNEL_STATUS. What the selected channel has under way.
+    /// Byte offset of CHANNEL_STATUS. What the selected channel has under way. Of every
+    /// channel, also a burst at the PCIe port that was begun before the block was reset from
+    /// the side of FPGA memory.
     pub const CHANNEL_STATUS: usize = 0x88;
     /// Mask of CHANNEL_STATUS.write_busy (bits 0, ro). A write descriptor was accepted and has
     /// not ended; it ends when the PCIe port has taken the last of it, its completion record

@@ -14,7 +14,7 @@
 //! The table is a RAM that the host and the messages share, the host first. A message is read word by
 //! word, and given up when its vector is masked before the last: a host masks a vector before it gives
 //! it a new address. Once complete it stands until it is taken, even if the host masks it meanwhile.
-//! Addresses and data of the table are undefined after a reset, but every vector is masked.
+//! Addresses and data of the table are undefined after a reset of the function, but every vector is masked.
 
 use crate::prim::{BlockRam, fresh};
 use rust_hdl::prelude::*;
@@ -27,6 +27,8 @@ pub const FIRST_CHANNEL: usize = 2;
 pub struct Msix {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
+    /// With the function: every vector is masked. The host knows of no other reset.
+    pub mask_all: Signal<In, Bit>,
     // Causes.
     pub general: Signal<In, Bit>,
     /// A level: its rising edge is the cause, or that it stands as MSI-X is enabled.
@@ -99,7 +101,7 @@ impl Msix {
             used = used.replace_bit(vector, true);
         }
         fresh!(
-            clock, reset, general, kernel_irq, fired, fired_channel, address, read, write, writedata,
+            clock, reset, mask_all, general, kernel_irq, fired, fired_channel, address, read, write, writedata,
             byteenable, readdata, enable, function_mask, message, message_address, message_data,
             message_take, pending, open, kernel_seen, vector, word, landing, standing, low, high, data,
             from_table, is_address, shown, entry, in_table, is_control, writing, causes, kept,
@@ -253,12 +255,14 @@ impl Logic for Msix {
 
         if self.reset.val() {
             self.pending.d.next = 0.into();
-            self.open.d.next = 0.into();
             self.kernel_seen.d.next = false;
             self.vector.d.next = 0.into();
             self.word.d.next = 0.into();
             self.landing.d.next = false;
             self.standing.d.next = false;
+        }
+        if self.mask_all.val() {
+            self.open.d.next = 0.into();
         }
     }
 }
