@@ -234,6 +234,8 @@ struct Filling {
     done: u64,
     /// The channel had no writer before, and is to have none after.
     borrowed: bool,
+    /// It was offered, with what is in it.
+    offered: bool,
 }
 
 impl Context {
@@ -304,6 +306,7 @@ impl Context {
             done: grant.ready,
             grant,
             borrowed,
+            offered: matches!(wanted, Wanted::Offered(_)),
         })
     }
 
@@ -439,9 +442,13 @@ impl Context {
         board.settle(|| channel::set_range(channel, &LocalRange::EMPTY));
         // If the board was cut off or started again meanwhile, this is not believed: it forgets all
         // notes before anybody can allocate.
-        let content = Content::Zeros {
-            bytes: filling.done,
-            epoch: filling.grant.epoch,
+        let content = match filling.offered {
+            // It is somebody's data.
+            true => Content::Unknown,
+            false => Content::Zeros {
+                bytes: filling.done,
+                epoch: filling.grant.epoch,
+            },
         };
         board.memory.take_back(channel, content);
         drop(share);

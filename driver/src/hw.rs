@@ -34,6 +34,8 @@ pub(crate) enum Failure {
     PortDead,
     /// The block was reset, and not by us.
     Forgotten,
+    /// It is another block than the one that was found: its `BUILD_ID`.
+    Other(u32),
 }
 
 impl Failure {
@@ -45,6 +47,7 @@ impl Failure {
             Self::Late(..) => c"stuck",
             Self::PortDead => c"port_dead",
             Self::Forgotten => c"forgotten",
+            Self::Other(_) => c"another",
         }
     }
 }
@@ -54,7 +57,9 @@ impl From<Failure> for Error {
         match failure {
             Failure::Gone => ENODEV,
             Failure::Away => EAGAIN,
-            Failure::Late(..) | Failure::PortDead | Failure::Forgotten => EIO,
+            Failure::Late(..) | Failure::PortDead | Failure::Forgotten | Failure::Other(_) => {
+                EIO
+            },
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::{
     ffi::pci_dev,
     hw::{self, Failure},
     logic::{
+        capability::Identity,
         channel,
         lifecycle::{self, Control, Epoch, Fabric, NotStarted, Starter, State, Watched},
         regs::csr,
@@ -91,6 +92,8 @@ impl Board {
                 self.device(),
                 "the block was reset, and not by this driver; what was under way is lost\n"
             ),
+            // Not reached: only a start looks for it.
+            Failure::Other(_) => {}
         }
     }
 
@@ -226,6 +229,26 @@ impl Board {
         }
     }
 
+    /// Whether the FPGA still has the block that was found at probe. Another one has its slaves
+    /// elsewhere, or other numbers of things, and processes have pages of this one's.
+    fn is_the_one_found(&self, epoch: Epoch) -> Result<(), Failure> {
+        let mut words = [0; Identity::OFFSETS.len()];
+        for (word, offset) in words.iter_mut().zip(Identity::OFFSETS) {
+            *word = self.hw.read_in(epoch, Register::Csr(offset))?;
+        }
+        let found = Identity::new(words);
+        if found == self.identity {
+            return Ok(());
+        }
+        dev_err!(
+            self.device(),
+            "its FPGA has another block: BUILD_ID {:#010x} instead of {:#010x}; unbind the driver, and bind it again\n",
+            found.build_id,
+            self.identity.build_id
+        );
+        Err(Failure::Other(found.build_id))
+    }
+
     /// Opens a read port again that waits for answers which will not come: those of requests that
     /// their requester, the hard IP, has given up. Where reads have tags, only a lost one's is out
     /// of use.
@@ -289,7 +312,9 @@ impl Board {
             }
             Err(NotStarted::NotYours) => return true,
             // A function that is not there takes long to be found not resettable.
-            Err(NotStarted::Failed(Failure::Gone)) => return !self.give_up(Starter::Watchdog),
+            Err(NotStarted::Failed(Failure::Gone | Failure::Other(_))) => {
+                return !self.give_up(Starter::Watchdog)
+            }
             Err(NotStarted::Failed(_) | NotStarted::CutOff) => {}
         }
         // SAFETY: a valid device, and no lock is held. Unbind holds the device's own lock, which
@@ -324,9 +349,10 @@ impl Fabric<Failure> for Restart<'_> {
         let Self { board, who } = self;
         board.memory.forget();
         board.hide_views();
+        board.is_the_one_found(epoch)?;
         // With what the driver has told it the block has lost its table of vectors, too, which only
         // the PCI core writes again: after a reset of the function.
-        if *who == Starter::Watchdog {
+        if *who == Starter::Watchdog && board.capabilities.msix {
             Board::remembers(|register| board.hw.read_in(epoch, register))?;
         }
         let channels = 0..board.capabilities.channels;
