@@ -254,7 +254,13 @@ struct peerlane_unregister {
  */
 #define PEERLANE_UNREGISTER_KEEP 1
 
-/* Argument of PEERLANE_IOC_SUBMIT. */
+/*
+ * Argument of PEERLANE_IOC_SUBMIT. EAGAIN also means that the channel has as many descriptors
+ * of this direction under way as it can: PEERLANE_IOC_WAIT for one of them. ENOENT: there is
+ * no such region; ESTALE: its owner has taken the memory back; EINVAL: the bytes are not all
+ * in the region, or not all in the context's FPGA memory; EBUSY: the process writes
+ * descriptors itself.
+ */
 struct peerlane_submit {
 	/* In: 0 writes the region (FPGA to peer), 1 reads it; in C enum peerlane_direction. */
 	__u32 direction;
@@ -282,7 +288,11 @@ struct peerlane_submit {
 /* Start when all reads submitted before have ended. */
 #define PEERLANE_SUBMIT_AFTER_READ 4
 
-/* Argument of PEERLANE_IOC_WAIT. */
+/*
+ * Argument of PEERLANE_IOC_WAIT. A call that succeeds says how the descriptor ended: one that
+ * a reset of the board has ended, with ABORTED. ENOENT: there is no such descriptor, or there
+ * were as many of its direction since as the ring has slots.
+ */
 struct peerlane_wait {
 	/* In: as in peerlane_submit.direction. */
 	__u32 direction;
@@ -306,7 +316,15 @@ struct peerlane_wait {
 	__u64 reserved;
 };
 
-/* Argument of PEERLANE_IOC_QUERY; the driver writes all of it. */
+/*
+ * Argument of PEERLANE_IOC_QUERY: zeros, which the driver writes over. A process that writes
+ * descriptors itself asks once when it has mapped page and ring, and again whenever poll says
+ * so, a record does not come, or a slot is marked empty. If the generation differs then, ring
+ * and queue begin anew: the next record is expected in the first slot with the phase, sequence
+ * and freed of the beginning, and what had no record by then has none. A driver that is
+ * unbound answers no call but with ENODEV, and poll with POLLHUP and POLLERR; the ring then
+ * shows empty slots for good.
+ */
 struct peerlane_query {
 	/*
 	 * Interrupts of the channel so far, and other reasons to look at the ring. A call that
@@ -397,7 +415,10 @@ struct peerlane_probe {
 struct peerlane_moderate {
 	/* An interrupt follows every so many completions that ask for one. */
 	__u32 count;
-	/* And at the latest so many times 256 cycles after the first. */
+	/*
+	 * And at the latest so many times 256 cycles of the PCIe clock after the first; 0: no
+	 * limit by time, so that the last completions may never raise one. 65535 at most.
+	 */
 	__u32 age;
 };
 

@@ -285,7 +285,10 @@ pub mod unregister {
     pub const KEEP: u32 = 1;
 }
 
-/// Argument of [`SUBMIT`].
+/// Argument of [`SUBMIT`]. `EAGAIN` also means that the channel has as many descriptors of this
+/// direction under way as it can: [`WAIT`] for one of them. `ENOENT`: there is no such region;
+/// `ESTALE`: its owner has taken the memory back; `EINVAL`: the bytes are not all in the region, or
+/// not all in the context's FPGA memory; `EBUSY`: the process writes descriptors itself.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Submit {
@@ -317,7 +320,9 @@ pub mod submit {
     pub const AFTER_READ: u32 = 4;
 }
 
-/// Argument of [`WAIT`].
+/// Argument of [`WAIT`]. A call that succeeds says how the descriptor ended: one that a reset of the
+/// board has ended, with `ABORTED`. `ENOENT`: there is no such descriptor, or there were as many of
+/// its direction since as the ring has slots.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wait {
@@ -340,7 +345,12 @@ pub struct Wait {
     pub reserved: u64,
 }
 
-/// Argument of [`QUERY`]; the driver writes all of it.
+/// Argument of [`QUERY`]: zeros, which the driver writes over. A process that writes descriptors
+/// itself asks once when it has mapped page and ring, and again whenever `poll` says so, a record
+/// does not come, or a slot is marked empty. If the generation differs then, ring and queue begin
+/// anew: the next record is expected in the first slot with the phase, sequence and `freed` of the
+/// beginning, and what had no record by then has none. A driver that is unbound answers no call but
+/// with `ENODEV`, and `poll` with `POLLHUP` and `POLLERR`; the ring then shows empty slots for good.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Query {
@@ -443,7 +453,8 @@ impl Default for Probe {
 pub struct Moderate {
     /// An interrupt follows every so many completions that ask for one.
     pub count: u32,
-    /// And at the latest so many times 256 cycles after the first.
+    /// And at the latest so many times 256 cycles of the PCIe clock after the first; 0: no limit
+    /// by time, so that the last completions may never raise one. 65535 at most.
     pub age: u32,
 }
 
