@@ -50,7 +50,11 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         under_load(lab, || aer::report(aer::MALFORMED_TLP))
     });
     suite.run("faults.asleep_under_load", || under_load(lab, sleep));
-    suite.run("faults.thawed_under_load", || under_load(lab, thaw));
+    // Each takes seconds: the kernel makes room for half of its memory.
+    suite.run("faults.thawed_under_load", || {
+        let rounds = lab.rounds.div_ceil(3);
+        rounds_under_load(lab, rounds, thaw)
+    });
     for (name, event) in away::EVENTS {
         suite.run(&format!("faults.stores_while_{name}"), || {
             away::stores(lab, *event)
@@ -175,7 +179,7 @@ impl Mend {
         "configured anew",
     ];
     /// Long enough for the driver's own attempts.
-    const ALONE: Duration = Duration::from_secs(6);
+    const ALONE: Duration = Duration::from_secs(3);
 
     /// Nothing is done yet.
     pub fn new() -> Self {
@@ -476,12 +480,16 @@ fn thaw() -> Result<()> {
 
 /// Something happens again and again, at random moments, while two processes move data.
 fn under_load(lab: &mut Lab, event: fn() -> Result<()>) -> Result<String> {
+    rounds_under_load(lab, lab.rounds, event)
+}
+
+fn rounds_under_load(lab: &mut Lab, rounds: u32, event: fn() -> Result<()>) -> Result<String> {
     let mut workers = [Worker::start(lab, false)?, Worker::start(lab, true)?];
     for worker in &mut workers {
         worker.progress().context("before anything happens")?;
     }
     let mut longest = Duration::ZERO;
-    for round in 0..lab.rounds {
+    for round in 0..rounds {
         std::thread::sleep(Duration::from_micros(lab.rng.random_range(0..200_000)));
         let begin = Instant::now();
         event().with_context(|| format!("round {round}"))?;
