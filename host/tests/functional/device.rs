@@ -63,7 +63,7 @@ fn options_reach_the_block() {
     let fake = Fake::new(Config::default());
     let device = Device::open(fake.clone(), &options).unwrap();
     assert_eq!(fake.lock().port_timeout(), 1234);
-    assert_eq!(device.capabilities().queue_depth(), 1024);
+    assert_eq!(device.capabilities().queue_depth(), 512);
     assert_eq!(device.build_id(), BUILD_ID);
     let options = Options {
         piece: 0,

@@ -17,6 +17,9 @@ fn small_queue(depth_log2: u32) -> Config {
 #[test]
 fn a_gibibyte_takes_one_interrupt_and_few_accesses() {
     let (fake, device) = open(Config {
+        // All that the queues of one direction can hold: 4096.
+        channels: 4,
+        depth_log2: 10,
         gpu_granule: 1 << 30,
         ..Config::default()
     });

@@ -75,7 +75,7 @@ impl Default for Config {
             txs_addr_bits: 64,
             link: None,
             channels: 8,
-            depth_log2: 10,
+            depth_log2: 9,
             att_log2: 12,
             host_granule: 4 << 10,
             gpu_granule: 64 << 10,
