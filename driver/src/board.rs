@@ -32,7 +32,7 @@ use crate::{
     ffi::{pci_dev, Text},
     fpga_memory::{self, BoardMemory},
     gate::Gate,
-    hw::{Failure, Hw},
+    hw::{self, Failure, Hw},
     logic::{
         att::{AttAllocator, Run},
         capability::{Capabilities, Identity},
@@ -42,8 +42,9 @@ use crate::{
         link::{self, Link},
         quota::{Limits, Quota, User},
         regs::csr,
-        steps::{Register, Step},
+        steps::Step,
     },
+    regs::csr::PORT_TIMEOUT,
     settings::Settings,
     window::Lending,
 };
@@ -222,27 +223,29 @@ impl Board {
 
     fn port_timeout(&self) -> Step {
         let cycles = self.settings.port_timeout;
-        Step::Write(
-            Register::Csr(csr::PORT_TIMEOUT),
+        hw::write(PORT_TIMEOUT::from_raw(
             cycles.unwrap_or(csr::PORT_TIMEOUT_RESET),
-        )
+        ))
     }
 
-    /// The longest that the hard IP waits for the answer to a read; `None`: for ever.
-    fn completion_timeout(&self) -> Option<Delta> {
-        let mut control = 0;
+    /// A register of the function's PCI Express capability, if the board says what is in it.
+    fn pcie_capability(&self, register: u32) -> Option<u16> {
+        let mut word = 0;
         // SAFETY: a valid device, and a place for the answer.
         let failed = unsafe {
             bindings::pcie_capability_read_word(
                 pci_dev(self.gate.device()),
-                bindings::PCI_EXP_DEVCTL2 as i32,
-                &mut control,
+                register as i32,
+                &mut word,
             )
         };
-        let longest = match failed {
-            0 => link::completion_timeout(control)?,
-            _ => return None,
-        };
+        (failed == 0).then_some(word)
+    }
+
+    /// The longest that the hard IP waits for the answer to a read; `None`: for ever.
+    fn completion_timeout(&self) -> Option<Delta> {
+        let control = self.pcie_capability(bindings::PCI_EXP_DEVCTL2)?;
+        let longest = link::completion_timeout(control)?;
         Some(Delta::from_millis(longest.into()))
     }
 
@@ -272,19 +275,9 @@ impl Board {
     /// The link as it was trained: the code of its speed, and its lanes (PCI Express Base
     /// Specification, 7.5.3.8, Link Status). Zeros if the board does not say.
     pub(crate) fn link_status(&self) -> (u32, u32) {
-        let mut status = 0;
-        // SAFETY: a valid device, and a place for the answer.
-        let failed = unsafe {
-            bindings::pcie_capability_read_word(
-                pci_dev(self.gate.device()),
-                bindings::PCI_EXP_LNKSTA as i32,
-                &mut status,
-            )
-        };
-        match failed {
-            0 => (u32::from(status & 0xf), u32::from(status >> 4 & 0x3f)),
-            _ => (0, 0),
-        }
+        let status = self.pcie_capability(bindings::PCI_EXP_LNKSTA);
+        let status = status.map_or(0, u32::from);
+        (status & 0xf, status >> 4 & 0x3f)
     }
 
     fn link(&self) -> Option<Link> {
@@ -397,8 +390,6 @@ impl Board {
         if made.is_err() {
             self.dismiss(number);
         }
-        // A board may be cut off by that.
-        self.watch();
         made
     }
 

@@ -119,11 +119,7 @@ impl Context {
         mapped: *mut bindings::address_space,
         user: User,
     ) -> Result<Arc<Self>> {
-        if let Err(failure) = board.hw.usable() {
-            // It may have been cut off when the watchdog had looked for the last time.
-            board.watch();
-            return Err(failure.into());
-        }
+        board.hw.usable()?;
         board.admit(user, |channel| {
             let capabilities = &board.capabilities;
             let ring_log2 = Occupancy::ring_log2(capabilities.queue_depth());

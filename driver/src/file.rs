@@ -37,7 +37,11 @@ impl MiscDevice for Operations {
         let inside = node.board.gate.enter()?;
         // SAFETY: a file's mapping does not change.
         let mapping = unsafe { (*file.as_ptr()).f_mapping };
-        Context::open(&node.board, &inside, mapping, opener(file))
+        let opened = Context::open(&node.board, &inside, mapping, opener(file));
+        // Whatever came of it: the board may have been cut off by it, or before it, when the watchdog
+        // had looked for the last time.
+        node.board.watch();
+        opened
     }
 
     fn release(context: Arc<Context>, _: &File) {

@@ -4,6 +4,7 @@
 
 use crate::{
     boards::Place,
+    events,
     ffi::pci_dev,
     logic::{
         lifecycle::{Control, Epoch, Lifecycle, Mastering, Refused, State},
@@ -368,9 +369,9 @@ impl Bus for Access<'_> {
 
     fn pause(&mut self, register: Register) -> Result<bool, Failure> {
         let fences = self.guard.as_ref().map_or(0, |block| block.fences);
-        // SAFETY: the monotonic clock can be read anywhere.
-        let now = unsafe { bindings::ktime_get() };
-        let again = self.patience.looks_again(register, now as u64, fences);
+        let again = self
+            .patience
+            .looks_again(register, events::now() as u64, fences);
         if again {
             self.guard = None;
             fsleep(PAUSES[usize::from(self.patience.looks() > QUICK)]);

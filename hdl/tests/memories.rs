@@ -4,8 +4,10 @@
 //! One random traffic drives each memory beside a plain array. A memory without a way around its own writes is
 //! planted under the same traffic and has to be found.
 
+mod common;
+
 use peerlane_hdl::prim::{AsyncFifo, BlockRam, ForwardRam, SmallFifo, SmallRam};
-use peerlane_verilated::{Build, Model, Port, Toolchain};
+use peerlane_verilated::{Model, Port};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rust_hdl::prelude::*;
@@ -21,23 +23,8 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(top: &str, mut block: impl Block, clocks: &'static [&'static str]) -> Self {
-        block.connect_all();
-        let design = peerlane_verilog::emit(top, &block, "").expect("the block emits");
-        let build = design
-            .modules
-            .iter()
-            .fold(Build::new(top), |build, module| {
-                build.text(format!("{}.v", module.name), module.verilog.clone())
-            });
-        let library = build
-            .model(&Toolchain::open().expect("Verilator"))
-            .expect("the block verilates");
-        let ports = library
-            .ports()
-            .iter()
-            .map(|port| (port.name.clone(), library.port(&port.name).unwrap()))
-            .collect();
+    fn new(top: &str, block: impl Block, clocks: &'static [&'static str]) -> Self {
+        let (library, ports) = common::verilate(top, block);
         Self {
             model: library.instance().unwrap(),
             ports,

@@ -19,7 +19,7 @@ use crate::{
         steps::{self, Register, Step},
         table::{self, Reach},
     },
-    regs::csr::{QUARANTINE, STATUS},
+    regs::csr::{PORT_TIMEOUT, QUARANTINE, STATUS},
     trace,
 };
 use kernel::{
@@ -260,7 +260,7 @@ impl Board {
         let Some(longest) = self.completion_timeout() else {
             return Ok(());
         };
-        let cycles = Step::Write(Register::Csr(csr::PORT_TIMEOUT), csr::PORT_TIMEOUT_RESET);
+        let cycles = hw::write(PORT_TIMEOUT::from_raw(csr::PORT_TIMEOUT_RESET));
         self.hw.upkeep(epoch, [cycles])?;
         // Twice: it may begin to count when its request leaves.
         let waiting = self.keeps_waiting(epoch, longest + longest)?;
@@ -302,10 +302,14 @@ impl Board {
         Ok(true)
     }
 
-    /// Starts a board again that was cut off: by a reset of the block, or of the function. Says
-    /// whether it is to be watched on.
-    fn revive(&self) -> bool {
-        match self.start(Starter::Watchdog) {
+    /// Starts a board again that was cut off, just now for this failure: by a reset of the block, or
+    /// of the function. Says whether it is to be watched on.
+    fn revive(&self, failure: Option<Failure>) -> bool {
+        let started = match failure {
+            Some(Failure::Gone) => Err(NotStarted::Failed(Failure::Gone)),
+            _ => self.start(Starter::Watchdog),
+        };
+        match started {
             Ok(()) => {
                 dev_warn!(self.device(), "the block was reset and started again\n");
                 return true;
@@ -392,14 +396,11 @@ impl WorkItem for Board {
         let again = match lifecycle::watch(&board.hw, |epoch| board.look(epoch)) {
             Watched::Later => true,
             Watched::Over => false,
-            Watched::Revive(None) => board.revive(),
-            Watched::Revive(Some(failure)) => {
-                board.tell_cut_off(failure);
-                // A function that is not there takes long to be found not resettable.
-                match failure {
-                    Failure::Gone => !board.give_up(Starter::Watchdog),
-                    _ => board.revive(),
+            Watched::Revive(failure) => {
+                if let Some(failure) = failure {
+                    board.tell_cut_off(failure);
                 }
+                board.revive(failure)
             }
         };
         // A board that was cut off by the last who had it is started for the next.

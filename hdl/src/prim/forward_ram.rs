@@ -25,16 +25,10 @@ impl<const D: usize, const A: usize> ForwardRam<D, A> {
     /// A memory of `2^log2` words; of two where `log2` is 0.
     pub fn new(log2: usize) -> Self {
         assert!(log2 <= A, "2^{log2} words, {A} address bits");
-        Self {
-            clock: Default::default(),
-            write_enable: Default::default(),
-            write_address: Default::default(),
-            write_data: Default::default(),
-            read_address: Default::default(),
-            read_data: Default::default(),
+        fresh!(
+            clock, write_enable, write_address, write_data, read_address, read_data, _cells;
             _log2: log2.max(1),
-            _cells: Default::default(),
-        }
+        )
     }
 }
 

@@ -1,11 +1,13 @@
 //! The interrupt block, Verilated, against what it promises: moderation by itself, then all of it with
 //! a host that masks, rewrites and reads the table, and a port that takes messages when it likes.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod moderation;
 mod msix;
 
 use peerlane_hdl::rtl::interrupts::Interrupts;
-use peerlane_verilated::{Build, Model, Port, Toolchain};
+use peerlane_verilated::{Model, Port};
 use rust_hdl::prelude::Block;
 use std::collections::HashMap;
 
@@ -17,21 +19,8 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(top: &str, mut block: impl Block, seed: u32) -> Self {
-        block.connect_all();
-        let design = peerlane_verilog::emit(top, &block, "").expect("the block emits");
-        let mut build = Build::new(top);
-        for module in &design.modules {
-            build = build.text(format!("{}.v", module.name), module.verilog.clone());
-        }
-        let library = build
-            .model(&Toolchain::open().expect("Verilator"))
-            .expect("the block verilates");
-        let ports = library
-            .ports()
-            .iter()
-            .map(|port| (port.name.clone(), library.port(&port.name).unwrap()))
-            .collect();
+    fn new(top: &str, block: impl Block, seed: u32) -> Self {
+        let (library, ports) = common::verilate(top, block);
         Self {
             model: library.instance_seeded(seed).unwrap(),
             ports,

@@ -94,14 +94,7 @@ fn refuse<T: Plain + Default + std::fmt::Debug>(
 }
 
 fn good_register(bench: &Bench) -> Register {
-    Register {
-        provider: provider::HOST,
-        access: access::READ | access::WRITE,
-        address: bench.buffer.memory.address(),
-        length: 4096,
-        fd: -1,
-        ..Default::default()
-    }
+    raw::page(&bench.buffer.memory, access::READ | access::WRITE)
 }
 
 fn good_submit(bench: &Bench) -> Submit {

@@ -7,7 +7,7 @@ use crate::raw;
 use crate::suite::Suite;
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_core::fault::Fault;
-use peerlane_core::uapi::{self, Register, access, provider};
+use peerlane_core::uapi::{self, access};
 use peerlane_device::{Device, Direction, Error, Memory, Permissions};
 use peerlane_guest::pattern;
 use rand::Rng;
@@ -123,14 +123,7 @@ fn file_passed(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     // A region that nobody gives back, in memory that goes with this function.
     let memory = Memory::new(4096)?;
-    let mut register = Register {
-        provider: provider::HOST,
-        access: access::READ,
-        address: memory.address(),
-        length: 4096,
-        fd: -1,
-        ..Default::default()
-    };
+    let mut register = raw::page(&memory, access::READ);
     raw::with(&device, uapi::REGISTER, &mut register)?;
     ours.send(&device)?;
     drop(device);

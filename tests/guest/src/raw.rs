@@ -1,6 +1,7 @@
 //! Ioctls with whatever bytes a test wants.
 
 use peerlane_core::uapi;
+use peerlane_device::Memory;
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use rustix::ioctl::{Ioctl, IoctlOutput, Opcode};
@@ -13,6 +14,18 @@ macro_rules! plain {
     ($($name:ident)*) => {$(impl Plain for uapi::$name {})*};
 }
 plain!(Info Register Unregister Submit Wait Query EventFd Stop Probe Moderate Allocate Window Free);
+
+/// What registers the first page of this process's memory, for the board to use it so.
+pub fn page(memory: &Memory, access: u32) -> uapi::Register {
+    uapi::Register {
+        provider: uapi::provider::HOST,
+        access,
+        address: memory.address(),
+        length: 4096,
+        fd: -1,
+        ..Default::default()
+    }
+}
 
 /// The bytes of a structure.
 pub fn bytes<T: Plain>(structure: &T) -> Vec<u8> {

@@ -10,7 +10,7 @@ use crate::worker::{Count, Worker};
 use anyhow::{Context, Result, ensure};
 use peerlane_core::fault::Fault as End;
 use peerlane_core::regs::chan;
-use peerlane_core::uapi::{self, Register, access, map, provider, state};
+use peerlane_core::uapi::{self, access, map, state};
 use peerlane_device::{Device, Direction, Error, Memory};
 use peerlane_guest::{Answer, Fault};
 use rand::Rng;
@@ -127,14 +127,7 @@ pub(super) fn told_to_try_again(lab: &mut Lab) -> Result<String> {
         };
         theirs.signal()?;
         loop {
-            let mut register = Register {
-                provider: provider::HOST,
-                access: access::READ | access::WRITE,
-                address: memory.address(),
-                length: 4096,
-                fd: -1,
-                ..Default::default()
-            };
+            let mut register = raw::page(&memory, access::READ | access::WRITE);
             note(raw::with(&device, uapi::REGISTER, &mut register));
             if register.handle != 0 {
                 let mut unregister = uapi::Unregister {
@@ -335,14 +328,7 @@ pub(super) fn looked_at_late(lab: &mut Lab) -> Result<String> {
                 ensure!(failed == 0, "{}", std::io::Error::last_os_error());
             }
             loop {
-                let mut register = Register {
-                    provider: provider::HOST,
-                    access: access::READ | access::WRITE,
-                    address: memory.address(),
-                    length: 4096,
-                    fd: -1,
-                    ..Default::default()
-                };
+                let mut register = raw::page(&memory, access::READ | access::WRITE);
                 raw::with(&device, uapi::REGISTER, &mut register)?;
                 let handle = register.handle;
                 let mut unregister = uapi::Unregister { handle, flags: 1 };
