@@ -183,7 +183,13 @@ module proof #(
   (* hierconn, init = 0 *) wire [31:0] \dut.bank_0.spy ;
   (* hierconn, init = 0 *) wire [31:0] \dut.bank_6.spy ;
   (* hierconn, init = 0 *) wire [12:0] \dut.stamps.spy ;
-  wire cell_now = DWORD == 0 ? \dut.bank_0.spy [0] : \dut.bank_6.spy [0];
+  // What is written is a cycle on its way.
+  (* hierconn, init = 0 *) wire [6:0] \dut.writes_q ;
+  (* hierconn, init = 0 *) wire [11:0] \dut.write_slot_q ;
+  (* hierconn, init = 0 *) wire [31:0] \dut.write_data_q ;
+  wire there = \dut.write_slot_q [7:0] == {which, place[5:0]};
+  wire cell_writes = there & \dut.writes_q [DWORD];
+  wire cell_now = cell_writes ? \dut.write_data_q [0] : DWORD == 0 ? \dut.bank_0.spy [0] : \dut.bank_6.spy [0];
   always @* begin
     assume (\dut.tail_software.spy_at == which & \dut.newest_engine.spy_at == which);
     assume (\dut.newest_ends.spy_at == which & \dut.head_software.spy_at == which);
@@ -248,6 +254,7 @@ module proof #(
       end
       if (prepared) assert (level != DEPTH & tail == place & !watching);
       if (prepared | watching) assert (cell_now == word);
+      if (watching) assert (!cell_writes);
     end else assert (!end_1 & !end_2 & !watching & !prepared & !queued[which] & !unended
                  & !shows & !accepted_before & !accepted_earlier);
     assert (\dut.filled_q [which] == (over & level == DEPTH));

@@ -30,8 +30,9 @@ module proof #(parameter MUTANT = 0) (
   );
   (* hierconn, init = 0 *) wire [63:0] \dut.bound_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.fresh_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.full_q ;
   (* hierconn *) wire [1:0] \dut.rooms.spy_at ;
-  (* hierconn *) wire [15:0] \dut.rooms.spy ;
+  (* hierconn *) wire [16:0] \dut.rooms.spy ;
   (* hierconn *) wire [1:0] \dut.sizes.spy_at ;
   (* hierconn *) wire [3:0] \dut.sizes.spy ;
 
@@ -68,9 +69,11 @@ module proof #(parameter MUTANT = 0) (
   always @* if (MUTANT == 0 & bound) begin
     assert (\dut.sizes.spy == log2);
     assert (taken <= slots & (!begins | taken == 0));
-    if (!begins) assert (\dut.rooms.spy == slots - taken);
+    // The slots of before the last doorbell took one, or not.
+    if (!begins) assert (\dut.rooms.spy [15:0] - \dut.rooms.spy [16] == slots - taken);
   end
   always @* if (MUTANT == 0) assert (\dut.bound_q [which] == bound & (\dut.fresh_q [which] == begins | !bound));
+  always @* if (MUTANT == 0) assert (\dut.full_q [which] == (bound & taken == slots));
   always @* if (!reset & mine) begin
     assert (some == (!bound | taken < slots));
     assert (enough == (!bound | taken < slots | freed != 0));

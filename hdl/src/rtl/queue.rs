@@ -74,6 +74,10 @@ pub struct DescriptorQueue {
     pub ended_for_other: Signal<Out, Bits<13>>,
 
     bank: [BlockRam<32, 12>; DWORDS],
+    /// What is written there, from registers; a bit for each bank. It is announced in that cycle at the earliest.
+    writes: DFF<Bits<DWORDS>>,
+    write_slot: DFF<Bits<12>>,
+    write_data: DFF<Bits<32>>,
     stamps: BlockRam<13, 12>,
     // One memory for each place that reads.
     tail_software: ForwardRam<13, 6>,
@@ -107,7 +111,8 @@ pub struct DescriptorQueue {
     ended_last: DFF<Bit>,
     ended_channel: DFF<Bits<6>>,
 
-    level: Signal<Local, Bits<13>>,
+    last_carry: Signal<Local, Bits<13>>,
+    not_last: Signal<Local, Bits<13>>,
     paged: Signal<Local, Bits<64>>,
     fills: Signal<Local, Bits<64>>,
     starts: Signal<Local, Bits<64>>,
@@ -131,7 +136,7 @@ pub struct DescriptorQueue {
     slot_bits: Constant<Bits<4>>,
     all_channels: Constant<Bits<64>>,
     one: Constant<Bits<64>>,
-    number_of: [Constant<Bits<4>>; DWORDS],
+    first_bank: Constant<Bits<DWORDS>>,
 }
 
 impl DescriptorQueue {
@@ -142,7 +147,7 @@ impl DescriptorQueue {
             clock, reset, sweep, sweep_channel, channel, write, dword, data, doorbell, accept,
             refused, free, next_number, other_number, queued, busy, select, fetch, peer_low,
             peer_high, local_low, local_high, length, control, cookie, stamp, number, take, ended,
-            end, end_channel, other_select, ended_for_other, waiting, unended, leaving, sent, level,
+            end, end_channel, other_select, ended_for_other, waiting, writes, write_slot, write_data, unended, leaving, sent, last_carry, not_last,
             paged, filled, fills, starts, full, accepted,
             tail_now, step, tail_next, head_next, ended_next, slot, oldest, arrived, emptied, finished,
             awakened, arrived_before, arrived_lately, head_before, is_last, ending, ending_channel, ended_last,
@@ -164,7 +169,7 @@ impl DescriptorQueue {
             slot_bits: Constant::new((slots_log2 as u64).into()),
             all_channels: Constant::new(super::channel_mask(channels_log2)),
             one: Constant::new(1.into()),
-            number_of: std::array::from_fn(|i| Constant::new((i as u64).into())),
+            first_bank: Constant::new(1.into()),
         )
     }
 }
@@ -175,6 +180,9 @@ impl Logic for DescriptorQueue {
         dff_setup!(
             self,
             clock,
+            writes,
+            write_slot,
+            write_data,
             ended_channel,
             filled,
             waiting,
@@ -203,12 +211,14 @@ impl Logic for DescriptorQueue {
         // Software's side.
         self.tail_software.read_address.next = self.channel.val();
         self.head_software.read_address.next = self.channel.val();
-        // There are never more than `depth`, so the difference needs no more bits than `depth` has.
-        self.level.next = (self.tail_software.read_data.val() - self.head_software.read_data.val())
+        // There are never more than `depth`, so the difference needs no more bits than `depth` has; added to
+        // the upper one of these, `depth` turns it over.
+        self.free.next = ((self.head_software.read_data.val()
+            - self.tail_software.read_data.val())
+            ^ self.depth.val())
             & self.level_mask.val();
         self.paged.next = self.one.val() << self.channel.val();
         self.full.next = (self.filled.q.val() & self.paged.val()).any();
-        self.free.next = (self.depth.val() - self.level.val()) & self.level_mask.val();
         self.next_number.next = self.tail_software.read_data.val();
         self.accepted.next = self.doorbell.val() & self.accept.val() & !self.full.val();
         self.refused.next = self.doorbell.val() & (!self.accept.val() | self.full.val());
@@ -237,12 +247,11 @@ impl Logic for DescriptorQueue {
         for i in 0..DWORDS {
             self.bank[i].write_clock.next = self.clock.val();
             self.bank[i].read_clock.next = self.clock.val();
-            self.bank[i].write_address.next = self.slot.val();
-            self.bank[i].write_data.next = self.data.val();
+            self.bank[i].write_address.next = self.write_slot.q.val();
+            self.bank[i].write_data.next = self.write_data.q.val();
             self.bank[i].read_address.next = self.oldest.val();
             self.bank[i].read_enable.next = self.fetch.val();
-            self.bank[i].write_enable.next =
-                self.write.val() & !self.full.val() & (self.dword.val() == self.number_of[i].val());
+            self.bank[i].write_enable.next = self.writes.q.val().get_bit(i);
         }
         self.stamps.write_clock.next = self.clock.val();
         self.stamps.read_clock.next = self.clock.val();
@@ -250,6 +259,12 @@ impl Logic for DescriptorQueue {
         self.stamps.write_data.next = self.other_number.val();
         // Of a doorbell that is refused, too: nothing is in its slot.
         self.stamps.write_enable.next = self.doorbell.val() & !self.full.val();
+        self.write_slot.d.next = self.slot.val();
+        self.write_data.d.next = self.data.val();
+        self.writes.d.next = 0.into();
+        if self.write.val() & !self.full.val() {
+            self.writes.d.next = self.first_bank.val() << self.dword.val();
+        }
         self.stamps.read_address.next = self.oldest.val();
         self.stamps.read_enable.next = self.fetch.val();
         self.peer_low.next = self.bank[0].read_data.val();
@@ -317,11 +332,20 @@ impl Logic for DescriptorQueue {
 
         // Who has something queued, who has something under way. What is compared is compared a cycle
         // before it counts; a doorbell of the cycle before that, of that, or of this wins.
+        // One slot is left, asked without a carry: of a sum of two numbers, each bit and the carry into it.
+        self.last_carry.next = (self.head_software.read_data.val() & self.last_slot.val())
+            | ((self.head_software.read_data.val() | self.last_slot.val())
+                & !self.tail_software.read_data.val());
+        self.not_last.next = (self.head_software.read_data.val()
+            ^ self.last_slot.val()
+            ^ self.tail_software.read_data.val()
+            ^ (self.last_carry.val() << 1))
+            & self.level_mask.val();
         self.arrived.next = 0.into();
         self.fills.next = 0.into();
         if self.accepted.val() {
             self.arrived.next = self.paged.val();
-            if self.level.val() == self.last_slot.val() {
+            if !self.not_last.val().any() {
                 self.fills.next = self.paged.val();
             }
         }
@@ -365,6 +389,7 @@ impl Logic for DescriptorQueue {
             self.leaving.d.next = self.finished.val() & self.all_channels.val();
         }
         if self.reset.val() {
+            self.writes.d.next = 0.into();
             self.filled.d.next = 0.into();
             self.waiting.d.next = 0.into();
             self.leaving.d.next = 0.into();

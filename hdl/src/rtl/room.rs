@@ -32,17 +32,31 @@ pub struct RingRoom {
     /// The same behind what the doorbell gives back.
     pub enough: Signal<Out, Bit>,
 
-    rooms: ForwardRam<16, 6>,
+    /// Slots left before the last doorbell took one, and whether it did: the sum does not wait for that.
+    rooms: ForwardRam<17, 6>,
     sizes: ForwardRam<4, 6>,
     /// Channels that have a ring.
     bound: DFF<Bits<64>>,
     /// Those whose ring has all of its slots.
     fresh: DFF<Bits<64>>,
+    /// Those that have none left, so that a doorbell waits for no count.
+    full: DFF<Bits<64>>,
     paged: Signal<Local, Bits<64>>,
     set: Signal<Local, Bits<64>>,
-    is_bound: Signal<Local, Bit>,
-    room: Signal<Local, Bits<16>>,
+    rung: Signal<Local, Bits<64>>,
+    filled: Signal<Local, Bits<64>>,
+    is_fresh: Signal<Local, Bit>,
+    is_full: Signal<Local, Bit>,
+    taken: Signal<Local, Bit>,
+    /// Fewer than two slots are given back, and none that makes two of one.
+    frees_none: Signal<Local, Bit>,
+    /// Two slots were left.
+    two: Signal<Local, Bit>,
+    ringed: Signal<Local, Bits<64>>,
+    fills: Signal<Local, Bit>,
+    base: Signal<Local, Bits<16>>,
     gained: Signal<Local, Bits<16>>,
+    sum: Signal<Local, Bits<16>>,
     one: Constant<Bits<64>>,
     slot: Constant<Bits<16>>,
     all_channels: Constant<Bits<64>>,
@@ -53,7 +67,8 @@ impl RingRoom {
     pub fn new(channels_log2: usize) -> Self {
         fresh!(
             clock, reset, ring_we, ring_channel, ring_on, ring_log2, page, doorbell, freed, accepted,
-            some, enough, bound, fresh, paged, set, is_bound, room, gained;
+            some, enough, bound, fresh, full, paged, set, rung, filled, is_fresh, is_full, taken,
+            frees_none, two, fills, ringed, base, gained, sum;
             rooms: ForwardRam::new(channels_log2),
             sizes: ForwardRam::new(channels_log2),
             one: Constant::new(1.into()),
@@ -66,46 +81,71 @@ impl RingRoom {
 impl Logic for RingRoom {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, bound, fresh);
+        dff_setup!(self, clock, bound, fresh, full);
         clock!(self, clock, rooms, sizes);
         self.paged.next = (self.one.val() << self.page.val()) & self.all_channels.val();
         self.set.next = (self.one.val() << self.ring_channel.val()) & self.all_channels.val();
         self.rooms.read_address.next = self.page.val();
         self.sizes.read_address.next = self.page.val();
-        self.is_bound.next = (self.bound.q.val() & self.paged.val()).any();
-        self.room.next = self.rooms.read_data.val();
-        if (self.fresh.q.val() & self.paged.val()).any() {
-            self.room.next = self.slot.val() << self.sizes.read_data.val();
-        }
-        self.some.next = !self.is_bound.val() | self.room.val().any();
-        self.enough.next = !self.is_bound.val() | self.room.val().any() | self.freed.val().any();
+        self.is_fresh.next = (self.fresh.q.val() & self.paged.val()).any();
+        self.is_full.next = (self.full.q.val() & self.paged.val()).any();
+        self.some.next = !self.is_full.val();
+        self.enough.next = !self.is_full.val() | self.freed.val().any();
 
-        self.rooms.write_enable.next = self.doorbell.val();
-        self.rooms.write_address.next = self.page.val();
+        self.base.next = bit_cast::<16, 17>(self.rooms.read_data.val());
+        self.taken.next = self.rooms.read_data.val().get_bit(16);
+        self.two.next = (bit_cast::<16, 17>(self.rooms.read_data.val()) >> 2).any()
+            | (self.rooms.read_data.val().get_bit(1)
+                & (self.rooms.read_data.val().get_bit(0)
+                    | !self.rooms.read_data.val().get_bit(16)));
+        self.frees_none.next =
+            !(self.freed.val() >> 1).any() & (self.is_full.val() | !self.freed.val().get_bit(0));
+        if self.is_fresh.val() {
+            self.base.next = self.slot.val() << self.sizes.read_data.val();
+            self.taken.next = false;
+            self.two.next = self.sizes.read_data.val().any();
+        }
         self.gained.next = self.freed.val();
-        if self.accepted.val() {
+        if self.taken.val() {
             self.gained.next = self.freed.val() - 1;
         }
-        self.rooms.write_data.next = self.room.val() + self.gained.val();
+        self.sum.next = self.base.val() + self.gained.val();
+        self.rooms.write_enable.next = self.doorbell.val();
+        self.rooms.write_address.next = self.page.val();
+        self.rooms.write_data.next = bit_cast::<17, 16>(self.sum.val())
+            | (bit_cast::<17, 1>(self.accepted.val().into()) << 16);
+        self.fills.next = self.is_full.val() & !self.freed.val().any();
+        if self.accepted.val() {
+            self.fills.next = !self.two.val() & self.frees_none.val();
+        }
+
+        self.rung.next = 0.into();
+        self.filled.next = 0.into();
         if self.doorbell.val() {
-            self.fresh.d.next = self.fresh.q.val() & !self.paged.val();
+            self.rung.next = self.paged.val();
+            if self.fills.val() {
+                self.filled.next = self.paged.val();
+            }
+        }
+        self.ringed.next = 0.into();
+        if self.ring_we.val() {
+            self.ringed.next = self.set.val();
+        }
+        self.full.d.next = ((self.full.q.val() & !self.rung.val()) | self.filled.val())
+            & self.bound.q.val()
+            & !self.ringed.val();
+        self.fresh.d.next = (self.fresh.q.val() & !self.rung.val()) | self.ringed.val();
+        self.bound.d.next = self.bound.q.val() & !self.ringed.val();
+        if self.ring_on.val() {
+            self.bound.d.next = self.bound.q.val() | self.ringed.val();
         }
         self.sizes.write_enable.next = self.ring_we.val();
         self.sizes.write_address.next = self.ring_channel.val();
         self.sizes.write_data.next = self.ring_log2.val();
-        if self.ring_we.val() {
-            self.bound.d.next = self.bound.q.val() & !self.set.val();
-            if self.ring_on.val() {
-                self.bound.d.next = self.bound.q.val() | self.set.val();
-            }
-            self.fresh.d.next = self.fresh.q.val() | self.set.val();
-            if self.doorbell.val() {
-                self.fresh.d.next = (self.fresh.q.val() & !self.paged.val()) | self.set.val();
-            }
-        }
         if self.reset.val() {
             self.bound.d.next = 0.into();
             self.fresh.d.next = 0.into();
+            self.full.d.next = 0.into();
         }
     }
 }
