@@ -247,7 +247,8 @@ module proof #(
     reg [3:0] dues = 0;
     reg [5:0] seen = 0;
     wire absorbed = read_take & !(issue & !probe);
-    wire flush_absorbed = flush_take & !probe;
+    // A flush that fails at once ends a cycle later.
+    reg flush_absorbed = 0;
     wire flush_over = flushed & !flush_absorbed;
     wire its_chunk = chunk & !absorbed;
     wire over = flush_over | (its_chunk & chunk_code != 0)
@@ -258,6 +259,7 @@ module proof #(
       if (over) for (k = 0; k < 7; k = k + 1) due[k] <= due[k + 1];
       if (issue) due[due_place[2:0]] <= {probe, !probe & read_mark, probe ? 6'd1 : read_beats};
       dues <= dues + issue - over;
+      flush_absorbed <= flush_take & !probe & !clear;
       seen <= over ? 0 : seen + seen_completion;
       if (clear) begin
         dues <= 0;
@@ -276,6 +278,7 @@ module proof #(
       end
       if (seen_completion) assert (dues != 0 & !due[0][7] & (seen != 0 | its_chunk));
       if (flush_over) assert (dues != 0 & due[0][7]);
+      if (flush_absorbed) assert (flushed & dues == 0);
       if (flushed) assert (flush_error == (flush_absorbed | quarantine));
       // Data are of that very read.
       if (completion & !completion_error) assert (completion_data[0] == due[0][6] & answer);
@@ -303,7 +306,7 @@ module proof #(
       assert (late <= 3);
       if (dead & dead_before & !in_burst & !record & !message & write & beat) assert (beat_take);
       // Reads end, one a cycle or one beat a cycle.
-      if (dead & quarantine & (read | flush)) assert (chunk | completion | flushed);
+      if (dead & quarantine & (read | flush)) assert (chunk | completion | flushed | flush_take);
       if (dead) assert (reads_down);
     end
   end endgenerate

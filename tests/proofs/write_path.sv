@@ -114,6 +114,9 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.heads.at_most_q ;
   (* hierconn *) wire [4:0] \dut.heads.ram.spy_at ;
   (* hierconn *) wire [127:0] \dut.heads.ram.spy ;
+  (* hierconn, init = 0 *) wire \dut.end_on_q ;
+  (* hierconn, init = 0 *) wire [141:0] \dut.end_next_q ;
+  (* hierconn, init = 0 *) wire [8:0] \dut.ends_count_q ;
   (* hierconn, init = 0 *) wire [7:0] \dut.ends.head_q ;
   (* hierconn, init = 0 *) wire [7:0] \dut.ends.tail_q ;
   (* hierconn, init = 0 *) wire [8:0] \dut.ends.count_q ;
@@ -168,6 +171,8 @@ module proof #(
     // Where the block keeps it, and then its end; the bytes of its channel since the last end.
     reg [4:0] slot = 0;
     reg [7:0] end_slot = 0;
+    // An end is a cycle on its way to its place.
+    wire [7:0] next_slot = \dut.ends.tail_q + \dut.end_on_q ;
     (* anyconst *) wire [1:0] which;
     reg [31:0] total = 0;
     reg total_known = 0;
@@ -202,7 +207,7 @@ module proof #(
         going <= 0;
         ending <= its_last;
         ends_before <= ends_waiting - ended;
-        end_slot <= \dut.ends.tail_q ;
+        end_slot <= next_slot;
         its_code <= code_out;
         its_flush <= its_flush & its_code == 0 & (its_record | its_irq | lost);
         its_total <= total + (lost ? 0 : its_bytes);
@@ -233,7 +238,7 @@ module proof #(
     always @* begin
       // The places that the proof knows are its own.
       assume (!chosen | \dut.heads.ram.spy_at == \dut.heads.tail_q );
-      assume (!its_retired | \dut.ends.ram.spy_at == \dut.ends.tail_q );
+      assume (!its_retired | \dut.ends.ram.spy_at == next_slot);
       assume (\dut.done_bytes.spy_at == which);
       // It is of that channel, which was swept before.
       assume (!(accepted & channel == which) | total_known);
@@ -253,7 +258,8 @@ module proof #(
     wire [4:0] place = \dut.heads.head_q + before - ahead;
     wire [7:0] end_place = end_slot - \dut.ends.head_q ;
     wire end_out = end_place == 8'hff;
-    wire [141:0] end_word = end_out ? \dut.ends_data : \dut.ends.ram.spy ;
+    wire end_comes = \dut.end_on_q & end_place == waiting;
+    wire [141:0] end_word = end_out ? \dut.ends_data : end_comes ? \dut.end_next_q : \dut.ends.ram.spy ;
     always @* if (MUTANT == 0) begin
       assert (\dut.heads.count_q <= 32);
       assert (\dut.heads.count_q [4:0] == \dut.heads.tail_q - \dut.heads.head_q );
@@ -280,11 +286,12 @@ module proof #(
       assert (waiting[7:0] == \dut.ends.tail_q - \dut.ends.head_q );
       assert (\dut.ends.some_q == (waiting != 0) & \dut.ends.at_most_q == (waiting == 256));
       // Room was kept for every end.
-      assert (waiting + ahead <= 131);
+      assert (waiting + \dut.end_on_q + ahead <= 132);
+      assert (\dut.ends_count_q == waiting + held + \dut.end_on_q );
       if (\dut.ends_room_q ) assert (waiting <= 128);
       if (ending) begin
         assert (ends_before == (end_out ? 9'd0 : end_place + held));
-        assert (end_out ? held : end_place < waiting & \dut.ends.ram.spy_at == end_slot);
+        assert (end_out ? held : (end_place < waiting | end_comes) & \dut.ends.ram.spy_at == end_slot);
         assert (end_word[5:0] == {its_flush, its_irq | its_code != 0, its_code});
         assert (end_word[9:6] == its_tag & end_word[45:38] == its_total[7:0]);
         assert (end_word[73:70] == its_bus[3:0]);

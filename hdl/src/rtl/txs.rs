@@ -118,6 +118,8 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     asked: DFF<Bits<6>>,
     owed_next: Signal<Local, Bits<10>>,
     isolated: DFF<Bit>,
+    /// A flush was taken in the last cycle and has failed.
+    absorbed: DFF<Bit>,
     timer: DFF<Bits<32>>,
     expired: DFF<Bit>,
     /// A new burst would be ahead of the link, as of the last cycle.
@@ -169,7 +171,7 @@ impl<const W: usize, const B: usize> Default for TxsAdapter<W, B> {
             txs_address, txs_read, txs_write, txs_writedata, txs_byteenable, txs_burstcount,
             txs_waitrequest, txs_readdata, txs_readdatavalid, poster, seen, owed, isolated, timer,
             expired, open, closed, issue, probe, issued_beats, old_last, old_bytes, old_tag,
-            old_flush, answered, arriving, giving_up, fill, finished, absorb, flush_absorb, given,
+            old_flush, answered, arriving, giving_up, fill, finished, absorb, flush_absorb, absorbed, given,
             carried, drained, backlog, port_pace, held_back, owes, asked, owed_next, flushed_last,
             flush_turn;
             pending: SmallFifo::new(READS_IN_FLIGHT_LOG2),
@@ -225,6 +227,7 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
             seen,
             owed,
             isolated,
+            absorbed,
             timer,
             expired,
             given,
@@ -385,9 +388,11 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
             self.port_flush.val() & self.closed.val() & !self.pending.some.val();
         self.port_read_take.next = (self.issue.val() & !self.probe.val()) | self.absorb.val();
         self.port_flush_take.next = self.probe.val() | self.flush_absorb.val();
-        self.port_flushed.next = self.flush_absorb.val()
+        // A cycle later: who takes a flush is known late. Nothing else is under way then.
+        self.absorbed.d.next = self.flush_absorb.val();
+        self.port_flushed.next = self.absorbed.q.val()
             | (self.old_flush.val() & (self.arriving.val() | self.giving_up.val()));
-        self.port_flush_error.next = self.closed.val();
+        self.port_flush_error.next = self.closed.val() | self.absorbed.q.val();
         self.port_chunk.next = self.absorb.val()
             | (!self.old_flush.val()
                 & !self.seen.q.val().any()
@@ -405,6 +410,9 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         self.port_completion_data.next = self.txs_readdata.val();
         self.port_completion_error.next = self.fill.val();
 
+        if self.port_clear.val() | self.port_reset.val() {
+            self.absorbed.d.next = false;
+        }
         if self.port_clear.val() {
             self.seen.d.next = 0.into();
             self.held_back.d.next = false;

@@ -121,7 +121,14 @@ pub struct WritePath<const W: usize, const B: usize> {
     done_bytes: ForwardRam<32, 6>,
     /// Ends that wait for their flush or their record, and those behind them: they leave in order.
     ends: BlockFifo<142, 8, 9>,
+    /// The one that goes there: a short path into the memory. How many there are, with that one.
+    end_on: DFF<Bit>,
+    end_next: DFF<Bits<142>>,
+    ends_count: DFF<Bits<9>>,
     flushes: SmallFifo<64, 4, 5>,
+    /// The oldest flush stands at the port; it was taken in the last cycle, and is still counted.
+    flush_on: DFF<Bit>,
+    flush_gone: DFF<Bit>,
     flush_results: SmallFifo<1, 5, 6>,
     /// Flush reads that were taken and whose results no end has used: no more than there is room for.
     unused_flushes: DFF<Bits<5>>,
@@ -152,6 +159,7 @@ pub struct WritePath<const W: usize, const B: usize> {
     gone_end: Signal<Local, Bit>,
     gone_flush: Signal<Local, Bit>,
     gone_total: Signal<Local, Bits<32>>,
+    gone_adds: Signal<Local, Bits<10>>,
     gone_last: Signal<Local, Bit>,
     gone_reports: Signal<Local, Bit>,
     gone_channel: Signal<Local, Bits<6>>,
@@ -187,8 +195,8 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
             head_real, head_load, head_pop, head_on, head, gone_on, gone, gone_lost,
             has_room, next_on, next_head, claimed, ends_room, next_load, gone_real,
             gone_bytes, gone_code, gone_end, gone_flush,
-            gone_total, gone_last, gone_reports, gone_channel, gone_fault, result_on,
-            result, unused_flushes, pause, result_used, result_load, flushed_on, flushed_bad, has_data, span;
+            gone_total, gone_adds, gone_last, gone_reports, gone_channel, gone_fault, result_on,
+            result, unused_flushes, flush_on, flush_gone, end_on, end_next, ends_count, pause, result_used, result_load, flushed_on, flushed_bad, has_data, span;
             done_bytes: ForwardRam::new(channels_log2),
             ends: BlockFifo::new(8),
             lane_mask: Constant::new((B as u64 - 1).into()),
@@ -214,6 +222,11 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             result_on,
             result,
             unused_flushes,
+            flush_on,
+            flush_gone,
+            end_on,
+            end_next,
+            ends_count,
             pause,
             reserved,
             claimed,
@@ -421,11 +434,12 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.moved_channel.next = self.gone_channel.val();
         self.requested.next = self.gone_on.q.val() & self.gone_real.val() & !self.gone_lost.q.val();
         self.done_bytes.read_address.next = self.gone_channel.val();
-        self.gone_total.next = self.done_bytes.read_data.val();
-        if !self.gone_lost.q.val() {
-            self.gone_total.next =
-                self.done_bytes.read_data.val() + bit_cast::<32, 10>(self.gone_bytes.val());
+        self.gone_adds.next = self.gone_bytes.val();
+        if self.gone_lost.q.val() {
+            self.gone_adds.next = 0.into();
         }
+        self.gone_total.next =
+            self.done_bytes.read_data.val() + bit_cast::<32, 10>(self.gone_adds.val());
         self.done_bytes.write_enable.next = self.gone_on.q.val() | self.sweep.val();
         self.done_bytes.write_address.next = self.gone_channel.val();
         self.done_bytes.write_data.next = self.gone_total.val();
@@ -447,9 +461,16 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.flushes.push.next = self.gone_end.val() & self.gone_flush.val();
         self.flushes.data_in.next =
             self.gone.q.val().get_bits::<64>(0) & !bit_cast::<64, 5>(self.lane_mask.val());
-        self.flush.next = self.flushes.valid.val() & !self.unused_flushes.q.val().all();
+        // Who takes it answers late: one leaves every three cycles. A word that is there is shown in the next.
+        self.flush.next = self.flush_on.q.val();
         self.flush_address.next = self.flushes.data.val();
-        self.flushes.pop.next = self.flush_take.val();
+        self.flush_gone.d.next = self.flush_take.val();
+        self.flushes.pop.next = self.flush_gone.q.val();
+        self.flush_on.d.next =
+            self.flushes.some.val() & !self.flush_gone.q.val() & !self.unused_flushes.q.val().all();
+        if self.flush_on.q.val() {
+            self.flush_on.d.next = !self.flush_take.val();
+        }
         self.flushed_on.d.next = self.flushed.val();
         self.flushed_bad.d.next = self.flush_error.val();
         self.flush_results.push.next = self.flushed_on.q.val();
@@ -459,8 +480,10 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         if !self.gone_real.val() {
             self.gone_fault.next = self.gone.q.val().get_bits::<64>(0);
         }
-        self.ends.push.next = self.gone_end.val();
-        self.ends.data_in.next = bit_cast::<142, 4>(self.gone_code.val())
+        self.end_on.d.next = self.gone_end.val();
+        self.ends.push.next = self.end_on.q.val();
+        self.ends.data_in.next = self.end_next.q.val();
+        self.end_next.d.next = bit_cast::<142, 4>(self.gone_code.val())
             | (bit_cast::<142, 1>(
                 (self.gone.q.val().get_bit(86) | self.gone_code.val().any()).into(),
             ) << 4)
@@ -471,10 +494,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             | (bit_cast::<142, 1>(self.gone_reports.val().into()) << 134)
             | (bit_cast::<142, 1>(self.gone.q.val().get_bit(120).into()) << 135)
             | (bit_cast::<142, 6>(self.gone_channel.val()) << 136);
-        self.ends_waiting.next = self.ends.level.val();
-        if self.ends.valid.val() {
-            self.ends_waiting.next = self.ends.level.val() + 1;
-        }
+        self.ends_waiting.next = self.ends_count.q.val();
         self.needs_flush.next = self.ends.data.val().get_bit(5);
         // Many may have waited for one; the counters take an end every three cycles.
         self.silent.next =
@@ -497,6 +517,11 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.end_fault.next = self.ends.data.val().get_bits::<64>(70);
         self.end_pop.next = self.end_take.val() | self.silent.val();
         self.ended.next = self.end_pop.val();
+        if self.gone_end.val() & !self.end_pop.val() {
+            self.ends_count.d.next = self.ends_count.q.val() + 1;
+        } else if self.end_pop.val() & !self.gone_end.val() {
+            self.ends_count.d.next = self.ends_count.q.val() - 1;
+        }
         self.ends.pop.next = self.end_pop.val();
         if self.end_pop.val() {
             self.pause.d.next = 2.into();
@@ -507,9 +532,9 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.result_load.next =
             self.flush_results.valid.val() & (!self.result_on.q.val() | self.result_used.val());
         self.flush_results.pop.next = self.result_load.val();
-        if self.flush_take.val() & !self.result_used.val() {
+        if self.flush_gone.q.val() & !self.result_used.val() {
             self.unused_flushes.d.next = self.unused_flushes.q.val() + 1;
-        } else if self.result_used.val() & !self.flush_take.val() {
+        } else if self.result_used.val() & !self.flush_gone.q.val() {
             self.unused_flushes.d.next = self.unused_flushes.q.val() - 1;
         }
         if self.result_load.val() {
@@ -528,6 +553,10 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             self.gone_on.d.next = false;
             self.result_on.d.next = false;
             self.unused_flushes.d.next = 0.into();
+            self.end_on.d.next = false;
+            self.ends_count.d.next = 0.into();
+            self.flush_on.d.next = false;
+            self.flush_gone.d.next = false;
             self.flushed_on.d.next = false;
             self.has_room.d.next = false;
         }
