@@ -58,15 +58,20 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     /// The oldest chunk.
     front_on: DFF<Bit>,
     front: DFF<Bits<20>>,
+    /// Its place, looked up in the cycle before: a chunk takes two.
+    found_on: DFF<Bit>,
+    found: DFF<Bits<55>>,
     received: BlockFifo<E, 12, 13>,
     jobs: SmallFifo<20, 2, 3>,
-    packs: SmallFifo<48, 4, 5>,
+    /// In block RAM, for its width; 16 are enough.
+    packs: BlockFifo<48, 6, 7>,
     /// The oldest of them: a short path into the memory of words.
     pack_on: DFF<Bit>,
     pack: DFF<Bits<48>>,
     align: Align<W, B>,
     words: LaneFifo<W, 7, 8>,
-    commands: AsyncFifo<49, 5, 6>,
+    /// The two top bits: no words, one.
+    commands: AsyncFifo<51, 5, 6>,
     /// Back in the port's clock: tags whose last bytes are in memory.
     written: AsyncFifo<10, 5, 6>,
     // Packing.
@@ -77,7 +82,9 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     // In the memory clock.
     burst_beat: DFF<Bits<4>>,
     command_on: DFF<Bit>,
-    command: DFF<Bits<49>>,
+    command: DFF<Bits<51>>,
+    /// The next word is the last of its burst.
+    ends_burst: DFF<Bit>,
     /// The burst that has begun is of before a reset; its word that stands, too.
     rinsing: DFF<Bit>,
     stuck: DFF<Bit>,
@@ -117,6 +124,7 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     beat_shift: Constant<Bits<3>>,
     place_mask: Constant<Bits<2>>,
     data_shift: Constant<Bits<9>>,
+    bare_mark: Constant<Bits<51>>,
 }
 
 impl<const W: usize, const B: usize, const E: usize> Receive<W, B, E> {
@@ -128,21 +136,23 @@ impl<const W: usize, const B: usize, const E: usize> Receive<W, B, E> {
             chunk_tag, chunk_bytes, chunk_code, completion, completion_data,
             completion_error, used, unneeded, done, done_tag, done_code, stalled,
             mem_clock, mem_reset, mem_wr_address, mem_wr_write, mem_wr_burstcount,
-            mem_wr_writedata, mem_wr_byteenable, mem_wr_waitrequest, jobs, packs, align,
+            mem_wr_writedata, mem_wr_byteenable, mem_wr_waitrequest, jobs, align,
             words, commands, written, within, lane_at, word_enable, word_count,
-            burst_beat, c_tag, c_bytes, c_code, c_local, c_lane, c_left, c_bare, c_take,
+            burst_beat, ends_burst, c_tag, c_bytes, c_code, c_local, c_lane, c_left, c_bare, c_take,
             c_final, pack_bare, bare_out, lane, packed, commit, enable_now, pack_code,
             mem_count, mem_bare, mem_accept, mem_last, mem_reports, mem_open, left_over,
-            mem_forgets, rinsing, stuck, mem_closed, mem_writes, c_load, front_on, front, command_on, command, command_load, pack_on, pack, pack_load,
+            mem_forgets, rinsing, stuck, mem_closed, mem_writes, c_load, front_on, front, found_on, found, command_on, command, command_load, pack_on, pack, pack_load,
             pack_done;
             places: ForwardRam::new(reads_log2),
             chunks: BlockFifo::new(receive_log2),
             received: BlockFifo::new(receive_log2),
+            packs: BlockFifo::new(6),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_round: Constant::new((B as u64 - 1).into()),
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
             place_mask: Constant::new((64 / B as u64 - 1).into()),
             data_shift: Constant::new((W as u64).into()),
+            bare_mark: Constant::new((1u64 << 49).into()),
         )
     }
 }
@@ -155,6 +165,8 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
             clock,
             front_on,
             front,
+            found_on,
+            found,
             within,
             lane_at,
             word_enable,
@@ -163,7 +175,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
             pack
         );
         dff_setup!(
-            self, mem_clock, burst_beat, command_on, command, rinsing, stuck
+            self, mem_clock, burst_beat, ends_burst, command_on, command, rinsing, stuck
         );
         clock!(self, clock, places, chunks, received, jobs, packs, align);
         self.mem_closed.next = self.mem_reset.val() | self.rinsing.q.val();
@@ -199,13 +211,15 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         self.c_code.next = self.front.q.val().get_bits::<4>(16);
         self.c_bare.next = self.c_code.val().any();
         self.places.read_address.next = self.c_tag.val();
-        self.c_local.next = self.places.read_data.val().get_bits::<40>(0);
-        self.c_lane.next = self.places.read_data.val().get_bits::<5>(40);
-        self.c_left.next = self.places.read_data.val().get_bits::<10>(45);
-        self.c_take.next = self.front_on.q.val()
-            & !self.packs.full.val()
+        self.c_local.next = self.found.q.val().get_bits::<40>(0);
+        self.c_lane.next = self.found.q.val().get_bits::<5>(40);
+        self.c_left.next = self.found.q.val().get_bits::<10>(45);
+        self.found.d.next = self.places.read_data.val();
+        self.c_take.next = self.found_on.q.val()
+            & !self.packs.level.val().get_bits::<3>(4).any()
             & !self.place.val()
             & (self.c_bare.val() | !self.jobs.full.val());
+        self.found_on.d.next = self.front_on.q.val() & !self.c_take.val();
         self.c_load.next = self.chunks.valid.val() & (!self.front_on.q.val() | self.c_take.val());
         self.chunks.pop.next = self.c_load.val();
         if self.c_load.val() {
@@ -298,16 +312,18 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         }
         self.commands.push.next =
             (self.packed.val() & self.align.out_last.val()) | self.bare_out.val();
-        self.commands.data_in.next = bit_cast::<49, 34>(self.pack.q.val().get_bits::<34>(0))
-            | (bit_cast::<49, 6>(self.pack.q.val().get_bits::<6>(36)) << 38)
-            | (bit_cast::<49, 4>(self.pack_code.val()) << 44)
-            | (bit_cast::<49, 1>(self.pack.q.val().get_bit(42).into()) << 48);
+        self.commands.data_in.next = bit_cast::<51, 34>(self.pack.q.val().get_bits::<34>(0))
+            | (bit_cast::<51, 6>(self.pack.q.val().get_bits::<6>(36)) << 38)
+            | (bit_cast::<51, 4>(self.pack_code.val()) << 44)
+            | (bit_cast::<51, 1>(self.pack.q.val().get_bit(42).into()) << 48)
+            | self.bare_mark.val();
         if !self.pack_bare.val() {
-            self.commands.data_in.next = bit_cast::<49, 34>(self.pack.q.val().get_bits::<34>(0))
-                | (bit_cast::<49, 4>(self.word_count.q.val() + 1) << 34)
-                | (bit_cast::<49, 6>(self.pack.q.val().get_bits::<6>(36)) << 38)
-                | (bit_cast::<49, 4>(self.pack_code.val()) << 44)
-                | (bit_cast::<49, 1>(self.pack.q.val().get_bit(42).into()) << 48);
+            self.commands.data_in.next = bit_cast::<51, 34>(self.pack.q.val().get_bits::<34>(0))
+                | (bit_cast::<51, 4>(self.word_count.q.val() + 1) << 34)
+                | (bit_cast::<51, 6>(self.pack.q.val().get_bits::<6>(36)) << 38)
+                | (bit_cast::<51, 4>(self.pack_code.val()) << 44)
+                | (bit_cast::<51, 1>(self.pack.q.val().get_bit(42).into()) << 48)
+                | (bit_cast::<51, 1>((!self.word_count.q.val().any()).into()) << 50);
         }
         self.pack_done.next = (self.packed.val() & self.align.out_last.val()) | self.bare_out.val();
         self.pack_load.next =
@@ -336,7 +352,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         // Memory: the fronts of the two FIFOs are the Avalon command and its data. The end of each
         // read goes back when its words are taken.
         self.mem_count.next = self.command.q.val().get_bits::<4>(34);
-        self.mem_bare.next = !self.mem_count.val().any();
+        self.mem_bare.next = self.command.q.val().get_bit(49);
         self.mem_reports.next = self.command.q.val().get_bit(48);
         self.mem_open.next = self.command_on.q.val() & !self.written.full.val();
         self.mem_writes.next = self.rinsing.q.val()
@@ -350,8 +366,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
             self.mem_wr_byteenable.next = 0.into();
         }
         self.mem_accept.next = self.mem_writes.val() & !self.mem_wr_waitrequest.val();
-        self.mem_last.next = (self.mem_accept.val()
-            & ((self.burst_beat.q.val() + 1) == self.mem_count.val()))
+        self.mem_last.next = (self.mem_accept.val() & self.ends_burst.q.val())
             | (self.mem_open.val() & self.mem_bare.val());
         self.words.pop.next = self.mem_accept.val();
         self.command_load.next =
@@ -367,6 +382,10 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         self.written.data_in.next = self.command.q.val().get_bits::<10>(38);
         if self.mem_accept.val() {
             self.burst_beat.d.next = self.burst_beat.q.val() + 1;
+            self.ends_burst.d.next = (self.burst_beat.q.val() + 2) == self.mem_count.val();
+        }
+        if self.command_load.val() {
+            self.ends_burst.d.next = self.commands.data.val().get_bit(50);
         }
         if self.mem_last.val() {
             self.burst_beat.d.next = 0.into();
@@ -395,6 +414,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
 
         if self.reset.val() {
             self.front_on.d.next = false;
+            self.found_on.d.next = false;
             self.pack_on.d.next = false;
             self.within.d.next = false;
             self.word_enable.d.next = 0.into();
