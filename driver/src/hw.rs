@@ -7,6 +7,7 @@ use crate::{
     events,
     ffi::pci_dev,
     logic::{
+        fences::{Fences, Turn},
         lifecycle::{Control, Epoch, Lifecycle, Mastering, Refused, State},
         patience::Patience,
         regs::{csr, MAP_ID},
@@ -96,8 +97,7 @@ pub(crate) struct Hw {
 /// What is known of the block.
 struct Block {
     life: Lifecycle,
-    /// Fences that were begun.
-    fences: u64,
+    fences: Fences,
 }
 
 /// The function's Bus Master Enable.
@@ -142,6 +142,7 @@ struct Access<'a> {
     hw: &'a Hw,
     right: Right,
     patience: Patience,
+    turn: Turn,
     /// `None` while sleeping between two looks: others go on meanwhile. What must not be torn
     /// apart, a selection and its access or the entries of one owner, has no look in between.
     guard: Option<MutexGuard<'a, Block>>,
@@ -160,7 +161,7 @@ impl Hw {
             device,
             place,
             patience,
-            block <- new_mutex!(Block { life: Lifecycle::new(), fences: 0 }),
+            block <- new_mutex!(Block { life: Lifecycle::new(), fences: Fences::new() }),
         })
     }
 
@@ -307,6 +308,7 @@ impl Hw {
             hw: self,
             right,
             patience: Patience::new(patience.as_nanos() as u64),
+            turn: Turn::default(),
             guard: Some(self.block.lock()),
         }
     }
@@ -351,27 +353,58 @@ impl Access<'_> {
     }
 }
 
+impl Drop for Access<'_> {
+    fn drop(&mut self) {
+        if let Some(block) = &mut self.guard {
+            block.fences.leave(&mut self.turn);
+        }
+    }
+}
+
+/// The time, in nanoseconds.
+fn now() -> u64 {
+    events::now() as u64
+}
+
 impl Bus for Access<'_> {
     type Error = Failure;
 
     fn write(&mut self, register: Register, value: u32) -> Result<(), Failure> {
         self.select(register)?;
         if let (Register::Csr(csr::ATT_INVALIDATE), Some(block)) = (register, &mut self.guard) {
-            block.fences += 1;
+            block.fences.begin(&mut self.turn);
         }
         self.hw.write32(register, value)
     }
 
+    /// `ATT_INVALIDATE` reads busy for who has to wait, and for nobody else.
     fn read(&mut self, register: Register) -> Result<u32, Failure> {
         self.select(register)?;
-        self.hw.check(self.hw.read32(register)?)
+        let value = self.hw.check(self.hw.read32(register)?)?;
+        match (register, &self.guard) {
+            (Register::Csr(csr::ATT_INVALIDATE), Some(block)) => {
+                let busy = value & csr::ATT_INVALIDATE_BUSY_MASK != 0;
+                let waits = block.fences.waits(&mut self.turn, busy, now());
+                let rest = value & !csr::ATT_INVALIDATE_BUSY_MASK;
+                Ok(rest | u32::from(waits) << csr::ATT_INVALIDATE_BUSY_LSB)
+            }
+            _ => Ok(value),
+        }
     }
 
     fn pause(&mut self, register: Register) -> Result<bool, Failure> {
-        let fences = self.guard.as_ref().map_or(0, |block| block.fences);
-        let again = self
-            .patience
-            .looks_again(register, events::now() as u64, fences);
+        let now = now();
+        let mut begun = 0;
+        if let Some(block) = &mut self.guard {
+            begun = block.fences.begun();
+            if register == Register::Csr(csr::ATT_INVALIDATE) {
+                block.fences.will_look_again(&mut self.turn, now);
+            }
+        }
+        if self.turn.was_held_off() {
+            self.patience.begin_anew();
+        }
+        let again = self.patience.looks_again(register, now, begun);
         if again {
             self.guard = None;
             fsleep(PAUSES[usize::from(self.patience.looks() > QUICK)]);

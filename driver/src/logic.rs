@@ -26,6 +26,8 @@ pub(crate) mod descriptor;
 pub(crate) mod events;
 #[path = "../core/src/fault.rs"]
 pub(crate) mod fault;
+#[path = "../core/src/fences.rs"]
+pub(crate) mod fences;
 #[path = "../core/src/fpga_memory.rs"]
 pub(crate) mod fpga_memory;
 #[path = "../core/src/kept.rs"]

@@ -28,6 +28,7 @@ pub mod counters;
 pub mod descriptor;
 pub mod events;
 pub mod fault;
+pub mod fences;
 pub mod fpga_memory;
 pub mod kept;
 pub mod layout;

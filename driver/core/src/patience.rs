@@ -3,7 +3,8 @@
 //!
 //! Time alone says nothing of the block: who waits may have been kept from the processor all the
 //! while, and what is busy now may be another's business, begun just now. So a wait lasts for some
-//! looks, too, and for the fence that it saw.
+//! looks, too, and for the fence that it saw. How many of others' there can be before one's own,
+//! [`fences`](super::fences) bounds.
 
 use super::regs::csr;
 use super::steps::Register;
@@ -36,26 +37,50 @@ impl Patience {
         self.looks
     }
 
+    /// What was seen until now says nothing of the block.
+    pub const fn begin_anew(&mut self) {
+        self.looks = 0;
+    }
+
     /// A register was found busy at this time, in nanoseconds, by when so many fences had been begun
     /// by anybody. Says whether to look again.
     pub fn looks_again(&mut self, register: Register, now: u64, fences: u64) -> bool {
         let is_fence = matches!(register, Register::Csr(csr::ATT_INVALIDATE));
-        if self.looks == 0 || is_fence && fences != self.fences {
-            *self = Self {
-                limit: self.limit,
-                since: now,
-                looks: 0,
-                fences,
-            };
+        if is_fence && fences != self.fences {
+            self.begin_anew();
+        }
+        if self.looks == 0 {
+            (self.since, self.fences) = (now, fences);
         }
         self.looks += 1;
         self.looks < LEAST_LOOKS || now.saturating_sub(self.since) <= self.limit
     }
 }
 
+/// `PORT_TIMEOUT` while a read port that waits for answers is looked at, in cycles of the PCIe clock,
+/// where the administrator has asked for this many, or for none. To begin to wait anew must take
+/// longer than the pause between two looks. All traffic goes on meanwhile: nothing of it may be given
+/// up earlier than it was to be.
+pub const fn quarantine_timeout(asked: Option<u32>) -> u32 {
+    match asked {
+        Some(cycles) if cycles > csr::PORT_TIMEOUT_RESET => cycles,
+        _ => csr::PORT_TIMEOUT_RESET,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_peer_gets_less_time_while_answers_are_owed() {
+        let reset = csr::PORT_TIMEOUT_RESET;
+        assert_eq!(quarantine_timeout(None), reset);
+        assert_eq!(quarantine_timeout(Some(20_000)), reset);
+        for asked in [reset, reset + 1, u32::MAX] {
+            assert_eq!(quarantine_timeout(Some(asked)), asked);
+        }
+    }
 
     const FENCE: Register = Register::Csr(0x38);
     const STATUS: Register = Register::Csr(0x14);
