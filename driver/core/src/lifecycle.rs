@@ -194,6 +194,18 @@ impl Lifecycle {
         self.state == State::Gone
     }
 
+    /// Whether the watchdog has to look at it again: as long as somebody has it, and if it was cut off,
+    /// also for the next. Whoever opens it, or finds that it cannot be used yet, has it looked at, too.
+    ///
+    /// Whether somebody has it must be found out before: the last one may cut it off as he goes.
+    pub const fn is_watched(&self, has_users: bool) -> bool {
+        match self.state {
+            State::CutOff => true,
+            State::Resting | State::Starting | State::Running | State::Stopping => has_users,
+            State::Gone | State::Removed => false,
+        }
+    }
+
     /// The driver lets it go.
     pub fn remove(&mut self, bus: &mut dyn Mastering) {
         bus.clear();
@@ -286,12 +298,10 @@ pub fn start<C: Control>(
 /// What the watchdog has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watched<F> {
-    /// Look again later: it is well, or another's business.
-    Later,
+    /// Nothing: it is well, or another's business, or nobody's any more.
+    Nothing,
     /// Start it again. It was cut off just now, for this, or before.
     Revive(Option<F>),
-    /// Nothing any more.
-    Over,
 }
 
 /// The watchdog looks at a board. What it saw counts only if the board was not stopped or started
@@ -304,11 +314,10 @@ pub fn watch<C: Control>(
     let epoch = match (state, usable) {
         (_, Ok(epoch)) => epoch,
         (State::CutOff, _) => return Watched::Revive(None),
-        (State::Gone | State::Removed, _) => return Watched::Over,
-        _ => return Watched::Later,
+        _ => return Watched::Nothing,
     };
     let Err(failure) = look(epoch) else {
-        return Watched::Later;
+        return Watched::Nothing;
     };
     let cut = control.with(|life, bus| match life.usable() {
         Ok(now) if now == epoch => life.cut_off(epoch, bus),
@@ -316,7 +325,7 @@ pub fn watch<C: Control>(
     });
     match cut {
         Cut::Now => Watched::Revive(Some(failure)),
-        Cut::Already | Cut::Restarted => Watched::Later,
+        Cut::Already | Cut::Restarted => Watched::Nothing,
     }
 }
 

@@ -23,6 +23,14 @@ enum Wrong {
     StaleLook,
     /// The watchdog starts whatever does not run.
     EagerWatchdog,
+    /// Who cannot open the board does not have it looked at.
+    UnwatchedRefusal,
+    /// Who has opened the board does not have it looked at.
+    UnwatchedOpen,
+    /// The watchdog looks on only if somebody has the board.
+    ForUsersOnly,
+    /// The watchdog finds out whether the board was cut off before whether somebody has it.
+    StateBeforeUsers,
 }
 
 /// The board as it really is.
@@ -52,6 +60,17 @@ struct World {
     hardware: Mutex<Hardware>,
     /// Whether a region's entries are to be there; held while it is taken from the board.
     known: [Mutex<bool>; 2],
+    people: Mutex<People>,
+}
+
+/// Those who have the board, or want it.
+#[derive(Default)]
+struct People {
+    users: u32,
+    /// Somebody was told to try again.
+    waits: bool,
+    /// The watchdog will look.
+    armed: bool,
 }
 
 struct Bus<'a> {
@@ -104,6 +123,7 @@ impl World {
                 asleep: false,
             }),
             known: [Mutex::new(true), Mutex::new(true)],
+            people: Mutex::default(),
         };
         assert!(start(&world, Starter::Owner, &mut Start(&world)).is_ok());
         world.change(|hardware| hardware.stuck = stuck);
@@ -154,6 +174,65 @@ impl World {
         self.change(|hardware| hardware.asleep = false);
         let started = start(self, Starter::Owner, &mut Start(self));
         assert!(started != Err(NotStarted::NotYours), "started by another");
+    }
+
+    /// Has the watchdog look.
+    fn arm(&self) {
+        self.people.lock().unwrap().armed = true;
+    }
+
+    /// Somebody opens the board, and tries again if he has to.
+    fn open(&self) {
+        let usable = self.with(|life, _| life.usable());
+        let mut opened = Err(());
+        if let Ok(epoch) = usable {
+            self.people.lock().unwrap().users += 1;
+            opened = self.access(epoch, |hardware| hardware.stuck);
+            if opened != Ok(false) {
+                self.close();
+            }
+        }
+        let waits = opened != Ok(false);
+        self.people.lock().unwrap().waits |= waits;
+        let forgets = match waits {
+            true => Wrong::UnwatchedRefusal,
+            false => Wrong::UnwatchedOpen,
+        };
+        if self.wrong != forgets {
+            self.arm();
+        }
+    }
+
+    /// Somebody who has the board closes it.
+    fn close(&self) {
+        self.let_go(0);
+        self.people.lock().unwrap().users -= 1;
+    }
+
+    /// What was asked of the watchdog is done: it runs until it has not to.
+    fn watchdog(&self) {
+        for _ in 0..3 {
+            let armed = std::mem::take(&mut self.people.lock().unwrap().armed);
+            if !armed {
+                return;
+            }
+            self.watch();
+            let has_users = || self.people.lock().unwrap().users > 0;
+            let again = match self.wrong {
+                Wrong::ForUsersOnly => has_users(),
+                Wrong::StateBeforeUsers => {
+                    let cut_off = self.with(|life, _| life.is_watched(false));
+                    cut_off || has_users()
+                }
+                _ => {
+                    let users = has_users();
+                    self.with(|life, _| life.is_watched(users))
+                }
+            };
+            if again {
+                self.arm();
+            }
+        }
     }
 
     /// The watchdog runs once.
@@ -251,6 +330,38 @@ fn runs(world: &World) {
     assert_eq!(world.life.lock().unwrap().state(), State::Running);
 }
 
+/// Nobody has the board who is not looked after, and nobody waits for one that nobody will look at.
+fn somebody_looks(world: &World) {
+    let state = world.life.lock().unwrap().state();
+    let People {
+        users,
+        waits,
+        armed,
+    } = *world.people.lock().unwrap();
+    let owed = users > 0 || waits && state != State::Running;
+    assert!(armed || !owed, "nobody will ever look: {state:?}");
+}
+
+/// The same for whoever comes next.
+fn ready_for_the_next(world: &World) {
+    somebody_looks(world);
+    let state = world.life.lock().unwrap().state();
+    let armed = world.people.lock().unwrap().armed;
+    assert!(
+        armed || state == State::Running,
+        "the next will wait: {state:?}"
+    );
+}
+
+/// Somebody has the board for a while.
+fn open_and_close(world: &World) {
+    world.open();
+    let has_it = world.people.lock().unwrap().users > 0;
+    if has_it {
+        world.close();
+    }
+}
+
 fn let_first_go(world: &World) {
     world.let_go(0);
 }
@@ -336,4 +447,54 @@ fn a_watchdog_that_starts_what_rests() {
 fn all_at_once() {
     let parts: &[Part] = &[let_first_go, World::watch, World::reset_function];
     at_once(Wrong::Nothing, true, parts, anyhow_it_ends);
+}
+
+#[test]
+fn whoever_opens_is_looked_after() {
+    for stuck in [false, true] {
+        at_once(Wrong::Nothing, stuck, &[World::open], somebody_looks);
+        let parts: &[Part] = &[World::open, World::watchdog];
+        at_once(Wrong::Nothing, stuck, parts, somebody_looks);
+    }
+}
+
+#[test]
+#[should_panic(expected = "nobody will ever look: CutOff")]
+fn a_board_that_was_cut_off_while_nobody_had_it() {
+    at_once(
+        Wrong::UnwatchedRefusal,
+        true,
+        &[World::open],
+        somebody_looks,
+    );
+}
+
+#[test]
+#[should_panic(expected = "nobody will ever look: Running")]
+fn an_open_that_arms_nothing() {
+    at_once(Wrong::UnwatchedOpen, false, &[World::open], somebody_looks);
+}
+
+#[test]
+fn who_goes_leaves_a_board_for_the_next() {
+    let parts: &[Part] = &[open_and_close, World::watchdog];
+    for stuck in [false, true] {
+        at_once(Wrong::Nothing, stuck, parts, ready_for_the_next);
+    }
+    let parts: &[Part] = &[World::watchdog, sticks, open_and_close];
+    at_once(Wrong::Nothing, false, parts, ready_for_the_next);
+}
+
+#[test]
+#[should_panic(expected = "the next will wait: CutOff")]
+fn a_watchdog_for_users_only() {
+    let parts: &[Part] = &[World::watchdog, sticks, open_and_close];
+    at_once(Wrong::ForUsersOnly, false, parts, ready_for_the_next);
+}
+
+#[test]
+#[should_panic(expected = "the next will wait: CutOff")]
+fn a_watchdog_that_asks_for_the_state_first() {
+    let parts: &[Part] = &[World::watchdog, sticks, open_and_close];
+    at_once(Wrong::StateBeforeUsers, false, parts, ready_for_the_next);
 }

@@ -15,6 +15,7 @@ use crate::{
         capability::Identity,
         channel,
         lifecycle::{self, Control, Epoch, Fabric, NotStarted, Starter, State, Watched},
+        patience::quarantine_timeout,
         regs::csr,
         steps::{self, Register, Step},
         table::{self, Reach},
@@ -36,7 +37,7 @@ const WATCH_MS: u32 = 1000;
 /// The pause between two looks at a read port that waits for answers.
 const QUARANTINE_PAUSE: Delta = Delta::from_millis(2);
 /// The longest that can be between two, for the port to have waited all the time: half of
-/// `PORT_TIMEOUT`.
+/// `PORT_TIMEOUT` ([`quarantine_timeout`]).
 const QUARANTINE_GAP: Delta = Delta::from_millis(25);
 
 impl Board {
@@ -260,7 +261,8 @@ impl Board {
         let Some(longest) = self.completion_timeout() else {
             return Ok(());
         };
-        let cycles = hw::write(PORT_TIMEOUT::from_raw(csr::PORT_TIMEOUT_RESET));
+        let cycles = quarantine_timeout(self.settings.port_timeout);
+        let cycles = hw::write(PORT_TIMEOUT::from_raw(cycles));
         self.hw.upkeep(epoch, [cycles])?;
         // Twice: it may begin to count when its request leaves.
         let waiting = self.keeps_waiting(epoch, longest + longest)?;
@@ -303,8 +305,8 @@ impl Board {
     }
 
     /// Starts a board again that was cut off, just now for this failure: by a reset of the block, or
-    /// of the function. Says whether it is to be watched on.
-    fn revive(&self, failure: Option<Failure>) -> bool {
+    /// of the function.
+    fn revive(&self, failure: Option<Failure>) {
         let started = match failure {
             Some(Failure::Gone) => Err(NotStarted::Failed(Failure::Gone)),
             _ => self.start(Starter::Watchdog),
@@ -312,12 +314,13 @@ impl Board {
         match started {
             Ok(()) => {
                 dev_warn!(self.device(), "the block was reset and started again\n");
-                return true;
+                return;
             }
-            Err(NotStarted::NotYours) => return true,
+            Err(NotStarted::NotYours) => return,
             // A function that is not there takes long to be found not resettable.
             Err(NotStarted::Failed(Failure::Gone | Failure::Other(_))) => {
-                return !self.give_up(Starter::Watchdog)
+                self.give_up(Starter::Watchdog);
+                return;
             }
             Err(NotStarted::Failed(_) | NotStarted::CutOff) => {}
         }
@@ -326,17 +329,16 @@ impl Board {
         let reset = unsafe { bindings::pci_try_reset_function(pci_dev(self.gate.device())) };
         if reset == 0 && self.hw.usable().is_ok() {
             dev_warn!(self.device(), "the function was reset and started again\n");
-            return true;
+            return;
         }
         // Its lock is another's, who resets it, puts it to sleep or unbinds it: later.
         if reset == EAGAIN.to_errno() || !self.give_up(Starter::Watchdog) {
-            return true;
+            return;
         }
         dev_err!(
             self.device(),
             "the board cannot be started again: configure its FPGA anew, then reset or rescan it\n"
         );
-        false
     }
 }
 
@@ -393,19 +395,14 @@ impl WorkItem for Board {
         let Ok(_inside) = board.gate.enter() else {
             return;
         };
-        let again = match lifecycle::watch(&board.hw, |epoch| board.look(epoch)) {
-            Watched::Later => true,
-            Watched::Over => false,
-            Watched::Revive(failure) => {
-                if let Some(failure) = failure {
-                    board.tell_cut_off(failure);
-                }
-                board.revive(failure)
+        if let Watched::Revive(failure) = lifecycle::watch(&board.hw, |epoch| board.look(epoch)) {
+            if let Some(failure) = failure {
+                board.tell_cut_off(failure);
             }
-        };
-        // A board that was cut off by the last who had it is started for the next.
-        let cut_off = || board.hw.with(|life, _| life.state()) == State::CutOff;
-        if again && (board.has_users() || cut_off()) {
+            board.revive(failure);
+        }
+        let has_users = board.has_users();
+        if board.hw.with(|life, _| life.is_watched(has_users)) {
             board.watch();
         }
     }
