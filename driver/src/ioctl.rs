@@ -7,7 +7,7 @@ use crate::{
     events::{Deadline, EventFd},
     gate::Inside,
     logic::{
-        channel::Moderation,
+        channel::{self, Moderation},
         events::{Admission, Seen},
         regs::{chan, Completion},
         uapi::{self, feature, Ioctl},
@@ -338,13 +338,20 @@ impl Context {
         }
     }
 
-    /// From now on the process writes descriptors itself.
+    /// From now on the process writes descriptors itself: when `QUERY` has told it how often the
+    /// channel was started, for it begins at the first slot.
     pub(crate) fn hand_over(&self) -> Result {
+        let _inside = self.board.gate.enter()?;
         let mut writer = self.writer.lock();
         match *writer {
             Writer::Driver(_) => Err(EBUSY),
             Writer::Nobody => {
-                *writer = Writer::Process(Admission::new());
+                *writer = Writer::Process(Admission::new(self.events.seen().generation));
+                // A board that is away starts the channel as its writer says.
+                let hw = &self.board.hw;
+                if let Some(epoch) = hw.live() {
+                    let _ = hw.upkeep(epoch, [channel::halt(self.channel)]);
+                }
                 Ok(())
             }
             Writer::Process(_) => Ok(()),

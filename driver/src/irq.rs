@@ -59,14 +59,18 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
-    /// Clears the causes in the block, and says which they were, if there were any.
-    fn take_causes(&self) -> Option<IRQ_STATUS> {
-        let causes: IRQ_STATUS = self.board.hw.look().ok()?;
-        if causes.into_raw() == 0 {
-            return None;
+    /// Clears the causes in the block, and says whether there were any. Faults among them are traced.
+    fn take_causes(&self) -> bool {
+        let Ok(causes) = self.board.hw.look::<IRQ_STATUS>() else {
+            return false;
+        };
+        if causes.into_raw() == 0 || self.board.hw.set(causes).is_err() {
+            return false;
         }
-        self.board.hw.set(causes).ok()?;
-        Some(causes)
+        if causes.error() || causes.refused() {
+            trace::fault_interrupt(&self.board, causes);
+        }
+        true
     }
 
     /// Keeps the vector from interrupting for a while, and us from running. A message that comes
@@ -88,7 +92,7 @@ impl Handler {
     /// others get the processor, and the line is let up anew, with an edge if there are causes.
     fn lower_line(&self) -> IrqReturn {
         for round in 0..ROUNDS {
-            if self.take_causes().is_none() {
+            if !self.take_causes() {
                 return match round {
                     0 => IrqReturn::None,
                     _ => IrqReturn::Handled,
@@ -115,9 +119,7 @@ impl ThreadedHandler for Handler {
                 }
             }
             Cause::Fault => {
-                if let Some(causes) = self.take_causes() {
-                    trace::fault_interrupt(&self.board, causes);
-                }
+                self.take_causes();
                 // Faults that a process makes without pause are one message after it.
                 fsleep(PAUSE);
             }

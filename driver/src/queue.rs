@@ -87,20 +87,36 @@ impl Context {
         collected.map_err(|_| EIO)
     }
 
-    /// Runs with the driver's queue, which is made at its first use. A process that writes
-    /// descriptors itself has none.
+    /// Runs with the driver's queue. `EBUSY`: the process writes descriptors itself; `ENOENT`: nobody
+    /// has written one yet.
     fn with_queue<R>(&self, f: impl FnOnce(&mut Queue) -> Result<R>) -> Result<R> {
-        let mut writer = self.writer.lock();
-        if let Writer::Nobody = *writer {
-            *writer = Writer::Driver(new_queue(self)?);
-        }
-        match &mut *writer {
+        match &mut *self.writer.lock() {
             Writer::Driver(queue) => {
                 self.collect(queue)?;
                 f(queue)
             }
-            Writer::Nobody | Writer::Process(_) => Err(EBUSY),
+            Writer::Process(_) => Err(EBUSY),
+            Writer::Nobody => Err(ENOENT),
         }
+    }
+
+    /// Runs with the driver's queue, which is made at its first use. The driver is the channel's
+    /// writer, for good, only if that succeeds: else the process may still be.
+    fn with_new_queue<R>(&self, f: impl FnOnce(&mut Queue) -> Result<R>) -> Result<R> {
+        let mut writer = self.writer.lock();
+        let (result, queue) = match &mut *writer {
+            Writer::Driver(queue) => {
+                self.collect(queue)?;
+                return f(queue);
+            }
+            Writer::Process(_) => return Err(EBUSY),
+            Writer::Nobody => {
+                let mut queue = new_queue(self)?;
+                (f(&mut queue)?, queue)
+            }
+        };
+        *writer = Writer::Driver(queue);
+        Ok(result)
     }
 
     /// Hands one descriptor to the board, for the caller.
@@ -167,7 +183,7 @@ impl Context {
     ) -> Result<u32> {
         descriptor.control.record = true;
         descriptor.control.interrupt = true;
-        self.with_queue(|queue| {
+        self.with_new_queue(|queue| {
             // The context's memory does not change under this lock: the one that it gave back may
             // be another's when it has it again.
             let allowed = allowed(&self.share.lock());
@@ -243,10 +259,6 @@ impl Context {
     pub(crate) fn outstanding(&self) -> [u32; 2] {
         let busy =
             |queue: &mut Queue| Ok(Direction::BOTH.map(|direction| queue.outstanding(direction)));
-        match &*self.writer.lock() {
-            Writer::Driver(_) => {}
-            Writer::Nobody | Writer::Process(_) => return [0; 2],
-        }
         self.with_queue(busy).unwrap_or([0; 2])
     }
 }

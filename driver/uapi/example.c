@@ -231,6 +231,7 @@ static void by_the_process(const char *path)
 	int file = open_context(path, FEATURES | PEERLANE_FEATURE_PAGE, &info);
 	struct peerlane_register region = register_memory(file, memory);
 	struct peerlane_descriptor what;
+	struct peerlane_query query;
 	struct channel channel;
 	/* Before the page is mapped: the driver fills the memory with zeros by this channel. */
 	__u64 local = allocate(file);
@@ -240,6 +241,10 @@ static void by_the_process(const char *path)
 
 	if (page == MAP_FAILED || ring == MAP_FAILED)
 		fail("mmap");
+	/* No doorbell is taken before. The queue begins anew when another generation is told. */
+	memset(&query, 0, sizeof(query));
+	if (ioctl(file, PEERLANE_IOC_QUERY, &query))
+		fail("QUERY");
 	memset(&channel, 0, sizeof(channel));
 	channel.page = page;
 	channel.ring = ring;

@@ -86,7 +86,9 @@
 /*
  * The channel page: descriptors and doorbells. Shared, read and write. Once it was mapped,
  * PEERLANE_IOC_SUBMIT, PEERLANE_IOC_WAIT and PEERLANE_IOC_PROBE are refused with EBUSY, also
- * after it was unmapped: the queue has one writer. Once one of them was used, the mapping is.
+ * after it was unmapped: the queue has one writer. Once SUBMIT or PROBE has handed a
+ * descriptor over, or while PEERLANE_IOC_ALLOCATE is under way, the mapping is refused with
+ * EBUSY. It takes no doorbell until PEERLANE_IOC_QUERY was called.
  */
 #define PEERLANE_MAP_PAGE 0ULL
 /* The completion ring. Shared, read only. See PEERLANE_RING_EMPTY. */
@@ -142,7 +144,11 @@ struct peerlane_info {
 	__u32 channel;
 	/* log2 of the records in the completion ring. */
 	__u32 ring_log2;
-	/* Times that the channel was started; see peerlane_query.generation. */
+	/*
+	 * Times that the channel was started anew. Who writes descriptors takes it from
+	 * peerlane_query.generation instead, after page and ring are mapped: it may be another one
+	 * then.
+	 */
 	__u32 generation;
 	/* FPGA memory that the context has (PEERLANE_IOC_ALLOCATE), first byte. */
 	__u64 local_base;
@@ -318,25 +324,26 @@ struct peerlane_wait {
 
 /*
  * Argument of PEERLANE_IOC_QUERY: zeros, which the driver writes over. A process that writes
- * descriptors itself asks once when it has mapped page and ring, and again whenever poll says
- * so, a record does not come, or a slot is marked empty. If the generation differs then, ring
- * and queue begin anew: the next record is expected in the first slot with the phase, sequence
- * and freed of the beginning, and what had no record by then has none. A driver that is
- * unbound answers no call but with ENODEV, and poll with POLLHUP and POLLERR; the ring then
- * shows empty slots for good.
+ * descriptors itself must ask when it has mapped the page, which takes no doorbell before, and
+ * again whenever poll says so, a record does not come, or a slot is marked empty. If the
+ * generation differs then, ring and queue begin anew: the next record is expected in the first
+ * slot with the phase, sequence and freed of the beginning, and what had no record by then has
+ * none. A driver that is unbound answers no call but with ENODEV, and poll with POLLHUP and
+ * POLLERR; the ring then shows empty slots for good.
  */
 struct peerlane_query {
 	/*
-	 * Interrupts of the channel so far, and other reasons to look at the ring. A call that
-	 * succeeds acknowledges so many: poll says readable while there are more.
+	 * Interrupts of the channel so far, or without PEERLANE_FEATURE_MSIX of any channel of the
+	 * board, and other reasons to look at the ring. A call that succeeds acknowledges so many:
+	 * poll says readable while there are more.
 	 */
 	__u64 events;
 	/*
 	 * Raised when the block had to be reset: the ring starts again at its first slot, what was
 	 * submitted before is lost, and everything is registered as before. A process that writes
-	 * descriptors itself learns it here; until a call that succeeds has said the present
-	 * generation, its doorbells are refused. It begins anew after 2^32: ask whether it
-	 * differs.
+	 * descriptors itself learns it here; from when it maps the page, and from each time that
+	 * this is raised, until a call that succeeds has said the present one, its doorbells are
+	 * refused. It begins anew after 2^32: ask whether it differs.
 	 */
 	__u32 generation;
 	/* Bits of PEERLANE_STATE_*. */

@@ -163,7 +163,7 @@ pub const fn prepare(channel: u32, settings: &Settings) -> [Step; 8] {
         | *ring_log2 << csr::CHANNEL_RING_LO_SIZE_LOG2_LSB & csr::CHANNEL_RING_LO_SIZE_LOG2_MASK
         | csr::CHANNEL_RING_LO_ENABLE_MASK;
     [
-        control(channel, 0),
+        halt(channel),
         rest(channel),
         // The low word starts the ring.
         Step::Write(at(channel, csr::CHANNEL_RING_HI), (*ring >> 32) as u32),
@@ -200,6 +200,11 @@ pub const fn drain(channel: u32) -> [Step; 2] {
     ]
 }
 
+/// Has a channel at rest, which is still open, accept no doorbells until [`resume`].
+pub const fn halt(channel: u32) -> Step {
+    control(channel, 0)
+}
+
 /// Lets a channel at rest, which is still open, go on as before.
 pub const fn resume(channel: u32) -> Step {
     control(channel, ACCEPT_AND_RUN)
@@ -209,7 +214,7 @@ pub const fn resume(channel: u32) -> Step {
 /// within a few times `PORT_TIMEOUT` whatever the link does.
 pub const fn abort(channel: u32) -> [Step; 3] {
     let abort = csr::CHANNEL_CONTROL_RUN_MASK | csr::CHANNEL_CONTROL_ABORT_MASK;
-    [control(channel, abort), rest(channel), control(channel, 0)]
+    [control(channel, abort), rest(channel), halt(channel)]
 }
 
 /// Takes a channel at rest out of use: no ring, no range, no doorbells. A record that was
@@ -217,7 +222,7 @@ pub const fn abort(channel: u32) -> [Step; 3] {
 /// ([`table::fence`](super::table::fence)); the ring's memory must live until then.
 pub const fn close(channel: u32) -> [Step; 4] {
     [
-        control(channel, 0),
+        halt(channel),
         Step::Write(at(channel, csr::CHANNEL_RING_LO), 0),
         // The end first: nothing is inside from then on.
         Step::Write(at(channel, csr::CHANNEL_MEM_END), 0),

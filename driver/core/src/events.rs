@@ -83,18 +83,21 @@ impl Account {
     }
 }
 
-/// Whether a process that writes descriptors itself may have them accepted: not from a start of
-/// its channel until it has been told of that start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Whether a process that writes descriptors itself may have them accepted: not from when it gets the
+/// channel, or from a start of that, until it has been told of the present generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Admission {
     /// The generation that the process is to be told of.
     untold: Option<u32>,
 }
 
 impl Admission {
-    /// It may.
-    pub const fn new() -> Self {
-        Self { untold: None }
+    /// It may not: it has just got a channel of this generation. What it was told before says nothing,
+    /// for it may not have seen it as the state of what it writes now.
+    pub const fn new(generation: u32) -> Self {
+        Self {
+            untold: Some(generation),
+        }
     }
 
     /// The channel was started anew, with this generation.
@@ -153,8 +156,10 @@ mod tests {
     #[test]
     fn a_process_is_admitted_by_the_generation_that_it_was_told() {
         let mut account = Account::new();
-        let mut admission = Admission::new();
         let before = account.seen();
+        let mut admission = Admission::new(before.generation);
+        assert!(admission.is_halted() && admission.waits_for(before.generation));
+        admission.admit();
         assert!(!admission.is_halted());
         admission.restarted(account.restarted());
         // The answer was made before the start.

@@ -125,7 +125,9 @@ pub mod map {
     /// The channel page: descriptors and doorbells. Shared, read and write. Once it was
     /// mapped, [`SUBMIT`](super::SUBMIT), [`WAIT`](super::WAIT) and
     /// [`PROBE`](super::PROBE) are refused with `EBUSY`, also after it was unmapped: the
-    /// queue has one writer. Once one of them was used, the mapping is.
+    /// queue has one writer. Once `SUBMIT` or `PROBE` has handed a descriptor over, or while
+    /// [`ALLOCATE`](super::ALLOCATE) is under way, the mapping is refused with `EBUSY`. It takes no
+    /// doorbell until [`QUERY`](super::QUERY) was called.
     pub const PAGE: u64 = 0;
     /// The completion ring. Shared, read only. See [`RING_EMPTY`](super::RING_EMPTY).
     pub const RING: u64 = 1 << 32;
@@ -172,7 +174,8 @@ pub struct Info {
     pub channel: u32,
     /// log2 of the records in the completion ring.
     pub ring_log2: u32,
-    /// Times that the channel was started; see [`Query::generation`].
+    /// Times that the channel was started anew. Who writes descriptors takes it from
+    /// [`Query::generation`] instead, after page and ring are mapped: it may be another one then.
     pub generation: u32,
     /// FPGA memory that the context has ([`ALLOCATE`]), first byte.
     pub local_base: u64,
@@ -346,7 +349,7 @@ pub struct Wait {
 }
 
 /// Argument of [`QUERY`]: zeros, which the driver writes over. A process that writes descriptors
-/// itself asks once when it has mapped page and ring, and again whenever `poll` says so, a record
+/// itself must ask when it has mapped the page, which takes no doorbell before, and again whenever `poll` says so, a record
 /// does not come, or a slot is marked empty. If the generation differs then, ring and queue begin
 /// anew: the next record is expected in the first slot with the phase, sequence and `freed` of the
 /// beginning, and what had no record by then has none. A driver that is unbound answers no call but
@@ -354,13 +357,14 @@ pub struct Wait {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Query {
-    /// Interrupts of the channel so far, and other reasons to look at the ring. A call that
+    /// Interrupts of the channel so far, or without [`MSIX`](feature::MSIX) of any channel of the
+    /// board, and other reasons to look at the ring. A call that
     /// succeeds acknowledges so many: `poll` says readable while there are more.
     pub events: u64,
     /// Raised when the block had to be reset: the ring starts again at its first slot, what
     /// was submitted before is lost, and everything is registered as before. A process that
-    /// writes descriptors itself learns it here; until a call that succeeds has said the present
-    /// generation, its doorbells are refused. It begins anew after 2^32: ask whether it differs.
+    /// writes descriptors itself learns it here; from when it maps the page, and from each time that
+    /// this is raised, until a call that succeeds has said the present one, its doorbells are refused. It begins anew after 2^32: ask whether it differs.
     pub generation: u32,
     /// Bits of [`state`].
     pub state: u32,

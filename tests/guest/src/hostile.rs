@@ -303,6 +303,7 @@ fn stores(mut attacker: Attacker<'_>) -> Result<()> {
             map::PAGE,
         )?
     };
+    device.query().map_err(told)?;
     let base = region.att_address().raw();
     let range = device.range();
     while attacker.counts() {

@@ -38,6 +38,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("ioctls.others", || with_bench(lab, others));
     suite.run("ioctls.mappings", || with_bench(lab, mappings::mappings));
     suite.run("ioctls.one_writer", || mappings::one_writer(lab));
+    suite.run("ioctls.no_writer_yet", || mappings::no_writer_yet(lab));
     suite.run("ioctls.stop_and_submit", || order::stop_and_submit(lab));
     suite.run("ioctls.stop_wakes", || order::stop_wakes(lab));
     suite.run("ioctls.held_back", || order::held_back(lab));

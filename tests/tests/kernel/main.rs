@@ -248,14 +248,24 @@ fn faults_with_a_status() {
     Setup::default().tagged().run("peerlane-guest faults");
 }
 
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
-fn what_tracepoints_say() {
+fn tracepoints(setup: Setup) {
     if Flavour::chosen().unwrap() == Flavour::Memory {
         println!("skipped: the kernel with KASAN is built without tracing");
         return;
     }
-    Setup::default().run("mount -t tracefs tracefs /sys/kernel/tracing; peerlane-guest traces");
+    setup.run("mount -t tracefs tracefs /sys/kernel/tracing; peerlane-guest traces");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn what_tracepoints_say() {
+    tracepoints(Setup::default());
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn what_tracepoints_say_without_a_table_of_vectors() {
+    tracepoints(Setup::default().irq_line());
 }
 
 #[test]

@@ -66,6 +66,7 @@ pub(super) fn stores(lab: &mut Lab, event: Event) -> Result<String> {
     let mut child = fork("storer", move || {
         let device = branch.open()?;
         let page = Page::new(&device)?;
+        device.query().map_err(told)?;
         theirs.signal()?;
         loop {
             let dword = branch.rng.random_range(0..Page::DWORDS);
@@ -364,15 +365,12 @@ pub(super) fn refused_without_pause(lab: &mut Lab) -> Result<String> {
         let device = branch.open()?;
         let page = Page::new(&device)?;
         theirs.signal()?;
-        // After a restart it has to ask for its generation first.
-        theirs.wait()?;
+        // It would have to ask for its generation first.
         loop {
             page.store(chan::WRITE_DOORBELL / 4, 0);
         }
     })?;
     ours.wait()?;
-    reset()?;
-    ours.signal()?;
     let mut worker = Worker::start(lab, true)?;
     worker.progress()?;
     let (before, begin) = (interrupts()?, Instant::now());

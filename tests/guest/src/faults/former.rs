@@ -210,6 +210,7 @@ fn name_old_entry(device: &Device) -> Result<()> {
         bytes,
     });
     let mut ring = Ring::new(info.ring_log2, info.channel)?;
+    device.query().map_err(told)?;
     for (index, dword) in to_old_entry(local, 4096)?.into_iter().enumerate() {
         page.dword(chan::WRITE_DESC + 4 * index)
             .store(dword, Ordering::SeqCst);

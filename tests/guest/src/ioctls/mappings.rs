@@ -1,9 +1,10 @@
 //! What can be mapped, and what that excludes.
 
 use super::{Bench, good_probe, good_submit, refuse};
-use crate::lab::{Buffer, Lab, Mover};
+use crate::lab::{Buffer, Lab, Mover, told};
+use crate::raw;
 use anyhow::{Result, ensure};
-use peerlane_core::uapi::{self, Wait, map};
+use peerlane_core::uapi::{self, Allocate, Probe, Submit, Wait, map};
 use peerlane_device::Device;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
@@ -115,4 +116,74 @@ pub(super) fn one_writer(lab: &mut Lab) -> Result<&'static str> {
     );
     lab.check_some(&mut slow, &buffer, place, 2, 5000)?;
     Ok("")
+}
+
+/// Calls that are refused decide nothing: the process may still become its channel's writer.
+pub(super) fn no_writer_yet(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let bench = Bench {
+        buffer: Buffer::new(&device, 4096)?,
+        place: lab.place(&device)?,
+        device,
+    };
+    let good = good_submit(&bench);
+    let outside = bench.device.range().end;
+    for (wrong, error) in [
+        (Submit { handle: !0, ..good }, Errno::NOENT),
+        (
+            Submit {
+                direction: 2,
+                ..good
+            },
+            Errno::INVAL,
+        ),
+        (Submit { length: 0, ..good }, Errno::INVAL),
+        (
+            Submit {
+                offset: 4090,
+                ..good
+            },
+            Errno::INVAL,
+        ),
+        (
+            Submit {
+                local: outside,
+                ..good
+            },
+            Errno::INVAL,
+        ),
+    ] {
+        refuse(&bench, uapi::SUBMIT, wrong, error)?;
+    }
+    for cookie in [0, 1, !0] {
+        let wait = Wait {
+            cookie,
+            ..Default::default()
+        };
+        refuse(&bench, uapi::WAIT, wait, Errno::NOENT)?;
+    }
+    let probe = Probe {
+        local: outside,
+        ..good_probe(&bench)
+    };
+    refuse(&bench, uapi::PROBE, probe, Errno::INVAL)?;
+    let again = Allocate {
+        bytes: 4096,
+        ..Default::default()
+    };
+    refuse(&bench, uapi::ALLOCATE, again, Errno::EXIST)?;
+    bench.device.query().map_err(told)?;
+    let fresh = lab.open()?;
+    let mut too_much = Allocate {
+        bytes: u64::MAX,
+        ..Default::default()
+    };
+    let refused = raw::with(&fresh, uapi::ALLOCATE, &mut too_much);
+    ensure!(refused.is_err(), "all bytes there are were allocated");
+    let write = ProtFlags::READ | ProtFlags::WRITE;
+    for device in [&bench.device, &fresh] {
+        let mapped = try_map(device, map::PAGE, 4096, write, MapFlags::SHARED);
+        ensure!(mapped == Ok(()), "mapping the page gave {mapped:?}");
+    }
+    refuse(&bench, uapi::SUBMIT, good, Errno::BUSY).map(|()| "")
 }

@@ -266,12 +266,27 @@ fn query_a_little(device: &Device) -> Result<()> {
     Ok(())
 }
 
-/// After a reset no doorbell of a process's own is accepted until it was told of the reset.
+/// No doorbell of a process's own is accepted from when it has mapped the page, nor after a reset,
+/// until it was told how often the channel was started.
 pub(super) fn told_before_doorbells(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
+    // What it is told before the page is mapped may be of before a reset.
+    let early = device.query().map_err(told)?.generation;
+    reset()?;
     let page = Page::new(&device)?;
+    ensure!(page.is_refused(), "a doorbell is accepted from the start");
+    device.stop(Duration::ZERO).map_err(told)?;
+    ensure!(page.is_refused(), "a doorbell is accepted after a stop");
     let before = device.query().map_err(told)?.generation;
-    ensure!(!page.is_refused(), "a doorbell is refused from the start");
+    ensure!(
+        before == early.wrapping_add(1),
+        "generation {before} after {early}"
+    );
+    ensure!(!page.is_refused(), "a doorbell is refused after QUERY");
+    // It is the page of the same channel.
+    drop(page);
+    let page = Page::new(&device)?;
+    ensure!(!page.is_refused(), "a second mapping is a new start");
     for round in 0..lab.rounds {
         let refused = |after: &str| {
             ensure!(

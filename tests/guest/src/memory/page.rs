@@ -1,6 +1,6 @@
 //! A channel's page with whatever a test writes into it.
 
-use crate::lab::LIMIT;
+use crate::lab::{LIMIT, told};
 use anyhow::{Result, ensure};
 use peerlane_core::att::AttAddress;
 use peerlane_core::descriptor::{Control, Descriptor, Direction};
@@ -58,8 +58,11 @@ impl Page {
     pub fn new(device: &Device) -> Result<Self> {
         let info = device.info();
         let write = ProtFlags::READ | ProtFlags::WRITE;
+        let page = map_area(device, info.page_bytes, write, map::PAGE)?;
+        // Before that it takes no doorbell.
+        device.query().map_err(told)?;
         Ok(Self {
-            page: map_area(device, info.page_bytes, write, map::PAGE)?,
+            page,
             slots: Records(map_area(
                 device,
                 info.ring_bytes,
