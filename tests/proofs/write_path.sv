@@ -104,6 +104,7 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.gone_on_q ;
   (* hierconn, init = 0 *) wire [127:0] \dut.gone_q ;
   (* hierconn, init = 0 *) wire \dut.gone_lost_q ;
+  (* hierconn, init = 0 *) wire \dut.gone_flush_q ;
   (* hierconn, init = 0 *) wire [4:0] \dut.heads.head_q ;
   (* hierconn, init = 0 *) wire [4:0] \dut.heads.tail_q ;
   (* hierconn, init = 0 *) wire [5:0] \dut.heads.count_q ;
@@ -117,6 +118,7 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.end_on_q ;
   (* hierconn, init = 0 *) wire [141:0] \dut.end_next_q ;
   (* hierconn, init = 0 *) wire [8:0] \dut.ends_count_q ;
+  (* hierconn, init = 0 *) wire \dut.silent_q ;
   (* hierconn, init = 0 *) wire [7:0] \dut.ends.head_q ;
   (* hierconn, init = 0 *) wire [7:0] \dut.ends.tail_q ;
   (* hierconn, init = 0 *) wire [8:0] \dut.ends.count_q ;
@@ -272,6 +274,9 @@ module proof #(
       if (\dut.has_room_q ) assert (!\dut.heads.at_most_q );
       assert (in_flight == \dut.heads.count_q + ahead);
       if (\dut.gone_on_q ) assert (\dut.gone_lost_q == (dead_before & \dut.gone_q [127]));
+      if (\dut.gone_on_q )
+        assert (\dut.gone_flush_q
+                == (\dut.gone_q [127] & \dut.gone_q [119] & (|\dut.gone_q [86:85] | \dut.gone_lost_q )));
       assert (!(going & ending));
       if (going) begin
         assert (before < in_flight & its_channel == which & total_known);
@@ -289,6 +294,8 @@ module proof #(
       assert (waiting + \dut.end_on_q + ahead <= 132);
       assert (\dut.ends_count_q == waiting + held + \dut.end_on_q );
       if (\dut.ends_room_q ) assert (waiting <= 128);
+      // What leaves without a record stands there.
+      if (\dut.silent_q ) assert (held & !\dut.ends_data [134]);
       if (ending) begin
         assert (ends_before == (end_out ? 9'd0 : end_place + held));
         assert (end_out ? held : (end_place < waiting | end_comes) & \dut.ends.ram.spy_at == end_slot);

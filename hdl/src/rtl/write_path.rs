@@ -84,7 +84,9 @@ pub struct WritePath<const W: usize, const B: usize> {
     pub mem_rd_readdata: Signal<In, Bits<512>>,
     pub mem_rd_readdatavalid: Signal<In, Bit>,
 
+    /// A command comes a cycle after its request, with the words that it claims.
     commands: AsyncFifo<38, 5, 6>,
+    asks_at: DFF<Bits<34>>,
     words: AsyncFifo<512, 6, 7>,
     /// In the memory clock: words asked for in the last cycle, those owed before, some are; a command of before a
     /// reset stands; what is owed is of before.
@@ -106,6 +108,8 @@ pub struct WritePath<const W: usize, const B: usize> {
     gone_on: DFF<Bit>,
     gone: DFF<Bits<128>>,
     gone_lost: DFF<Bit>,
+    /// It is to be followed by a flush read, if it is the last of its descriptor.
+    gone_flush: DFF<Bit>,
     has_room: DFF<Bit>,
     align: Align<W, B>,
     beats_out: SmallFifo<W, 4, 5>,
@@ -132,8 +136,10 @@ pub struct WritePath<const W: usize, const B: usize> {
     flush_results: SmallFifo<1, 5, 6>,
     /// Flush reads that were taken and whose results no end has used: no more than there is room for.
     unused_flushes: DFF<Bits<5>>,
-    /// Cycles in which no end without a record leaves.
-    pause: DFF<Bits<2>>,
+    /// The end that stands there wants no record, and leaves; one has just left. So no such one leaves in the
+    /// two cycles behind another.
+    silent: DFF<Bit>,
+    end_left: DFF<Bit>,
     flushed_on: DFF<Bit>,
     flushed_bad: DFF<Bit>,
     /// The oldest result.
@@ -157,7 +163,6 @@ pub struct WritePath<const W: usize, const B: usize> {
     gone_bytes: Signal<Local, Bits<10>>,
     gone_code: Signal<Local, Bits<4>>,
     gone_end: Signal<Local, Bit>,
-    gone_flush: Signal<Local, Bit>,
     gone_total: Signal<Local, Bits<32>>,
     gone_adds: Signal<Local, Bits<10>>,
     gone_last: Signal<Local, Bit>,
@@ -165,7 +170,6 @@ pub struct WritePath<const W: usize, const B: usize> {
     gone_channel: Signal<Local, Bits<6>>,
     gone_fault: Signal<Local, Bits<64>>,
     needs_flush: Signal<Local, Bit>,
-    silent: Signal<Local, Bit>,
     end_pop: Signal<Local, Bit>,
 
     lane_mask: Constant<Bits<5>>,
@@ -191,12 +195,12 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
             mem_rd_readdatavalid, mem_forgets, asked, owed, owes, stuck, rinsing, mem_closed, mem_asks, owed_next,
             commands, words, jobs, heads, align, beats_out,
             enables_out, reserved, flushes, flush_results, room, accepted, real, need,
-            word_span, beat_span, word_pop, piece, needs_flush, silent, end_pop,
+            word_span, beat_span, word_pop, piece, needs_flush, silent, end_pop, asks_at,
             head_real, head_load, head_pop, head_on, head, gone_on, gone, gone_lost,
             has_room, next_on, next_head, claimed, ends_room, next_load, gone_real,
             gone_bytes, gone_code, gone_end, gone_flush,
             gone_total, gone_adds, gone_last, gone_reports, gone_channel, gone_fault, result_on,
-            result, unused_flushes, flush_on, flush_gone, end_on, end_next, ends_count, pause, result_used, result_load, flushed_on, flushed_bad, has_data, span;
+            result, unused_flushes, flush_on, flush_gone, end_on, end_next, ends_count, end_left, result_used, result_load, flushed_on, flushed_bad, has_data, span;
             done_bytes: ForwardRam::new(channels_log2),
             ends: BlockFifo::new(8),
             lane_mask: Constant::new((B as u64 - 1).into()),
@@ -227,7 +231,9 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             end_on,
             end_next,
             ends_count,
-            pause,
+            silent,
+            end_left,
+            asks_at,
             reserved,
             claimed,
             ends_room,
@@ -238,6 +244,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             gone_on,
             gone,
             gone_lost,
+            gone_flush,
             has_room
         );
         dff_setup!(self, mem_clock, asked, owed, owes, stuck, rinsing);
@@ -292,9 +299,10 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             bit_cast::<11, 5>(bit_cast::<5, 64>(self.bus.val()) & self.lane_mask.val())
                 + bit_cast::<11, 10>(self.span.val())
                 + self.beat_round.val();
-        self.commands.push.next = self.accepted.val() & self.real.val();
-        self.commands.data_in.next = bit_cast::<38, 34>(self.local.val().get_bits::<34>(6))
-            | (bit_cast::<38, 4>(self.need.val()) << 34);
+        self.asks_at.d.next = self.local.val().get_bits::<34>(6);
+        self.commands.push.next = self.claimed.q.val().any();
+        self.commands.data_in.next = bit_cast::<38, 34>(self.asks_at.q.val())
+            | (bit_cast::<38, 4>(self.claimed.q.val()) << 34);
         self.jobs.push.next = self.accepted.val() & self.real.val();
         self.jobs.data_in.next =
             bit_cast::<22, 5>(bit_cast::<5, 40>(self.local.val()) & self.lane_mask.val())
@@ -417,6 +425,10 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.gone_on.d.next = self.head_pop.val();
         self.gone.d.next = self.head.q.val();
         self.gone_lost.d.next = self.port_dead.val() & self.head_real.val();
+        // One with data has failed only if it is lost.
+        self.gone_flush.d.next = self.head_real.val()
+            & self.head.q.val().get_bit(119)
+            & (self.head.q.val().get_bits::<2>(85).any() | self.port_dead.val());
         self.starved.next =
             self.head_on.q.val() & self.head_real.val() & !self.beats_out.valid.val();
 
@@ -456,9 +468,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.gone_reports.next =
             self.gone.q.val().get_bits::<2>(85).any() | self.gone_code.val().any();
         self.gone_end.next = self.gone_on.q.val() & self.gone_last.val();
-        self.gone_flush.next =
-            self.gone.q.val().get_bit(119) & self.gone_real.val() & self.gone_reports.val();
-        self.flushes.push.next = self.gone_end.val() & self.gone_flush.val();
+        self.flushes.push.next = self.gone_end.val() & self.gone_flush.q.val();
         self.flushes.data_in.next =
             self.gone.q.val().get_bits::<64>(0) & !bit_cast::<64, 5>(self.lane_mask.val());
         // Who takes it answers late: one leaves every three cycles. A word that is there is shown in the next.
@@ -487,7 +497,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             | (bit_cast::<142, 1>(
                 (self.gone.q.val().get_bit(86) | self.gone_code.val().any()).into(),
             ) << 4)
-            | (bit_cast::<142, 1>(self.gone_flush.val().into()) << 5)
+            | (bit_cast::<142, 1>(self.gone_flush.q.val().into()) << 5)
             | (bit_cast::<142, 32>(self.gone.q.val().get_bits::<32>(87)) << 6)
             | (bit_cast::<142, 32>(self.gone_total.val()) << 38)
             | (bit_cast::<142, 64>(self.gone_fault.val()) << 70)
@@ -497,8 +507,10 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.ends_waiting.next = self.ends_count.q.val();
         self.needs_flush.next = self.ends.data.val().get_bit(5);
         // Many may have waited for one; the counters take an end every three cycles.
-        self.silent.next =
-            self.ends.valid.val() & !self.ends.data.val().get_bit(134) & !self.pause.q.val().any();
+        self.silent.d.next = self.ends.valid.val()
+            & !self.ends.data.val().get_bit(134)
+            & !self.silent.q.val()
+            & !self.end_left.q.val();
         self.end.next = self.ends.valid.val()
             & self.ends.data.val().get_bit(134)
             & (!self.needs_flush.val() | self.result_on.q.val());
@@ -515,7 +527,8 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
         self.end_urgent.next = self.ends.data.val().get_bit(135);
         self.end_channel.next = self.ends.data.val().get_bits::<6>(136);
         self.end_fault.next = self.ends.data.val().get_bits::<64>(70);
-        self.end_pop.next = self.end_take.val() | self.silent.val();
+        self.end_pop.next = self.end_take.val() | self.silent.q.val();
+        self.end_left.d.next = self.end_pop.val();
         self.ended.next = self.end_pop.val();
         if self.gone_end.val() & !self.end_pop.val() {
             self.ends_count.d.next = self.ends_count.q.val() + 1;
@@ -523,11 +536,6 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             self.ends_count.d.next = self.ends_count.q.val() - 1;
         }
         self.ends.pop.next = self.end_pop.val();
-        if self.end_pop.val() {
-            self.pause.d.next = 2.into();
-        } else if self.pause.q.val().any() {
-            self.pause.d.next = self.pause.q.val() - 1;
-        }
         self.result_used.next = self.end_take.val() & self.needs_flush.val();
         self.result_load.next =
             self.flush_results.valid.val() & (!self.result_on.q.val() | self.result_used.val());
@@ -554,6 +562,7 @@ impl<const W: usize, const B: usize> Logic for WritePath<W, B> {
             self.result_on.d.next = false;
             self.unused_flushes.d.next = 0.into();
             self.end_on.d.next = false;
+            self.silent.d.next = false;
             self.ends_count.d.next = 0.into();
             self.flush_on.d.next = false;
             self.flush_gone.d.next = false;
