@@ -441,7 +441,7 @@ module proof #(
         assert (\dut.receive_done_tag < 8 & pending[over_tag] & finished[over_tag]);
         assert (\dut.receive_done_code == code_of[over_tag]);
       end
-      assert (late <= 16);
+      assert (late <= 18);
       // Nothing of it goes to memory.
       assert (!mem_write);
     end

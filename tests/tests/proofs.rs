@@ -78,7 +78,7 @@ const WRITE_FLUSHES: Reach = Reach::Cycles(18);
 const WRITE_BEATS: Reach = Reach::Cycles(19);
 
 /// Enough for the ends of two reads, which go through the clock of the memory and back.
-const READ_ENDS: Reach = Reach::Cycles(27);
+const READ_ENDS: Reach = Reach::Cycles(29);
 
 /// What ABC found.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Byte realignment of a stream: a job of `bytes` that starts at byte lane `source` of the first beat
 //! in comes out starting at byte lane `target` of the first beat out, with byte enables. One beat a
-//! cycle, no bubble between jobs.
+//! cycle, no bubble between jobs but behind one of a single step.
 //!
 //! Every beat in is rotated by `source - target`; a beat out is then the high part of one rotated beat
 //! and the low part of the next. When `source > target` the first beat in gives no beat out (it leads);
@@ -252,7 +252,8 @@ impl<const W: usize, const B: usize> Logic for Align<W, B> {
             bit_cast::<11, 5>(self.target.val()) + bit_cast::<11, 10>(self.bytes.val());
         self.load.next = self.next_job.q.val()
             & (!self.active.q.val() | (self.step.val() & self.final_step.q.val()));
-        self.measure.next = self.job.val() & (!self.next_job.q.val() | self.load.val());
+        // Not while one waits, be it loaded in this cycle: a short path.
+        self.measure.next = self.job.val() & !self.next_job.q.val();
         self.job_take.next = self.measure.val();
         if self.measure.val() {
             self.next_job.d.next = true;

@@ -61,10 +61,21 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     /// Its place, looked up in the cycle before: a chunk takes two.
     found_on: DFF<Bit>,
     found: DFF<Bits<55>>,
+    found_bare: DFF<Bit>,
     received: BlockFifo<E, 12, 13>,
+    /// What the port brought in the last cycle: short paths into the two.
+    chunk_came: DFF<Bit>,
+    chunk_word: DFF<Bits<20>>,
+    beat_came: DFF<Bit>,
+    beat_word: DFF<Bits<E>>,
     jobs: SmallFifo<20, 2, 3>,
     /// In block RAM, for its width; 16 are enough.
     packs: BlockFifo<48, 6, 7>,
+    /// They were fewer than that in the last cycle.
+    packs_room: DFF<Bit>,
+    /// What goes there: a short path into the memory.
+    packing: DFF<Bit>,
+    packing_word: DFF<Bits<48>>,
     /// The oldest of them: a short path into the memory of words.
     pack_on: DFF<Bit>,
     pack: DFF<Bits<48>>,
@@ -83,6 +94,8 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     burst_beat: DFF<Bits<4>>,
     command_on: DFF<Bit>,
     command: DFF<Bits<51>>,
+    /// It has words.
+    command_writes: DFF<Bit>,
     /// The next word is the last of its burst.
     ends_burst: DFF<Bit>,
     /// The burst that has begun is of before a reset; its word that stands, too.
@@ -141,7 +154,7 @@ impl<const W: usize, const B: usize, const E: usize> Receive<W, B, E> {
             burst_beat, ends_burst, c_tag, c_bytes, c_code, c_local, c_lane, c_left, c_bare, c_take,
             c_final, pack_bare, bare_out, lane, packed, commit, enable_now, pack_code,
             mem_count, mem_bare, mem_accept, mem_last, mem_reports, mem_open, left_over,
-            mem_forgets, rinsing, stuck, mem_closed, mem_writes, c_load, front_on, front, found_on, found, command_on, command, command_load, pack_on, pack, pack_load,
+            mem_forgets, rinsing, stuck, mem_closed, mem_writes, c_load, front_on, front, found_on, found, found_bare, command_writes, packs_room, chunk_came, chunk_word, beat_came, beat_word, packing, packing_word, command_on, command, command_load, pack_on, pack, pack_load,
             pack_done;
             places: ForwardRam::new(reads_log2),
             chunks: BlockFifo::new(receive_log2),
@@ -167,6 +180,14 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
             front,
             found_on,
             found,
+            found_bare,
+            packs_room,
+            chunk_came,
+            chunk_word,
+            beat_came,
+            beat_word,
+            packing,
+            packing_word,
             within,
             lane_at,
             word_enable,
@@ -175,7 +196,15 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
             pack
         );
         dff_setup!(
-            self, mem_clock, burst_beat, ends_burst, command_on, command, rinsing, stuck
+            self,
+            mem_clock,
+            burst_beat,
+            ends_burst,
+            command_on,
+            command,
+            command_writes,
+            rinsing,
+            stuck
         );
         clock!(self, clock, places, chunks, received, jobs, packs, align);
         self.mem_closed.next = self.mem_reset.val() | self.rinsing.q.val();
@@ -197,11 +226,15 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         self.written.read_clock.next = self.clock.val();
         self.written.read_reset.next = self.reset.val();
 
-        self.received.push.next = self.completion.val();
-        self.received.data_in.next = bit_cast::<E, W>(self.completion_data.val())
+        self.beat_came.d.next = self.completion.val();
+        self.received.push.next = self.beat_came.q.val();
+        self.received.data_in.next = self.beat_word.q.val();
+        self.beat_word.d.next = bit_cast::<E, W>(self.completion_data.val())
             | (bit_cast::<E, 1>(self.completion_error.val().into()) << self.data_shift.val());
-        self.chunks.push.next = self.chunk.val();
-        self.chunks.data_in.next = bit_cast::<20, 6>(self.chunk_tag.val())
+        self.chunk_came.d.next = self.chunk.val();
+        self.chunks.push.next = self.chunk_came.q.val();
+        self.chunks.data_in.next = self.chunk_word.q.val();
+        self.chunk_word.d.next = bit_cast::<20, 6>(self.chunk_tag.val())
             | (bit_cast::<20, 10>(self.chunk_bytes.val()) << 6)
             | (bit_cast::<20, 4>(self.chunk_code.val()) << 16);
 
@@ -209,14 +242,16 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         self.c_tag.next = self.front.q.val().get_bits::<6>(0);
         self.c_bytes.next = self.front.q.val().get_bits::<10>(6);
         self.c_code.next = self.front.q.val().get_bits::<4>(16);
-        self.c_bare.next = self.c_code.val().any();
+        self.found_bare.d.next = self.c_code.val().any();
+        self.c_bare.next = self.found_bare.q.val();
+        self.packs_room.d.next = !self.packs.level.val().get_bits::<3>(4).any();
         self.places.read_address.next = self.c_tag.val();
         self.c_local.next = self.found.q.val().get_bits::<40>(0);
         self.c_lane.next = self.found.q.val().get_bits::<5>(40);
         self.c_left.next = self.found.q.val().get_bits::<10>(45);
         self.found.d.next = self.places.read_data.val();
         self.c_take.next = self.found_on.q.val()
-            & !self.packs.level.val().get_bits::<3>(4).any()
+            & self.packs_room.q.val()
             & !self.place.val()
             & (self.c_bare.val() | !self.jobs.full.val());
         self.found_on.d.next = self.front_on.q.val() & !self.c_take.val();
@@ -234,8 +269,10 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
             | (bit_cast::<20, 5>(bit_cast::<5, 40>(self.c_local.val()) & self.lane_mask.val())
                 << 5)
             | (bit_cast::<20, 10>(self.c_bytes.val()) << 10);
-        self.packs.push.next = self.c_take.val();
-        self.packs.data_in.next = bit_cast::<48, 34>(self.c_local.val().get_bits::<34>(6))
+        self.packs.push.next = self.packing.q.val();
+        self.packs.data_in.next = self.packing_word.q.val();
+        self.packing.d.next = self.c_take.val();
+        self.packing_word.d.next = bit_cast::<48, 34>(self.c_local.val().get_bits::<34>(6))
             | (bit_cast::<48, 2>(
                 bit_cast::<2, 6>(self.c_local.val().get_bits::<6>(0) >> self.beat_shift.val())
                     & self.place_mask.val(),
@@ -356,7 +393,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         self.mem_reports.next = self.command.q.val().get_bit(48);
         self.mem_open.next = self.command_on.q.val() & !self.written.full.val();
         self.mem_writes.next = self.rinsing.q.val()
-            | (self.mem_open.val() & !self.mem_bare.val() & self.words.valid.val());
+            | (self.command_writes.q.val() & !self.written.full.val() & self.words.valid.val());
         self.mem_wr_write.next = self.mem_writes.val();
         self.mem_wr_address.next = bit_cast::<40, 34>(self.command.q.val().get_bits::<34>(0)) << 6;
         self.mem_wr_burstcount.next = bit_cast::<5, 4>(self.mem_count.val());
@@ -375,8 +412,10 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         if self.command_load.val() {
             self.command_on.d.next = true;
             self.command.d.next = self.commands.data.val();
+            self.command_writes.d.next = !self.commands.data.val().get_bit(49);
         } else if self.mem_last.val() {
             self.command_on.d.next = false;
+            self.command_writes.d.next = false;
         }
         self.written.push.next = self.mem_last.val() & self.mem_reports.val();
         self.written.data_in.next = self.command.q.val().get_bits::<10>(38);
@@ -400,6 +439,7 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
             & !self.mem_last.val();
         if self.mem_closed.val() {
             self.command_on.d.next = false;
+            self.command_writes.d.next = false;
         }
         if self.mem_forgets.val() {
             self.rinsing.d.next = false;
@@ -415,6 +455,9 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Receive<W, B, E> 
         if self.reset.val() {
             self.front_on.d.next = false;
             self.found_on.d.next = false;
+            self.packing.d.next = false;
+            self.chunk_came.d.next = false;
+            self.beat_came.d.next = false;
             self.pack_on.d.next = false;
             self.within.d.next = false;
             self.word_enable.d.next = 0.into();
