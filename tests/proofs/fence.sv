@@ -76,9 +76,9 @@ module proof #(parameter MUTANT = 0) (
     assume (writes < 64 | !write_issued);
     assume (reads < 64 | !read_issued);
     assume (ends < 300 | !end_pushed);
-    // The port takes what stands there, eight at most, and answers what it took, perhaps at once.
+    // The port takes what stands there, eight at most, and answers what it took in cycles before.
     assume (!port_flush_take | (port_flush & reads_out < 8));
-    assume (!port_flushed | reads_out != 0 | port_flush_take);
+    assume (!port_flushed | reads_out != 0);
     // What stands there, and where the fence is to read, stays.
     assume (!path_stands | (path_flush & path_flush_address == path_address));
     assume (!busy | flush_at == flush_address);
@@ -87,7 +87,7 @@ module proof #(parameter MUTANT = 0) (
   reg [63:0] path_address = 0, port_address = 0, flush_address = 0;
   // Whose read is taken, and whose is answered. The port takes the fence's by its address.
   wire own_taken = port_flush_take & \dut.own_q ;
-  wire own_answered = port_flushed & (reads_out == 0 ? own_taken : marks[0]);
+  wire own_answered = port_flushed & marks[0];
   wire [3:0] behind = reads_out - port_flushed;
   always @(posedge clock) begin
     path_stands <= path_flush & !path_flush_take;
@@ -96,7 +96,7 @@ module proof #(parameter MUTANT = 0) (
     port_address <= port_flush_address;
     flush_address <= flush_at;
     reads_out <= reads_out + port_flush_take - port_flushed;
-    if (port_flush_take & !(port_flushed & reads_out == 0))
+    if (port_flush_take)
       marks <= (marks >> port_flushed) | (own_taken << behind);
     else
       marks <= marks >> port_flushed;

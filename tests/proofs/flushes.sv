@@ -49,14 +49,17 @@ module proof #(parameter MUTANT = 0) (
   reg [7:0] under_way = 0, awaited = 0, good = 0, bad = 0;
   wire [7:0] left = leaves ? 8'd1 << seen_tag : 8'd0;
   wire [7:0] answer = answered ? 8'd1 << answered_tag : 8'd0;
+  // A flush that fails at once ends a cycle later.
   wire absorbed = seen_take & !leaves;
-  wire over = seen_ended & !absorbed;
+  reg absorbed_before = 0;
+  wire over = seen_ended & !absorbed_before;
   wire [7:0] gone = over ? 8'd1 << list[0] : 8'd0;
   wire [7:0] stay = under_way & ~gone;
   wire [3:0] place = listed - over;
   integer i;
   always @(posedge clock) begin
     now <= now + 1;
+    absorbed_before <= absorbed & !clear;
     if (over) for (i = 0; i < 7; i = i + 1) list[i] <= list[i + 1];
     if (leaves) list[place[2:0]] <= seen_tag;
     if (left[watched]) since <= now;
@@ -102,7 +105,8 @@ module proof #(parameter MUTANT = 0) (
     if (listed != 0 & has_answer) assert (over);
     if (seen & !in_time & !answered) assert (over);
     // At once, only where it cannot leave.
-    if (absorbed) assert (flush & seen_ended & failed & listed == 0 & (dead | &awaited));
+    if (absorbed) assert (flush & listed == 0 & (dead | &awaited));
+    if (absorbed_before) assert (seen_ended & failed & listed == 0);
     if (flush & listed == 0 & (dead | &awaited)) assert (seen_take);
     assert (passed < 8);
     assert (quarantine == |(awaited & ~under_way));
@@ -114,6 +118,7 @@ module proof #(parameter MUTANT = 0) (
   (* hierconn, init = 0 *) wire [7:0] \dut.done_q ;
   (* hierconn, init = 0 *) wire [7:0] \dut.bad_q ;
   (* hierconn, init = 0 *) wire [7:0] \dut.lost_q ;
+  (* hierconn, init = 0 *) wire \dut.absorbed_q ;
   (* hierconn, init = 0 *) wire [2:0] \dut.turns.head_q ;
   (* hierconn, init = 0 *) wire [2:0] \dut.turns.tail_q ;
   (* hierconn, init = 0 *) wire [3:0] \dut.turns.count_q ;
@@ -152,6 +157,7 @@ module proof #(parameter MUTANT = 0) (
     assert ((under_way & ~(awaited | good | bad)) == 0);
     assert ((under_way & (\dut.done_q ^ (good | bad))) == 0);
     assert ((under_way & (good | bad) & (\dut.bad_q ^ bad)) == 0);
+    assert (\dut.absorbed_q == absorbed_before);
     if (passed != 0) assert (free & {1'b0, ahead} + passed < 8);
   end
 endmodule

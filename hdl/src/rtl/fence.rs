@@ -51,7 +51,7 @@ pub struct Fence {
     pub path_flush_address: Signal<In, Bits<64>>,
     pub path_flush_take: Signal<Out, Bit>,
     pub path_flushed: Signal<Out, Bit>,
-    // All flush reads, to the port; each stands until taken.
+    // All flush reads, to the port; each stands until taken, and is answered later than in that cycle.
     pub port_flush: Signal<Out, Bit>,
     pub port_flush_address: Signal<Out, Bits<64>>,
     pub port_flush_take: Signal<In, Bit>,
@@ -115,10 +115,10 @@ impl Logic for Fence {
         } else if self.port_flushed.val() & !self.port_flush_take.val() {
             self.unanswered.d.next = self.unanswered.q.val() - 1;
         }
-        // A port that is closed answers in the cycle in which it takes.
+        // No port answers in the cycle in which it takes.
         self.own_answered.next = self.port_flushed.val()
-            & ((self.own_taken.val() & !self.unanswered.q.val().any())
-                | ((self.state.q.val() == FenceState::Answer) & !self.ahead.q.val().any()));
+            & (self.state.q.val() == FenceState::Answer)
+            & !self.ahead.q.val().any();
         self.path_flushed.next = self.port_flushed.val() & !self.own_answered.val();
         match self.state.q.val() {
             FenceState::Idle => {
@@ -176,9 +176,6 @@ impl Logic for Fence {
                 if self.own_taken.val() {
                     self.own.d.next = false;
                     self.state.d.next = FenceState::Answer;
-                }
-                if self.own_answered.val() {
-                    self.state.d.next = FenceState::Idle;
                 }
             }
             FenceState::Answer => {

@@ -27,7 +27,7 @@ pub struct Flushes {
     pub answered: Signal<In, Bit>,
     pub answered_tag: Signal<In, Bits<3>>,
     pub refused: Signal<In, Bit>,
-    // Ends, one for each flush that was taken, in their order.
+    // Ends, one for each flush that was taken, in their order and not in that cycle.
     pub ended: Signal<Out, Bit>,
     pub failed: Signal<Out, Bit>,
     /// The time in cycles, and how many a read may take; 0: any number.
@@ -46,6 +46,8 @@ pub struct Flushes {
     done: DFF<Bits<8>>,
     bad: DFF<Bits<8>>,
     lost: DFF<Bits<8>>,
+    /// A flush was taken in the last cycle and has failed.
+    absorbed: DFF<Bit>,
 
     next_bit: Signal<Local, Bits<8>>,
     usable: Signal<Local, Bit>,
@@ -66,7 +68,7 @@ impl Default for Flushes {
         fresh!(
             clock, reset, clear, flush, take, may_leave, leaves, tag, dead, answered, answered_tag,
             refused, ended, failed, now, timeout, let_go, quarantine, turns, next_tag, owed,
-            done, bad, lost, next_bit, usable, absorb, left, answer, oldest, oldest_done, late,
+            done, bad, lost, absorbed, next_bit, usable, absorb, left, answer, oldest, oldest_done, late,
             over, awaited;
             one: Constant::new(1.into()),
         )
@@ -76,7 +78,7 @@ impl Default for Flushes {
 impl Logic for Flushes {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, next_tag, owed, done, bad, lost);
+        dff_setup!(self, clock, next_tag, owed, done, bad, lost, absorbed);
         clock!(self, clock, turns);
         self.turns.reset.next = self.reset.val() | self.clear.val();
 
@@ -116,9 +118,10 @@ impl Logic for Flushes {
         if self.turns.valid.val() & (self.oldest_done.val() | self.late.val()) {
             self.over.next = self.oldest.val();
         }
-        self.ended.next = self.over.val().any() | self.absorb.val();
+        self.ended.next = self.over.val().any() | self.absorbed.q.val();
+        self.absorbed.d.next = self.absorb.val();
         self.failed.next = !self.oldest_done.val()
-            | self.absorb.val()
+            | self.absorbed.q.val()
             | (self.bad.q.val() & self.oldest.val()).any();
 
         self.owed.d.next = (self.owed.q.val() & !self.over.val()) | self.left.val();
@@ -136,12 +139,14 @@ impl Logic for Flushes {
         }
         self.awaited.next = self.owed.q.val() & !self.done.q.val();
         if self.clear.val() {
+            self.absorbed.d.next = false;
             self.owed.d.next = 0.into();
             self.lost.d.next = (self.lost.q.val() | self.awaited.val()) & !self.answer.val();
         }
         self.quarantine.next = self.lost.q.val().any();
 
         if self.reset.val() {
+            self.absorbed.d.next = false;
             self.next_tag.d.next = 0.into();
             self.owed.d.next = 0.into();
             self.lost.d.next = 0.into();
