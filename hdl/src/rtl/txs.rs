@@ -109,9 +109,12 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     pub txs_readdatavalid: Signal<In, Bit>,
 
     poster: Poster<W, B>,
-    // Reads in flight: beats less one, bytes, tag, whether it flushes; beats seen of the oldest; beats owed in all.
-    pending: SmallFifo<23, 3, 4>,
+    // Reads in flight: beats less two, bytes, tag, whether it flushes, whether it has one beat. Of the oldest:
+    // beats seen; some are, and then: the next is its last. Beats owed in all.
+    pending: SmallFifo<24, 3, 4>,
     seen: DFF<Bits<6>>,
+    begun: DFF<Bit>,
+    at_last: DFF<Bit>,
     owed: DFF<Bits<10>>,
     owes: DFF<Bit>,
     /// Beats of the read of the last cycle, not yet counted there.
@@ -142,11 +145,13 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     old_bytes: Signal<Local, Bits<10>>,
     old_tag: Signal<Local, Bits<6>>,
     old_flush: Signal<Local, Bit>,
+    old_single: Signal<Local, Bit>,
     answered: Signal<Local, Bit>,
     arriving: Signal<Local, Bit>,
     giving_up: Signal<Local, Bit>,
     fill: Signal<Local, Bit>,
     finished: Signal<Local, Bit>,
+    ends_old: Signal<Local, Bit>,
     absorb: Signal<Local, Bit>,
     flush_absorb: Signal<Local, Bit>,
     carried: Signal<Local, Bits<21>>,
@@ -169,7 +174,7 @@ impl<const W: usize, const B: usize> Default for TxsAdapter<W, B> {
             port_completion_error, port_lost, port_timeout, port_release, port_reads_down,
             port_quarantine, port_dead, port_free, port_stalled, port_stalled_tags, port_tagged,
             txs_address, txs_read, txs_write, txs_writedata, txs_byteenable, txs_burstcount,
-            txs_waitrequest, txs_readdata, txs_readdatavalid, poster, seen, owed, isolated, timer,
+            txs_waitrequest, txs_readdata, txs_readdatavalid, poster, seen, begun, at_last, old_single, ends_old, owed, isolated, timer,
             expired, open, closed, issue, probe, issued_beats, old_last, old_bytes, old_tag,
             old_flush, answered, arriving, giving_up, fill, finished, absorb, flush_absorb, absorbed, given,
             carried, drained, backlog, port_pace, held_back, owes, asked, owed_next, flushed_last,
@@ -225,6 +230,8 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
             owes,
             asked,
             seen,
+            begun,
+            at_last,
             owed,
             isolated,
             absorbed,
@@ -331,24 +338,32 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         self.old_bytes.next = self.pending.data.val().get_bits::<10>(6);
         self.old_tag.next = self.pending.data.val().get_bits::<6>(16);
         self.old_flush.next = self.pending.data.val().get_bit(22);
+        self.old_single.next = self.pending.data.val().get_bit(23);
         self.pending.push.next = self.issue.val();
-        self.pending.data_in.next = bit_cast::<23, 6>(self.issued_beats.val() - 1)
-            | (bit_cast::<23, 10>(self.port_read_bytes.val()) << 6)
-            | (bit_cast::<23, 6>(self.port_read_tag.val()) << 16)
-            | (bit_cast::<23, 1>(self.probe.val().into()) << 22);
+        self.pending.data_in.next = bit_cast::<24, 6>(self.issued_beats.val() - 2)
+            | (bit_cast::<24, 10>(self.port_read_bytes.val()) << 6)
+            | (bit_cast::<24, 6>(self.port_read_tag.val()) << 16)
+            | (bit_cast::<24, 1>(self.probe.val().into()) << 22)
+            | (bit_cast::<24, 1>((self.issued_beats.val() == 1).into()) << 23);
         self.answered.next = self.txs_readdatavalid.val() & self.owes.q.val();
         // In good times a beat of the oldest read arrives; in quarantine its end is made up.
         self.arriving.next = self.answered.val() & !self.isolated.q.val();
         self.giving_up.next = self.isolated.q.val() & self.pending.valid.val();
-        self.fill.next = self.giving_up.val() & !self.old_flush.val() & self.seen.q.val().any();
-        self.finished.next =
-            (self.arriving.val() | self.fill.val()) & (self.seen.q.val() == self.old_last.val());
+        self.fill.next = self.giving_up.val() & !self.old_flush.val() & self.begun.q.val();
+        self.ends_old.next = self.old_single.val();
+        if self.begun.q.val() {
+            self.ends_old.next = self.at_last.q.val();
+        }
+        self.finished.next = (self.arriving.val() | self.fill.val()) & self.ends_old.val();
         self.pending.pop.next = self.finished.val() | (self.giving_up.val() & !self.fill.val());
         if self.arriving.val() | self.fill.val() {
             self.seen.d.next = self.seen.q.val() + 1;
+            self.begun.d.next = true;
+            self.at_last.d.next = self.seen.q.val() == self.old_last.val();
         }
         if self.finished.val() {
             self.seen.d.next = 0.into();
+            self.begun.d.next = false;
         }
         self.asked.d.next = 0.into();
         if self.issue.val() & !self.poster.dead.val() {
@@ -395,7 +410,7 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         self.port_flush_error.next = self.closed.val() | self.absorbed.q.val();
         self.port_chunk.next = self.absorb.val()
             | (!self.old_flush.val()
-                & !self.seen.q.val().any()
+                & !self.begun.q.val()
                 & (self.arriving.val() | self.giving_up.val()));
         self.port_chunk_tag.next = self.old_tag.val();
         self.port_chunk_bytes.next = self.old_bytes.val();
@@ -415,14 +430,16 @@ impl<const W: usize, const B: usize> Logic for TxsAdapter<W, B> {
         }
         if self.port_clear.val() {
             self.seen.d.next = 0.into();
+            self.begun.d.next = false;
             self.held_back.d.next = false;
             self.expired.d.next = false;
-            self.isolated.d.next = self.owed_next.val().any();
+            self.isolated.d.next = self.owes.q.val() | self.asked.q.val().any();
         }
         if self.port_reset.val() {
             self.backlog.d.next = 0.into();
             self.given.d.next = 0.into();
             self.seen.d.next = 0.into();
+            self.begun.d.next = false;
             self.owed.d.next = 0.into();
             self.asked.d.next = 0.into();
             self.owes.d.next = false;
