@@ -150,6 +150,8 @@ module proof #(
   (* hierconn, init = 0 *) wire [63:0] \dut.arrived_before_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.arrived_lately_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.filled_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.grew_q ;
+  (* hierconn, init = 0 *) wire \dut.last_left_q ;
   (* hierconn, init = 0 *) wire [12:0] \dut.head_before_q ;
   (* hierconn, init = 0 *) wire \dut.head_engine.settling ;
   (* hierconn, init = 0 *) wire [1:0] \dut.head_engine.recent ;
@@ -257,7 +259,8 @@ module proof #(
       if (watching) assert (!cell_writes);
     end else assert (!end_1 & !end_2 & !watching & !prepared & !queued[which] & !unended
                  & !shows & !accepted_before & !accepted_earlier);
-    assert (\dut.filled_q [which] == (over & level == DEPTH));
+    assert ((\dut.filled_q [which] | \dut.grew_q [which] & \dut.last_left_q ) == (over & level == DEPTH));
+    assert (\dut.grew_q [which] == (accepted_before & !(take_before & select_before == which)));
     assert (\dut.arrived_before_q [which] == accepted_before);
     assert (\dut.arrived_lately_q [which] == (accepted_before | accepted_earlier));
     assert (busy[which] == (unended | leaving) & \dut.leaving_q [which] == leaving);

@@ -94,8 +94,11 @@ pub struct DescriptorQueue {
     // Not looked at in the cycle of an end that is counted, nor in the next.
     ended_own: SmallRam<13, 6>,
     ended_other: SmallRam<13, 6>,
-    /// Channels whose ring is full: what is written waits for no count.
+    /// Channels whose ring is full: what is written waits for no count. Whether the doorbell of the last cycle
+    /// took the last slot is known, and counts, a cycle later: a short path behind the counts.
     filled: DFF<Bits<64>>,
+    grew: DFF<Bits<64>>,
+    last_left: DFF<Bit>,
     waiting: DFF<Bits<64>>,
     unended: DFF<Bits<64>>,
     /// Those that have ended, and whose last beat may stand at the port.
@@ -148,7 +151,7 @@ impl DescriptorQueue {
             refused, free, next_number, other_number, queued, busy, select, fetch, peer_low,
             peer_high, local_low, local_high, length, control, cookie, stamp, number, take, ended,
             end, end_channel, other_select, ended_for_other, waiting, writes, write_slot, write_data, unended, leaving, sent, last_carry, not_last,
-            paged, filled, fills, starts, full, accepted,
+            paged, filled, grew, last_left, fills, starts, full, accepted,
             tail_now, step, tail_next, head_next, ended_next, slot, oldest, arrived, emptied, finished,
             awakened, arrived_before, arrived_lately, head_before, is_last, ending, ending_channel, ended_last,
             end_seen, end_seen_channel, ended_channel;
@@ -185,6 +188,8 @@ impl Logic for DescriptorQueue {
             write_data,
             ended_channel,
             filled,
+            grew,
+            last_left,
             waiting,
             unended,
             leaving,
@@ -218,7 +223,12 @@ impl Logic for DescriptorQueue {
             ^ self.depth.val())
             & self.level_mask.val();
         self.paged.next = self.one.val() << self.channel.val();
-        self.full.next = (self.filled.q.val() & self.paged.val()).any();
+        // What the last cycle's doorbell filled, too.
+        self.fills.next = 0.into();
+        if self.last_left.q.val() {
+            self.fills.next = self.grew.q.val();
+        }
+        self.full.next = ((self.filled.q.val() | self.fills.val()) & self.paged.val()).any();
         self.next_number.next = self.tail_software.read_data.val();
         self.accepted.next = self.doorbell.val() & self.accept.val() & !self.full.val();
         self.refused.next = self.doorbell.val() & (!self.accept.val() | self.full.val());
@@ -342,19 +352,17 @@ impl Logic for DescriptorQueue {
             ^ (self.last_carry.val() << 1))
             & self.level_mask.val();
         self.arrived.next = 0.into();
-        self.fills.next = 0.into();
         if self.accepted.val() {
             self.arrived.next = self.paged.val();
-            if !self.not_last.val().any() {
-                self.fills.next = self.paged.val();
-            }
         }
+        self.last_left.d.next = !self.not_last.val().any();
         self.starts.next = 0.into();
         if self.take.val() {
             self.starts.next = self.one.val() << self.select.val();
         }
         self.filled.d.next =
             (self.filled.q.val() | self.fills.val()) & !self.starts.val() & self.all_channels.val();
+        self.grew.d.next = self.arrived.val() & !self.starts.val() & self.all_channels.val();
         self.arrived_before.d.next = self.arrived.val() & self.all_channels.val();
         self.arrived_lately.d.next =
             (self.arrived.val() | self.arrived_before.q.val()) & self.all_channels.val();
@@ -391,6 +399,7 @@ impl Logic for DescriptorQueue {
         if self.reset.val() {
             self.writes.d.next = 0.into();
             self.filled.d.next = 0.into();
+            self.grew.d.next = 0.into();
             self.waiting.d.next = 0.into();
             self.leaving.d.next = 0.into();
             self.unended.d.next = 0.into();
