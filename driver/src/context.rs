@@ -31,10 +31,11 @@ use crate::{
 };
 use core::ptr::NonNull;
 use kernel::{
-    bindings, new_mutex,
+    bindings, current, new_mutex,
     page::PAGE_SIZE,
     prelude::*,
     sync::{Arc, Mutex},
+    task::Pid,
     time::Delta,
 };
 
@@ -67,7 +68,9 @@ pub(crate) struct Context {
     pub(crate) board: Arc<Board>,
     pub(crate) channel: u32,
     /// Who has opened it, and whose quota it uses up.
-    user: User,
+    pub(crate) user: User,
+    /// The process that has.
+    pub(crate) opener: Pid,
     pub(crate) events: Arc<Events>,
     /// Its FPGA memory.
     #[pin]
@@ -130,6 +133,7 @@ impl Context {
                     board: board.clone(),
                     channel,
                     user,
+                    opener: current!().tgid(),
                     mapped <- new_mutex!(NonNull::new(mapped)),
                     events: Arc::pin_init(Events::new(), GFP_KERNEL_ACCOUNT)?,
                     share <- new_mutex!(Share::NONE),

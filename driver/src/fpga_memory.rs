@@ -16,6 +16,13 @@
 //! system call, and the way of a doorbell or a load to the board: microseconds. And all masters of the
 //! block are connected to the same slaves of the memory (`peerlane extend`), whose arbiters serve them
 //! in turn, so what the interconnect has taken is at most a few bursts away from the memory.
+//!
+//! # What is stored there are the zeros, unless the link fails
+//! Nothing that was stored is read back. A board that tags its reads says by a record's status that one
+//! was not answered, or with an error, and `ALLOCATE` fails. Another board's hard IP answers such a
+//! read by itself: with ones, and the record says OK (`TAGGED_READS` in `peerlane.h`). So where the
+//! root complex or an IOMMU refuses reads of the page of zeros, the range is ones instead of zeros.
+//! What others stored there is overwritten in either case.
 
 use crate::{
     board::{explain, Board},
@@ -234,8 +241,22 @@ struct Filling {
     done: u64,
     /// The channel had no writer before, and is to have none after.
     borrowed: bool,
-    /// It was offered, with what is in it.
-    offered: bool,
+    /// The token under which it was offered, with what is in it.
+    offered: Option<Token>,
+}
+
+impl Filling {
+    /// What is in the memory of a call that failed. The process could not reach it.
+    fn content(&self, user: u32) -> Content {
+        let Grant { epoch, .. } = self.grant;
+        match self.offered {
+            Some(token) => Content::Offered { token, epoch, user },
+            None => Content::Zeros {
+                bytes: self.done,
+                epoch,
+            },
+        }
+    }
 }
 
 impl Context {
@@ -291,23 +312,27 @@ impl Context {
             return Err(EEXIST);
         }
         let grant = board.with_quota(|quota| self.take_grant(quota, wanted))?;
+        let filling = Filling {
+            done: grant.ready,
+            grant,
+            borrowed: queue.is_some(),
+            offered: match *wanted {
+                Wanted::Offered(token) => Some(token),
+                Wanted::Piece(_) | Wanted::All { .. } => None,
+            },
+        };
         let total = board.memory.look(FpgaMemory::bytes);
-        let taken = self.take(&grant, total, &mut share);
+        let taken = self.take(&filling.grant, total, &mut share);
         if let Err(error) = taken {
             *share = Share::NONE;
-            board.memory.take_back(self.channel, Content::Unknown);
+            let content = filling.content(self.user.id);
+            board.memory.take_back(self.channel, content);
             return Err(error);
         }
-        let borrowed = queue.is_some();
         if let Some(queue) = queue {
             *writer = Writer::Driver(queue);
         }
-        Ok(Filling {
-            done: grant.ready,
-            grant,
-            borrowed,
-            offered: matches!(wanted, Wanted::Offered(_)),
-        })
+        Ok(filling)
     }
 
     /// Takes memory for the channel, if its user may have so much more. Nobody takes any meanwhile.
@@ -426,7 +451,8 @@ impl Context {
         Ok(())
     }
 
-    /// Gives back what was taken: what was filled is known to be zero still.
+    /// Gives back what was taken: what was filled is known to be zero still, and what was offered is
+    /// offered again.
     fn abandon_filling(&self, writer: &mut Writer, filling: &Filling) {
         let board = &self.board;
         let channel = self.channel;
@@ -442,15 +468,9 @@ impl Context {
         board.settle(|| channel::set_range(channel, &LocalRange::EMPTY));
         // If the board was cut off or started again meanwhile, this is not believed: it forgets all
         // notes before anybody can allocate.
-        let content = match filling.offered {
-            // It is somebody's data.
-            true => Content::Unknown,
-            false => Content::Zeros {
-                bytes: filling.done,
-                epoch: filling.grant.epoch,
-            },
-        };
-        board.memory.take_back(channel, content);
+        board
+            .memory
+            .take_back(channel, filling.content(self.user.id));
         drop(share);
         if filling.borrowed {
             *writer = Writer::Nobody;
@@ -484,7 +504,12 @@ impl Context {
             true => {
                 let token = new_token();
                 arguments.token = token.0;
-                Content::Offered(token)
+                // If the board forgets everything from here on, this is no offer.
+                Content::Offered {
+                    token,
+                    epoch: memory.look(FpgaMemory::epoch),
+                    user: self.user.id,
+                }
             }
             false => Content::Unknown,
         };

@@ -4,7 +4,8 @@
 //! A channel has one range at most, for the block holds it to one. What nobody has is not listed,
 //! so there is nothing to join when a range is given back. Of its content nothing is known, other
 //! people's data may be in it, but for a few [notes](Content): there are so many and no more, and
-//! what is forgotten counts as unknown.
+//! what is forgotten counts as unknown. Users share them: whose notes are more than a fair part loses
+//! his own, so nobody makes others' offers end by making many.
 //!
 //! Ranges are taken from the top down, so that what is left for the [holder of
 //! all](FpgaMemory::allocate_all) begins at 0 and is in one piece.
@@ -56,7 +57,15 @@ pub enum Content {
         epoch: u32,
     },
     /// Its owner lets whoever has the token take it over with all that is in it.
-    Offered(Token),
+    Offered {
+        /// Names it.
+        token: Token,
+        /// The [`FpgaMemory::epoch`] in which all of it was in the memory. It was read before the
+        /// range was taken from its owner: a restart in between ends the offer.
+        epoch: u32,
+        /// The number of the user who offers it.
+        user: u32,
+    },
 }
 
 /// Something that is known of free memory. All of `range` is free.
@@ -64,7 +73,20 @@ pub enum Content {
 struct Note {
     range: Range<u64>,
     /// `None`: it is zero.
-    token: Option<Token>,
+    offer: Option<Offer>,
+}
+
+/// Memory that is offered, and by which user.
+#[derive(Debug, Clone, Copy)]
+struct Offer {
+    token: Token,
+    user: u32,
+}
+
+impl Note {
+    fn user(&self) -> Option<u32> {
+        self.offer.map(|offer| offer.user)
+    }
 }
 
 /// Memory that a channel was given.
@@ -75,7 +97,7 @@ pub struct Grant {
     /// So many bytes from the start need not be filled with zeros before the range is shown to its
     /// owner.
     pub ready: u64,
-    /// How often all that was known had been forgotten.
+    /// The [`FpgaMemory::epoch`] then.
     pub epoch: u32,
 }
 
@@ -175,6 +197,11 @@ impl FpgaMemory {
         self.end
     }
 
+    /// Times that all that was known had been forgotten.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
     /// What channels may take pieces of.
     pub fn pool(&self) -> Range<u64> {
         self.pool..self.end
@@ -212,7 +239,7 @@ impl FpgaMemory {
 
     fn offer(&self, token: Token) -> Option<&Note> {
         let mut notes = self.notes.iter().flatten();
-        notes.find(|note| note.token == Some(token))
+        notes.find(|note| note.offer.is_some_and(|offer| offer.token == token))
     }
 
     /// Bytes that nobody has.
@@ -232,7 +259,7 @@ impl FpgaMemory {
     /// What a new range must keep clear of.
     fn obstacles(&self, offered: bool) -> impl Iterator<Item = &Range<u64>> + Clone {
         let notes = self.notes.iter().flatten();
-        let avoided = notes.filter(move |note| offered && note.token.is_some());
+        let avoided = notes.filter(move |note| offered && note.offer.is_some());
         Iterator::chain(self.held.iter().flatten(), avoided.map(|note| &note.range))
     }
 
@@ -296,7 +323,7 @@ impl FpgaMemory {
             wanted: bytes,
             largest: self.largest(),
         })?;
-        let zeros = |note: &&Note| note.token.is_none() && note.range.contains(&range.start);
+        let zeros = |note: &&Note| note.offer.is_none() && note.range.contains(&range.start);
         let known = self.notes.iter().flatten().find(zeros);
         let ready = known.map_or(0, |note| note.range.end.min(range.end) - range.start);
         Ok(self.give(channel, range, ready))
@@ -357,21 +384,57 @@ impl FpgaMemory {
                 let end = range.start.saturating_add(bytes).min(range.end);
                 self.note(Note {
                     range: range.start..end,
-                    token: None,
+                    offer: None,
                 });
             }
-            Content::Unknown | Content::Zeros { .. } => {}
-            Content::Offered(token) => self.note(Note {
+            Content::Offered { token, epoch, user } if epoch == self.epoch => self.note(Note {
                 range,
-                token: Some(token),
+                offer: Some(Offer { token, user }),
             }),
+            Content::Unknown | Content::Zeros { .. } | Content::Offered { .. } => {}
         }
+    }
+
+    /// The users whose offers are noted, each as often as they have some; who offered first is first.
+    fn offerers(&self) -> impl DoubleEndedIterator<Item = u32> + Clone + '_ {
+        self.notes.iter().flatten().filter_map(Note::user)
+    }
+
+    /// Which note goes, of as many as there can be, for an offer of `user`'s or for zeros. Zeros go
+    /// first, which are only work saved, and nothing else for them. Else it is the offer made longest
+    /// ago of a user who has more than a fair part with the new one: of `user`, if that is so, or of who
+    /// has most.
+    fn note_to_drop(&self, user: Option<u32>) -> Option<usize> {
+        let first = |wanted: Option<u32>| {
+            let mut notes = self.notes.iter();
+            notes.position(|note| note.as_ref().is_some_and(|note| note.user() == wanted))
+        };
+        if let Some(zeros) = first(None) {
+            return Some(zeros);
+        }
+        let user = user?;
+        let count = |user| self.offerers().filter(|other| *other == user).count();
+        let mut others = 0;
+        for (index, other) in self.offerers().enumerate() {
+            let again = self.offerers().take(index).any(|earlier| earlier == other);
+            others += usize::from(!again && other != user);
+        }
+        let fair = (NOTES / (others + 1)).max(1);
+        let loser = match count(user) + 1 > fair {
+            true => user,
+            // The last of equals is taken, so the one whose offer is the oldest.
+            false => self.offerers().rev().max_by_key(|user| count(*user))?,
+        };
+        first(Some(loser))
     }
 
     fn note(&mut self, note: Note) {
         let free = self.notes.iter().position(Option::is_none);
-        // Of all places taken, the first goes; those behind a place that is free move up.
-        self.notes[free.unwrap_or(0)..].rotate_left(1);
+        let Some(place) = free.or_else(|| self.note_to_drop(note.user())) else {
+            return;
+        };
+        // Those behind it move up.
+        self.notes[place..].rotate_left(1);
         if let Some(last) = self.notes.last_mut() {
             *last = Some(note);
         }

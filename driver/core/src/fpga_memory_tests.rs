@@ -10,6 +10,23 @@ fn token(number: u64) -> Token {
     Token([number, !number])
 }
 
+/// The user whose offers these are, where it does not matter.
+const SOMEBODY: u32 = 1000;
+
+/// An offer in this state of the memory.
+fn offered(memory: &FpgaMemory, number: u64, user: u32) -> Content {
+    Content::Offered {
+        token: token(number),
+        epoch: memory.epoch(),
+        user,
+    }
+}
+
+fn put_up(memory: &mut FpgaMemory, channel: u32, number: u64) {
+    let content = offered(memory, number, SOMEBODY);
+    memory.free(channel, content);
+}
+
 #[test]
 fn ranges_come_from_the_top_in_whole_granules() {
     assert_eq!(G, 65536);
@@ -73,7 +90,7 @@ fn one_channel_holds_all_that_is_not_allocated() {
     memory.free(0, Content::Unknown);
     assert_eq!(memory.allocate(2, G).unwrap().range, 7 * G..8 * G);
     // What it says of the content is not believed.
-    memory.free(1, Content::Offered(token(1)));
+    put_up(&mut memory, 1, 1);
     assert_eq!(memory.take_over(1, token(1)), Err(MemoryError::NotOffered));
     memory.allocate_all(3, 0).unwrap();
 }
@@ -101,7 +118,7 @@ fn a_pool_leaves_the_rest_to_the_holder_of_all() {
 fn an_offer_is_for_who_has_its_token_once() {
     let mut memory = FpgaMemory::new(8 * G, None);
     memory.allocate(0, 2 * G).unwrap();
-    memory.free(0, Content::Offered(token(7)));
+    put_up(&mut memory, 0, 7);
     let wrong = [[7, 7], [!7, 7], [6, !7], [0, 0]];
     for wrong in wrong.map(Token) {
         assert_eq!(memory.take_over(1, wrong), Err(MemoryError::NotOffered));
@@ -114,7 +131,7 @@ fn an_offer_is_for_who_has_its_token_once() {
     assert_eq!(memory.take_over(1, token(7)), Err(MemoryError::NotOffered));
     // Given to somebody else, in part, it is offered no more.
     memory.allocate(1, G).unwrap();
-    memory.free(1, Content::Offered(token(8)));
+    put_up(&mut memory, 1, 8);
     assert_eq!(memory.allocate(3, 5 * G).unwrap().range, 0..5 * G);
     assert_eq!(memory.allocate(4, 2 * G).unwrap().ready, 0);
     assert_eq!(memory.take_over(1, token(8)), Err(MemoryError::NotOffered));
@@ -126,7 +143,7 @@ fn a_restart_makes_everything_unknown() {
     let grant = memory.allocate(0, 4 * G).unwrap();
     assert_eq!(memory.confirm(&grant), Ok(()));
     memory.allocate(1, G).unwrap();
-    memory.free(1, Content::Offered(token(1)));
+    put_up(&mut memory, 1, 1);
     memory.forget();
     assert_eq!(memory.confirm(&grant), Err(MemoryError::Restarted));
     assert_eq!(memory.take_over(1, token(1)), Err(MemoryError::NotOffered));
@@ -164,13 +181,107 @@ fn notes_are_bounded() {
     let mut memory = FpgaMemory::new(100 * G, None);
     for number in 0..NOTES as u64 + 2 {
         memory.allocate(0, G).unwrap();
-        memory.free(0, Content::Offered(token(number)));
+        put_up(&mut memory, 0, number);
     }
     for number in 0..NOTES as u64 + 2 {
         let taken = memory.take_over(1, token(number));
         assert_eq!(taken.is_ok(), number >= 2, "{number}");
         memory.free(1, Content::Unknown);
     }
+}
+
+/// The range was taken from its owner, and before it was noted the board was started anew.
+#[test]
+fn an_offer_of_before_a_restart_is_none() {
+    let mut memory = FpgaMemory::new(8 * G, None);
+    memory.allocate(0, G).unwrap();
+    let content = offered(&memory, 1, SOMEBODY);
+    memory.forget();
+    memory.free(0, content);
+    assert_eq!(memory.held(0), None);
+    assert_eq!(memory.offered(token(1)), Err(MemoryError::NotOffered));
+    assert_eq!(memory.take_over(1, token(1)), Err(MemoryError::NotOffered));
+    // One of after it is.
+    memory.allocate(0, G).unwrap();
+    put_up(&mut memory, 0, 2);
+    assert!(memory.take_over(1, token(2)).is_ok());
+}
+
+/// Offers `count` granules for a user, by tokens from `first` on.
+fn offer_many(memory: &mut FpgaMemory, user: u32, first: u64, count: u64) {
+    for number in first..first + count {
+        memory.allocate(0, G).unwrap();
+        let content = offered(memory, number, user);
+        memory.free(0, content);
+    }
+}
+
+/// Which of the tokens of this range are still good.
+fn good(memory: &FpgaMemory, tokens: Range<u64>) -> Vec<u64> {
+    tokens
+        .filter(|number| memory.offered(token(*number)).is_ok())
+        .collect()
+}
+
+#[test]
+fn nobody_ends_offers_of_others_by_making_many() {
+    const ALL: u64 = NOTES as u64;
+    let mut memory = FpgaMemory::new(1000 * G, None);
+    offer_many(&mut memory, 1, 0, 1);
+    offer_many(&mut memory, 2, 1, 2);
+    offer_many(&mut memory, 3, 1000, 200);
+    assert_eq!(good(&memory, 0..3), [0, 1, 2]);
+    let last = 1200 - (ALL - 3)..1200;
+    assert_eq!(good(&memory, 1000..1200), last.collect::<Vec<_>>());
+    // Who comes later still gets a part, from who has most; up to a fair part of it.
+    offer_many(&mut memory, 4, 2000, 200);
+    assert_eq!(good(&memory, 0..3), [0, 1, 2]);
+    let fair = ALL / 4;
+    let last = 2200 - fair..2200;
+    assert_eq!(good(&memory, 2000..2200), last.collect::<Vec<_>>());
+    let rest = 1200 - (ALL - 3 - fair)..1200;
+    assert_eq!(good(&memory, 1000..1200), rest.collect::<Vec<_>>());
+}
+
+/// Of more users than there are notes the one whose offer is the oldest goes, and of two who have as
+/// many the one who makes another.
+#[test]
+fn among_equals_the_oldest_goes() {
+    let users = NOTES as u64;
+    let mut memory = FpgaMemory::new(1000 * G, None);
+    for user in 0..=users {
+        offer_many(&mut memory, user as u32, user, 1);
+    }
+    assert_eq!(good(&memory, 0..2), [1]);
+    let mut memory = FpgaMemory::new(1000 * G, None);
+    offer_many(&mut memory, 1, 0, users / 2);
+    offer_many(&mut memory, 2, 100, users / 2 + 1);
+    assert_eq!(good(&memory, 0..users / 2).len() as u64, users / 2);
+    assert_eq!(good(&memory, 100..102), [101]);
+}
+
+/// Memory that is known to be zero is work saved, an offer is somebody's data.
+#[test]
+fn zeros_go_before_offers() {
+    let mut memory = FpgaMemory::new(1000 * G, None);
+    offer_many(&mut memory, 1, 0, NOTES as u64 - 1);
+    memory.allocate(1, G).unwrap();
+    let grant = memory.allocate(0, G).unwrap();
+    let zeros = Content::Zeros {
+        bytes: G,
+        epoch: grant.epoch,
+    };
+    memory.free(0, zeros);
+    assert_eq!(memory.allocate(0, G).unwrap().ready, G);
+    memory.free(0, zeros);
+    let content = offered(&memory, 99, 1);
+    memory.free(1, content);
+    assert_eq!(good(&memory, 0..100).len(), NOTES);
+    // The zeros have gone for it, and nothing goes for zeros.
+    assert_eq!(memory.allocate(0, G).unwrap().ready, 0);
+    memory.free(0, zeros);
+    assert_eq!(good(&memory, 0..100).len(), NOTES);
+    assert_eq!(memory.allocate(0, G).unwrap().ready, 0);
 }
 
 #[test]
@@ -186,7 +297,7 @@ fn what_a_user_is_charged_for() {
     assert_eq!(memory.charged(chan::COUNT as u32), 0);
     // What is offered is nobody's until it is taken over.
     assert_eq!(memory.offered(token(3)), Err(MemoryError::NotOffered));
-    memory.free(0, Content::Offered(token(3)));
+    put_up(&mut memory, 0, 3);
     assert_eq!(
         (memory.charged(0), memory.offered(token(3))),
         (0, Ok(2 * G))
@@ -413,7 +524,7 @@ impl Bench {
                 let granules = mine.count() as u64;
                 let offer = self.offers.len() as u64;
                 self.offers.push(granules);
-                self.memory.free(channel, Content::Offered(token(offer)));
+                put_up(&mut self.memory, channel, offer);
                 self.release(channel, Some(offer));
             }
             Act::TakeOver { channel, offer } => {
