@@ -162,7 +162,7 @@ impl Mapping {
     fn reach(&self, placed: &Placed) -> Reach {
         match self.kind {
             Kind::Host => Reach::Host,
-            Kind::Gpu => Reach::peer(&placed.region, placed.pages()),
+            Kind::DmaBuf | Kind::Nvidia => Reach::peer(&placed.region, placed.pages()),
         }
     }
 
@@ -242,7 +242,7 @@ impl Mapping {
         // Each peer has to answer for itself; for the host's memory one fence does for all. One
         // that an owner had does not: it may have begun before the last invalidation.
         let mut fenced = false;
-        for mapping in mappings.clone().filter(|mapping| mapping.kind == Kind::Gpu) {
+        for mapping in mappings.clone().filter(|mapping| mapping.kind.is_peer()) {
             if let Some(placed) = &mut mapping.state.lock().placed {
                 fenced |= mapping.fence_placed(placed);
             }

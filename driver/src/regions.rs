@@ -64,6 +64,11 @@ impl Region {
         self.mapping.kind()
     }
 
+    /// By [`kept::weight`].
+    fn weight(&self) -> u64 {
+        kept::weight(self.kind(), self.key.length)
+    }
+
     /// What the board knows of it.
     pub(crate) fn mapping(&self) -> &Arc<Mapping> {
         &self.mapping
@@ -243,15 +248,20 @@ impl Regions {
         self.account.weight()
     }
 
-    /// When the one was given back that has been kept longest.
-    pub(crate) fn oldest(&self) -> Option<u64> {
-        self.kept.first().map(|region| region.given_back)
+    /// Where the one is that has been kept longest, of those that somebody else can let go.
+    fn oldest_of_weight(&self) -> Option<usize> {
+        self.kept.iter().position(|region| region.weight() > 0)
     }
 
-    /// The one that has been kept longest, and its weight. It must be dropped without the lock.
+    /// When that was given back.
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        Some(self.kept[self.oldest_of_weight()?].given_back)
+    }
+
+    /// It, and its weight. It must be dropped without the lock.
     pub(crate) fn take_oldest(&mut self) -> Option<(Region, u64)> {
-        let region = self.take_kept(0).ok()?;
-        let weight = kept::weight(region.kind(), region.key.length);
+        let region = self.take_kept(self.oldest_of_weight()?).ok()?;
+        let weight = region.weight();
         Some((region, weight))
     }
 
@@ -375,7 +385,8 @@ impl Context {
         self.make(&wanted, arguments)
     }
 
-    /// Unmaps what is kept.
+    /// Unmaps what is kept, for its entries. NVIDIA's pages of another process stay held
+    /// ([`crate::memory::nvidia`]).
     fn let_kept_go(&self) {
         let kept = self.regions.lock().take_all_kept();
         Region::retire(&self.board, kept);
@@ -407,7 +418,8 @@ impl Context {
         let device = inside.device();
         let kind = match wanted.key.provider {
             provider::HOST => Kind::Host,
-            _ => Kind::Gpu,
+            provider::NVIDIA => Kind::Nvidia,
+            _ => Kind::DmaBuf,
         };
         let (board, events) = (self.board.clone(), self.events.clone());
         let mapping = Mapping::new(board, events, self.channel, kind)?;

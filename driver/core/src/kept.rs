@@ -7,8 +7,18 @@
 pub enum Kind {
     /// A process's, which counts against its limit of locked memory.
     Host,
-    /// A GPU's, which takes up its BAR.
-    Gpu,
+    /// A dma-buf's: a GPU's as a rule, which takes up its BAR.
+    DmaBuf,
+    /// An NVIDIA GPU's by its address, which takes up its BAR, too. Only the process that has
+    /// registered it can give it back.
+    Nvidia,
+}
+
+impl Kind {
+    /// Whether the memory is that of a peer of the board's.
+    pub const fn is_peer(self) -> bool {
+        !matches!(self, Self::Host)
+    }
 }
 
 /// The most that is kept.
@@ -26,17 +36,20 @@ impl Limits {
     const fn bytes(&self, kind: Kind) -> u64 {
         match kind {
             Kind::Host => self.host_bytes,
-            Kind::Gpu => self.gpu_bytes,
+            Kind::DmaBuf | Kind::Nvidia => self.gpu_bytes,
         }
     }
 }
 
-/// How much the machine gets back when a region goes that is kept, in pages of 4 KiB: a process's
-/// memory, and something for the lists that go with every region. A GPU's memory is no help to it.
+/// How much the machine gets back when a region goes that is kept, in pages of 4 KiB, whoever lets it
+/// go: a process's memory, and something for the lists that go with every region. What a dma-buf's
+/// pages are, its exporter knows; as a rule they are no help to the machine, so it counts as its lists.
+/// 0: nothing, for what only its process can give back.
 pub const fn weight(kind: Kind, bytes: u64) -> u64 {
     match kind {
         Kind::Host => bytes / 4096 + 1,
-        Kind::Gpu => 1,
+        Kind::DmaBuf => 1,
+        Kind::Nvidia => 0,
     }
 }
 
@@ -53,7 +66,7 @@ impl Account {
     fn of(&mut self, kind: Kind) -> &mut u64 {
         match kind {
             Kind::Host => &mut self.host_bytes,
-            Kind::Gpu => &mut self.gpu_bytes,
+            Kind::DmaBuf | Kind::Nvidia => &mut self.gpu_bytes,
         }
     }
 
@@ -93,7 +106,7 @@ impl Account {
     pub const fn must_go(&self, limits: &Limits, kind: Kind) -> bool {
         let bytes = match kind {
             Kind::Host => self.host_bytes,
-            Kind::Gpu => self.gpu_bytes,
+            Kind::DmaBuf | Kind::Nvidia => self.gpu_bytes,
         };
         self.count > limits.count || bytes > limits.bytes(kind)
     }
@@ -106,7 +119,7 @@ mod tests {
     use std::vec::Vec;
 
     fn kinds() -> impl Strategy<Value = Kind> {
-        prop_oneof![Just(Kind::Host), Just(Kind::Gpu)]
+        prop_oneof![Just(Kind::Host), Just(Kind::DmaBuf), Just(Kind::Nvidia)]
     }
 
     proptest! {
@@ -129,10 +142,10 @@ mod tests {
                     let (kind, bytes) = kept.remove(oldest);
                     account.remove(kind, bytes);
                 }
-                let sum = |wanted| kept.iter().filter(|(kind, _)| *kind == wanted).map(|(_, bytes)| bytes).sum::<u64>();
+                let sum = |peer| kept.iter().filter(|(kind, _)| kind.is_peer() == peer).map(|(_, bytes)| bytes).sum::<u64>();
                 prop_assert!(kept.len() <= count as usize);
-                prop_assert!(sum(Kind::Host) <= host_bytes && sum(Kind::Gpu) <= gpu_bytes);
-                prop_assert_eq!(account.bytes(), sum(Kind::Host) + sum(Kind::Gpu));
+                prop_assert!(sum(false) <= host_bytes && sum(true) <= gpu_bytes);
+                prop_assert_eq!(account.bytes(), sum(false) + sum(true));
                 prop_assert_eq!(account.count() as usize, kept.len());
                 let weights = kept.iter().map(|(kind, bytes)| weight(*kind, *bytes));
                 prop_assert_eq!(account.weight(), weights.sum::<u64>());
@@ -148,9 +161,23 @@ mod tests {
             gpu_bytes: 100,
         };
         let mut account = Account::default();
-        account.add(Kind::Gpu, 90);
+        account.add(Kind::DmaBuf, 50);
+        account.add(Kind::Nvidia, 40);
         account.add(Kind::Host, 101);
         assert!(account.must_go(&limits, Kind::Host));
-        assert!(!account.must_go(&limits, Kind::Gpu));
+        assert!(!account.must_go(&limits, Kind::DmaBuf));
+        account.add(Kind::DmaBuf, 11);
+        assert!(account.must_go(&limits, Kind::Nvidia));
+    }
+
+    /// Who is short of memory does not ask for what nobody else can give.
+    #[test]
+    fn what_only_its_process_gives_back_weighs_nothing() {
+        let mut account = Account::default();
+        account.add(Kind::Nvidia, 1 << 30);
+        assert_eq!((account.count(), account.weight()), (1, 0));
+        account.add(Kind::DmaBuf, 1 << 30);
+        account.add(Kind::Host, 8192);
+        assert_eq!((account.count(), account.weight()), (3, 4));
     }
 }

@@ -24,7 +24,8 @@
 //! with others (`RmP2PGetInfoWithoutToken` in `src/nvidia/src/kernel/gpu/bus/p2p.c`); without memory
 //! for the call it fails. In both cases the pages stay held and the callback is still to come, when
 //! their owner frees them or ends. What it needs is kept in [`LOST`], and this module with it, until
-//! it has come: then nothing of the callback touches what is freed or unloaded.
+//! it has come, or until their process registers such memory again or closes a board, and gives these
+//! back, too: then nothing of the callback touches what is freed or unloaded.
 
 use super::bar::{near, Mapped};
 use crate::{
@@ -171,15 +172,16 @@ pub(crate) unsafe fn init() {
     unsafe { LOST.init() }
 }
 
-/// Lets go of lost pages whose callback has come. Whoever calls this holds the module.
+/// Lets go of lost pages whose callback has come, and gives back those of the calling process.
+/// Whoever calls this holds the module.
 pub(crate) fn settle_lost() {
     let mut lost = LOST.lock();
     let mut index = 0;
     while index < lost.len() {
-        if !lost[index].state.lock().taken {
+        if !lost[index].settle(1) {
             index += 1;
         } else if let Ok(hold) = lost.remove(index) {
-            hold.wait_for_callback();
+            drop(hold);
             // SAFETY: the reference that came with it.
             unsafe { bindings::module_put(this_module()) };
         }
@@ -294,12 +296,31 @@ impl Hold {
         unsafe { (self.driver.put_pages.function)(0, 0, self.address, table) }
     }
 
-    /// Gives the pages back. Says whether there is no callback any more.
-    fn put(&self) -> bool {
+    /// Whether the pages are held no more, and no callback is under way or to come: they were taken
+    /// back, or are given back now. The lock of [`LOST`] must be held.
+    fn settle(self: &Arc<Self>, attempts: u32) -> bool {
+        if self.state.lock().taken {
+            self.wait_for_callback();
+            return true;
+        }
+        // The memory may be taken back just now: then the table is not found, and all is well.
+        if !self.put(attempts) {
+            return false;
+        }
+        // There is no callback, and none is running: both wait for NVIDIA's lock.
+        if !self.state.lock().taken {
+            // SAFETY: the reference that was meant for the callback.
+            drop(unsafe { Arc::from_raw(Arc::as_ptr(self)) });
+        }
+        true
+    }
+
+    /// Gives the pages back, in so many attempts. Says whether there is no callback any more.
+    fn put(&self, attempts: u32) -> bool {
         if self.process != current!().tgid() {
             return false;
         }
-        (0..PUTS).any(|attempt| {
+        (0..attempts).any(|attempt| {
             if attempt > 0 {
                 fsleep(PUT_PAUSE);
             }
@@ -409,17 +430,7 @@ impl Drop for Pages {
         let hold = &self.0;
         hold.state.lock().mapped = None;
         let mut lost = LOST.lock();
-        if hold.state.lock().taken {
-            hold.wait_for_callback();
-            return;
-        }
-        // The memory may be taken back just now: then the table is not found, and all is well.
-        if hold.put() {
-            // There is no callback, and none is running: both wait for NVIDIA's lock.
-            if !hold.state.lock().taken {
-                // SAFETY: the reference that was meant for the callback.
-                drop(unsafe { Arc::from_raw(Arc::as_ptr(hold)) });
-            }
+        if hold.settle(PUTS) {
             return;
         }
         // Once, as users can make it happen as often as they like.

@@ -129,6 +129,12 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("gpu.nvidia.unbound_by_another", || {
         odd::unbound_by_another(lab)
     });
+    suite.run("gpu.nvidia.kept_under_pressure", || {
+        odd::kept_under_pressure(lab)
+    });
+    suite.run("gpu.nvidia.let_go_by_another", || {
+        odd::let_go_by_another(lab)
+    });
     suite.run("gpu.removed", || taken::removed(lab));
 }
 

@@ -4,13 +4,14 @@
 use super::{Carrier, Name, Way, refused, registered, with_gpu};
 use crate::fakegpu::{GRANULE, Gpu};
 use crate::faults;
-use crate::lab::{Buffer, Lab, Mover, told};
+use crate::lab::{Buffer, Lab, Mover, entries_free, told};
 use crate::process;
 use anyhow::{Context, Result, ensure};
-use peerlane_device::Direction;
+use peerlane_device::{Device, Direction, Memory, Permissions};
 use peerlane_guest::{Answer, Fault};
 use rustix::io::Errno;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A parameter of the GPU's driver, until it is dropped.
@@ -222,6 +223,106 @@ pub(super) fn unbound_by_another(lab: &mut Lab) -> Result<&'static str> {
         settled(lab, gpu, || buffer.revoke())
     })?;
     Ok("")
+}
+
+/// What a process keeps of an NVIDIA GPU's memory only it can give back: where the machine is short of
+/// memory it stays kept, and is found again. What is kept of others goes.
+pub(super) fn kept_under_pressure(lab: &mut Lab) -> Result<String> {
+    const KEPT: usize = 20;
+    with_gpu(|gpu| {
+        let device = lab.open()?;
+        let buffer = gpu.buffer(KEPT * GRANULE, 0, 2, None)?;
+        let nvidia = Name::of(&buffer, Way::Nvidia)?;
+        let (dmabuf, other) = (Name::of(&buffer, Way::DmaBuf)?, lab.open()?);
+        let kept =
+            |device: &Device| Ok::<_, anyhow::Error>(device.query().map_err(told)?.regions[1]);
+        let references = module_references()?;
+        for round in 0..8 {
+            for index in 0..KEPT {
+                let register =
+                    |name: &Name, device| name.register(device, index * GRANULE, GRANULE);
+                let region = register(&nvidia, &device).map_err(told)?;
+                ensure!(
+                    region.found() == (round > 0),
+                    "round {round}, region {index}: found {}",
+                    region.found()
+                );
+                drop(register(&dmabuf, &other).map_err(told)?);
+            }
+            let begin = Instant::now();
+            while kept(&other)? > 0 {
+                ensure!(
+                    begin.elapsed() < Duration::from_secs(20),
+                    "{} dma-bufs are still kept",
+                    kept(&other)?
+                );
+                std::fs::write("/proc/sys/vm/drop_caches", "2")?;
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let (kept, tables) = (kept(&device)?, gpu.counts()?.tables);
+            ensure!(
+                (kept as usize, tables as usize) == (KEPT, KEPT),
+                "round {round}: {kept} regions are kept, and {tables} page tables held"
+            );
+            let now = module_references()?;
+            ensure!(
+                now == references,
+                "round {round}: {now} references to the driver, {references} before"
+            );
+        }
+        Ok(())
+    })?;
+    Ok(format!("{KEPT} regions"))
+}
+
+/// Another process needs the entries of what is kept: the memory stays held, as NVIDIA's driver has it,
+/// until the process that has registered it comes again.
+pub(super) fn let_go_by_another(lab: &mut Lab) -> Result<String> {
+    const KEPT: usize = 20;
+    with_gpu(|gpu| {
+        let device = lab.open()?;
+        let buffer = gpu.buffer(KEPT * GRANULE, 0, 2, None)?;
+        let name = Name::of(&buffer, Way::Nvidia)?;
+        let references = module_references()?;
+        for round in 0..4 {
+            for index in 0..KEPT {
+                let region = name.register(&device, index * GRANULE, GRANULE);
+                ensure!(!region.map_err(told)?.found(), "round {round}: found");
+                let held = gpu.counts()?.tables as usize;
+                ensure!(
+                    held == index + 1,
+                    "round {round}: {held} page tables are held for {index} regions and this one"
+                );
+            }
+            let branch = lab.branch();
+            let child = process::fork("another", move || {
+                let device = branch.open()?;
+                let memory = Arc::new(Memory::new(4096)?);
+                let one = || device.register(&memory, 0..4096, Permissions::Read);
+                // One more than are free.
+                let free = entries_free(device.path())?;
+                let held = (0..=free).map(|_| one().map_err(told));
+                held.collect::<Result<Vec<_>>>().map(drop)
+            })?;
+            child.wait()?;
+            let kept = device.query().map_err(told)?.regions[1];
+            let held = gpu.counts()?.tables as usize;
+            ensure!(
+                (kept, held) == (0, KEPT),
+                "round {round}: {kept} regions are kept, {held} page tables held"
+            );
+        }
+        // What does not register again closes.
+        drop(device);
+        let (held, now) = (gpu.counts()?.tables, module_references()?);
+        ensure!(held == 0, "{held} page tables are held");
+        ensure!(
+            now + 1 == references,
+            "{now} references to the driver, {references} with an open file"
+        );
+        Ok(())
+    })?;
+    Ok(format!("{KEPT} regions"))
 }
 
 /// A peer that never answers holds nobody up: memory is given back, and it goes on.
