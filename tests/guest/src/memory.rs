@@ -1,6 +1,7 @@
 //! FPGA memory is its owner's: nobody sees or changes what another one has, or had.
 
 mod ends;
+mod hands;
 mod page;
 mod races;
 
@@ -35,6 +36,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("memory.all_for_whom", || all_for_whom(lab));
     suite.run("memory.offered", || offered(lab));
     ends::run(suite, lab);
+    suite.run("memory.kept_of_a_channel", || hands::of_a_channel(lab));
     suite.run("memory.races", || races::races(lab));
 }
 

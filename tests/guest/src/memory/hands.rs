@@ -1,0 +1,102 @@
+//! A channel changes hands while others let go what its owner has kept.
+
+use super::page::Page;
+use crate::lab::{Lab, entries_free, told};
+use crate::process::fork;
+use anyhow::{Result, anyhow, ensure};
+use peerlane_core::fault::Fault;
+use peerlane_device::{Device, Direction, Memory, Permissions};
+use std::sync::Arc;
+
+const PAGE: usize = 4096;
+/// Pages, and so entries, of a region: the more there are, the longer it takes to take them away.
+const PAGES: usize = 4;
+/// The most regions that a context keeps, a few less.
+const MOST: usize = 1000;
+
+/// Needs so many entries that others must let go what they keep.
+fn needs(device: &Device, memory: &Arc<Memory>, entries: usize) -> Result<()> {
+    let one = || device.register(memory, 0..PAGE, Permissions::Read);
+    let held = (0..entries).map(|_| one().map_err(told));
+    let held = held.collect::<Result<Vec<_>>>()?;
+    for region in held {
+        region.forget().map_err(told)?;
+    }
+    Ok(())
+}
+
+/// One round. Says whether the owner closed while its regions were on their way out.
+fn round(lab: &Lab) -> Result<bool> {
+    let owner = lab.open()?;
+    let needy = lab.open()?;
+    let channel = owner.info().channel;
+    let memory = Arc::new(Memory::new(PAGES * PAGE)?);
+    memory.write(0, &vec![0x5a; PAGES * PAGE])?;
+    let free = entries_free(owner.path())?;
+    let mut addresses = Vec::new();
+    // Each of them other bytes of the same pages.
+    for index in 0..MOST.min(free / PAGES) {
+        let range = index..PAGES * PAGE;
+        let region = owner.register(&memory, range, Permissions::ReadWrite);
+        addresses.push(region.map_err(told)?.att_address());
+    }
+    let kept = || Ok::<_, anyhow::Error>(owner.query().map_err(told)?.regions[1] as usize);
+    ensure!(kept()? == addresses.len(), "{} are kept", kept()?);
+    let left = entries_free(owner.path())?;
+    let other = {
+        let memory = Arc::clone(&memory);
+        std::thread::spawn(move || needs(&needy, &memory, left + 1))
+    };
+    while kept()? > 0 && !other.is_finished() {
+        std::hint::spin_loop();
+    }
+    let early = !other.is_finished();
+    drop(owner);
+    let next = lab.open()?;
+    ensure!(
+        next.info().channel == channel,
+        "the channel is {}, and was {channel}",
+        next.info().channel
+    );
+    let local = lab.place_of_all(&next)?;
+    let mut page = Page::new(&next)?;
+    // What was kept last goes last.
+    for address in addresses.iter().rev().take(8) {
+        for direction in [Direction::Read, Direction::Write] {
+            let end = page.run(direction, *address, local, 64)?;
+            ensure!(
+                end == Err(Fault::AttInvalid),
+                "{direction} of what the channel's owner before had kept: {end:?}"
+            );
+        }
+    }
+    other.join().map_err(|_| anyhow!("the other panicked"))??;
+    let mut bytes = vec![0; PAGES * PAGE];
+    memory.read(0, &mut bytes)?;
+    ensure!(
+        bytes.iter().all(|byte| *byte == 0x5a),
+        "the memory was written"
+    );
+    Ok(early)
+}
+
+/// Another context needs the entries of what one keeps, which closes meanwhile: whoever gets its channel
+/// then reaches nothing of it.
+pub(super) fn of_a_channel(lab: &mut Lab) -> Result<&'static str> {
+    let branch = lab.branch();
+    // In a process of its own, which may have a second thread.
+    let child = fork("of_a_channel", move || {
+        let mut early = 0;
+        for _ in 0..4 {
+            early += u32::from(round(&branch)?);
+        }
+        println!("memory.kept_of_a_channel: {early} of 4 rounds in time");
+        ensure!(
+            early > 0,
+            "the regions had gone before the channel each time"
+        );
+        Ok(())
+    })?;
+    child.wait()?;
+    Ok("")
+}
