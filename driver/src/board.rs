@@ -221,11 +221,14 @@ impl Board {
         self.hw.upkeep(epoch, settings)
     }
 
-    fn port_timeout(&self) -> Step {
+    /// `PORT_TIMEOUT` as it is set, but for moments.
+    pub(crate) fn port_timeout_cycles(&self) -> u32 {
         let cycles = self.settings.port_timeout;
-        hw::write(PORT_TIMEOUT::from_raw(
-            cycles.unwrap_or(csr::PORT_TIMEOUT_RESET),
-        ))
+        cycles.unwrap_or(csr::PORT_TIMEOUT_RESET)
+    }
+
+    fn port_timeout(&self) -> Step {
+        hw::write(PORT_TIMEOUT::from_raw(self.port_timeout_cycles()))
     }
 
     /// A register of the function's PCI Express capability, if the board says what is in it.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `/sys/kernel/debug/peerlane/<board>/`: what the board is and does, to read.
+//! `/sys/kernel/debug/peerlane<number>/`: what the board is and does, to read.
 
 use crate::{
     board::Board,
+    context::Context,
     logic::counters::{self, BlockCounters, ChannelCounters},
 };
 use kernel::{
@@ -71,18 +72,37 @@ fn state(board: &Arc<Board>, f: &mut Formatter<'_>) -> kernel::fmt::Result {
             "channel {}: ring {:#x} + {}, {} events, generation {}, regions {} ({} bytes), kept {} ({} bytes), revoked {}",
             user.channel, ring.0, ring.1, seen.events, seen.generation, regions[0], bytes[0], regions[1], bytes[1], seen.revoked
         );
-        result = result.and(line);
-        let held = board.memory.look(|memory| memory.held(user.channel));
-        if let Some(held) = held {
-            let line = writeln!(f, "its FPGA memory is {:#x}..{:#x}", held.start, held.end);
-            result = result.and(line);
-        }
-        if let Some(window) = board.window_of(user.channel) {
-            let line = writeln!(f, "its is the window, at {:#x}", window.base());
-            result = result.and(line);
-        }
+        result = result.and(line).and(owner(board, user, f));
     });
     result
+}
+
+/// Who has opened a channel, and what it uses up of its user's part.
+fn owner(board: &Board, user: &Context, f: &mut Formatter<'_>) -> kernel::fmt::Result {
+    let channel = user.channel;
+    let held = board.memory.look(|memory| memory.held(channel));
+    let bytes = held.as_ref().map_or(0, |held| held.end - held.start);
+    let window = board.window_of(channel);
+    write!(
+        f,
+        "channel {}: opened by process {} of user {}, has {} ATT entries, {} bytes of FPGA memory",
+        channel,
+        user.opener,
+        user.user.id,
+        board.entries_of(channel),
+        bytes
+    )?;
+    if window.is_some() {
+        f.write_str(", the window")?;
+    }
+    f.write_str("\n")?;
+    if let Some(held) = held {
+        writeln!(f, "its FPGA memory is {:#x}..{:#x}", held.start, held.end)?;
+    }
+    if let Some(window) = window {
+        writeln!(f, "its is the window, at {:#x}", window.base())?;
+    }
+    Ok(())
 }
 
 fn read(board: &Board) -> Result<(BlockCounters, KVec<ChannelCounters>)> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The module's parameters, as they are when a board is probed.
+//! The module's parameters, as they are when a board is probed. What they come to there is in sysfs
+//! ([`crate::sysfs`]).
 
 use crate::{
     logic::{kept::Limits, quota::Asked},

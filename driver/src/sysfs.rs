@@ -7,7 +7,12 @@
 //! device is bound; before `unbind` it takes them away and waits for who reads one. So a file is there
 //! while the board is.
 
-use crate::{board::Board, callbacks, logic::fpga_memory::FpgaMemory, regs::csr::PORT_PACE};
+use crate::{
+    board::Board,
+    callbacks,
+    logic::{fpga_memory::FpgaMemory, quota::Limits},
+    regs::csr::PORT_PACE,
+};
 use core::ptr;
 use kernel::{bindings, ffi::c_char, prelude::*};
 
@@ -51,6 +56,18 @@ unsafe fn emit(
             Err(error) => error.to_errno(),
         }) as isize
     }
+}
+
+/// A limit of ATT entries, on a board that may have fewer.
+fn limit(board: &Board, look: fn(&Limits) -> u32) -> u32 {
+    let (entries, _) = board.entries();
+    board.with_quota(|quota| look(quota.limits())).min(entries)
+}
+
+/// Bytes that contexts may allocate.
+fn pool(board: &Board) -> u64 {
+    let pool = board.memory.look(FpgaMemory::pool);
+    pool.end - pool.start
 }
 
 macro_rules! attributes {
@@ -108,6 +125,25 @@ attributes! {
         }))
     };
     link_width => |board| Ok(Value::Number(board.link_status().1));
+    context_entries => |board| Ok(Value::Number(limit(board, |limits| limits.channel_entries)));
+    user_channels => |board| {
+        let limit = board.with_quota(|quota| quota.limits().user_channels);
+        Ok(Value::Number(limit.min(board.capabilities.channels)))
+    };
+    user_entries => |board| Ok(Value::Number(limit(board, |limits| limits.user_entries)));
+    user_memory => |board| {
+        let limit = board.with_quota(|quota| quota.limits().user_memory);
+        Ok(Value::Bytes(limit.min(pool(board))))
+    };
+    memory_pool => |board| Ok(Value::Bytes(pool(board)));
+    hold_all => |board| Ok(Value::Number(board.settings.hold_all.into()));
+    kept_regions => |board| Ok(Value::Number(board.settings.kept.count));
+    kept_host => |board| Ok(Value::Bytes(board.settings.kept.host_bytes));
+    kept_gpu => |board| Ok(Value::Bytes(board.settings.kept.gpu_bytes));
+    patience_ms => |board| Ok(Value::Number(board.settings.patience_ms));
+    port_timeout => |board| Ok(Value::Number(board.port_timeout_cycles()));
+    any_distance => |board| Ok(Value::Number(board.settings.any_distance.into()));
+    verbose => |board| Ok(Value::Number(board.settings.verbose.into()));
     link_pace => |board| {
         let _inside = board.gate.enter()?;
         let pace: PORT_PACE = board.hw.look()?;

@@ -434,18 +434,22 @@ struct peerlane_moderate {
  * first. The block lets its channel touch nothing else.
  *
  * Who comes first is served first. Whatever others stored there before, the range is zero when
- * the call returns: the board itself fills it, a few gigabytes a second. Interrupted by a
- * signal the call fails, and the context has nothing; called again, it goes on where it was.
+ * the call returns: the board itself fills it, a few gigabytes a second. Of a board without
+ * PEERLANE_FEATURE_TAGGED_READS nobody learns that it was refused a read of the zeros, by an
+ * IOMMU for one: the range is all ones then. A signal interrupts the call as it does
+ * PEERLANE_IOC_WAIT: it is made again, or ends with EINTR, when the context has nothing. What
+ * was filled is not filled again by the next call, unless somebody else took it meanwhile.
  *
  * The memory is the context's until PEERLANE_IOC_FREE or its end, through every restart of the
  * board, in which it may lose its content (peerlane_query.generation).
  *
  * EINVAL: no bytes, or flags, base or token that make no sense. EEXIST: the context has memory
  * already. EBUSY: the process writes the channel's descriptors itself (PEERLANE_MAP_PAGE),
- * some that the driver wrote have not ended, or somebody else holds all. EDQUOT: the user may
- * not have so much more. ENOSPC: there is not so much in one piece. ENOENT: nothing is offered
- * under the token. EPERM: the caller may not hold all. EAGAIN: the board is being started
- * again. ECANCELED: PEERLANE_IOC_STOP was called meanwhile. EIO: the board could not fill it.
+ * some that the driver wrote have not ended, or, with PEERLANE_ALLOCATE_ALL, somebody else
+ * holds all. EDQUOT: the user may not have so much more. ENOSPC: there is not so much in one
+ * piece; also while somebody holds all. ENOENT: nothing is offered under the token. EPERM: the
+ * caller may not hold all. EAGAIN: the board is being started again, which ends all offers.
+ * ECANCELED: PEERLANE_IOC_STOP was called meanwhile. EIO: the board could not fill it.
  */
 struct peerlane_allocate {
 	/*
@@ -469,6 +473,10 @@ struct peerlane_allocate {
  * the administrator has set a part aside for them, to that. One context at a time can. It is
  * not filled with zeros: this is for who loads kernels into the FPGA, and these reach all of
  * its memory anyway. By default it takes CAP_SYS_RAWIO.
+ *
+ * Nobody stops a kernel in the FPGA for its owner. One that still runs when the holder frees
+ * this, closes its file or is killed writes into memory that others are given: stop kernels
+ * before. Who grants the right to hold all accepts that.
  */
 #define PEERLANE_ALLOCATE_ALL 1
 /* Take over memory that was offered (PEERLANE_FREE_OFFER), with what is in it. */
@@ -494,8 +502,9 @@ struct peerlane_free {
 /* Bits of peerlane_free.flags. */
 /*
  * Whoever has the token that is returned may take the memory over, once, with all that is in
- * it: it is a secret. The offer ends when the memory is needed for somebody else, when many
- * others have been made, and when the board is started again.
+ * it: it is a secret. The offer ends when the memory is needed for somebody else and when the
+ * board is started again. 32 offers are remembered: for another one, the oldest goes of a user
+ * who has more than a fair part of them.
  */
 #define PEERLANE_FREE_OFFER 1
 

@@ -147,6 +147,11 @@ impl Quota {
         }
     }
 
+    /// The most that may be had.
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// Gives a free channel to a user, who may have one more.
     pub fn open(&mut self, channel: u32, user: User) -> Result<(), Exceeded> {
         let limit = self.limits.user_channels;

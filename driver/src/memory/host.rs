@@ -34,25 +34,53 @@ pub(crate) struct Pages {
 }
 
 /// The process whose memory it is, as far as it is needed to undo the accounting.
+///
+/// What drivers pin is counted in `mm_struct::pinned_vm` (`VmPin` in `/proc/PID/status`), as the RDMA
+/// subsystem does it (drivers/infiniband/core/umem.c). That takes no lock. `account_locked_vm` would
+/// take the process's `mmap_lock`, which its threads can hold for as long as they like (a page of a
+/// file system in user space), and regions are let go on behalf of others, too.
 struct Account {
     mm: ARef<Mm>,
-    pages: usize,
+    pages: i64,
 }
 
 impl Account {
-    /// Counts pages of the calling process.
+    /// Counts pages of the calling process. `ENOMEM`: with those pinned before they are more than its
+    /// `RLIMIT_MEMLOCK`, and it does not have `CAP_IPC_LOCK`.
     fn new(pages: usize) -> Result<Self> {
         let mm: ARef<Mm> = ARef::from(&**current!().mm().ok_or(EINVAL)?);
-        // SAFETY: the calling process's own.
-        to_result(unsafe { bindings::account_locked_vm(mm.as_raw(), pages, true) })?;
-        Ok(Self { mm, pages })
+        let pages = i64::try_from(pages)?;
+        // SAFETY: the calling process's own signal structure, which is there as long as it runs. The
+        // limit may change meanwhile, as `rlimit()` of the kernel's allows, too.
+        let limit = unsafe {
+            let signal = (*current!().as_ptr()).signal;
+            let limit = &raw const (*signal).rlim[bindings::RLIMIT_MEMLOCK as usize].rlim_cur;
+            limit.read_volatile() as u64 >> PAGE_SHIFT
+        };
+        // From here on it is undone by drop.
+        let account = Self { mm, pages };
+        let before = account.pinned().fetch_add(pages, ordering::Relaxed);
+        // SAFETY: any number may be asked for.
+        let may = || unsafe { bindings::capable(bindings::CAP_IPC_LOCK as i32) };
+        match before.saturating_add(pages).unsigned_abs() > limit && !may() {
+            true => Err(ENOMEM),
+            false => Ok(account),
+        }
+    }
+
+    /// Pages that are pinned of the process.
+    fn pinned(&self) -> &Atomic<i64> {
+        // SAFETY: `mm` keeps it there, and all access to it is atomic. An `atomic64_t` is an `i64`.
+        unsafe {
+            let pinned = &raw mut (*self.mm.as_raw()).__bindgen_anon_1.pinned_vm;
+            Atomic::from_ptr(pinned.cast::<i64>())
+        }
     }
 }
 
 impl Drop for Account {
     fn drop(&mut self) {
-        // SAFETY: `new` counted so many.
-        unsafe { bindings::account_locked_vm(self.mm.as_raw(), self.pages, false) };
+        self.pinned().fetch_add(-self.pages, ordering::Relaxed);
     }
 }
 

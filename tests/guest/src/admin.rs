@@ -3,39 +3,56 @@
 mod shares;
 
 use crate::faults::{bind, unbind};
-use crate::lab::{Buffer, Lab, Mover, entries_used, pci_device, told};
-use crate::process::{fork, pair};
+use crate::lab::{Buffer, Lab, Mover, driver_says, entries_used, pci_device, told};
+use crate::process::{become_user, fork, pair};
 use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, bail, ensure};
-use peerlane_device::{Device, Memory};
+use peerlane_device::{Device, Memory, Permissions};
 use rustix::fd::{AsFd, AsRawFd};
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
 
 /// What the board's directory in sysfs has.
-const FILES: [&str; 13] = [
+const FILES: [&str; 26] = [
+    "any_distance",
     "att_entries",
     "att_entries_free",
     "board",
     "build_id",
     "channels",
     "channels_free",
+    "context_entries",
     "fpga_memory",
     "fpga_memory_free",
+    "hold_all",
+    "kept_gpu",
+    "kept_host",
+    "kept_regions",
     "link_pace",
     "link_speed",
     "link_width",
     "map_id",
+    "memory_pool",
+    "patience_ms",
+    "port_timeout",
     "state",
+    "user_channels",
+    "user_entries",
+    "user_memory",
+    "verbose",
 ];
 
 /// Runs them.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("admin.sysfs", || sysfs(lab));
     suite.run("admin.sysfs_while_unbound", || sysfs_while_unbound(lab));
+    suite.run("admin.limits", limits);
+    suite.run("admin.who_has_what", || who_has_what(lab));
     suite.run("admin.path", path);
     suite.run("admin.fdinfo", || fdinfo(lab));
     suite.run("admin.charged", || charged(lab));
@@ -108,6 +125,88 @@ fn sysfs(lab: &mut Lab) -> Result<String> {
     // 4 GB/s at 250 MHz are 16 bytes a cycle, less one part in 64, in 256ths.
     ensure!(link[2] == "4032", "link {link:?}");
     Ok(link.join(", "))
+}
+
+/// The limits in force, with `user_entries=64 user_memory_mib=1`: what was asked for, and what comes of
+/// the others' defaults on this board.
+fn limits() -> Result<&'static str> {
+    let (entries, channels) = (number("att_entries")?, number("channels")?);
+    let bytes: usize = says("fpga_memory")?.parse()?;
+    for (file, expected) in [
+        ("context_entries", entries as usize),
+        ("user_channels", channels as usize / 2),
+        ("user_entries", 64),
+        ("user_memory", MIB),
+        ("memory_pool", bytes),
+        ("kept_regions", 1024),
+        ("kept_host", 1024 * MIB),
+        ("kept_gpu", 128 * MIB),
+        ("patience_ms", 2000),
+        ("any_distance", 0),
+        ("hold_all", 0),
+        ("verbose", 0),
+    ] {
+        ensure!(
+            says(file)? == expected.to_string(),
+            "{file}: {}, expected {expected}",
+            says(file)?
+        );
+    }
+    ensure!(number("port_timeout")? > 0);
+    Ok("")
+}
+
+/// An administrator sees who uses up whose quota, and who has the window.
+fn who_has_what(lab: &mut Lab) -> Result<String> {
+    const USER: u32 = 65533;
+    std::fs::set_permissions("/dev/peerlane0", std::fs::Permissions::from_mode(0o666))?;
+    let (ours, theirs) = pair()?;
+    let child = fork("user", move || {
+        become_user(USER)?;
+        let device = Device::first().map_err(told)?;
+        let range = device.allocate(MIB as u64).map_err(told)?;
+        let _window = device.window(range.base()).map_err(told)?;
+        let memory = Arc::new(Memory::new(4 * 4096)?);
+        let page = |index: usize| {
+            device
+                .register(&memory, index * 4096..(index + 1) * 4096, Permissions::Read)
+                .map_err(told)
+        };
+        let _held = page(0)?;
+        drop(page(2)?);
+        theirs.signal()?;
+        theirs.wait()
+    })?;
+    ours.wait()?;
+    let device = lab.open()?;
+    let state = driver_says(device.path(), "state")?;
+    let line = |start: String| {
+        let line = state.lines().find(|line| line.starts_with(&start));
+        line.map(str::to_owned)
+            .with_context(|| format!("no line {start:?} in: {state}"))
+    };
+    let channel = |line: &str| -> Result<u32> {
+        let start = line.split_once(':').context("no colon")?.0;
+        Ok(start.trim_start_matches("channel ").parse()?)
+    };
+    let process = format!("opened by process {} of user {USER},", child.id()?);
+    let found = state.lines().find(|line| line.contains(&process));
+    let theirs = found.with_context(|| format!("no {process:?} in: {state}"))?;
+    ensure!(
+        theirs.ends_with("has 2 ATT entries, 1048576 bytes of FPGA memory, the window"),
+        "{theirs}"
+    );
+    let usage = line(format!("channel {}: ring", channel(theirs)?))?;
+    ensure!(usage.contains("kept 1 (4096 bytes)"), "{usage}");
+    let own = format!(
+        "channel {}: opened by process {} of user 0, has 0 ATT entries, 0 bytes of FPGA memory",
+        device.info().channel,
+        std::process::id()
+    );
+    ensure!(line(own.clone())? == own, "{state}");
+    ours.signal()?;
+    child.wait()?;
+    Ok(theirs.to_owned())
 }
 
 /// Who reads while the driver goes and comes is told that there is nothing, and no more.
@@ -286,9 +385,9 @@ fn charged(lab: &mut Lab) -> Result<String> {
 /// Bytes of this process that are pinned, in KiB.
 fn locked() -> Result<usize> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
-    let words = line.context("no VmLck")?.split_whitespace().next();
-    Ok(words.context("VmLck without a number")?.parse()?)
+    let line = status.lines().find_map(|line| line.strip_prefix("VmPin:"));
+    let words = line.context("no VmPin")?.split_whitespace().next();
+    Ok(words.context("VmPin without a number")?.parse()?)
 }
 
 /// When the machine is short of memory, what is kept goes, and what has a handle stays.

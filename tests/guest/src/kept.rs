@@ -2,7 +2,7 @@
 //! never when it is not.
 
 use crate::faults;
-use crate::lab::{Buffer, Lab, Mover, entries_free, told};
+use crate::lab::{Buffer, Lab, Mover, entries_free, pci_device, told};
 use crate::process;
 use crate::suite::Suite;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -273,18 +273,17 @@ fn shared_with_a_child(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// What the module's parameter says, or its default.
-fn kept_regions() -> u32 {
-    std::fs::read_to_string("/sys/module/peerlane/parameters/kept_regions")
-        .ok()
-        .and_then(|text| text.trim().parse().ok())
-        .unwrap_or(1024)
+/// Regions that may be kept, as the driver says.
+fn kept_regions() -> Result<u32> {
+    let path = pci_device()?.join("peerlane/kept_regions");
+    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    Ok(text.trim().parse()?)
 }
 
 /// No more is kept than allowed; what was used longest ago goes first.
 fn limit(lab: &mut Lab) -> Result<String> {
     let device = lab.open()?;
-    let allowed = kept_regions();
+    let allowed = kept_regions()?;
     let pages = allowed as usize + 8;
     let memory = Arc::new(Memory::new(pages * 4096)?);
     let page = |index: usize| {

@@ -70,6 +70,11 @@ impl Child {
         }
     }
 
+    /// Its number.
+    pub fn id(&self) -> Result<i32> {
+        Ok(self.pid.context("it has ended")?.as_raw_nonzero().get())
+    }
+
     /// Sends it a signal.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         let pid = self.pid.context("it has ended")?;
