@@ -18,8 +18,7 @@ pub struct AsyncPointers<const A: usize, const P: usize> {
     pub write_address: Signal<Out, Bits<A>>,
     pub read_clock: Signal<In, Clock>,
     pub read_reset: Signal<In, Bit>,
-    /// Read `read_address` into the output register now; where there is no word, its place is read, and shown as
-    /// nothing. So a short path to the memory does not wait for whether there is one.
+    /// Read `read_address` into the output register now.
     pub fetch: Signal<Out, Bit>,
     pub read_address: Signal<Out, Bits<A>>,
     pub valid: Signal<Out, Bit>,
@@ -34,7 +33,6 @@ pub struct AsyncPointers<const A: usize, const P: usize> {
     head_seen: BusSync<P>,
     held: DFF<Bit>,
     accepted: Signal<Local, Bit>,
-    front_free: Signal<Local, Bit>,
     fetched: Signal<Local, Bit>,
     /// A register, and so a cycle late when the reader takes a word; never when it gets full.
     is_full: DFF<Bit>,
@@ -68,7 +66,6 @@ impl<const A: usize, const P: usize> Default for AsyncPointers<A, P> {
             head_seen: Default::default(),
             held: Default::default(),
             accepted: Default::default(),
-            front_free: Default::default(),
             fetched: Default::default(),
             is_full: Default::default(),
             tail_next_gray: Default::default(),
@@ -109,10 +106,10 @@ impl<const A: usize, const P: usize> Logic for AsyncPointers<A, P> {
             self.tail_gray.d.next = 0.into();
         }
 
-        self.front_free.next = (!self.held.q.val() | self.pop.val()) & !self.read_reset.val();
-        self.fetch.next = self.front_free.val();
-        self.fetched.next =
-            (self.head_gray.q.val() != self.tail_seen.synced.val()) & self.front_free.val();
+        self.fetched.next = (self.head_gray.q.val() != self.tail_seen.synced.val())
+            & (!self.held.q.val() | self.pop.val())
+            & !self.read_reset.val();
+        self.fetch.next = self.fetched.val();
         self.read_address.next = self.head.q.val().get_bits::<A>(0);
         self.head_next.next = self.head.q.val() + 1;
         self.valid.next = self.held.q.val();
