@@ -181,7 +181,7 @@ module proof #(
   (* hierconn, init = 0 *) wire [12:0] \dut.ended_other.spy ;
   (* hierconn, init = 0 *) wire [7:0] \dut.bank_0.spy_at ;
   (* hierconn, init = 0 *) wire [7:0] \dut.bank_6.spy_at ;
-  (* hierconn, init = 0 *) wire [7:0] \dut.stamps.spy_at ;
+  (* hierconn, init = 0 *) wire [8:0] \dut.stamps.spy_at ;
   (* hierconn, init = 0 *) wire [31:0] \dut.bank_0.spy ;
   (* hierconn, init = 0 *) wire [31:0] \dut.bank_6.spy ;
   (* hierconn, init = 0 *) wire [12:0] \dut.stamps.spy ;
@@ -198,7 +198,7 @@ module proof #(
     assume (\dut.head_engine.spy_at == which & \dut.ended_ends.spy_at == which);
     assume (\dut.ended_own.spy_at == which & \dut.ended_other.spy_at == which);
     assume (\dut.bank_0.spy_at == {which, place[5:0]} & \dut.bank_6.spy_at == {which, place[5:0]});
-    assume (\dut.stamps.spy_at == {which, place[5:0]});
+    assume (\dut.stamps.spy_at == {which, place[6:0]});
     // One access a cycle. The sweep comes after each reset, over each channel as often as it likes; while it
     // lasts no doorbell is accepted, and nothing is under way.
     assume (!(write & doorbell));

@@ -78,7 +78,9 @@ pub struct DescriptorQueue {
     writes: DFF<Bits<DWORDS>>,
     write_slot: DFF<Bits<12>>,
     write_data: DFF<Bits<32>>,
-    stamps: BlockRam<13, 12>,
+    /// Two places for each slot, by turns: that of the next descriptor is no live one's, though the ring be full,
+    /// so a doorbell need not be accepted to write it.
+    stamps: BlockRam<13, 13>,
     // One memory for each place that reads.
     tail_software: ForwardRam<13, 6>,
     /// Number of the last descriptor that was accepted. What is compared with it counts only when no
@@ -137,6 +139,7 @@ pub struct DescriptorQueue {
     last_slot: Constant<Bits<13>>,
     slot_mask: Constant<Bits<12>>,
     slot_bits: Constant<Bits<4>>,
+    stamp_bits: Constant<Bits<4>>,
     all_channels: Constant<Bits<64>>,
     one: Constant<Bits<64>>,
     first_bank: Constant<Bits<DWORDS>>,
@@ -156,7 +159,7 @@ impl DescriptorQueue {
             awakened, arrived_before, arrived_lately, head_before, is_last, ending, ending_channel, ended_last,
             end_seen, end_seen_channel, ended_channel;
             bank: std::array::from_fn(|_| BlockRam::new(log2)),
-            stamps: BlockRam::new(log2),
+            stamps: BlockRam::new(log2 + 1),
             tail_software: ForwardRam::new(channels_log2),
             newest_engine: SmallRam::new(channels_log2),
             newest_ends: SmallRam::new(channels_log2),
@@ -170,6 +173,7 @@ impl DescriptorQueue {
             level_mask: Constant::new(((2u64 << slots_log2) - 1).into()),
             slot_mask: Constant::new(((1u64 << slots_log2) - 1).into()),
             slot_bits: Constant::new((slots_log2 as u64).into()),
+            stamp_bits: Constant::new((slots_log2 as u64 + 1).into()),
             all_channels: Constant::new(super::channel_mask(channels_log2)),
             one: Constant::new(1.into()),
             first_bank: Constant::new(1.into()),
@@ -265,17 +269,19 @@ impl Logic for DescriptorQueue {
         }
         self.stamps.write_clock.next = self.clock.val();
         self.stamps.read_clock.next = self.clock.val();
-        self.stamps.write_address.next = self.slot.val();
+        self.stamps.write_address.next = (self.tail_software.read_data.val()
+            & self.level_mask.val())
+            | (bit_cast::<13, 6>(self.channel.val()) << self.stamp_bits.val());
         self.stamps.write_data.next = self.other_number.val();
-        // Of a doorbell that is refused, too: nothing is in its slot.
-        self.stamps.write_enable.next = self.doorbell.val() & !self.full.val();
+        self.stamps.write_enable.next = self.doorbell.val();
         self.write_slot.d.next = self.slot.val();
         self.write_data.d.next = self.data.val();
         self.writes.d.next = 0.into();
         if self.write.val() & !self.full.val() {
             self.writes.d.next = self.first_bank.val() << self.dword.val();
         }
-        self.stamps.read_address.next = self.oldest.val();
+        self.stamps.read_address.next = (self.head_engine.read_data.val() & self.level_mask.val())
+            | (bit_cast::<13, 6>(self.select.val()) << self.stamp_bits.val());
         self.stamps.read_enable.next = self.fetch.val();
         self.peer_low.next = self.bank[0].read_data.val();
         self.peer_high.next = self.bank[1].read_data.val();
