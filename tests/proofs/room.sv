@@ -31,6 +31,10 @@ module proof #(parameter MUTANT = 0) (
   (* hierconn, init = 0 *) wire [63:0] \dut.bound_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.fresh_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.full_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.rung_before_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.pairs_now ;
+  (* hierconn, init = 0 *) wire [15:0] \dut.sum_before_q ;
+  (* hierconn, init = 0 *) wire \dut.took_before_q ;
   (* hierconn *) wire [1:0] \dut.rooms.spy_at ;
   (* hierconn *) wire [16:0] \dut.rooms.spy ;
   (* hierconn *) wire [1:0] \dut.sizes.spy_at ;
@@ -70,6 +74,10 @@ module proof #(parameter MUTANT = 0) (
     assert (\dut.sizes.spy == log2);
     assert (taken <= slots & (!begins | taken == 0));
     // The slots of before the last doorbell took one, or not.
+    if (\dut.rung_before_q [which])
+      assert ({\dut.took_before_q , \dut.sum_before_q } == \dut.rooms.spy & !begins);
+    // Two were left, or more.
+    assert (\dut.pairs_now [which] == (slots - taken >= 2));
     if (!begins) assert (\dut.rooms.spy [15:0] - \dut.rooms.spy [16] == slots - taken);
   end
   always @* if (MUTANT == 0) assert (\dut.bound_q [which] == bound & (\dut.fresh_q [which] == begins | !bound));

@@ -41,6 +41,14 @@ pub struct RingRoom {
     fresh: DFF<Bits<64>>,
     /// Those that have none left, so that a doorbell waits for no count.
     full: DFF<Bits<64>>,
+    /// Those that had two slots or more before the doorbell that comes. What the last one left is counted a cycle
+    /// later: a short path behind the sum.
+    pairs: DFF<Bits<64>>,
+    rung_before: DFF<Bits<64>>,
+    sum_before: DFF<Bits<16>>,
+    took_before: DFF<Bit>,
+    left_two: Signal<Local, Bit>,
+    pairs_now: Signal<Local, Bits<64>>,
     paged: Signal<Local, Bits<64>>,
     set: Signal<Local, Bits<64>>,
     rung: Signal<Local, Bits<64>>,
@@ -68,7 +76,7 @@ impl RingRoom {
         fresh!(
             clock, reset, ring_we, ring_channel, ring_on, ring_log2, page, doorbell, freed, accepted,
             some, enough, bound, fresh, full, paged, set, rung, filled, is_fresh, is_full, taken,
-            frees_none, two, fills, ringed, base, gained, sum;
+            frees_none, two, pairs, rung_before, sum_before, took_before, left_two, pairs_now, fills, ringed, base, gained, sum;
             rooms: ForwardRam::new(channels_log2),
             sizes: ForwardRam::new(channels_log2),
             one: Constant::new(1.into()),
@@ -81,7 +89,17 @@ impl RingRoom {
 impl Logic for RingRoom {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, bound, fresh, full);
+        dff_setup!(
+            self,
+            clock,
+            bound,
+            fresh,
+            full,
+            pairs,
+            rung_before,
+            sum_before,
+            took_before
+        );
         clock!(self, clock, rooms, sizes);
         self.paged.next = (self.one.val() << self.page.val()) & self.all_channels.val();
         self.set.next = (self.one.val() << self.ring_channel.val()) & self.all_channels.val();
@@ -94,16 +112,19 @@ impl Logic for RingRoom {
 
         self.base.next = bit_cast::<16, 17>(self.rooms.read_data.val());
         self.taken.next = self.rooms.read_data.val().get_bit(16);
-        self.two.next = (bit_cast::<16, 17>(self.rooms.read_data.val()) >> 2).any()
-            | (self.rooms.read_data.val().get_bit(1)
-                & (self.rooms.read_data.val().get_bit(0)
-                    | !self.rooms.read_data.val().get_bit(16)));
+        self.left_two.next = (self.sum_before.q.val() >> 2).any()
+            | (self.sum_before.q.val().get_bit(1)
+                & (self.sum_before.q.val().get_bit(0) | !self.took_before.q.val()));
+        self.pairs_now.next = self.pairs.q.val() & !self.rung_before.q.val();
+        if self.left_two.val() {
+            self.pairs_now.next = self.pairs.q.val() | self.rung_before.q.val();
+        }
+        self.two.next = (self.pairs_now.val() & self.paged.val()).any();
         self.frees_none.next =
             !(self.freed.val() >> 1).any() & (self.is_full.val() | !self.freed.val().get_bit(0));
         if self.is_fresh.val() {
             self.base.next = self.slot.val() << self.sizes.read_data.val();
             self.taken.next = false;
-            self.two.next = self.sizes.read_data.val().any();
         }
         self.gained.next = self.freed.val();
         if self.taken.val() {
@@ -134,6 +155,13 @@ impl Logic for RingRoom {
         self.full.d.next = ((self.full.q.val() & !self.rung.val()) | self.filled.val())
             & self.bound.q.val()
             & !self.ringed.val();
+        self.sum_before.d.next = self.sum.val();
+        self.took_before.d.next = self.accepted.val();
+        self.rung_before.d.next = self.rung.val() & !self.ringed.val();
+        self.pairs.d.next = self.pairs_now.val() & !self.ringed.val();
+        if self.ring_log2.val().any() {
+            self.pairs.d.next = self.pairs_now.val() | self.ringed.val();
+        }
         self.fresh.d.next = (self.fresh.q.val() & !self.rung.val()) | self.ringed.val();
         self.bound.d.next = self.bound.q.val() & !self.ringed.val();
         if self.ring_on.val() {
@@ -146,6 +174,8 @@ impl Logic for RingRoom {
             self.bound.d.next = 0.into();
             self.fresh.d.next = 0.into();
             self.full.d.next = 0.into();
+            self.pairs.d.next = 0.into();
+            self.rung_before.d.next = 0.into();
         }
     }
 }
