@@ -5,6 +5,8 @@
  *   cc -o example example.c && ./example /dev/peerlane0
  */
 #define _POSIX_C_SOURCE 200809L
+/* The offsets of the mappings need more than 32 bits. */
+#define _FILE_OFFSET_BITS 64
 
 #include "peerlane.h"
 

@@ -82,7 +82,11 @@
 /* Takes the context's FPGA memory back: struct peerlane_free. */
 #define PEERLANE_IOC_FREE _IOWR(PEERLANE_IOC_TYPE, 12, struct peerlane_free)
 
-/* Offsets for mmap. Each mapping is of the context's own channel. */
+/*
+ * Offsets for mmap. Each mapping is of the context's own channel. They need an off_t of 64
+ * bits: where it has 32, a C program defines _FILE_OFFSET_BITS as 64, else all of them are the
+ * channel page.
+ */
 /*
  * The channel page: descriptors and doorbells. Shared, read and write. Once it was mapped,
  * PEERLANE_IOC_SUBMIT, PEERLANE_IOC_WAIT and PEERLANE_IOC_PROBE are refused with EBUSY, also

@@ -183,6 +183,15 @@ impl Occupancy {
         self.untold = self.untold.saturating_add(ticket.freed);
     }
 
+    /// Takes note that the oldest descriptor of a direction was refused: it has no slot of the ring, so
+    /// nothing is to be told of it. Nothing happens where none is outstanding.
+    pub fn lose(&mut self, direction: Direction) {
+        let side = self.side_mut(direction);
+        if side.outstanding() > 0 {
+            side.oldest = side.oldest.wrapping_add(1);
+        }
+    }
+
     /// The channel was started anew: nothing is under way, and its whole ring is free without a
     /// doorbell that says so. Cookies go on.
     pub fn restart(&mut self) {
@@ -268,6 +277,20 @@ mod tests {
         queue.withdraw(Write, next);
         assert_eq!(queue.outstanding(Write), 1);
         assert_eq!(queue.submit(Write, 9), Some(next));
+    }
+
+    #[test]
+    fn what_was_refused_frees_its_place_and_no_slot() {
+        let mut queue = Occupancy::new(2, 4).unwrap();
+        for _ in 0..2 {
+            queue.submit(Write, 0).unwrap();
+        }
+        queue.lose(Write);
+        assert_eq!((queue.room(Write), queue.room(Read)), (1, 2));
+        assert_eq!(queue.complete(Write, 1), Ok(1));
+        queue.lose(Write);
+        let ticket = queue.submit(Write, 0).unwrap();
+        assert_eq!((ticket.cookie, ticket.freed), (2, 1));
     }
 
     #[test]

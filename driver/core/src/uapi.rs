@@ -120,7 +120,8 @@ pub const ALL: [Ioctl; 13] = [
     WINDOW, FREE,
 ];
 
-/// Offsets for `mmap`. Each mapping is of the context's own channel.
+/// Offsets for `mmap`. Each mapping is of the context's own channel. They need an `off_t` of 64 bits:
+/// where it has 32, a C program defines `_FILE_OFFSET_BITS` as 64, else all of them are the channel page.
 pub mod map {
     /// The channel page: descriptors and doorbells. Shared, read and write. Once it was
     /// mapped, [`SUBMIT`](super::SUBMIT), [`WAIT`](super::WAIT) and

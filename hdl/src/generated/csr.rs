@@ -139,9 +139,19 @@ pub struct CsrRegs {
     /// ATT_FLUSH.address: Bits 63:6 of the bus address; the read takes the first bytes there, as
     /// many as the port is wide.
     pub att_flush_address: Signal<Out, Bits<58>>,
+    /// WINDOW_LO: written in this cycle with `writedata`. Place of the host's 64 KiB memory window
+    /// (`s_nondma`) in the FPGA memory. A reset keeps it: who uses the window while another resets
+    /// the block goes on to see the memory that is his. The offset is that of the window control of
+    /// `acl_dma`.
+    pub window_lo_we: Signal<Out, Bit>,
+    /// WINDOW_HI: written in this cycle with `writedata`. Place of the host's 64 KiB memory window
+    /// (`s_nondma`) in the FPGA memory. A reset keeps it: who uses the window while another resets
+    /// the block goes on to see the memory that is his. The offset is that of the window control of
+    /// `acl_dma`.
+    pub window_hi_we: Signal<Out, Bit>,
     /// WINDOW.base: Bits 39:16 of the byte address in FPGA memory that the first byte of the window
     /// shows.
-    pub window_base: Signal<Out, Bits<24>>,
+    pub window_base: Signal<In, Bits<24>>,
     /// CHANNEL_SELECT.channel: A channel of this build; with another number, writes have no
     /// meaning.
     pub channel_select_channel: Signal<Out, Bits<6>>,
@@ -206,8 +216,6 @@ pub struct CsrRegs {
     att_owner_hi_channels_reg: DFF<Bits<32>>,
     att_flush_lo_address_reg: DFF<Bits<26>>,
     att_flush_hi_address_reg: DFF<Bits<32>>,
-    window_lo_base_reg: DFF<Bits<16>>,
-    window_hi_base_reg: DFF<Bits<8>>,
     channel_select_channel_reg: DFF<Bits<6>>,
     read_reg: DFF<Bit>,
     address_reg: DFF<Bits<8>>,
@@ -233,8 +241,6 @@ impl Logic for CsrRegs {
             att_owner_hi_channels_reg,
             att_flush_lo_address_reg,
             att_flush_hi_address_reg,
-            window_lo_base_reg,
-            window_hi_base_reg,
             channel_select_channel_reg,
             read_reg,
             address_reg
@@ -254,7 +260,8 @@ impl Logic for CsrRegs {
         self.att_owner_channels.next = bit_cast::<64, 32>(self.att_owner_lo_channels_reg.q.val()) | (bit_cast::<64, 32>(self.att_owner_hi_channels_reg.q.val()) << 32);
         self.att_invalidate_we.next = self.act.val() & (self.address.val() == 14);
         self.att_flush_address.next = bit_cast::<58, 26>(self.att_flush_lo_address_reg.q.val()) | (bit_cast::<58, 32>(self.att_flush_hi_address_reg.q.val()) << 26);
-        self.window_base.next = bit_cast::<24, 16>(self.window_lo_base_reg.q.val()) | (bit_cast::<24, 8>(self.window_hi_base_reg.q.val()) << 16);
+        self.window_lo_we.next = self.act.val() & (self.address.val().get_bits::<7>(1) == 14) & !self.address.val().get_bit(0);
+        self.window_hi_we.next = self.act.val() & (self.address.val().get_bits::<7>(1) == 14) & self.address.val().get_bit(0);
         self.channel_select_channel.next = self.channel_select_channel_reg.q.val();
         self.channel_control_we.next = self.act.val() & (self.address.val() == 33);
         self.channel_moderation_we.next = self.act.val() & (self.address.val() == 35);
@@ -305,12 +312,6 @@ impl Logic for CsrRegs {
         if self.act.val() & (self.address.val() == 17) {
             self.att_flush_hi_address_reg.d.next = self.writedata.val();
         }
-        if self.act.val() & (self.address.val() == 28) {
-            self.window_lo_base_reg.d.next = self.writedata.val().get_bits::<16>(16);
-        }
-        if self.act.val() & (self.address.val() == 29) {
-            self.window_hi_base_reg.d.next = self.writedata.val().get_bits::<8>(0);
-        }
         if self.act.val() & (self.address.val() == 32) {
             self.channel_select_channel_reg.d.next = self.writedata.val().get_bits::<6>(0);
         }
@@ -339,9 +340,9 @@ impl Logic for CsrRegs {
                         if self.address_reg.q.val().get_bit(3) {
                             if self.address_reg.q.val().get_bits::<2>(1) == 2 {
                                 if self.address_reg.q.val().get_bit(0) {
-                                    self.readdata_reg.d.next = bit_cast::<32, 8>(self.window_hi_base_reg.q.val());
+                                    self.readdata_reg.d.next = bit_cast::<32, 8>(self.window_base.val().get_bits::<8>(16));
                                 } else {
-                                    self.readdata_reg.d.next = bit_cast::<32, 16>(self.window_lo_base_reg.q.val()) << 16;
+                                    self.readdata_reg.d.next = bit_cast::<32, 16>(self.window_base.val().get_bits::<16>(0)) << 16;
                                 }
                             }
                         } else {
@@ -429,8 +430,6 @@ impl Logic for CsrRegs {
             self.att_owner_hi_channels_reg.d.next = 0u64.into();
             self.att_flush_lo_address_reg.d.next = 0u64.into();
             self.att_flush_hi_address_reg.d.next = 0u64.into();
-            self.window_lo_base_reg.d.next = 0u64.into();
-            self.window_hi_base_reg.d.next = 0u64.into();
             self.channel_select_channel_reg.d.next = 0u64.into();
             self.read_reg.d.next = false;
         }

@@ -208,6 +208,9 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     mem_sees: BitSync,
     kernel_sees: BitSync,
     window: BusSync<24>,
+    /// Where the window stands. No reset moves it to memory that is another's.
+    window_low: DFF<Bits<16>>,
+    window_high: DFF<Bits<8>>,
     draining: DFF<Bit>,
     irq_before: DFF<Bit>,
     counter_read: DFF<Bit>,
@@ -287,7 +290,7 @@ impl<const W: usize, const B: usize, const E: usize> Engine<W, B, E> {
             mem_win_address, mem_win_read, mem_win_write, mem_win_writedata,
             mem_win_byteenable, mem_win_waitrequest, mem_win_readdata,
             mem_win_readdatavalid, csr, chan, fence, pcie_hold, mem_hold, pcie_sees,
-            mem_sees, kernel_sees, window, draining, irq_before, counter_read,
+            mem_sees, kernel_sees, window, window_low, window_high, draining, irq_before, counter_read,
             core_reset, mem_reset, interrupt, irq_edge, idle, sweep, write_busy,
             read_busy, accept, page, selected, reads_down, levels, selected_write_busy,
             selected_read_busy, seen_read_request, seen_read_channel, seen_read_bytes,
@@ -415,7 +418,9 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
             write_busy,
             read_busy,
             selected_write_busy,
-            selected_read_busy
+            selected_read_busy,
+            window_low,
+            window_high
         );
         clock!(
             self,
@@ -856,6 +861,14 @@ impl<const W: usize, const B: usize, const E: usize> Logic for Engine<W, B, E> {
 
         // The window: the host's accesses, moved to its base. The base stands still while it is used:
         // software reads it back before the first access.
+        if self.csr.window_lo_we.val() {
+            self.window_low.d.next = self.csr_writedata.val().get_bits::<16>(16);
+        }
+        if self.csr.window_hi_we.val() {
+            self.window_high.d.next = self.csr_writedata.val().get_bits::<8>(0);
+        }
+        self.csr.window_base.next = bit_cast::<24, 16>(self.window_low.q.val())
+            | (bit_cast::<24, 8>(self.window_high.q.val()) << 16);
         self.window.unsynced.next = self.csr.window_base.val();
         self.mem_win_address.next = (bit_cast::<40, 24>(self.window.synced.val()) << 16)
             | (bit_cast::<40, 10>(self.s_nondma_address.val()) << 6);

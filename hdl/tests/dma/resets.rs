@@ -323,3 +323,30 @@ fn a_read_that_stands_while_the_owed_are_let_go_answers_no_other() {
     let pages = rig.board.gpu_mut().pin(MIB, MIB).unwrap();
     works(&mut rig, &mut rng, &pages, 4);
 }
+
+/// Who has the window does not know of a reset that others make, and stores on.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn no_reset_moves_the_window_to_memory_of_another() {
+    let mut rig = rig_with(&Params::default(), near());
+    let (mine, his) = (5 << 16, [9; 64]);
+    rig.board.ddr_mut().write(0, &his).unwrap();
+    rig.csr(csr::WINDOW_LO, mine);
+    assert_eq!(rig.read_csr(csr::WINDOW_LO), mine);
+    for (round, sides) in [Side::Memory, Side::Pcie].into_iter().enumerate() {
+        rig.board.reset_side(sides).unwrap();
+        let stored = [round as u8 + 1; 64];
+        rig.board.window_write(0, &stored).unwrap();
+        let mut bytes = [0; 64];
+        rig.board.window_read(0, &mut bytes).unwrap();
+        assert_eq!(bytes, stored);
+        rig.board
+            .ddr_mut()
+            .read(u64::from(mine), &mut bytes)
+            .unwrap();
+        assert_eq!(bytes, stored);
+        rig.board.ddr_mut().read(0, &mut bytes).unwrap();
+        assert_eq!(bytes, his);
+        assert_eq!(rig.read_csr(csr::WINDOW_LO), mine);
+    }
+}

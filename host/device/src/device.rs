@@ -187,7 +187,9 @@ impl Device {
     }
 
     /// Ends what the channel was given: what has not ended by itself after `drain` is aborted.
-    /// Says whether something had to be.
+    /// Says whether something had to be. Meanwhile the board refuses the doorbells of a
+    /// [`Queue`](crate::Queue), which has to be [restarted](crate::Queue::restart) then: who shares a
+    /// device agrees on who stops it.
     pub fn stop(&self, drain: Duration) -> Result<bool> {
         let mut stop = uapi::Stop {
             deadline_ns: deadline(Some(drain)),

@@ -158,6 +158,9 @@ pub enum Error {
     /// The block was reset while the transfer was under way.
     #[error("the board was reset: what was submitted before is lost")]
     Restarted,
+    /// The channel was stopped before the transfer had ended.
+    #[error("the channel was stopped before the transfer had ended")]
+    Stopped,
     /// The board does not answer any more, or the driver has let it go.
     #[error("the device is gone")]
     Gone,
@@ -204,6 +207,18 @@ impl Error {
         match source {
             Errno::NODEV => Self::Gone,
             source => Self::Call { call, source },
+        }
+    }
+
+    /// The error of a mapping that the driver makes.
+    pub(crate) fn map(what: &'static str, length: usize, source: Errno) -> Self {
+        match source {
+            Errno::NODEV => Self::Gone,
+            source => Self::Map {
+                what,
+                length,
+                source,
+            },
         }
     }
 
@@ -267,9 +282,27 @@ impl Error {
                 Errno::OPNOTSUPP | Errno::NODEV => {
                     "Look at the device's features: this one is not there."
                 }
-                _ => "Look into the kernel's log for the reason.",
+                Errno::AGAIN => {
+                    "The queue is full, or the board is being started: wait for a transfer to end, then try again."
+                }
+                Errno::STALE => "The memory's owner took it back: register it again.",
+                Errno::NOENT => {
+                    "The region was given back, or the transfer's end was asked for too late."
+                }
+                Errno::INVAL => {
+                    "Give an offset and a length that lie inside of the memory, and flags that the driver knows."
+                }
+                _ => {
+                    "Load the driver with verbose=1, and look into the kernel's log for the reason."
+                }
             },
-            Self::Map { .. } => "Free memory, or ask for less.",
+            Self::Map { source, .. } => match *source {
+                Errno::BUSY => {
+                    "The driver writes this context's descriptors (the slow path was used): open the device once more."
+                }
+                Errno::AGAIN => "Try again when the board has been started.",
+                _ => "Free memory, or ask for less.",
+            },
             Self::Bounds { .. } | Self::Empty => "Give an offset and a length that lie inside.",
             Self::Region(RegionError::Permission { .. }) => {
                 "Register the memory with the permission that the transfer needs."
@@ -322,6 +355,9 @@ impl Error {
             Self::Timeout { .. } => "Wait longer, or stop the channel.",
             Self::Unknown => "Wait for each transfer once, at the queue that it was submitted to.",
             Self::Restarted => "Submit the transfer again: the regions are registered as before.",
+            Self::Stopped => {
+                "Submit the transfer again; who shares the device agrees on who stops it."
+            }
             Self::Gone => "Check the board and its link, then open the device again.",
             Self::Broken { .. } => {
                 "Restart the queue, or open the device anew; what is under way is lost."
@@ -360,6 +396,7 @@ mod tests {
     #[test]
     fn a_vanished_device_is_told_from_a_refusal() {
         assert!(matches!(Error::call("QUERY", Errno::NODEV), Error::Gone));
+        assert!(matches!(Error::map("a ring", 1, Errno::NODEV), Error::Gone));
         let error = Error::call("REGISTER", Errno::NOSPC);
         assert!(
             error.to_string().starts_with("REGISTER failed: "),
@@ -411,8 +448,20 @@ mod tests {
             }),
             Error::Empty,
             Error::Restarted,
+            Error::Stopped,
             Error::Gone,
         ];
+        let errnos = [
+            Errno::AGAIN,
+            Errno::STALE,
+            Errno::NOENT,
+            Errno::INVAL,
+            Errno::IO,
+        ];
+        let refused = errnos.map(|source| Error::call("SUBMIT", source));
+        let unmapped = [Errno::BUSY, Errno::AGAIN, Errno::NOMEM]
+            .map(|source| Error::map("the channel's page", 4096, source));
+        let errors = errors.into_iter().chain(refused).chain(unmapped);
         for error in errors {
             assert!(error.remedy().ends_with(['.', '?']), "{error:?}");
             assert!(!error.to_string().ends_with('.'), "{error:?}");

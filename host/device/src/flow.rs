@@ -70,6 +70,8 @@ pub(crate) struct Flow<K> {
     lanes: [Lane; 2],
     transfers: BTreeMap<u64, Transfer<K>>,
     ended: BTreeMap<u64, Result<u64>>,
+    /// A record that came out of turn: descriptors before it were refused, or it is a wrong one.
+    odd: Option<Record>,
     next: u64,
     /// Descriptors that each queue takes.
     slots: u32,
@@ -79,6 +81,10 @@ fn broken(reason: impl ToString) -> Error {
     Error::Broken {
         reason: reason.to_string(),
     }
+}
+
+fn out_of_turn() -> Error {
+    broken("a record names a descriptor out of turn: those before it were refused")
 }
 
 impl From<QueueError> for Error {
@@ -104,6 +110,7 @@ impl<K> Flow<K> {
             lanes: Default::default(),
             transfers: BTreeMap::new(),
             ended: BTreeMap::new(),
+            odd: None,
             next: 0,
             slots,
         })
@@ -137,14 +144,65 @@ impl<K> Flow<K> {
         for (id, mut transfer) in std::mem::take(&mut self.transfers) {
             if transfer.pieces.remaining() > 0 {
                 transfer.pieces.stop();
-                transfer.failure.get_or_insert(Error::Restarted);
+                transfer.failure.get_or_insert(Error::Stopped);
             }
-            if transfer.outstanding > 0 {
-                self.transfers.insert(id, transfer);
-            } else {
-                let result = transfer.failure.map_or(Ok(transfer.done), Err);
-                self.ended.insert(id, result);
+            self.transfers.insert(id, transfer);
+            self.settle(id);
+        }
+    }
+
+    /// Takes the records of a channel at rest of which doorbells were refused. Descriptors without a
+    /// record were refused, and their transfers fail. Says how many records there were.
+    pub(crate) fn salvage(&mut self, slots: &mut impl Slots) -> Result<u64> {
+        self.abandon();
+        let mut records = 0;
+        loop {
+            let record = match self.odd.take() {
+                Some(record) => record,
+                None => match self.ring.poll(slots)? {
+                    Some(record) => record,
+                    None => break,
+                },
+            };
+            let flights = &self.lane(record.direction).flights;
+            let place = flights
+                .iter()
+                .position(|flight| flight.cookie == record.cookie);
+            for _ in 0..place.unwrap_or(0) {
+                self.lose(record.direction);
             }
+            self.complete(&record)?;
+            records += 1;
+        }
+        for direction in Direction::BOTH {
+            while self.lose(direction) {}
+        }
+        Ok(records)
+    }
+
+    /// The oldest descriptor of a direction was refused; whether there was one.
+    fn lose(&mut self, direction: Direction) -> bool {
+        let Some(flight) = self.lane(direction).flights.pop_front() else {
+            return false;
+        };
+        self.occupancy.lose(direction);
+        if let Some(transfer) = self.transfers.get_mut(&flight.transfer) {
+            transfer.outstanding -= 1;
+            transfer.failure.get_or_insert(Error::Stopped);
+            self.settle(flight.transfer);
+        }
+        true
+    }
+
+    /// Notes the result of a transfer once nothing of it is left to be done.
+    fn settle(&mut self, id: u64) {
+        let over =
+            |transfer: &Transfer<K>| transfer.outstanding == 0 && transfer.pieces.remaining() == 0;
+        if self.transfers.get(&id).is_some_and(over)
+            && let Some(transfer) = self.transfers.remove(&id)
+        {
+            let result = transfer.failure.map_or(Ok(transfer.done), Err);
+            self.ended.insert(id, result);
         }
     }
 
@@ -226,19 +284,30 @@ impl<K> Flow<K> {
     /// Takes the records that have come; says how many.
     pub(crate) fn drain(&mut self, slots: &mut impl Slots) -> Result<u64> {
         let mut records = 0;
-        while let Some(record) = self.ring.poll(slots)? {
+        while self.odd.is_none()
+            && let Some(record) = self.ring.poll(slots)?
+        {
             self.complete(&record)?;
             records += 1;
         }
-        Ok(records)
+        match self.odd {
+            Some(_) => Err(out_of_turn()),
+            None => Ok(records),
+        }
     }
 
     fn complete(&mut self, record: &Record) -> Result<()> {
-        let freed = self.occupancy.complete(record.direction, record.cookie)?;
+        let flights = &self.lanes[record.direction as usize].flights;
+        let place = flights
+            .iter()
+            .position(|flight| flight.cookie == record.cookie);
+        if place.is_some_and(|place| place > 0) {
+            self.odd = Some(*record);
+            return Err(out_of_turn());
+        }
+        self.occupancy.complete(record.direction, record.cookie)?;
         let flight = self.lane(record.direction).flights.pop_front();
-        let flight = flight
-            .filter(|flight| freed == 1 && flight.cookie == record.cookie)
-            .ok_or_else(|| broken("a record names a descriptor out of turn"))?;
+        let flight = flight.ok_or_else(out_of_turn)?;
         let transfer = self.transfers.get_mut(&flight.transfer);
         let transfer =
             transfer.ok_or_else(|| broken("a record names a transfer that has ended"))?;
@@ -269,13 +338,7 @@ impl<K> Flow<K> {
                 }
             }
         }
-        if transfer.outstanding == 0
-            && transfer.pieces.remaining() == 0
-            && let Some(transfer) = self.transfers.remove(&flight.transfer)
-        {
-            let result = transfer.failure.map_or(Ok(transfer.done), Err);
-            self.ended.insert(flight.transfer, result);
-        }
+        self.settle(flight.transfer);
         Ok(())
     }
 

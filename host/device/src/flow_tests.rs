@@ -19,13 +19,21 @@ struct Board {
     room: u32,
     /// Every doorbell so far.
     all: Vec<Descriptor>,
+    /// Refuses doorbells, as a channel that was stopped does. What they give back counts even so.
+    closed: bool,
 }
 
 impl Post for Board {
     fn post(&mut self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) {
-        self.room = (self.room + u32::from(freed))
-            .checked_sub(1)
-            .expect("no slot is left of the ring");
+        self.room += u32::from(freed);
+        assert!(
+            self.room <= 1 << RING_LOG2,
+            "more slots are free than there are"
+        );
+        if self.closed {
+            return;
+        }
+        self.room = (self.room.checked_sub(1)).expect("no slot is left of the ring");
         let descriptor = Descriptor::decode(descriptor).unwrap();
         self.all.push(descriptor);
         self.taken[direction as usize].push_back(descriptor);
@@ -40,6 +48,7 @@ impl Board {
             sequence: 0,
             room: 1 << RING_LOG2,
             all: Vec::new(),
+            closed: false,
         }
     }
 
@@ -231,16 +240,53 @@ fn what_is_abandoned_ends_with_what_the_board_has() {
     let whole = flow.submit(request(Read, 64, 4096), ());
     flow.pump(&mut board).unwrap();
     flow.abandon();
-    assert!(matches!(flow.take(never), Err(Error::Restarted)));
+    assert!(matches!(flow.take(never), Err(Error::Stopped)));
     for direction in [Write, Write, Read] {
         board.end(direction, None, Ok(()));
     }
     flow.drain(&mut board.memory()).unwrap();
-    assert!(matches!(flow.take(long), Err(Error::Restarted)));
+    assert!(matches!(flow.take(long), Err(Error::Stopped)));
     assert_eq!(flow.take(whole).unwrap(), Some(64));
     assert_eq!(flow.under_way(), 0);
     flow.pump(&mut board).unwrap();
     assert_eq!(board.all.len(), 3);
+}
+
+#[test]
+fn what_was_refused_fails_and_nothing_else() {
+    // Over several laps of the ring: no slot of it is told twice, or not at all.
+    let (mut board, mut flow) = (Board::new(), flow(4));
+    let one = |flow: &mut Flow<()>, board: &mut Board, direction, closed| {
+        board.closed = closed;
+        let id = flow.submit(request(direction, 64, 4096), ());
+        flow.pump(board).unwrap();
+        id
+    };
+    for _ in 0..12 {
+        let first = one(&mut flow, &mut board, Write, false);
+        let refused = one(&mut flow, &mut board, Write, true);
+        let last = one(&mut flow, &mut board, Write, false);
+        let alone = one(&mut flow, &mut board, Read, true);
+        board.end(Write, None, Ok(()));
+        board.end(Write, None, Ok(()));
+        // The record behind the refused descriptor shows it.
+        for _ in 0..2 {
+            let error = flow.drain(&mut board.memory()).unwrap_err();
+            assert!(error.to_string().contains("refused"), "{error}");
+        }
+        flow.salvage(&mut board.memory()).unwrap();
+        for id in [first, last] {
+            assert_eq!(flow.take(id).unwrap(), Some(64));
+        }
+        for id in [refused, alone] {
+            assert!(matches!(flow.take(id), Err(Error::Stopped)));
+        }
+        assert_eq!(flow.under_way(), 0);
+        let next = one(&mut flow, &mut board, Read, false);
+        board.end(Read, None, Ok(()));
+        flow.drain(&mut board.memory()).unwrap();
+        assert_eq!(flow.take(next).unwrap(), Some(64));
+    }
 }
 
 #[test]

@@ -55,11 +55,7 @@ impl Mapping {
         base: rustix::io::Result<*mut std::ffi::c_void>,
         length: usize,
     ) -> Result<Self> {
-        let error = |source| Error::Map {
-            what,
-            length,
-            source,
-        };
+        let error = |source| Error::map(what, length, source);
         let base = NonNull::new(base.map_err(error)?.cast());
         let base = base.ok_or_else(|| error(rustix::io::Errno::NOMEM))?;
         Ok(Self { base, length })

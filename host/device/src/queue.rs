@@ -24,6 +24,9 @@ const SILENT: Duration = Duration::from_micros(100);
 /// How long the last records may take that belong to a channel at rest.
 const RESTART: Duration = Duration::from_secs(1);
 
+/// How often to look whether a doorbell was refused, which brings no record, while waiting for one.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// Names a transfer of one queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TransferId(u64);
@@ -50,6 +53,8 @@ pub struct Queue {
     ring: Mapping,
     flow: Flow<Region>,
     generation: u32,
+    /// Doorbells were refused since the last restart.
+    refused: bool,
     piece: u32,
     spin: Duration,
     records: u64,
@@ -135,11 +140,17 @@ impl Queue {
     /// Maps the channel's page and ring. From now on the device has no slow path.
     ///
     /// # Errors
-    /// `EBUSY` once the slow path was used; [`Error::Taken`] if the device has, or had, a queue.
+    /// [`Error::Map`] with `EBUSY` once the slow path was used; [`Error::Taken`] if the device has, or
+    /// had, a queue.
     pub fn new(device: &Device) -> Result<Self> {
         if device.0.has_queue.swap(true, Ordering::Relaxed) {
             return Err(Error::Taken);
         }
+        // Nothing was rung by a queue that did not come to be.
+        Self::map(device).inspect_err(|_| device.0.has_queue.store(false, Ordering::Relaxed))
+    }
+
+    fn map(device: &Device) -> Result<Self> {
         let info = device.info();
         let both = ProtFlags::READ | ProtFlags::WRITE;
         let page = device
@@ -163,6 +174,7 @@ impl Queue {
             page,
             ring,
             generation: 0,
+            refused: false,
             piece: PIECE,
             spin: Duration::ZERO,
             records: 0,
@@ -255,6 +267,7 @@ impl Queue {
     /// [`restart`](Self::restart).
     pub fn wait(&mut self, transfer: TransferId, limit: Option<Duration>) -> Result<u64> {
         let begin = Instant::now();
+        let mut looked = begin;
         loop {
             if let Some(bytes) = self.poll(transfer)? {
                 return Ok(bytes);
@@ -264,22 +277,38 @@ impl Queue {
                 std::hint::spin_loop();
                 continue;
             }
-            let left = limit.map(|limit| limit.saturating_sub(waited));
-            if left == Some(Duration::ZERO) {
+            let left = limit.map_or(LOOK, |limit| limit.saturating_sub(waited));
+            if left.is_zero() {
                 self.check_refused()?;
                 return Err(Error::Timeout { waited });
             }
-            self.sleep(left)?;
+            self.sleep(left.min(LOOK))?;
+            if looked.elapsed() >= LOOK {
+                self.check_refused()?;
+                looked = Instant::now();
+            }
         }
     }
 
-    /// Ends what is under way, and leaves an empty queue. Transfers that had not ended fail.
+    /// Ends what is under way, and leaves an empty queue. Transfers that had not ended fail with
+    /// [`Error::Stopped`], or as the board says.
+    ///
+    /// # Errors
+    /// [`Error::Broken`] if board and queue do not agree even so: open the device anew.
     pub fn restart(&mut self) -> Result<()> {
         self.device.stop(Duration::ZERO)?;
         let begin = Instant::now();
         while !self.notice()? {
-            self.flow.abandon();
-            self.records += self.flow.drain(&mut RingMemory(self.ring.dwords()))?;
+            self.note_refused();
+            // The channel is at rest, and the driver has read so from the board: its records are in
+            // memory, for they went the same way before (PCI Express Base Specification 4.0, 2.4.1).
+            let ring = &mut RingMemory(self.ring.dwords());
+            self.records += if self.refused {
+                self.flow.salvage(ring)?
+            } else {
+                self.flow.abandon();
+                self.flow.drain(ring)?
+            };
             if self.flow.under_way() == 0 {
                 break;
             }
@@ -290,6 +319,7 @@ impl Queue {
             }
             self.device.poll(Some(SILENT))?;
         }
+        self.refused = false;
         Ok(())
     }
 
@@ -304,14 +334,14 @@ impl Queue {
     }
 
     /// Sleeps until something has happened, and takes note of what the driver says.
-    fn sleep(&mut self, limit: Option<Duration>) -> Result<()> {
+    fn sleep(&mut self, limit: Duration) -> Result<()> {
         let limit = if self.flow.will_interrupt() {
             limit
         } else {
-            Some(limit.unwrap_or(SILENT).min(SILENT))
+            limit.min(SILENT)
         };
         self.system_calls += 1;
-        if self.device.poll(limit)? {
+        if self.device.poll(Some(limit))? {
             self.notice()?;
         }
         Ok(())
@@ -340,20 +370,34 @@ impl Queue {
                 slots => slots,
             };
             self.flow.renew(slots)?;
+            // What was refused is lost with the rest.
+            self.note_refused();
+            self.refused = false;
         }
         Ok(restarted)
     }
 
     /// A doorbell that was refused leaves no record.
     fn check_refused(&mut self) -> Result<()> {
-        let refused = self.page.load(chan::REFUSED);
-        if refused == 0 {
-            return Ok(());
+        self.note_refused();
+        // A reset refuses doorbells too, until its notice is taken; they are lost with the rest.
+        match self.refused && !self.notice()? {
+            false => Ok(()),
+            true => Err(Error::Broken {
+                reason:
+                    "the board refused a doorbell: the channel was stopped, or its queue was full"
+                        .into(),
+            }),
         }
-        self.page.store(chan::REFUSED, refused);
-        Err(Error::Broken {
-            reason: "the board refused a doorbell: the queue was full or closed".into(),
-        })
+    }
+
+    /// Looks whether doorbells were refused, and takes the note off the board.
+    fn note_refused(&mut self) {
+        let refused = self.page.load(chan::REFUSED);
+        if refused != 0 {
+            self.page.store(chan::REFUSED, refused);
+            self.refused = true;
+        }
     }
 }
 

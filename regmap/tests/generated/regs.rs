@@ -351,7 +351,9 @@ pub mod csr {
     /// Number of its bits.
     pub const ATT_FLUSH_HI_ADDRESS_WIDTH: usize = 32;
     /// Byte offset of WINDOW (low word). Place of the host's 64 KiB memory window (`s_nondma`)
-    /// in the FPGA memory. The offset is that of the window control of `acl_dma`.
+    /// in the FPGA memory. A reset keeps it: who uses the window while another resets the block
+    /// goes on to see the memory that is his. The offset is that of the window control of
+    /// `acl_dma`.
     pub const WINDOW_LO: usize = 0x70;
     /// Mask of WINDOW_LO.base (bits 31:16, rw). Bits 39:16 of the byte address in FPGA memory
     /// that the first byte of the window shows.
@@ -361,7 +363,9 @@ pub mod csr {
     /// Number of its bits.
     pub const WINDOW_LO_BASE_WIDTH: usize = 16;
     /// Byte offset of WINDOW (high word). Place of the host's 64 KiB memory window (`s_nondma`)
-    /// in the FPGA memory. The offset is that of the window control of `acl_dma`.
+    /// in the FPGA memory. A reset keeps it: who uses the window while another resets the block
+    /// goes on to see the memory that is his. The offset is that of the window control of
+    /// `acl_dma`.
     pub const WINDOW_HI: usize = 0x74;
     /// Mask of WINDOW_HI.base (bits 7:0, rw). Bits 39:16 of the byte address in FPGA memory
     /// that the first byte of the window shows.

@@ -210,16 +210,18 @@ pub(crate) mod csr {
             31:0 address;
         }
 
-        /// Place of the host's 64 KiB memory window (`s_nondma`) in the FPGA memory. The offset is
-        /// that of the window control of `acl_dma`.
+        /// Place of the host's 64 KiB memory window (`s_nondma`) in the FPGA memory. A reset keeps
+        /// it: who uses the window while another resets the block goes on to see the memory that is
+        /// his. The offset is that of the window control of `acl_dma`.
         pub(crate) WINDOW_LO(u32) @ 0x070 {
             /// Bits 15:0 of the field. Bits 39:16 of the byte address in FPGA memory that the first
             /// byte of the window shows.
             31:16 base;
         }
 
-        /// Place of the host's 64 KiB memory window (`s_nondma`) in the FPGA memory. The offset is
-        /// that of the window control of `acl_dma`.
+        /// Place of the host's 64 KiB memory window (`s_nondma`) in the FPGA memory. A reset keeps
+        /// it: who uses the window while another resets the block goes on to see the memory that is
+        /// his. The offset is that of the window control of `acl_dma`.
         pub(crate) WINDOW_HI(u32) @ 0x074 {
             /// Bits 23:16 of the field. Bits 39:16 of the byte address in FPGA memory that the
             /// first byte of the window shows.

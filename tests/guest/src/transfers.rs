@@ -4,11 +4,13 @@ use crate::lab::{Buffer, LIMIT, Lab, Mover, huge, told};
 use crate::physical::Watch;
 use crate::process;
 use crate::suite::{Suite, skip};
-use anyhow::{Context, Result, ensure};
-use peerlane_device::{Direction, Memory, Permissions, Terms};
+use anyhow::{Context, Result, bail, ensure};
+use peerlane_device::{Direction, Error, Memory, Permissions, Queue, Terms};
 use rand::Rng;
 use rustix::fs::MemfdFlags;
-use std::time::Duration;
+use rustix::io::Errno;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
 
@@ -38,6 +40,8 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("transfers.eventfd", || eventfd(lab));
     suite.run("transfers.epoll", || epoll(lab));
     suite.run("transfers.stop", || stop(lab));
+    suite.run("transfers.stopped_by_others", || stopped_by_others(lab));
+    suite.run("transfers.queue_too_late", || queue_too_late(lab));
     suite.run("transfers.probe", || probe(lab));
 }
 
@@ -414,6 +418,72 @@ fn stop(lab: &mut Lab) -> Result<&'static str> {
         }
         lab.check_some(&mut mover, &buffer, place, 2, 4096)?;
     }
+    Ok("")
+}
+
+/// A queue whose doorbells were refused, because somebody else stopped the channel, says so even to who
+/// waits without a limit; it is restarted, and goes on.
+fn stopped_by_others(lab: &mut Lab) -> Result<String> {
+    let mut mover = Mover::fast(lab)?;
+    let buffer = Buffer::new(mover.device(), MIB)?;
+    let place = lab.place(mover.device())?;
+    let device = mover.device().clone();
+    let over = AtomicBool::new(false);
+    let (mut refused, mut aborted) = (0, 0);
+    std::thread::scope(|scope| -> Result<()> {
+        let stopper = scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                device.stop(Duration::ZERO).map_err(told)?;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(())
+        });
+        let queue = mover.queue()?;
+        let begin = Instant::now();
+        let moved = (|| {
+            while refused < 5 {
+                ensure!(begin.elapsed() < LIMIT, "{refused} doorbells were refused");
+                let id = queue.submit(Direction::Write, &buffer.region, 0, place, 64);
+                match id.and_then(|id| queue.wait(id, None)) {
+                    Ok(_) => {}
+                    Err(Error::Fault { .. }) => aborted += 1,
+                    Err(Error::Broken { .. }) => {
+                        refused += 1;
+                        queue.restart().map_err(told)?;
+                    }
+                    Err(error) => return Err(told(error)),
+                }
+            }
+            Ok(())
+        })();
+        over.store(true, Ordering::Relaxed);
+        let stopped: Result<()> = stopper.join().expect("it does not panic");
+        moved.and(stopped)
+    })?;
+    lab.check_some(&mut mover, &buffer, place, 4, 4096)?;
+    Ok(format!("{refused} refused, {aborted} aborted"))
+}
+
+/// Who has used the slow path gets no queue, and is told why as often as he asks.
+fn queue_too_late(lab: &mut Lab) -> Result<&'static str> {
+    let mut mover = Mover::slow(lab)?;
+    let buffer = Buffer::new(mover.device(), 4096)?;
+    let place = lab.place(mover.device())?;
+    lab.check_some(&mut mover, &buffer, place, 1, 4096)?;
+    for _ in 0..2 {
+        match Queue::new(mover.device()) {
+            Err(
+                error @ Error::Map {
+                    source: Errno::BUSY,
+                    ..
+                },
+            ) => {
+                ensure!(error.remedy().contains("slow path"), "{}", error.remedy());
+            }
+            other => bail!("{other:?} in place of EBUSY"),
+        }
+    }
+    lab.check_some(&mut mover, &buffer, place, 1, 4096)?;
     Ok("")
 }
 
