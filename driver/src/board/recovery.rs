@@ -76,18 +76,18 @@ impl Board {
     fn tell_cut_off(&self, failure: Failure) {
         trace::board(self, failure.state());
         match failure {
-            Failure::Gone => dev_err!(self.device(), "the board does not answer any more\n"),
+            Failure::Gone => dev_err!(self.device(), "the board does not answer any more: reset the function, or configure its FPGA and rescan it\n"),
             // Not reached: a start that has ended cuts nothing off.
             Failure::Away => {}
             Failure::Late(register, value) => dev_err!(
                 self.device(),
-                "the block is stuck: {:?} reads {:#x}; it is cut off from memory\n",
+                "the block is stuck: {:?} reads {:#x}; it is cut off from memory, reset and started again\n",
                 register,
                 value
             ),
             Failure::PortDead => dev_err!(
                 self.device(),
-                "the PCIe port takes nothing any more; the board is cut off from memory\n"
+                "the PCIe port takes nothing any more; the board is cut off from memory, reset and started again\n"
             ),
             Failure::Forgotten => dev_err!(
                 self.device(),

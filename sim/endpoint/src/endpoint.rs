@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use peerlane_hdl::{Irq, Params, TOP};
 use peerlane_sim::{Answer, Board, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig};
@@ -445,6 +445,41 @@ impl Handle {
         self.call(Machine::configure)
     }
 
+    /// The FPGA is configured anew with another design, of this `BUILD_ID`. All else in it is as in the
+    /// one that is simulated, until [`Self::configure`].
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn configure_other(&self, build_id: u32) -> Result<()> {
+        self.call(move |machine| machine.configure_other(build_id))
+    }
+
+    /// Rings the write doorbell of a channel now, and again whenever the guest has acknowledged causes
+    /// of the interrupt line, before it can look at them: a process that stores without pause does that
+    /// on hardware, but a simulated board is looked at faster than a process's stores reach it.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn ring_without_end(&self, channel: u32) -> Result<()> {
+        self.call(move |machine| machine.ring_without_end(Some(channel)))
+    }
+
+    /// Waits until a client that was connected has gone, and all that it did before is seen. `false`:
+    /// none has, after `limit`.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    pub fn wait_left(&self, limit: Duration) -> Result<bool> {
+        let begin = Instant::now();
+        while self.call(|machine| machine.status().left)? == 0 {
+            if begin.elapsed() > limit {
+                return Ok(false);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(true)
+    }
+
     /// Resets FPGA memory's side of the block alone, as its memory controller may.
     ///
     /// # Errors
@@ -478,6 +513,7 @@ impl Handle {
         self.stall.clear();
         self.call(|machine| {
             machine.hide_bar(false);
+            machine.ring_without_end(None);
             machine.free_port();
             machine.board.bus_mut().clear_faults();
         })

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use peerlane_core::regs::csr;
+use peerlane_core::regs::{chan, csr};
 use peerlane_sim::{Backpressure, Board, Side, Space};
 
 use crate::config_space::{Function, Resets};
@@ -97,6 +97,11 @@ pub(crate) struct Machine {
     stick_at: Option<u64>,
     resets: u64,
     absent: bool,
+    /// `BUILD_ID` of another block than the one that is simulated.
+    build_id: Option<u32>,
+    /// The channel whose doorbell is rung once more whenever causes of the line are acknowledged.
+    ringing: Option<u32>,
+    left: u64,
     bars: BTreeSet<u64>,
     undecoded: u64,
     first_undecoded: Option<String>,
@@ -148,6 +153,9 @@ impl Machine {
             stick_at: None,
             resets: 0,
             absent: false,
+            build_id: None,
+            ringing: None,
+            left: 0,
             bars: BTreeSet::new(),
             undecoded: 0,
             first_undecoded: None,
@@ -267,6 +275,7 @@ impl Machine {
             Command::Function(function) => self.set_function(function),
             Command::Reset(resets) => self.reset(resets),
             Command::Left => {
+                self.left += 1;
                 // A connection that was cut is no machine that went off.
                 self.left_as_master += u64::from(self.function.master && !self.dead);
                 self.interrupts.clear();
@@ -327,6 +336,9 @@ impl Machine {
                 }
                 let written = self.board.bar_write_bytes(space, at, value, enable);
                 self.checked(written);
+                if (space, at) == (Space::Csr, csr::IRQ_STATUS as u64) {
+                    self.ring_again();
+                }
             }
         }
     }
@@ -350,7 +362,11 @@ impl Machine {
             let value = match self.map.locate(at - lane as u64) {
                 Place::Slave(space, at) => {
                     let read = self.board.bar_read32(space, at);
-                    self.checked(read).unwrap_or(u32::MAX)
+                    let read = self.checked(read).unwrap_or(u32::MAX);
+                    match (space, self.build_id) {
+                        (Space::Csr, Some(other)) if at == csr::BUILD_ID as u64 => other,
+                        _ => read,
+                    }
                 }
                 _ => 0,
             };
@@ -380,11 +396,34 @@ impl Machine {
         self.program_table();
     }
 
+    /// From now on a store loop rings this channel's doorbell: once now, and again whenever causes are
+    /// acknowledged, before the next look at them. `None`: it ends.
+    pub(crate) fn ring_without_end(&mut self, channel: Option<u32>) {
+        self.ringing = channel;
+        self.ring_again();
+    }
+
+    fn ring_again(&mut self) {
+        if let Some(channel) = self.ringing {
+            let page = u64::from(channel) * chan::SIZE as u64;
+            let doorbell = page + chan::WRITE_DOORBELL as u64;
+            let rung = self.board.bar_write32(Space::Chan, doorbell, 0);
+            self.checked(rung);
+        }
+    }
+
+    /// The same as [`Self::configure`] with another block, as far as its `BUILD_ID` says so.
+    pub(crate) fn configure_other(&mut self, build_id: u32) {
+        self.configure();
+        self.build_id = Some(build_id);
+    }
+
     /// The block is as after power-up: its table of vectors, too.
     pub(crate) fn configure(&mut self) {
         if self.dead {
             return;
         }
+        self.build_id = None;
         self.patience = Patience::new();
         self.hold_port(false);
         let reset = self.board.reset().and_then(|()| self.board.run(RESET_ENDS));
@@ -474,6 +513,7 @@ impl Machine {
             bars: self.bars.iter().copied().collect(),
             undecoded: self.undecoded,
             first_undecoded: self.first_undecoded.clone(),
+            left: self.left,
             left_as_master: self.left_as_master,
             cycles: self.board.cycles() - self.cycles_base,
             seconds: self.seconds,

@@ -34,7 +34,9 @@ pub struct Status {
     pub undecoded: u64,
     /// The first of them.
     pub first_undecoded: Option<String>,
-    /// Clients that went while the function was bus master.
+    /// Clients that went since the start.
+    pub left: u64,
+    /// Of those since the counters were cleared, how many went while the function was bus master.
     pub left_as_master: u64,
     /// Cycles of the block's PCIe clock.
     pub cycles: u64,

@@ -76,6 +76,10 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("faults.refused_without_pause", || {
         away::refused_without_pause(lab)
     });
+    suite.run("faults.refused_without_end", || {
+        away::refused_without_end(lab)
+    });
+    suite.run("faults.another_block", || anew::another_block(lab));
     suite.run("faults.submitted_without_pause", || {
         anew::submitted_without_pause(lab)
     });

@@ -74,6 +74,16 @@ pub enum Fault {
     },
     /// Its FPGA is configured anew: nothing is left in the block, and the port is as new.
     Configure {},
+    /// The same with another block, of this `BUILD_ID`.
+    ConfigureOther {
+        /// See above.
+        build_id: u32,
+    },
+    /// The write doorbell of this channel is rung, and again at each acknowledgement of causes.
+    RingWithoutEnd {
+        /// See above.
+        channel: u32,
+    },
     /// The block's side of FPGA memory is reset, alone.
     ResetMemorySide {},
     /// Its BAR does not answer: reads give ones, writes do nothing.

@@ -17,6 +17,9 @@ use peerlane_vm::{Initramfs, Machine, guest_program};
 /// `PORT_TIMEOUT`, in cycles: the simulated board lives slower than the machine around it.
 const PORT_TIMEOUT: u32 = 20_000;
 
+/// Longer than it takes from the end of the emulator until the board has seen it.
+const GONE: Duration = Duration::from_secs(10);
+
 /// A name, and how its board differs from the machine's.
 type OtherDriver = (&'static str, fn(&mut Board));
 
@@ -338,6 +341,8 @@ impl Setup {
             .and_then(|vm| vm.run(|_, request: Request| outside.answer(&request)));
         let log = ended.unwrap_or_else(|error| panic!("{error}"));
         println!("{}", log.console());
+        // What it was when the machine went counts, not what it was just before.
+        assert!(outside.board.wait_left(GONE).unwrap(), "the machine stays");
         let status = outside.board.status().unwrap();
         // Where the function decodes nothing, the machine or the board sees it.
         let bars = status.bars.iter();
@@ -423,6 +428,8 @@ impl Outside {
                 Ok(())
             }
             Fault::Configure {} => self.board.configure(),
+            Fault::ConfigureOther { build_id } => self.board.configure_other(build_id),
+            Fault::RingWithoutEnd { channel } => self.board.ring_without_end(channel),
             Fault::ResetMemorySide {} => self.board.reset_memory_side(),
             Fault::Absent {} => self.board.hide_bar(),
             Fault::Kill {} => self.board.kill(),

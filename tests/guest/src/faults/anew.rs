@@ -1,15 +1,20 @@
 //! A board is started anew, and nothing of before is taken for something of now.
 
-use super::{bind, reset, unbind};
-use crate::lab::{Buffer, LIMIT, Lab, told};
+use super::{bind, come_back, reset, unbind};
+use crate::lab::{Buffer, LIMIT, Lab, Mover, told};
 use crate::raw;
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_core::regs::{Completion, StatusCode, chan};
 use peerlane_core::uapi::{self, RING_EMPTY, Submit, Wait, map};
-use peerlane_device::{Device, Direction, Queue, Terms};
+use peerlane_device::{Device, Direction, Error, Queue, Terms};
+use peerlane_guest::{Counters, Fault};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// A process that submits without pause while the board is reset: what was refused takes no room in
 /// the queue, and frees none.
@@ -90,6 +95,81 @@ pub(super) fn submitted_without_pause(lab: &mut Lab) -> Result<String> {
     }
     drop(others);
     Ok(format!("{refused} refused"))
+}
+
+/// The FPGA comes back with another block, by itself or with a reset of the function. The board is
+/// given up, the log says both blocks, and nothing was written to what is not known.
+pub(super) fn another_block(lab: &mut Lab) -> Result<&'static str> {
+    for with_reset in [false, true] {
+        let device = lab.open()?;
+        let known = device.info().build_id;
+        let other = known ^ 0x0100_0001;
+        let mut log = Log::from_here()?;
+        lab.host.fault(Fault::ConfigureOther { build_id: other })?;
+        let before = lab.host.counters()?;
+        if with_reset {
+            reset()?;
+        }
+        let begin = Instant::now();
+        while device.query().map_err(told)?.state != uapi::state::GONE {
+            ensure!(begin.elapsed() < LIMIT, "another block is not found");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let expected = format!("BUILD_ID {other:#010x} instead of {known:#010x}");
+        ensure!(log.has(&expected)?, "the log has no `{expected}`");
+        // Mappings are empty, calls refused.
+        ensure!(matches!(Device::first(), Err(Error::Open { .. })));
+        drop(device);
+        let after = lab.host.counters()?;
+        let written = |counters: &Counters| [counters.page_writes, counters.other_writes];
+        // A reset brings the block before that to rest, which it was already.
+        let allowed = match with_reset {
+            true => 8,
+            false => 0,
+        };
+        let stores = written(&after).iter().sum::<u64>() - written(&before).iter().sum::<u64>();
+        ensure!(stores <= allowed, "{stores} stores to another block");
+        // The right one again.
+        lab.host.fault(Fault::Configure {})?;
+        reset()?;
+        let mover = Mover::fast(lab)?;
+        let buffer = Buffer::new(mover.device(), 1 << 20)?;
+        come_back(lab, mover, buffer)?;
+    }
+    Ok("")
+}
+
+/// The kernel's log, from some moment on.
+struct Log(File);
+
+impl Log {
+    fn from_here() -> Result<Self> {
+        let mut file = File::options()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open("/dev/kmsg")?;
+        file.seek(SeekFrom::End(0))?;
+        Ok(Self(file))
+    }
+
+    /// Whether a message since then has this text. They are read one at a time (Documentation/ABI,
+    /// dev-kmsg).
+    fn has(&mut self, text: &str) -> Result<bool> {
+        let mut record = [0; 8192];
+        loop {
+            match self.0.read(&mut record) {
+                Ok(length) => {
+                    if String::from_utf8_lossy(&record[..length]).contains(text) {
+                        return Ok(true);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                // Messages were overwritten before they were read.
+                Err(error) if error.raw_os_error() == Some(libc::EPIPE) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
 }
 
 /// Something of a context's file, mapped.

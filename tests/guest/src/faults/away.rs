@@ -390,6 +390,58 @@ pub(super) fn refused_without_pause(lab: &mut Lab) -> Result<String> {
     Ok(format!("{during} interrupts, {trips} round trips"))
 }
 
+/// The line never comes to rest: whenever its causes are acknowledged there is another. Its handler,
+/// which the kernel runs before all ordinary work, lets others have the processor all the same.
+pub(super) fn refused_without_end(lab: &mut Lab) -> Result<String> {
+    const LONG: Duration = Duration::from_secs(2);
+    let device = lab.open()?;
+    if device.capabilities().msix {
+        return skip("this build has no interrupt line");
+    }
+    let handler = line_handler()?;
+    // It was never asked for its generation: all its doorbells are refused.
+    let _page = Page::new(&device)?;
+    let channel = device.info().channel;
+    lab.host.fault(Fault::RingWithoutEnd { channel })?;
+    let pauses = || anyhow::Ok((pauses_of(handler)?, lab.host.counters()?.other_writes));
+    let before = pauses()?;
+    std::thread::sleep(LONG);
+    let after = pauses()?;
+    let mut worker = Worker::start(lab, true)?;
+    worker.progress()?;
+    lab.host.fault(Fault::Clear {})?;
+    let trips = worker.stop()?;
+    let (paused, acknowledged) = (after.0 - before.0, after.1 - before.1);
+    ensure!(acknowledged > 100, "{acknowledged} causes: the line rests");
+    // A millisecond each, after a few causes.
+    ensure!(
+        paused > 20 && acknowledged / paused < 100,
+        "the handler paused {paused} times in {LONG:?}, for {acknowledged} causes"
+    );
+    Ok(format!(
+        "{paused} pauses, {acknowledged} causes, {trips} round trips"
+    ))
+}
+
+/// The thread that handles the board's line.
+fn line_handler() -> Result<u32> {
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        let comm = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+        if comm.starts_with("irq/") && comm.contains("-peerl") {
+            return Ok(entry.file_name().to_string_lossy().parse()?);
+        }
+    }
+    anyhow::bail!("no thread handles the board's interrupts")
+}
+
+/// How often a thread has gone to sleep.
+fn pauses_of(thread: u32) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status"))?;
+    let mut lines = status.lines();
+    let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    Ok(count.context("no count of switches")?.trim().parse()?)
+}
+
 /// Opens a board that is being started.
 fn open_soon(lab: &Lab) -> Result<Mover> {
     let begin = Instant::now();
