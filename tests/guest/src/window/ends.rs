@@ -3,9 +3,12 @@
 use super::{BYTES, Mapped, Storer, hold, refused, take};
 use crate::faults::{aer, bind, reset, suspend, unbind};
 use crate::lab::{Lab, told};
+use crate::raw;
 use crate::suite::Suite;
 use anyhow::{Context, Result, ensure};
+use peerlane_core::uapi;
 use peerlane_device::{Device, Error};
+use peerlane_guest::Fault;
 use rand::Rng;
 use rustix::io::Errno;
 use std::time::{Duration, Instant};
@@ -19,6 +22,7 @@ pub(super) fn run(suite: &mut Suite, lab: &mut Lab) {
         restarted(lab, || aer::report(aer::MALFORMED_TLP))
     });
     suite.run("window.unbound_under_stores", || unbound(lab));
+    suite.run("window.failed_move", || failed_move(lab));
 }
 
 /// Time in which a storer passes over the window many times.
@@ -117,6 +121,43 @@ fn await_start(device: &Device, before: u32) -> Result<()> {
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(())
+}
+
+/// A move that the board does not answer leaves the window to its holder, who sees nothing in it until
+/// the board was started again; then it stands where it stood.
+fn failed_move(lab: &mut Lab) -> Result<&'static str> {
+    const MARK: u64 = 0x5ca1_ab1e_0ddb_a115;
+    let [device, second] = [lab.open()?, lab.open()?];
+    let others = lab.place(&second)?;
+    let place = lab.place_of(&device, 2 * BYTES)?;
+    hold(&device, place)?;
+    let view = Mapped::new(&device).context("mapping the window")?;
+    view.store(0, MARK);
+    ensure!(view.load(0) == MARK, "the window does not show what it has");
+    let before = device.query().map_err(told)?.generation;
+    let move_it = || {
+        let mut argument = uapi::Window {
+            base: place + BYTES,
+            ..Default::default()
+        };
+        raw::with(&device, uapi::WINDOW, &mut argument)
+    };
+    lab.host.fault(Fault::Absent {})?;
+    let (moved, shown) = (move_it(), view.load(0));
+    let freed = raw::with(&device, uapi::FREE, &mut uapi::Free::default());
+    let others_try = refused(&second, others, Errno::BUSY);
+    lab.host.fault(Fault::Clear {})?;
+    ensure!(moved == Err(Errno::NODEV), "a move gave {moved:?}");
+    ensure!(shown == 0, "it shows {shown:#x} after a move that failed");
+    ensure!(freed == Err(Errno::BUSY), "FREE gave {freed:?}");
+    others_try?;
+    reset()?;
+    await_start(&device, before)?;
+    let shown = view.load(0);
+    ensure!(shown == MARK, "it shows {shown:#x} after a start");
+    refused(&second, others, Errno::BUSY)?;
+    ensure!(move_it() == Ok(()), "it cannot be moved any more");
+    Ok("")
 }
 
 /// A board that is taken away harms nobody who stores to it, and nobody who has it next.
