@@ -172,9 +172,13 @@ fn stored_fields_and_pulses() {
 #[test]
 fn a_field_in_two_words() {
     let mut csr = Csr::new();
-    csr.write(0x070, 0xABCD_FFFF);
-    csr.write(0x074, 0xFFFF_FF12);
-    assert_eq!(csr.0.window_base.val().to_u64(), 0x12_ABCD);
+    csr.write(0x040, 0xABCD_FFFF);
+    csr.write(0x044, 0xFFFF_FF12);
+    assert_eq!(csr.0.att_flush_address.val().to_u64(), 0x3FF_FFFC_4AAF_37FF);
+    assert_eq!(csr.read(0x040), 0xABCD_FFC0);
+    assert_eq!(csr.read(0x044), 0xFFFF_FF12);
+    // One that the block keeps.
+    csr.0.window_base.next = 0x12_ABCDu64.into();
     assert_eq!(csr.read(0x070), 0xABCD_0000);
     assert_eq!(csr.read(0x074), 0x12);
     csr.write(0x034, 0x8000_0001);
