@@ -123,12 +123,6 @@ impl Control for Hw {
     }
 }
 
-/// How long to sleep between two looks at a register: at first shortly, then longer, so that a
-/// block that takes its time is not kept busy with being asked.
-const PAUSES: [Delta; 2] = [Delta::from_micros(20), Delta::from_micros(500)];
-/// Looks with the short pause.
-const QUICK: u32 = 50;
-
 /// On whose behalf registers are accessed.
 #[derive(Clone, Copy)]
 enum Right {
@@ -381,7 +375,7 @@ impl Bus for Access<'_> {
     fn read(&mut self, register: Register) -> Result<u32, Failure> {
         self.select(register)?;
         let value = self.hw.check(self.hw.read32(register)?)?;
-        match (register, &self.guard) {
+        match (register, &mut self.guard) {
             (Register::Csr(csr::ATT_INVALIDATE), Some(block)) => {
                 let busy = value & csr::ATT_INVALIDATE_BUSY_MASK != 0;
                 let waits = block.fences.waits(&mut self.turn, busy, now());
@@ -393,21 +387,21 @@ impl Bus for Access<'_> {
     }
 
     fn pause(&mut self, register: Register) -> Result<bool, Failure> {
-        let now = now();
-        let mut begun = 0;
-        if let Some(block) = &mut self.guard {
-            begun = block.fences.begun();
-            if register == Register::Csr(csr::ATT_INVALIDATE) {
-                block.fences.will_look_again(&mut self.turn, now);
-            }
+        let Some(block) = &mut self.guard else {
+            return Err(Failure::Gone);
+        };
+        let fences = &mut block.fences;
+        if register == Register::Csr(csr::ATT_INVALIDATE) {
+            fences.will_look_again(&mut self.turn);
         }
         if self.turn.was_held_off() {
             self.patience.begin_anew();
         }
-        let again = self.patience.looks_again(register, now, begun);
+        let again = self.patience.looks_again(register, now(), fences.begun());
         if again {
+            let pause = fences.pause(&self.turn, self.patience.pause());
             self.guard = None;
-            fsleep(PAUSES[usize::from(self.patience.looks() > QUICK)]);
+            fsleep(Delta::from_nanos(pause as i64));
             self.guard = Some(self.hw.block.lock());
         }
         Ok(again)

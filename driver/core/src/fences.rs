@@ -6,27 +6,33 @@
 //! who begin one fence after the other could keep another from ever having its own: the owner of
 //! memory, who takes it back and must be served in bounded time.
 //!
-//! The order is that of arrival, but that behind each fence one other may find the block free before
-//! the next one looks: no more than two fences begin for each who came before. Who has not looked for a while is passed over: a thread that gets no
-//! processor holds nobody up.
+//! The order is that of arrival, among those who have looked during the last fence: the first of
+//! them is next. It looks often, so that the block is not idle for long. The others look the more
+//! seldom the more they are: together about as often as one, however many there are.
+//!
+//! A free block waits for who is next, but not for long: a thread that gets no processor costs each
+//! of others' fences [`GRACE`] at most. It stays the first of all when it looks again.
 
-/// In nanoseconds: how long after its last look somebody is still next. Longer than the pause between
-/// two looks.
-const PRESENT: u64 = 5_000_000;
+use super::patience::{LONG, SHORT};
+
+/// In nanoseconds: how long a free block waits for who is next. Longer than a short pause.
+const GRACE: u64 = 10 * SHORT;
+
+/// In nanoseconds: the longest pause of somebody who is not next. With 100 times `SHORT` it is
+/// reached when a hundred wait.
+const FAR: u64 = 4 * LONG;
 
 /// The fences of a block. It is changed under the lock under which its registers are accessed.
 #[derive(Debug, Default)]
 pub struct Fences {
     begun: u64,
     tickets: u64,
-    next: Option<Next>,
-}
-
-/// Of those who wait and have looked lately, the one who came first.
-#[derive(Debug, Clone, Copy)]
-struct Next {
-    ticket: u64,
-    looked: u64,
+    /// How many have a ticket.
+    waiting: u64,
+    /// The ticket of who is next: of those who have looked lately, the one who came first.
+    next: Option<u64>,
+    /// When the block was first seen free since the last fence.
+    free_since: Option<u64>,
 }
 
 /// Somebody's place among those who want a fence.
@@ -54,7 +60,9 @@ impl Fences {
         Self {
             begun: 0,
             tickets: 0,
+            waiting: 0,
             next: None,
+            free_since: None,
         }
     }
 
@@ -68,8 +76,13 @@ impl Fences {
     ///
     /// A fence is begun only when the block was seen free under the lock. So where another was begun
     /// after its own, its own is over.
-    pub fn waits(&self, turn: &mut Turn, busy: bool, now: u64) -> bool {
+    pub fn waits(&mut self, turn: &mut Turn, busy: bool, now: u64) -> bool {
         turn.held_off = false;
+        let free_since = match busy {
+            true => None,
+            false => Some(*self.free_since.get_or_insert(now)),
+        };
+        self.free_since = free_since;
         if let Some(own) = turn.own {
             if busy && self.begun == own {
                 return true;
@@ -77,44 +90,62 @@ impl Fences {
             turn.own = None;
             return false;
         }
-        turn.held_off = !busy && self.is_held_off(turn, now);
+        let is_kept = free_since.is_some_and(|since| now.saturating_sub(since) <= GRACE);
+        turn.held_off = is_kept && self.is_behind(turn);
         busy || turn.held_off
     }
 
-    fn is_held_off(&self, turn: &Turn, now: u64) -> bool {
-        self.next.is_some_and(|next| {
-            let earlier = turn.ticket.is_none_or(|ticket| next.ticket < ticket);
-            earlier && now.saturating_sub(next.looked) <= PRESENT
-        })
+    /// Whether another is next who came before.
+    fn is_behind(&self, turn: &Turn) -> bool {
+        self.next
+            .is_some_and(|next| turn.ticket.is_none_or(|ticket| next < ticket))
     }
 
     /// It has to wait, and will look again.
-    pub fn will_look_again(&mut self, turn: &mut Turn, now: u64) {
+    pub fn will_look_again(&mut self, turn: &mut Turn) {
         if turn.own.is_some() {
             return;
         }
         let ticket = *turn.ticket.get_or_insert_with(|| {
+            self.waiting += 1;
             self.tickets += 1;
             self.tickets
         });
-        if !self.is_held_off(turn, now) {
-            let looked = now;
-            self.next = Some(Next { ticket, looked });
+        if !self.is_behind(turn) {
+            self.next = Some(ticket);
+        }
+    }
+
+    /// How long it sleeps before it looks again, in nanoseconds, if it is this long for who waits for
+    /// nothing but the block.
+    pub fn pause(&self, turn: &Turn, pause: u64) -> u64 {
+        match turn.ticket {
+            Some(ticket) if self.next != Some(ticket) => {
+                SHORT.saturating_mul(self.waiting).min(FAR).max(pause)
+            }
+            _ => pause,
         }
     }
 
     /// It begins a fence, which it did not have to wait for, or not any more.
     pub fn begin(&mut self, turn: &mut Turn) {
+        if self.is_behind(turn) {
+            // Who was next did not come.
+            self.next = None;
+        }
         self.leave(turn);
+        self.free_since = None;
         self.begun += 1;
         turn.own = Some(self.begun);
     }
 
     /// It looks no more.
     pub fn leave(&mut self, turn: &mut Turn) {
-        let ticket = turn.ticket;
-        if ticket.is_some() && self.next.is_some_and(|next| Some(next.ticket) == ticket) {
-            self.next = None;
+        if let Some(ticket) = turn.ticket {
+            self.waiting -= 1;
+            if self.next == Some(ticket) {
+                self.next = None;
+            }
         }
         *turn = Turn::default();
     }
@@ -122,90 +153,196 @@ impl Fences {
 
 #[cfg(test)]
 mod tests {
+    use super::super::patience::Patience;
+    use super::super::regs::csr;
+    use super::super::steps::Register;
     use super::*;
     use std::vec::Vec;
+
+    const MS: u64 = 1_000_000;
+    const SECOND: u64 = 1000 * MS;
+    const FENCE: u64 = 30_000;
+    const REGISTER: Register = Register::Csr(csr::ATT_INVALIDATE);
 
     /// One who begins a fence, waits for its end, and does it again.
     struct Thread {
         turn: Turn,
+        patience: Patience,
         /// When it looks next.
         looks_at: u64,
-        /// The pause between two looks while it waits.
-        pause: u64,
-        /// The first time it is to begin.
-        since: u64,
-        /// Fences of others that were begun while it wanted its own.
+        /// The shortest pause between two looks that it gets.
+        least: u64,
+        /// Makes it sleep somewhat longer than it asked for, now more and now less.
+        chance: u64,
+        /// Since when it has wanted its fence, and how many were begun before.
+        since: (u64, u64),
+        /// Fences of others that were begun while it wanted its own, and the longest wait.
         passed: u64,
+        waited: u64,
         begun: u64,
-        ended: u64,
+    }
+
+    impl Thread {
+        fn new(number: usize, least: u64) -> Self {
+            let comes = number as u64;
+            Self {
+                turn: Turn::default(),
+                patience: Patience::new(SECOND),
+                looks_at: comes,
+                least,
+                chance: comes,
+                since: (comes, 0),
+                passed: 0,
+                waited: 0,
+                begun: 0,
+            }
+        }
+
+        fn sleeps(&mut self, fences: &mut Fences, now: u64) {
+            fences.will_look_again(&mut self.turn);
+            if self.turn.was_held_off() {
+                self.patience.begin_anew();
+            }
+            let again = self.patience.looks_again(REGISTER, now, fences.begun());
+            assert!(again, "the block is late");
+            let pause = fences.pause(&self.turn, self.patience.pause());
+            let pause = pause.max(self.least);
+            // Of Knuth's MMIX; a quarter more at most, as a sleep of the kernel's may take.
+            let (factor, addend) = (6_364_136_223_846_793_005, 1_442_695_040_888_963_407);
+            self.chance = self.chance.wrapping_mul(factor).wrapping_add(addend);
+            self.looks_at = now + pause + (self.chance >> 33) % (pause / 4);
+        }
+    }
+
+    /// What became of them all.
+    #[derive(Debug, Default)]
+    struct Sum {
+        fences: u64,
+        looks: u64,
+        idle: u64,
     }
 
     /// Runs such threads, for so long, on a block whose fences take this long.
-    fn run(pauses: &[u64], fence: u64, long: u64) -> Vec<Thread> {
+    fn run(threads: &mut [Thread], fence: u64, long: u64) -> Sum {
         let (mut fences, mut busy_until) = (Fences::new(), 0);
-        let thread = |(number, pause): (usize, &u64)| Thread {
-            turn: Turn::default(),
-            looks_at: number as u64,
-            pause: *pause,
-            since: 0,
-            passed: 0,
-            begun: 0,
-            ended: 0,
-        };
-        let mut threads: Vec<Thread> = pauses.iter().enumerate().map(thread).collect();
+        let mut sum = Sum::default();
         loop {
-            let thread = threads
-                .iter_mut()
-                .min_by_key(|thread| thread.looks_at)
-                .unwrap();
+            let next = threads.iter_mut().min_by_key(|thread| thread.looks_at);
+            let thread = next.unwrap();
             let now = thread.looks_at;
             if now > long {
-                return threads;
+                sum.fences = fences.begun();
+                return sum;
             }
+            sum.looks += 1;
             let has_begun = thread.turn.own.is_some();
             if fences.waits(&mut thread.turn, now < busy_until, now) {
-                fences.will_look_again(&mut thread.turn, now);
-                thread.looks_at = now + thread.pause;
+                thread.sleeps(&mut fences, now);
                 continue;
             }
             if has_begun {
                 fences.leave(&mut thread.turn);
-                thread.ended += 1;
-                thread.since = fences.begun();
+                thread.since = (now + 1, fences.begun());
+                thread.patience = Patience::new(SECOND);
                 // Another region.
                 thread.looks_at = now + 1;
                 continue;
             }
             assert!(busy_until <= now, "two fences at once");
-            thread.passed = thread.passed.max(fences.begun() - thread.since);
+            sum.idle += now - busy_until;
+            let (since, before) = thread.since;
+            thread.passed = thread.passed.max(fences.begun() - before);
+            thread.waited = thread.waited.max(now - since.min(now));
             thread.begun += 1;
             fences.begin(&mut thread.turn);
             busy_until = now + fence;
-            thread.looks_at = now + thread.pause;
+            thread.sleeps(&mut fences, now);
+        }
+    }
+
+    fn threads(least: &[u64]) -> Vec<Thread> {
+        let each = least.iter().enumerate();
+        each.map(|(number, least)| Thread::new(number, *least))
+            .collect()
+    }
+
+    #[test]
+    fn the_block_is_seldom_idle_and_seldom_asked() {
+        for count in [2, 3, 8, 50, 500] {
+            let mut threads = threads(&std::vec![0; count]);
+            let sum = run(&mut threads, FENCE, SECOND);
+            let looks = sum.looks / sum.fences;
+            assert!(sum.idle < SECOND * 2 / 5, "{count} threads: {sum:?}");
+            assert!(looks <= 16, "{count} threads: {looks} looks for each fence");
+        }
+    }
+
+    #[test]
+    fn all_are_served() {
+        for count in [2, 3, 8, 50, 200] {
+            let mut threads = threads(&std::vec![0; count]);
+            run(&mut threads, FENCE, SECOND);
+            for (number, thread) in threads.iter().enumerate() {
+                let passed = thread.passed;
+                assert!(
+                    passed <= 4 * count as u64,
+                    "{passed} before {number}'s of {count}"
+                );
+            }
         }
     }
 
     #[test]
     fn who_looks_seldom_is_served_among_those_who_look_often() {
-        let mut pauses = [20_000; 8];
-        pauses[7] = 500_000;
-        let threads = run(&pauses, 30_000, 1_000_000_000);
-        let seldom = &threads[7];
-        assert!(seldom.begun > 100, "{} fences", seldom.begun);
-        for (number, thread) in threads.iter().enumerate() {
-            // Each of those who came before, and one behind each that found the block free first.
-            assert!(thread.passed <= 16, "{} before {number}'s", thread.passed);
+        for least in [LONG, 25 * MS] {
+            let mut pauses = [0; 8];
+            pauses[7] = least;
+            let mut threads = threads(&pauses);
+            run(&mut threads, FENCE, 10 * SECOND);
+            let Thread { begun, waited, .. } = threads[7];
+            // It looks three times for a fence at least: for its turn, and for the end.
+            assert!(waited < 32 * least, "it waited for {waited} ns");
+            assert!(begun > 10 * SECOND / least / 8, "{begun} fences");
         }
     }
 
     #[test]
     fn who_does_not_look_holds_nobody_up() {
-        let mut pauses = [20_000; 4];
+        let mut pauses = [0; 4];
         // It gets a processor twice a minute.
-        pauses[0] = 30_000_000_000;
-        let threads = run(&pauses, 30_000, 1_000_000_000);
-        let others: u64 = threads[1..].iter().map(|thread| thread.ended).sum();
-        assert!(others > 10_000, "{others} fences");
+        pauses[0] = 30 * SECOND;
+        let sum = run(&mut threads(&pauses), FENCE, SECOND);
+        assert!(sum.fences > 10_000, "{sum:?}");
+    }
+
+    #[test]
+    fn many_who_get_no_processor_do_not_hold_up_an_owner() {
+        for least in [10 * MS, 100 * MS] {
+            for owner_comes in (200..210).map(|time| time * MS + time * 997) {
+                let mut threads = threads(&[least; 501]);
+                for (number, thread) in threads.iter_mut().enumerate() {
+                    thread.looks_at = number as u64 * least / 500;
+                    thread.since = (thread.looks_at, 0);
+                }
+                let owner = Thread {
+                    looks_at: owner_comes,
+                    since: (owner_comes, 0),
+                    ..Thread::new(500, 0)
+                };
+                threads[500] = owner;
+                // Once.
+                run(&mut threads, FENCE, owner_comes + 100 * MS);
+                let Thread { begun, waited, .. } = threads[500];
+                assert!(begun > 0, "{begun} fences");
+                // Of those who came first, some look within the time.
+                let limit = if least > 50 * MS {
+                    10 * MS
+                } else {
+                    2000 * FENCE
+                };
+                assert!(waited < limit, "it waited for {waited} ns");
+            }
+        }
     }
 
     #[test]
@@ -216,7 +353,7 @@ mod tests {
         fences.begin(&mut first);
         assert!(fences.waits(&mut first, true, 10));
         assert!(fences.waits(&mut second, true, 10));
-        fences.will_look_again(&mut second, 10);
+        fences.will_look_again(&mut second);
         assert!(!fences.waits(&mut second, false, 20));
         fences.begin(&mut second);
         // Busy with the second's.
@@ -233,7 +370,7 @@ mod tests {
         fences.begin(&mut owner);
         for turn in [&mut first, &mut second] {
             assert!(fences.waits(turn, true, 10));
-            fences.will_look_again(turn, 10);
+            fences.will_look_again(turn);
         }
         assert!(fences.waits(&mut second, false, 20), "out of turn");
         assert!(fences.waits(&mut Turn::default(), false, 20), "out of turn");
@@ -241,9 +378,14 @@ mod tests {
         assert!(!fences.waits(&mut second, false, 20));
         // Nobody is next for ever.
         let mut third = Turn::default();
-        fences.will_look_again(&mut second, 30);
-        fences.will_look_again(&mut third, 30);
-        assert!(fences.waits(&mut third, false, 30 + PRESENT));
-        assert!(!fences.waits(&mut third, false, 31 + PRESENT));
+        fences.will_look_again(&mut second);
+        fences.will_look_again(&mut third);
+        assert!(fences.waits(&mut third, false, 20 + GRACE));
+        assert!(!fences.waits(&mut third, false, 21 + GRACE));
+        fences.begin(&mut third);
+        assert!(fences.waits(&mut second, true, 22 + GRACE));
+        fences.will_look_again(&mut second);
+        assert!(fences.waits(&mut Turn::default(), false, 30 + GRACE));
+        assert!(!fences.waits(&mut second, false, 40 + GRACE));
     }
 }

@@ -12,6 +12,14 @@ use super::steps::Register;
 /// Looks that a wait consists of, however long they take.
 const LEAST_LOOKS: u32 = 16;
 
+/// In nanoseconds: how long to sleep between two looks at a register: at first shortly, then longer,
+/// so that a block that takes its time is not kept busy with being asked.
+pub const SHORT: u64 = 20_000;
+/// In nanoseconds: the longer sleep.
+pub const LONG: u64 = 500_000;
+/// Looks with the short one.
+const QUICK: u32 = 50;
+
 /// A wait for the block.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
@@ -32,9 +40,12 @@ impl Patience {
         }
     }
 
-    /// Looks that found the block busy since the wait began.
-    pub const fn looks(&self) -> u32 {
-        self.looks
+    /// How long to sleep before the next look, in nanoseconds.
+    pub const fn pause(&self) -> u64 {
+        match self.looks > QUICK {
+            true => LONG,
+            false => SHORT,
+        }
     }
 
     /// What was seen until now says nothing of the block.

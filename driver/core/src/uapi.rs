@@ -350,22 +350,24 @@ pub struct Wait {
 }
 
 /// Argument of [`QUERY`]: zeros, which the driver writes over. A process that writes descriptors
-/// itself must ask when it has mapped the page, which takes no doorbell before, and again whenever `poll` says so, a record
-/// does not come, or a slot is marked empty. If the generation differs then, ring and queue begin
-/// anew: the next record is expected in the first slot with the phase, sequence and `freed` of the
-/// beginning, and what had no record by then has none. A driver that is unbound answers no call but
-/// with `ENODEV`, and `poll` with `POLLHUP` and `POLLERR`; the ring then shows empty slots for good.
+/// itself must ask when it has mapped the page, which takes no doorbell before, and again whenever
+/// `poll` says so, a record does not come, or a slot is marked empty. If the generation differs then,
+/// ring and queue begin anew: the next record is expected in the first slot with the phase, sequence
+/// and `freed` of the beginning, and what had no record by then has none. A driver that is unbound
+/// answers no call but with `ENODEV`, and `poll` with `POLLHUP` and `POLLERR`; the ring then shows
+/// empty slots for good.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Query {
     /// Interrupts of the channel so far, or without [`MSIX`](feature::MSIX) of any channel of the
-    /// board, and other reasons to look at the ring. A call that
-    /// succeeds acknowledges so many: `poll` says readable while there are more.
+    /// board, and other reasons to look at the ring. A call that succeeds acknowledges so many:
+    /// `poll` says readable while there are more.
     pub events: u64,
-    /// Raised when the block had to be reset: the ring starts again at its first slot, what
-    /// was submitted before is lost, and everything is registered as before. A process that
-    /// writes descriptors itself learns it here; from when it maps the page, and from each time that
-    /// this is raised, until a call that succeeds has said the present one, its doorbells are refused. It begins anew after 2^32: ask whether it differs.
+    /// Raised when the block had to be reset: the ring starts again at its first slot, what was
+    /// submitted before is lost, and everything is registered as before. A process that writes
+    /// descriptors itself learns it here; from when it maps the page, and from each time that this is
+    /// raised, until a call that succeeds has said the present one, its doorbells are refused. It
+    /// begins anew after 2^32: ask whether it differs.
     pub generation: u32,
     /// Bits of [`state`].
     pub state: u32,
