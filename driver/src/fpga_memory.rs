@@ -37,7 +37,7 @@ use crate::{
         channel::{self, LocalRange},
         descriptor::{Control, Descriptor, Direction},
         fault::Fault,
-        fpga_memory::{Content, FpgaMemory, Grant, MemoryError, Token},
+        fpga_memory::{Content, FpgaMemory, Grant, MemoryError, Offer, Token},
         lifecycle::Epoch,
         owners::Owners,
         quota::Quota,
@@ -241,21 +241,12 @@ struct Filling {
     done: u64,
     /// The channel had no writer before, and is to have none after.
     borrowed: bool,
-    /// The token under which it was offered, with what is in it.
-    offered: Option<Token>,
 }
 
 impl Filling {
     /// What is in the memory of a call that failed. The process could not reach it.
-    fn content(&self, user: u32) -> Content {
-        let Grant { epoch, .. } = self.grant;
-        match self.offered {
-            Some(token) => Content::Offered { token, epoch, user },
-            None => Content::Zeros {
-                bytes: self.done,
-                epoch,
-            },
-        }
+    fn content(&self) -> Content {
+        self.grant.content(self.done)
     }
 }
 
@@ -316,17 +307,12 @@ impl Context {
             done: grant.ready,
             grant,
             borrowed: queue.is_some(),
-            offered: match *wanted {
-                Wanted::Offered(token) => Some(token),
-                Wanted::Piece(_) | Wanted::All { .. } => None,
-            },
         };
         let total = board.memory.look(FpgaMemory::bytes);
         let taken = self.take(&filling.grant, total, &mut share);
         if let Err(error) = taken {
             *share = Share::NONE;
-            let content = filling.content(self.user.id);
-            board.memory.take_back(self.channel, content);
+            board.memory.take_back(self.channel, filling.content());
             return Err(error);
         }
         if let Some(queue) = queue {
@@ -468,9 +454,7 @@ impl Context {
         board.settle(|| channel::set_range(channel, &LocalRange::EMPTY));
         // If the board was cut off or started again meanwhile, this is not believed: it forgets all
         // notes before anybody can allocate.
-        board
-            .memory
-            .take_back(channel, filling.content(self.user.id));
+        board.memory.take_back(channel, filling.content());
         drop(share);
         if filling.borrowed {
             *writer = Writer::Nobody;
@@ -506,9 +490,8 @@ impl Context {
                 arguments.token = token.0;
                 // If the board forgets everything from here on, this is no offer.
                 Content::Offered {
-                    token,
+                    offer: Offer::new(token, self.user.id),
                     epoch: memory.look(FpgaMemory::epoch),
-                    user: self.user.id,
                 }
             }
             false => Content::Unknown,

@@ -58,13 +58,11 @@ pub enum Content {
     },
     /// Its owner lets whoever has the token take it over with all that is in it.
     Offered {
-        /// Names it.
-        token: Token,
+        /// Under which token, and by whom.
+        offer: Offer,
         /// The [`FpgaMemory::epoch`] in which all of it was in the memory. It was read before the
         /// range was taken from its owner: a restart in between ends the offer.
         epoch: u32,
-        /// The number of the user who offers it.
-        user: u32,
     },
 }
 
@@ -76,11 +74,25 @@ struct Note {
     offer: Option<Offer>,
 }
 
-/// Memory that is offered, and by which user.
-#[derive(Debug, Clone, Copy)]
-struct Offer {
+/// Memory that is offered, and by which user. Whoever takes it over and fails offers it again, as
+/// it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offer {
     token: Token,
     user: u32,
+    /// Its place in the order of age: `None` before it was noted.
+    number: Option<u64>,
+}
+
+impl Offer {
+    /// A new one, by the user of this number.
+    pub const fn new(token: Token, user: u32) -> Self {
+        Self {
+            token,
+            user,
+            number: None,
+        }
+    }
 }
 
 impl Note {
@@ -99,6 +111,23 @@ pub struct Grant {
     pub ready: u64,
     /// The [`FpgaMemory::epoch`] then.
     pub epoch: u32,
+    /// The offer that was taken over, if it was one.
+    pub offer: Option<Offer>,
+}
+
+impl Grant {
+    /// What is in the memory as long as nobody could reach it, when so many bytes from the start are
+    /// zero: what was offered is, as it was.
+    pub fn content(&self, zeros: u64) -> Content {
+        let epoch = self.epoch;
+        match self.offer {
+            Some(offer) => Content::Offered { offer, epoch },
+            None => Content::Zeros {
+                bytes: zeros,
+                epoch,
+            },
+        }
+    }
 }
 
 /// Why memory cannot be had.
@@ -168,6 +197,8 @@ pub struct FpgaMemory {
     holder: Option<u32>,
     /// Those made longest ago first.
     notes: [Option<Note>; NOTES],
+    /// Offers that were made.
+    offers: u64,
     /// Times that all notes were forgotten.
     epoch: u32,
 }
@@ -188,6 +219,7 @@ impl FpgaMemory {
             held: [const { None }; chan::COUNT],
             holder: None,
             notes: [const { None }; NOTES],
+            offers: 0,
             epoch: 0,
         }
     }
@@ -307,6 +339,7 @@ impl FpgaMemory {
             range,
             ready,
             epoch: self.epoch,
+            offer: None,
         }
     }
 
@@ -333,9 +366,12 @@ impl FpgaMemory {
     pub fn take_over(&mut self, channel: u32, token: Token) -> Result<Grant, MemoryError> {
         self.check_new(channel)?;
         let note = self.offer(token).ok_or(MemoryError::NotOffered)?;
-        let range = note.range.clone();
+        let (range, offer) = (note.range.clone(), note.offer);
         let ready = range.end - range.start;
-        Ok(self.give(channel, range, ready))
+        Ok(Grant {
+            offer,
+            ..self.give(channel, range, ready)
+        })
     }
 
     /// Gives a channel that has none all memory below what others have, as it is: `least` bytes or
@@ -387,10 +423,16 @@ impl FpgaMemory {
                     offer: None,
                 });
             }
-            Content::Offered { token, epoch, user } if epoch == self.epoch => self.note(Note {
-                range,
-                offer: Some(Offer { token, user }),
-            }),
+            Content::Offered { mut offer, epoch } if epoch == self.epoch => {
+                offer.number.get_or_insert_with(|| {
+                    self.offers += 1;
+                    self.offers
+                });
+                self.note(Note {
+                    range,
+                    offer: Some(offer),
+                });
+            }
             Content::Unknown | Content::Zeros { .. } | Content::Offered { .. } => {}
         }
     }
@@ -435,9 +477,19 @@ impl FpgaMemory {
         };
         // Those behind it move up.
         self.notes[place..].rotate_left(1);
-        if let Some(last) = self.notes.last_mut() {
-            *last = Some(note);
-        }
+        // One that is offered again goes before those that were made after it.
+        let number = |note: &Note| note.offer.and_then(|offer| offer.number);
+        let place = match number(&note) {
+            None => NOTES - 1,
+            own => {
+                let mut notes = self.notes[..NOTES - 1].iter();
+                let later =
+                    notes.position(|other| other.as_ref().is_some_and(|other| number(other) > own));
+                later.unwrap_or(NOTES - 1)
+            }
+        };
+        self.notes[NOTES - 1] = Some(note);
+        self.notes[place..].rotate_right(1);
     }
 
     /// Nothing is known of any memory any more: the board was reset, lost power or was configured

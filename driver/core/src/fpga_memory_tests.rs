@@ -16,9 +16,8 @@ const SOMEBODY: u32 = 1000;
 /// An offer in this state of the memory.
 fn offered(memory: &FpgaMemory, number: u64, user: u32) -> Content {
     Content::Offered {
-        token: token(number),
+        offer: Offer::new(token(number), user),
         epoch: memory.epoch(),
-        user,
     }
 }
 
@@ -258,6 +257,33 @@ fn among_equals_the_oldest_goes() {
     offer_many(&mut memory, 2, 100, users / 2 + 1);
     assert_eq!(good(&memory, 0..users / 2).len() as u64, users / 2);
     assert_eq!(good(&memory, 100..102), [101]);
+}
+
+/// Who takes an offer over and fails makes none of his own: its user is charged for it as before,
+/// and it is as old as it was.
+#[test]
+fn an_offer_that_is_put_back_is_the_same() {
+    const ALL: u64 = NOTES as u64;
+    let put_back = |memory: &mut FpgaMemory, number| {
+        let grant = memory.take_over(1, token(number)).unwrap();
+        memory.free(1, grant.content(0));
+    };
+    // The taker has many of his own, and loses none for it, nor the offer.
+    let mut memory = FpgaMemory::new(1000 * G, None);
+    offer_many(&mut memory, 1, 0, ALL / 2);
+    offer_many(&mut memory, 2, 100, ALL / 2);
+    put_back(&mut memory, 100);
+    assert_eq!(good(&memory, 0..200).len(), NOTES);
+    // The next of its user's is one too many, and the oldest goes.
+    offer_many(&mut memory, 2, 200, 1);
+    assert_eq!(good(&memory, 0..200).len(), NOTES - 1);
+    assert_eq!(good(&memory, 100..102), [101]);
+    // The same if it is not the oldest, and where there is still place for many.
+    let mut memory = FpgaMemory::new(1000 * G, None);
+    offer_many(&mut memory, 2, 0, 3);
+    put_back(&mut memory, 1);
+    offer_many(&mut memory, 2, 3, ALL - 1);
+    assert_eq!(good(&memory, 0..4), [2, 3]);
 }
 
 /// Memory that is known to be zero is work saved, an offer is somebody's data.
