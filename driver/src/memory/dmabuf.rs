@@ -56,8 +56,11 @@ struct State {
     moves: u32,
 }
 
-/// Times that memory is mapped anew because its exporter has moved it while it was mapped.
+/// Times that memory is mapped anew because its exporter has moved it while it was mapped, and that it
+/// is waited for anew because its owner has begun something again.
 const ATTEMPTS: u32 = 4;
+/// In milliseconds: how long it is waited for in all.
+const PATIENCE_MS: u32 = 10_000;
 
 // SAFETY: `attachment` is written once, in `new`; `state` is guarded as it says.
 unsafe impl Send for Import {}
@@ -178,10 +181,11 @@ impl Import {
         })?;
         // SAFETY: nobody looks at it yet: callbacks come for what is mapped.
         unsafe { *import.attachment.get() = attachment };
-        let segments = import.buffer.reserved(|| {
+        let mapped = import.buffer.reserved(|| {
             // SAFETY: attached, and the reservation is locked.
-            unsafe { import.map(device, attachment) }
+            unsafe { import.map(attachment) }
         })?;
+        let segments = mapped.and_then(|()| import.settled(device));
         let segments = segments.map_err(|error| match error {
             // The exporter's device is not ours.
             error if error == ENODEV => ESTALE,
@@ -192,11 +196,7 @@ impl Import {
 
     /// # Safety
     /// The reservation is locked.
-    unsafe fn map(
-        &self,
-        device: &Device<Bound>,
-        attachment: *mut bindings::dma_buf_attachment,
-    ) -> Result<KVVec<Segment>> {
+    unsafe fn map(&self, attachment: *mut bindings::dma_buf_attachment) -> Result {
         // SAFETY: by contract; each step is undone by `unmap`, or here.
         unsafe {
             to_result(bindings::dma_buf_pin(attachment))?;
@@ -207,23 +207,45 @@ impl Import {
                     return Err(error);
                 }
             }
-            // What the owner does with the memory has to be over: moving it here, for one.
-            let waited = bindings::dma_resv_wait_timeout(
-                (*self.buffer.0).resv,
-                bindings::dma_resv_usage_DMA_RESV_USAGE_KERNEL,
-                true,
-                kernel::time::msecs_to_jiffies(10_000),
-            );
-            let segments = match waited {
-                1.. => self.segments(device),
-                0 => Err(ETIMEDOUT),
-                error => Err(Error::from_errno(error as i32)),
-            };
-            if segments.is_err() {
-                self.unmap();
-            }
-            segments
         }
+        Ok(())
+    }
+
+    /// Where on the bus the memory lies that is mapped, as soon as what its owner does with it is
+    /// over: moving it here, for one. A signal ends the wait.
+    ///
+    /// A process may have a hand in when that is, and others need the reservation meanwhile: it is
+    /// not held.
+    fn settled(&self, device: &Device<Bound>) -> Result<KVVec<Segment>> {
+        let usage = bindings::dma_resv_usage_DMA_RESV_USAGE_KERNEL;
+        // SAFETY: we hold a reference, and it is not changed.
+        let reservation = unsafe { (*self.buffer.0).resv };
+        let mut left = kernel::time::msecs_to_jiffies(PATIENCE_MS);
+        for _ in 0..ATTEMPTS {
+            // SAFETY: it takes references of its own to the fences, and needs no lock.
+            let waited =
+                unsafe { bindings::dma_resv_wait_timeout(reservation, usage, true, left) };
+            left = match waited {
+                1.. => waited as usize,
+                0 => break,
+                error => return Err(Error::from_errno(error as i32)),
+            };
+            let segments = self.buffer.reserved(|| {
+                // SAFETY: the reservation is locked; nobody else has a reference to the state.
+                unsafe {
+                    if (*self.state.get()).table.is_null() {
+                        // Taken back meanwhile.
+                        return Some(Err(ESTALE));
+                    }
+                    bindings::dma_resv_test_signaled(reservation, usage)
+                        .then(|| self.segments(device))
+                }
+            })?;
+            if let Some(segments) = segments {
+                return segments;
+            }
+        }
+        Err(ETIMEDOUT)
     }
 
     /// Maps what is pinned. An exporter that moves it meanwhile tells us; its table may be that of

@@ -115,6 +115,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("gpu.dmabuf.moved_any_time", || taken::moved_any_time(lab));
     suite.run("gpu.dmabuf.outlives_the_buffer", || outlives(lab));
     suite.run("gpu.dmabuf.waits_for_the_fence", || fence(lab));
+    suite.run("gpu.dmabuf.waits_for_long", || fence_for_long(lab));
     suite.run("gpu.nvidia.address_used_again", || used_again(lab));
     suite.run("gpu.nvidia.only_own", || only_own(lab));
     suite.run("gpu.nvidia.other_version", || other_version(lab));
@@ -326,6 +327,39 @@ fn fence(lab: &mut Lab) -> Result<String> {
             "waited {waited:?} only"
         );
         Ok(format!("{waited:?}"))
+    })
+}
+
+/// Who waits for the GPU's work keeps nobody from the memory, and a signal ends the wait.
+fn fence_for_long(lab: &mut Lab) -> Result<String> {
+    with_gpu(|gpu| {
+        let buffer = gpu.buffer(MIB, 0, 1, None)?;
+        let long = Duration::from_secs(3);
+        buffer.fence(long)?;
+        let begin = Instant::now();
+        let name = Name::of(&buffer, Way::DmaBuf)?;
+        let branch = lab.branch();
+        let child = process::fork("registerer", move || {
+            let device = branch.open()?;
+            name.register(&device, 0, MIB).map(drop).map_err(told)
+        })?;
+        let mut longest = Duration::ZERO;
+        while begin.elapsed() < long / 3 {
+            let look = Instant::now();
+            // Takes the buffer's reservation.
+            buffer.pieces()?;
+            longest = longest.max(look.elapsed());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        ensure!(
+            longest < long / 6,
+            "{longest:?} for a look at the buffer while it is being registered"
+        );
+        ensure!(gpu.counts()?.maps == 1, "it is not being registered");
+        child.kill()?;
+        let ended = begin.elapsed();
+        ensure!(ended < long * 2 / 3, "ended after {ended:?} only");
+        Ok(format!("{longest:?} for a look, ended after {ended:?}"))
     })
 }
 
