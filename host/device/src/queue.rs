@@ -55,6 +55,8 @@ pub struct Queue {
     generation: u32,
     /// Doorbells were refused since the last restart.
     refused: bool,
+    /// When that was looked at last.
+    looked: Instant,
     piece: u32,
     spin: Duration,
     records: u64,
@@ -175,14 +177,20 @@ impl Queue {
             ring,
             generation: 0,
             refused: false,
+            looked: Instant::now(),
             piece: PIECE,
             spin: Duration::ZERO,
             records: 0,
             system_calls: 0,
         };
         queue.generation = queue.query()?.generation;
-        // It is asked for again when the board has been started.
-        queue.flow.renew(queue.slots().max(1))?;
+        // While the channel is being stopped, or the board started, the page does not say it. After a
+        // start it is asked for again.
+        let slots = match queue.slots() {
+            0 => device.capabilities().queue_depth(),
+            slots => slots,
+        };
+        queue.flow.renew(slots)?;
         Ok(queue)
     }
 
@@ -252,10 +260,17 @@ impl Queue {
     }
 
     /// Looks whether a transfer has ended; the bytes moved, once. No system call is made,
-    /// unless the ring is found to be wrong.
+    /// unless something is found to be wrong.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
     pub fn poll(&mut self, transfer: TransferId) -> Result<Option<u64>> {
         self.service()?;
-        self.flow.take(transfer.0)
+        let taken = self.flow.take(transfer.0)?;
+        if taken.is_none() && self.looked.elapsed() >= LOOK {
+            self.check_refused()?;
+        }
+        Ok(taken)
     }
 
     /// Waits for a transfer to end, and returns the bytes moved; `None`: for as long as it
@@ -267,7 +282,6 @@ impl Queue {
     /// [`restart`](Self::restart).
     pub fn wait(&mut self, transfer: TransferId, limit: Option<Duration>) -> Result<u64> {
         let begin = Instant::now();
-        let mut looked = begin;
         loop {
             if let Some(bytes) = self.poll(transfer)? {
                 return Ok(bytes);
@@ -283,10 +297,6 @@ impl Queue {
                 return Err(Error::Timeout { waited });
             }
             self.sleep(left.min(LOOK))?;
-            if looked.elapsed() >= LOOK {
-                self.check_refused()?;
-                looked = Instant::now();
-            }
         }
     }
 
@@ -303,12 +313,17 @@ impl Queue {
             // The channel is at rest, and the driver has read so from the board: its records are in
             // memory, for they went the same way before (PCI Express Base Specification 4.0, 2.4.1).
             let ring = &mut RingMemory(self.ring.dwords());
-            self.records += if self.refused {
-                self.flow.salvage(ring)?
+            let records = if self.refused {
+                self.flow.salvage(ring)
             } else {
                 self.flow.abandon();
-                self.flow.drain(ring)?
+                self.flow.drain(ring)
             };
+            match records {
+                Ok(records) => self.records += records,
+                // The board may have been started meanwhile, which empties the ring.
+                Err(error) => return self.notice()?.then_some(()).ok_or(error),
+            }
             if self.flow.under_way() == 0 {
                 break;
             }
@@ -391,10 +406,12 @@ impl Queue {
         }
     }
 
-    /// Looks whether doorbells were refused, and takes the note off the board.
+    /// Looks whether doorbells were refused, and takes the note off the board. A board that does not
+    /// answer has refused nothing.
     fn note_refused(&mut self) {
+        self.looked = Instant::now();
         let refused = self.page.load(chan::REFUSED);
-        if refused != 0 {
+        if refused != 0 && refused != u32::MAX {
             self.page.store(chan::REFUSED, refused);
             self.refused = true;
         }

@@ -5,7 +5,7 @@ use crate::physical::Watch;
 use crate::process;
 use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, bail, ensure};
-use peerlane_device::{Direction, Error, Memory, Permissions, Queue, Terms};
+use peerlane_device::{Device, Direction, Error, Memory, Permissions, Queue, Terms};
 use rand::Rng;
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
@@ -41,6 +41,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("transfers.epoll", || epoll(lab));
     suite.run("transfers.stop", || stop(lab));
     suite.run("transfers.stopped_by_others", || stopped_by_others(lab));
+    suite.run("transfers.queue_made_while_stopped", || {
+        queue_made_while_stopped(lab)
+    });
     suite.run("transfers.queue_too_late", || queue_too_late(lab));
     suite.run("transfers.probe", || probe(lab));
 }
@@ -421,47 +424,84 @@ fn stop(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A queue whose doorbells were refused, because somebody else stopped the channel, says so even to who
-/// waits without a limit; it is restarted, and goes on.
-fn stopped_by_others(lab: &mut Lab) -> Result<String> {
-    let mut mover = Mover::fast(lab)?;
-    let buffer = Buffer::new(mover.device(), MIB)?;
-    let place = lab.place(mover.device())?;
-    let device = mover.device().clone();
+/// Stops the channel again and again while something is done with it.
+fn beside_a_stopper<T>(device: &Device, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let over = AtomicBool::new(false);
-    let (mut refused, mut aborted) = (0, 0);
-    std::thread::scope(|scope| -> Result<()> {
-        let stopper = scope.spawn(|| {
+    std::thread::scope(|scope| {
+        let stopper = scope.spawn(|| -> Result<()> {
             while !over.load(Ordering::Relaxed) {
                 device.stop(Duration::ZERO).map_err(told)?;
                 std::thread::sleep(Duration::from_millis(1));
             }
             Ok(())
         });
-        let queue = mover.queue()?;
-        let begin = Instant::now();
-        let moved = (|| {
-            while refused < 5 {
-                ensure!(begin.elapsed() < LIMIT, "{refused} doorbells were refused");
-                let id = queue.submit(Direction::Write, &buffer.region, 0, place, 64);
-                match id.and_then(|id| queue.wait(id, None)) {
-                    Ok(_) => {}
-                    Err(Error::Fault { .. }) => aborted += 1,
-                    Err(Error::Broken { .. }) => {
-                        refused += 1;
-                        queue.restart().map_err(told)?;
-                    }
-                    Err(error) => return Err(told(error)),
-                }
-            }
-            Ok(())
-        })();
+        let done = work();
         over.store(true, Ordering::Relaxed);
-        let stopped: Result<()> = stopper.join().expect("it does not panic");
-        moved.and(stopped)
+        let stopped = stopper.join().expect("it does not panic");
+        done.and_then(|done| stopped.map(|()| done))
+    })
+}
+
+/// A queue whose doorbells were refused, because somebody else stopped the channel, says so to who waits
+/// without a limit and to who only looks; it is restarted, and goes on.
+fn stopped_by_others(lab: &mut Lab) -> Result<String> {
+    let mut mover = Mover::fast(lab)?;
+    let buffer = Buffer::new(mover.device(), MIB)?;
+    let place = lab.place(mover.device())?;
+    let device = mover.device().clone();
+    let queue = mover.queue()?;
+    let (mut refused, mut aborted) = ([0, 0], 0);
+    beside_a_stopper(&device, || {
+        let begin = Instant::now();
+        for looks in [false, true].into_iter().cycle() {
+            if refused.iter().all(|refused| *refused >= 3) {
+                return Ok(());
+            }
+            ensure!(
+                begin.elapsed() < LIMIT,
+                "{refused:?} doorbells were refused"
+            );
+            let id = queue.submit(Direction::Write, &buffer.region, 0, place, 64);
+            let ended = id.and_then(|id| match looks {
+                false => queue.wait(id, None),
+                true => loop {
+                    if let Some(bytes) = queue.poll(id)? {
+                        break Ok(bytes);
+                    }
+                },
+            });
+            match ended {
+                Ok(_) => {}
+                Err(Error::Fault { .. }) => aborted += 1,
+                Err(Error::Broken { .. }) => {
+                    refused[usize::from(looks)] += 1;
+                    queue.restart().map_err(told)?;
+                }
+                Err(error) => return Err(told(error)),
+            }
+        }
+        Ok(())
     })?;
     lab.check_some(&mut mover, &buffer, place, 4, 4096)?;
-    Ok(format!("{refused} refused, {aborted} aborted"))
+    Ok(format!("{refused:?} refused, {aborted} aborted"))
+}
+
+/// A queue that is made while the channel is being stopped takes as many descriptors as any other.
+fn queue_made_while_stopped(lab: &mut Lab) -> Result<&'static str> {
+    for round in 0..6 {
+        let device = lab.open()?;
+        let buffer = Buffer::new(&device, MIB)?;
+        let place = lab.place(&device)?;
+        let mut queue = beside_a_stopper(&device, || Queue::new(&device).map_err(told))?;
+        for _ in 0..2 {
+            let length = MIB as u64;
+            let id = queue.submit(Direction::Write, &buffer.region, 0, place, length);
+            id.map_err(told)?;
+        }
+        let given = queue.statistics().descriptors;
+        ensure!(given == 2, "round {round}: the queue has room for {given}");
+    }
+    Ok("")
 }
 
 /// Who has used the slow path gets no queue, and is told why as often as he asks.
