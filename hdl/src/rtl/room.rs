@@ -4,8 +4,9 @@
 //! any case. Software gives slots back with its next doorbell, when it has read the records. So a reader who is
 //! slow is refused doorbells, nothing is written over, and nobody else waits for him.
 //!
-//! The count of a ring that was set begins anew: its channel is `fresh` until its first doorbell. The driver
-//! may set one ring while the process of another rings a doorbell.
+//! The count of a ring that was set begins anew: its channel is `fresh` until its first doorbell, which has nothing
+//! to give back yet, so what it says is not looked at. The driver may set one ring while the process of another
+//! rings a doorbell.
 
 use crate::prim::{ForwardRam, fresh};
 use rust_hdl::prelude::*;
@@ -122,15 +123,14 @@ impl Logic for RingRoom {
         self.two.next = (self.pairs_now.val() & self.paged.val()).any();
         self.frees_none.next =
             !(self.freed.val() >> 1).any() & (self.is_full.val() | !self.freed.val().get_bit(0));
-        if self.is_fresh.val() {
-            self.base.next = self.slot.val() << self.sizes.read_data.val();
-            self.taken.next = false;
-        }
         self.gained.next = self.freed.val();
         if self.taken.val() {
             self.gained.next = self.freed.val() - 1;
         }
         self.sum.next = self.base.val() + self.gained.val();
+        if self.is_fresh.val() {
+            self.sum.next = self.slot.val() << self.sizes.read_data.val();
+        }
         self.rooms.write_enable.next = self.doorbell.val();
         self.rooms.write_address.next = self.page.val();
         self.rooms.write_data.next = bit_cast::<17, 16>(self.sum.val())
