@@ -2,7 +2,7 @@
 //! port list and the system around it.
 
 use crate::config::{Config, Irq};
-use crate::library::{NEW_DMA, Role};
+use crate::system::library::{NEW_DMA, Role};
 use peerlane_hdl::txs_burst_bits;
 
 /// Bytes of the CSR slave.

@@ -8,13 +8,13 @@ use peerlane_hdl::Slaves;
 use crate::build::Build;
 use crate::config::Mode;
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::extend::host_bus;
 use crate::extend::resources::memory_bytes;
-use crate::extend::site::Site;
 use crate::layout::Layout;
-use crate::library::{Library, NEW_DMA, is_pcie_hip};
-use crate::qsys::{Module, System};
-use crate::xml::Document;
+use crate::system::host_bus;
+use crate::system::library::{Library, NEW_DMA, is_pcie_hip};
+use crate::system::qsys::{Module, System};
+use crate::system::site::Site;
+use crate::system::xml::Document;
 
 const AGAIN: &str = "Extend the vendor's BSP again.";
 

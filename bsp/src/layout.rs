@@ -4,9 +4,15 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::system::library::NEW_DMA;
 
 /// Directory of what Peerlane writes for the design, in the BSP's IP path.
 pub const OWN_DIR: &str = "iface/peerlane";
+
+/// Path of the block's component for Platform Designer, from the hardware directory.
+pub fn hw_tcl_path() -> String {
+    format!("{OWN_DIR}/{NEW_DMA}_hw.tcl")
+}
 /// Directory of the scripts.
 pub const SCRIPT_DIR: &str = "scripts/peerlane";
 /// The record of how the block was built, which `--check` reads.

@@ -1,22 +1,19 @@
 //! Extends an OpenCL BSP with the Peerlane DMA block, and checks the result.
 //!
-//! [`extend::extend`] reads a vendor's BSP, finds its `acl_dma` instance by kind, and writes a copy with
-//! `peerlane_dma` in its place; [`check::check`] proves such a copy sound. The command `peerlane` is a thin
-//! shell over both.
+//! [`system`] is a BSP as it stands in its files. [`extend::extend`] finds the `acl_dma` instance of a vendor's
+//! BSP by kind, and writes a copy with `peerlane_dma` in its place; [`check::check`] proves such a copy sound.
+//! [`driver`] tells the kernel driver where the block is. The command `peerlane` is a thin shell over all of
+//! them.
 
 pub mod block;
 pub mod build;
 pub mod check;
-pub mod cli;
 pub mod config;
-pub mod demo;
 pub mod driver;
 pub mod error;
 pub mod extend;
 pub mod generator;
 pub mod layout;
-pub mod library;
-pub mod qsf;
-pub mod qsys;
+pub mod size;
+pub mod system;
 pub mod verilog;
-pub mod xml;

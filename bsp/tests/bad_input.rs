@@ -5,21 +5,28 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Work, edit, expect, one_paragraph, peerlane, snapshot, text};
+use common::{Work, edit, expect, one_paragraph, snapshot, text};
+use peerlane_bsp::config::Config;
 use peerlane_bsp::error::ErrorKind;
+use peerlane_bsp::extend::{Options, extend};
 use peerlane_bsp::layout::Layout;
-use peerlane_bsp::xml::Document;
+use peerlane_bsp::system::xml::Document;
 
 const SYSTEM: &str = "acl_iface_system.qsys";
 
-/// Runs the command on a workplace; it must fail with status 2 and one paragraph that has all words.
-fn command_refuses(work: &Work, more: &[&str], words: &[&str]) {
-    let mut arguments = vec!["extend", "--bsp", text(&work.bsp), "--out", text(&work.out)];
-    arguments.extend(more);
-    let run = peerlane(&arguments);
-    let said = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert_eq!(run.status.code(), Some(2), "{said}");
-    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+/// The error must be a paragraph with all words, and nothing is left behind.
+fn refuses(work: &Work, config: Option<&Path>, report: Option<&Path>, words: &[&str]) {
+    let config = config.map_or_else(|| Ok(Config::default()), Config::read);
+    let options = |config| Options {
+        bsp: work.bsp.clone(),
+        out: work.out.clone(),
+        config,
+        report: report.map(Path::to_path_buf),
+    };
+    let error = config.and_then(|config| extend(&options(config)));
+    let error = error.expect_err("the input must be refused");
+    one_paragraph(&error);
+    let said = error.paragraph();
     for word in words {
         assert!(said.contains(word), "no {word:?} in: {said}");
     }
@@ -43,7 +50,7 @@ fn a_directory_that_is_no_bsp() {
     }
     fs::remove_file(work.input("board_spec.xml")).unwrap();
     expect(&work.refused(""), ErrorKind::NotABsp, &["board_spec.xml"]);
-    command_refuses(&work, &[], &["no OpenCL BSP", text(&work.bsp)]);
+    refuses(&work, None, None, &["no OpenCL BSP", text(&work.bsp)]);
 }
 
 #[test]
@@ -75,7 +82,7 @@ fn a_system_that_is_cut_short_anywhere() {
         ErrorKind::BadXml,
         &[SYSTEM, "vendor's BSP package"],
     );
-    command_refuses(&work, &[], &[SYSTEM]);
+    refuses(&work, None, None, &[SYSTEM]);
 }
 
 #[test]
@@ -91,7 +98,7 @@ fn a_system_that_is_no_xml() {
         fs::write(work.input("system.qsys"), content).unwrap();
         expect(&work.refused(""), ErrorKind::BadXml, &["system.qsys"]);
     }
-    command_refuses(&work, &[], &["system.qsys"]);
+    refuses(&work, None, None, &["system.qsys"]);
 }
 
 #[test]
@@ -99,7 +106,7 @@ fn no_acl_dma() {
     let work = Work::new();
     work.edit(SYSTEM, "kind=\"acl_dma\"", "kind=\"other_dma\"");
     expect(&work.refused(""), ErrorKind::NoDma, &["acl_dma"]);
-    command_refuses(&work, &[], &["no instance of kind acl_dma"]);
+    refuses(&work, None, None, &["no instance of kind acl_dma"]);
 }
 
 #[test]
@@ -115,7 +122,7 @@ fn two_acl_dmas() {
         ErrorKind::SeveralDmas,
         &["dma_engine", "second"],
     );
-    command_refuses(&work, &[], &["2 instances of kind acl_dma"]);
+    refuses(&work, None, None, &["2 instances of kind acl_dma"]);
 }
 
 #[test]
@@ -131,7 +138,7 @@ fn already_extended() {
         &["dma_engine", "--check"],
     );
     assert!(!work.out.exists());
-    command_refuses(&work, &[], &["extended already"]);
+    refuses(&work, None, None, &["extended already"]);
 }
 
 #[test]
@@ -140,7 +147,7 @@ fn an_output_that_cannot_be_written() {
     // A directory in which not even root can make one.
     work.out = PathBuf::from("/proc/peerlane");
     expect(&work.refused(""), ErrorKind::Output, &["/proc", "--out"]);
-    command_refuses(&work, &[], &["/proc"]);
+    refuses(&work, None, None, &["/proc"]);
     for parent in ["bsp/board_env.xml", "work/nowhere"] {
         work.out = work.dir.path().join(parent).join("out");
         expect(&work.refused(""), ErrorKind::Output, &["directory"]);
@@ -172,7 +179,7 @@ fn an_output_that_exists() {
     }
     let work = Work::new();
     fs::create_dir(&work.out).unwrap();
-    command_refuses(&work, &[], &["exists already"]);
+    refuses(&work, None, None, &["exists already"]);
 }
 
 #[test]
@@ -199,7 +206,7 @@ fn a_report_in_the_wrong_place() {
         work.bsp.clone(),
     ] {
         let before = snapshot(&work.bsp);
-        command_refuses(&work, &["--report", text(&place)], &["report"]);
+        refuses(&work, None, Some(&place), &["report"]);
         assert_eq!(snapshot(&work.bsp), before);
         assert!(!work.out.exists());
     }
@@ -210,9 +217,10 @@ fn a_table_of_100_entries() {
     let work = Work::new();
     let config = work.dir.path().join("peerlane.toml");
     fs::write(&config, "# mine\nchannels = 16\natt_entries = 100\n").unwrap();
-    command_refuses(
+    refuses(
         &work,
-        &["--config", text(&config)],
+        Some(&config),
+        None,
         &["peerlane.toml:3", "att_entries = 100", "256 to 65536"],
     );
     assert!(!work.out.exists());
@@ -237,7 +245,7 @@ fn channels_and_interrupts_that_are_not_possible() {
         ),
     ] {
         fs::write(&config, text).unwrap();
-        command_refuses(&work, &["--config", common::text(&config)], &words);
+        refuses(&work, Some(&config), None, &words);
         assert!(!work.out.exists());
     }
 }
@@ -278,7 +286,7 @@ fn configurations_that_do_not_fit() {
         &["bar.msix_base", "bar.att_base"],
     );
     let missing = work.dir.path().join("none.toml");
-    command_refuses(&work, &["--config", text(&missing)], &["none.toml"]);
+    refuses(&work, Some(&missing), None, &["none.toml"]);
 }
 
 #[test]

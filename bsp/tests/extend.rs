@@ -7,7 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::elements::{connections, elements, minus, parameters, set};
-use common::{Work, peerlane, snapshot, text, vendor_bsp};
+use common::{Work, snapshot, text, vendor_bsp};
+use peerlane_bsp::config::Config;
+use peerlane_bsp::extend::{Options, extend};
 
 fn instances(dir: &Path, kind: &str) -> usize {
     snapshot(dir)
@@ -49,23 +51,18 @@ fn differences(before: &Path, after: &Path) -> (BTreeSet<String>, BTreeSet<Strin
 }
 
 #[test]
-fn the_vendor_bsp_is_extended_by_the_command() {
+fn the_vendor_bsp_is_only_read() {
     let Some(bsp) = vendor_bsp() else { return };
     let before = snapshot(&bsp);
     let work = tempfile::tempdir().unwrap();
     let out = work.path().join("D");
-    let run = peerlane(&["extend", "--bsp", text(&bsp), "--out", text(&out)]);
-    assert!(
-        run.status.success(),
-        "{}",
-        String::from_utf8_lossy(&run.stderr)
-    );
-    let run = peerlane(&["extend", "--check", text(&out)]);
-    let said = String::from_utf8_lossy(&run.stdout).into_owned();
-    assert!(
-        run.status.success() && said.trim_end().ends_with("sound"),
-        "{said}"
-    );
+    extend(&Options {
+        bsp: bsp.clone(),
+        out: out.clone(),
+        config: Config::default(),
+        report: None,
+    })
+    .unwrap();
 
     assert_eq!(snapshot(&bsp), before, "the original was changed");
     assert_eq!(instances(&out, "acl_dma"), 0);
@@ -344,20 +341,13 @@ fn the_report_can_be_had_elsewhere_too() {
     let work = tempfile::tempdir().unwrap();
     let (out, file) = (work.path().join("D"), work.path().join("r.json"));
     let bsp = common::reference();
-    let run = peerlane(&[
-        "extend",
-        "--bsp",
-        text(&bsp),
-        "--out",
-        text(&out),
-        "--report",
-        text(&file),
-    ]);
-    assert!(
-        run.status.success(),
-        "{}",
-        String::from_utf8_lossy(&run.stderr)
-    );
+    extend(&Options {
+        bsp,
+        out: out.clone(),
+        config: Config::default(),
+        report: Some(file.clone()),
+    })
+    .unwrap();
     let json: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     assert_eq!(json["instance"], "dma_engine");
     assert_eq!(

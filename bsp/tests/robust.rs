@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use peerlane_bsp::config::{Config, Irq};
 use peerlane_bsp::extend::rewrite::rewrite;
-use peerlane_bsp::extend::site::Site;
 use peerlane_bsp::layout::Layout;
-use peerlane_bsp::library::Library;
-use peerlane_bsp::qsys::System;
-use peerlane_bsp::xml::{Document, Edits};
+use peerlane_bsp::system::library::Library;
+use peerlane_bsp::system::qsys::System;
+use peerlane_bsp::system::site::Site;
+use peerlane_bsp::system::xml::{Document, Edits};
 
 /// Rewrites a changed system with each kind of interrupt; gives how many were extended.
 fn attempt(path: &Path, text: String) -> usize {

@@ -29,7 +29,7 @@ fn beside() -> String {
 }
 
 /// The one file that looks for the fixture there.
-const FIXTURE_HELPER: &str = "bsp/tests/common/mod.rs";
+const FIXTURE_HELPER: &str = "bsp/tests/common/fixtures.rs";
 
 /// Files that are what other programs make of them.
 fn exempt(path: &Path) -> bool {

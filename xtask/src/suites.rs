@@ -231,12 +231,19 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "bsp",
-        about: "the `peerlane` command: board packages extended and checked",
-        steps: &[tests(
-            "peerlane command",
-            Of::Package("peerlane"),
-            &["--include-ignored"],
-        )],
+        about: "board packages extended and checked, and the `peerlane` command",
+        steps: &[
+            tests(
+                "board packages",
+                Of::Package("peerlane-bsp"),
+                &["--include-ignored"],
+            ),
+            tests(
+                "peerlane command",
+                Of::Package("peerlane"),
+                &["--include-ignored"],
+            ),
+        ],
         ..EVERY_RUN
     },
     Suite {

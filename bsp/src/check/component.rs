@@ -10,9 +10,9 @@ use peerlane_tools::Cache;
 use crate::block::{self, Direction, Port};
 use crate::check::{Extended, Findings};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::extend::component::hw_tcl_path;
 use crate::layout::OWN_DIR;
-use crate::library::{NEW_DMA, Role};
+use crate::layout::hw_tcl_path;
+use crate::system::library::{NEW_DMA, Role};
 use crate::verilog;
 
 /// The stand-in: it knows the commands and properties of Platform Designer that a component may use,

@@ -6,11 +6,11 @@ use crate::block;
 use crate::check::{Extended, Findings};
 use crate::config::Mode;
 use crate::error::Place;
-use crate::extend::host_bus;
-use crate::extend::report::size;
-use crate::extend::site::Site;
-use crate::library::{Extent, Known, Role, bridge_bytes, is_pcie_hip};
-use crate::qsys::{Connection, End, System};
+use crate::size::size;
+use crate::system::host_bus;
+use crate::system::library::{Extent, Known, Role, bridge_bytes, is_pcie_hip};
+use crate::system::qsys::{Connection, End, System};
+use crate::system::site::Site;
 
 const AGAIN: &str = "Mend it in Platform Designer, or extend the vendor's BSP again.";
 

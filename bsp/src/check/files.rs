@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::check::{Extended, Findings};
 use crate::error::{Error, Place, Result};
 use crate::layout::{Layout, with_extension};
-use crate::library::{Library, comes_with_quartus};
-use crate::qsf::assignments;
-use crate::xml::Document;
+use crate::system::library::{Library, comes_with_quartus};
+use crate::system::qsf::assignments;
+use crate::system::xml::Document;
 
 /// A file named in another one.
 #[derive(Debug)]

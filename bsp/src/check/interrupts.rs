@@ -2,9 +2,9 @@
 
 use crate::check::{Extended, Findings};
 use crate::config::Irq;
-use crate::extend::interrupts::{CONDUITS, RXM_IRQ, Table, joins, other_senders};
-use crate::library::is_pcie_hip;
-use crate::qsys::End;
+use crate::system::interrupts::{CONDUITS, RXM_IRQ, Table, joins, other_senders};
+use crate::system::library::is_pcie_hip;
+use crate::system::qsys::End;
 
 const TEST: &str = "interrupts";
 const AGAIN: &str = "Mend it in Platform Designer, or extend the vendor's BSP again.";

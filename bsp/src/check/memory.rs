@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::check::{Extended, Findings};
-use crate::qsys::{End, System};
+use crate::system::qsys::{End, System};
 
 const TEST: &str = "memory order";
 /// The system's limit of pipeline stages in a path of the interconnect (Platform Designer user guide 683364,

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use crate::build::Build;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::layout::Layout;
-use crate::library::{Library, NEW_DMA, OLD_DMA};
-use crate::qsys::{Module, System};
+use crate::system::library::{Library, NEW_DMA, OLD_DMA};
+use crate::system::qsys::{Module, System};
 
 /// How grave a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

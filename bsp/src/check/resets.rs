@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 
 use crate::check::{Extended, Findings};
-use crate::library::is_pcie_hip;
-use crate::qsys::{End, System};
+use crate::system::library::is_pcie_hip;
+use crate::system::qsys::{End, System};
 
 const TEST: &str = "resets";
 

@@ -6,8 +6,8 @@ use crate::block::{self, Interface};
 use crate::config::Config;
 use crate::extend::settings::Partition;
 use crate::generator::VerilogModule;
-use crate::layout::{OWN_DIR, SCRIPT_DIR};
-use crate::library::{NEW_DMA, Role};
+use crate::layout::{OWN_DIR, SCRIPT_DIR, hw_tcl_path};
+use crate::system::library::{NEW_DMA, Role};
 
 /// Name of the register that takes a bus from the other clock first, as the Verilog spells it.
 /// The synchronisers of the RTL call it `meta`, and the Verilog back-end adds `_q`.
@@ -80,11 +80,6 @@ fn interface_type(role: &Role) -> &'static str {
         Role::IrqSender => "interrupt end",
         Role::Conduit => "conduit end",
     }
-}
-
-/// Path of the Platform Designer component.
-pub fn hw_tcl_path() -> String {
-    format!("{OWN_DIR}/{NEW_DMA}_hw.tcl")
 }
 
 /// Everything that goes into the IP path: Verilog, component, constraints.

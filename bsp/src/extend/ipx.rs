@@ -2,8 +2,8 @@
 
 use crate::block::COMPONENT_VERSION;
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::library::NEW_DMA;
-use crate::xml::{Document, Edits};
+use crate::system::library::NEW_DMA;
+use crate::system::xml::{Document, Edits};
 
 /// Adds the block's component before the end of the list.
 ///

@@ -6,12 +6,12 @@ pub mod component;
 pub mod host_bus;
 pub mod interrupts;
 pub mod ipx;
+pub mod old_master;
 pub mod output;
 pub mod report;
 pub mod resources;
 pub mod rewrite;
 pub mod settings;
-pub mod site;
 pub mod writer;
 
 use std::collections::BTreeMap;
@@ -25,14 +25,14 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::generator::{self, VerilogModule};
 use crate::layout::{self, BUILD_FILE, Layout};
-use crate::library::Library;
+use crate::system::library::Library;
+use crate::system::site::Site;
+use crate::system::xml::Document;
 use crate::verilog;
-use crate::xml::Document;
 
 use component::Written;
 use report::{Change, Report};
 use settings::Settings;
-use site::Site;
 
 /// What to extend, and how.
 #[derive(Debug, Clone)]
@@ -373,7 +373,7 @@ fn component_list(
     let usual = lists
         .iter()
         .find(|p| p.file_name().is_some_and(|n| n == "iface.ipx"));
-    let hw_tcl = component::hw_tcl_path();
+    let hw_tcl = layout::hw_tcl_path();
     let Some(list) = usual.or(lists.first()) else {
         added.push("peerlane.ipx".into());
         return Ok(Written {
@@ -383,7 +383,7 @@ fn component_list(
     };
     changes.push(Change {
         file: list.clone(),
-        what: format!("component {} added", crate::library::NEW_DMA),
+        what: format!("component {} added", crate::system::library::NEW_DMA),
         why: "Platform Designer finds the block's component by this list".into(),
     });
     Ok(Written {

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::config::{Config, Irq, Mode};
-use crate::extend::host_bus::BarMap;
 use crate::extend::resources::Resources;
+use crate::size::size;
+use crate::system::host_bus::BarMap;
 
 /// One change to a file of the BSP.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -210,27 +211,4 @@ impl Report {
 
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
-}
-
-/// A size in words.
-pub fn size(bytes: u64) -> String {
-    for (unit, name) in [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
-        if bytes >= unit && bytes.is_multiple_of(unit) {
-            return format!("{} {name}", bytes / unit);
-        }
-    }
-    format!("{bytes} B")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_exact() {
-        assert_eq!(size(4096), "4 KiB");
-        assert_eq!(size(1 << 31), "2 GiB");
-        assert_eq!(size(32), "32 B");
-        assert_eq!(size(1536), "1536 B");
-    }
 }

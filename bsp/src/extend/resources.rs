@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::area;
 use crate::extend::report::Change;
 use crate::generator::VerilogModule;
-use crate::xml::{Document, Edits};
+use crate::system::xml::{Document, Edits};
 
 /// ALMs a register, with the logic before it: Yosys' synthesis for Cyclone V, whose ALM is of the same
 /// family, gave 1.34 look-up tables a register for the first version of the block, and an ALM holds one or

@@ -2,14 +2,17 @@
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::extend::host_bus::{self, BarMap, HostPath};
-use crate::extend::interrupts::{self, Table};
+use crate::extend::host_bus;
+use crate::extend::interrupts;
+use crate::extend::old_master::OldMaster;
 use crate::extend::report::Change;
-use crate::extend::site::{OldMaster, Site};
 use crate::extend::writer::Writer;
-use crate::library::{Library, NEW_DMA};
-use crate::qsys::{End, System};
-use crate::xml::Document;
+use crate::system::host_bus::{BarMap, HostPath, bar_map};
+use crate::system::interrupts::Table;
+use crate::system::library::{Library, NEW_DMA};
+use crate::system::qsys::{End, System};
+use crate::system::site::Site;
+use crate::system::xml::Document;
 
 /// The rewritten system and what there is to say about it.
 #[derive(Debug)]
@@ -81,7 +84,7 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     let old = OldMaster::follow(site)?;
     let kernel = interrupts::kernel(site, config)?;
     let placed = host_bus::place(site, &path, config)?;
-    let bar_before = host_bus::bar_map(site, path.bar);
+    let bar_before = bar_map(site, path.bar);
 
     let mut writer = Writer::new(site);
     let mut notes = vec![receive_side];
@@ -138,7 +141,7 @@ fn map_after(site: &Site<'_>, config: &Config, text: &str, bar: u32) -> Result<B
     else {
         unreachable!("the rewriting keeps both instances");
     };
-    Ok(host_bus::bar_map(
+    Ok(bar_map(
         &Site {
             library: &library,
             system: &system,

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::extend::report::Change;
-use crate::qsf::{Assignment, assignments};
-use crate::xml::Edits;
+use crate::system::qsf::{Assignment, assignments};
+use crate::system::xml::Edits;
 
 /// The fragment that the settings file takes in.
 pub const FRAGMENT: &str = "iface/peerlane/peerlane.qsf";

@@ -6,13 +6,15 @@ use crate::block;
 use crate::config::{Config, Mode};
 use crate::error::Result;
 use crate::extend::bonus::{self, Base};
-use crate::extend::host_bus::{self, HostPath, Placed, Raised};
-use crate::extend::interrupts::{CONDUITS, Table};
+use crate::extend::host_bus::{self, Placed, Raised};
+use crate::extend::old_master::OldMaster;
 use crate::extend::report::Change;
-use crate::extend::site::{OldMaster, Site};
-use crate::library::NEW_DMA;
-use crate::qsys::{Connection, End, Module, NewConnection};
-use crate::xml::Edits;
+use crate::system::host_bus::HostPath;
+use crate::system::interrupts::{CONDUITS, Table};
+use crate::system::library::NEW_DMA;
+use crate::system::qsys::{Connection, End, Module, NewConnection};
+use crate::system::site::Site;
+use crate::system::xml::Edits;
 
 const MASTER_GONE: &str = "the old master is gone";
 

@@ -1,31 +1,18 @@
 //! What the tests share.
-#![allow(dead_code, missing_docs)] // Each test crate uses a part of it.
+#![allow(dead_code, missing_docs, unused_imports)] // Each test crate uses a part of it.
 
 pub mod elements;
+mod fixtures;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
+pub use fixtures::vendor_bsp;
 use peerlane_bsp::check::{Level, check};
 use peerlane_bsp::error::{Error, ErrorKind, Result};
 use peerlane_bsp::extend::{Options, extend, report::Report};
 use peerlane_bsp::layout::{self, Layout};
-
-/// The vendor BSP among the fixtures: `$PEERLANE_FIXTURES`, or beside the workspace. `None`, with a
-/// message, on a machine without them.
-pub fn vendor_bsp() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/fixtures");
-    let dir = std::env::var_os("PEERLANE_FIXTURES").map_or_else(beside, PathBuf::from);
-    let bsp = dir.join("de5net-13.1");
-    if bsp.is_dir() {
-        Some(bsp)
-    } else {
-        eprintln!("skipped: no vendor BSP at {}", bsp.display());
-        None
-    }
-}
 
 /// The reference BSP of this crate.
 pub fn reference() -> PathBuf {
@@ -147,14 +134,6 @@ pub fn snapshot(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         }
     }
     found
-}
-
-/// Runs the command.
-pub fn peerlane(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_peerlane"))
-        .args(arguments)
-        .output()
-        .unwrap()
 }
 
 /// A path as text.

@@ -11,8 +11,8 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use peerlane_bench::{Limit, Options, Progress, Report, Row, Verdict};
 
-use crate::cli::{Outcome, save};
-use crate::error::{Error, ErrorKind, Place};
+use crate::commands::{Outcome, save};
+use peerlane_bsp::error::{Error, ErrorKind, Place};
 
 /// Measure what the block reaches.
 #[derive(Debug, clap::Args)]

@@ -1,18 +1,13 @@
-//! The command line: one file a subcommand.
+//! The command `peerlane`.
 
-mod bench;
-mod config;
+mod commands;
 mod demo;
-mod driver;
-mod extend;
 
-use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::error::Error;
+use commands::{FAILED, bench, config, driver, extend};
 
 /// Direct transfers between an OpenCL FPGA board and a GPU over PCIe.
 #[derive(Debug, Parser)]
@@ -26,24 +21,18 @@ struct Cli {
     command: Command,
 }
 
-/// What can be done. A subcommand is a module with `Args` and `run(&Args) -> Outcome`.
+/// What can be done.
 #[derive(Debug, Subcommand)]
 enum Command {
     Extend(extend::Args),
     Config(config::Args),
     Driver(driver::Args),
-    Demo(demo::Args),
+    Demo(commands::demo::Args),
     Bench(bench::Args),
 }
 
-/// The exit status of a subcommand, or the error that the command prints.
-pub type Outcome = Result<ExitCode, Error>;
-
-/// Exit status of a run that failed or a check that found a fault.
-pub const FAILED: u8 = 2;
-
 /// Reads the command line and runs it.
-pub fn main() -> ExitCode {
+fn main() -> ExitCode {
     let cli = Cli::parse();
     let level = match cli.verbose {
         0 => "warn",
@@ -60,28 +49,13 @@ pub fn main() -> ExitCode {
         Command::Extend(args) => extend::run(args),
         Command::Config(args) => config::run(args),
         Command::Driver(args) => driver::run(args),
-        Command::Demo(args) => demo::run(args),
+        Command::Demo(args) => commands::demo::run(args),
         Command::Bench(args) => bench::run(args),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("peerlane: {}", error.paragraph());
         ExitCode::from(FAILED)
     })
-}
-
-/// Writes beside the file and renames, so that there is never half a file.
-fn save(file: &Path, text: &str) -> Result<(), Error> {
-    let directory = match file.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let failed = |e: &std::io::Error| Error::io(file, "write the results", e);
-    let mut temporary = tempfile::NamedTempFile::new_in(directory).map_err(|e| failed(&e))?;
-    temporary
-        .write_all(text.as_bytes())
-        .map_err(|e| failed(&e))?;
-    temporary.persist(file).map_err(|e| failed(&e.error))?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::block;
 use crate::config::{Config, Irq};
 use crate::error::Result;
-use crate::qsys::{Module, System};
+use crate::system::qsys::{Module, System};
 
 /// The kind that is replaced.
 pub const OLD_DMA: &str = "acl_dma";
@@ -365,7 +365,7 @@ pub fn comes_with_quartus(kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::xml::Document;
+    use crate::system::xml::Document;
 
     fn module(kind: &str, parameters: &[(&str, &str)]) -> Module {
         let p: String = parameters

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use crate::cli::Outcome;
-use crate::config::COMMENTED_DEFAULT;
+use crate::commands::Outcome;
+use peerlane_bsp::config::COMMENTED_DEFAULT;
 
 /// Print a configuration file with every key, its default and its range.
 #[derive(Debug, clap::Args)]

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::cli::{Outcome, save};
-use crate::driver::{Board, table};
+use crate::commands::{Outcome, save};
+use peerlane_bsp::driver::{Board, table};
 
 /// Write the kernel driver's table of boards for extended BSPs.
 ///

@@ -5,7 +5,7 @@ use peerlane_sim::{LinkConfig, thesis};
 use serde::Serialize;
 
 use super::moves::Moved;
-use crate::build::Build;
+use peerlane_bsp::build::Build;
 
 /// Published rate of the thesis in bytes a second, and what for: A. Gillert, *Direct GPU-FPGA
 /// Communication*, TU München 2015, chapter 7.

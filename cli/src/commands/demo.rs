@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 
-use crate::cli::{FAILED, Outcome, save};
+use crate::commands::{FAILED, Outcome, save};
 use crate::demo::{self, Options, Row, Summary};
 
 /// Extend a BSP, build the Verilog that was written into it, and move data both ways through it.

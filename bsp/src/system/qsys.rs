@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::xml::{Document, Edits, Element, escape};
+use crate::system::xml::{Document, Edits, Element, escape};
 
 /// One end of a connection: `instance.interface`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

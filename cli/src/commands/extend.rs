@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table, presets};
 
-use crate::check::{self, Finding, Findings, Level};
-use crate::cli::{FAILED, Outcome};
-use crate::config::Config;
-use crate::extend::{self, Options, report::Report, report::size};
-use crate::layout::Layout;
+use crate::commands::{FAILED, Outcome};
+use peerlane_bsp::check::{self, Finding, Findings, Level};
+use peerlane_bsp::config::Config;
+use peerlane_bsp::extend::{self, Options, report::Report};
+use peerlane_bsp::layout::Layout;
+use peerlane_bsp::size::size;
 
 /// Put the Peerlane DMA block into an OpenCL BSP, or check a BSP that has it.
 ///

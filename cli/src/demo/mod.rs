@@ -12,16 +12,16 @@ use peerlane_host::SimBoard;
 use peerlane_sim::{BoardConfig, LinkConfig};
 use peerlane_verilated::{Library, Toolchain};
 
-use crate::build::Build;
-use crate::config::Config;
-use crate::error::{Error, ErrorKind, Place, Result};
-use crate::extend;
-use crate::layout::Layout;
+use peerlane_bsp::build::Build;
+use peerlane_bsp::config::Config;
+use peerlane_bsp::error::{Error, ErrorKind, Place, Result};
+use peerlane_bsp::extend;
+use peerlane_bsp::layout::Layout;
 
 pub use summary::{Row, Summary};
 
 /// Peerlane's own small BSP.
-static REFERENCE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/reference");
+static REFERENCE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../bsp/reference");
 
 /// What to do.
 #[derive(Debug, Clone)]

@@ -1,0 +1,212 @@
+//! The way from the host's BAR to the block's registers, and what hangs on it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::system::library::{bridge_bytes, is_bridge};
+use crate::system::qsys::{Connection, End, Module};
+use crate::system::site::Site;
+
+/// A slave in the BAR.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BarEntry {
+    /// Byte offset in the BAR.
+    pub base: u64,
+    /// Bytes it takes; where that is not known, up to the next slave.
+    pub bytes: u64,
+    /// Whether `bytes` is such an assumption.
+    pub assumed: bool,
+    /// `instance.interface`.
+    pub slave: String,
+    /// Kind of the instance.
+    pub kind: String,
+    /// Where `bytes` comes from.
+    pub source: String,
+}
+
+/// A BAR's content, in address order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BarMap {
+    /// Number of the BAR.
+    pub bar: u32,
+    /// log2 of its size, as the hard IP is set.
+    pub bits: u64,
+    /// The slaves.
+    pub entries: Vec<BarEntry>,
+}
+
+impl BarMap {
+    /// Offsets of an instance's slaves, by interface.
+    pub fn slaves_of(&self, instance: &str) -> BTreeMap<String, u64> {
+        self.entries
+            .iter()
+            .filter_map(|e| {
+                let (name, interface) = e.slave.split_once('.')?;
+                (name == instance).then(|| (interface.to_string(), e.base))
+            })
+            .collect()
+    }
+}
+
+/// The chain of connections from `Rxm_BARn` to `csr`.
+#[derive(Debug)]
+pub struct HostPath<'a> {
+    /// Number of the BAR.
+    pub bar: u32,
+    /// From the hard IP's master to the block's slave.
+    pub hops: Vec<&'a Connection>,
+}
+
+impl<'a> HostPath<'a> {
+    /// Walks from the hard IP's BAR masters to `csr`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] if no way of bridges leads there.
+    pub fn find(site: &Site<'a>) -> Result<Self> {
+        let mut ways: Vec<Vec<&Connection>> = site
+            .from(&site.hip.name, None)
+            .filter(|c| bar_number(&c.start).is_some())
+            .map(|c| vec![c])
+            .collect();
+        while let Some(way) = ways.pop() {
+            let last = way[way.len() - 1];
+            if last.end.instance == site.dma.name && last.end.interface == "csr" {
+                let bar = bar_number(&way[0].start).unwrap_or(0);
+                return Ok(Self { bar, hops: way });
+            }
+            let Some(module) = site.system.module(&last.end.instance) else {
+                continue;
+            };
+            if is_bridge(&module.kind) && way.len() <= site.system.modules.len() {
+                for next in site.from(&module.name, None) {
+                    ways.push(way.iter().copied().chain([next]).collect());
+                }
+            }
+        }
+        Err(site.unsupported(
+            site.system.place(site.dma),
+            format!(
+                "{}.csr cannot be reached from {}.Rxm_BARn through Avalon-MM bridges",
+                site.dma.name, site.hip.name
+            ),
+            "Connect the DMA's CSR slave to the BAR, directly or through \
+             altera_avalon_mm_bridge instances.",
+        ))
+    }
+
+    /// The master that the block's slaves hang on.
+    pub fn master(&self) -> &'a End {
+        &self.hops[self.hops.len() - 1].start
+    }
+
+    /// Byte offset in the BAR of address 0 on that master.
+    pub fn offset(&self) -> u64 {
+        self.hops[..self.hops.len() - 1]
+            .iter()
+            .map(|c| c.base.unwrap_or(0))
+            .sum()
+    }
+
+    /// The bridges on the way, from the hard IP on.
+    pub fn bridges(&self, site: &Site<'a>) -> Vec<&'a Module> {
+        let inner = &self.hops[..self.hops.len() - 1];
+        inner
+            .iter()
+            .filter_map(|c| site.system.module(&c.end.instance))
+            .collect()
+    }
+}
+
+pub(crate) fn bar_number(end: &End) -> Option<u32> {
+    end.interface.strip_prefix("Rxm_BAR")?.parse().ok()
+}
+
+/// Bytes of a master's address space, if it is limited.
+pub(crate) fn space(site: &Site<'_>, master: &End) -> Option<u128> {
+    let module = site.system.module(&master.instance)?;
+    match bar_number(master) {
+        Some(bar) => {
+            let bits = module.number(&format!("SLAVE_ADDRESS_MAP_{bar}"))?;
+            (1..64).contains(&bits).then(|| 1 << bits)
+        }
+        None => bridge_bytes(module),
+    }
+}
+
+/// What hangs on a master, with an upper bound for spans that are not known: the next slave above,
+/// or the end of the address space that the master has now.
+pub fn slaves(site: &Site<'_>, master: &End) -> Vec<BarEntry> {
+    let mut found: Vec<_> = site
+        .from(&master.instance, Some(&master.interface))
+        .filter_map(|c| {
+            Some((
+                c.base.unwrap_or(0),
+                site.system.module(&c.end.instance)?,
+                &c.end,
+            ))
+        })
+        .collect();
+    found.sort_by_key(|(base, ..)| *base);
+    let bases: Vec<u64> = found.iter().map(|(base, ..)| *base).collect();
+    found
+        .into_iter()
+        .map(|(base, module, end)| {
+            let extent = site.library.extent(module, &end.interface);
+            let next = bases.iter().copied().find(|&b| b > base).map(u128::from);
+            let limit = next
+                .or_else(|| space(site, master))
+                .unwrap_or(u128::from(base) + 0x1000);
+            let room = limit.saturating_sub(u128::from(base)).max(extent.least);
+            let (bytes, assumed, source) = match extent.most {
+                Some(most) => (most, false, extent.source),
+                None => (
+                    room,
+                    true,
+                    format!("{}; taken up to the next limit", extent.source),
+                ),
+            };
+            BarEntry {
+                base,
+                bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+                assumed,
+                slave: end.to_string(),
+                kind: module.kind.clone(),
+                source,
+            }
+        })
+        .collect()
+}
+
+/// The whole content of the BAR that a master drives, bridges looked through.
+pub fn bar_map(site: &Site<'_>, bar: u32) -> BarMap {
+    let master = End::new(&site.hip.name, &format!("Rxm_BAR{bar}"));
+    let mut entries = Vec::new();
+    let mut open = vec![(master, 0u64, 0usize)];
+    while let Some((master, offset, depth)) = open.pop() {
+        for entry in slaves(site, &master) {
+            let instance = entry.slave.split('.').next().unwrap_or_default();
+            let inner = site
+                .system
+                .module(instance)
+                .filter(|m| is_bridge(&m.kind) && depth < site.system.modules.len())
+                .filter(|m| site.from(&m.name, Some("m0")).next().is_some());
+            match inner {
+                Some(bridge) => {
+                    open.push((End::new(&bridge.name, "m0"), offset + entry.base, depth + 1));
+                }
+                None => entries.push(BarEntry {
+                    base: offset + entry.base,
+                    ..entry
+                }),
+            }
+        }
+    }
+    entries.sort_by(|a, b| (a.base, &a.slave).cmp(&(b.base, &b.slave)));
+    let bits = site
+        .hip
+        .number(&format!("SLAVE_ADDRESS_MAP_{bar}"))
+        .unwrap_or(0);
+    BarMap { bar, bits, entries }
+}

@@ -1,0 +1,10 @@
+//! A BSP as it stands in its files: the system of Platform Designer, its kinds of components, its settings,
+//! where the DMA is in it, and what hangs on the host's bus. Nothing here changes anything.
+
+pub mod host_bus;
+pub mod interrupts;
+pub mod library;
+pub mod qsf;
+pub mod qsys;
+pub mod site;
+pub mod xml;

@@ -1,0 +1,34 @@
+//! The subcommands of `peerlane`, a file each: `Args` and `run(&Args) -> Outcome`.
+
+pub mod bench;
+pub mod config;
+pub mod demo;
+pub mod driver;
+pub mod extend;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use peerlane_bsp::error::Error;
+
+/// The exit status of a subcommand, or the error that the command prints.
+pub type Outcome = Result<ExitCode, Error>;
+
+/// Exit status of a run that failed or a check that found a fault.
+pub const FAILED: u8 = 2;
+
+/// Writes beside the file and renames, so that there is never half a file.
+fn save(file: &Path, text: &str) -> Result<(), Error> {
+    let directory = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let failed = |e: &std::io::Error| Error::io(file, "write the results", e);
+    let mut temporary = tempfile::NamedTempFile::new_in(directory).map_err(|e| failed(&e))?;
+    temporary
+        .write_all(text.as_bytes())
+        .map_err(|e| failed(&e))?;
+    temporary.persist(file).map_err(|e| failed(&e.error))?;
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! The command line itself.
+
+mod common;
+
+use common::{peerlane, text};
+
+#[test]
+fn help_has_examples_and_every_option() {
+    let run = peerlane(&["extend", "--help"]);
+    let said = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(run.status.success());
+    for word in [
+        "Examples:",
+        "--bsp",
+        "--out",
+        "--config",
+        "--report",
+        "--check",
+        "peerlane config",
+    ] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+}
+
+#[test]
+fn the_printed_configuration_can_be_used() {
+    let run = peerlane(&["config"]);
+    assert!(run.status.success());
+    let work = tempfile::tempdir().unwrap();
+    let (file, out) = (work.path().join("c.toml"), work.path().join("D"));
+    std::fs::write(&file, &run.stdout).unwrap();
+    let bsp = common::reference();
+    let run = peerlane(&[
+        "-v",
+        "extend",
+        "--bsp",
+        text(&bsp),
+        "--out",
+        text(&out),
+        "--config",
+        text(&file),
+    ]);
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+}
+
+#[test]
+fn wrong_use_has_status_2() {
+    for arguments in [
+        &["extend"][..],
+        &["extend", "--bsp", "x"],
+        &["extend", "--check", "x", "--bsp", "y", "--out", "z"],
+        &["nonsense"],
+        &[],
+    ] {
+        assert_eq!(peerlane(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+/// What the command says, and its status.
+fn status(arguments: &[&str]) -> (Option<i32>, String) {
+    let run = peerlane(arguments);
+    let said = [run.stdout, run.stderr].concat();
+    (
+        run.status.code(),
+        String::from_utf8_lossy(&said).into_owned(),
+    )
+}
+
+#[test]
+fn a_bsp_is_extended_checked_and_told_to_the_driver() {
+    let work = tempfile::tempdir().unwrap();
+    let out = work.path().join("D");
+    let (code, said) = status(&[
+        "extend",
+        "--bsp",
+        text(&common::reference()),
+        "--out",
+        text(&out),
+    ]);
+    assert_eq!(code, Some(0), "{said}");
+    let check = ["extend", "--check", text(&out)];
+    let (code, said) = status(&check);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.trim_end().ends_with("sound"), "{said}");
+
+    let table = work.path().join("boards_table.rs");
+    let (code, said) = status(&["driver", text(&out), "--out", text(&table)]);
+    assert_eq!(code, Some(0), "{said}");
+    let printed = peerlane(&["driver", text(&out)]).stdout;
+    assert_eq!(std::fs::read(&table).unwrap(), printed);
+
+    let system = out.join("hardware/peerlane_ref/acl_iface_system.qsys");
+    let content = std::fs::read_to_string(&system).unwrap();
+    let spoilt = content.replace("end=\"dma_engine.att\"", "end=\"dma_engine.table\"");
+    assert_ne!(spoilt, content);
+    std::fs::write(&system, spoilt).unwrap();
+    let (code, said) = status(&check);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("wrong") && said.contains("faults"), "{said}");
+}
+
+#[test]
+fn an_error_is_one_line_with_status_2() {
+    let work = tempfile::tempdir().unwrap();
+    let (out, config) = (work.path().join("D"), work.path().join("peerlane.toml"));
+    std::fs::write(&config, "# mine\natt_entries = 100\n").unwrap();
+    let reference = common::reference();
+    let cases: [(&[&str], &str); 4] = [
+        (&["--bsp", text(work.path())], "hardware/<board>"),
+        (&["--bsp", "/nowhere"], "/nowhere"),
+        (
+            &["--bsp", text(&reference), "--config", text(&config)],
+            "peerlane.toml:2",
+        ),
+        (&["--bsp", text(&reference), "--report", "/"], "report"),
+    ];
+    for (more, word) in cases {
+        let run = peerlane(&[&["extend", "--out", text(&out)][..], more].concat());
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert_eq!(run.status.code(), Some(2), "{said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+        assert!(said.contains(word), "no {word:?} in: {said}");
+        assert!(!out.exists());
+    }
+    let (code, said) = status(&["extend", "--check", text(&reference)]);
+    assert_eq!(code, Some(2), "{said}");
+}
