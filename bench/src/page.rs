@@ -173,6 +173,7 @@ mod tests {
             .collect();
         let report = Report {
             build: "port_bits=128".into(),
+            build_id: 1,
             link: "PCIe <Gen2>".into(),
             rows,
             sweep: None,

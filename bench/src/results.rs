@@ -216,34 +216,24 @@ fn explain(stalls: &Stalls) -> String {
     text
 }
 
-/// All that was measured.
-#[derive(Debug, Clone, PartialEq)]
+/// All that was measured. As JSON the rows are `results`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// The build of the block, in words.
     pub build: String,
+    /// Its BUILD_ID.
+    pub build_id: u32,
     /// The link, in words.
     pub link: String,
     /// The rows, in their order.
+    #[serde(rename = "results")]
     pub rows: Vec<Row>,
     /// Rate against size, when it was asked for.
+    #[serde(skip)]
     pub sweep: Option<Sweep>,
 }
 
 impl Report {
-    /// As JSON: `{"results": [{"name", "value", "unit", "limit", "ratio", …}, …]}`.
-    pub fn json(&self) -> String {
-        #[derive(Serialize)]
-        struct Results<'a> {
-            results: &'a [Row],
-        }
-        let results = Results {
-            results: &self.rows,
-        };
-        let mut text = serde_json::to_string_pretty(&results).expect("plain data only");
-        text.push('\n');
-        text
-    }
-
     /// How many rows stand so.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.rows.iter().filter(|r| r.verdict == verdict).count()
@@ -315,11 +305,12 @@ mod tests {
     fn json_has_the_five_fields_of_each_row() {
         let report = Report {
             build: String::new(),
+            build_id: 0,
             link: String::new(),
             rows: vec![Row::new(SCENARIOS.last().unwrap(), 5.0, "cycles/s", None)],
             sweep: None,
         };
-        let value: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+        let value: serde_json::Value = serde_json::to_value(&report).unwrap();
         let row = &value["results"][0];
         assert_eq!(row["name"], "sim.rate");
         assert_eq!(row["value"], 5.0);

@@ -195,6 +195,7 @@ fn assemble(options: &Options, done: Vec<Done>) -> Report {
     });
     Report {
         build: options.params.canonical(),
+        build_id: options.params.build_id(),
         link: describe(&config.link),
         rows,
         sweep,

@@ -2,6 +2,7 @@
 
 mod commands;
 mod demo;
+mod provenance;
 
 use std::process::ExitCode;
 

@@ -28,6 +28,11 @@ fn demo(bsp: Option<&Path>) {
     let results: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
     assert_eq!(results["bytes"], 1 << 20);
+    assert!(results["build_id"].is_u64());
+    let provenance = &results["provenance"];
+    let commit = provenance["commit"].as_str().unwrap();
+    assert!(commit == "unknown" || commit.len() == 40, "{commit}");
+    assert!(provenance["machine"]["threads"].as_u64().unwrap() > 0);
     let rows = results["rows"].as_array().unwrap();
     let moved: Vec<_> = rows
         .iter()

@@ -247,6 +247,37 @@ pub(crate) const SUITES: &[Suite] = &[
         ..EVERY_RUN
     },
     Suite {
+        name: "bench",
+        about: "what the block reaches on the simulated board, held to its bars: the quick rows",
+        steps: &[check(
+            "rates and latencies",
+            &[
+                "run",
+                "--quiet",
+                "--bin",
+                "peerlane",
+                "--",
+                "bench",
+                "rtl",
+                "write.4k",
+                "read.4k",
+                "write.64b.rate",
+                "read.64b.rate",
+                "latency.doorbell",
+            ],
+        )],
+        ..EVERY_RUN
+    },
+    Suite {
+        name: "bench-all",
+        about: "all rows",
+        steps: &[check(
+            "rates and latencies",
+            &["run", "--quiet", "--bin", "peerlane", "--", "bench", "rtl"],
+        )],
+        ..ON_DEMAND
+    },
+    Suite {
         name: "kernel",
         about: "the kernel driver on Debian's kernel, in virtual machines",
         machines: true,

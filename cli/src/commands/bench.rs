@@ -11,7 +11,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use peerlane_bench::{Limit, Options, Progress, Report, Row, Verdict};
 
-use crate::commands::{Outcome, save};
+use crate::commands::{FAILED, Outcome, save, save_json};
 use peerlane_bsp::error::{Error, ErrorKind, Place};
 
 /// Measure what the block reaches.
@@ -30,7 +30,7 @@ enum Command {
 /// The block's Verilog on the simulated board, beside what the link and the PCIe IP allow.
 ///
 /// Times are simulated, so the numbers are the same on every machine; only sim.rate is the speed of the
-/// simulation itself.
+/// simulation itself. The exit status is 2 if a row is below its bar while its limit is not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = after_help())]
 struct Rtl {
@@ -82,14 +82,17 @@ pub fn run(args: &Args) -> Outcome {
     bars.clear();
     let report = report.map_err(|error| failed(&error))?;
     if let Some(file) = &args.json {
-        save(file, &report.json())?;
+        save_json(file, &report)?;
     }
     if let Some(file) = &args.html {
         let page = peerlane_bench::html(&report).map_err(|error| failed(&error))?;
         save(file, &page)?;
     }
     print(&report);
-    Ok(ExitCode::SUCCESS)
+    Ok(match report.count(Verdict::Below) {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(FAILED),
+    })
 }
 
 fn failed(error: &peerlane_bench::Error) -> Error {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 
-use crate::commands::{FAILED, Outcome, save};
+use crate::commands::{FAILED, Outcome, save_json};
 use crate::demo::{self, Options, Row, Summary};
 
 /// Extend a BSP, build the Verilog that was written into it, and move data both ways through it.
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Outcome {
     })
     .and_then(|summary| {
         if let Some(file) = &args.json {
-            save(file, &summary.json())?;
+            save_json(file, &summary)?;
         }
         Ok(summary)
     });

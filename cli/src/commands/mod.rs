@@ -11,12 +11,32 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use peerlane_bsp::error::Error;
+use serde::Serialize;
+
+use crate::provenance::Provenance;
 
 /// The exit status of a subcommand, or the error that the command prints.
 pub type Outcome = Result<ExitCode, Error>;
 
 /// Exit status of a run that failed or a check that found a fault.
 pub const FAILED: u8 = 2;
+
+/// Writes results as JSON, and where they come from.
+fn save_json(file: &Path, results: &impl Serialize) -> Result<(), Error> {
+    #[derive(Serialize)]
+    struct Stamped<'a, T> {
+        provenance: Provenance,
+        #[serde(flatten)]
+        results: &'a T,
+    }
+    let stamped = Stamped {
+        provenance: Provenance::here(),
+        results,
+    };
+    let mut text = serde_json::to_string_pretty(&stamped).expect("plain data only");
+    text.push('\n');
+    save(file, &text)
+}
 
 /// Writes beside the file and renames, so that there is never half a file.
 fn save(file: &Path, text: &str) -> Result<(), Error> {

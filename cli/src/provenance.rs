@@ -1,0 +1,52 @@
+//! Where numbers come from: it stands in every file of results.
+
+use std::fs;
+
+use serde::Serialize;
+
+/// The program and the machine that made a result. The block's hash stands with the results.
+#[derive(Debug, Serialize)]
+pub struct Provenance {
+    /// Version of the program.
+    version: &'static str,
+    /// The commit that it was built from; `unknown` outside of a repository. Changes that were not
+    /// committed are not told.
+    commit: &'static str,
+    /// Whether the program was optimised.
+    optimised: bool,
+    machine: Machine,
+}
+
+#[derive(Debug, Serialize)]
+struct Machine {
+    /// Operating system and architecture, as Rust names them.
+    platform: String,
+    /// Release of the kernel, where it says so.
+    kernel: Option<String>,
+    /// The processor, where the kernel names it.
+    processor: Option<String>,
+    /// Threads that run at the same time.
+    threads: Option<usize>,
+}
+
+impl Provenance {
+    /// Of this program, on this machine.
+    pub fn here() -> Self {
+        let read = |file| fs::read_to_string(file).ok();
+        let model = |text: String| {
+            let line = text.lines().find(|line| line.starts_with("model name"))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        };
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            commit: env!("PEERLANE_COMMIT"),
+            optimised: !cfg!(debug_assertions),
+            machine: Machine {
+                platform: format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
+                kernel: read("/proc/sys/kernel/osrelease").map(|text| text.trim().to_owned()),
+                processor: read("/proc/cpuinfo").and_then(model),
+                threads: std::thread::available_parallelism().ok().map(usize::from),
+            },
+        }
+    }
+}
