@@ -33,7 +33,8 @@ struct Lease {
 
 struct State {
     lease: Option<Lease>,
-    /// The block has forgotten where the window stands, or is about to.
+    /// Nobody may reach the window: the block is not awake, or not looked at yet. No reset moves the window, but
+    /// where the FPGA was configured anew it stands at 0, whatever its holder was told.
     asleep: bool,
 }
 
@@ -116,7 +117,8 @@ impl Board {
 
     /// Takes away what processes see of the BAR, their channels' pages and the window: until
     /// [`show_views`](Self::show_views) mappings show nothing. A function that is reset or sleeps
-    /// takes no access, and a block that was reset would show the first bytes of its memory.
+    /// takes no access. A block keeps its window through a reset; one that was configured anew meanwhile would
+    /// show the first bytes of its memory, until the driver has looked and put the window where it stood.
     ///
     /// An empty page, not a fault that waits: whoever waits there holds its address space's lock,
     /// for as long as a sleep may last, and cannot be frozen. What is stored into the page is lost
