@@ -50,6 +50,8 @@ unsafe impl<T: pci::Driver> RegistrationOps for Adapter<T> {
     unsafe fn unregister(driver: &Opaque<Self::DriverType>) {
         // SAFETY: by contract.
         unsafe { <Inner<T> as RegistrationOps>::unregister(driver) }
+        // Our text goes next.
+        crate::memory::space::settle();
     }
 }
 

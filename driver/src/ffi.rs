@@ -24,6 +24,8 @@ extern "C" {
         module: *mut bindings::module,
         device: *mut bindings::pci_dev,
     ) -> bool;
+    /// A reference to the user of the calling process.
+    pub(crate) fn peerlane_get_user() -> *mut bindings::user_struct;
     /// Whether requests of a device get to another one by a switch, which does not redirect them
     /// to the root.
     pub(crate) fn peerlane_is_switched(
@@ -40,6 +42,10 @@ extern "C" {
     pub(crate) fn peerlane_make_uncached(vma: *mut bindings::vm_area_struct);
     /// Makes a mapping that is being set up one of frame numbers.
     pub(crate) fn peerlane_map_frames(vma: *mut bindings::vm_area_struct);
+    /// `mmu_notifier_get` for the calling process, which has an address space; `EINTR`: a signal.
+    pub(crate) fn peerlane_mmu_notifier_get(
+        ops: *const bindings::mmu_notifier_ops,
+    ) -> *mut bindings::mmu_notifier;
     /// What the host's `CLOCK_MONOTONIC` shows when that of the calling process's time namespace
     /// shows so many nanoseconds.
     pub(crate) fn peerlane_monotonic_to_host(ns: i64) -> i64;

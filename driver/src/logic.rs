@@ -16,6 +16,8 @@ pub(crate) mod brake;
 pub(crate) mod bus;
 #[path = "../core/src/capability.rs"]
 pub(crate) mod capability;
+#[path = "../core/src/changes.rs"]
+pub(crate) mod changes;
 #[path = "../core/src/channel.rs"]
 pub(crate) mod channel;
 #[path = "../core/src/counters.rs"]

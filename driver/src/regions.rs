@@ -14,7 +14,7 @@ use crate::{
         uapi::{access, provider, Register},
     },
     mapping::Mapping,
-    memory::{dmabuf, host, nvidia, Memory},
+    memory::{dmabuf, host, nvidia, space::Space, Memory},
     trace,
 };
 use kernel::{
@@ -119,6 +119,8 @@ pub(crate) struct Regions {
     account: Account,
     limits: Limits,
     next: u32,
+    /// The address space of which memory was registered last.
+    space: Option<Arc<Space>>,
 }
 
 impl Regions {
@@ -130,6 +132,7 @@ impl Regions {
             account: Account::default(),
             limits,
             next: 1,
+            space: None,
         }
     }
 
@@ -265,6 +268,21 @@ impl Regions {
         Some((region, weight))
     }
 
+    /// Those of which `wanted` says so among all that are kept; they must be dropped without the lock.
+    fn take_kept_if(&mut self, wanted: impl Fn(&Region) -> bool) -> KVVec<Region> {
+        let mut taken = KVVec::new();
+        let mut index = 0;
+        while index < self.kept.len() {
+            if !wanted(&self.kept[index]) {
+                index += 1;
+            } else if let Ok(region) = self.take_kept(index) {
+                // One for which there is no room is dropped, and so forgotten by the board.
+                let _ = taken.push(region, GFP_KERNEL);
+            }
+        }
+        taken
+    }
+
     /// All that are kept; they must be dropped without the lock.
     fn take_all_kept(&mut self) -> KVVec<Region> {
         self.account = Account::default();
@@ -273,6 +291,7 @@ impl Regions {
 
     /// All.
     pub(crate) fn take(&mut self) -> KVVec<Region> {
+        self.space = None;
         let mut regions = self.take_all_kept();
         for held in core::mem::take(&mut self.held) {
             // A region for which there is no room is dropped, and so forgotten by the board.
@@ -359,30 +378,42 @@ impl Context {
             return Ok(());
         }
         drop(inside);
-        match self.make(&wanted, arguments) {
-            Err(error) if [ENOSPC, ENOMEM, EDQUOT].contains(&error) => {}
-            result => return result,
+        // What is kept makes room: ours first, then others', as far as that helps against each error.
+        let mut ours = false;
+        let mut left = [ENOSPC, ENOMEM, EDQUOT].map(Some);
+        loop {
+            let Err(error) = self.make(&wanted, arguments) else {
+                return Ok(());
+            };
+            let way = left.iter_mut().find(|way| **way == Some(error));
+            let way = way.ok_or(error)?;
+            let _inside = self.board.gate.enter()?;
+            if !core::mem::replace(&mut ours, true) {
+                self.let_kept_go();
+            } else {
+                *way = None;
+                self.let_others_go(error)?;
+            }
         }
-        // What is kept makes room: ours first, then everybody's.
-        let inside = self.board.gate.enter()?;
-        self.let_kept_go();
-        drop(inside);
-        let all = match self.make(&wanted, arguments) {
-            Err(error) if error == ENOSPC => true,
-            // Of what the user may have, other contexts of the same user's keep something, too.
-            Err(error) if error == EDQUOT => false,
-            result => return result,
-        };
-        let inside = self.board.gate.enter()?;
+    }
+
+    /// The same for what other contexts keep of that of which a region has found too little.
+    fn let_others_go(&self, error: Error) -> Result {
+        let payer = host::Payer::caller()?;
         self.board.let_go_of_others(|| {
             self.board.for_each_user(|other| {
-                if all || self.has_user_of(other) {
+                if error == ENOMEM {
+                    // Of the process's locked memory, or its user's, whoever has opened the board.
+                    let weighs = |region: &Region| region.memory.weighs_on(&payer);
+                    let kept = other.regions.lock().take_kept_if(weighs);
+                    Region::retire(&self.board, kept);
+                } else if error == ENOSPC || self.has_user_of(other) {
+                    // Of a user's part of the board, other contexts of the same user have something.
                     other.let_kept_go();
                 }
             });
         });
-        drop(inside);
-        self.make(&wanted, arguments)
+        Ok(())
     }
 
     /// Unmaps what is kept, for its entries. NVIDIA's pages of another process stay held
@@ -402,6 +433,18 @@ impl Context {
         found
     }
 
+    /// The calling process's address space. Who registers again need not wait for its lock.
+    fn space_of_caller(&self) -> Result<Arc<Space>> {
+        let last = self.regions.lock().space.clone();
+        if let Some(space) = last.filter(|space| space.is_callers()) {
+            return Ok(space);
+        }
+        let space = Space::of_caller()?;
+        let before = self.regions.lock().space.replace(space.clone());
+        drop(before);
+        Ok(space)
+    }
+
     /// Makes a region and hands it out.
     fn make(&self, wanted: &Wanted, arguments: &mut Register) -> Result {
         let Key {
@@ -411,7 +454,10 @@ impl Context {
         // Pages may take as long to come as their owner likes: a user's page fault handler, a
         // file system in user space. Nobody waits for that inside of the gate.
         let pinned = match wanted.key.provider {
-            provider::HOST => Some(host::Pinned::new(address, length, permissions)?),
+            provider::HOST => {
+                let space = self.space_of_caller()?;
+                Some(host::Pinned::new(space, address, length, permissions)?)
+            }
             _ => None,
         };
         let inside = self.board.gate.enter()?;

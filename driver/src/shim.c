@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the kernel has only as macros and inline functions without a Rust helper. */
+#include <linux/cred.h>
 #include <linux/dma-mapping.h>
 #include <linux/iommu.h>
 #include <linux/mm.h>
+#include <linux/mmu_notifier.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/sched/user.h>
 #include <linux/time_namespace.h>
 
 #include "shim.h"
@@ -15,6 +18,11 @@ MODULE_VERSION("0.1.0");
 int peerlane_dma_mapping_error(struct device *device, dma_addr_t address)
 {
 	return dma_mapping_error(device, address);
+}
+
+struct user_struct *peerlane_get_user(void)
+{
+	return get_uid(current_user());
 }
 
 void peerlane_lift_segment_limits(struct device *device)
@@ -31,6 +39,19 @@ void peerlane_make_uncached(struct vm_area_struct *vma)
 void peerlane_map_frames(struct vm_area_struct *vma)
 {
 	vm_flags_set(vma, VM_PFNMAP);
+}
+
+/* mmu_notifier_get(), which cannot be killed while it waits for the lock. */
+struct mmu_notifier *peerlane_mmu_notifier_get(const struct mmu_notifier_ops *ops)
+{
+	struct mm_struct *mm = current->mm;
+	struct mmu_notifier *notifier;
+
+	if (mmap_write_lock_killable(mm))
+		return ERR_PTR(-EINTR);
+	notifier = mmu_notifier_get_locked(ops, mm);
+	mmap_write_unlock(mm);
+	return notifier;
 }
 
 s64 peerlane_monotonic_to_host(s64 ns)

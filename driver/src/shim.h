@@ -6,21 +6,26 @@
 #include <linux/types.h>
 
 struct device;
+struct mmu_notifier;
+struct mmu_notifier_ops;
 struct module;
 struct page;
 struct pci_dev;
 struct peerlane_register;
 struct peerlane_wait;
+struct user_struct;
 struct vm_area_struct;
 
 int peerlane_dma_mapping_error(struct device *device, dma_addr_t address);
 bool peerlane_drives(struct module *module, struct pci_dev *device);
+struct user_struct *peerlane_get_user(void);
 bool peerlane_is_switched(struct device *client, struct pci_dev *peer);
 bool peerlane_is_translated(struct device *device);
 u64 peerlane_leads_to(struct device *device, u64 address);
 void peerlane_lift_segment_limits(struct device *device);
 void peerlane_map_frames(struct vm_area_struct *vma);
 void peerlane_make_uncached(struct vm_area_struct *vma);
+struct mmu_notifier *peerlane_mmu_notifier_get(const struct mmu_notifier_ops *ops);
 s64 peerlane_monotonic_to_host(s64 ns);
 void *peerlane_page_address(struct page *page);
 unsigned long peerlane_page_to_pfn(struct page *page);

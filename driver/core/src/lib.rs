@@ -23,6 +23,7 @@ mod bits;
 pub mod brake;
 pub mod bus;
 pub mod capability;
+pub mod changes;
 pub mod channel;
 pub mod counters;
 pub mod descriptor;

@@ -3,16 +3,16 @@
 //! When the machine is short of memory, what contexts keep mapped is let go, oldest first.
 //!
 //! The kernel asks from within any allocation, of whoever holds whatever locks. To let a region go
-//! takes sleeping locks (of pages, of a dma-buf), and a fence for which a board may take its time. So the shrinker itself takes no lock but tries, waits for nothing, and only notes how
-//! much is wanted; a work item does it, for which no reclaim waits. It allocates for its batches only,
-//! and can do without.
+//! takes sleeping locks (of pages, of a dma-buf), and a fence for which a board may take its time. So
+//! the shrinker itself takes no lock but tries, waits for nothing, and only notes how much is wanted; a
+//! work item does it, for which no reclaim waits. It allocates for its batches only, and can do without.
 //!
 //! This is done inside of the gate, and for regions of other processes, who must not be able to hold it
 //! up, or in a circle with it:
 //! - The address space's lock is not taken. A process can hold that for as long as it likes, so pinned
 //!   pages are counted without it ([`crate::memory::host`]).
-//! - The end of a notifier waits for changes of its addresses that have begun, and those wait for our
-//!   callback only, which takes no lock.
+//! - The end of a watch waits for no change of the address space: a process can see to it that there
+//!   always is one ([`crate::memory::space`]).
 //! - Pages that the board may write are locked when they are unpinned. They are anonymous, shared or huge
 //!   ones, which no file system of a process's holds: `FOLL_LONGTERM` gives no others for writing
 //!   (`writable_file_mapping_allowed` in `mm/gup.c`).
@@ -20,7 +20,7 @@
 //!   that is not held while a reservation is waited for.
 //!
 //! The whole machine's shortage counts, not that of one control group: pages are pinned for the
-//! process that has registered them, whose limit of locked memory they count against.
+//! process that has registered them, and count against its user's limit of locked memory.
 
 use super::Board;
 use crate::{context::Context, regions::Region};

@@ -2,13 +2,14 @@
 
 //! Memory of a process, pinned.
 
+use super::space::{Space, Watch};
 use crate::{
-    ffi::raw_device,
+    ffi::{peerlane_get_user, raw_device},
     logic::{att::Permissions, layout::Segment},
 };
-use core::ops::Range;
+use core::ptr::NonNull;
 use kernel::{
-    bindings, container_of, current,
+    bindings, current,
     device::{Bound, Device},
     error::to_result,
     ffi::c_ulong,
@@ -18,14 +19,14 @@ use kernel::{
     sync::{
         aref::ARef,
         atomic::{ordering, Atomic},
+        Arc,
     },
-    types::Opaque,
 };
 
 /// Pages of a process that the board may reach.
 ///
 /// They are pinned for long (`FOLL_LONGTERM`, Documentation/core-api/pin_user_pages.rst), counted
-/// against the process's `RLIMIT_MEMLOCK`, and watched: pages that are no longer what the process
+/// against `RLIMIT_MEMLOCK`, and watched: pages that are no longer what the process
 /// sees at the address stay safe to use, but are not found again by it.
 pub(crate) struct Pages {
     mapped: Mapped,
@@ -33,39 +34,48 @@ pub(crate) struct Pages {
     pinned: Pinned,
 }
 
-/// The process whose memory it is, as far as it is needed to undo the accounting.
-///
-/// What drivers pin is counted in `mm_struct::pinned_vm` (`VmPin` in `/proc/PID/status`), as the RDMA
-/// subsystem does it (drivers/infiniband/core/umem.c). That takes no lock. `account_locked_vm` would
-/// take the process's `mmap_lock`, which its threads can hold for as long as they like (a page of a
-/// file system in user space), and regions are let go on behalf of others, too.
-struct Account {
-    mm: ARef<Mm>,
-    pages: i64,
+/// A reference to what the kernel counts for a user (`struct user_struct`).
+struct User(NonNull<bindings::user_struct>);
+
+// SAFETY: it belongs to no thread, and all access to what we use of it is atomic.
+unsafe impl Send for User {}
+// SAFETY: as above.
+unsafe impl Sync for User {}
+
+impl User {
+    /// The real user of the calling process.
+    fn of_caller() -> Result<Self> {
+        // SAFETY: any process may ask for it; the reference is given back by drop.
+        NonNull::new(unsafe { peerlane_get_user() }).map_or(Err(EINVAL), |user| Ok(Self(user)))
+    }
+
+    /// Pages that are locked by all its processes.
+    fn locked(&self) -> &Atomic<i64> {
+        // SAFETY: we keep it there, and all access to it is atomic. An `atomic_long_t` is an `i64`.
+        unsafe { Atomic::from_ptr((&raw mut (*self.0.as_ptr()).locked_vm).cast::<i64>()) }
+    }
 }
 
-impl Account {
-    /// Counts pages of the calling process. `ENOMEM`: with those pinned before they are more than its
-    /// `RLIMIT_MEMLOCK`, and it does not have `CAP_IPC_LOCK`.
-    fn new(pages: usize) -> Result<Self> {
-        let mm: ARef<Mm> = ARef::from(&**current!().mm().ok_or(EINVAL)?);
-        let pages = i64::try_from(pages)?;
-        // SAFETY: the calling process's own signal structure, which is there as long as it runs. The
-        // limit may change meanwhile, as `rlimit()` of the kernel's allows, too.
-        let limit = unsafe {
-            let signal = (*current!().as_ptr()).signal;
-            let limit = &raw const (*signal).rlim[bindings::RLIMIT_MEMLOCK as usize].rlim_cur;
-            limit.read_volatile() as u64 >> PAGE_SHIFT
-        };
-        // From here on it is undone by drop.
-        let account = Self { mm, pages };
-        let before = account.pinned().fetch_add(pages, ordering::Relaxed);
-        // SAFETY: any number may be asked for.
-        let may = || unsafe { bindings::capable(bindings::CAP_IPC_LOCK as i32) };
-        match before.saturating_add(pages).unsigned_abs() > limit && !may() {
-            true => Err(ENOMEM),
-            false => Ok(account),
-        }
+impl Drop for User {
+    fn drop(&mut self) {
+        // SAFETY: the reference is ours.
+        unsafe { bindings::free_uid(self.0.as_ptr()) }
+    }
+}
+
+/// Against whose limits pinned pages count.
+pub(crate) struct Payer {
+    mm: ARef<Mm>,
+    user: User,
+}
+
+impl Payer {
+    /// The calling process and its user.
+    pub(crate) fn caller() -> Result<Self> {
+        Ok(Self {
+            mm: ARef::from(&**current!().mm().ok_or(EINVAL)?),
+            user: User::of_caller()?,
+        })
     }
 
     /// Pages that are pinned of the process.
@@ -78,9 +88,78 @@ impl Account {
     }
 }
 
+/// Pages that are counted, as far as that is needed to undo it.
+///
+/// What drivers pin is counted twice, as io_uring does it (`io_account_mem` in io_uring/rsrc.c): in
+/// `mm_struct::pinned_vm` (`VmPin` in `/proc/PID/status`), and in `user_struct::locked_vm`. Regions
+/// live as long as a file, so the first ends no later than a process and bounds nothing by itself: a
+/// new one begins from nothing. Neither takes a lock. `account_locked_vm` would take the process's
+/// `mmap_lock`, which its threads can hold for as long as they like (a page of a file system in user
+/// space), and regions are let go on behalf of others, too.
+struct Account {
+    payer: Payer,
+    pages: i64,
+    /// Whether they count as the user's.
+    of_user: bool,
+}
+
+impl Account {
+    /// Counts pages of the calling process. `ENOMEM`: with those that were counted for it before, or
+    /// for its user, they are more than its `RLIMIT_MEMLOCK`, and it does not have `CAP_IPC_LOCK`.
+    fn new(pages: usize) -> Result<Self> {
+        let pages = i64::try_from(pages)?;
+        // SAFETY: the calling process's own signal structure, which is there as long as it runs. The
+        // limit may change meanwhile, as `rlimit()` of the kernel's allows, too.
+        let limit = unsafe {
+            let signal = (*current!().as_ptr()).signal;
+            let limit = &raw const (*signal).rlim[bindings::RLIMIT_MEMLOCK as usize].rlim_cur;
+            limit.read_volatile() as u64 >> PAGE_SHIFT
+        };
+        // SAFETY: any number may be asked for.
+        let exempt = unsafe { bindings::capable(bindings::CAP_IPC_LOCK as i32) };
+        let mut account = Self {
+            payer: Payer::caller()?,
+            pages: 0,
+            of_user: false,
+        };
+        let count = |counter: &Atomic<i64>| {
+            let mut before = counter.load(ordering::Relaxed);
+            loop {
+                let after = before.checked_add(pages).ok_or(ENOMEM)?;
+                // One that is below zero is nobody's.
+                if !exempt && u64::try_from(after).is_ok_and(|after| after > limit) {
+                    return Err(ENOMEM);
+                }
+                match counter.cmpxchg(before, after, ordering::Relaxed) {
+                    Ok(_) => return Ok(()),
+                    Err(now) => before = now,
+                }
+            }
+        };
+        // What has been counted is undone by drop.
+        count(account.payer.pinned())?;
+        account.pages = pages;
+        if !exempt {
+            count(account.payer.user.locked())?;
+            account.of_user = true;
+        }
+        Ok(account)
+    }
+
+    /// Whether a payer could have more, were these gone.
+    fn weighs_on(&self, payer: &Payer) -> bool {
+        self.payer.mm.as_raw() == payer.mm.as_raw()
+            || self.of_user && self.payer.user.0 == payer.user.0
+    }
+}
+
 impl Drop for Account {
     fn drop(&mut self) {
-        self.pinned().fetch_add(-self.pages, ordering::Relaxed);
+        let payer = &self.payer;
+        payer.pinned().fetch_add(-self.pages, ordering::Relaxed);
+        if self.of_user {
+            payer.user.locked().fetch_add(-self.pages, ordering::Relaxed);
+        }
     }
 }
 
@@ -92,7 +171,7 @@ pub(crate) struct Pinned {
     permissions: Permissions,
     watch: Pin<KBox<Watch>>,
     // After the pages.
-    _account: Account,
+    account: Account,
 }
 
 // SAFETY: pinned pages belong to no thread.
@@ -108,8 +187,14 @@ const BATCH: usize = 1 << 18;
 const ATTEMPTS: usize = 4;
 
 impl Pinned {
-    /// Pins memory of the calling process. No lock may be held that a page fault takes.
-    pub(crate) fn new(address: u64, length: u64, permissions: Permissions) -> Result<Self> {
+    /// Pins memory of the calling process, whose address space it is. No lock may be held that a page
+    /// fault takes.
+    pub(crate) fn new(
+        space: Arc<Space>,
+        address: u64,
+        length: u64,
+        permissions: Permissions,
+    ) -> Result<Self> {
         let address = usize::try_from(address)?;
         let end = usize::try_from(length)?
             .checked_add(address)
@@ -118,17 +203,18 @@ impl Pinned {
         let range = address & PAGE_MASK..end;
         let count = (range.end - range.start) >> PAGE_SHIFT;
         let mut pinned = Self {
-            _account: Account::new(count)?,
+            account: Account::new(count)?,
             pages: KVVec::with_capacity(count, GFP_KERNEL_ACCOUNT)?,
             offset: (address & !PAGE_MASK) as u64,
             permissions,
-            watch: KBox::try_pin_init(Watch::new(range.clone()), GFP_KERNEL_ACCOUNT)?,
+            watch: KBox::pin_init(Watch::new(space, range.clone()), GFP_KERNEL_ACCOUNT)?,
         };
         for _ in 0..ATTEMPTS {
             pinned.unpin();
-            pinned.watch.begin();
+            let begun = pinned.watch.begin();
             pinned.pin(range.start, count)?;
-            if !pinned.is_stale() {
+            // One that could not be begun would not be the next time.
+            if !begun || !pinned.is_stale() {
                 break;
             }
         }
@@ -170,79 +256,13 @@ impl Pinned {
     }
 
     fn is_stale(&self) -> bool {
-        self.watch.stale.load(ordering::Acquire)
+        self.watch.is_stale()
     }
 }
 
 impl Drop for Pinned {
     fn drop(&mut self) {
         self.unpin();
-    }
-}
-
-/// Takes note when the addresses are given other memory.
-#[pin_data(PinnedDrop)]
-struct Watch {
-    #[pin]
-    notifier: Opaque<bindings::mmu_interval_notifier>,
-    stale: Atomic<bool>,
-}
-
-static WATCH: bindings::mmu_interval_notifier_ops = bindings::mmu_interval_notifier_ops {
-    invalidate: Some(invalidate),
-    invalidate_start: None,
-    invalidate_finish: None,
-};
-
-/// # Safety
-/// Called by the kernel with the notifier of a [`Watch`].
-unsafe extern "C" fn invalidate(
-    notifier: *mut bindings::mmu_interval_notifier,
-    _: *const bindings::mmu_notifier_range,
-    sequence: c_ulong,
-) -> bool {
-    // SAFETY: the notifier is a field of a `Watch`, which outlives its registration.
-    let watch = unsafe { &*container_of!(Opaque::cast_from(notifier), Watch, notifier) };
-    watch.stale.store(true, ordering::Release);
-    // SAFETY: the kernel's contract: called from this callback, with its sequence. (What
-    // `mmu_interval_set_seq` does, which is an inline function.)
-    unsafe { (&raw mut (*notifier).invalidate_seq).write_volatile(sequence) };
-    true
-}
-
-impl Watch {
-    fn new(range: Range<usize>) -> impl PinInit<Self, Error> {
-        let length = range.end - range.start;
-        try_pin_init!(Self {
-            stale: Atomic::new(false),
-            notifier <- Opaque::try_ffi_init(move |slot: *mut bindings::mmu_interval_notifier| {
-                let mm = current!().mm().ok_or(EINVAL)?.as_raw();
-                // SAFETY: `slot` is pinned until `mmu_interval_notifier_remove`.
-                to_result(unsafe {
-                    bindings::mmu_interval_notifier_insert(slot, mm, range.start, length, &WATCH)
-                })
-            }),
-        })
-    }
-}
-
-impl Watch {
-    /// From now on every change is noted. One that has begun is waited for: it was told to nobody
-    /// who had not been watching then, and may take the pages away yet.
-    fn begin(&self) {
-        self.stale.store(false, ordering::Release);
-        // The sequence that it returns is not asked for again: what begins from here on calls back,
-        // and `stale` stays true.
-        // SAFETY: the notifier was inserted. No lock is held that a change could need.
-        unsafe { bindings::mmu_interval_read_begin(self.notifier.get()) };
-    }
-}
-
-#[pinned_drop]
-impl PinnedDrop for Watch {
-    fn drop(self: Pin<&mut Self>) {
-        // SAFETY: it was inserted; the call waits for callbacks.
-        unsafe { bindings::mmu_interval_notifier_remove(self.notifier.get()) }
     }
 }
 
@@ -328,5 +348,10 @@ impl Pages {
     /// Whether the process may see other memory at the address now.
     pub(crate) fn is_stale(&self) -> bool {
         self.pinned.is_stale()
+    }
+
+    /// Whether somebody could have more memory pinned, were this gone.
+    pub(crate) fn weighs_on(&self, payer: &Payer) -> bool {
+        self.pinned.account.weighs_on(payer)
     }
 }

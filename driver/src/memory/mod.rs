@@ -10,6 +10,7 @@ mod bar;
 pub(crate) mod dmabuf;
 pub(crate) mod host;
 pub(crate) mod nvidia;
+pub(crate) mod space;
 
 use crate::{
     ffi::Text,
@@ -36,6 +37,14 @@ impl Memory {
         match self {
             Self::Host(pages) => pages.is_stale(),
             // Who names the dma-buf names the memory, and a GPU's owner takes it back.
+            Self::DmaBuf { .. } | Self::Nvidia { .. } => false,
+        }
+    }
+
+    /// Whether somebody could have more memory pinned, were this gone.
+    pub(crate) fn weighs_on(&self, payer: &host::Payer) -> bool {
+        match self {
+            Self::Host(pages) => pages.weighs_on(payer),
             Self::DmaBuf { .. } | Self::Nvidia { .. } => false,
         }
     }

@@ -1,6 +1,8 @@
 //! Regions that were given back and are kept: found again when it is the same memory, and
 //! never when it is not.
 
+mod changes;
+
 use crate::faults;
 use crate::lab::{Buffer, Lab, Mover, entries_free, pci_device, told};
 use crate::process;
@@ -26,6 +28,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("kept.moved", || changed(lab, "moved", swap_places));
     suite.run("kept.shared_with_a_child", || shared_with_a_child(lab));
     suite.run("kept.thrown_away_meanwhile", || thrown_away_meanwhile(lab));
+    suite.run("kept.of_a_changing_process", || {
+        changes::of_a_changing_process(lab)
+    });
     suite.run("kept.limit", || limit(lab));
     suite.run("kept.gives_way", || gives_way(lab));
     suite.run("kept.gives_way_to_others", || gives_way_to_others(lab));

@@ -1,18 +1,18 @@
 //! Who may go when: memory, regions, contexts and processes end in every order, and the
 //! board reaches nothing that is gone.
 
+mod locked;
+
 use crate::lab::{Buffer, LIMIT, Lab, Mover, entries_used, same, told};
-use crate::process::{self, fork, pair};
+use crate::process::{fork, pair};
 use crate::raw;
 use crate::suite::Suite;
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_core::fault::Fault;
 use peerlane_core::uapi::{self, access};
 use peerlane_device::{Device, Direction, Error, Memory, Permissions};
-use peerlane_guest::pattern;
 use rand::Rng;
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("lifetimes.kill_while_busy", || end_while_busy(lab, true));
     suite.run("lifetimes.open_and_close", || open_and_close(lab));
     suite.run("lifetimes.unmapped_while_registered", || unmapped(lab));
-    suite.run("lifetimes.locked_memory", || locked_memory(lab));
+    suite.run("lifetimes.locked_memory", || locked::of_a_process(lab));
+    suite.run("lifetimes.locked_by_children", || locked::by_children(lab));
+    suite.run("lifetimes.locked_elsewhere", || locked::elsewhere(lab));
     suite.run("lifetimes.nothing_left", || nothing_left(lab));
 }
 
@@ -343,57 +345,6 @@ fn unmapped(lab: &mut Lab) -> Result<&'static str> {
         other.read(0, &mut found)?;
         same(&expected, &found, 0).context("the board writes into memory of others")?;
     }
-    Ok("")
-}
-
-/// Pinned memory counts against the limit of a user without rights, kept memory gives way.
-fn locked_memory(lab: &mut Lab) -> Result<&'static str> {
-    let device = lab.open()?;
-    let place = lab.place(&device)?;
-    let mut branch = lab.branch();
-    fork("user", move || {
-        rustix::process::setrlimit(
-            Resource::Memlock,
-            Rlimit {
-                current: Some(MIB as u64),
-                maximum: Some(MIB as u64),
-            },
-        )?;
-        process::become_nobody()?;
-        let device = device.clone();
-        let memory = Arc::new(Memory::new(4 * MIB)?);
-        let register = |range| device.register(&memory, range, Permissions::ReadWrite);
-        let refused = |what: &str, result: peerlane_device::Result<_>| match result {
-            Err(Error::Call {
-                source: Errno::NOMEM,
-                ..
-            }) => Ok(()),
-            other => bail!("{what} gave {other:?}"),
-        };
-        refused("4 MiB with a limit of 1", register(0..4 * MIB))?;
-        let first = register(0..MIB / 2).map_err(told)?;
-        refused("768 KiB beside 512", register(MIB..MIB + 3 * MIB / 4))?;
-        // Kept, and given up for the next.
-        drop(first);
-        let second = register(MIB..MIB + 3 * MIB / 4).map_err(told)?;
-        let regions = device.query().map_err(told)?.regions;
-        ensure!(regions == [1, 0], "regions {regions:?}");
-        second.forget().map_err(told)?;
-        let buffer = Buffer {
-            region: register(0..MIB).map_err(told)?,
-            memory: Arc::clone(&memory),
-        };
-        let mut mover = Mover::Slow(device.clone());
-        let mut bytes = vec![0; 64];
-        pattern(branch.rng.random(), &mut bytes);
-        buffer.memory.write(9, &bytes)?;
-        mover.transfer(Direction::Read, &buffer.region, 9, place, 64)?;
-        mover.transfer(Direction::Write, &buffer.region, 100_000, place, 64)?;
-        let mut found = vec![0; 64];
-        buffer.memory.read(100_000, &mut found)?;
-        same(&bytes, &found, 100_000)
-    })?
-    .wait()?;
     Ok("")
 }
 

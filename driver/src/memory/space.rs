@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What becomes of a process's addresses.
+//!
+//! Each address space has one notifier of ours (`struct mmu_notifier`), which knows all ranges of it
+//! that are watched. The kernel's `mmu_interval_notifier` is one for each range, but the end of such a
+//! one waits until no change is under way in the whole address space, and a process can see to it
+//! that there always is one. Regions are let go on behalf of others, so the end of a [`Watch`] waits
+//! for nothing.
+
+use crate::{ffi::peerlane_mmu_notifier_get, logic::changes::Changes};
+use core::{
+    ops::Range,
+    ptr::{null_mut, NonNull},
+};
+use kernel::{
+    bindings, container_of, current,
+    error::from_err_ptr,
+    ffi::c_int,
+    new_spinlock,
+    prelude::*,
+    sync::{
+        atomic::{ordering, Atomic},
+        Arc, SpinLock,
+    },
+    types::Opaque,
+};
+
+/// What the kernel tells of an address space. It is made by `mmu_notifier_get` and freed some time
+/// after the last `mmu_notifier_put`.
+#[pin_data]
+struct Listener {
+    #[pin]
+    notifier: Opaque<bindings::mmu_notifier>,
+    /// Taken by callbacks, within reclaim and under the locks of reverse mappings: nothing is
+    /// allocated and nothing waited for under it.
+    #[pin]
+    state: SpinLock<State>,
+}
+
+struct State {
+    /// The nodes of all [`Watch`]es (include/linux/interval_tree.h).
+    watches: bindings::rb_root_cached,
+    changes: Changes,
+}
+
+// SAFETY: the tree belongs to no thread.
+unsafe impl Send for State {}
+
+/// Listeners that are not freed yet.
+static LISTENERS: Atomic<usize> = Atomic::new(0);
+
+/// By its address the kernel knows our notifiers from others'.
+static OPS: bindings::mmu_notifier_ops = {
+    let mut ops: bindings::mmu_notifier_ops = pin_init::zeroed();
+    ops.alloc_notifier = Some(alloc);
+    ops.free_notifier = Some(free);
+    ops.invalidate_range_start = Some(change_begins);
+    ops.invalidate_range_end = Some(change_ends);
+    ops.release = Some(release);
+    ops
+};
+
+impl Listener {
+    /// # Safety
+    /// The notifier is that of a listener, which is not freed as long as the reference is used.
+    unsafe fn of<'a>(notifier: *mut bindings::mmu_notifier) -> &'a Self {
+        // SAFETY: by contract.
+        unsafe { &*container_of!(Opaque::cast_from(notifier), Self, notifier) }
+    }
+}
+
+/// # Safety
+/// Called by `mmu_notifier_get`, which fills the notifier in.
+unsafe extern "C" fn alloc(_: *mut bindings::mm_struct) -> *mut bindings::mmu_notifier {
+    let made = KBox::pin_init(
+        pin_init!(Listener {
+            notifier: Opaque::new(pin_init::zeroed()),
+            state <- new_spinlock!(State {
+                watches: pin_init::zeroed(),
+                changes: Changes::NONE,
+            }),
+        }),
+        GFP_KERNEL_ACCOUNT,
+    );
+    match made {
+        Err(error) => error.to_ptr(),
+        Ok(listener) => {
+            LISTENERS.fetch_add(1, ordering::Relaxed);
+            // SAFETY: it is not moved until `free`.
+            let listener = KBox::leak(unsafe { Pin::into_inner_unchecked(listener) });
+            listener.notifier.get()
+        }
+    }
+}
+
+/// # Safety
+/// Called by the kernel with a notifier of [`alloc`], which nobody uses any more.
+unsafe extern "C" fn free(notifier: *mut bindings::mmu_notifier) {
+    // SAFETY: by contract; it was leaked there.
+    unsafe {
+        let listener = container_of!(Opaque::cast_from(notifier), Listener, notifier);
+        drop(KBox::from_raw(listener.cast_mut()));
+    }
+    LISTENERS.fetch_sub(1, ordering::Release);
+}
+
+/// # Safety
+/// Called by the kernel with a notifier of [`alloc`]. It may be one that must not sleep.
+unsafe extern "C" fn change_begins(
+    notifier: *mut bindings::mmu_notifier,
+    range: *const bindings::mmu_notifier_range,
+) -> c_int {
+    // SAFETY: by contract.
+    let (listener, range) = unsafe { (Listener::of(notifier), (*range).start..(*range).end) };
+    let mut state = listener.state.lock();
+    state.changes.begin(range.clone());
+    state.mark_stale(range);
+    0
+}
+
+/// # Safety
+/// As above, after it; or where that was before the notifier was registered.
+unsafe extern "C" fn change_ends(
+    notifier: *mut bindings::mmu_notifier,
+    _: *const bindings::mmu_notifier_range,
+) {
+    // SAFETY: by contract.
+    unsafe { Listener::of(notifier) }.state.lock().changes.end();
+}
+
+/// The address space goes, and its pages with it.
+///
+/// # Safety
+/// As above.
+unsafe extern "C" fn release(
+    notifier: *mut bindings::mmu_notifier,
+    _: *mut bindings::mm_struct,
+) {
+    // SAFETY: by contract.
+    let listener = unsafe { Listener::of(notifier) };
+    listener.state.lock().mark_stale(0..usize::MAX);
+}
+
+impl State {
+    /// Tells those who watch some of these addresses.
+    fn mark_stale(&mut self, range: Range<usize>) {
+        // Both ends belong to an interval of the tree.
+        let (start, last) = (range.start, range.end.saturating_sub(1));
+        // SAFETY: what is in the tree is the node of a `Watch`, which takes it out, under the lock that
+        // we hold, before it goes. Such a watch may still be in the making; `stale` is there before.
+        unsafe {
+            let mut node = bindings::interval_tree_iter_first(&mut self.watches, start, last);
+            while !node.is_null() {
+                let watch = container_of!(Opaque::cast_from(node), Watch, node);
+                let stale = &(*watch).stale;
+                stale.store(true, ordering::Release);
+                node = bindings::interval_tree_iter_next(node, start, last);
+            }
+        }
+    }
+}
+
+/// A hold on the notifier of an address space.
+pub(crate) struct Space(NonNull<Listener>);
+
+// SAFETY: what it holds belongs to no thread.
+unsafe impl Send for Space {}
+// SAFETY: what may change is under a lock.
+unsafe impl Sync for Space {}
+
+impl Space {
+    /// That of the calling process. It takes `mmap_lock`, for which the process's own threads can make
+    /// it wait. `ERESTARTSYS`: a signal came meanwhile.
+    pub(crate) fn of_caller() -> Result<Arc<Self>> {
+        current!().mm().ok_or(EINVAL)?;
+        // SAFETY: the process has an address space. The operations are there as long as the module,
+        // which waits for all notifiers (`settle`).
+        let notifier = from_err_ptr(unsafe { peerlane_mmu_notifier_get(&OPS) });
+        // The first hold takes all locks of the address space, and stops at a signal.
+        let notifier = notifier.map_err(|error| match error {
+            EINTR => ERESTARTSYS,
+            error => error,
+        })?;
+        // SAFETY: it is of `alloc`, and ours until we put it.
+        let space = Self(NonNull::from(unsafe { Listener::of(notifier) }));
+        Ok(Arc::new(space, GFP_KERNEL_ACCOUNT)?)
+    }
+
+    fn listener(&self) -> &Listener {
+        // SAFETY: it is not freed before we have put it.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Whether it is that of the calling process.
+    pub(crate) fn is_callers(&self) -> bool {
+        // SAFETY: it was set before we got the notifier, and does not change; the notifier keeps the
+        // address space's structure, so that it is no other's.
+        let mm = unsafe { (*self.listener().notifier.get()).mm };
+        current!().mm().map_or(null_mut(), |mm| mm.as_raw()) == mm
+    }
+}
+
+impl Drop for Space {
+    fn drop(&mut self) {
+        // SAFETY: got by `of_caller`. Watches hold us, so none of them is in the tree.
+        unsafe { bindings::mmu_notifier_put(self.listener().notifier.get()) };
+    }
+}
+
+/// Waits until no callback of the module runs or comes any more. All [`Space`]s must be gone.
+pub(crate) fn settle() {
+    // What was put is freed by a callback of its own, later than `mmu_notifier_synchronize` says where
+    // another processor has it.
+    loop {
+        // SAFETY: nothing is held.
+        unsafe { bindings::mmu_notifier_synchronize() };
+        if LISTENERS.load(ordering::Acquire) == 0 {
+            break;
+        }
+        // SAFETY: as above.
+        unsafe { bindings::msleep(1) };
+    }
+    // Such callbacks run with soft interrupts off: the last one has returned after this.
+    // SAFETY: as above.
+    unsafe { bindings::synchronize_rcu() };
+}
+
+/// Times that a change which has begun is waited for, of a tick more than [`PAUSE_MS`] each.
+const PAUSES: usize = 10;
+const PAUSE_MS: u32 = 2;
+
+/// Takes note when addresses are given other memory.
+#[pin_data(PinnedDrop)]
+pub(super) struct Watch {
+    // Before the node is in the tree.
+    stale: Atomic<bool>,
+    range: Range<usize>,
+    space: Arc<Space>,
+    #[pin]
+    node: Opaque<bindings::interval_tree_node>,
+}
+
+impl Watch {
+    /// Watches addresses of an address space, of which there is one at least.
+    pub(super) fn new(space: Arc<Space>, range: Range<usize>) -> impl PinInit<Self> {
+        let within = space.clone();
+        let mut node: bindings::interval_tree_node = pin_init::zeroed();
+        (node.start, node.last) = (range.start, range.end.saturating_sub(1));
+        pin_init!(Self {
+            stale: Atomic::new(true),
+            range,
+            space,
+            // The last: what is in the tree is not given up.
+            node <- Opaque::ffi_init(move |slot: *mut bindings::interval_tree_node| {
+                let mut state = within.listener().state.lock();
+                // SAFETY: `slot` is ours, and pinned until drop has taken it out of the tree.
+                unsafe {
+                    slot.write(node);
+                    bindings::interval_tree_insert(slot, &mut state.watches);
+                }
+            }),
+        })
+    }
+
+    /// From now on every change is noted. One that has begun was told to nobody who had not been
+    /// watching then, and may take the pages away yet: it is waited for a little, as only its own process
+    /// can make it last. `false`: it had not ended by then, or a signal came. What is watched is stale
+    /// from the beginning then.
+    pub(super) fn begin(&self) -> bool {
+        for _ in 0..PAUSES {
+            let state = self.space.listener().state.lock();
+            let fresh = !state.changes.may_touch(&self.range);
+            self.stale.store(!fresh, ordering::Release);
+            drop(state);
+            if fresh {
+                return true;
+            }
+            // SAFETY: no lock is held.
+            if unsafe { bindings::msleep_interruptible(PAUSE_MS) } > 0 {
+                break;
+            }
+        }
+        false
+    }
+
+    /// Whether the process may see other memory there now.
+    pub(super) fn is_stale(&self) -> bool {
+        self.stale.load(ordering::Acquire)
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for Watch {
+    fn drop(self: Pin<&mut Self>) {
+        let mut state = self.space.listener().state.lock();
+        // SAFETY: it was inserted there.
+        unsafe { bindings::interval_tree_remove(self.node.get(), &mut state.watches) };
+    }
+}

@@ -1,0 +1,160 @@
+//! Pinned memory and its limit, `RLIMIT_MEMLOCK`.
+
+use super::MIB;
+use crate::lab::{Buffer, Lab, Mover, same, told};
+use crate::process::{self, fork};
+use anyhow::{Result, bail, ensure};
+use peerlane_device::{Direction, Error, Memory, Permissions, Region};
+use peerlane_guest::pattern;
+use rand::Rng;
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit};
+use std::sync::Arc;
+
+/// From now on this process is one of a user without rights, who may lock 1 MiB.
+fn become_limited() -> Result<()> {
+    let limit = Rlimit {
+        current: Some(MIB as u64),
+        maximum: Some(MIB as u64),
+    };
+    rustix::process::setrlimit(Resource::Memlock, limit)?;
+    process::become_nobody()
+}
+
+fn refused(what: &str, result: peerlane_device::Result<Region>) -> Result<()> {
+    match result {
+        Err(Error::Call {
+            source: Errno::NOMEM,
+            ..
+        }) => Ok(()),
+        other => bail!("{what} gave {other:?}"),
+    }
+}
+
+/// Pinned memory counts against the limit of a user without rights, kept memory gives way.
+pub(super) fn of_a_process(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let place = lab.place(&device)?;
+    let mut branch = lab.branch();
+    fork("user", move || {
+        become_limited()?;
+        let device = device.clone();
+        let memory = Arc::new(Memory::new(4 * MIB)?);
+        let register = |range| device.register(&memory, range, Permissions::ReadWrite);
+        refused("4 MiB with a limit of 1", register(0..4 * MIB))?;
+        let first = register(0..MIB / 2).map_err(told)?;
+        refused("768 KiB beside 512", register(MIB..MIB + 3 * MIB / 4))?;
+        // Kept, and given up for the next.
+        drop(first);
+        let second = register(MIB..MIB + 3 * MIB / 4).map_err(told)?;
+        let regions = device.query().map_err(told)?.regions;
+        ensure!(regions == [1, 0], "regions {regions:?}");
+        second.forget().map_err(told)?;
+        let buffer = Buffer {
+            region: register(0..MIB).map_err(told)?,
+            memory: Arc::clone(&memory),
+        };
+        let mut mover = Mover::Slow(device.clone());
+        let mut bytes = vec![0; 64];
+        pattern(branch.rng.random(), &mut bytes);
+        buffer.memory.write(9, &bytes)?;
+        mover.transfer(Direction::Read, &buffer.region, 9, place, 64)?;
+        mover.transfer(Direction::Write, &buffer.region, 100_000, place, 64)?;
+        let mut found = vec![0; 64];
+        buffer.memory.read(100_000, &mut found)?;
+        same(&bytes, &found, 100_000)
+    })?
+    .wait()?;
+    Ok("")
+}
+
+/// What a process has registered outlives it with the file that its parent has, and counts for the user:
+/// the next process does not begin from nothing.
+pub(super) fn by_children(lab: &mut Lab) -> Result<&'static str> {
+    const HALF: usize = MIB / 2;
+    let device = lab.open()?;
+    let register = |index: u32| {
+        let device = device.clone();
+        let child = fork("child", move || {
+            become_limited()?;
+            let memory = Arc::new(Memory::new(HALF)?);
+            let region = device.register(&memory, 0..HALF, Permissions::ReadWrite);
+            if index >= 2 {
+                return refused("more than the user may lock", region);
+            }
+            // It ends as it is: nothing is given back.
+            std::mem::forget(region.map_err(told)?);
+            Ok(())
+        });
+        child?.wait()
+    };
+    (0..10).try_for_each(register)?;
+    let held = device.query().map_err(told)?.regions[0];
+    ensure!(held == 2, "{held} regions of children");
+    // Nor is that a limit of who may lock more.
+    Buffer::new(&device, 2 * MIB)?
+        .region
+        .forget()
+        .map_err(told)?;
+    drop(device);
+    // With the file it is gone.
+    let device = lab.open()?;
+    fork("child", move || {
+        become_limited()?;
+        Buffer::new(&device, MIB)?;
+        Ok(())
+    })?
+    .wait()?;
+    Ok("")
+}
+
+/// What a user keeps in one context does not keep it from registering as much in another.
+pub(super) fn elsewhere(lab: &mut Lab) -> Result<&'static str> {
+    let devices = [lab.open()?, lab.open()?];
+    let other = lab.open()?;
+    let memory = Arc::new(Memory::new(MIB)?);
+    // Of somebody else, and so no use to them.
+    drop(
+        other
+            .register(&memory, 0..MIB, Permissions::ReadWrite)
+            .map_err(told)?,
+    );
+    let kept = |device: &peerlane_device::Device| {
+        let regions = device.query().map_err(told)?.regions;
+        anyhow::Ok(regions[1])
+    };
+    // Within a process, and from one process to the next.
+    let again = devices.clone();
+    let memory_of_child = Arc::clone(&memory);
+    fork("both", move || {
+        become_limited()?;
+        for device in again.iter().cycle().take(4) {
+            let region = device.register(&memory_of_child, 0..MIB, Permissions::ReadWrite);
+            drop(region.map_err(told)?);
+            ensure!(kept(device)? == 1, "it was not kept");
+        }
+        // What is in use does not give way.
+        let used = again[0]
+            .register(&memory_of_child, 0..MIB, Permissions::ReadWrite)
+            .map_err(told)?;
+        let more = again[1].register(&memory_of_child, 0..4096, Permissions::Read);
+        refused("a page beside all that may be locked", more)?;
+        drop(used);
+        Ok(())
+    })?
+    .wait()?;
+    let [first, second] = devices;
+    fork("next", move || {
+        become_limited()?;
+        drop(Buffer::new(&second, MIB)?);
+        ensure!(kept(&second)? == 1, "it was not kept");
+        Ok(())
+    })?
+    .wait()?;
+    ensure!(
+        kept(&first)? == 0,
+        "what the process before had kept is still kept"
+    );
+    ensure!(kept(&other)? == 1, "what somebody else keeps has gone");
+    Ok("")
+}
