@@ -7,12 +7,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The block could not be generated.
-    #[error("the block cannot be generated: {0}")]
-    Generate(#[from] peerlane_hdl::GenerateError),
-    /// The tools could not be set up, or the block could not be compiled.
-    #[error("the block cannot be compiled for simulation: {0}")]
-    Model(#[from] peerlane_verilated::Error),
+    /// There is no model of the block.
+    #[error(transparent)]
+    Block(#[from] peerlane_block::Error),
     /// The board stopped: a broken rule, or something that did not happen in time.
     #[error("{row}: the simulated board stopped: {source}")]
     Board {
@@ -50,10 +47,10 @@ impl Error {
     /// What to do about it: a whole sentence.
     pub fn remedy(&self) -> &'static str {
         match self {
-            Self::Model(_) => {
+            Self::Block(peerlane_block::Error::Model(_)) => {
                 "`cargo xtask tools` installs what the simulation needs and says what it cannot install."
             }
-            Self::Generate(_) | Self::Board { .. } | Self::Status { .. } | Self::Data { .. } => {
+            Self::Block(_) | Self::Board { .. } | Self::Status { .. } | Self::Data { .. } => {
                 "This is a defect of the block: `cargo xtask test rtl` looks for it."
             }
             Self::Page(_) => "Run it without the page.",

@@ -1,9 +1,9 @@
 //! The Verilated block on the simulated board, driven register by register.
 
+use peerlane_hdl::Params;
 use peerlane_hdl::generated::constants::{chan, csr};
-use peerlane_hdl::{Params, TOP, generate};
 use peerlane_sim::{Access, Board, BoardConfig, GPU_PAGE, Space, Stats};
-use peerlane_verilated::{Build, Library, Toolchain};
+use peerlane_verilated::Library;
 
 use crate::{Error, Result};
 
@@ -57,16 +57,6 @@ pub(crate) struct Counters {
     pub stall_mem_write: u32,
 }
 
-/// The block, compiled.
-pub(crate) fn library(params: &Params) -> Result<Library> {
-    let design = generate(params)?;
-    let mut build = Build::new(TOP);
-    for module in &design.modules {
-        build = build.text(format!("{}.v", module.name), module.verilog.clone());
-    }
-    Ok(build.model(&Toolchain::open()?)?)
-}
-
 /// Where a channel's ring is.
 fn ring(channel: u32) -> u64 {
     RING + u64::from(channel) * (RECORD_BYTES << RING_LOG2)
@@ -106,7 +96,8 @@ impl Rig {
     ) -> Result<Self> {
         let failed = |source| Error::Board { row, source };
         let pace = pace(&config);
-        let board = Board::new(library.instance()?, config).map_err(failed)?;
+        let model = library.instance().map_err(peerlane_block::Error::from)?;
+        let board = Board::new(model, config).map_err(failed)?;
         let channel = Channel {
             next_record: 0,
             room: [params.queue_depth(); 2],

@@ -10,7 +10,7 @@ use peerlane_verilated::Library;
 use crate::limits::{self, Port};
 use crate::measure::{self, Bench};
 use crate::results::{Report, Row};
-use crate::rig::{self, Way};
+use crate::rig::Way;
 use crate::scenario::{Kind, Scenario, Variant};
 use crate::sweep::{self, Curve, Sweep};
 use crate::{Error, Result};
@@ -55,7 +55,7 @@ impl Builds {
         needed
             .map(|variant| {
                 let params = variant.params(asked);
-                Ok((variant, params, rig::library(&params)?))
+                Ok((variant, params, peerlane_block::library(&params)?))
             })
             .collect::<Result<_>>()
             .map(Self)

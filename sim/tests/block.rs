@@ -1,20 +1,15 @@
 //! The emitted block on the board: bulk both ways, by hand-written register accesses, so that
 //! this test and the block share no code but the register map's numbers.
 
-use peerlane_hdl::{Params, TOP, generate};
+use peerlane_hdl::Params;
 use peerlane_sim::{Access, Board, BoardConfig, Space};
-use peerlane_verilated::{Build, Library, Toolchain};
+use peerlane_verilated::Library;
 
 const RING: u64 = 0x1_0000_0000;
 const PAGE: u64 = 64 << 10;
 
 fn library(params: &Params) -> Library {
-    let design = generate(params).unwrap();
-    let mut build = Build::new(TOP);
-    for module in &design.modules {
-        build = build.text(format!("{}.v", module.name), module.verilog.clone());
-    }
-    build.model(&Toolchain::open().unwrap()).unwrap()
+    peerlane_block::library(params).unwrap()
 }
 
 /// Enables the block and its first channel with a ring of 256 records.

@@ -1,6 +1,6 @@
 //! What tests of a single block have in common.
 
-use peerlane_verilated::{Build, Library, Port, Toolchain};
+use peerlane_verilated::{Library, Port};
 use rust_hdl::prelude::Block;
 use std::collections::HashMap;
 
@@ -8,13 +8,7 @@ use std::collections::HashMap;
 pub fn verilate(top: &str, mut block: impl Block) -> (Library, HashMap<String, Port>) {
     block.connect_all();
     let design = peerlane_verilog::emit(top, &block, "").expect("the block emits");
-    let mut build = Build::new(top);
-    for module in &design.modules {
-        build = build.text(format!("{}.v", module.name), module.verilog.clone());
-    }
-    let library = build
-        .model(&Toolchain::open().expect("Verilator"))
-        .expect("the block verilates");
+    let library = peerlane_block::library_of(top, &design).expect("the block as a model");
     let ports = library
         .ports()
         .iter()

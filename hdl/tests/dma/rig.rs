@@ -46,17 +46,11 @@ pub struct Rig {
 }
 
 pub fn library(params: &Params) -> Library {
-    library_of(&generate(params).expect("the block generates"))
+    peerlane_block::library(params).expect("the block as a model")
 }
 
 pub fn library_of(design: &Design) -> Library {
-    let mut build = Build::new(TOP);
-    for module in &design.modules {
-        build = build.text(format!("{}.v", module.name), module.verilog.clone());
-    }
-    build
-        .model(&Toolchain::open().expect("Verilator"))
-        .expect("the block verilates")
+    peerlane_block::library_of(TOP, design).expect("the block as a model")
 }
 
 /// Where a channel's completion ring is.

@@ -1,20 +1,14 @@
 //! What both examples need: a simulated board with the default build of the block.
 
 use anyhow::{Context, Result};
-use peerlane_hdl::{Params, TOP, generate};
+use peerlane_hdl::Params;
 use peerlane_host::SimBoard;
 use peerlane_sim::BoardConfig;
-use peerlane_verilated::{Build, Toolchain};
 
 /// Generates the block's Verilog, compiles it, and puts a board around it. The first
 /// time takes a minute or so; after that the compiled model comes from the cache.
 pub fn board() -> Result<SimBoard> {
-    let design = generate(&Params::default())?;
-    let mut build = Build::new(TOP);
-    for module in &design.modules {
-        build = build.text(format!("{}.v", module.name), module.verilog.clone());
-    }
-    let library = build.model(&Toolchain::open()?)?;
+    let library = peerlane_block::library(&Params::default())?;
     let model = library.instance()?;
     SimBoard::new(model, BoardConfig::default()).context("the board does not start")
 }

@@ -2,12 +2,12 @@
 
 mod channels;
 
-use peerlane_hdl::{Params, TOP, generate};
+use peerlane_hdl::Params;
 use peerlane_host::{
     Device, Direction, Error, Fault, MemoryKind, Options, Permissions, Request, SimBoard,
 };
 use peerlane_sim::{Answer, Backpressure, BoardConfig, FaultRule, Hits};
-use peerlane_verilated::{Build, Library, Toolchain};
+use peerlane_verilated::Library;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -29,15 +29,8 @@ fn open(options: &Options) -> (SimBoard, Device) {
 
 fn open_on(options: &Options, config: BoardConfig) -> (SimBoard, Device) {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
-    let library = LIBRARY.get_or_init(|| {
-        let design = generate(&params()).expect("the block generates");
-        let mut build = Build::new(TOP);
-        for module in &design.modules {
-            build = build.text(format!("{}.v", module.name), module.verilog.clone());
-        }
-        let tools = Toolchain::open().expect("Verilator");
-        build.model(&tools).expect("the block verilates")
-    });
+    let library =
+        LIBRARY.get_or_init(|| peerlane_block::library(&params()).expect("the block as a model"));
     let board = SimBoard::new(library.instance().unwrap(), config).unwrap();
     let device = Device::open_sim(&board, options).unwrap();
     (board, device)

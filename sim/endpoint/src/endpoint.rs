@@ -9,9 +9,9 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use peerlane_hdl::{Irq, Params, TOP};
+use peerlane_hdl::{Irq, Params};
 use peerlane_sim::{Answer, Board, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig};
-use peerlane_verilated::{Build, Library, Toolchain};
+use peerlane_verilated::Library;
 use serde::{Deserialize, Serialize};
 use vfio_bindings::bindings::vfio::{
     VFIO_PCI_BAR0_REGION_INDEX, VFIO_PCI_MSI_IRQ_INDEX, VFIO_PCI_MSIX_IRQ_INDEX,
@@ -128,20 +128,6 @@ impl Default for Config {
     }
 }
 
-/// The block as a library that can be run: its Verilog is generated and verilated, or found in the
-/// cache.
-///
-/// # Errors
-/// When the parameters cannot be built, or Verilator or the compiler is missing or refuses.
-pub fn library(params: &Params) -> Result<Library> {
-    let design = peerlane_hdl::generate(params)?;
-    let mut build = Build::new(TOP);
-    for module in &design.modules {
-        build = build.text(format!("{}.v", module.name), module.verilog.clone());
-    }
-    Ok(build.model(&Toolchain::open()?)?)
-}
-
 /// A PCIe endpoint that listens for a vfio-user client. Dropping it ends the connection and its
 /// threads, and removes the socket.
 #[derive(Debug)]
@@ -183,7 +169,7 @@ impl Endpoint {
     /// # Errors
     /// As [`library`], and when the configuration is impossible or the socket cannot be made.
     pub fn start(config: &Config, socket: &Path) -> Result<Self> {
-        Self::with_library(&library(&config.block())?, config, socket)
+        Self::with_library(&peerlane_block::library(&config.block())?, config, socket)
     }
 
     /// The same with a block that is built already, of [`Config::block`].
@@ -193,7 +179,8 @@ impl Endpoint {
     pub fn with_library(library: &Library, config: &Config, socket: &Path) -> Result<Self> {
         let gpu = config.gpu.as_deref().map(FileId::at).transpose()?;
         let memory = Memory::new(gpu);
-        let mut board = Board::new(library.instance()?, config.board.clone())?;
+        let model = library.instance().map_err(peerlane_block::Error::from)?;
+        let mut board = Board::new(model, config.board.clone())?;
         board.bus_mut().attach(Box::new(memory.clone()));
         let map = Map::new(&config.layout, &board)?;
         let messages = config.messages();

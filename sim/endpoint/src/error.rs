@@ -19,13 +19,10 @@ pub enum Error {
         /// What is wrong with it.
         message: String,
     },
-    /// The block could not be generated.
-    #[error(transparent)]
-    Generate(#[from] peerlane_hdl::GenerateError),
-    /// The block could not be made into a model.
+    /// There is no model of the block.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Model(#[from] peerlane_verilated::Error),
+    Block(#[from] peerlane_block::Error),
     /// The board could not be made, or refused what was asked.
     #[error(transparent)]
     #[diagnostic(transparent)]

@@ -47,7 +47,7 @@ mod stall;
 mod status;
 
 pub use config_space::{Function, Ids, Resets};
-pub use endpoint::{Config, Endpoint, Handle, library};
+pub use endpoint::{Config, Endpoint, Handle};
 pub use error::{Error, Result};
 pub use layout::Layout;
 pub use ledger::{Access, Touched, Traffic};

@@ -16,7 +16,7 @@ use peerlane_core::regs::{chan, csr};
 use peerlane_core::ring::{Ring, Slots};
 use peerlane_core::steps::{self, Bus, Register, Step};
 use peerlane_core::table;
-use peerlane_endpoint::{Config, Endpoint, Handle, Irq, Params, Port, Resets, library};
+use peerlane_endpoint::{Config, Endpoint, Handle, Irq, Params, Port, Resets};
 use peerlane_verilated::Library;
 use vfio_bindings::bindings::vfio::*;
 use vfio_user::Client;
@@ -56,7 +56,7 @@ fn built(params: &Params) -> &'static Library {
         (Port::Stream, _) => &STREAM,
         (Port::Txs, Irq::Rxm) => &LINE,
     };
-    cell.get_or_init(|| library(params).expect("the block builds"))
+    cell.get_or_init(|| peerlane_block::library(params).expect("the block builds"))
 }
 
 /// Memory that is shared with the endpoint.
