@@ -2,9 +2,9 @@
 //! the host library is used: the addresses come from the generated constants, the rest is by hand.
 
 use peerlane_hdl::generated::constants::{chan, csr};
-use peerlane_hdl::{Design, Params, TOP, generate};
+use peerlane_hdl::{Design, Params, TOP};
 use peerlane_sim::{Access, Board, BoardConfig, LinkConfig, RangeId, Space};
-use peerlane_verilated::{Build, Library, Toolchain};
+use peerlane_verilated::Library;
 
 pub const MIB: u64 = 1 << 20;
 
