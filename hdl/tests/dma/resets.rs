@@ -123,7 +123,8 @@ fn a_reset_of_the_memory_side_alone_leaves_nothing_behind() {
     }
 }
 
-/// Each cycle of a short transfer, with memory that answers long after the reset is over.
+/// A third of the cycles of a short transfer, every run another, with memory that answers long after the reset
+/// is over.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_reset_of_one_side_in_any_cycle_leaves_nothing_behind() {
@@ -146,7 +147,9 @@ fn a_reset_of_one_side_in_any_cycle_leaves_nothing_behind() {
             config.stream.answer_gaps = 70;
             let mut rig = rig_with(&params, config);
             let pages = rig.board.gpu_mut().pin(0, 2 * MIB).unwrap();
-            for cycles in (0..600).step_by(3) {
+            let first = rand::random_range(0..3);
+            eprintln!("{side:?}, every third cycle from {first}");
+            for cycles in (first..600).step_by(3) {
                 rig.csr(csr::ATT_OWNER_LO, 1);
                 let peer = rig.map(16, &pages[..2], 3);
                 for (read, length) in [(true, 1500), (false, 1500), (true, 100), (false, 100)] {
@@ -328,25 +331,48 @@ fn a_read_that_stands_while_the_owed_are_let_go_answers_no_other() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn no_reset_moves_the_window_to_memory_of_another() {
-    let mut rig = rig_with(&Params::default(), near());
-    let (mine, his) = (5 << 16, [9; 64]);
-    rig.board.ddr_mut().write(0, &his).unwrap();
-    rig.csr(csr::WINDOW_LO, mine);
-    assert_eq!(rig.read_csr(csr::WINDOW_LO), mine);
-    for (round, sides) in [Side::Memory, Side::Pcie].into_iter().enumerate() {
-        rig.board.reset_side(sides).unwrap();
+    type Reset = fn(&mut Rig);
+    let resets: [Reset; 4] = [
+        |rig| rig.board.reset_side(Side::Memory).unwrap(),
+        |rig| rig.board.reset_side(Side::Pcie).unwrap(),
+        |rig| rig.board.reset().unwrap(),
+        |rig| {
+            rig.csr(csr::CONTROL, csr::CONTROL_RESET_MASK);
+            rig.board.run(500).unwrap();
+        },
+    ];
+    // What stands in either register alone is where somebody else's memory is.
+    let params = Params {
+        memory_log2: 33,
+        ..Params::default()
+    };
+    let mut config = near();
+    config.ddr.bytes = 1 << 33;
+    let mut rig = rig_with(&params, config);
+    let (high, low) = (1, 5 << 16);
+    let mine = u64::from(high) << 32 | u64::from(low);
+    let others = [0, u64::from(low), u64::from(high) << 32];
+    let his = [9; 64];
+    for other in others {
+        rig.board.ddr_mut().write(other, &his).unwrap();
+    }
+    rig.csr(csr::WINDOW_LO, low);
+    rig.csr(csr::WINDOW_HI, high);
+    assert_eq!(rig.read_csr(csr::WINDOW_HI), high);
+    for (round, reset) in resets.into_iter().enumerate() {
+        reset(&mut rig);
         let stored = [round as u8 + 1; 64];
         rig.board.window_write(0, &stored).unwrap();
         let mut bytes = [0; 64];
         rig.board.window_read(0, &mut bytes).unwrap();
-        assert_eq!(bytes, stored);
-        rig.board
-            .ddr_mut()
-            .read(u64::from(mine), &mut bytes)
-            .unwrap();
-        assert_eq!(bytes, stored);
-        rig.board.ddr_mut().read(0, &mut bytes).unwrap();
-        assert_eq!(bytes, his);
-        assert_eq!(rig.read_csr(csr::WINDOW_LO), mine);
+        assert_eq!(bytes, stored, "round {round}");
+        rig.board.ddr_mut().read(mine, &mut bytes).unwrap();
+        assert_eq!(bytes, stored, "round {round}");
+        for other in others {
+            rig.board.ddr_mut().read(other, &mut bytes).unwrap();
+            assert_eq!(bytes, his, "round {round}, {other:#x}");
+        }
+        let stands = (rig.read_csr(csr::WINDOW_HI), rig.read_csr(csr::WINDOW_LO));
+        assert_eq!(stands, (high, low), "round {round}");
     }
 }
