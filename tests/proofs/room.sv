@@ -1,6 +1,7 @@
 // The slots of the rings of four channels. One channel, which the solver chooses, is watched: as long as
-// software frees no more than was accepted, never more descriptors are accepted than its ring has slots; while one
-// is left, none is refused for want of it; and nothing that others do changes that. Unbounded.
+// software frees no more than was accepted since its ring was set, never more descriptors are accepted than that
+// has slots; while one is left, none is refused for want of it; and nothing that others do changes that, who may
+// free what they never had. Who did so himself is counted rightly again when his ring is set anew. Unbounded.
 module proof #(parameter MUTANT = 0) (
   input wire clock,
   input wire reset,
@@ -45,17 +46,22 @@ module proof #(parameter MUTANT = 0) (
   reg begins = 0;
   reg [3:0] log2 = 0;
   reg [16:0] taken = 0;
+  // It freed no more than that, since its ring was set.
+  reg honest = 0;
+  wire counted = bound & honest;
   wire [16:0] slots = 17'd1 << log2;
   wire mine = page == which;
   wire sets = ring_we & ring_channel == which;
   always @(posedge clock) begin
     if (doorbell & mine) begin
       begins <= 0;
+      honest <= honest & freed <= taken;
       taken <= taken - freed + accepted;
     end
     if (sets) begin
       bound <= ring_on;
       begins <= 1;
+      honest <= 1;
       log2 <= ring_log2;
       taken <= 0;
     end
@@ -67,10 +73,8 @@ module proof #(parameter MUTANT = 0) (
   end
   always @* begin
     assume (\dut.rooms.spy_at == which & \dut.sizes.spy_at == which);
-    // Software frees what was accepted, once.
-    assume (!(doorbell & mine & bound) | freed <= taken);
   end
-  always @* if (MUTANT == 0 & bound) begin
+  always @* if (MUTANT == 0 & counted) begin
     assert (\dut.sizes.spy == log2);
     assert (taken <= slots & (!begins | taken == 0));
     // The slots of before the last doorbell took one, or not.
@@ -81,8 +85,11 @@ module proof #(parameter MUTANT = 0) (
     if (!begins) assert (\dut.rooms.spy [15:0] - \dut.rooms.spy [16] == slots - taken);
   end
   always @* if (MUTANT == 0) assert (\dut.bound_q [which] == bound & (\dut.fresh_q [which] == begins | !bound));
-  always @* if (MUTANT == 0) assert (\dut.full_q [which] == (bound & taken == slots));
-  always @* if (!reset & mine) begin
+  always @* if (MUTANT == 0) begin
+    if (counted) assert (\dut.full_q [which] == (taken == slots));
+    if (!bound) assert (!\dut.full_q [which]);
+  end
+  always @* if (!reset & mine & (counted | !bound)) begin
     assert (some == (!bound | taken < slots));
     assert (enough == (!bound | taken < slots | freed != 0));
     if (bound) assert (taken <= slots);

@@ -3,8 +3,9 @@
 // Part 1: the rules of the bus, also of a port that stands still and is given up. Part 2: which
 // completion is whose: every read ends once and in order, with the data of that very read or as an
 // error, whatever was late. Part 3: a port that stands still is dead after the time-out, and then
-// everything that is offered is taken.
-// Bounded: short bursts, a time-out of two cycles, so many cycles from reset as the test says.
+// everything that is offered is taken, and every flush that is taken ends. Bounded: short bursts, a time-out of
+// two cycles, so many cycles from reset as the test says.
+// Part 4: which beat of a read is its last is known before it comes, of reads of any length. Unbounded.
 module proof #(
   parameter PART = 1,
   parameter MUTANT = 0
@@ -99,6 +100,21 @@ module proof #(
   );
   (* hierconn, init = 0 *) wire \dut.issue ;
   (* hierconn, init = 0 *) wire \dut.probe ;
+  (* hierconn, init = 0 *) wire [5:0] \dut.seen_q ;
+  (* hierconn, init = 0 *) wire \dut.begun_q ;
+  (* hierconn, init = 0 *) wire \dut.at_last_q ;
+  (* hierconn, init = 0 *) wire \dut.arriving ;
+  (* hierconn, init = 0 *) wire \dut.finished ;
+  (* hierconn, init = 0 *) wire \dut.pending.shown_q ;
+  (* hierconn, init = 0 *) wire [3:0] \dut.pending.count_q ;
+  (* hierconn, init = 0 *) wire [2:0] \dut.pending.head_q ;
+  (* hierconn, init = 0 *) wire [2:0] \dut.pending.tail_q ;
+  (* hierconn, init = 0 *) wire \dut.pending.any_q ;
+  (* hierconn, init = 0 *) wire \dut.pending.at_most_q ;
+  (* hierconn, init = 0 *) wire \dut.pending.ram.settling ;
+  (* hierconn *) wire [2:0] \dut.pending.ram.recent ;
+  (* hierconn *) wire [191:0] \dut.pending.ram.every ;
+  (* hierconn *) wire [23:0] \dut.pending.data ;
   wire issue = \dut.issue ;
   wire probe = \dut.probe ;
 
@@ -116,7 +132,7 @@ module proof #(
   wire [95:0] message_now = {message_address, message_data};
   wire [143:0] beat_now = {beat_enable, beat_data};
   always @* begin
-    assume (read_beats != 0 & read_beats <= 2 & write_beats != 0 & write_beats <= 3);
+    assume (read_beats != 0 & read_beats <= (PART == 4 ? 32 : 2) & write_beats != 0 & write_beats <= 3);
     assume (timeout == 2 | (PART != 3 & timeout == 0));
     // Part 2 is about reads; that the others do not mix with them is part 1.
     if (PART == 2) assume (!write & !record & !message & !waitrequest);
@@ -294,8 +310,11 @@ module proof #(
     // for another's turn, one for the record's first half.
     reg [2:0] late = 0;
     reg dead_before = 0;
+    // A flush that left in no cycle of its own fails in the next.
+    reg absorbed = 0;
     always @(posedge clock) begin
       dead_before <= dead;
+      absorbed <= flush_take & !probe;
       still <= ((bus_read | bus_write) & waitrequest) ? still + 1 : 0;
       late <= dead & !in_burst & (record ? !seen_take : message & !message_take) ? late + 1 : 0;
     end
@@ -305,9 +324,39 @@ module proof #(
       if (dead & in_burst) assert (beat_take == beat);
       assert (late <= 3);
       if (dead & dead_before & !in_burst & !record & !message & write & beat) assert (beat_take);
-      // Reads end, one a cycle or one beat a cycle.
-      if (dead & quarantine & (read | flush)) assert (chunk | completion | flushed | flush_take);
+      // Reads end, one a cycle or one beat a cycle, and flushes.
+      if (dead & (read | flush)) assert (chunk | completion | flushed | flush_take);
+      if (absorbed) assert (flushed & flush_error);
       if (dead) assert (reads_down);
+    end
+  end endgenerate
+  generate if (PART == 4) begin
+    wire [5:0] its_last = \dut.pending.data [5:0] + 6'd1;
+    wire [3:0] count = \dut.pending.count_q ;
+    always @* begin
+      // What arrives is of a read that left: the parts above.
+      assume (!\dut.arriving | \dut.pending.shown_q );
+      assert (\dut.begun_q == (\dut.seen_q != 0));
+      if (\dut.begun_q ) begin
+        assert (\dut.pending.shown_q & \dut.seen_q <= its_last);
+        assert (\dut.at_last_q == (\dut.seen_q == its_last));
+      end
+      if (\dut.arriving | (\dut.begun_q & \dut.finished )) assert (\dut.finished == (\dut.seen_q == its_last));
+      // The reads in flight: this makes the rest inductive.
+      assert (count <= 8 & count[2:0] == \dut.pending.tail_q - \dut.pending.head_q );
+      assert (\dut.pending.any_q == (count != 0) & \dut.pending.at_most_q == (count == 8));
+      assert (\dut.pending.shown_q == (count > \dut.pending.ram.settling ));
+      if (\dut.pending.any_q & \dut.pending.ram.settling ) assert (\dut.pending.ram.recent == \dut.pending.tail_q - 3'd1);
+    end
+    genvar k;
+    for (k = 0; k < 8; k = k + 1) begin
+      wire [2:0] at = k - \dut.pending.head_q ;
+      wire [23:0] word = \dut.pending.ram.every [24 * k +: 24];
+      always @* if (at < count) begin
+        assert (word[23] == (word[5:0] == 6'h3f) & (word[23] | word[5:0] <= 30));
+        // A flush has one beat.
+        assert (!word[22] | word[23]);
+      end
     end
   end endgenerate
 endmodule

@@ -17,8 +17,8 @@ use peerlane_hdl::{
     Params, generate,
     prim::{AsyncFifo, SmallFifo},
     rtl::{
-        att::Att, complete::Completer, fence::Fence, flushes::Flushes, room::RingRoom,
-        txs::TxsAdapter,
+        att::Att, complete::Completer, fence::Fence, flushes::Flushes, receive::Receive,
+        room::RingRoom, txs::TxsAdapter,
     },
 };
 use peerlane_tools::{Cache, Yosys};
@@ -68,6 +68,9 @@ const END_FAULTS: u64 = 14;
 /// Enough for nine reads to be asked for, and for a port to be given up.
 const TXS_BUS: Reach = Reach::Cycles(14);
 
+/// Enough for a read of 18 beats.
+const TXS_LONG_READ: u64 = 24;
+
 /// Enough for a time-out, the late answers, the end of the quarantine and a read after it.
 const TXS_QUARANTINE: Reach = Reach::Cycles(11);
 
@@ -79,6 +82,9 @@ const WRITE_BEATS: Reach = Reach::Cycles(19);
 
 /// Enough for the ends of two reads, which go through the clock of the memory and back.
 const READ_ENDS: Reach = Reach::Cycles(29);
+
+/// Enough for two chunks to find their places, and for a burst that a reset meets.
+const RECEIVE_FAULTS: u64 = 20;
 
 /// What ABC found.
 #[derive(Debug, PartialEq, Eq)]
@@ -92,13 +98,17 @@ enum Verdict {
 }
 
 /// A block's Verilog, ready for a wrapper.
-fn verilog<B: Block>(name: &str, mut block: B) -> String {
+fn verilog<B: Block>(name: &str, block: B) -> String {
+    verilog_with(name, block, Memories::Whole)
+}
+
+fn verilog_with<B: Block>(name: &str, mut block: B, seen: Memories) -> String {
     block.connect_all();
     let design = emit(name, &block, "Under proof.").unwrap();
     design
         .modules
         .iter()
-        .map(|module| memories(&module.verilog, Memories::Whole))
+        .map(|module| memories(&module.verilog, seen))
         .collect()
 }
 
@@ -221,6 +231,26 @@ fn holds_and_has_teeth(
         eprintln!(
             "{name}: fault {mutant} found, {:.1} s",
             start.elapsed().as_secs_f64()
+        );
+    }
+}
+
+/// The proof fails with each of the faults in the block itself: `edits` of its Verilog, from and to.
+fn sees_in_the_block(
+    name: &str,
+    design: &str,
+    file: &str,
+    parameters: &[(&str, u64)],
+    reach: Reach,
+    edits: &[(&str, &str)],
+) {
+    let yosys = Cache::open().unwrap().yosys().unwrap();
+    for (from, to) in edits {
+        assert_eq!(design.matches(from).count(), 1, "{name}: `{from}`");
+        assert_eq!(
+            prove(&yosys, &design.replace(from, to), file, parameters, reach),
+            Verdict::Broken,
+            "{name}: no assertion sees `{to}`"
         );
     }
 }
@@ -365,30 +395,45 @@ fn the_att_answers_with_what_the_driver_wrote_last() {
 #[test]
 #[ignore = "external tools: cargo xtask test proofs"]
 fn the_txs_adapter_keeps_the_rules_of_the_bus() {
-    txs_proof("bus", 1, TXS_BUS, &[1, 2, 3, 4, 10, 11, 12]);
+    txs_proof("bus", 1, TXS_BUS, &[1, 2, 3, 4, 10, 11, 12], &[]);
 }
 
 #[test]
 #[ignore = "external tools: cargo xtask test proofs"]
 fn every_read_of_the_txs_adapter_ends_once_with_its_own_data() {
-    txs_proof("quarantine", 2, TXS_QUARANTINE, &[5, 6, 7, 10]);
+    txs_proof("quarantine", 2, TXS_QUARANTINE, &[5, 6, 7, 10], &[]);
 }
 
 #[test]
 #[ignore = "external tools: cargo xtask test proofs"]
 fn a_port_that_stands_still_is_given_up_and_takes_everything() {
-    txs_proof("dead port", 3, TXS_BUS, &[8, 9]);
+    let edits = [(
+        "absorbed_d = flush_absorb;",
+        "absorbed_d = flush_absorb & ~port_dead;",
+    )];
+    txs_proof("dead port", 3, TXS_BUS, &[8, 9], &edits);
 }
 
-fn txs_proof(name: &str, part: u64, reach: Reach, mutants: &[u64]) {
-    holds_and_has_teeth(
-        &format!("Txs, {name}"),
-        &verilog("peerlane_txs", TxsAdapter::<128, 16>::default()),
-        "txs.sv",
-        &[("PART", part)],
-        reach,
-        mutants.iter().copied(),
-    );
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn the_txs_adapter_knows_the_last_beat_of_a_read_of_any_length() {
+    let known = "at_last_d = seen_q == old_last;";
+    let edits = [
+        (known, "at_last_d = 1'b1;"),
+        (known, "at_last_d = seen_q == old_last - 1;"),
+        (known, "at_last_d = (seen_q & 6'd15) == old_last;"),
+    ];
+    let reach = Reach::Induction(TXS_LONG_READ);
+    txs_proof("last beat", 4, reach, &[], &edits);
+}
+
+fn txs_proof(name: &str, part: u64, reach: Reach, mutants: &[u64], edits: &[(&str, &str)]) {
+    let name = format!("Txs, {name}");
+    let design = verilog("peerlane_txs", TxsAdapter::<128, 16>::default());
+    let parameters = [("PART", part)];
+    let mutants = mutants.iter().copied();
+    holds_and_has_teeth(&name, &design, "txs.sv", &parameters, reach, mutants);
+    sees_in_the_block(&name, &design, "txs.sv", &parameters, reach, edits);
 }
 
 #[test]
@@ -493,4 +538,41 @@ fn every_last_read_request_has_one_end_and_every_read_a_tag_of_its_own() {
 fn a_read_that_brings_nothing_ends_once_and_with_its_own_code() {
     let design = of_the_block("read_path", "peerlane_read_path", Memories::Sixteen);
     path_proof("read_path", 2, &design, READ_ENDS, &[8, 9]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn received_data_find_their_place_and_no_burst_is_cut_off() {
+    let receiver = Receive::<128, 16, 129>::new(3, 4);
+    let whole = verilog_with("peerlane_receive", receiver, Memories::OneWord);
+    let design = without(&whole, "peerlane_receive_align");
+    let design = without(&design, "peerlane_receive_lanes");
+    let reach = Reach::Induction(RECEIVE_FAULTS);
+    let (name, file) = ("receiver", "receive.sv");
+    holds_and_has_teeth(name, &design, file, &[], reach, []);
+    // A place that is looked up beside a step that moves it; a burst that is counted short, one that a reset cuts
+    // off, or lets write what was dropped, one whose word that stands is emptied by it; a place that moves on by too
+    // little, a chunk that is its read's last one too early.
+    let edits = [
+        (
+            "found_on_d = front_on_q & (~c_take);",
+            "found_on_d = front_on_q;",
+        ),
+        (
+            "burst_beat_q + 4'd2) == mem_count",
+            "burst_beat_q + 4'd1) == mem_count",
+        ),
+        (
+            "(mem_writes | (|burst_beat_q))) & (~mem_last)",
+            "mem_writes) & (~mem_last)",
+        ),
+        ("if (rinsing_q & (~stuck_q)) begin", "if (1'b0) begin"),
+        ("& ((~rinsing_q) | stuck_q);", "& 1'b0;"),
+        (
+            "c_local + {30'd0, c_bytes}",
+            "c_local + {31'd0, c_bytes[8:0]}",
+        ),
+        ("c_left == c_bytes", "c_left[8:0] == c_bytes[8:0]"),
+    ];
+    sees_in_the_block(name, &design, file, &[], reach, &edits);
 }
