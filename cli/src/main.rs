@@ -1,5 +1,8 @@
 //! The command `peerlane`.
 
+// Of these comments clap makes the help, where `<board>` is what it says.
+#![allow(rustdoc::invalid_html_tags)]
+
 mod commands;
 mod demo;
 mod provenance;

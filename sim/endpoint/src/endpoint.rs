@@ -167,7 +167,7 @@ impl Endpoint {
     /// Builds the block and starts an endpoint that listens at `socket`, a path where nothing is.
     ///
     /// # Errors
-    /// As [`library`], and when the configuration is impossible or the socket cannot be made.
+    /// As [`peerlane_block::library`], and when the configuration is impossible or the socket cannot be made.
     pub fn start(config: &Config, socket: &Path) -> Result<Self> {
         Self::with_library(&peerlane_block::library(&config.block())?, config, socket)
     }
