@@ -132,6 +132,9 @@ fn it_is_built_installed_loaded_and_removed() {
     let readme = readme();
     let documented: BTreeSet<&str> = readme
         .lines()
+        .skip_while(|line| !line.starts_with("| parameter |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
         .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
         .collect();
     assert!(!parameters.is_empty());
