@@ -1,7 +1,7 @@
 //! What the DMA block reaches: its Verilog on the simulated board, beside what the link and the
 //! contract of the hard IP's `Txs` port allow, and beside the thesis's designs.
 //!
-//! [`run`] measures the rows of [`SCENARIOS`]; [`Report::json`] and [`html`] show them. All times
+//! [`run`] measures the rows of [`SCENARIOS`]; a [`Report`] is what is written as JSON, and [`html`] shows it. All times
 //! are simulated, so two runs of the same block give the same numbers; only `sim.rate` is the speed of
 //! the simulator itself. The block is driven register by register, and every byte that a row moves is
 //! compared.
@@ -17,6 +17,7 @@ mod rig;
 mod run;
 mod scenario;
 mod sweep;
+pub mod thesis;
 
 pub use error::{Error, Result};
 pub use limits::Limit;

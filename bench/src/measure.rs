@@ -9,7 +9,9 @@
 use std::time::Instant;
 
 use peerlane_hdl::Params;
-use peerlane_sim::{BoardConfig, GPU_PAGE, Stats, thesis};
+use peerlane_sim::{BoardConfig, GPU_PAGE, Stats};
+
+use crate::thesis;
 use peerlane_verilated::Library;
 
 use crate::limits::{self, Port};

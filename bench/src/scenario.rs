@@ -116,7 +116,7 @@ pub(crate) enum Kind {
     /// 64 bytes on one channel while the others stream, against the same alone.
     Fairness,
     /// The thesis's design, modelled.
-    Thesis(peerlane_sim::thesis::Design),
+    Thesis(crate::thesis::Design),
     /// Speed of the simulator.
     Simulator(Stream),
 }
@@ -128,7 +128,7 @@ const SMALL: u64 = 1008;
 
 /// All rows, in the order of the report.
 pub static SCENARIOS: &[Scenario] = &{
-    use peerlane_sim::thesis::Design;
+    use crate::thesis::Design;
     [
         Scenario {
             name: "write.bulk",

@@ -1,6 +1,8 @@
 //! Rate against size.
 
-use peerlane_sim::{BoardConfig, LinkConfig, thesis};
+use peerlane_sim::{BoardConfig, LinkConfig};
+
+use crate::thesis;
 use peerlane_verilated::Library;
 
 use crate::Result;

@@ -41,7 +41,6 @@ mod rng;
 mod slaves;
 mod stats;
 mod stream;
-pub mod thesis;
 mod txs;
 mod violation;
 mod wires;

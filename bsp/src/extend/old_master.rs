@@ -24,7 +24,7 @@ impl<'a> OldMaster<'a> {
     /// Follows `dma.m` and decides what goes.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] if `m` is exported or reaches no memory.
+    /// [`crate::error::ErrorKind::Unsupported`] if `m` is exported or reaches no memory.
     pub fn follow(site: &Site<'a>) -> Result<Self> {
         if let Some(export) = site.system.exported(&site.dma.name, Some("m")) {
             return Err(site.unsupported(

@@ -63,7 +63,7 @@ impl<'a> HostPath<'a> {
     /// Walks from the hard IP's BAR masters to `csr`.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] if no way of bridges leads there.
+    /// [`crate::error::ErrorKind::Unsupported`] if no way of bridges leads there.
     pub fn find(site: &Site<'a>) -> Result<Self> {
         let mut ways: Vec<Vec<&Connection>> = site
             .from(&site.hip.name, None)

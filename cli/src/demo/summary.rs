@@ -1,7 +1,8 @@
 //! What the demo found, as a table and as JSON.
 
+use peerlane_bench::thesis;
 use peerlane_core::descriptor::Direction;
-use peerlane_sim::{LinkConfig, thesis};
+use peerlane_sim::LinkConfig;
 use serde::Serialize;
 
 use super::moves::Moved;

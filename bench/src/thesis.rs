@@ -29,7 +29,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::link::LinkConfig;
+use peerlane_sim::LinkConfig;
 
 /// The designs of the thesis, each with what the ones before it have (figure 7.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -266,7 +266,7 @@ impl Parameters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::Generation;
+    use peerlane_sim::Generation;
 
     fn run(design: Design, bytes: u64) -> Run {
         let link = LinkConfig::default();
