@@ -11,7 +11,7 @@
 //! seldom the more they are: together about as often as one, however many there are.
 //!
 //! A free block waits for who is next, but not for long: a thread that gets no processor costs each
-//! of others' fences [`GRACE`] at most. It stays the first of all when it looks again.
+//! of others' fences `GRACE` at most. It stays the first of all when it looks again.
 
 use super::patience::{LONG, SHORT};
 
