@@ -25,7 +25,7 @@ const SILENT: Duration = Duration::from_micros(100);
 const RESTART: Duration = Duration::from_secs(1);
 
 /// How often to look whether a doorbell was refused, which brings no record, while waiting for one.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Names a transfer of one queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -454,7 +454,7 @@ fn stopped_by_others(lab: &mut Lab) -> Result<String> {
     beside_a_stopper(&device, || {
         let begin = Instant::now();
         for looks in [false, true].into_iter().cycle() {
-            if refused.iter().all(|refused| *refused >= 3) {
+            if refused.iter().all(|refused| *refused >= 2) {
                 return Ok(());
             }
             ensure!(
