@@ -5,10 +5,9 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Work, edit, expect, one_paragraph, snapshot, text};
+use common::{Work, edit, expect, extend_to, one_paragraph, snapshot, text};
 use peerlane_bsp::config::Config;
 use peerlane_bsp::error::ErrorKind;
-use peerlane_bsp::extend::{Options, extend};
 use peerlane_bsp::layout::Layout;
 use peerlane_bsp::system::xml::Document;
 
@@ -17,13 +16,7 @@ const SYSTEM: &str = "acl_iface_system.qsys";
 /// The error must be a paragraph with all words, and nothing is left behind.
 fn refuses(work: &Work, config: Option<&Path>, report: Option<&Path>, words: &[&str]) {
     let config = config.map_or_else(|| Ok(Config::default()), Config::read);
-    let options = |config| Options {
-        bsp: work.bsp.clone(),
-        out: work.out.clone(),
-        config,
-        report: report.map(Path::to_path_buf),
-    };
-    let error = config.and_then(|config| extend(&options(config)));
+    let error = config.and_then(|config| extend_to(&work.bsp, &work.out, config, report));
     let error = error.expect_err("the input must be refused");
     one_paragraph(&error);
     let said = error.paragraph();

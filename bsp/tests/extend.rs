@@ -7,9 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::elements::{connections, elements, minus, parameters, set};
-use common::{Work, snapshot, text, vendor_bsp};
+use common::{Work, extend_to, snapshot, text, vendor_bsp};
 use peerlane_bsp::config::Config;
-use peerlane_bsp::extend::{Options, extend};
 
 fn instances(dir: &Path, kind: &str) -> usize {
     snapshot(dir)
@@ -56,13 +55,7 @@ fn the_vendor_bsp_is_only_read() {
     let before = snapshot(&bsp);
     let work = tempfile::tempdir().unwrap();
     let out = work.path().join("D");
-    extend(&Options {
-        bsp: bsp.clone(),
-        out: out.clone(),
-        config: Config::default(),
-        report: None,
-    })
-    .unwrap();
+    extend_to(&bsp, &out, Config::default(), None).unwrap();
 
     assert_eq!(snapshot(&bsp), before, "the original was changed");
     assert_eq!(instances(&out, "acl_dma"), 0);
@@ -341,13 +334,7 @@ fn the_report_can_be_had_elsewhere_too() {
     let work = tempfile::tempdir().unwrap();
     let (out, file) = (work.path().join("D"), work.path().join("r.json"));
     let bsp = common::reference();
-    extend(&Options {
-        bsp,
-        out: out.clone(),
-        config: Config::default(),
-        report: Some(file.clone()),
-    })
-    .unwrap();
+    extend_to(&bsp, &out, Config::default(), Some(&file)).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     assert_eq!(json["instance"], "dma_engine");
     assert_eq!(

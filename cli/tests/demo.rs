@@ -3,27 +3,24 @@
 mod common;
 
 use std::path::Path;
-use std::process::Command;
+
+use common::{peerlane, text};
 
 /// Runs the demo with 1 MiB each way; checks what it prints and what it writes.
 fn demo(bsp: Option<&Path>) {
     let work = tempfile::tempdir().unwrap();
     let json = work.path().join("demo.json");
     let kept = work.path().join("kept");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_peerlane"));
-    command
-        .args(["demo", "--size", "1", "--json"])
-        .arg(&json)
-        .arg("--keep")
-        .arg(&kept);
+    let mut arguments = vec!["demo", "--size", "1"];
+    arguments.extend(["--json", text(&json), "--keep", text(&kept)]);
     if let Some(bsp) = bsp {
-        command.arg("--bsp").arg(bsp);
+        arguments.extend(["--bsp", text(bsp)]);
     }
-    let output = command.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    let said = format!("{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    let output = peerlane(&arguments);
+    let told = String::from_utf8_lossy(&output.stdout);
+    let said = format!("{told}\n{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert_eq!(text.lines().last(), Some("demo: PASS"), "{said}");
+    assert_eq!(told.lines().last(), Some("demo: PASS"), "{said}");
 
     let results: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
@@ -50,11 +47,7 @@ fn demo(bsp: Option<&Path>) {
         assert!(row["of_ceiling"].as_f64().unwrap() < 1.0, "{row}");
     }
 
-    let check = Command::new(env!("CARGO_BIN_EXE_peerlane"))
-        .args(["extend", "--check"])
-        .arg(&kept)
-        .output()
-        .unwrap();
+    let check = peerlane(&["extend", "--check", text(&kept)]);
     assert_eq!(
         check.status.code(),
         Some(0),
@@ -80,16 +73,10 @@ fn on_a_vendors_bsp() {
 fn a_wrong_bsp_fails_with_one_line_and_leaves_nothing() {
     let work = tempfile::tempdir().unwrap();
     let json = work.path().join("demo.json");
-    let output = Command::new(env!("CARGO_BIN_EXE_peerlane"))
-        .args(["demo", "--json"])
-        .arg(&json)
-        .arg("--bsp")
-        .arg(work.path())
-        .output()
-        .unwrap();
+    let output = peerlane(&["demo", "--json", text(&json), "--bsp", text(work.path())]);
     assert_eq!(output.status.code(), Some(2));
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(text.lines().last(), Some("demo: FAIL"));
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(told.lines().last(), Some("demo: FAIL"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("hardware/<board>"), "{said}");
     assert!(!json.exists());

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 pub use fixtures::vendor_bsp;
 use peerlane_bsp::check::{Level, check};
+use peerlane_bsp::config::Config;
 use peerlane_bsp::error::{Error, ErrorKind, Result};
 use peerlane_bsp::extend::{Options, extend, report::Report};
 use peerlane_bsp::layout::{self, Layout};
@@ -69,13 +70,8 @@ impl Work {
     }
 
     pub fn extend(&self, config: &str) -> Result<Report> {
-        let config = peerlane_bsp::config::Config::parse(Path::new("c.toml"), config)?;
-        extend(&Options {
-            bsp: self.bsp.clone(),
-            out: self.out.clone(),
-            config,
-            report: None,
-        })
+        let config = Config::parse(Path::new("c.toml"), config)?;
+        extend_to(&self.bsp, &self.out, config, None)
     }
 
     /// Extends, expecting an error; nothing may be left behind and nothing may have been changed.
@@ -90,6 +86,16 @@ impl Work {
         one_paragraph(&error);
         error
     }
+}
+
+/// Extends a BSP that is not copied first.
+pub fn extend_to(bsp: &Path, out: &Path, config: Config, report: Option<&Path>) -> Result<Report> {
+    extend(&Options {
+        bsp: bsp.to_path_buf(),
+        out: out.to_path_buf(),
+        config,
+        report: report.map(Path::to_path_buf),
+    })
 }
 
 /// An error is a paragraph with a place, and tells what to do.

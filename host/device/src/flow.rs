@@ -164,11 +164,7 @@ impl<K> Flow<K> {
                     None => break,
                 },
             };
-            let flights = &self.lane(record.direction).flights;
-            let place = flights
-                .iter()
-                .position(|flight| flight.cookie == record.cookie);
-            for _ in 0..place.unwrap_or(0) {
+            for _ in 0..self.place_of(&record).unwrap_or(0) {
                 self.lose(record.direction);
             }
             self.complete(&record)?;
@@ -296,12 +292,14 @@ impl<K> Flow<K> {
         }
     }
 
+    /// How many descriptors of its direction went out before the one that a record names.
+    fn place_of(&self, record: &Record) -> Option<usize> {
+        let mut flights = self.lanes[record.direction as usize].flights.iter();
+        flights.position(|flight| flight.cookie == record.cookie)
+    }
+
     fn complete(&mut self, record: &Record) -> Result<()> {
-        let flights = &self.lanes[record.direction as usize].flights;
-        let place = flights
-            .iter()
-            .position(|flight| flight.cookie == record.cookie);
-        if place.is_some_and(|place| place > 0) {
+        if self.place_of(record).is_some_and(|place| place > 0) {
             self.odd = Some(*record);
             return Err(out_of_turn());
         }
