@@ -370,13 +370,17 @@ impl Context {
         let ring = self.ring.lock().take();
         self.board.settle(|| channel::abort(self.channel));
         self.board.settle(|| channel::close(self.channel));
-        let regions = self.regions.lock().take();
+        let regions = self.take_regions();
+        // What the channel had under way must end, whether there is a region to let go or not.
+        if regions.is_empty() {
+            self.board.settle(|| table::fence(Reach::Host));
+        }
         Region::retire(&self.board, regions);
         self.board.wait_for_others();
         *self.share.lock() = Share::NONE;
         self.board.memory.take_back(self.channel, Content::Unknown);
         nvidia::settle_lost();
-        // After the fence in `retire` no record is under way either.
+        // After that fence no record is under way either.
         drop(ring);
         trace::closed(&self.board, self.channel);
     }

@@ -72,6 +72,15 @@ pub(crate) fn raw_device(device: &Device<Bound>) -> *mut bindings::device {
     core::ptr::from_ref(device).cast_mut().cast()
 }
 
+/// Whether the calling thread has a right in the first user namespace: in one of its own anybody can
+/// have all. It is asked quietly, as not to have the right is no offence.
+pub(crate) fn is_capable(capability: u32) -> bool {
+    // SAFETY: that namespace is always there, and any number may be asked for.
+    unsafe {
+        bindings::ns_capable_noaudit(&raw mut bindings::init_user_ns, capability as c_int)
+    }
+}
+
 /// Shows what is made for `core::fmt` in the kernel's messages.
 pub(crate) struct Text<T>(pub(crate) T);
 

@@ -5,7 +5,7 @@
 use crate::{
     board::Board,
     context::Context,
-    ffi::{pci_dev, peerlane_make_uncached, peerlane_map_frames},
+    ffi::{is_capable, pci_dev, peerlane_make_uncached, peerlane_map_frames},
     logic::{quota::User, regs::chan, uapi::map},
 };
 use kernel::{
@@ -124,19 +124,11 @@ impl MiscDevice for Operations {
     }
 }
 
-/// Who opens a file. Users are told apart as the kernel does it, whatever their namespaces call them,
-/// and only the rights in the first of them count: in its own anybody can have all.
+/// Who opens a file. Users are told apart as the kernel does it, whatever their namespaces call them.
 fn opener(file: &File) -> User {
-    // SAFETY: that namespace is always there. It is asked quietly: not to have the right is no offence.
-    let exempt = unsafe {
-        bindings::ns_capable_noaudit(
-            &raw mut bindings::init_user_ns,
-            bindings::CAP_SYS_RESOURCE as i32,
-        )
-    };
     User {
         id: file.cred().euid().into_raw().val,
-        exempt,
+        exempt: is_capable(bindings::CAP_SYS_RESOURCE),
     }
 }
 

@@ -69,6 +69,11 @@ impl Inside<'_> {
         // SAFETY: unbind waits for the gate before it returns, and the gate for us.
         unsafe { device.as_bound() }
     }
+
+    /// Whether somebody waits until all have left.
+    pub(crate) fn is_closing(&self) -> bool {
+        !self.0.state.lock().open
+    }
 }
 
 impl Drop for Inside<'_> {

@@ -188,7 +188,7 @@ impl Mapping {
     /// The entries stay reserved, so that what is still queued fails and reaches nothing else.
     pub(crate) fn revoke(&self) {
         let mut state = self.state.lock();
-        let first = !core::mem::replace(&mut state.revoked, true);
+        let first = !core::mem::replace(&mut state.revoked, true) && state.placed.is_some();
         let begin = Instant::<Monotonic>::now();
         if let Some(placed) = &mut state.placed {
             self.invalidate_placed(placed);

@@ -87,8 +87,11 @@ impl Region {
         })
     }
 
-    /// Drops several regions with one fence for all.
+    /// Drops several regions with one fence for all. For none there is no fence.
     pub(crate) fn retire(board: &Board, mut regions: KVVec<Region>) {
+        if regions.is_empty() {
+            return;
+        }
         Mapping::retire(board, regions.iter().map(Region::mapping));
         for region in &mut regions {
             region.retired = true;
@@ -109,6 +112,10 @@ struct Held {
     handle: u32,
     region: Region,
 }
+
+/// The most times that a region is tried again after something was let go for it. Others may keep
+/// more meanwhile.
+const ROUNDS: usize = 32;
 
 /// The regions of a context.
 pub(crate) struct Regions {
@@ -275,8 +282,11 @@ impl Regions {
         while index < self.kept.len() {
             if !wanted(&self.kept[index]) {
                 index += 1;
+            } else if taken.reserve(1, GFP_KERNEL).is_err() {
+                // The rest stays: a region is dropped without the lock.
+                break;
             } else if let Ok(region) = self.take_kept(index) {
-                // One for which there is no room is dropped, and so forgotten by the board.
+                // There is room.
                 let _ = taken.push(region, GFP_KERNEL);
             }
         }
@@ -289,16 +299,6 @@ impl Regions {
         core::mem::take(&mut self.kept)
     }
 
-    /// All.
-    pub(crate) fn take(&mut self) -> KVVec<Region> {
-        self.space = None;
-        let mut regions = self.take_all_kept();
-        for held in core::mem::take(&mut self.held) {
-            // A region for which there is no room is dropped, and so forgotten by the board.
-            let _ = regions.push(held.region, GFP_KERNEL);
-        }
-        regions
-    }
 
     /// Writes the entries of all once more.
     pub(crate) fn restore(&self, epoch: Epoch) -> Result<(), Failure> {
@@ -378,58 +378,82 @@ impl Context {
             return Ok(());
         }
         drop(inside);
-        // What is kept makes room: ours first, then others', as far as that helps against each error.
-        let mut ours = false;
-        let mut left = [ENOSPC, ENOMEM, EDQUOT].map(Some);
-        loop {
-            let Err(error) = self.make(&wanted, arguments) else {
-                return Ok(());
+        // What is kept makes room: ours first, then others'.
+        let mut alone = true;
+        // What somebody was letting go when we were refused is gone when we look.
+        let mut unchanged = false;
+        for _ in 0..ROUNDS {
+            let error = match self.make(&wanted, arguments) {
+                Err(error) if [ENOSPC, ENOMEM, EDQUOT].contains(&error) => error,
+                done => return done,
             };
-            let way = left.iter_mut().find(|way| **way == Some(error));
-            let way = way.ok_or(error)?;
             let _inside = self.board.gate.enter()?;
-            if !core::mem::replace(&mut ours, true) {
-                self.let_kept_go();
-            } else {
-                *way = None;
-                self.let_others_go(error)?;
+            if self.make_room(core::mem::take(&mut alone), error)? {
+                unchanged = false;
+            } else if core::mem::replace(&mut unchanged, true) {
+                return Err(error);
             }
         }
+        self.make(&wanted, arguments)
     }
 
-    /// The same for what other contexts keep of that of which a region has found too little.
-    fn let_others_go(&self, error: Error) -> Result {
+    /// Lets go what we keep, if `ours_first` and if there is something; else what any context keeps of that
+    /// of which a region has found too little. Says whether there was something. One at a time does
+    /// this: what another lets go is gone afterwards.
+    fn make_room(&self, ours_first: bool, error: Error) -> Result<bool> {
         let payer = host::Payer::caller()?;
+        let mut went = false;
         self.board.let_go_of_others(|| {
+            went = ours_first && self.let_kept_go();
+            if went {
+                return;
+            }
             self.board.for_each_user(|other| {
                 if error == ENOMEM {
                     // Of the process's locked memory, or its user's, whoever has opened the board.
                     let weighs = |region: &Region| region.memory.weighs_on(&payer);
                     let kept = other.regions.lock().take_kept_if(weighs);
+                    went |= !kept.is_empty();
                     Region::retire(&self.board, kept);
                 } else if error == ENOSPC || self.has_user_of(other) {
                     // Of a user's part of the board, other contexts of the same user have something.
-                    other.let_kept_go();
+                    went |= other.let_kept_go();
                 }
             });
         });
-        Ok(())
+        Ok(went)
     }
 
-    /// Unmaps what is kept, for its entries. NVIDIA's pages of another process stay held
-    /// ([`crate::memory::nvidia`]).
-    fn let_kept_go(&self) {
+    /// Unmaps what is kept, for its entries. Says whether there was something. NVIDIA's pages of another
+    /// process stay held ([`crate::memory::nvidia`]).
+    fn let_kept_go(&self) -> bool {
         let kept = self.regions.lock().take_all_kept();
+        let went = !kept.is_empty();
         Region::retire(&self.board, kept);
+        went
+    }
+
+    /// Takes all regions away, and whatever else is held for a process's memory. They must be dropped
+    /// without a lock.
+    pub(crate) fn take_regions(&self) -> KVVec<Region> {
+        let (mut regions, held, space) = {
+            let mut regions = self.regions.lock();
+            let kept = regions.take_all_kept();
+            (kept, core::mem::take(&mut regions.held), regions.space.take())
+        };
+        drop(space);
+        for held in held {
+            // A region for which there is no room is dropped, and so forgotten by the board.
+            let _ = regions.push(held.region, GFP_KERNEL);
+        }
+        regions
     }
 
     /// Looks for a region among those that are kept, and drops those that are of no use any more.
     fn find(&self, key: &Key, arguments: &mut Register) -> Result<bool> {
         let mut unusable = KVVec::new();
         let found = self.regions.lock().reuse(key, &mut unusable, arguments);
-        if !unusable.is_empty() {
-            Region::retire(&self.board, unusable);
-        }
+        Region::retire(&self.board, unusable);
         found
     }
 
@@ -439,10 +463,7 @@ impl Context {
         if let Some(space) = last.filter(|space| space.is_callers()) {
             return Ok(space);
         }
-        let space = Space::of_caller()?;
-        let before = self.regions.lock().space.replace(space.clone());
-        drop(before);
-        Ok(space)
+        Space::of_caller()
     }
 
     /// Makes a region and hands it out.
@@ -453,14 +474,19 @@ impl Context {
         let permissions = wanted.permissions;
         // Pages may take as long to come as their owner likes: a user's page fault handler, a
         // file system in user space. Nobody waits for that inside of the gate.
-        let pinned = match wanted.key.provider {
+        let (space, pinned) = match wanted.key.provider {
             provider::HOST => {
                 let space = self.space_of_caller()?;
-                Some(host::Pinned::new(space, address, length, permissions)?)
+                let pinned = host::Pinned::new(space.clone(), address, length, permissions)?;
+                (Some(space), Some(pinned))
             }
-            _ => None,
+            _ => (None, None),
         };
         let inside = self.board.gate.enter()?;
+        if space.is_some() {
+            let before = core::mem::replace(&mut self.regions.lock().space, space);
+            drop(before);
+        }
         let device = inside.device();
         let kind = match wanted.key.provider {
             provider::HOST => Kind::Host,
@@ -472,7 +498,7 @@ impl Context {
         let (memory, segments, offset) = match (&wanted.buffer, pinned) {
             (Some(buffer), _) => {
                 let (import, segments) =
-                    dmabuf::Import::new(device, buffer.clone(), permissions, mapping.clone())?;
+                    dmabuf::Import::new(&inside, buffer.clone(), permissions, mapping.clone())?;
                 (Memory::DmaBuf { _import: import }, segments, address)
             }
             (None, Some(pinned)) => {

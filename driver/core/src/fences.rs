@@ -117,13 +117,15 @@ impl Fences {
     }
 
     /// How long it sleeps before it looks again, in nanoseconds, if it is this long for who waits for
-    /// nothing but the block.
+    /// nothing but the block. Who is next sleeps no longer than a free block waits.
     pub fn pause(&self, turn: &Turn, pause: u64) -> u64 {
         match turn.ticket {
             Some(ticket) if self.next != Some(ticket) => {
                 SHORT.saturating_mul(self.waiting).min(FAR).max(pause)
             }
-            _ => pause,
+            // A pause longer than the grace would cost it its turn.
+            Some(_) => pause.min(GRACE / 2),
+            None => pause,
         }
     }
 
@@ -286,6 +288,22 @@ mod tests {
                 let passed = thread.passed;
                 assert!(
                     passed <= 4 * count as u64,
+                    "{passed} before {number}'s of {count}"
+                );
+            }
+        }
+    }
+
+    /// Where the link is slow, or the peer, who has waited for long sleeps for long.
+    #[test]
+    fn nobody_misses_its_turn_where_fences_are_long() {
+        for count in [2, 3, 8] {
+            let mut threads = threads(&std::vec![0; count]);
+            run(&mut threads, 5 * MS, 10 * SECOND);
+            for (number, thread) in threads.iter().enumerate() {
+                let passed = thread.passed;
+                assert!(
+                    passed <= count as u64,
                     "{passed} before {number}'s of {count}"
                 );
             }

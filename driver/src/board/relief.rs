@@ -80,9 +80,7 @@ impl Board {
                 let _ = batch.push(region, GFP_KERNEL);
             }
         }
-        if !batch.is_empty() {
-            Region::retire(self, batch);
-        }
+        Region::retire(self, batch);
         sum
     }
 }

@@ -17,6 +17,7 @@
 use super::bar::{self, Bar, Mapped};
 use crate::{
     ffi::{peerlane_is_translated, raw_device},
+    gate::Inside,
     logic::{
         att::Permissions,
         bus::{self, Meaning},
@@ -32,6 +33,7 @@ use kernel::{
     error::{from_err_ptr, to_result},
     prelude::*,
     sync::Arc,
+    time::msecs_to_jiffies,
 };
 
 /// A dma-buf that is held for the board.
@@ -59,8 +61,9 @@ struct State {
 /// Times that memory is mapped anew because its exporter has moved it while it was mapped, and that it
 /// is waited for anew because its owner has begun something again.
 const ATTEMPTS: u32 = 4;
-/// In milliseconds: how long it is waited for in all.
+/// In milliseconds: how long it is waited for in all, and how long until the gate is looked at again.
 const PATIENCE_MS: u32 = 10_000;
+const SLICE_MS: u32 = 100;
 
 // SAFETY: `attachment` is written once, in `new`; `state` is guarded as it says.
 unsafe impl Send for Import {}
@@ -155,11 +158,12 @@ impl Import {
     ///
     /// Takes the buffer's reservation.
     pub(crate) fn new(
-        device: &Device<Bound>,
+        inside: &Inside<'_>,
         buffer: Buffer,
         permissions: Permissions,
         mapping: Arc<Mapping>,
     ) -> Result<(Pin<KBox<Self>>, KVVec<Segment>)> {
+        let device = inside.device();
         let import = KBox::pin_init(
             pin_init!(Self {
                 buffer,
@@ -185,13 +189,17 @@ impl Import {
             // SAFETY: attached, and the reservation is locked.
             unsafe { import.map(attachment) }
         })?;
-        let segments = mapped.and_then(|()| import.settled(device));
-        let segments = segments.map_err(|error| match error {
-            // The exporter's device is not ours.
+        mapped.map_err(Self::of_exporter)?;
+        let segments = import.settled(inside)?;
+        Ok((import, segments))
+    }
+
+    /// What an error of the exporter's says to a caller: the device that is gone is not ours.
+    fn of_exporter(error: Error) -> Error {
+        match error {
             error if error == ENODEV => ESTALE,
             error => error,
-        })?;
-        Ok((import, segments))
+        }
     }
 
     /// # Safety
@@ -212,24 +220,32 @@ impl Import {
     }
 
     /// Where on the bus the memory lies that is mapped, as soon as what its owner does with it is
-    /// over: moving it here, for one. A signal ends the wait.
+    /// over: moving it here, for one. A signal ends the wait, and so does the gate when it closes.
     ///
     /// A process may have a hand in when that is, and others need the reservation meanwhile: it is
     /// not held.
-    fn settled(&self, device: &Device<Bound>) -> Result<KVVec<Segment>> {
+    fn settled(&self, inside: &Inside<'_>) -> Result<KVVec<Segment>> {
+        let device = inside.device();
         let usage = bindings::dma_resv_usage_DMA_RESV_USAGE_KERNEL;
         // SAFETY: we hold a reference, and it is not changed.
         let reservation = unsafe { (*self.buffer.0).resv };
-        let mut left = kernel::time::msecs_to_jiffies(PATIENCE_MS);
-        for _ in 0..ATTEMPTS {
+        let mut left = msecs_to_jiffies(PATIENCE_MS);
+        let mut attempts = ATTEMPTS;
+        while left > 0 && attempts > 0 {
+            let slice = left.min(msecs_to_jiffies(SLICE_MS));
             // SAFETY: it takes references of its own to the fences, and needs no lock.
             let waited =
-                unsafe { bindings::dma_resv_wait_timeout(reservation, usage, true, left) };
-            left = match waited {
-                1.. => waited as usize,
-                0 => break,
-                error => return Err(Error::from_errno(error as i32)),
-            };
+                unsafe { bindings::dma_resv_wait_timeout(reservation, usage, true, slice) };
+            // What is left of the slice; one whose fences were over at once may leave more.
+            let rest = usize::try_from(waited).map_err(|_| Error::from_errno(waited as i32))?;
+            left -= slice.saturating_sub(rest);
+            if rest == 0 {
+                if inside.is_closing() {
+                    return Err(ENODEV);
+                }
+                continue;
+            }
+            attempts -= 1;
             let segments = self.buffer.reserved(|| {
                 // SAFETY: the reservation is locked; nobody else has a reference to the state.
                 unsafe {
@@ -238,7 +254,7 @@ impl Import {
                         return Some(Err(ESTALE));
                     }
                     bindings::dma_resv_test_signaled(reservation, usage)
-                        .then(|| self.segments(device))
+                        .then(|| self.segments(device).map_err(Self::of_exporter))
                 }
             })?;
             if let Some(segments) = segments {

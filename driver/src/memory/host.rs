@@ -4,7 +4,7 @@
 
 use super::space::{Space, Watch};
 use crate::{
-    ffi::{peerlane_get_user, raw_device},
+    ffi::{is_capable, peerlane_get_user, raw_device},
     logic::{att::Permissions, layout::Segment},
 };
 use core::ptr::NonNull;
@@ -115,8 +115,7 @@ impl Account {
             let limit = &raw const (*signal).rlim[bindings::RLIMIT_MEMLOCK as usize].rlim_cur;
             limit.read_volatile() as u64 >> PAGE_SHIFT
         };
-        // SAFETY: any number may be asked for.
-        let exempt = unsafe { bindings::capable(bindings::CAP_IPC_LOCK as i32) };
+        let exempt = is_capable(bindings::CAP_IPC_LOCK);
         let mut account = Self {
             payer: Payer::caller()?,
             pages: 0,
@@ -211,7 +210,7 @@ impl Pinned {
         };
         for _ in 0..ATTEMPTS {
             pinned.unpin();
-            let begun = pinned.watch.begin();
+            let begun = pinned.watch.begin()?;
             pinned.pin(range.start, count)?;
             // One that could not be begun would not be the next time.
             if !begun || !pinned.is_stale() {

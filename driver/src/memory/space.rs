@@ -23,6 +23,7 @@ use kernel::{
         atomic::{ordering, Atomic},
         Arc, SpinLock,
     },
+    time::{delay::fsleep, Delta},
     types::Opaque,
 };
 
@@ -120,13 +121,14 @@ unsafe extern "C" fn change_begins(
 }
 
 /// # Safety
-/// As above, after it; or where that was before the notifier was registered.
+/// As above, after it, with the same addresses; or where that was before the notifier was registered.
 unsafe extern "C" fn change_ends(
     notifier: *mut bindings::mmu_notifier,
-    _: *const bindings::mmu_notifier_range,
+    range: *const bindings::mmu_notifier_range,
 ) {
     // SAFETY: by contract.
-    unsafe { Listener::of(notifier) }.state.lock().changes.end();
+    let (listener, range) = unsafe { (Listener::of(notifier), (*range).start..(*range).end) };
+    listener.state.lock().changes.end(&range);
 }
 
 /// The address space goes, and its pages with it.
@@ -226,8 +228,12 @@ pub(crate) fn settle() {
     unsafe { bindings::synchronize_rcu() };
 }
 
-/// Times that a change which has begun is waited for, of a tick more than [`PAUSE_MS`] each.
-const PAUSES: usize = 10;
+/// A change that has begun is waited for by naps of this long first, each twice the one before. Most
+/// changes are over by then.
+const NAP_NS: i64 = 20_000;
+const NAPS: u32 = 6;
+/// Then so many times, of a tick more than [`PAUSE_MS`] each.
+const PAUSES: u32 = 10;
 const PAUSE_MS: u32 = 2;
 
 /// Takes note when addresses are given other memory.
@@ -265,23 +271,25 @@ impl Watch {
 
     /// From now on every change is noted. One that has begun was told to nobody who had not been
     /// watching then, and may take the pages away yet: it is waited for a little, as only its own process
-    /// can make it last. `false`: it had not ended by then, or a signal came. What is watched is stale
-    /// from the beginning then.
-    pub(super) fn begin(&self) -> bool {
-        for _ in 0..PAUSES {
+    /// can make it last. `false`: it had not ended by then. What is watched is stale from the beginning
+    /// then. `ERESTARTSYS`: a signal came meanwhile.
+    pub(super) fn begin(&self) -> Result<bool> {
+        for pause in 0..=NAPS + PAUSES {
             let state = self.space.listener().state.lock();
             let fresh = !state.changes.may_touch(&self.range);
             self.stale.store(!fresh, ordering::Release);
             drop(state);
             if fresh {
-                return true;
+                return Ok(true);
             }
+            if pause < NAPS {
+                fsleep(Delta::from_nanos(NAP_NS << pause));
             // SAFETY: no lock is held.
-            if unsafe { bindings::msleep_interruptible(PAUSE_MS) } > 0 {
-                break;
+            } else if unsafe { bindings::msleep_interruptible(PAUSE_MS) } > 0 {
+                return Err(ERESTARTSYS);
             }
         }
-        false
+        Ok(false)
     }
 
     /// Whether the process may see other memory there now.

@@ -6,7 +6,7 @@ mod sizes;
 mod taken;
 
 use crate::fakegpu::{GRANULE, Gpu, GpuBuffer};
-use crate::faults::away;
+use crate::faults::{self, away};
 use crate::lab::{Buffer, Lab, Mover, same, told};
 use crate::process;
 use crate::suite::Suite;
@@ -116,6 +116,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("gpu.dmabuf.outlives_the_buffer", || outlives(lab));
     suite.run("gpu.dmabuf.waits_for_the_fence", || fence(lab));
     suite.run("gpu.dmabuf.waits_for_long", || fence_for_long(lab));
+    suite.run("gpu.dmabuf.waits_and_unbind", || fence_and_unbind(lab));
     suite.run("gpu.nvidia.address_used_again", || used_again(lab));
     suite.run("gpu.nvidia.only_own", || only_own(lab));
     suite.run("gpu.nvidia.other_version", || other_version(lab));
@@ -360,6 +361,34 @@ fn fence_for_long(lab: &mut Lab) -> Result<String> {
         let ended = begin.elapsed();
         ensure!(ended < long * 2 / 3, "ended after {ended:?} only");
         Ok(format!("{longest:?} for a look, ended after {ended:?}"))
+    })
+}
+
+/// The board can be taken away while somebody waits for the GPU's work, and comes back.
+fn fence_and_unbind(lab: &mut Lab) -> Result<String> {
+    with_gpu(|gpu| {
+        let buffer = gpu.buffer(MIB, 0, 1, None)?;
+        let long = Duration::from_secs(6);
+        buffer.fence(long)?;
+        let begin = Instant::now();
+        let name = Name::of(&buffer, Way::DmaBuf)?;
+        let branch = lab.branch();
+        let child = process::fork("registerer", move || {
+            let device = branch.open()?;
+            let region = name.register(&device, 0, MIB);
+            ensure!(region.is_err(), "registered on a board that is gone");
+            Ok(())
+        })?;
+        while gpu.counts()?.maps == 0 {
+            ensure!(begin.elapsed() < long / 3, "it is not being registered");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        faults::unbind()?;
+        let ended = begin.elapsed();
+        faults::bind()?;
+        ensure!(ended < long * 2 / 3, "unbind ended after {ended:?} only");
+        child.wait()?;
+        Ok(format!("ended after {ended:?}"))
     })
 }
 

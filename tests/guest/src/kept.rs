@@ -31,6 +31,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("kept.of_a_changing_process", || {
         changes::of_a_changing_process(lab)
     });
+    suite.run("kept.between_changes", || changes::between(lab));
     suite.run("kept.limit", || limit(lab));
     suite.run("kept.gives_way", || gives_way(lab));
     suite.run("kept.gives_way_to_others", || gives_way_to_others(lab));

@@ -33,6 +33,10 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("lifetimes.locked_memory", || locked::of_a_process(lab));
     suite.run("lifetimes.locked_by_children", || locked::by_children(lab));
     suite.run("lifetimes.locked_elsewhere", || locked::elsewhere(lab));
+    suite.run("lifetimes.locked_by_turns", || locked::by_turns(lab));
+    suite.run("lifetimes.locked_and_refused", || {
+        locked::refused_for_nothing(lab)
+    });
     suite.run("lifetimes.nothing_left", || nothing_left(lab));
 }
 

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use peerlane_device::{Device, Memory, Permissions};
 use rustix::mm::Advice;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const PAGE: usize = 4096;
@@ -148,4 +149,47 @@ pub(super) fn of_a_changing_process(lab: &mut Lab) -> Result<String> {
         took.push(within_the_deadline(lab, what, act)?);
     }
     Ok(format!("{took:?}"))
+}
+
+/// Between addresses that are always being changed memory is kept and found again.
+pub(super) fn between(lab: &mut Lab) -> Result<&'static str> {
+    const ROUNDS: usize = 50;
+    const PART: usize = 16 * MIB;
+    let device = lab.open()?;
+    let memory = Arc::new(Memory::new(3 * PART)?);
+    // SAFETY: nobody has references into the memory.
+    unsafe { rustix::mm::madvise(super::place_of(&memory), 3 * PART, Advice::LinuxNoHugepage)? };
+    for page in (0..3 * PART).step_by(PAGE) {
+        memory.write(page, &[1])?;
+    }
+    let done = AtomicBool::new(false);
+    let change = &|part: usize| {
+        while !done.load(Ordering::Relaxed) {
+            // SAFETY: nobody has references into the memory; the place is within it.
+            let _ = unsafe {
+                let place = super::place_of(&memory).byte_add(part * PART);
+                rustix::mm::madvise(place, PART, Advice::LinuxFree)
+            };
+        }
+    };
+    let found = std::thread::scope(|scope| {
+        for part in [0, 2, 0, 2, 0, 2] {
+            scope.spawn(move || change(part));
+        }
+        let rounds = (0..ROUNDS).map(|round| {
+            let start = PART + round * PAGE;
+            let register = || {
+                let region = device.register(&memory, start..start + PAGE, Permissions::ReadWrite);
+                region.map_err(told)
+            };
+            drop(register()?);
+            anyhow::Ok(register()?.found())
+        });
+        let found: Result<Vec<bool>> = rounds.collect();
+        done.store(true, Ordering::Relaxed);
+        found
+    })?;
+    let kept = found.iter().filter(|found| **found).count();
+    ensure!(kept == ROUNDS, "{kept} of {ROUNDS} were found again");
+    Ok("")
 }

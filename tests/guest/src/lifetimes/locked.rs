@@ -3,7 +3,7 @@
 use super::MIB;
 use crate::lab::{Buffer, Lab, Mover, same, told};
 use crate::process::{self, fork};
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use peerlane_device::{Direction, Error, Memory, Permissions, Region};
 use peerlane_guest::pattern;
 use rand::Rng;
@@ -156,5 +156,61 @@ pub(super) fn elsewhere(lab: &mut Lab) -> Result<&'static str> {
         "what the process before had kept is still kept"
     );
     ensure!(kept(&other)? == 1, "what somebody else keeps has gone");
+    Ok("")
+}
+
+/// Processes of a user hold no more together than it may lock, and keep as much each. What is kept
+/// never makes another fail, however often it is kept anew.
+pub(super) fn by_turns(lab: &mut Lab) -> Result<&'static str> {
+    const WORKERS: usize = 4;
+    const PART: usize = MIB / WORKERS;
+    const ROUNDS: usize = 200;
+    let mut workers = Vec::new();
+    for _ in 0..WORKERS {
+        let device = lab.open()?;
+        workers.push(fork("worker", move || {
+            become_limited()?;
+            let memory = Arc::new(Memory::new(MIB)?);
+            for round in 0..ROUNDS {
+                let start = round % WORKERS * PART;
+                let range = start..start + PART;
+                let region = device.register(&memory, range, Permissions::ReadWrite);
+                drop(
+                    region
+                        .map_err(told)
+                        .with_context(|| format!("round {round}"))?,
+                );
+            }
+            Ok(())
+        })?);
+    }
+    workers.into_iter().try_for_each(process::Child::wait)?;
+    Ok("")
+}
+
+/// A region that is refused costs the board nothing where nothing is kept, however many have opened it.
+pub(super) fn refused_for_nothing(lab: &mut Lab) -> Result<&'static str> {
+    let mut devices = Vec::new();
+    while let Ok(device) = lab.open() {
+        devices.push(device);
+    }
+    let device = devices.first().context("no channel is free")?.clone();
+    let before = lab.host.counters()?.other_writes;
+    fork("user", move || {
+        become_limited()?;
+        let memory = Arc::new(Memory::new(2 * MIB)?);
+        for _ in 0..10 {
+            let region = device.register(&memory, 0..2 * MIB, Permissions::ReadWrite);
+            refused("2 MiB with a limit of 1", region)?;
+        }
+        Ok(())
+    })?
+    .wait()?;
+    let after = lab.host.counters()?.other_writes;
+    ensure!(
+        after == before,
+        "{} registers written for regions that were refused",
+        after - before
+    );
     Ok("")
 }
