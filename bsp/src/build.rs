@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::generator::Board;
 use crate::layout::{BUILD_FILE, Layout};
+use crate::text;
 
 const AGAIN: &str = "Extend the vendor's BSP again.";
 
@@ -112,8 +113,7 @@ impl Build {
                 "Give the directory that was --out of `peerlane extend`.",
             ));
         }
-        let text =
-            std::fs::read_to_string(&path).map_err(|e| Error::io(&path, "read the file", &e))?;
+        let text = text::read(&path)?;
         serde_json::from_str(&text).map_err(|e| damaged(&path, &e))
     }
 }

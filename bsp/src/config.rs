@@ -10,6 +10,7 @@ pub use peerlane_hdl::Irq;
 
 use crate::block;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::text;
 
 /// How the block's requests become PCIe addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,9 +142,7 @@ impl Config {
     /// # Errors
     /// [`ErrorKind::Config`] with the line and the key, [`ErrorKind::Io`].
     pub fn read(path: &Path) -> Result<Self> {
-        let text =
-            std::fs::read_to_string(path).map_err(|e| Error::io(path, "read the file", &e))?;
-        Self::parse(path, &text)
+        Self::parse(path, &text::read_small(path)?)
     }
 
     /// Checks the text of a file.

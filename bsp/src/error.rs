@@ -35,6 +35,8 @@ pub enum ErrorKind {
     Inconsistent,
     /// A tool that the check needs could not be run.
     Tool,
+    /// A signal asked for an early end.
+    Interrupted,
 }
 
 /// A place in a file, as far as it is known.
@@ -100,7 +102,8 @@ impl Error {
         Self {
             kind,
             place,
-            what: what.into(),
+            // Words from a file may have line ends, and worse; an error is one line.
+            what: what.into().replace(char::is_control, " "),
             remedy: remedy.into(),
         }
     }

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::interrupt;
 use crate::system::library::NEW_DMA;
+use crate::text;
 
 /// Directory of what Peerlane writes for the design, in the BSP's IP path.
 pub const OWN_DIR: &str = "iface/peerlane";
@@ -95,6 +97,24 @@ impl Layout {
         Ok(found)
     }
 
+    /// The revisions that the project files name, with the place of each.
+    ///
+    /// # Errors
+    /// Those of [`text::read`].
+    pub fn revisions(&self) -> Result<Vec<(String, Place)>> {
+        let mut revisions = Vec::new();
+        for project in with_extension(&self.hardware_dir(), "qpf")? {
+            for (n, line) in text::read(&project)?.lines().enumerate() {
+                if let Some(value) = line.trim().strip_prefix("PROJECT_REVISION") {
+                    let name =
+                        value.trim_matches(|c: char| c == '=' || c == '"' || c.is_whitespace());
+                    revisions.push((name.to_string(), Place::line(&project, n + 1)));
+                }
+            }
+        }
+        Ok(revisions)
+    }
+
     /// The Quartus settings files: of the revisions that the project file names, else all.
     ///
     /// # Errors
@@ -102,25 +122,21 @@ impl Layout {
     pub fn settings_files(&self) -> Result<Vec<PathBuf>> {
         let dir = self.hardware_dir();
         let mut all = with_extension(&dir, "qsf")?;
-        let mut revisions = Vec::new();
-        for project in with_extension(&dir, "qpf")? {
-            let text = fs::read(&project).map_err(|e| Error::io(&project, "read the file", &e))?;
-            for line in String::from_utf8_lossy(&text).lines() {
-                if let Some(value) = line.trim().strip_prefix("PROJECT_REVISION") {
-                    revisions.push(
-                        value
-                            .trim_matches(|c: char| c == '=' || c == '"' || c.is_whitespace())
-                            .to_string(),
-                    );
-                }
-            }
-        }
+        let revisions = self.revisions()?;
         if !revisions.is_empty() {
             all.retain(|p| {
                 revisions
                     .iter()
-                    .any(|r| p.file_stem().is_some_and(|s| *s == **r))
+                    .any(|(r, _)| p.file_stem().is_some_and(|s| *s == **r))
             });
+        }
+        if let (true, Some((name, place))) = (all.is_empty(), revisions.first()) {
+            return Err(Error::new(
+                ErrorKind::NotABsp,
+                place.clone(),
+                format!("the revision \"{name}\" has no settings file {name}.qsf"),
+                "Name a revision whose .qsf is there, or put the .qsf beside the project file.",
+            ));
         }
         if all.is_empty() {
             return Err(Error::new(
@@ -193,6 +209,7 @@ fn copy_below(from: &Path, to: &Path, below: &Path, skip: &dyn Fn(&Path) -> bool
         let entry = entry.map_err(|e| Error::io(&dir, "list the directory", &e))?;
         let path = entry.path();
         let relative = below.join(entry.file_name());
+        interrupt::check(&path)?;
         let kind = entry
             .file_type()
             .map_err(|e| Error::io(&path, "look at the file", &e))?;

@@ -128,7 +128,8 @@ fn ports(body: &[Token]) -> Result<Vec<Port>, Fault> {
         return Err((body.get(open).map_or(0, |t| t.line), "no port list".into()));
     }
     let close = past_parenthesis(body, open);
-    let list = &body[open + 1..close - 1];
+    // Empty if the parenthesis is the last that there is.
+    let list = body.get(open + 1..close - 1).unwrap_or_default();
     if list.iter().any(|t| direction(&t.text).is_some()) {
         return declarations(list);
     }

@@ -62,14 +62,14 @@ fn every_element_of(bsp: &Path, children: bool) {
         let lines = document.whole_lines(&element.span);
         let mut without = Edits::default();
         without.delete(lines.clone());
-        extended += attempt(&path, without.apply(&document.source));
+        extended += attempt(&path, without.apply(&path, &document.source).unwrap());
         let mut twice = Edits::default();
         twice.insert(lines.end, &document.source[lines]);
-        extended += attempt(&path, twice.apply(&document.source));
+        extended += attempt(&path, twice.apply(&path, &document.source).unwrap());
         for child in element.children.iter().filter(|_| children) {
             let mut without = Edits::default();
             without.delete(child.span.clone());
-            extended += attempt(&path, without.apply(&document.source));
+            extended += attempt(&path, without.apply(&path, &document.source).unwrap());
         }
     }
     assert!(

@@ -6,12 +6,15 @@
 mod commands;
 mod demo;
 mod provenance;
+mod signals;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{FAILED, bench, config, driver, extend};
+use commands::{FAILED, Outcome, bench, config, driver, extend};
+use peerlane_bsp::error::ErrorKind;
+use signals::Signals;
 
 /// Direct transfers between an OpenCL FPGA board and a GPU over PCIe.
 #[derive(Debug, Parser)]
@@ -50,7 +53,7 @@ fn main() -> ExitCode {
         .with_target(false)
         .init();
     let outcome = match &cli.command {
-        Command::Extend(args) => extend::run(args),
+        Command::Extend(args) => until_interrupted(|| extend::run(args)),
         Command::Config(args) => config::run(args),
         Command::Driver(args) => driver::run(args),
         Command::Demo(args) => commands::demo::run(args),
@@ -59,6 +62,17 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(|error| {
         eprintln!("peerlane: {}", error.paragraph());
         ExitCode::from(FAILED)
+    })
+}
+
+/// Runs a subcommand that writes files; a signal ends it when they are gone.
+fn until_interrupted(run: impl FnOnce() -> Outcome) -> Outcome {
+    let signals = Signals::watch()?;
+    run().inspect_err(|error| {
+        if error.kind == ErrorKind::Interrupted {
+            eprintln!("peerlane: {}", error.paragraph());
+            signals.end();
+        }
     })
 }
 

@@ -56,10 +56,15 @@ pub fn run(hw_tcl: &Path) -> Result<Component> {
         tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), "make a directory", &e))?;
     let script = work.path().join("platform_designer.tcl");
     fs::write(&script, STAND_IN).map_err(|e| Error::io(&script, "write the file", &e))?;
+    // Tcl takes arguments for text: of the file only its name is given, which is ours.
+    let (Some(dir), Some(name)) = (hw_tcl.parent(), hw_tcl.file_name()) else {
+        return Err(tool("the component has no name".into()));
+    };
     let output = tclsh
         .command()
         .arg(&script)
-        .arg(hw_tcl)
+        .arg(name)
+        .current_dir(dir)
         .output()
         .map_err(|e| tool(format!("tclsh does not start: {e}")))?;
     if !output.status.success() {

@@ -122,7 +122,7 @@ mod tests {
             base: 4096,
         }];
         assert!(update(&d, &mut e, |n| n == "b", "a.csr", &new));
-        let out = e.apply(TEXT);
+        let out = e.apply(Path::new("x"), TEXT).unwrap();
         assert!(!out.contains("element b"));
         assert!(!out.replace("\r\n", "").contains('\n'));
         let inner = Document::parse(Path::new("x"), out).unwrap();

@@ -1,5 +1,7 @@
 //! The files that describe the block to Platform Designer and Quartus, from templates.
 
+use std::path::PathBuf;
+
 use askama::Template;
 
 use crate::block::{self, Interface};
@@ -26,7 +28,7 @@ const MAX_SKEW_NS: &str = "2.6";
 #[derive(Debug, Clone)]
 pub struct Written {
     /// Path.
-    pub path: String,
+    pub path: PathBuf,
     /// Content.
     pub text: String,
 }
@@ -88,7 +90,7 @@ pub fn ip_files(config: &Config, port_bits: u32, modules: &[VerilogModule]) -> V
     let mut files: Vec<Written> = modules
         .iter()
         .map(|m| Written {
-            path: format!("{OWN_DIR}/{}", m.file_name()),
+            path: format!("{OWN_DIR}/{}", m.file_name()).into(),
             text: m.text.clone(),
         })
         .collect();
@@ -113,15 +115,15 @@ pub fn ip_files(config: &Config, port_bits: u32, modules: &[VerilogModule]) -> V
         first_stage: FIRST_STAGE,
     };
     files.push(Written {
-        path: hw_tcl_path(),
+        path: hw_tcl_path().into(),
         text: render(&hw_tcl),
     });
     files.push(Written {
-        path: format!("{OWN_DIR}/{NEW_DMA}.sdc"),
+        path: format!("{OWN_DIR}/{NEW_DMA}.sdc").into(),
         text: render(&sdc),
     });
     files.push(Written {
-        path: format!("{OWN_DIR}/peerlane.qsf"),
+        path: format!("{OWN_DIR}/peerlane.qsf").into(),
         text: render(&qsf),
     });
     files
@@ -138,7 +140,7 @@ pub fn scripts(project: &str, partitions: &[Partition]) -> Vec<Written> {
         partitions,
     };
     vec![Written {
-        path: format!("{SCRIPT_DIR}/partition.tcl"),
+        path: format!("{SCRIPT_DIR}/partition.tcl").into(),
         text: render(&script),
     }]
 }

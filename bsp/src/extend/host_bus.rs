@@ -42,6 +42,17 @@ pub fn place(site: &Site<'_>, path: &HostPath<'_>, config: &Config) -> Result<Ve
             .unwrap_or(0);
         floor = floor.max(all);
     }
+    // A BAR has 31 address bits at most (PCI Local Bus Specification 3.0, 6.2.5.1, for one of 32 bits).
+    if let Some((base, _, name)) = taken.iter().find(|(base, ..)| *base >= 1 << 31) {
+        return Err(site.unsupported(
+            site.system.place(site.dma),
+            format!(
+                "{name}, beside the block's registers, stands at {base:#x}: no BAR reaches that far"
+            ),
+            "Move that slave below 2 GiB in Platform Designer.",
+        ));
+    }
+    floor = floor.min(1 << 31);
     // Whole pages, so that each can be mapped alone.
     let size = |slave: &NewSlave| slave.bytes.next_power_of_two().max(4096);
     let new = config.new_slaves();
@@ -64,6 +75,7 @@ pub fn place(site: &Site<'_>, path: &HostPath<'_>, config: &Config) -> Result<Ve
         let local = base
             .checked_sub(path.offset())
             .ok_or_else(|| problem("is below the bridge that the registers hang on".into()))?;
+        // Config::parse keeps what is asked for below 2 GiB.
         if local % bytes != 0 {
             return Err(problem(format!("is no multiple of its size {bytes:#x}")));
         }

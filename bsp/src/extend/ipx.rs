@@ -24,7 +24,7 @@ pub fn add(document: &Document, hw_tcl: &str) -> Result<String> {
     let gap = if before.ends_with('\n') { "" } else { eol };
     let mut edits = Edits::default();
     edits.insert(content.end, format!("{gap}{}", entry(hw_tcl, eol)));
-    Ok(edits.apply(&document.source))
+    edits.apply(&document.path, &document.source)
 }
 
 /// A list with the block's component only.

@@ -16,11 +16,12 @@ pub mod settings;
 pub mod writer;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::check;
 use crate::config::Config;
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt;
 use crate::layout::Layout;
 
 use plan::Plan;
@@ -45,10 +46,15 @@ pub struct Options {
 /// All kinds of [`ErrorKind`], with the place and the remedy.
 pub fn extend(options: &Options) -> Result<Report> {
     let bsp = fs::canonicalize(&options.bsp).unwrap_or_else(|_| options.bsp.clone());
-    let layout = Layout::find(&bsp).map_err(|e| output::named_as_given(e, &bsp, &options.bsp))?;
-    let parent = output::check_output(&options.out, &bsp)?;
+    extend_from(&bsp, options).map_err(|e| output::named_as_given(e, &bsp, &options.bsp))
+}
+
+/// Extends the BSP in a directory, whose canonical name stands in errors.
+fn extend_from(bsp: &Path, options: &Options) -> Result<Report> {
+    let layout = Layout::find(bsp)?;
+    let parent = output::check_output(&options.out, bsp)?;
     if let Some(report) = &options.report {
-        output::check_report(report, &bsp, &options.out)?;
+        output::check_report(report, bsp, &options.out)?;
     }
     let plan = Plan::new(&layout, options)?;
 
@@ -65,7 +71,7 @@ pub fn extend(options: &Options) -> Result<Report> {
     if let Some(finding) = proof.first_error() {
         return Err(Error::new(
             ErrorKind::Inconsistent,
-            Place::file(&finding.place),
+            output::in_the_input(finding, temporary.path(), bsp),
             format!("the extended BSP would not be sound: {}", finding.what),
             "If the input has the same fault, mend it there; else report it with the BSP.",
         ));
@@ -76,6 +82,7 @@ pub fn extend(options: &Options) -> Result<Report> {
         None => None,
     };
     output::set_directory_mode(temporary.path())?;
+    interrupt::check(&options.out)?;
     let path = temporary.keep();
     if let Err(e) = fs::rename(&path, &options.out) {
         // The directory is ours alone; if it cannot be removed there is nothing better to do.

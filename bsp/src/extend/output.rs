@@ -3,15 +3,49 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::check::Finding;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::report::Report;
+use crate::text;
 
-/// Names the path as the caller gave it.
+/// Names a path of the BSP as the caller gave it.
 pub fn named_as_given(mut error: Error, canonical: &Path, given: &Path) -> Error {
     if error.place.path == canonical {
         error.place.path = given.to_path_buf();
+    } else if let Ok(inside) = error.place.path.strip_prefix(canonical) {
+        error.place.path = given.join(inside);
     }
     error
+}
+
+/// Where in the input that is which a check found in the copy: the copy will be gone.
+pub fn in_the_input(finding: &Finding, copy: &Path, input: &Path) -> Place {
+    let inside = finding.place.strip_prefix(copy).unwrap_or(Path::new(""));
+    let path = input.join(inside);
+    let line = finding.line.and_then(|line| {
+        let made = text::read(&finding.place).ok()?;
+        same_line(&made, line, &text::read(&path).ok()?)
+    });
+    match line {
+        Some(line) => Place::line(path, line),
+        // What the input does not have is somewhere in its directory.
+        None if path.exists() => Place::file(path),
+        None => Place::file(input),
+    }
+}
+
+/// The line of `input` where the lines of `made` from `line` on stand, as many of them as it takes to be sure.
+fn same_line(made: &str, line: usize, input: &str) -> Option<usize> {
+    const MOST: usize = 8;
+    let made: Vec<_> = made.lines().skip(line - 1).take(MOST).collect();
+    let input: Vec<_> = input.lines().collect();
+    (1..=made.len()).find_map(|count| {
+        let mut found = (input.windows(count).enumerate()).filter(|(_, w)| *w == &made[..count]);
+        match (found.next(), found.next()) {
+            (Some((at, _)), None) => Some(at + 1),
+            _ => None,
+        }
+    })
 }
 
 /// The error for a directory in which nothing can be made.

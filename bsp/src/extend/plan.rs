@@ -16,10 +16,12 @@ use crate::extend::rewrite::{self, Rewritten};
 use crate::extend::settings::{self, Partition};
 use crate::extend::{Options, ipx};
 use crate::generator::{self, Ids, VerilogModule};
+use crate::interrupt;
 use crate::layout::{self, BUILD_FILE, Layout};
 use crate::system::library::{Library, NEW_DMA};
 use crate::system::site::Site;
 use crate::system::xml::Document;
+use crate::text;
 use crate::verilog;
 
 /// All of the output that differs from the input.
@@ -68,7 +70,8 @@ impl Plan {
         layout::copy(&layout.root, to, &|p| self.left_out.iter().any(|l| l == p))?;
         let hardware = to.join(&layout.hardware);
         for file in &self.files {
-            layout::write(&hardware.join(&file.path), file.text.as_bytes())?;
+            interrupt::check(&file.path)?;
+            layout::write(&hardware.join(&file.path), &text::encode(&file.text))?;
         }
         layout::write(
             &to.join("peerlane-report.md"),
@@ -157,10 +160,11 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A path relative to the hardware directory, as text.
-    fn relative(&self, path: &Path) -> String {
-        let inside = path.strip_prefix(&self.hardware).unwrap_or(path);
-        inside.display().to_string()
+    /// A path relative to the hardware directory.
+    fn relative(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(&self.hardware)
+            .unwrap_or(path)
+            .to_path_buf()
     }
 
     /// A file in place of one of the input.
@@ -171,7 +175,7 @@ impl<'a> Builder<'a> {
 
     /// A file that the input does not have.
     fn add(&mut self, file: Written) {
-        self.added.push(file.path.clone());
+        self.added.push(file.path.display().to_string());
         self.files.push(file);
     }
 
@@ -179,7 +183,8 @@ impl<'a> Builder<'a> {
     fn block(&mut self, config: &Config, block: &Block) {
         for file in component::ip_files(config, block.port_bits, &block.modules) {
             let digest = build::digest(file.text.as_bytes());
-            self.generated.insert(file.path.clone(), digest);
+            self.generated
+                .insert(file.path.display().to_string(), digest);
             self.add(file);
         }
     }
@@ -196,7 +201,7 @@ impl<'a> Builder<'a> {
         for path in self.layout.settings_files()? {
             let stem = path.file_stem();
             project = stem.map_or(project, |stem| stem.to_string_lossy().into_owned());
-            let settings = settings::rewrite(&path, &read_text(&path)?);
+            let settings = settings::rewrite(&path, &text::read(&path)?)?;
             self.replace(&path, settings.text);
             self.changes.extend(settings.changes);
             self.partitions.extend(settings.partitions);
@@ -340,25 +345,12 @@ fn unreached(site: &Site<'_>, bar: u32, slave: &str) -> Error {
     )
 }
 
-fn read_text(path: &Path) -> Result<String> {
-    let bytes = fs::read(path).map_err(|e| Error::io(path, "read the file", &e))?;
-    String::from_utf8(bytes).map_err(|_| {
-        Error::new(
-            ErrorKind::Unsupported,
-            Place::file(path),
-            "the file is not UTF-8 text",
-            "Save it as UTF-8 first; only comments can hold other characters.",
-        )
-    })
-}
-
 /// Lines of constraints and settings that speak of instances which are gone.
 fn mentions(hardware: &Path, removed: &[String]) -> Result<Option<String>> {
     let mut lines = Vec::new();
     for extension in ["qsf", "sdc"] {
         for path in layout::with_extension(hardware, extension)? {
-            let bytes = fs::read(&path).map_err(|e| Error::io(&path, "read the file", &e))?;
-            for (n, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
+            for (n, line) in text::read(&path)?.lines().enumerate() {
                 if removed
                     .iter()
                     .any(|name| line.contains(&format!("|{name}")))

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::config::{Config, Irq, Mode};
 use crate::extend::resources::Resources;
@@ -14,6 +14,7 @@ use crate::system::host_bus::BarMap;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// The file, relative to the BSP.
+    #[serde(serialize_with = "shown")]
     pub file: PathBuf,
     /// What.
     pub what: String,
@@ -29,6 +30,7 @@ pub struct Report {
     /// Name of the BSP's directory.
     pub bsp: String,
     /// Hardware directory within it; empty if it is the same.
+    #[serde(serialize_with = "shown")]
     pub hardware: PathBuf,
     /// Instance name of the block.
     pub instance: String,
@@ -51,6 +53,7 @@ pub struct Report {
     /// Files that were added.
     pub added: Vec<String>,
     /// Files that were not copied.
+    #[serde(serialize_with = "all_shown")]
     pub left_out: Vec<PathBuf>,
     /// Files that the BSP names and that were not there to begin with.
     pub missing_in_input: Vec<String>,
@@ -207,6 +210,15 @@ impl Report {
         }
         writeln!(out)
     }
+}
+
+/// A path as people see it: JSON has no bytes that are not UTF-8.
+fn shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
+}
+
+fn all_shown<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| path.display().to_string()))
 }
 
 fn cell(text: &str) -> String {

@@ -73,7 +73,14 @@ pub fn raise(document: &Document, add: Resources) -> Result<(String, Vec<Change>
         let Ok(before) = attribute.value.trim().parse::<u64>() else {
             continue;
         };
-        let after = before + more;
+        let Some(after) = before.checked_add(more) else {
+            return Err(Error::new(
+                ErrorKind::BadXml,
+                Place::line(&document.path, document.line_of(attribute.span.start)),
+                format!("{name} num=\"{before}\": no device has so many"),
+                "Take board_spec.xml from the vendor's BSP package again.",
+            ));
+        };
         edits.replace(attribute.span.clone(), after.to_string());
         changes.push(Change {
             file: document.path.clone(),
@@ -81,7 +88,7 @@ pub fn raise(document: &Document, add: Resources) -> Result<(String, Vec<Change>
             why: "the larger block; an estimate until a compile is measured".into(),
         });
     }
-    Ok((edits.apply(&document.source), changes))
+    Ok((edits.apply(&document.path, &document.source)?, changes))
 }
 
 /// The interfaces of a `global_mem`, by their FPGA addresses.

@@ -118,7 +118,8 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
         .map(|b| b.name.clone())
         .chain([format!("{}|", site.dma.name)])
         .collect();
-    let text = writer.edits.apply(&site.system.document.source);
+    let document = &site.system.document;
+    let text = writer.edits.apply(&document.path, &document.source)?;
     let bar_after = map_after(site, config, &text, path.bar)?;
     Ok(Rewritten {
         text,

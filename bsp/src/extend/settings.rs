@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::error::Result;
 use crate::extend::report::Change;
 use crate::system::qsf::{Assignment, assignments};
 use crate::system::xml::Edits;
@@ -41,7 +42,10 @@ fn value<'a>(all: &'a [Assignment], name: &str, section: &str) -> Option<&'a Ass
 }
 
 /// Rewrites a settings file.
-pub fn rewrite(file: &Path, source: &str) -> Settings {
+///
+/// # Errors
+/// [`crate::error::ErrorKind::Unsupported`] if two of the changes are to the same line.
+pub fn rewrite(file: &Path, source: &str) -> Result<Settings> {
     let all = assignments(source);
     let mut edits = Edits::default();
     let mut changes = Vec::new();
@@ -119,11 +123,11 @@ pub fn rewrite(file: &Path, source: &str) -> Settings {
         format!("{FRAGMENT} taken in"),
         "timing constraints and synchroniser settings of the block",
     );
-    Settings {
-        text: edits.apply(source),
+    Ok(Settings {
+        text: edits.apply(file, source)?,
         changes,
         partitions,
-    }
+    })
 }
 
 /// Whether a file (relative to the hardware directory) is a compiled partition that must not be
@@ -144,7 +148,7 @@ mod tests {
             set_global_assignment -name PARTITION_IGNORE_SOURCE_FILE_CHANGES ON -section_id \"s:i\"\r\n\
             set_global_assignment -name PARTITION_IMPORT_FILE p.qxp -section_id \"s:i\"\r\n\
             set_global_assignment -name SDC_FILE top.sdc\r\nlast";
-        let new = rewrite(Path::new("top.qsf"), source);
+        let new = rewrite(Path::new("top.qsf"), source).unwrap();
         let want = "a\r\nset_global_assignment -name PARTITION_NETLIST_TYPE SOURCE -section_id \"s:i\"\r\n\
             set_global_assignment -name PARTITION_NETLIST_TYPE SOURCE -section_id Top\r\n\
             set_global_assignment -name PARTITION_IGNORE_SOURCE_FILE_CHANGES OFF -section_id \"s:i\"\r\n\
@@ -169,7 +173,7 @@ mod tests {
     #[test]
     fn a_file_without_constraints_gets_the_fragment_at_its_end() {
         assert_eq!(
-            rewrite(Path::new("t.qsf"), "x").text,
+            rewrite(Path::new("t.qsf"), "x").unwrap().text,
             "x\nset_global_assignment -name SOURCE_TCL_SCRIPT_FILE iface/peerlane/peerlane.qsf\n"
         );
     }

@@ -1,6 +1,6 @@
 //! The way from the host's BAR to the block's registers, and what hangs on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -70,6 +70,8 @@ impl<'a> HostPath<'a> {
             .filter(|c| bar_number(&c.start).is_some())
             .map(|c| vec![c])
             .collect();
+        // A bridge that was passed once leads nowhere else the second time.
+        let mut passed = BTreeSet::new();
         while let Some(way) = ways.pop() {
             let last = way[way.len() - 1];
             if last.end.instance == site.dma.name && last.end.interface == "csr" {
@@ -79,7 +81,7 @@ impl<'a> HostPath<'a> {
             let Some(module) = site.system.module(&last.end.instance) else {
                 continue;
             };
-            if is_bridge(&module.kind) && way.len() <= site.system.modules.len() {
+            if is_bridge(&module.kind) && passed.insert(&module.name) {
                 for next in site.from(&module.name, None) {
                     ways.push(way.iter().copied().chain([next]).collect());
                 }
@@ -106,7 +108,7 @@ impl<'a> HostPath<'a> {
         self.hops[..self.hops.len() - 1]
             .iter()
             .map(|c| c.base.unwrap_or(0))
-            .sum()
+            .fold(0, u64::saturating_add)
     }
 
     /// The bridges on the way, from the hard IP on.
@@ -183,21 +185,25 @@ pub fn slaves(site: &Site<'_>, master: &End) -> Vec<BarEntry> {
 pub fn bar_map(site: &Site<'_>, bar: u32) -> BarMap {
     let master = End::new(&site.hip.name, &format!("Rxm_BAR{bar}"));
     let mut entries = Vec::new();
-    let mut open = vec![(master, 0u64, 0usize)];
-    while let Some((master, offset, depth)) = open.pop() {
+    // A bridge is looked through once: in a circle of bridges there would be no end.
+    let mut through = BTreeSet::new();
+    let mut open = vec![(master, 0u64)];
+    while let Some((master, offset)) = open.pop() {
         for entry in slaves(site, &master) {
             let instance = entry.slave.split('.').next().unwrap_or_default();
             let inner = site
                 .system
                 .module(instance)
-                .filter(|m| is_bridge(&m.kind) && depth < site.system.modules.len())
+                .filter(|m| is_bridge(&m.kind) && !through.contains(&m.name))
                 .filter(|m| site.from(&m.name, Some("m0")).next().is_some());
             match inner {
                 Some(bridge) => {
-                    open.push((End::new(&bridge.name, "m0"), offset + entry.base, depth + 1));
+                    through.insert(bridge.name.clone());
+                    let offset = offset.saturating_add(entry.base);
+                    open.push((End::new(&bridge.name, "m0"), offset));
                 }
                 None => entries.push(BarEntry {
-                    base: offset + entry.base,
+                    base: offset.saturating_add(entry.base),
                     ..entry
                 }),
             }

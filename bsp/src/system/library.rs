@@ -4,18 +4,24 @@
 //! what public documents say. A span that is not known stays open above, and callers must then be
 //! careful.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::block;
 use crate::config::{Config, Irq};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::system::qsys::{Module, System};
 
 /// The kind that is replaced.
 pub const OLD_DMA: &str = "acl_dma";
+/// Systems inside of each other that are looked through; BSPs have three.
+const DEPTH: u32 = 16;
 /// The kind that replaces it.
 pub const NEW_DMA: &str = "peerlane_dma";
+
+/// Widths of data that Avalon-MM allows (Avalon Interface Specifications 683091, "Avalon Memory Mapped Interface
+/// Signal Roles").
+const WIDTHS: std::ops::RangeInclusive<u64> = 8..=1024;
 
 /// Bytes a slave takes in its master's address space.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,7 +122,44 @@ impl Library {
     /// Those of [`System::read`].
     pub fn read<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Self> {
         let systems: Result<Vec<_>> = files.into_iter().map(System::read).collect();
-        Ok(Self::of(systems?))
+        let library = Self::of(systems?);
+        library.refuse_cycles()?;
+        Ok(library)
+    }
+
+    /// Refuses a system that contains itself, directly or through others.
+    fn refuse_cycles(&self) -> Result<()> {
+        let mut done = BTreeSet::new();
+        for system in self.systems.values() {
+            // The way down, with what is still to be looked at of each.
+            let mut way = vec![(system, system.modules.iter())];
+            while let Some((inner, modules)) = way.last_mut() {
+                let Some(module) = modules.next() else {
+                    done.insert(inner.kind.clone());
+                    way.pop();
+                    continue;
+                };
+                let Some(below) = self.systems.get(&module.kind) else {
+                    continue;
+                };
+                let inner = *inner;
+                if way.iter().any(|(s, _)| s.kind == below.kind) {
+                    return Err(Error::new(
+                        ErrorKind::BadXml,
+                        inner.place(module),
+                        format!(
+                            "the system {} contains itself (instance {} in {}.qsys)",
+                            below.kind, module.name, inner.kind
+                        ),
+                        "Take the .qsys files from the vendor's BSP package again.",
+                    ));
+                }
+                if !done.contains(&below.kind) {
+                    way.push((below, below.modules.iter()));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A library of systems that are read already.
@@ -145,7 +188,7 @@ impl Library {
 
     /// Bytes that a slave interface of an instance takes.
     pub fn extent(&self, module: &Module, interface: &str) -> Extent {
-        self.extent_within(module, interface, 8)
+        self.extent_within(module, interface, DEPTH)
     }
 
     fn extent_within(&self, module: &Module, interface: &str, depth: u32) -> Extent {
@@ -169,12 +212,19 @@ impl Library {
 
     /// Whether an instance has an interface, and of which role.
     pub fn interface(&self, module: &Module, interface: &str) -> Known {
+        self.interface_within(module, interface, DEPTH)
+    }
+
+    fn interface_within(&self, module: &Module, interface: &str, depth: u32) -> Known {
+        if depth == 0 {
+            return Known::Unknown;
+        }
         if let Some(inside) = self.systems.get(&module.kind) {
             return match inside.exports.iter().find(|e| e.name == interface) {
                 None => Known::No,
                 Some(export) => Known::Yes(export.internal.as_ref().and_then(|end| {
                     let inner = inside.module(&end.instance)?;
-                    match self.interface(inner, &end.interface) {
+                    match self.interface_within(inner, &end.interface, depth - 1) {
                         Known::Yes(role) => role,
                         _ => None,
                     }
@@ -208,13 +258,20 @@ pub fn is_bridge(kind: &str) -> bool {
 /// Bytes that a bridge with `ADDRESS_WIDTH` passes on.
 pub fn bridge_bytes(module: &Module) -> Option<u128> {
     let bits = module.number("ADDRESS_WIDTH")?;
-    Some(1u128.checked_shl(u32::try_from(bits).ok()?)? * u128::from(bridge_unit(module)))
+    // Addresses have 64 bits at most.
+    let steps = 1u128 << u32::try_from(bits).ok().filter(|&bits| bits <= 64)?;
+    Some(steps * u128::from(bridge_unit(module)))
 }
 
 /// Bytes that one step of a bridge's address stands for.
 pub fn bridge_unit(module: &Module) -> u64 {
     match module.parameter("ADDRESS_UNITS") {
-        Some("WORDS") => module.number("DATA_WIDTH").unwrap_or(32) / 8,
+        Some("WORDS") => {
+            let bits = module
+                .number("DATA_WIDTH")
+                .filter(|bits| WIDTHS.contains(bits));
+            bits.unwrap_or(32) / 8
+        }
         _ => 1,
     }
 }
@@ -227,7 +284,8 @@ fn known_extent(module: &Module, interface: &str, block: Option<&Config>) -> Opt
             Extent::exact(bridge_bytes(module)?, "the bridge's ADDRESS_WIDTH")
         }
         ("altera_address_span_extender", "windowed_slave") => {
-            let bytes = u128::from(module.number("DATA_WIDTH")? / 8);
+            let width = module.number("DATA_WIDTH").filter(|w| WIDTHS.contains(w))?;
+            let bytes = u128::from(width / 8);
             Extent::exact(
                 bits("SLAVE_ADDRESS_WIDTH")? * bytes,
                 "the extender's SLAVE_ADDRESS_WIDTH",

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+/// Words of a line that are read. An assignment with all its options has fewer.
+const MOST_WORDS: usize = 32;
+
 /// A `set_global_assignment` or `set_instance_assignment`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
@@ -87,7 +90,7 @@ fn words(line: &str) -> Vec<(String, Range<usize>)> {
         if c == '#' && words.is_empty() {
             break;
         }
-        if c == ';' {
+        if c == ';' || words.len() == MOST_WORDS {
             break;
         }
         let mut word = String::new();

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::system::xml::{Document, Edits, Element, escape};
@@ -45,7 +46,7 @@ pub struct Module {
     /// Instance name.
     pub name: String,
     /// The element.
-    pub element: Element,
+    pub element: Arc<Element>,
 }
 
 impl Module {
@@ -78,7 +79,7 @@ pub struct Connection {
     /// Base address of an `avalon` connection.
     pub base: Option<u64>,
     /// The element.
-    pub element: Element,
+    pub element: Arc<Element>,
 }
 
 /// An interface of the whole system, passed on from an instance.
@@ -155,16 +156,16 @@ impl System {
             })
         };
         let mut modules = Vec::new();
-        for element in root.children("module") {
+        for element in root.shared_children("module") {
             let (kind, name) = (need(element, "kind")?, need(element, "name")?);
             modules.push(Module {
                 kind,
                 name,
-                element: element.clone(),
+                element: Arc::clone(element),
             });
         }
         let mut connections = Vec::new();
-        for element in root.children("connection") {
+        for element in root.shared_children("connection") {
             let base = element
                 .children("parameter")
                 .find(|p| p.attribute("name") == Some("baseAddress"))
@@ -175,7 +176,7 @@ impl System {
                 start: end(element, "start")?,
                 end: end(element, "end")?,
                 base,
-                element: element.clone(),
+                element: Arc::clone(element),
             });
         }
         let mut exports = Vec::new();
@@ -423,7 +424,7 @@ mod tests {
         s.set_parameter(&mut e, m, "A", "1");
         s.set_parameter(&mut e, m, "B", "2");
         s.set_parameter(&mut e, m, "C", "3");
-        let changed = e.apply(TEXT);
+        let changed = e.apply(Path::new("s"), TEXT).unwrap();
         let m = system(&changed);
         let m = m.module("m").unwrap();
         assert_eq!(

@@ -5,11 +5,20 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::text;
+
+/// Most elements inside of each other. Files of Platform Designer have four.
+const MOST_DEPTH: usize = 64;
+/// Most elements and attributes of a file. The largest systems of public BSPs have ten thousand.
+const MOST_NODES: usize = 500_000;
+/// Most attributes of an element. Files of Platform Designer have ten.
+const MOST_ATTRIBUTES: usize = 256;
 
 /// An attribute and where its value stands.
 #[derive(Debug, Clone)]
@@ -30,7 +39,7 @@ pub struct Element {
     /// Attributes in file order.
     pub attributes: Vec<Attribute>,
     /// Child elements in file order.
-    pub children: Vec<Element>,
+    pub children: Vec<Arc<Element>>,
     /// Own text and CDATA, concatenated.
     pub text: String,
     /// Bytes of the first CDATA section's content, if it has one.
@@ -55,9 +64,14 @@ impl Element {
         self.attributes.iter().find(|a| a.name == name)
     }
 
+    /// Child elements of one tag name, to be kept.
+    pub fn shared_children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Arc<Element>> {
+        self.children.iter().filter(move |c| c.name == name)
+    }
+
     /// Child elements of one tag name.
     pub fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
-        self.children.iter().filter(move |c| c.name == name)
+        self.shared_children(name).map(|c| &**c)
     }
 }
 
@@ -70,23 +84,17 @@ pub struct Document {
     pub source: String,
     /// Its only outermost element.
     pub root: Element,
+    /// Line ends before each block of the file.
+    lines: Lines,
 }
 
 impl Document {
     /// Reads and parses a file.
     ///
     /// # Errors
-    /// [`ErrorKind::BadXml`] if it is not well formed UTF-8 XML, with the line; [`ErrorKind::Io`].
+    /// [`ErrorKind::BadXml`] if it is not well-formed XML, with the line; those of [`text::read`].
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|e| Error::io(path, "read the file", &e))?;
-        let source = String::from_utf8(bytes).map_err(|e| {
-            bad(
-                path,
-                None,
-                format!("not UTF-8 text (byte {})", e.utf8_error().valid_up_to()),
-            )
-        })?;
-        Self::parse(path, source)
+        Self::parse(path, text::read(path)?)
     }
 
     /// Parses text that came from `path`.
@@ -94,17 +102,19 @@ impl Document {
     /// # Errors
     /// [`ErrorKind::BadXml`], with the line.
     pub fn parse(path: &Path, source: String) -> Result<Self> {
-        let root = parse_root(path, &source)?;
+        let lines = Lines::of(&source);
+        let root = Parser::new(path, &source, &lines).run()?;
         Ok(Self {
             path: path.to_path_buf(),
             source,
             root,
+            lines,
         })
     }
 
     /// The line of a byte offset, counted from 1.
     pub fn line_of(&self, offset: usize) -> usize {
-        line_of(&self.source, offset)
+        self.lines.at(&self.source, offset)
     }
 
     /// The place of an element.
@@ -136,12 +146,33 @@ impl Document {
     }
 }
 
-fn line_of(source: &str, offset: usize) -> usize {
-    source.as_bytes()[..offset.min(source.len())]
-        .iter()
-        .filter(|&&b| b == b'\n')
-        .count()
-        + 1
+/// Finds the line of a byte without counting from the start of the file.
+#[derive(Debug, Clone)]
+struct Lines(Vec<usize>);
+
+impl Lines {
+    const BLOCK: usize = 4096;
+
+    fn of(source: &str) -> Self {
+        let mut count = 0;
+        let before = source.as_bytes().chunks(Self::BLOCK).map(|block| {
+            let before = count;
+            count += line_ends(block);
+            before
+        });
+        Self(before.collect())
+    }
+
+    fn at(&self, source: &str, offset: usize) -> usize {
+        let offset = offset.min(source.len());
+        let block = (offset / Self::BLOCK).min(self.0.len().saturating_sub(1));
+        let before = self.0.get(block).copied().unwrap_or(0);
+        before + line_ends(&source.as_bytes()[block * Self::BLOCK..offset]) + 1
+    }
+}
+
+fn line_ends(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&b| b == b'\n').count()
 }
 
 fn bad(path: &Path, line: Option<usize>, what: String) -> Error {
@@ -156,122 +187,162 @@ fn bad(path: &Path, line: Option<usize>, what: String) -> Error {
     )
 }
 
-fn parse_root(path: &Path, source: &str) -> Result<Element> {
-    let mut reader = Reader::from_str(source);
-    let mut open: Vec<Element> = Vec::new();
-    let mut root: Option<Element> = None;
-    let fail = |at: usize, what: String| bad(path, Some(line_of(source, at)), what);
-    loop {
-        let start = offset(reader.buffer_position());
-        let event = reader.read_event().map_err(|e| {
-            fail(
-                offset(reader.error_position()),
-                format!("not well-formed XML ({e})"),
-            )
-        })?;
-        let end = offset(reader.buffer_position());
-        match event {
-            Event::Start(tag) => {
-                let mut element = element(path, source, &tag, start..end)?;
-                element.content = Some(end..end);
-                open.push(element);
-            }
-            Event::Empty(tag) => {
-                let element = element(path, source, &tag, start..end)?;
-                close(&mut open, &mut root, element)
-                    .map_err(|what| fail(start, what.to_string()))?;
-            }
-            Event::End(_) => {
-                let mut element = open
-                    .pop()
-                    .ok_or_else(|| fail(start, "an end tag without a start".into()))?;
-                element.span.end = end;
-                element.content = element.content.map(|c| c.start..start);
-                close(&mut open, &mut root, element)
-                    .map_err(|what| fail(start, what.to_string()))?;
-            }
-            Event::Text(text) => {
-                let text = text.decode().map_err(|e| fail(start, e.to_string()))?;
-                match open.last_mut() {
-                    Some(element) => element.text.push_str(&text),
-                    None if text.trim_start_matches('\u{feff}').trim().is_empty() => {}
-                    None => return Err(fail(start, "text outside of any XML element".into())),
-                }
-            }
-            Event::CData(data) => {
-                let raw: &[u8] = &data;
-                let span = within(source, raw);
-                let element = open
-                    .last_mut()
-                    .ok_or_else(|| fail(start, "CDATA outside of any XML element".into()))?;
-                element.text.push_str(&source[span.clone()]);
-                element.cdata.get_or_insert(span);
-            }
-            Event::GeneralRef(name) => {
-                let resolved = match name.resolve_char_ref() {
-                    Ok(Some(c)) => c.to_string(),
-                    _ => quick_xml::escape::resolve_predefined_entity(&String::from_utf8_lossy(
-                        &name,
-                    ))
-                    .ok_or_else(|| fail(start, "an unknown entity".into()))?
-                    .to_string(),
-                };
-                if let Some(element) = open.last_mut() {
-                    element.text.push_str(&resolved);
-                }
-            }
-            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
-            Event::Eof => break,
+/// What has been read of a file so far.
+struct Parser<'a> {
+    path: &'a Path,
+    source: &'a str,
+    lines: &'a Lines,
+    /// Elements that are not closed yet.
+    open: Vec<Element>,
+    root: Option<Element>,
+    nodes: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn new(path: &'a Path, source: &'a str, lines: &'a Lines) -> Self {
+        Self {
+            path,
+            source,
+            lines,
+            open: Vec::new(),
+            root: None,
+            nodes: 0,
         }
     }
-    if let Some(element) = open.last() {
-        let what = format!(
-            "the file ends inside <{}> (opened in line {}): it is cut short",
-            element.name,
-            line_of(source, element.span.start)
-        );
-        return Err(fail(source.len(), what));
-    }
-    root.ok_or_else(|| bad(path, None, "no XML element in the file".into()))
-}
 
-/// Hangs a finished element below the innermost open one.
-fn close(
-    open: &mut [Element],
-    root: &mut Option<Element>,
-    element: Element,
-) -> Result<(), &'static str> {
-    match open.last_mut() {
-        Some(parent) => parent.children.push(element),
-        None if root.is_some() => return Err("a second outermost element"),
-        None => *root = Some(element),
+    fn fail(&self, at: usize, what: impl Into<String>) -> Error {
+        let line = self.lines.at(self.source, at);
+        bad(self.path, Some(line), what.into())
     }
-    Ok(())
-}
 
-fn element(path: &Path, source: &str, tag: &BytesStart<'_>, span: Range<usize>) -> Result<Element> {
-    let wrong = |what: String| bad(path, Some(line_of(source, span.start)), what);
-    let mut attributes = Vec::new();
-    for attribute in tag.attributes() {
-        let attribute = attribute.map_err(|e| wrong(format!("bad attribute ({e})")))?;
-        let value = attribute
-            .unescape_value()
-            .map_err(|e| wrong(format!("bad attribute value ({e})")))?;
-        attributes.push(Attribute {
-            name: String::from_utf8_lossy(attribute.key.as_ref()).into_owned(),
-            value: value.into_owned(),
-            span: within(source, &attribute.value),
-        });
+    fn run(mut self) -> Result<Element> {
+        let mut reader = Reader::from_str(self.source);
+        loop {
+            let start = offset(reader.buffer_position());
+            let event = reader.read_event().map_err(|e| {
+                self.fail(
+                    offset(reader.error_position()),
+                    format!("not well-formed XML ({e})"),
+                )
+            })?;
+            let end = offset(reader.buffer_position());
+            match event {
+                Event::Start(tag) => {
+                    let mut element = self.element(&tag, start..end)?;
+                    element.content = Some(end..end);
+                    self.open.push(element);
+                }
+                Event::Empty(tag) => {
+                    let element = self.element(&tag, start..end)?;
+                    self.close(element)?;
+                }
+                Event::End(_) => {
+                    let Some(mut element) = self.open.pop() else {
+                        return Err(self.fail(start, "an end tag without a start"));
+                    };
+                    element.span.end = end;
+                    element.content = element.content.map(|c| c.start..start);
+                    self.close(element)?;
+                }
+                Event::Text(text) => {
+                    let text = text.decode().map_err(|e| self.fail(start, e.to_string()))?;
+                    match self.open.last_mut() {
+                        Some(element) => element.text.push_str(&text),
+                        None if text.trim_start_matches('\u{feff}').trim().is_empty() => {}
+                        None => return Err(self.fail(start, "text outside of any XML element")),
+                    }
+                }
+                Event::CData(data) => {
+                    let span = within(self.source, &data);
+                    let Some(element) = self.open.last_mut() else {
+                        return Err(self.fail(start, "CDATA outside of any XML element"));
+                    };
+                    element.text.push_str(&self.source[span.clone()]);
+                    element.cdata.get_or_insert(span);
+                }
+                Event::GeneralRef(name) => {
+                    let resolved = match name.resolve_char_ref() {
+                        Ok(Some(c)) => c.to_string(),
+                        _ => quick_xml::escape::resolve_predefined_entity(
+                            &String::from_utf8_lossy(&name),
+                        )
+                        .ok_or_else(|| self.fail(start, "an unknown entity"))?
+                        .to_string(),
+                    };
+                    if let Some(element) = self.open.last_mut() {
+                        element.text.push_str(&resolved);
+                    }
+                }
+                Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+                Event::Eof => break,
+            }
+        }
+        if let Some(element) = self.open.last() {
+            let what = format!(
+                "the file ends inside <{}> (opened in line {}): it is cut short",
+                element.name,
+                self.lines.at(self.source, element.span.start)
+            );
+            return Err(self.fail(self.source.len(), what));
+        }
+        self.root
+            .ok_or_else(|| bad(self.path, None, "no XML element in the file".into()))
     }
-    Ok(Element {
-        name: String::from_utf8_lossy(tag.name().as_ref()).into_owned(),
-        attributes,
-        children: Vec::new(),
-        text: String::new(),
-        cdata: None,
-        span,
-        content: None,
-    })
+
+    /// Hangs a finished element below the innermost open one.
+    fn close(&mut self, mut element: Element) -> Result<()> {
+        element.children.shrink_to_fit();
+        element.text.shrink_to_fit();
+        match self.open.last_mut() {
+            Some(parent) => parent.children.push(Arc::new(element)),
+            None if self.root.is_some() => {
+                return Err(self.fail(element.span.start, "a second outermost element"));
+            }
+            None => self.root = Some(element),
+        }
+        Ok(())
+    }
+
+    fn element(&mut self, tag: &BytesStart<'_>, span: Range<usize>) -> Result<Element> {
+        let wrong = |what: String| self.fail(span.start, what);
+        if self.open.len() >= MOST_DEPTH {
+            return Err(wrong(format!(
+                "more than {MOST_DEPTH} elements inside of each other"
+            )));
+        }
+        let mut attributes = Vec::new();
+        for attribute in tag.attributes() {
+            let attribute = attribute.map_err(|e| wrong(format!("bad attribute ({e})")))?;
+            let value = attribute
+                .unescape_value()
+                .map_err(|e| wrong(format!("bad attribute value ({e})")))?;
+            if attributes.len() >= MOST_ATTRIBUTES {
+                return Err(wrong(format!("more than {MOST_ATTRIBUTES} attributes")));
+            }
+            attributes.push(Attribute {
+                name: String::from_utf8_lossy(attribute.key.as_ref()).into_owned(),
+                value: value.into_owned(),
+                span: within(self.source, &attribute.value),
+            });
+        }
+        attributes.shrink_to_fit();
+        self.nodes += 1 + attributes.len();
+        if self.nodes > MOST_NODES {
+            return Err(self.fail(
+                span.start,
+                format!("more than {MOST_NODES} elements and attributes in the file"),
+            ));
+        }
+        Ok(Element {
+            name: String::from_utf8_lossy(tag.name().as_ref()).into_owned(),
+            attributes,
+            children: Vec::new(),
+            text: String::new(),
+            cdata: None,
+            span,
+            content: None,
+        })
+    }
 }
 
 /// Where a slice that the reader borrowed from `source` lies in it.
@@ -310,22 +381,30 @@ impl Edits {
         self.0.is_empty()
     }
 
-    /// The changed text. Insertions at one place keep the order in which they were made.
+    /// The changed text of a file. Insertions at one place keep the order in which they were made.
     ///
-    /// # Panics
-    /// If two edits overlap: an error of the caller.
-    pub fn apply(mut self, source: &str) -> String {
+    /// # Errors
+    /// [`ErrorKind::Unsupported`], with the line, if two edits want the same bytes.
+    pub fn apply(mut self, path: &Path, source: &str) -> Result<String> {
         self.0.sort_by_key(|(span, _)| (span.start, span.end));
         let mut out = String::with_capacity(source.len() + 4096);
         let mut at = 0;
         for (span, text) in &self.0 {
-            assert!(at <= span.start, "edits overlap at byte {}", span.start);
+            if span.start < at {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    Place::line(path, 1 + line_ends(&source.as_bytes()[..span.start])),
+                    "two changes of the extension meet in what begins here",
+                    "Open the file in Platform Designer and save it; if that does not help, report it \
+                     with the BSP.",
+                ));
+            }
             out.push_str(&source[at..span.start]);
             out.push_str(text);
             at = span.end;
         }
         out.push_str(&source[at..]);
-        out
+        Ok(out)
     }
 }
 
@@ -386,8 +465,45 @@ mod tests {
         e.insert(5, "B");
         e.delete(1..3);
         e.insert(5, "C");
-        assert_eq!(e.apply("01234567"), "034BC567");
+        assert_eq!(e.apply(Path::new("x"), "01234567").unwrap(), "034BC567");
         assert!(Edits::default().is_empty());
+    }
+
+    #[test]
+    fn edits_that_meet_are_an_error_with_the_line() {
+        let mut e = Edits::default();
+        e.delete(2..6);
+        e.replace(4..5, "x");
+        let e = e.apply(Path::new("x"), "0\n2\n4567").unwrap_err();
+        assert_eq!((e.kind, e.place.line), (ErrorKind::Unsupported, Some(3)));
+    }
+
+    #[test]
+    fn what_no_platform_designer_writes_is_refused_with_its_line() {
+        let deep = |n: usize| format!("\n{}{}", "<a>".repeat(n), "</a>".repeat(n));
+        assert!(parse(&deep(MOST_DEPTH)).is_ok());
+        let attributes: String = (0..300).map(|n| format!(" a{n}=\"\"")).collect();
+        for (text, words) in [
+            (deep(MOST_DEPTH + 1), "inside of each other"),
+            (deep(1_000_000), "inside of each other"),
+            (format!("\n<a{attributes}/>"), "256 attributes"),
+            (
+                format!("\n<a>{}</a>", "<b/>".repeat(MOST_NODES)),
+                "elements and attributes",
+            ),
+        ] {
+            let e = parse(&text).unwrap_err();
+            assert_eq!((e.kind, e.place.line), (ErrorKind::BadXml, Some(2)), "{e}");
+            assert!(e.what.contains(words), "{e}");
+        }
+    }
+
+    #[test]
+    fn lines_are_counted_across_blocks() {
+        let text = format!("<a>{}<b/></a>", "12345\n".repeat(3000));
+        let d = parse(&text).unwrap();
+        assert_eq!(d.line_of(d.root.children[0].span.start), 3001);
+        assert_eq!((d.line_of(3), d.line_of(text.len() + 9)), (1, 3001));
     }
 
     proptest::proptest! {
@@ -404,7 +520,7 @@ mod tests {
             edits.delete(d.whole_lines(&d.root.children[pick].span));
             let want: String = names.iter().enumerate().filter(|(i, _)| *i != pick)
                 .map(|(_, n)| format!("  <{n} v=\"{n}\"/>{eol}")).collect();
-            proptest::prop_assert_eq!(edits.apply(&text), format!("<r>{eol}{want}</r>{eol}"));
+            proptest::prop_assert_eq!(edits.apply(Path::new("x"), &text).unwrap(), format!("<r>{eol}{want}</r>{eol}"));
         }
     }
 }

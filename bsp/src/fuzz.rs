@@ -1,0 +1,114 @@
+//! One function for each format that is read, for fuzzers: any bytes give a result or an error.
+//!
+//! They look at no file. `bsp/fuzz` has a target of cargo-fuzz for each; `bsp/tests/fuzz.rs` calls them with changed
+//! files of the reference BSP.
+
+use std::path::Path;
+
+use crate::config::{Config, Irq, Mode};
+use crate::extend::{ipx, resources, rewrite, settings};
+use crate::system::library::Library;
+use crate::system::qsys::System;
+use crate::system::site::Site;
+use crate::system::xml::Document;
+use crate::{text, verilog};
+
+fn document(data: &[u8]) -> Option<Document> {
+    let source = text::decode(data.to_vec()).ok()?;
+    assert_eq!(
+        text::encode(&source),
+        data,
+        "text is written as it was read"
+    );
+    Document::parse(Path::new("fuzz"), source).ok()
+}
+
+/// XML: every range lies in the file, and names what it should.
+pub fn xml(data: &[u8]) {
+    let Some(document) = document(data) else {
+        return;
+    };
+    let mut open = vec![&document.root];
+    while let Some(element) = open.pop() {
+        let text = &document.source[element.span.clone()];
+        assert!(text.starts_with('<') && text.ends_with('>'));
+        assert!(document.place(element).line.is_some_and(|line| line > 0));
+        let _ = &document.source[document.whole_lines(&element.span)];
+        for attribute in &element.attributes {
+            let _ = &document.source[attribute.span.clone()];
+        }
+        open.extend(element.children.iter().map(|child| &**child));
+    }
+}
+
+/// A system of Platform Designer: extended in every way, the result is a system again.
+pub fn qsys(data: &[u8]) {
+    let Some(system) = document(data).and_then(|d| System::from_document(d).ok()) else {
+        return;
+    };
+    let library = Library::of([system]);
+    let Ok(site) = Site::find(&library, Path::new("fuzz")) else {
+        return;
+    };
+    for (irq, mode) in [
+        (Irq::Rxm, Mode::Address64),
+        (Irq::Msix, Mode::Address64),
+        (Irq::Rxm, Mode::Windows),
+    ] {
+        let config = Config {
+            irq,
+            mode,
+            ..Config::default()
+        };
+        if let Ok(new) = rewrite::rewrite(&site, &config) {
+            let after = Document::parse(Path::new("fuzz"), new.text);
+            after
+                .and_then(System::from_document)
+                .expect("what is written can be read");
+        }
+    }
+}
+
+/// A settings file of Quartus.
+pub fn qsf(data: &[u8]) {
+    if let Ok(source) = text::decode(data.to_vec()) {
+        let _ = settings::rewrite(Path::new("fuzz"), &source);
+    }
+}
+
+/// A list of components: with the block's entry it is a list again.
+pub fn ipx(data: &[u8]) {
+    if let Some(document) = document(data)
+        && let Ok(new) = ipx::add(&document, "x_hw.tcl")
+    {
+        Document::parse(Path::new("fuzz"), new).expect("what is written can be read");
+    }
+}
+
+/// A board's specification.
+pub fn board_spec(data: &[u8]) {
+    if let Some(document) = document(data) {
+        let _ = resources::memory_bytes(&document);
+        let _ = resources::memory_log2(&document);
+        let add = resources::Resources {
+            alms: 1,
+            ffs: 1,
+            rams: 1,
+        };
+        let _ = resources::raise(&document, add);
+    }
+}
+
+/// A configuration file.
+pub fn toml(data: &[u8]) {
+    if let Ok(source) = std::str::from_utf8(data) {
+        let _ = Config::parse(Path::new("fuzz"), source);
+    }
+}
+
+/// The header of a Verilog module.
+pub fn verilog(data: &[u8]) {
+    if let Ok(source) = std::str::from_utf8(data) {
+        let _ = verilog::module(Path::new("fuzz"), source, "m");
+    }
+}

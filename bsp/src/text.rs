@@ -1,0 +1,160 @@
+//! Files of a BSP as text, byte for byte.
+//!
+//! The files are UTF-8 but for old comments, which may be in any code page. A byte that is no UTF-8 stands in the
+//! text as a character that no file has, and becomes that byte again when the text is written.
+
+use std::fs;
+use std::path::Path;
+
+use crate::error::{Error, ErrorKind, Place, Result};
+
+/// Most bytes of a file that is read. The largest in public BSPs, a settings file or a system of Platform
+/// Designer, has 600 KiB.
+pub const MOST_BYTES: u64 = 8 << 20;
+
+/// The character of byte 0. Supplementary Private Use Area-B ends with the 256 characters from here on (The Unicode
+/// Standard, 23.5), of which the bytes above 0x7f are used.
+const FOREIGN: u32 = 0x10_fe00;
+
+/// Reads a file as bytes.
+///
+/// # Errors
+/// [`ErrorKind::Link`] if it is no plain file: a named pipe would be waited for, a device may never end.
+/// [`ErrorKind::Unsupported`] if it is larger than [`MOST_BYTES`]; [`ErrorKind::Io`].
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    read_at_most(path, MOST_BYTES)
+}
+
+fn read_at_most(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let about = fs::metadata(path).map_err(|e| Error::io(path, "read the file", &e))?;
+    if !about.is_file() {
+        return Err(Error::new(
+            ErrorKind::Link,
+            Place::file(path),
+            "not a plain file, or a link to one",
+            "Take it out of the BSP, or put the file there that it stands for.",
+        ));
+    }
+    if about.len() > most {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            Place::file(path),
+            format!(
+                "{} bytes; a file that is read here has {most} at most",
+                about.len()
+            ),
+            "Give the file that belongs there.",
+        ));
+    }
+    fs::read(path).map_err(|e| Error::io(path, "read the file", &e))
+}
+
+/// Reads a file that a person writes, as text: up to 1 MiB.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_small(path: &Path) -> Result<String> {
+    text(path, read_at_most(path, 1 << 20)?)
+}
+
+/// Reads a file as text.
+///
+/// # Errors
+/// Those of [`read_bytes`], and [`ErrorKind::Unsupported`] with the line if the file has one of the characters that
+/// stand for foreign bytes.
+pub fn read(path: &Path) -> Result<String> {
+    text(path, read_bytes(path)?)
+}
+
+fn text(path: &Path, bytes: Vec<u8>) -> Result<String> {
+    decode(bytes).map_err(|line| {
+        Error::new(
+            ErrorKind::Unsupported,
+            Place::line(path, line),
+            "a character that is set aside for bytes which are not UTF-8 (U+10FE80 to U+10FEFF)",
+            "Take the character out; only a comment can have it.",
+        )
+    })
+}
+
+/// Bytes as text.
+///
+/// # Errors
+/// The line with a character that is set aside.
+pub fn decode(bytes: Vec<u8>) -> std::result::Result<String, usize> {
+    let mut text = String::new();
+    let mut line = 1;
+    for chunk in bytes.utf8_chunks() {
+        let valid = chunk.valid();
+        if let Some((at, _)) = valid.char_indices().find(|(_, c)| byte(*c).is_some()) {
+            return Err(line + valid[..at].matches('\n').count());
+        }
+        line += valid.matches('\n').count();
+        if valid.len() == bytes.len() {
+            break;
+        }
+        text.push_str(valid);
+        text.extend(chunk.invalid().iter().map(|&b| character(b)));
+    }
+    // Nearly always all of it is UTF-8, and nothing is copied.
+    Ok(String::from_utf8(bytes).unwrap_or(text))
+}
+
+fn character(byte: u8) -> char {
+    char::from_u32(FOREIGN + u32::from(byte)).expect("all of them are characters")
+}
+
+fn byte(character: char) -> Option<u8> {
+    let byte = u32::from(character).checked_sub(FOREIGN)?;
+    u8::try_from(byte).ok().filter(|&b| b >= 0x80)
+}
+
+/// Text as the bytes that it was read from.
+pub fn encode(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    for c in text.chars() {
+        match byte(c) {
+            Some(byte) => bytes.push(byte),
+            None => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_comes_back() {
+        let bytes: Vec<u8> = (0..=255).chain(*b"plain \xc3\xa9\xff\xc3").collect();
+        let text = decode(bytes.clone()).unwrap();
+        assert!(text.contains("plain é"));
+        assert_eq!(encode(&text), bytes);
+        assert_eq!(decode(b"a\n\xc3\xa9".to_vec()).unwrap(), "a\né");
+    }
+
+    #[test]
+    fn what_could_be_mistaken_for_a_foreign_byte_is_refused() {
+        for before in ["a\n\n", "\u{10fe7f}\n\n"] {
+            let text = format!("{before}b{}", character(0xe4));
+            assert_eq!(decode(text.clone().into_bytes()), Err(3));
+            let mixed = [b"\xff".to_vec(), text.into_bytes()].concat();
+            assert_eq!(decode(mixed), Err(3));
+        }
+    }
+
+    #[test]
+    fn only_plain_files_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("endless");
+        std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+        assert_eq!(read(&link).unwrap_err().kind, ErrorKind::Link);
+        let large = dir.path().join("large");
+        fs::File::create(&large)
+            .unwrap()
+            .set_len(MOST_BYTES + 1)
+            .unwrap();
+        assert_eq!(read(&large).unwrap_err().kind, ErrorKind::Unsupported);
+    }
+}

@@ -1,0 +1,40 @@
+//! Signals that end the program: it takes its temporary files with it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use peerlane_bsp::error::Error;
+use peerlane_bsp::interrupt;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::{flag, low_level};
+
+/// The signal that came, 0 before.
+#[derive(Debug)]
+pub struct Signals(Arc<AtomicUsize>);
+
+impl Signals {
+    /// Has the work end at its next step when a signal comes. A second signal ends the program at once.
+    ///
+    /// # Errors
+    /// [`Error`] if the system refuses.
+    pub fn watch() -> Result<Self, Error> {
+        let failed = |e| Error::io("peerlane", "watch for signals", &e);
+        let number = Arc::new(AtomicUsize::new(0));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // In the order in which they are called: the first one finds the flag set only the second time.
+            flag::register_conditional_default(signal, interrupt::flag()).map_err(failed)?;
+            flag::register(signal, interrupt::flag()).map_err(failed)?;
+            let value = usize::try_from(signal).expect("signals have positive numbers");
+            flag::register_usize(signal, Arc::clone(&number), value).map_err(failed)?;
+        }
+        Ok(Self(number))
+    }
+
+    /// Ends the program by the signal that came, if one did, as whoever started it expects.
+    pub fn end(&self) {
+        if let Ok(signal @ 1..) = i32::try_from(self.0.load(Ordering::Relaxed)) {
+            // It does not return; if it fails, the exit status tells of the error all the same.
+            let _ = low_level::emulate_default_handler(signal);
+        }
+    }
+}
