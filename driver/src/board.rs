@@ -7,7 +7,7 @@
 //! 2. the gate ([`crate::gate`]), which is no lock but is waited for by unbind: who waits for 1
 //!    inside waits for one stop at most, for the next ones are not let in;
 //! 3. [`Board::recovery`], held while the board is brought to rest or started, or
-//!    [`Board::leaving`], held while others let go what a context keeps: never both;
+//!    [`Board::leaving`], held while what a context keeps is let go: never both;
 //! 4. [`Board::users`];
 //! 5. a context's own state;
 //! 6. [`Board::lending`], which a page fault takes; under it where a context's file is mapped, and
@@ -21,9 +21,11 @@
 //! No user memory is touched and no page of a process pinned under any of them: a page fault
 //! takes locks that come before 7. Nothing is allocated under 8, 10 and 11.
 
+mod need;
 mod recovery;
 mod relief;
 
+pub(crate) use need::Need;
 pub(crate) use relief::Shrinker;
 
 use crate::{
@@ -85,10 +87,12 @@ pub(crate) struct Board {
     /// is known by the registers' lock alone.
     #[pin]
     recovery: Mutex<()>,
-    /// Held by who lets go what another's context keeps, from when it is taken from there until the
-    /// board has forgotten it. Its entries are the channel's until then: who closes a context waits.
+    /// Held by who lets go what a context keeps, its own or another's, from when it is taken from there
+    /// until the board has forgotten it. Its entries are the channel's until then: who closes a context
+    /// waits. So does who has found too little: it has gone then.
     #[pin]
     leaving: Mutex<()>,
+    needs: need::Needs,
     /// The window into FPGA memory.
     #[pin]
     pub(crate) lending: Lending,
@@ -200,6 +204,7 @@ impl Board {
                 settings,
                 recovery <- new_mutex!(()),
                 leaving <- new_mutex!(()),
+                needs: need::Needs::none(),
                 lending <- Lending::new(),
                 memory <- memory,
                 entries <- new_mutex!(entries),
@@ -339,15 +344,10 @@ impl Board {
         f(&self.entries.lock().quota)
     }
 
-    /// Lets go what contexts of others keep, as `let_go` does it.
-    pub(crate) fn let_go_of_others<R>(&self, let_go: impl FnOnce() -> R) -> R {
+    /// Lets go what contexts keep, as `let_go` does it: nobody else does meanwhile.
+    pub(crate) fn let_go<R>(&self, let_go: impl FnOnce() -> R) -> R {
         let _leaving = self.leaving.lock();
         let_go()
-    }
-
-    /// Waits until nothing that a context has kept is being let go by others.
-    pub(crate) fn wait_for_others(&self) {
-        drop(self.leaving.lock());
     }
 
     /// Channels that nobody has.

@@ -370,13 +370,15 @@ impl Context {
         let ring = self.ring.lock().take();
         self.board.settle(|| channel::abort(self.channel));
         self.board.settle(|| channel::close(self.channel));
-        let regions = self.take_regions();
-        // What the channel had under way must end, whether there is a region to let go or not.
-        if regions.is_empty() {
-            self.board.settle(|| table::fence(Reach::Host));
-        }
-        Region::retire(&self.board, regions);
-        self.board.wait_for_others();
+        // What others let go of ours has gone then, too.
+        self.board.let_go(|| {
+            let regions = self.take_regions();
+            // What the channel had under way must end, whether there is a region or not.
+            if regions.is_empty() {
+                self.board.settle(|| table::fence(Reach::Host));
+            }
+            Region::retire(&self.board, regions);
+        });
         *self.share.lock() = Share::NONE;
         self.board.memory.take_back(self.channel, Content::Unknown);
         nvidia::settle_lost();

@@ -26,6 +26,8 @@ extern "C" {
     ) -> bool;
     /// A reference to the user of the calling process.
     pub(crate) fn peerlane_get_user() -> *mut bindings::user_struct;
+    /// Whether the calling thread is to end.
+    pub(crate) fn peerlane_is_killed() -> bool;
     /// Whether requests of a device get to another one by a switch, which does not redirect them
     /// to the root.
     pub(crate) fn peerlane_is_switched(

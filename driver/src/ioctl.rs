@@ -13,7 +13,6 @@ use crate::{
         uapi::{self, feature, Ioctl},
     },
     memory::nvidia,
-    regions::Region,
     trace,
 };
 use core::mem::offset_of;
@@ -301,15 +300,7 @@ impl Context {
             return Err(EINVAL);
         }
         let keep = arguments.flags & uapi::unregister::KEEP != 0;
-        let mut dropped = KVVec::new();
-        let released = self
-            .regions
-            .lock()
-            .release(arguments.handle, keep, &mut dropped);
-        if !dropped.is_empty() {
-            Region::retire(&self.board, dropped);
-        }
-        let kept = released?;
+        let kept = self.give_back(arguments.handle, keep)?;
         trace::unregistered(&self.board, self.channel, arguments.handle, kept);
         Ok(())
     }

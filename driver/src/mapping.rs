@@ -188,17 +188,20 @@ impl Mapping {
     /// The entries stay reserved, so that what is still queued fails and reaches nothing else.
     pub(crate) fn revoke(&self) {
         let mut state = self.state.lock();
-        let first = !core::mem::replace(&mut state.revoked, true) && state.placed.is_some();
+        let is_known = |placed: &Placed| placed.stage.is_known();
+        // What nobody has got yet, or nobody has any more, is nobody's loss.
+        let is_lost = !state.revoked && state.placed.as_ref().is_some_and(is_known);
+        state.revoked = true;
         let begin = Instant::<Monotonic>::now();
         if let Some(placed) = &mut state.placed {
             self.invalidate_placed(placed);
             self.fence_placed(placed);
-            if first {
+            if is_lost {
                 trace::revoked(&self.board, self.channel, &placed.region, begin.elapsed());
             }
         }
         drop(state);
-        if first {
+        if is_lost {
             self.events.revoked();
         }
     }

@@ -4,8 +4,9 @@
 //! for use again.
 
 use crate::{
-    board::Board,
+    board::{Board, Need},
     context::Context,
+    ffi::peerlane_is_killed,
     hw::Failure,
     logic::{
         att::{PageSize, Permissions},
@@ -27,6 +28,7 @@ use kernel::{
         atomic::{ordering, Atomic},
         Arc,
     },
+    time::{Delta, Instant, Monotonic},
 };
 
 /// By what a region that is kept is found again.
@@ -113,9 +115,10 @@ struct Held {
     region: Region,
 }
 
-/// The most times that a region is tried again after something was let go for it. Others may keep
-/// more meanwhile.
+/// The most times that a region is tried again after something was let go for it, and for how long. Who
+/// had nothing to let go may keep something meanwhile.
 const ROUNDS: usize = 32;
+const PATIENCE: Delta = Delta::from_secs(1);
 
 /// The regions of a context.
 pub(crate) struct Regions {
@@ -160,32 +163,18 @@ impl Regions {
     }
 
     /// Looks for a region among those that are kept and gives it a handle: at once, as a restart of
-    /// the board writes the entries of what it finds here. What turns out unusable comes out.
-    fn reuse(
-        &mut self,
-        key: &Key,
-        unusable: &mut KVVec<Region>,
-        arguments: &mut Register,
-    ) -> Result<bool> {
-        let mut index = 0;
-        while index < self.kept.len() {
-            let region = &self.kept[index];
-            if !region.usable() {
-                unusable.reserve(1, GFP_KERNEL)?;
-                let region = self.take_kept(index)?;
-                unusable.push(region, GFP_KERNEL)?;
-            } else if region.key == *key {
-                region.describe(arguments)?;
-                self.held.reserve(1, GFP_KERNEL_ACCOUNT)?;
-                let region = self.take_kept(index)?;
-                // There is room.
-                arguments.handle = self.hold(region).map_err(|(_, error)| error)?;
-                return Ok(true);
-            } else {
-                index += 1;
-            }
-        }
-        Ok(false)
+    /// the board writes the entries of what it finds here.
+    fn reuse(&mut self, key: &Key, arguments: &mut Register) -> Result<bool> {
+        let matches = |region: &Region| region.key == *key && region.usable();
+        let Some(index) = self.kept.iter().position(matches) else {
+            return Ok(false);
+        };
+        self.kept[index].describe(arguments)?;
+        self.held.reserve(1, GFP_KERNEL_ACCOUNT)?;
+        let region = self.take_kept(index)?;
+        // There is room.
+        arguments.handle = self.hold(region).map_err(|(_, error)| error)?;
+        Ok(true)
     }
 
     /// Gives a region a handle. Handles are not used again soon.
@@ -220,36 +209,42 @@ impl Regions {
         }
     }
 
-    /// Takes a handle away, and says whether the region is kept, as it is if it may be. Else it
-    /// and what has to make room come out in `dropped`.
-    pub(crate) fn release(
-        &mut self,
-        handle: u32,
-        keep: bool,
-        dropped: &mut KVVec<Region>,
-    ) -> Result<bool> {
+    /// Takes a handle away. The region is kept if it may be, until [`take_excess`](Self::take_excess);
+    /// else it comes out, and must be dropped without the lock.
+    fn release(&mut self, handle: u32, keep: bool) -> Result<Option<Region>> {
         let index = self.position(handle)?;
-        dropped.reserve(1, GFP_KERNEL)?;
         let room = self.kept.reserve(1, GFP_KERNEL_ACCOUNT).is_ok();
         let mut region = self.held.remove(index).map_err(|_| ENOENT)?.region;
         if !(keep && room && region.usable()) {
-            dropped.push(region, GFP_KERNEL)?;
-            return Ok(false);
+            return Ok(Some(region));
         }
         self.account.add(region.kind(), region.key.length);
         region.given_back = GIVEN_BACK.fetch_add(1, ordering::Relaxed);
+        // There is room.
         self.kept.push(region, GFP_KERNEL_ACCOUNT)?;
-        let mut kept = true;
+        Ok(None)
+    }
+
+    /// Whether more is kept than may be.
+    fn has_excess(&self) -> bool {
+        let over = |region: &Region| self.account.must_go(&self.limits, region.kind());
+        self.kept.iter().any(over)
+    }
+
+    /// What is kept beyond the limits, the longest kept first; it must be dropped without the lock.
+    fn take_excess(&mut self) -> KVVec<Region> {
+        let mut taken = KVVec::new();
         loop {
             let over = |region: &Region| self.account.must_go(&self.limits, region.kind());
-            let Some(index) = self.kept.iter().position(over) else {
-                return Ok(kept);
+            let index = self.kept.iter().position(over);
+            // What finds no room in the list goes the next time.
+            let (Some(index), true) = (index, taken.reserve(1, GFP_KERNEL).is_ok()) else {
+                return taken;
             };
-            // The last is the one that was given back.
-            kept &= index + 1 < self.kept.len();
-            dropped.reserve(1, GFP_KERNEL)?;
-            let region = self.take_kept(index)?;
-            dropped.push(region, GFP_KERNEL)?;
+            if let Ok(region) = self.take_kept(index) {
+                // There is room.
+                let _ = taken.push(region, GFP_KERNEL);
+            }
         }
     }
 
@@ -298,7 +293,6 @@ impl Regions {
         self.account = Account::default();
         core::mem::take(&mut self.kept)
     }
-
 
     /// Writes the entries of all once more.
     pub(crate) fn restore(&self, epoch: Epoch) -> Result<(), Failure> {
@@ -382,13 +376,23 @@ impl Context {
         let mut alone = true;
         // What somebody was letting go when we were refused is gone when we look.
         let mut unchanged = false;
+        let mut since = None;
+        let mut need = self.board.need();
         for _ in 0..ROUNDS {
             let error = match self.make(&wanted, arguments) {
                 Err(error) if [ENOSPC, ENOMEM, EDQUOT].contains(&error) => error,
                 done => return done,
             };
+            let since: &Instant<Monotonic> = since.get_or_insert_with(Instant::now);
+            if since.elapsed() > PATIENCE {
+                return Err(error);
+            }
+            // SAFETY: it looks at the calling thread.
+            if unsafe { peerlane_is_killed() } {
+                return Err(EINTR);
+            }
             let _inside = self.board.gate.enter()?;
-            if self.make_room(core::mem::take(&mut alone), error)? {
+            if self.make_room(core::mem::take(&mut alone), error, &mut need)? {
                 unchanged = false;
             } else if core::mem::replace(&mut unchanged, true) {
                 return Err(error);
@@ -398,26 +402,31 @@ impl Context {
     }
 
     /// Lets go what we keep, if `ours_first` and if there is something; else what any context keeps of that
-    /// of which a region has found too little. Says whether there was something. One at a time does
-    /// this: what another lets go is gone afterwards.
-    fn make_room(&self, ours_first: bool, error: Error) -> Result<bool> {
+    /// of which a region has found too little, and has those contexts keep nothing more. Says whether
+    /// there was something. One at a time does this: what another lets go is gone afterwards.
+    fn make_room(&self, ours_first: bool, error: Error, need: &mut Need<'_>) -> Result<bool> {
         let payer = host::Payer::caller()?;
         let mut went = false;
-        self.board.let_go_of_others(|| {
+        self.board.let_go(|| {
             went = ours_first && self.let_kept_go();
             if went {
                 return;
             }
             self.board.for_each_user(|other| {
-                if error == ENOMEM {
+                let gone = if error == ENOMEM {
                     // Of the process's locked memory, or its user's, whoever has opened the board.
                     let weighs = |region: &Region| region.memory.weighs_on(&payer);
                     let kept = other.regions.lock().take_kept_if(weighs);
-                    went |= !kept.is_empty();
+                    let gone = !kept.is_empty();
                     Region::retire(&self.board, kept);
-                } else if error == ENOSPC || self.has_user_of(other) {
+                    gone
+                } else {
                     // Of a user's part of the board, other contexts of the same user have something.
-                    went |= other.let_kept_go();
+                    (error == ENOSPC || self.has_user_of(other)) && other.let_kept_go()
+                };
+                if gone {
+                    need.press(other.channel);
+                    went = true;
                 }
             });
         });
@@ -451,10 +460,39 @@ impl Context {
 
     /// Looks for a region among those that are kept, and drops those that are of no use any more.
     fn find(&self, key: &Key, arguments: &mut Register) -> Result<bool> {
-        let mut unusable = KVVec::new();
-        let found = self.regions.lock().reuse(key, &mut unusable, arguments);
-        Region::retire(&self.board, unusable);
+        let mut regions = self.regions.lock();
+        let found = regions.reuse(key, arguments);
+        let is_useless = |region: &Region| !region.usable();
+        let some_are = regions.kept.iter().any(is_useless);
+        drop(regions);
+        if some_are {
+            self.board.let_go(|| {
+                let useless = self.regions.lock().take_kept_if(is_useless);
+                Region::retire(&self.board, useless);
+            });
+        }
         found
+    }
+
+    /// Takes a handle away, and says whether the region is kept.
+    pub(crate) fn give_back(&self, handle: u32, keep: bool) -> Result<bool> {
+        let keep = keep && !self.board.is_pressed(self.channel);
+        let mut regions = self.regions.lock();
+        let dropped = regions.release(handle, keep)?;
+        // The one that was given back just now is the newest.
+        let newest = regions.kept.last().map(|region| region.given_back);
+        let has_excess = regions.has_excess();
+        drop(regions);
+        let mut kept = dropped.is_none();
+        drop(dropped);
+        if has_excess {
+            self.board.let_go(|| {
+                let excess = self.regions.lock().take_excess();
+                kept &= !excess.iter().any(|region| Some(region.given_back) == newest);
+                Region::retire(&self.board, excess);
+            });
+        }
+        Ok(kept)
     }
 
     /// The calling process's address space. Who registers again need not wait for its lock.
@@ -476,9 +514,9 @@ impl Context {
         // file system in user space. Nobody waits for that inside of the gate.
         let (space, pinned) = match wanted.key.provider {
             provider::HOST => {
-                let space = self.space_of_caller()?;
-                let pinned = host::Pinned::new(space.clone(), address, length, permissions)?;
-                (Some(space), Some(pinned))
+                let space = || self.space_of_caller();
+                let pinned = host::Pinned::new(space, address, length, permissions)?;
+                (Some(pinned.space().clone()), Some(pinned))
             }
             _ => (None, None),
         };
@@ -518,7 +556,7 @@ impl Context {
                 (Memory::Nvidia { _pages: pages }, segments, offset)
             }
         };
-        let region = Region {
+        let mut region = Region {
             board: self.board.clone(),
             mapping,
             memory,
@@ -527,9 +565,12 @@ impl Context {
             retired: false,
             given_back: 0,
         };
-        region
+        let placed = region
             .mapping
-            .place(segments, offset, length, permissions)?;
+            .place(segments, offset, length, permissions);
+        // The board never hears of one that has no place.
+        region.retired = placed.is_err();
+        placed?;
         region.describe(arguments)?;
         let held = self.regions.lock().admit(region);
         // A region that was refused is dropped without the lock.

@@ -7,6 +7,7 @@
 #include <linux/mmu_notifier.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/user.h>
 #include <linux/time_namespace.h>
 
@@ -18,6 +19,11 @@ MODULE_VERSION("0.1.0");
 int peerlane_dma_mapping_error(struct device *device, dma_addr_t address)
 {
 	return dma_mapping_error(device, address);
+}
+
+bool peerlane_is_killed(void)
+{
+	return fatal_signal_pending(current);
 }
 
 struct user_struct *peerlane_get_user(void)

@@ -19,6 +19,7 @@ struct vm_area_struct;
 int peerlane_dma_mapping_error(struct device *device, dma_addr_t address);
 bool peerlane_drives(struct module *module, struct pci_dev *device);
 struct user_struct *peerlane_get_user(void);
+bool peerlane_is_killed(void);
 bool peerlane_is_switched(struct device *client, struct pci_dev *peer);
 bool peerlane_is_translated(struct device *device);
 u64 peerlane_leads_to(struct device *device, u64 address);

@@ -46,8 +46,9 @@ impl Changes {
         }
     }
 
-    /// One ends, with the addresses with which it has begun. One that began before anybody took note
-    /// of it changes nothing.
+    /// One ends, with the addresses with which it has begun. One that nobody saw begin is left aside, as
+    /// far as it can be told: Linux has none, as it tells a notifier of nothing that was under way when
+    /// that was registered (`mm_take_all_locks`).
     pub fn end(&mut self, range: &Range<usize>) {
         if let Some(index) = self.known().iter().position(|known| known == range) {
             self.known -= 1;

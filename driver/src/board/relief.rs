@@ -111,7 +111,7 @@ impl WorkItem for Relief {
                 0 => 0,
                 wanted => relief
                     .board
-                    .let_go_of_others(|| relief.board.let_oldest_go(wanted)),
+                    .let_go(|| relief.board.let_oldest_go(wanted)),
             };
             if gone == 0 {
                 return;

@@ -237,7 +237,7 @@ impl Import {
             let waited =
                 unsafe { bindings::dma_resv_wait_timeout(reservation, usage, true, slice) };
             // What is left of the slice; one whose fences were over at once may leave more.
-            let rest = usize::try_from(waited).map_err(|_| Error::from_errno(waited as i32))?;
+            let rest = usize::try_from(waited).map_err(|_| Self::of_exporter(Error::from_errno(waited as i32)))?;
             left -= slice.saturating_sub(rest);
             if rest == 0 {
                 if inside.is_closing() {

@@ -186,10 +186,10 @@ const BATCH: usize = 1 << 18;
 const ATTEMPTS: usize = 4;
 
 impl Pinned {
-    /// Pins memory of the calling process, whose address space it is. No lock may be held that a page
-    /// fault takes.
+    /// Pins memory of the calling process, whose address space `space` gets. No lock may be held that a
+    /// page fault takes.
     pub(crate) fn new(
-        space: Arc<Space>,
+        space: impl FnOnce() -> Result<Arc<Space>>,
         address: u64,
         length: u64,
         permissions: Permissions,
@@ -201,8 +201,11 @@ impl Pinned {
             .ok_or(EOVERFLOW)?;
         let range = address & PAGE_MASK..end;
         let count = (range.end - range.start) >> PAGE_SHIFT;
+        // Who may not lock so much has taken no lock of the address space.
+        let account = Account::new(count)?;
+        let space = space()?;
         let mut pinned = Self {
-            account: Account::new(count)?,
+            account,
             pages: KVVec::with_capacity(count, GFP_KERNEL_ACCOUNT)?,
             offset: (address & !PAGE_MASK) as u64,
             permissions,
@@ -210,7 +213,7 @@ impl Pinned {
         };
         for _ in 0..ATTEMPTS {
             pinned.unpin();
-            let begun = pinned.watch.begin()?;
+            let begun = pinned.watch.begin();
             pinned.pin(range.start, count)?;
             // One that could not be begun would not be the next time.
             if !begun || !pinned.is_stale() {
@@ -256,6 +259,11 @@ impl Pinned {
 
     fn is_stale(&self) -> bool {
         self.watch.is_stale()
+    }
+
+    /// The address space that they are of.
+    pub(crate) fn space(&self) -> &Arc<Space> {
+        self.watch.space()
     }
 }
 

@@ -271,25 +271,30 @@ impl Watch {
 
     /// From now on every change is noted. One that has begun was told to nobody who had not been
     /// watching then, and may take the pages away yet: it is waited for a little, as only its own process
-    /// can make it last. `false`: it had not ended by then. What is watched is stale from the beginning
-    /// then. `ERESTARTSYS`: a signal came meanwhile.
-    pub(super) fn begin(&self) -> Result<bool> {
-        for pause in 0..=NAPS + PAUSES {
+    /// can make it last. `false`: it had not ended by then, or a signal came, which must not make a
+    /// process begin anew for ever. What is watched is stale from the beginning then.
+    pub(super) fn begin(&self) -> bool {
+        for pause in 0.. {
             let state = self.space.listener().state.lock();
             let fresh = !state.changes.may_touch(&self.range);
             self.stale.store(!fresh, ordering::Release);
             drop(state);
-            if fresh {
-                return Ok(true);
+            if fresh || pause == NAPS + PAUSES {
+                return fresh;
             }
             if pause < NAPS {
                 fsleep(Delta::from_nanos(NAP_NS << pause));
             // SAFETY: no lock is held.
             } else if unsafe { bindings::msleep_interruptible(PAUSE_MS) } > 0 {
-                return Err(ERESTARTSYS);
+                break;
             }
         }
-        Ok(false)
+        false
+    }
+
+    /// Whose addresses they are.
+    pub(super) fn space(&self) -> &Arc<Space> {
+        &self.space
     }
 
     /// Whether the process may see other memory there now.
