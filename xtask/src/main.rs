@@ -1,5 +1,6 @@
 //! `cargo xtask`: the project's own commands. `cargo xtask --help` lists them.
 
+mod book;
 mod driver;
 mod figures;
 mod programs;
@@ -16,6 +17,7 @@ use std::{
 
 use clap::{Parser, Subcommand, builder::PossibleValuesParser};
 use miette::{IntoDiagnostic, WrapErr};
+use peerlane_tools::Cache;
 
 /// The project's own commands.
 #[derive(Debug, Parser)]
@@ -45,6 +47,9 @@ enum Task {
         /// Run every suite there is.
         #[arg(long, conflicts_with = "suites")]
         all: bool,
+        /// Leave a suite out; can be given several times.
+        #[arg(long, value_name = "SUITE", value_parser = PossibleValuesParser::new(suites::names()))]
+        skip: Vec<String>,
     },
     /// Build the `peerlane` command and run its demo.
     #[command(
@@ -69,6 +74,17 @@ enum Task {
         cargo xtask driver --bsp DIR     for the board of an extended BSP\n  \
         cargo xtask driver --clippy      check it with clippy instead")]
     Driver(driver::Options),
+    /// Check the links of all documents and build the book, target/book/html.
+    Book,
+    /// Check licences, sources and versions of all dependencies, by `deny.toml`.
+    #[command(after_help = "Examples:\n  \
+        cargo xtask deny\n  \
+        cargo xtask deny --advisories    known weaknesses, too: fetches RustSec's database")]
+    Deny {
+        /// Look for known weaknesses in RustSec's database, which is fetched.
+        #[arg(long)]
+        advisories: bool,
+    },
     /// Install all external tools and list where each is, and its version.
     Tools,
     /// Write the generated files that are committed again.
@@ -91,9 +107,11 @@ fn main() -> ExitCode {
 
 fn run(task: Task) -> miette::Result<ExitCode> {
     match task {
-        Task::Test { suites, all } => {
-            let chosen = suites::choose(&suites, all);
-            Ok(exit(runner::run(&root(), &chosen, !suites.is_empty())?))
+        Task::Test { suites, all, skip } => {
+            let chosen = suites::choose(&suites, all, &skip);
+            let is_ci = env::var_os("CI").is_some_and(|value| !value.is_empty());
+            let complete = is_ci || !suites.is_empty();
+            Ok(exit(runner::run(&root(), &chosen, complete)?))
         }
         Task::Demo { arguments } => {
             let status = peerlane(&root())?
@@ -109,9 +127,32 @@ fn run(task: Task) -> miette::Result<ExitCode> {
             ))
         }
         Task::Driver(options) => Ok(exit(driver::run(&root(), &options)?)),
+        Task::Book => Ok(exit(book::run(&root())?)),
+        Task::Deny { advisories } => Ok(exit(deny(&root(), advisories)?)),
         Task::Tools => Ok(exit(tools::run())),
         Task::Regen { check } => Ok(exit(regen::run(&root(), check)?)),
     }
+}
+
+/// Runs cargo-deny, by `deny.toml`.
+fn deny(root: &Path, advisories: bool) -> miette::Result<bool> {
+    let deny = Cache::open().and_then(|cache| cache.deny())?;
+    let mut command = deny.command();
+    command
+        .current_dir(root)
+        .args(["--workspace", "--all-features"]);
+    if !advisories {
+        command.arg("--offline");
+    }
+    command.args(["check", "bans", "licenses", "sources"]);
+    if advisories {
+        command.arg("advisories");
+    }
+    let status = command
+        .status()
+        .into_diagnostic()
+        .wrap_err("cannot run cargo-deny")?;
+    Ok(status.success())
 }
 
 fn exit(success: bool) -> ExitCode {

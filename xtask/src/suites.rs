@@ -177,6 +177,14 @@ pub(crate) const SUITES: &[Suite] = &[
                 "generated files are current",
                 &["run", "--quiet", "--bin", "xtask", "--", "regen", "--check"],
             ),
+            check(
+                "documents and book",
+                &["run", "--quiet", "--bin", "xtask", "--", "book"],
+            ),
+            check(
+                "dependencies",
+                &["run", "--quiet", "--bin", "xtask", "--", "deny"],
+            ),
         ],
         ..EVERY_RUN
     },
@@ -434,8 +442,14 @@ pub(crate) fn names() -> Vec<&'static str> {
     SUITES.iter().map(|suite| suite.name).collect()
 }
 
-/// The suites asked for, in the order asked; a name given twice runs once.
-pub(crate) fn choose(asked: &[String], all: bool) -> Vec<&'static Suite> {
+/// The suites asked for, in the order asked, without those to be left out; a name given twice runs once.
+pub(crate) fn choose(asked: &[String], all: bool, without: &[String]) -> Vec<&'static Suite> {
+    let mut chosen = chosen(asked, all);
+    chosen.retain(|suite| !without.iter().any(|name| name == suite.name));
+    chosen
+}
+
+fn chosen(asked: &[String], all: bool) -> Vec<&'static Suite> {
     if asked.is_empty() {
         return SUITES.iter().filter(|suite| all || suite.default).collect();
     }
@@ -459,7 +473,10 @@ pub(crate) fn help() -> String {
         text.push_str(&format!("  {:<13} {}{when}\n", suite.name, suite.about));
     }
     text.push_str(
-        "\nExamples:\n  cargo xtask test\n  cargo xtask test unit\n  cargo xtask test --all",
+        "\nExamples:\n  cargo xtask test\n  cargo xtask test unit\n  cargo xtask test --all\n  \
+         cargo xtask test --skip kernel   where there are no virtual machines\n\n\
+         A suite that the machine cannot run is left out, with the reason. Where `CI` is set, as forges \
+         do, it fails instead.",
     );
     text
 }
@@ -468,17 +485,28 @@ pub(crate) fn help() -> String {
 mod tests {
     use super::*;
 
-    fn chosen(asked: &[&str], all: bool) -> Vec<&'static str> {
-        let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
-        choose(&asked, all).iter().map(|suite| suite.name).collect()
+    fn names_of(asked: &[&str], all: bool, without: &[&str]) -> Vec<&'static str> {
+        let [asked, without] = [asked, without].map(|names| {
+            let names = names.iter().map(ToString::to_string);
+            names.collect::<Vec<_>>()
+        });
+        let chosen = choose(&asked, all, &without);
+        chosen.iter().map(|suite| suite.name).collect()
     }
 
     #[test]
     fn suites_run_in_the_order_asked_and_once() {
-        assert_eq!(chosen(&["rtl", "unit", "rtl"], false), ["rtl", "unit"]);
-        assert_eq!(chosen(&[], true), names());
-        let default: Vec<_> = SUITES.iter().filter(|suite| suite.default).collect();
-        assert_eq!(chosen(&[], false).len(), default.len());
+        assert_eq!(
+            names_of(&["rtl", "unit", "rtl"], false, &[]),
+            ["rtl", "unit"]
+        );
+        assert_eq!(names_of(&["rtl", "unit"], false, &["rtl"]), ["unit"]);
+        assert_eq!(names_of(&[], true, &[]), names());
+        let default = SUITES.iter().filter(|suite| suite.default).count();
+        assert_eq!(names_of(&[], false, &[]).len(), default);
+        let without = names_of(&[], false, &["kernel", "dkms"]);
+        assert_eq!(without.len(), default - 1);
+        assert!(!without.contains(&"kernel"));
     }
 
     #[test]

