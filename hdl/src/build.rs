@@ -87,19 +87,16 @@ fn parts<const W: usize, const B: usize, const E: usize>(
         msix: params.irq == Irq::Msix,
         build_id: params.build_id(),
     });
-    engine.connect_inputs();
     engine.connect_all();
     let engine = emit("peerlane_engine", &engine, header)?;
     let adapter = match params.port {
         Port::Txs => {
             let mut adapter = TxsAdapter::<W, B>::default();
-            adapter.connect_inputs();
             adapter.connect_all();
             emit("peerlane_txs", &adapter, header)?
         }
         Port::Stream => {
             let mut adapter = StreamAdapter::<W, B>::new(params.reads_log2 as usize);
-            adapter.connect_inputs();
             adapter.connect_all();
             emit("peerlane_stream", &adapter, header)?
         }

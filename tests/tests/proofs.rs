@@ -546,7 +546,7 @@ fn received_data_find_their_place_and_no_burst_is_cut_off() {
     let receiver = Receive::<128, 16, 129>::new(3, 4);
     let whole = verilog_with("peerlane_receive", receiver, Memories::OneWord);
     let design = without(&whole, "peerlane_receive_align");
-    let design = without(&design, "peerlane_receive_lanes");
+    let design = without(&design, "peerlane_receive_ram_lanes_128x512");
     let reach = Reach::Induction(RECEIVE_FAULTS);
     let (name, file) = ("receiver", "receive.sv");
     holds_and_has_teeth(name, &design, file, &[], reach, []);

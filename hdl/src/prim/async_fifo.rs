@@ -2,12 +2,14 @@
 //! *Simulation and Synthesis Techniques for Asynchronous FIFO Design*, SNUG 2002, style 1).
 
 use super::{BlockRam, BusSync};
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// The pointers of a FIFO of `2^A` words whose memory is elsewhere; `P` is `A + 1`. The memory has a
 /// registered read port, and its output register is the FIFO's front. Reset both sides together;
 /// either may come out of reset first. While the read side is in reset, the front keeps its last word.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
+#[module_name(shape)]
 pub struct AsyncPointers<const A: usize, const P: usize> {
     pub write_clock: Signal<In, Clock>,
     pub write_reset: Signal<In, Bit>,
@@ -43,35 +45,16 @@ pub struct AsyncPointers<const A: usize, const P: usize> {
 impl<const A: usize, const P: usize> Default for AsyncPointers<A, P> {
     fn default() -> Self {
         assert!(P == A + 1 && A >= 2);
-        Self {
-            write_clock: Default::default(),
-            write_reset: Default::default(),
-            push: Default::default(),
-            full: Default::default(),
-            accept: Default::default(),
-            write_address: Default::default(),
-            read_clock: Default::default(),
-            read_reset: Default::default(),
-            fetch: Default::default(),
-            read_address: Default::default(),
-            valid: Default::default(),
-            pop: Default::default(),
-            tail: Default::default(),
-            tail_gray: Default::default(),
-            tail_next: Default::default(),
-            tail_seen: Default::default(),
-            head: Default::default(),
-            head_gray: Default::default(),
-            head_next: Default::default(),
-            head_seen: Default::default(),
-            held: Default::default(),
-            accepted: Default::default(),
-            fetched: Default::default(),
-            is_full: Default::default(),
-            tail_next_gray: Default::default(),
+        Self::fresh(AsyncPointersGiven {
             // Full: the Gray pointers differ in exactly their two top bits.
             full_pattern: Constant::new((3u64 << (A - 1)).into()),
-        }
+        })
+    }
+}
+
+impl<const A: usize, const P: usize> AsyncPointers<A, P> {
+    fn shape(&self) -> String {
+        format!("fifo_pointers_{}", 1u64 << A)
     }
 }
 
@@ -129,7 +112,8 @@ impl<const A: usize, const P: usize> Logic for AsyncPointers<A, P> {
 }
 
 /// `2^A` words of `D` bits; `P` is `A + 1`.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
+#[module_name(shape)]
 pub struct AsyncFifo<const D: usize, const A: usize, const P: usize> {
     pub write_clock: Signal<In, Clock>,
     pub write_reset: Signal<In, Bit>,
@@ -142,25 +126,21 @@ pub struct AsyncFifo<const D: usize, const A: usize, const P: usize> {
     pub data: Signal<Out, Bits<D>>,
     pub pop: Signal<In, Bit>,
     pointers: AsyncPointers<A, P>,
+    #[given]
     ram: BlockRam<D, A>,
 }
 
 impl<const D: usize, const A: usize, const P: usize> Default for AsyncFifo<D, A, P> {
     fn default() -> Self {
-        Self {
-            write_clock: Default::default(),
-            write_reset: Default::default(),
-            push: Default::default(),
-            data_in: Default::default(),
-            full: Default::default(),
-            read_clock: Default::default(),
-            read_reset: Default::default(),
-            valid: Default::default(),
-            data: Default::default(),
-            pop: Default::default(),
-            pointers: Default::default(),
+        Self::fresh(AsyncFifoGiven {
             ram: BlockRam::between_clocks(A),
-        }
+        })
+    }
+}
+
+impl<const D: usize, const A: usize, const P: usize> AsyncFifo<D, A, P> {
+    fn shape(&self) -> String {
+        format!("fifo_two_clocks_{}x{D}", self.ram.words())
     }
 }
 

@@ -2,11 +2,13 @@
 //! a push into a full FIFO and a pop of an empty one are ignored.
 
 use super::{BlockRam, SmallRam};
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Shallow FIFO in LUT RAM: up to `2^A` words, two-cycle latency, in which a word settles in the memory. `P` is
 /// `A + 1`. Its flags are registers, for they stand at the head of long paths.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
+#[module_name(shape)]
 pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -19,6 +21,7 @@ pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
     pub valid: Signal<Out, Bit>,
     pub data: Signal<Out, Bits<D>>,
     pub pop: Signal<In, Bit>,
+    #[given]
     ram: SmallRam<D, A>,
     head: DFF<Bits<A>>,
     tail: DFF<Bits<A>>,
@@ -46,12 +49,14 @@ impl<const D: usize, const A: usize, const P: usize> SmallFifo<D, A, P> {
     /// The same, full with `most` words, at most `2^log2`.
     pub fn holding(log2: usize, most: usize) -> Self {
         assert!(most > 0 && most <= 1 << log2);
-        fresh!(
-            clock, reset, push, data_in, full, level, some, valid, data, pop, head, tail, count,
-            any, shown, at_most, accept, take;
+        Self::fresh(SmallFifoGiven {
             ram: SmallRam::new(log2),
             depth_less: Constant::new((most as u64 - 1).into()),
-        )
+        })
+    }
+
+    fn shape(&self) -> String {
+        format!("fifo_mlab_{}x{D}", self.ram.words())
     }
 }
 
@@ -104,7 +109,8 @@ impl<const D: usize, const A: usize, const P: usize> Logic for SmallFifo<D, A, P
 
 /// Deep FIFO in block RAM: up to `2^A` words and the output register, two-cycle latency. `P` is `A + 1`. Its
 /// flags are registers, as above.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
+#[module_name(shape)]
 pub struct BlockFifo<const D: usize, const A: usize, const P: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -115,6 +121,7 @@ pub struct BlockFifo<const D: usize, const A: usize, const P: usize> {
     pub valid: Signal<Out, Bit>,
     pub data: Signal<Out, Bits<D>>,
     pub pop: Signal<In, Bit>,
+    #[given]
     ram: BlockRam<D, A>,
     head: DFF<Bits<A>>,
     tail: DFF<Bits<A>>,
@@ -130,12 +137,14 @@ pub struct BlockFifo<const D: usize, const A: usize, const P: usize> {
 impl<const D: usize, const A: usize, const P: usize> BlockFifo<D, A, P> {
     /// A FIFO of `2^log2` words, `log2` at most `A`.
     pub fn new(log2: usize) -> Self {
-        fresh!(
-            clock, reset, push, data_in, level, valid, data, pop, head, tail, count, some, at_most,
-            held, accept, fetch;
+        Self::fresh(BlockFifoGiven {
             ram: BlockRam::new(log2),
             depth_less: Constant::new(((1u64 << log2) - 1).into()),
-        )
+        })
+    }
+
+    fn shape(&self) -> String {
+        format!("fifo_block_{}x{D}", self.ram.words())
     }
 }
 

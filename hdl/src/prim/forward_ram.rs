@@ -1,6 +1,7 @@
 //! A small memory that may be read at any time.
 
 use super::ram::{SmallRam, garbage, index, unused};
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 use std::collections::HashMap;
 
@@ -9,7 +10,8 @@ use std::collections::HashMap;
 /// from there, never from a word that has not settled. It costs twice its width in flip-flops and once in LUTs.
 ///
 /// One module with its memory, and not one around a [`super::SmallRam`], so that a proof sees all of it as a memory.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
+#[module_name(shape)]
 pub struct ForwardRam<const D: usize, const A: usize> {
     pub clock: Signal<In, Clock>,
     pub write_enable: Signal<In, Bit>,
@@ -17,6 +19,7 @@ pub struct ForwardRam<const D: usize, const A: usize> {
     pub write_data: Signal<In, Bits<D>>,
     pub read_address: Signal<In, Bits<A>>,
     pub read_data: Signal<Out, Bits<D>>,
+    #[given]
     _log2: usize,
     _cells: HashMap<u64, Bits<D>>,
 }
@@ -25,10 +28,11 @@ impl<const D: usize, const A: usize> ForwardRam<D, A> {
     /// A memory of `2^log2` words; of two where `log2` is 0.
     pub fn new(log2: usize) -> Self {
         assert!(log2 <= A, "2^{log2} words, {A} address bits");
-        fresh!(
-            clock, write_enable, write_address, write_data, read_address, read_data, _cells;
-            _log2: log2.max(1),
-        )
+        Self::fresh(ForwardRamGiven { _log2: log2.max(1) })
+    }
+
+    fn shape(&self) -> String {
+        format!("ram_forward_{}x{D}", 1u64 << self._log2)
     }
 }
 

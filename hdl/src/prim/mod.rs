@@ -1,13 +1,5 @@
 //! Building blocks that know nothing of DMA: memories, FIFOs, synchronisers.
 
-/// A block from its fields: those before the semicolon are as fresh as `Default` makes them.
-macro_rules! fresh {
-    ($($field:ident),* $(,)?; $($name:ident: $value:expr),* $(,)?) => {
-        Self { $($field: Default::default(),)* $($name: $value,)* }
-    };
-}
-pub(crate) use fresh;
-
 mod async_fifo;
 mod fifo;
 mod forward_ram;

@@ -17,6 +17,7 @@
 //! document says for how long: that a word has settled at the end of the cycle behind the edge is an assumption,
 //! and that between two clocks it has at the second read edge.
 
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 use std::collections::HashMap;
 
@@ -87,7 +88,8 @@ pub(super) fn garbage(clock: &str, width: usize) -> String {
 ///
 /// On Altera's FPGAs always a block of its own: a LUT memory (MLAB) may be read while the word of the cycle
 /// before has not settled.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
+#[module_name(shape)]
 pub struct BlockRam<const D: usize, const A: usize> {
     pub write_clock: Signal<In, Clock>,
     pub write_enable: Signal<In, Bit>,
@@ -97,8 +99,11 @@ pub struct BlockRam<const D: usize, const A: usize> {
     pub read_enable: Signal<In, Bit>,
     pub read_address: Signal<In, Bits<A>>,
     pub read_data: Signal<Out, Bits<D>>,
+    #[given]
     _log2: usize,
+    #[given]
     _width: usize,
+    #[given]
     _two_clocks: bool,
     _cells: HashMap<u64, Bits<D>>,
     _garbage: Garbage,
@@ -123,21 +128,22 @@ impl<const D: usize, const A: usize> BlockRam<D, A> {
     pub fn narrow(log2: usize, width: usize) -> Self {
         assert!((1..=A).contains(&log2), "2^{log2} words, {A} address bits");
         assert!((1..=D).contains(&width), "{width} of {D} bits");
-        Self {
-            write_clock: Default::default(),
-            write_enable: Default::default(),
-            write_address: Default::default(),
-            write_data: Default::default(),
-            read_clock: Default::default(),
-            read_enable: Default::default(),
-            read_address: Default::default(),
-            read_data: Default::default(),
+        Self::fresh(BlockRamGiven {
             _log2: log2,
             _width: width,
             _two_clocks: false,
-            _cells: Default::default(),
-            _garbage: Default::default(),
-        }
+        })
+    }
+
+    /// Words and bits, and whether they are reached from two clocks.
+    fn shape(&self) -> String {
+        let clocks = if self._two_clocks { "_two_clocks" } else { "" };
+        format!("ram_block_{}x{}{clocks}", 1u64 << self._log2, self._width)
+    }
+
+    /// Words that it holds.
+    pub(super) fn words(&self) -> u64 {
+        1 << self._log2
     }
 }
 
@@ -246,7 +252,8 @@ fn collision(write: &str, read: &str, log2: usize, two_clocks: bool) -> String {
 /// two cycles old. In the cycle of the write, and in the one behind it, it is anything, and garbage in
 /// simulation.
 /// Who cannot wait takes [`super::ForwardRam`].
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
+#[module_name(shape)]
 pub struct SmallRam<const D: usize, const A: usize> {
     pub clock: Signal<In, Clock>,
     pub write_enable: Signal<In, Bit>,
@@ -254,6 +261,7 @@ pub struct SmallRam<const D: usize, const A: usize> {
     pub write_data: Signal<In, Bits<D>>,
     pub read_address: Signal<In, Bits<A>>,
     pub read_data: Signal<Out, Bits<D>>,
+    #[given]
     _log2: usize,
     _cells: HashMap<u64, Bits<D>>,
     /// Where the write of the last cycle was.
@@ -271,11 +279,16 @@ impl<const D: usize, const A: usize> SmallRam<D, A> {
     /// A memory of `2^log2` words; of two where `log2` is 0.
     pub fn new(log2: usize) -> Self {
         assert!(log2 <= A, "2^{log2} words, {A} address bits");
-        fresh!(
-            clock, write_enable, write_address, write_data, read_address, read_data, _cells,
-            _settling, _garbage;
-            _log2: log2.max(1),
-        )
+        Self::fresh(SmallRamGiven { _log2: log2.max(1) })
+    }
+
+    fn shape(&self) -> String {
+        format!("ram_mlab_{}x{D}", self.words())
+    }
+
+    /// Words that it holds.
+    pub(super) fn words(&self) -> u64 {
+        1 << self._log2
     }
 
     /// The words, in Verilog. `no_rw_check`: Quartus is not to build its own way around the memory.
@@ -349,7 +362,8 @@ impl<const D: usize, const A: usize> Logic for SmallRam<D, A> {
 
 /// A block RAM of 512-bit words that are written lane by lane, `W` bits at a time, and read whole
 /// (latency one clock of `read_clock`). One array a lane, the form that every tool infers.
-#[derive(LogicBlock)]
+#[derive(DocBlock, Default)]
+#[module_name(shape)]
 pub struct LaneRam<const W: usize, const A: usize> {
     pub write_clock: Signal<In, Clock>,
     pub write_enable: Signal<In, Bit>,
@@ -363,21 +377,9 @@ pub struct LaneRam<const W: usize, const A: usize> {
     _cells: HashMap<u64, Bits<512>>,
 }
 
-impl<const W: usize, const A: usize> Default for LaneRam<W, A> {
-    fn default() -> Self {
-        assert!(W == 128 || W == 256, "two or four lanes a word");
-        Self {
-            write_clock: Default::default(),
-            write_enable: Default::default(),
-            write_lane: Default::default(),
-            write_address: Default::default(),
-            write_data: Default::default(),
-            read_clock: Default::default(),
-            read_enable: Default::default(),
-            read_address: Default::default(),
-            read_data: Default::default(),
-            _cells: Default::default(),
-        }
+impl<const W: usize, const A: usize> LaneRam<W, A> {
+    fn shape(&self) -> String {
+        format!("ram_lanes_{}x512", 1u64 << A)
     }
 }
 
@@ -401,6 +403,7 @@ impl<const W: usize, const A: usize> Logic for LaneRam<W, A> {
         self.read_data.connect();
     }
     fn hdl(&self) -> Verilog {
+        assert!(W == 128 || W == 256, "two or four lanes a word");
         let lanes = 512 / W;
         // A collision with one lane counts for all.
         let mut text = format!(

@@ -1,5 +1,6 @@
 //! Reset of one clock's side, long enough for the other side to see it.
 
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Holds `held` for 32 cycles at least, and 16 after `trigger` has fallen. It comes from a register, for other
@@ -7,7 +8,7 @@ use rust_hdl::prelude::*;
 ///
 /// A FIFO between two clocks is reset by its writing side with `late`: its pointer jumps, and the reading side, if
 /// it does not know of the reset by then, takes that for words. It knows after three of its cycles.
-#[derive(LogicBlock, Default)]
+#[derive(DocBlock, Default)]
 pub struct ResetStretch {
     pub clock: Signal<In, Clock>,
     pub trigger: Signal<In, Bit>,
@@ -39,7 +40,7 @@ impl Logic for ResetStretch {
 
 /// A reset's copy for one part, a cycle late. A register of its own: tools that find equal registers are told to
 /// leave it, and so it may stand where its part is.
-#[derive(LogicBlock, Default)]
+#[derive(DocBlock, Default)]
 pub struct ResetCopy {
     pub clock: Signal<In, Clock>,
     pub trigger: Signal<In, Bit>,

@@ -1,15 +1,23 @@
 //! Two-flop synchronisers. Timing constraints find their first stage by the name `meta`.
 
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// One level into another clock.
-#[derive(LogicBlock, Default)]
+#[derive(DocBlock, Default)]
+#[module_name(shape)]
 pub struct BitSync {
     pub clock: Signal<In, Clock>,
     pub unsynced: Signal<In, Bit>,
     pub synced: Signal<Out, Bit>,
     meta: DFF<Bit>,
     settled: DFF<Bit>,
+}
+
+impl BitSync {
+    fn shape(&self) -> String {
+        "sync_1".to_owned()
+    }
 }
 
 impl Logic for BitSync {
@@ -24,13 +32,20 @@ impl Logic for BitSync {
 
 /// A bus into another clock: a Gray-coded count, of which one bit changes at a time, or a setting that
 /// stands still while it is used.
-#[derive(LogicBlock, Default)]
+#[derive(DocBlock, Default)]
+#[module_name(shape)]
 pub struct BusSync<const N: usize> {
     pub clock: Signal<In, Clock>,
     pub unsynced: Signal<In, Bits<N>>,
     pub synced: Signal<Out, Bits<N>>,
     meta: DFF<Bits<N>>,
     settled: DFF<Bits<N>>,
+}
+
+impl<const N: usize> BusSync<N> {
+    fn shape(&self) -> String {
+        format!("sync_{N}")
+    }
 }
 
 impl<const N: usize> Logic for BusSync<N> {

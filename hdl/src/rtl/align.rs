@@ -6,11 +6,11 @@
 //! and the low part of the next. When `source > target` the first beat in gives no beat out (it leads);
 //! when the last bytes are already in hand, the last step takes no beat in.
 
-use crate::prim::fresh;
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// The realigner of a `W`-bit, `B`-byte stream.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Align<const W: usize, const B: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -146,19 +146,7 @@ impl<const W: usize, const B: usize> Default for Align<W, B> {
             "a beat of 16 or 32 bytes"
         );
         let wrap = |bytes: usize| Constant::new((((W - 8 * bytes) % W) as u64).into());
-        fresh!(
-            clock, reset, job, job_take, source, target, bytes, start, beat,
-            beat_take, beat_data, beat_error, beat_place, beat_ends_word, out, out_take,
-            out_data, out_enable, out_last, out_error, next_job, next_rotate, next_keep,
-            next_lead, next_steps, next_beats, next_target, next_end, next_start,
-            active, rotate, keep, lead, first, steps, beats, start_lane, end_lane,
-            place, failed, turned, turned_data, turned_keep, turned_emit, turned_last,
-            turned_error, turned_enable, previous, ready, ready_data, ready_enable,
-            ready_last, ready_error, difference, source_span, target_span, leads, load,
-            measure, needs_beat, one_beat, ends_word, place_next, step_free, step, final_step, advance, error_now, turn1, turn2,
-            turn4, turn8, turn16, keep_mask, start_mask, end_mask, raw, raw_data,
-            raw_rotate, raw_keep, raw_emit, raw_last, raw_error, raw_enable, turn_free,
-            shift, spare, spare_data, spare_enable, spare_last, spare_error, merged, merged_data;
+        Self::fresh(AlignGiven {
             wrap1: wrap(1),
             wrap2: wrap(2),
             wrap4: wrap(4),
@@ -171,7 +159,7 @@ impl<const W: usize, const B: usize> Default for Align<W, B> {
             place_mask: Constant::new((64 / B as u64 - 1).into()),
             ones: Constant::new(Bits::<W>::mask()),
             lanes: Constant::new(Bits::<B>::mask()),
-        )
+        })
     }
 }
 

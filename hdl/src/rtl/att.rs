@@ -4,11 +4,12 @@
 //! An entry in the RAM is `{owner, address[63:12], page_size[1:0], device_write, device_read, valid}`,
 //! with one owner bit for each channel of the build.
 
-use crate::prim::{BlockRam, fresh};
+use crate::prim::BlockRam;
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Up to `2^16` entries; the size is a build parameter.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Att {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -29,6 +30,7 @@ pub struct Att {
     pub read_index: Signal<In, Bits<16>>,
     pub read_answer: Signal<Out, Bit>,
     pub entry: Signal<Out, Bits<121>>,
+    #[given]
     ram: BlockRam<121, 16>,
     low: DFF<Bits<32>>,
     sweep: DFF<Bits<17>>,
@@ -44,13 +46,10 @@ pub struct Att {
 impl Att {
     /// A table of `2^log2` entries, `log2` at most 16, for `2^channels_log2` channels.
     pub fn new(log2: usize, channels_log2: usize) -> Self {
-        fresh!(
-            clock, reset, write, address, data, owner, sweeping, sweep_at, write_ask, write_index,
-            write_answer, read_ask, read_index, read_answer, entry, low, sweep, swept, write_turn,
-            read_turn, slot, writing;
+        Self::fresh(AttGiven {
             ram: BlockRam::narrow(log2, 57 + (1 << channels_log2)),
             last: Constant::new(((1u64 << log2) - 1).into()),
-        )
+        })
     }
 }
 

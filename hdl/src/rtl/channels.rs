@@ -1,10 +1,10 @@
 //! What the driver says of each channel, and what each channel was refused.
 
-use crate::prim::fresh;
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Up to 64 channels.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Channels {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -48,15 +48,10 @@ pub struct Channels {
 impl Channels {
     /// `2^channels_log2` channels.
     pub fn new(channels_log2: usize) -> Self {
-        fresh!(
-            clock, reset, select, control_we, control_data, refused_data,
-            selected_accept, selected_run, selected_abort,
-            page, refused_we, refused_write_set, refused_read_set, page_accept, page_refused_write,
-            page_refused_read, run, abort, accepts, runs, aborts, refused_writes, refused_reads,
-            accepting, selected, paged, shown_accept, shown_run, shown_abort;
+        Self::fresh(ChannelsGiven {
             one: Constant::new(1.into()),
             all_channels: Constant::new(super::channel_mask(channels_log2)),
-        )
+        })
     }
 }
 

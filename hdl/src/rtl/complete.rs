@@ -1,11 +1,12 @@
 //! Completion: turns the end of a descriptor into a record in its channel's ring in host memory, and
 //! into an event for the interrupts once the port has sent the record.
 
-use crate::prim::{SmallRam, fresh};
+use crate::prim::SmallRam;
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Takes the ends of both directions in turn.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Completer {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -81,8 +82,11 @@ pub struct Completer {
     restart_channel: DFF<Bits<6>>,
     // Of a channel that a record is under way for, nobody writes the ring, and its sequence has settled when
     // the next end is copied.
+    #[given]
     ring_low: SmallRam<25, 6>,
+    #[given]
     ring_high: SmallRam<32, 6>,
+    #[given]
     sequences: SmallRam<32, 6>,
 
     channel: Signal<Local, Bits<6>>,
@@ -100,22 +104,12 @@ pub struct Completer {
 impl Completer {
     /// Rings of `2^channels_log2` channels.
     pub fn new(channels_log2: usize) -> Self {
-        fresh!(
-            clock, reset, busy, write_end, write_channel, write_code, write_bytes, write_tag,
-            write_fault, write_irq, write_urgent, write_take, read_end, read_channel, read_code,
-            read_bytes, read_tag, read_fault, read_irq, read_urgent, read_take, ring_low_we,
-            ring_high_we, ring_channel, ring_data, sweep, sweep_channel, record, record_address,
-            record_data, record_take, irq, irq_channel, irq_urgent, fault, recorded,
-            chosen, offering,
-            is_read, has_ring, address, phase, sequence, code, bytes, tag, fault_at, wants_irq,
-            channel, log2, status, lap, slot, done, counted, restart, restart_channel,
-            wants_urgent, end_channel, found, over, ring, ring_top, chosen_channel, sent, gone,
-            gone_irq, gone_urgent, gone_fault, gone_channel, fired, fires;
+        Self::fresh(CompleterGiven {
             ring_low: SmallRam::new(channels_log2),
             ring_high: SmallRam::new(channels_log2),
             sequences: SmallRam::new(channels_log2),
             ones: Constant::new(0xFFFF_FFFFu64.into()),
-        )
+        })
     }
 }
 

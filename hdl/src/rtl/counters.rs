@@ -32,7 +32,8 @@ mod tally;
 pub use levels::Levels;
 pub use tally::Tally;
 
-use crate::prim::{BlockRam, fresh};
+use crate::prim::BlockRam;
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Where a snapshot stands.
@@ -49,7 +50,7 @@ pub enum SnapshotState {
 }
 
 /// The counters of up to 64 channels.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Counters {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -84,8 +85,10 @@ pub struct Counters {
     pub value: Signal<Out, Bits<32>>,
 
     /// Rows `{channel, bank}` of `{requests[11:0], bytes[20:0]}`.
+    #[given]
     requests: Tally<33, 8, 17>,
     /// Rows `{class, channel, bank}` of ends. Class 0: timeout, 1: ATT fault, 2: other fault, 3: none.
+    #[given]
     ends: Tally<12, 10, 10>,
     even_levels: Levels<5>,
     odd_levels: Levels<4>,
@@ -93,7 +96,9 @@ pub struct Counters {
     unshown: DFF<Bits<4>>,
     // Totals, a word at `{channel, slot[3], slot[1:0], high, direction}`. No channel's counter has 0 in
     // slot[1:0]; there level 2n + d is, `{n, 00, high, d}`.
+    #[given]
     running: BlockRam<32, 11>,
+    #[given]
     shown: BlockRam<32, 11>,
 
     // The sweeper's place: `step` is `{slot[3:0], high, direction}`, one slot a counter.
@@ -159,23 +164,13 @@ impl Counters {
         // The levels live in the spare places of the first four channels.
         let words = channels_log2.max(2) + 5;
         let channels = (1u64 << channels_log2) - 1;
-        fresh!(
-            clock, reset, write_request, write_channel, write_bytes, read_request, read_channel,
-            read_bytes, write_end, write_end_channel, write_end_code, read_end, read_end_channel,
-            read_end_code, levels, take, busy, read, address, channel, value,
-            even_levels, odd_levels,
-            unshown, step, sweep_channel, state, again, bank, clearing, slot, direction, high,
-            is_level, frame_end, last, clear, make, swept_bank, sweep_bytes, sweep_count, is_end,
-            sweep_class, write_class, read_class, taken, taken_high, taken_end,
-            taken_chain, taken_add, near, far, before, added, increment, carry, word, sum, show,
-            show_near, show_far, base, base_before, base_read, counter, asked_slot, asked_base,
-            asked_direction;
+        Self::fresh(CountersGiven {
             requests: Tally::new(21, 10, 1 << 21, channels << 1 | 1),
             ends: Tally::new(12, 1, 0, 3 << 7 | channels << 1 | 1),
             running: BlockRam::new(words),
             shown: BlockRam::new(words),
             last_channel: Constant::new(channels.into()),
-        )
+        })
     }
 }
 

@@ -12,7 +12,8 @@ use super::room::RingRoom;
 use super::segment::{Segment, SegmentConfig};
 use super::write_path::WritePath;
 use crate::generated::{ChanRegs, CsrRegs};
-use crate::prim::{BitSync, BusSync, ResetCopy, ResetStretch, fresh};
+use crate::prim::{BitSync, BusSync, ResetCopy, ResetStretch};
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// What a build fixes, beside the widths in the type.
@@ -62,7 +63,7 @@ const RESETS: usize = 16;
 
 /// The engine. `W`, `B`: port width in bits and bytes; `E` = `W + 1`. Addresses of the slaves are as
 /// wide as the largest build needs.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Engine<const W: usize, const B: usize, const E: usize> {
     // Clock and reset of FPGA memory (the old `acl_dma`'s).
     pub clk: Signal<In, Clock>,
@@ -189,18 +190,30 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
 
     csr: CsrRegs,
     chan: ChanRegs,
+    #[given]
     channels: Channels,
+    #[given]
     write_queue: DescriptorQueue,
+    #[given]
     read_queue: DescriptorQueue,
+    #[given]
     ring_room: RingRoom,
+    #[given]
     att: Att,
     fence: Fence,
+    #[given]
     write_segment: Segment<W, B>,
+    #[given]
     read_segment: Segment<W, B>,
+    #[given]
     write_path: WritePath<W, B>,
+    #[given]
     read_path: ReadPath<W, B, E>,
+    #[given]
     completer: Completer,
+    #[given]
     interrupts: Interrupts,
+    #[given]
     counters: Counters,
     pcie_hold: ResetStretch,
     mem_hold: ResetStretch,
@@ -219,6 +232,7 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     read_at: DFF<Bits<8>>,
     core_reset: DFF<Bit>,
     /// A copy for each part, all in the same cycle.
+    #[given]
     resets: [ResetCopy; RESETS],
     mem_reset: DFF<Bit>,
     interrupt: Signal<Local, Bit>,
@@ -263,39 +277,7 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
 impl<const W: usize, const B: usize, const E: usize> Engine<W, B, E> {
     /// The engine of one build.
     pub fn new(config: EngineConfig) -> Self {
-        fresh!(
-            clk, reset, pcie_clk, pcie_reset, csr_address, csr_read, csr_write,
-            csr_writedata, csr_byteenable, csr_readdata, chan_address, chan_read,
-            chan_write, chan_writedata, chan_byteenable, chan_readdata, att_address,
-            att_read, att_write, att_writedata, att_byteenable, att_readdata,
-            msix_address, msix_read, msix_write, msix_writedata, msix_byteenable,
-            msix_readdata, msix_enable, msix_mask, kernel_irq, dma_irq, port_reset, port_clear, port_sent, port_rinses,
-            port_asked, reading, read_at, accept_enough, accept_some, doorbell, refused,
-            port_write, port_write_address, port_write_beats, port_beat, port_beat_data,
-            port_beat_enable, port_beat_take, port_write_done, port_read,
-            port_read_address, port_read_beats, port_read_bytes, port_read_tag,
-            port_read_take, port_flush, port_flush_address, port_flush_take,
-            port_flushed, port_flush_error, port_record, port_record_address,
-            port_record_data, port_record_take, port_message, port_message_address,
-            port_message_data, port_message_take, port_chunk, port_chunk_tag,
-            port_chunk_bytes, port_chunk_code, port_completion, port_completion_data,
-            port_completion_error, port_lost, port_timeout, port_release, port_pace,
-            port_reads_down, port_quarantine, port_dead, port_free, port_stalled,
-            port_stalled_tags, port_tagged, mem_rd_address, mem_rd_read,
-            mem_rd_burstcount, mem_rd_waitrequest, mem_rd_readdata,
-            mem_rd_readdatavalid, mem_wr_address, mem_wr_write, mem_wr_burstcount,
-            mem_wr_writedata, mem_wr_byteenable, mem_wr_waitrequest, s_nondma_address,
-            s_nondma_read, s_nondma_write, s_nondma_writedata, s_nondma_byteenable,
-            s_nondma_readdata, s_nondma_readdatavalid, s_nondma_waitrequest,
-            mem_win_address, mem_win_read, mem_win_write, mem_win_writedata,
-            mem_win_byteenable, mem_win_waitrequest, mem_win_readdata,
-            mem_win_readdatavalid, csr, chan, fence, pcie_hold, mem_hold, pcie_sees,
-            mem_sees, kernel_sees, window, window_low, window_high, draining, irq_before, counter_read,
-            core_reset, mem_reset, interrupt, irq_edge, idle, sweep, write_busy,
-            read_busy, accept, page, selected, reads_down, levels, selected_write_busy,
-            selected_read_busy, seen_read_request, seen_read_channel, seen_read_bytes,
-            seen_write_end, seen_write_end_channel, seen_write_end_code, seen_read_end,
-            seen_read_end_channel, seen_read_end_code;
+        Self::fresh(EngineGiven {
             resets: std::array::from_fn(|_| ResetCopy::default()),
             channels: Channels::new(config.channels_log2),
             write_queue: DescriptorQueue::new(config.queue_log2, config.channels_log2),
@@ -319,76 +301,7 @@ impl<const W: usize, const B: usize, const E: usize> Engine<W, B, E> {
             read_bits: Constant::new((config.reads_log2 as u64).into()),
             has_msix: Constant::new((u64::from(config.msix)).into()),
             one: Constant::new((1u64).into()),
-        )
-    }
-
-    /// Marks the ports that the outside drives, which rust-hdl asks for before it looks at a design.
-    pub fn connect_inputs(&mut self) {
-        self.clk.connect();
-        self.reset.connect();
-        self.pcie_clk.connect();
-        self.pcie_reset.connect();
-        self.csr_address.connect();
-        self.csr_read.connect();
-        self.csr_write.connect();
-        self.csr_writedata.connect();
-        self.csr_byteenable.connect();
-        self.chan_address.connect();
-        self.chan_read.connect();
-        self.chan_write.connect();
-        self.chan_writedata.connect();
-        self.chan_byteenable.connect();
-        self.att_address.connect();
-        self.att_read.connect();
-        self.att_write.connect();
-        self.att_writedata.connect();
-        self.att_byteenable.connect();
-        self.msix_address.connect();
-        self.msix_read.connect();
-        self.msix_write.connect();
-        self.msix_writedata.connect();
-        self.msix_byteenable.connect();
-        self.msix_enable.connect();
-        self.msix_mask.connect();
-        self.kernel_irq.connect();
-        self.port_beat_take.connect();
-        self.port_write_done.connect();
-        self.port_read_take.connect();
-        self.port_flush_take.connect();
-        self.port_flushed.connect();
-        self.port_flush_error.connect();
-        self.port_record_take.connect();
-        self.port_message_take.connect();
-        self.port_chunk.connect();
-        self.port_chunk_tag.connect();
-        self.port_chunk_bytes.connect();
-        self.port_chunk_code.connect();
-        self.port_completion.connect();
-        self.port_completion_data.connect();
-        self.port_completion_error.connect();
-        self.port_lost.connect();
-        self.port_reads_down.connect();
-        self.port_quarantine.connect();
-        self.port_dead.connect();
-        self.port_free.connect();
-        self.port_sent.connect();
-        self.port_rinses.connect();
-        self.port_asked.connect();
-        self.port_stalled.connect();
-        self.port_stalled_tags.connect();
-        self.port_tagged.connect();
-        self.mem_rd_waitrequest.connect();
-        self.mem_rd_readdata.connect();
-        self.mem_rd_readdatavalid.connect();
-        self.mem_wr_waitrequest.connect();
-        self.s_nondma_address.connect();
-        self.s_nondma_read.connect();
-        self.s_nondma_write.connect();
-        self.s_nondma_writedata.connect();
-        self.s_nondma_byteenable.connect();
-        self.mem_win_waitrequest.connect();
-        self.mem_win_readdata.connect();
-        self.mem_win_readdatavalid.connect();
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! The flush reads of the write direction pass through here, so that one of the fence's own can come
 //! between two of them. Their answers come in the order in which they were taken.
 
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// How far a fence has come.
@@ -24,7 +25,7 @@ pub enum FenceState {
 }
 
 /// One fence at a time.
-#[derive(LogicBlock, Default)]
+#[derive(DocBlock, Default)]
 pub struct Fence {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,

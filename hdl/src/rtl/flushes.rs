@@ -4,11 +4,12 @@
 //! A read that is not answered in time has failed, and its tag is passed over until the late answer has
 //! come or the driver lets go. While no tag is left, a flush fails at once.
 
-use crate::prim::{SmallFifo, fresh};
+use crate::prim::SmallFifo;
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// The flush reads that are under way.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Flushes {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -65,13 +66,9 @@ pub struct Flushes {
 
 impl Default for Flushes {
     fn default() -> Self {
-        fresh!(
-            clock, reset, clear, flush, take, may_leave, leaves, tag, dead, answered, answered_tag,
-            refused, ended, failed, now, timeout, let_go, quarantine, turns, next_tag, owed,
-            done, bad, lost, absorbed, next_bit, usable, absorb, left, answer, oldest, oldest_done, late,
-            over, awaited;
+        Self::fresh(FlushesGiven {
             one: Constant::new(1.into()),
-        )
+        })
     }
 }
 

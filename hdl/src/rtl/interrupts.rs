@@ -4,13 +4,13 @@
 pub mod moderation;
 pub mod msix;
 
-use crate::prim::fresh;
 use moderation::Moderation;
 use msix::Msix;
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Interrupts of up to 64 channels. The ports are those of the two parts, which say more.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Interrupts {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -47,21 +47,19 @@ pub struct Interrupts {
     pub message_address: Signal<Out, Bits<64>>,
     pub message_data: Signal<Out, Bits<32>>,
     pub message_take: Signal<In, Bit>,
+    #[given]
     moderation: Moderation,
+    #[given]
     msix: Msix,
 }
 
 impl Interrupts {
     /// Interrupts of `2^channels_log2` channels, at most 64.
     pub fn new(channels_log2: usize) -> Self {
-        fresh!(
-            clock, reset, mask_all, event_valid, event_channel, event_urgent, general, kernel_irq,
-            moderation_we, moderation_channel, moderation_count, moderation_time, notify,
-            msix_address, msix_read, msix_write, msix_writedata, msix_byteenable, msix_readdata,
-            msix_enable, msix_mask, message, message_address, message_data, message_take;
+        Self::fresh(InterruptsGiven {
             moderation: Moderation::new(channels_log2),
             msix: Msix::new(channels_log2),
-        )
+        })
     }
 }
 

@@ -2,10 +2,11 @@
 //! lane in place. Lanes that nobody wrote hold old data; their byte enables are zero.
 
 use crate::prim::{AsyncPointers, BlockRam, LaneRam};
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Lanes of `W` bits make a 512-bit word.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct LaneFifo<const W: usize, const A: usize, const P: usize> {
     pub write_clock: Signal<In, Clock>,
     pub write_reset: Signal<In, Bit>,
@@ -24,30 +25,15 @@ pub struct LaneFifo<const W: usize, const A: usize, const P: usize> {
     pub pop: Signal<In, Bit>,
     pointers: AsyncPointers<A, P>,
     lanes: LaneRam<W, A>,
+    #[given]
     enables: BlockRam<64, A>,
 }
 
 impl<const W: usize, const A: usize, const P: usize> Default for LaneFifo<W, A, P> {
     fn default() -> Self {
-        Self {
-            write_clock: Default::default(),
-            write_reset: Default::default(),
-            write: Default::default(),
-            lane: Default::default(),
-            data_in: Default::default(),
-            commit: Default::default(),
-            enable_in: Default::default(),
-            full: Default::default(),
-            read_clock: Default::default(),
-            read_reset: Default::default(),
-            valid: Default::default(),
-            data: Default::default(),
-            enable: Default::default(),
-            pop: Default::default(),
-            pointers: Default::default(),
-            lanes: Default::default(),
+        Self::fresh(LaneFifoGiven {
             enables: BlockRam::between_clocks(A),
-        }
+        })
     }
 }
 

@@ -13,11 +13,11 @@
 //! Of either, were it taken after all, the rest of its burst follows: beats of the same enables, of data that
 //! nobody wants any more. `Txs` takes no beat without bytes in a burst (683411, A.4.2).
 
-use crate::prim::fresh;
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// The bus's register for beats of `W` bits and `B` bytes, and the turns before it.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Poster<const W: usize, const B: usize> {
     pub clock: Signal<In, Clock>,
     /// With the bus.
@@ -122,21 +122,13 @@ pub struct Poster<const W: usize, const B: usize> {
 
 impl<const W: usize, const B: usize> Default for Poster<W, B> {
     fn default() -> Self {
-        fresh!(
-            clock, reset, clear, write, write_address, write_beats, beat, beat_data, beat_enable,
-            beat_take, write_done, record, record_address, record_data, record_take, message,
-            message_address, message_data, message_take, hold, begins, other, other_address,
-            other_beats, other_take, posting, asking, address, beats, data, enable, ready, timeout,
-            also_waiting, waiting, sent, rinses, rinsing, was_free, frozen, dead, dies, away, at_record, at_message, at_other, left, amid,
-            ending, post, ask, address_at, beats_at, data_at, enable_at, bus_left, patience, stuck,
-            is_dead, stands, still, dying, free, take_beat, last_beat, record_step, record_ends,
-            message_step, other_step, left_next, over, next_record, next_message, next_other;
+        Self::fresh(PosterGiven {
             lanes: Constant::new(Bits::<B>::mask()),
             dword_lanes: Constant::new(0xF.into()),
             lane_mask: Constant::new((B as u64 - 1).into()),
             record_beats: Constant::new((32 / B as u64).into()),
             is_narrow: Constant::new(u64::from(B == 16).into()),
-        )
+        })
     }
 }
 

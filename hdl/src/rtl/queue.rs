@@ -9,14 +9,15 @@
 //! Numbers of descriptors count modulo 2^13, more than twice what a channel may have queued and under way, so a
 //! difference of two says which was first.
 
-use crate::prim::{BlockRam, ForwardRam, SmallRam, fresh};
+use crate::prim::{BlockRam, ForwardRam, SmallRam};
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Dwords of a descriptor that the hardware keeps (the rest is reserved).
 pub const DWORDS: usize = 7;
 
 /// Up to `2^12` descriptors, shared out equally among up to 64 channels.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct DescriptorQueue {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -73,6 +74,7 @@ pub struct DescriptorQueue {
     pub other_select: Signal<In, Bits<6>>,
     pub ended_for_other: Signal<Out, Bits<13>>,
 
+    #[given]
     bank: [BlockRam<32, 12>; DWORDS],
     /// What is written there, from registers; a bit for each bank. It is announced in that cycle at the earliest.
     writes: DFF<Bits<DWORDS>>,
@@ -80,21 +82,30 @@ pub struct DescriptorQueue {
     write_data: DFF<Bits<32>>,
     /// Two places for each slot, by turns: that of the next descriptor is no live one's, though the ring be full,
     /// so a doorbell need not be accepted to write it.
+    #[given]
     stamps: BlockRam<13, 13>,
     // One memory for each place that reads.
+    #[given]
     tail_software: ForwardRam<13, 6>,
     /// Number of the last descriptor that was accepted. What is compared with it counts only when no
     /// doorbell has rung for two cycles.
+    #[given]
     newest_engine: SmallRam<13, 6>,
+    #[given]
     newest_ends: SmallRam<13, 6>,
+    #[given]
     head_software: ForwardRam<13, 6>,
     /// Read long after the last start: a descriptor takes more cycles than a word to settle.
+    #[given]
     head_engine: SmallRam<13, 6>,
     /// That of `select`, as of the last cycle.
     head_before: DFF<Bits<13>>,
+    #[given]
     ended_ends: ForwardRam<13, 6>,
     // Not looked at in the cycle of an end that is counted, nor in the next.
+    #[given]
     ended_own: SmallRam<13, 6>,
+    #[given]
     ended_other: SmallRam<13, 6>,
     /// Channels whose ring is full: what is written waits for no count. Whether the doorbell of the last cycle
     /// took the last slot is known, and counts, a cycle later: a short path behind the counts.
@@ -149,15 +160,7 @@ impl DescriptorQueue {
     /// Queues of `2^log2` descriptors in all, for `2^channels_log2` channels.
     pub fn new(log2: usize, channels_log2: usize) -> Self {
         let slots_log2 = log2 - channels_log2;
-        fresh!(
-            clock, reset, sweep, sweep_channel, channel, write, dword, data, doorbell, accept,
-            refused, free, next_number, other_number, queued, busy, select, fetch, peer_low,
-            peer_high, local_low, local_high, length, control, cookie, stamp, number, take, ended,
-            end, end_channel, other_select, ended_for_other, waiting, writes, write_slot, write_data, unended, leaving, sent, last_carry, not_last,
-            paged, filled, grew, last_left, fills, starts, full, accepted,
-            tail_now, step, tail_next, head_next, ended_next, slot, oldest, arrived, emptied, finished,
-            awakened, arrived_before, arrived_lately, head_before, is_last, ending, ending_channel, ended_last,
-            end_seen, end_seen_channel, ended_channel;
+        Self::fresh(DescriptorQueueGiven {
             bank: std::array::from_fn(|_| BlockRam::new(log2)),
             stamps: BlockRam::new(log2 + 1),
             tail_software: ForwardRam::new(channels_log2),
@@ -177,7 +180,7 @@ impl DescriptorQueue {
             all_channels: Constant::new(super::channel_mask(channels_log2)),
             one: Constant::new(1.into()),
             first_bank: Constant::new(1.into()),
-        )
+        })
     }
 }
 

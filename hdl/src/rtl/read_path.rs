@@ -2,7 +2,8 @@
 //! back into memory. A note of each request, in order, waits until all of its bytes are there.
 
 use super::receive::Receive;
-use crate::prim::{SmallFifo, SmallRam, fresh};
+use crate::prim::{SmallFifo, SmallRam};
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// What a build fixes for a [`ReadPath`].
@@ -17,7 +18,7 @@ pub struct ReadConfig {
 }
 
 /// The read direction after its request maker; `W` bits, `B` bytes a beat, `E` = `W + 1`.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -97,18 +98,24 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     /// One that waits for the port, and no more: what is accepted is out of turn.
     reading: DFF<Bit>,
     read_next: DFF<Bits<86>>,
+    #[given]
     notes: SmallFifo<109, 6, 7>,
     next_tag: DFF<Bits<6>>,
     used: DFF<Bits<64>>,
     done: DFF<Bits<64>>,
+    #[given]
     results: SmallRam<4, 6>,
     /// Beats promised to reads in flight and not yet used up; the receive buffer holds them all.
     promised: DFF<Bits<13>>,
+    #[given]
     receive: Receive<W, B, E>,
     // Per channel: progress and first failure of the descriptor.
+    #[given]
     done_bytes: SmallRam<32, 6>,
+    #[given]
     failures: SmallRam<44, 6>,
     halting: DFF<Bits<64>>,
+    #[given]
     halted_number: SmallRam<6, 6>,
     halt_settles: DFF<Bit>,
     // The end that is reported.
@@ -183,25 +190,7 @@ impl<const W: usize, const B: usize, const E: usize> ReadPath<W, B, E> {
     pub fn new(config: ReadConfig) -> Self {
         assert!(E == W + 1);
         let counts = config.channels_log2;
-        fresh!(
-            clock, reset, request, accept, bus, att_address, local, bytes, last, code,
-            want_record, want_irq, urgent, tag, channel, descriptor, halted, sweep,
-            sweep_channel, read, read_address, read_beats, read_bytes, read_tag,
-            read_take, lost, chunk, chunk_tag, chunk_bytes, chunk_code, completion,
-            completion_data, completion_error, end, end_code, end_bytes, end_tag,
-            end_fault, end_irq, end_urgent, end_channel, end_take, ended, moved,
-            moved_channel, requested, retired, stalled_buffer, stalled_memory,
-            mem_clock, mem_reset, mem_forgets, mem_wr_address, mem_wr_write, mem_wr_burstcount,
-            mem_wr_writedata, mem_wr_byteenable, mem_wr_waitrequest, next_tag, used,
-            done, promised, halting, over, over_reports, over_code, over_bytes,
-            over_tag, over_at, over_irq, over_urgent, over_channel, room, accepted,
-            placed, real, tag_bit, tag_lost, tag_used, beat_span, buffer_room, took,
-            gave, done_bit, retired_bit, note_tag, note_bytes, note_code, note_real,
-            note_last, note_channel, retire, earlier, failure, failure_at, total,
-            over_pop, tag_free, notes_room, read_room, placing, placing_tag,
-            placing_local, placing_lane, placing_bytes, note_on, note, note_done,
-            note_load, unneeded, result, reading, read_next, note_over, halt_settles,
-            so_far, so_far_failed, has_data, span;
+        Self::fresh(ReadPathGiven {
             // With the oldest, which is in a register, fewer than the numbers that `halted` compares: a descriptor
             // that has failed is never taken for the one 64 behind it.
             notes: SmallFifo::holding(config.reads_log2, (1 << config.reads_log2).min(62)),
@@ -220,7 +209,7 @@ impl<const W: usize, const B: usize, const E: usize> ReadPath<W, B, E> {
             tags: Constant::new(super::channel_mask(config.reads_log2)),
             one: Constant::new(1.into()),
             all_channels: Constant::new(super::channel_mask(counts)),
-        )
+        })
     }
 }
 

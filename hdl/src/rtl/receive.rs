@@ -6,11 +6,12 @@
 
 use super::align::Align;
 use super::lane_fifo::LaneFifo;
-use crate::prim::{AsyncFifo, BlockFifo, ForwardRam, SmallFifo, fresh};
+use crate::prim::{AsyncFifo, BlockFifo, ForwardRam, SmallFifo};
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// The receiver; `W` bits, `B` bytes a beat, `E` = `W + 1`.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Receive<const W: usize, const B: usize, const E: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -53,7 +54,9 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     pub mem_wr_waitrequest: Signal<In, Bit>,
 
     /// Where the next chunk of each tag belongs: address, lane, bytes left.
+    #[given]
     places: ForwardRam<55, 6>,
+    #[given]
     chunks: BlockFifo<20, 12, 13>,
     /// The oldest chunk.
     front_on: DFF<Bit>,
@@ -62,6 +65,7 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     found_on: DFF<Bit>,
     found: DFF<Bits<55>>,
     found_bare: DFF<Bit>,
+    #[given]
     received: BlockFifo<E, 12, 13>,
     /// What the port brought in the last cycle: short paths into the two.
     chunk_came: DFF<Bit>,
@@ -70,6 +74,7 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     beat_word: DFF<Bits<E>>,
     jobs: SmallFifo<20, 2, 3>,
     /// In block RAM, for its width; 16 are enough.
+    #[given]
     packs: BlockFifo<48, 6, 7>,
     /// They were fewer than that in the last cycle.
     packs_room: DFF<Bit>,
@@ -144,18 +149,7 @@ impl<const W: usize, const B: usize, const E: usize> Receive<W, B, E> {
     /// A receiver for `2^reads_log2` tags with a buffer of `2^receive_log2` beats.
     pub fn new(reads_log2: usize, receive_log2: usize) -> Self {
         assert!(E == W + 1);
-        fresh!(
-            clock, reset, place, place_tag, place_local, place_lane, place_bytes, chunk,
-            chunk_tag, chunk_bytes, chunk_code, completion, completion_data,
-            completion_error, used, unneeded, done, done_tag, done_code, stalled,
-            mem_clock, mem_reset, mem_wr_address, mem_wr_write, mem_wr_burstcount,
-            mem_wr_writedata, mem_wr_byteenable, mem_wr_waitrequest, jobs, align,
-            words, commands, written, within, lane_at, word_enable, word_count,
-            burst_beat, ends_burst, c_tag, c_bytes, c_code, c_local, c_lane, c_left, c_bare, c_take,
-            c_final, pack_bare, bare_out, lane, packed, commit, enable_now, pack_code,
-            mem_count, mem_bare, mem_accept, mem_last, mem_reports, mem_open, left_over,
-            mem_forgets, rinsing, stuck, mem_closed, mem_writes, c_load, front_on, front, found_on, found, found_bare, command_writes, packs_room, chunk_came, chunk_word, beat_came, beat_word, packing, packing_word, command_on, command, command_load, pack_on, pack, pack_load,
-            pack_done;
+        Self::fresh(ReceiveGiven {
             places: ForwardRam::new(reads_log2),
             chunks: BlockFifo::new(receive_log2),
             received: BlockFifo::new(receive_log2),
@@ -166,7 +160,7 @@ impl<const W: usize, const B: usize, const E: usize> Receive<W, B, E> {
             place_mask: Constant::new((64 / B as u64 - 1).into()),
             data_shift: Constant::new((W as u64).into()),
             bare_mark: Constant::new((1u64 << 49).into()),
-        )
+        })
     }
 }
 

@@ -8,11 +8,12 @@
 //! to give back yet, so what it says is not looked at. The driver may set one ring while the process of another
 //! rings a doorbell.
 
-use crate::prim::{ForwardRam, fresh};
+use crate::prim::ForwardRam;
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Up to 64 channels.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct RingRoom {
     pub clock: Signal<In, Clock>,
     /// After it no channel has a ring.
@@ -34,7 +35,9 @@ pub struct RingRoom {
     pub enough: Signal<Out, Bit>,
 
     /// Slots left before the last doorbell took one, and whether it did: the sum does not wait for that.
+    #[given]
     rooms: ForwardRam<17, 6>,
+    #[given]
     sizes: ForwardRam<4, 6>,
     /// Channels that have a ring.
     bound: DFF<Bits<64>>,
@@ -74,16 +77,13 @@ pub struct RingRoom {
 impl RingRoom {
     /// `2^channels_log2` channels.
     pub fn new(channels_log2: usize) -> Self {
-        fresh!(
-            clock, reset, ring_we, ring_channel, ring_on, ring_log2, page, doorbell, freed, accepted,
-            some, enough, bound, fresh, full, paged, set, rung, filled, is_fresh, is_full, taken,
-            frees_none, two, pairs, rung_before, sum_before, took_before, left_two, pairs_now, fills, ringed, base, gained, sum;
+        Self::fresh(RingRoomGiven {
             rooms: ForwardRam::new(channels_log2),
             sizes: ForwardRam::new(channels_log2),
             one: Constant::new(1.into()),
             slot: Constant::new(1.into()),
             all_channels: Constant::new(super::channel_mask(channels_log2)),
-        )
+        })
     }
 }
 

@@ -13,7 +13,8 @@
 //! A fault becomes a request of zero bytes that carries the code: it takes the same way as data, so
 //! the completion comes after everything that was sent before it.
 
-use crate::prim::{SmallRam, fresh};
+use crate::prim::SmallRam;
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Where the state machine stands.
@@ -42,7 +43,7 @@ pub enum SegmentState {
 const SAVED: usize = 154;
 
 /// The request maker. `W` and `B` are the port's width in bits and bytes.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Segment<const W: usize, const B: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -149,10 +150,13 @@ pub struct Segment<const W: usize, const B: usize> {
     /// The turn came before the round.
     jumped: DFF<Bit>,
     /// Read for a channel when its turn comes again, requests later.
+    #[given]
     saved: SmallRam<SAVED, 6>,
     waiting: DFF<Bits<64>>,
     blocked: DFF<Bits<64>>,
+    #[given]
     window_base: SmallRam<28, 6>,
+    #[given]
     window_end: SmallRam<29, 6>,
     /// Cycles until what is known of the window is surely that of the channel served.
     window_unsure: DFF<Bits<2>>,
@@ -281,26 +285,7 @@ impl<const W: usize, const B: usize> Segment<W, B> {
     /// A request maker for one direction.
     pub fn new(config: SegmentConfig) -> Self {
         let channels = config.channels_log2;
-        fresh!(
-            clock, reset, enable, port_down, abort_all, run, abort, looked_up,
-            queued, select, fetch, take, peer_low, peer_high, local_low, local_high,
-            length, control, cookie, stamp, number, ended_own, ended_other, end_own,
-            end_own_channel, end_other, end_other_channel, window_base_we,
-            window_end_we, window_channel, window_data, sweep, sweep_channel, ask,
-            index, answer, entry, request, accept, bus, att_address, local, bytes, last,
-            code, want_record, want_irq, urgent, may_flush, tag, channel, descriptor,
-            halted, state, serving, page_size, peer, local_at, remaining, flags,
-            cookie_at, number_at, begins, malformed, waits, stamp_at, pick, pick_any,
-            pick_saved, window_unsure, window_write, wakes_served, woken_before, waiting, blocked, chunk, final_chunk, out_of_memory,
-            out_of_window, aborted, entry_index, out_of_table, target, invalid,
-            not_owner, readable, not_permitted, wrong_size, to_edge, head_offset,
-            page_number, local_end, ragged, verdict, faulty, is_final, remaining_next,
-            own_ready, own_abort, pool_jumps, pick_jumps, picked, look, turn,
-            peer_next, local_next, chain_open, owner_bits, mine, aborts, startable,
-            later, pool, lowest, choice, issued, issuing, leave, saves, loads, blocks,
-            wakes, awakened, newcomers, jumped, new_ones, reach, is_ragged, may_begin,
-            woken, ready, above, judged, fails, wakes_own, low, high, bad_peer,
-            bad_local, bad_control, has_data, span;
+        Self::fresh(SegmentGiven {
             saved: SmallRam::new(channels),
             window_base: SmallRam::new(channels),
             window_end: SmallRam::new(channels),
@@ -323,7 +308,7 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             bit_3: with_bit(3),
             bit_4: with_bit(4),
             bit_5: with_bit(5),
-        )
+        })
     }
 }
 

@@ -11,11 +11,12 @@
 //! A port that takes nothing for as long is dead, as with [`super::txs`].
 
 use super::{flushes::Flushes, poster::Poster};
-use crate::prim::{ForwardRam, SmallFifo, SmallRam, fresh};
+use crate::prim::{ForwardRam, SmallFifo, SmallRam};
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// The adapter for streams of `W` bits and `B` bytes.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct StreamAdapter<const W: usize, const B: usize> {
     pub pcie_clk: Signal<In, Clock>,
     /// With the bus: nothing is owed any more.
@@ -104,7 +105,9 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     open: DFF<Bits<64>>,
     fresh_tags: DFF<Bits<64>>,
     /// Written as a read is taken, read for its answers: those come cycles later.
+    #[given]
     sizes: SmallRam<15, 6>,
+    #[given]
     left: ForwardRam<10, 6>,
     /// Written off, and the completion may still come.
     lost: DFF<Bits<64>>,
@@ -115,6 +118,7 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     ending: DFF<Bits<64>>,
     beats_left: DFF<Bits<6>>,
     /// Tags in the order of their requests, with the time.
+    #[given]
     order: SmallFifo<38, 6, 7>,
     now: DFF<Bits<32>>,
     /// Reads that flush have tags and a time of their own: neither waits for the other.
@@ -152,25 +156,7 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
 impl<const W: usize, const B: usize> StreamAdapter<W, B> {
     /// An adapter for `2^reads_log2` tags.
     pub fn new(reads_log2: usize) -> Self {
-        fresh!(
-            pcie_clk, port_reset, port_clear, port_sent, port_rinses, port_asked, asked, port_write, port_write_address, port_write_beats,
-            port_beat, port_beat_data, port_beat_enable, port_beat_take,
-            port_write_done, port_read, port_read_address, port_read_beats,
-            port_read_bytes, port_read_tag, port_read_take, port_flush,
-            port_flush_address, port_flush_take, port_flushed, port_flush_error,
-            port_record, port_record_address, port_record_data, port_record_take,
-            port_message, port_message_address, port_message_data, port_message_take,
-            port_chunk, port_chunk_tag, port_chunk_bytes, port_chunk_code,
-            port_completion, port_completion_data, port_completion_error, port_lost,
-            port_timeout, port_release, port_pace, port_reads_down, port_quarantine, port_dead,
-            port_free, port_stalled, port_stalled_tags, port_tagged, post_ready,
-            ask_ready, answer_valid, answer_first, answer_tag, answer_bytes,
-            answer_code, answer_data, post_valid, post_address, post_beats, post_data,
-            post_enable, ask_valid, ask_address, ask_bytes, ask_tag, poster, asking, ask_at,
-            ask_size, ask_as, open, fresh_tags, lost, dropping, ending, beats_left, now, flushes,
-            ask_waiting, ask_free, take_read, absorb, is_flush, tag_bit, known, late, refused,
-            left_now, completes, first_lane, span, frees, opens, closes, front_bit, front_open,
-            front_late, lose, loses;
+        Self::fresh(StreamAdapterGiven {
             sizes: SmallRam::new(reads_log2),
             left: ForwardRam::new(reads_log2),
             order: SmallFifo::new(6),
@@ -179,44 +165,7 @@ impl<const W: usize, const B: usize> StreamAdapter<W, B> {
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
             tags: Constant::new(super::channel_mask(reads_log2)),
             one: Constant::new(1.into()),
-        )
-    }
-
-    /// Marks the ports that the outside drives, which rust-hdl asks for before it looks at a design.
-    pub fn connect_inputs(&mut self) {
-        self.pcie_clk.connect();
-        self.port_reset.connect();
-        self.port_clear.connect();
-        self.port_write.connect();
-        self.port_write_address.connect();
-        self.port_write_beats.connect();
-        self.port_beat.connect();
-        self.port_beat_data.connect();
-        self.port_beat_enable.connect();
-        self.port_read.connect();
-        self.port_read_address.connect();
-        self.port_read_beats.connect();
-        self.port_read_bytes.connect();
-        self.port_read_tag.connect();
-        self.port_flush.connect();
-        self.port_flush_address.connect();
-        self.port_record.connect();
-        self.port_record_address.connect();
-        self.port_record_data.connect();
-        self.port_message.connect();
-        self.port_message_address.connect();
-        self.port_message_data.connect();
-        self.port_timeout.connect();
-        self.port_release.connect();
-        self.port_pace.connect();
-        self.post_ready.connect();
-        self.ask_ready.connect();
-        self.answer_valid.connect();
-        self.answer_first.connect();
-        self.answer_tag.connect();
-        self.answer_bytes.connect();
-        self.answer_code.connect();
-        self.answer_data.connect();
+        })
     }
 }
 

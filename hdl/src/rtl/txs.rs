@@ -19,7 +19,8 @@
 //! A port that takes nothing for as long is dead, so that the engine comes to rest: [`super::poster`].
 
 use super::poster::Poster;
-use crate::prim::{SmallFifo, fresh};
+use crate::prim::SmallFifo;
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Reads that `Txs` takes before it holds the bus; the ninth would stop writes too.
@@ -27,7 +28,7 @@ pub const READS_IN_FLIGHT_LOG2: usize = 3;
 
 /// The adapter for a port of `W` bits and `B` bytes. Its `txs_address` has 64 bits; a port with
 /// fewer takes the low ones.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct TxsAdapter<const W: usize, const B: usize> {
     pub pcie_clk: Signal<In, Clock>,
     /// With the bus: nothing is owed any more.
@@ -111,6 +112,7 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     poster: Poster<W, B>,
     // Reads in flight: beats less two, bytes, tag, whether it flushes, whether it has one beat. Of the oldest:
     // beats seen; some are, and then: the next is its last. Beats owed in all.
+    #[given]
     pending: SmallFifo<24, 3, 4>,
     seen: DFF<Bits<6>>,
     begun: DFF<Bit>,
@@ -163,60 +165,11 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
 
 impl<const W: usize, const B: usize> Default for TxsAdapter<W, B> {
     fn default() -> Self {
-        fresh!(
-            pcie_clk, port_reset, port_clear, port_sent, port_rinses, port_asked, port_write, port_write_address, port_write_beats, port_beat,
-            port_beat_data, port_beat_enable, port_beat_take, port_write_done, port_read,
-            port_read_address, port_read_beats, port_read_bytes, port_read_tag, port_read_take,
-            port_flush, port_flush_address, port_flush_take, port_flushed, port_flush_error,
-            port_record, port_record_address, port_record_data, port_record_take, port_message,
-            port_message_address, port_message_data, port_message_take, port_chunk, port_chunk_tag,
-            port_chunk_bytes, port_chunk_code, port_completion, port_completion_data,
-            port_completion_error, port_lost, port_timeout, port_release, port_reads_down,
-            port_quarantine, port_dead, port_free, port_stalled, port_stalled_tags, port_tagged,
-            txs_address, txs_read, txs_write, txs_writedata, txs_byteenable, txs_burstcount,
-            txs_waitrequest, txs_readdata, txs_readdatavalid, poster, seen, begun, at_last, old_single, ends_old, owed, isolated, timer,
-            expired, open, closed, issue, probe, issued_beats, old_last, old_bytes, old_tag,
-            old_flush, answered, arriving, giving_up, fill, finished, absorb, flush_absorb, absorbed, given,
-            carried, drained, backlog, port_pace, held_back, owes, asked, owed_next, flushed_last,
-            flush_turn;
+        Self::fresh(TxsAdapterGiven {
             pending: SmallFifo::new(READS_IN_FLIGHT_LOG2),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
-        )
-    }
-}
-
-impl<const W: usize, const B: usize> TxsAdapter<W, B> {
-    /// Marks the ports that the outside drives, which rust-hdl asks for before it looks at a design.
-    pub fn connect_inputs(&mut self) {
-        self.pcie_clk.connect();
-        self.port_reset.connect();
-        self.port_clear.connect();
-        self.port_write.connect();
-        self.port_write_address.connect();
-        self.port_write_beats.connect();
-        self.port_beat.connect();
-        self.port_beat_data.connect();
-        self.port_beat_enable.connect();
-        self.port_read.connect();
-        self.port_read_address.connect();
-        self.port_read_beats.connect();
-        self.port_read_bytes.connect();
-        self.port_read_tag.connect();
-        self.port_flush.connect();
-        self.port_flush_address.connect();
-        self.port_record.connect();
-        self.port_record_address.connect();
-        self.port_record_data.connect();
-        self.port_message.connect();
-        self.port_message_address.connect();
-        self.port_message_data.connect();
-        self.port_timeout.connect();
-        self.port_release.connect();
-        self.port_pace.connect();
-        self.txs_waitrequest.connect();
-        self.txs_readdata.connect();
-        self.txs_readdatavalid.connect();
+        })
     }
 }
 

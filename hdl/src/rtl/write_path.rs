@@ -6,11 +6,12 @@
 //! command of after the reset leaves.
 
 use super::align::Align;
-use crate::prim::{AsyncFifo, BlockFifo, ForwardRam, SmallFifo, fresh};
+use crate::prim::{AsyncFifo, BlockFifo, ForwardRam, SmallFifo};
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// The write direction after its request maker; `W` bits, `B` bytes a beat.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct WritePath<const W: usize, const B: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -122,8 +123,10 @@ pub struct WritePath<const W: usize, const B: usize> {
     ends_room: DFF<Bit>,
     next_load: Signal<Local, Bit>,
     /// Bytes of each channel's descriptor that have left.
+    #[given]
     done_bytes: ForwardRam<32, 6>,
     /// Ends that wait for their flush or their record, and those behind them: they leave in order.
+    #[given]
     ends: BlockFifo<142, 8, 9>,
     /// The one that goes there: a short path into the memory. How many there are, with that one.
     end_on: DFF<Bit>,
@@ -183,24 +186,7 @@ pub struct WritePath<const W: usize, const B: usize> {
 impl<const W: usize, const B: usize> WritePath<W, B> {
     /// A write direction for `2^channels_log2` channels.
     pub fn new(channels_log2: usize) -> Self {
-        fresh!(
-            clock, reset, request, accept, bus, local, bytes, last, code, want_record,
-            want_irq, urgent, may_flush, tag, channel, sweep, sweep_channel, write,
-            write_address, write_beats, beat, beat_data, beat_enable, beat_take,
-            write_done, port_dead, flush, flush_address, flush_take, flushed,
-            flush_error, end, end_code, end_bytes, end_tag, end_fault, end_irq,
-            end_urgent, end_channel, end_take, ended, moved, moved_channel, requested,
-            retired, ends_waiting, starved, mem_clock, mem_reset, mem_rd_address,
-            mem_rd_read, mem_rd_burstcount, mem_rd_waitrequest, mem_rd_readdata,
-            mem_rd_readdatavalid, mem_forgets, asked, owed, owes, stuck, rinsing, mem_closed, mem_asks, owed_next,
-            commands, words, jobs, heads, align, beats_out,
-            enables_out, reserved, flushes, flush_results, room, accepted, real, need,
-            word_span, beat_span, word_pop, piece, needs_flush, silent, end_pop, asks_at,
-            head_real, head_load, head_pop, head_on, head, gone_on, gone, gone_lost,
-            has_room, next_on, next_head, claimed, ends_room, next_load, gone_real,
-            gone_bytes, gone_code, gone_end, gone_flush,
-            gone_total, gone_adds, gone_last, gone_reports, gone_channel, gone_fault, result_on,
-            result, unused_flushes, flush_on, flush_gone, end_on, end_next, ends_count, end_left, result_used, result_load, flushed_on, flushed_bad, has_data, span;
+        Self::fresh(WritePathGiven {
             done_bytes: ForwardRam::new(channels_log2),
             ends: BlockFifo::new(8),
             lane_mask: Constant::new((B as u64 - 1).into()),
@@ -211,7 +197,7 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
             // 64 words in all, 5 at most for the next request. What is accepted is out of turn: no more
             // than covers about half a microsecond of memory latency.
             most_reserved: Constant::new((if B == 16 { 32 } else { 64 - 5 }).into()),
-        )
+        })
     }
 }
 

@@ -5,11 +5,18 @@ use rust_hdl_core::prelude::{Atom, AtomKind, Block, Probe, TypeDescriptor, TypeK
 
 use crate::custom::{self, Register};
 use crate::error::{EmitError, Problem};
+use crate::hints::{self, Hint};
 
 /// One block of the design.
 pub(crate) struct Node {
     /// Field name in the parent; array elements are `field$0`, `field$1`.
     pub name: String,
+    /// Documentation of that field.
+    pub doc: Vec<String>,
+    /// Documentation of the block itself.
+    pub about: Vec<String>,
+    /// Name that it wants for its module.
+    pub module_name: Option<String>,
     /// Path from the top, for messages.
     pub path: String,
     pub atoms: Vec<AtomInfo>,
@@ -23,6 +30,8 @@ pub(crate) struct Node {
 pub(crate) struct AtomInfo {
     /// Field name, behind those of its interfaces, joined by `$`.
     pub name: String,
+    /// Documentation of the field, behind that of its interfaces.
+    pub doc: Vec<String>,
     pub kind: AtomKind,
     pub width: usize,
     /// Value of a constant.
@@ -76,6 +85,8 @@ pub(crate) fn collect<B: Block>(name: &str, top: &B) -> Option<Node> {
 struct Collector {
     /// Open blocks, each with the interfaces open inside it.
     stack: Vec<(Node, Vec<String>)>,
+    /// Documentation of what is visited next.
+    doc: Vec<String>,
     top: Option<Node>,
 }
 
@@ -101,6 +112,9 @@ impl Probe for Collector {
         let register = custom::register(&code, &block.timing());
         let node = Node {
             name,
+            doc: std::mem::take(&mut self.doc),
+            about: Vec::new(),
+            module_name: None,
             path,
             atoms: Vec::new(),
             children: Vec::new(),
@@ -111,13 +125,24 @@ impl Probe for Collector {
     }
 
     fn visit_start_namespace(&mut self, name: &str, _: &dyn Block) {
-        if let Some((_, interfaces)) = self.stack.last_mut() {
+        if let Some(hint) = hints::read(name) {
+            match (hint, self.stack.last_mut()) {
+                (Hint::Document(text), _) => self.doc.extend(hints::lines(text)),
+                (Hint::About(text), Some((node, _))) => node.about.extend(hints::lines(text)),
+                (Hint::ModuleName(text), Some((node, _))) => {
+                    node.module_name = Some(text.to_owned());
+                }
+                (_, None) => {}
+            }
+        } else if let Some((_, interfaces)) = self.stack.last_mut() {
             interfaces.push(name.to_owned());
         }
     }
 
-    fn visit_end_namespace(&mut self, _: &str, _: &dyn Block) {
-        if let Some((_, interfaces)) = self.stack.last_mut() {
+    fn visit_end_namespace(&mut self, name: &str, _: &dyn Block) {
+        if hints::read(name).is_some() {
+            // It was closed as it was read.
+        } else if let Some((_, interfaces)) = self.stack.last_mut() {
             interfaces.pop();
         }
     }
@@ -126,6 +151,7 @@ impl Probe for Collector {
         let name = self.local_name(name);
         let info = AtomInfo {
             name,
+            doc: std::mem::take(&mut self.doc),
             kind: atom.kind(),
             width: atom.bits(),
             value: custom::literal_value(&atom.verilog()),

@@ -16,6 +16,9 @@ struct Distinct {
     /// Field names from the top, without array indices, then with them.
     path: Vec<String>,
     exact: Vec<String>,
+    /// The name that the block wants.
+    wish: Option<String>,
+    about: Vec<String>,
 }
 
 pub(crate) fn emit(top: &Node, header: &str) -> Result<Design, EmitError> {
@@ -67,11 +70,13 @@ impl Modules {
             body,
             path: plain,
             exact,
+            wish: node.module_name.as_deref().map(flatten),
+            about: node.about.clone(),
         });
         Ok(number)
     }
 
-    /// Names: the top's, then as many field names as tell the modules apart.
+    /// Names: the top's, then what the block asks for, or as many field names as tell the modules apart.
     fn names(&self, top: &str) -> Vec<String> {
         let mut names: Vec<String> = vec![String::new(); self.list.len()];
         let mut depth: Vec<usize> = vec![1; self.list.len()];
@@ -80,6 +85,8 @@ impl Modules {
             for (number, module) in self.list.iter().enumerate() {
                 names[number] = if module.path.is_empty() {
                     top.to_owned()
+                } else if let Some(wish) = &module.wish {
+                    format!("{top}_{wish}")
                 } else {
                     let all = module.path.len();
                     // Beyond the whole path, array indices tell apart.
@@ -96,7 +103,8 @@ impl Modules {
             let mut settled = true;
             for numbers in users.values().filter(|n| n.len() > 1) {
                 for &number in numbers {
-                    if depth[number] <= self.list[number].path.len() {
+                    let module = &self.list[number];
+                    if module.wish.is_none() && depth[number] <= module.path.len() {
                         depth[number] += 1;
                         settled = false;
                     }
@@ -116,6 +124,13 @@ impl Modules {
             let mut text = String::new();
             for header in header.trim_end().lines() {
                 text.push_str(format!("// {header}").trim_end());
+                text.push('\n');
+            }
+            if !module.about.is_empty() {
+                text.push_str("//\n");
+            }
+            for about in &module.about {
+                text.push_str(format!("// {about}").trim_end());
                 text.push('\n');
             }
             text.push_str(&format!("module {}{}", names[number], module.body.text));

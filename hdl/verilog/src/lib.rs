@@ -58,6 +58,8 @@ mod custom;
 mod design;
 mod error;
 mod fold;
+#[doc(hidden)]
+pub mod hints;
 mod ir;
 mod join;
 mod lower;
@@ -75,6 +77,7 @@ use rust_hdl_core::prelude::{AtomKind, Block, check_all};
 pub use error::{EmitError, Problem};
 pub use join::{JoinError, Narrow, join};
 pub use names::is_reserved;
+pub use peerlane_verilog_macros::{DocBlock, bundle};
 
 /// Modules of a design, with the ports of the top.
 #[derive(Debug, Clone, PartialEq, Eq)]

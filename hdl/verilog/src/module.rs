@@ -105,13 +105,18 @@ fn custom_module(node: &Node, text: &str) -> Result<Body, EmitError> {
             AtomKind::OutputParameter => "output wire",
             _ => return Err(node.error(atom.name.clone(), Problem::Bidirectional)),
         };
-        ports.push((format!("{kind} {}{name}", range(atom.width)), None));
+        ports.push(PortLine {
+            text: format!("{kind} {}{name}", range(atom.width)),
+            doc: atom.doc.clone(),
+            waiver: None,
+        });
     }
     let mut out = String::new();
     port_list(&ports, &mut out);
     for atom in node.atoms.iter().filter(|a| a.kind == AtomKind::Constant) {
         let (width, name) = (range(atom.width), flatten(&atom.name));
         if custom::mentions(text, &name) {
+            comment(&atom.doc, &mut out);
             let value = literal(&atom.value, atom.width);
             line(&mut out, 1, &format!("localparam {width}{name} = {value};"));
         }
@@ -131,14 +136,34 @@ fn custom_module(node: &Node, text: &str) -> Result<Body, EmitError> {
     })
 }
 
-/// Ports, each with the comment of a lint waiver if it needs one.
-pub(crate) fn port_list(ports: &[(String, Option<String>)], out: &mut String) {
+/// The declaration of a port.
+pub(crate) struct PortLine {
+    pub text: String,
+    pub doc: Vec<String>,
+    /// The reason for a lint waiver.
+    pub waiver: Option<String>,
+}
+
+/// Ports, each behind its comments.
+pub(crate) fn port_list(ports: &[PortLine], out: &mut String) {
     out.push_str(" (\n");
-    for (at, (port, waiver)) in ports.iter().enumerate() {
+    for (at, port) in ports.iter().enumerate() {
         let comma = if at + 1 < ports.len() { "," } else { "" };
-        waived(waiver.as_deref(), &format!("{port}{comma}"), out);
+        comment(&port.doc, out);
+        waived(
+            port.waiver.as_deref(),
+            &format!("{}{comma}", port.text),
+            out,
+        );
     }
     out.push_str(");\n\n");
+}
+
+/// Lines of comment inside a module.
+pub(crate) fn comment(lines: &[String], out: &mut String) {
+    for text in lines {
+        line(out, 1, format!("// {text}").trim_end());
+    }
 }
 
 /// A line, between the waiver of a lint message and its end if there is a reason.

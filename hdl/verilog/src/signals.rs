@@ -36,6 +36,8 @@ pub(crate) struct Signal {
     pub width: usize,
     pub clock: bool,
     pub signed: bool,
+    /// Documentation, of the module's own signals.
+    pub doc: Vec<String>,
     ty: Option<TypeDescriptor>,
 }
 
@@ -132,6 +134,7 @@ impl Signals {
             width: atom.width,
             clock: atom.is_clock(),
             signed: has_signed(&atom.ty),
+            doc: atom.doc.clone(),
             ty: Some(atom.ty.clone()),
         });
         Ok(())
@@ -173,6 +176,7 @@ impl Signals {
             width,
             clock: false,
             signed: false,
+            doc: Vec::new(),
             ty: None,
         });
         self.list.len() - 1

@@ -9,7 +9,9 @@ use crate::collect::Node;
 use crate::error::{EmitError, Problem};
 use crate::ir::{ConstName, Expr, SignalId};
 use crate::lower::Lowered;
-use crate::module::{Body, check_ports, child_mark, port_list, port_name, waived};
+use crate::module::{
+    Body, PortLine, check_ports, child_mark, comment, port_list, port_name, waived,
+};
 use crate::names::{Namespace, flatten, is_identifier};
 use crate::print::{Printer, line, literal, range};
 use crate::schedule::Schedule;
@@ -187,8 +189,20 @@ impl<'a> Writer<'a> {
         for (name, (value, width)) in used {
             let text = self.namespace.unique(&name.0);
             let value = literal(&value, width);
-            self.constant_text
-                .push(format!("localparam {}{text} = {value};", range(width)));
+            let mut declared = String::new();
+            let constant = self.signals.ids().find(|&id| {
+                let signal = &self.signals[id];
+                matches!(signal.role, Role::Constant(_)) && flatten(&signal.name) == name.0
+            });
+            if let Some(id) = constant {
+                comment(&self.signals[id].doc, &mut declared);
+            }
+            line(
+                &mut declared,
+                1,
+                &format!("localparam {}{text} = {value};", range(width)),
+            );
+            self.constant_text.push(declared);
             self.constants.insert(name, text);
         }
     }
@@ -232,11 +246,7 @@ impl<'a> Writer<'a> {
         self.ports(&mut out);
         let mut declarations = self.declarations();
         let assigns = self.assigns(&mut declarations);
-        let constants = self
-            .constant_text
-            .iter()
-            .map(|text| format!("  {text}\n"))
-            .collect();
+        let constants = self.constant_text.concat();
         let sections: [String; 3] = [constants, declarations, assigns];
         for section in sections.iter().filter(|s| !s.is_empty()) {
             out.push_str(section);
@@ -270,13 +280,18 @@ impl<'a> Writer<'a> {
                 _ => continue,
             };
             let text = format!("{kind} {}{}", range(self.signals[id].width), self.names[id]);
-            ports.push((text, self.waiver(id)));
+            ports.push(PortLine {
+                text,
+                doc: self.signals[id].doc.clone(),
+                waiver: self.waiver(id),
+            });
         }
         port_list(&ports, out);
     }
 
     fn declarations(&mut self) -> String {
         let mut out = String::new();
+        let mut told = BTreeSet::new();
         for id in self.signals.ids() {
             let signal = &self.signals[id];
             if self.names[id].is_empty() || self.bindings.outputs.contains_key(&id) {
@@ -291,6 +306,16 @@ impl<'a> Writer<'a> {
                 Role::Input | Role::Output | Role::Constant(_) => continue,
             };
             let text = format!("{kind} {}{};", range(signal.width), self.names[id]);
+            match signal.role {
+                Role::Local => comment(&signal.doc, &mut out),
+                // Of a register's two signals the first that is declared.
+                Role::ChildInput(child) | Role::ChildOutput(child)
+                    if self.is_register(child) && told.insert(child) =>
+                {
+                    comment(&self.node.children[child].doc, &mut out);
+                }
+                _ => {}
+            }
             let waiver = if can_waive { self.waiver(id) } else { None };
             waived(waiver.as_deref(), &text, &mut out);
         }
@@ -348,6 +373,7 @@ impl<'a> Writer<'a> {
             let Some(module) = self.children[number] else {
                 continue;
             };
+            comment(&child.doc, out);
             line(
                 out,
                 1,

@@ -31,7 +31,7 @@ fn all_forms_are_emitted() {
                 let design = design::<corpus::$module::$form>();
                 assert_eq!(design.top().name, stringify!($form));
                 for module in &design.modules {
-                    assert!(module.verilog.starts_with("// An example.\n//\n// Map 0x1234.\nmodule "));
+                    assert!(module.verilog.starts_with("// An example.\n//\n// Map 0x1234.\n"));
                     assert!(module.verilog.ends_with("endmodule\n"));
                 }
             })*
@@ -132,6 +132,7 @@ snapshot! {
     children: hierarchy::Children,
     child_array: hierarchy::ChildArray,
     interfaces: hierarchy::Interfaces,
+    bundles: hierarchy::Bundles,
     custom_text: hierarchy::CustomText,
     state_machine: sequential::StateMachine,
     handshake: sequential::Handshake,

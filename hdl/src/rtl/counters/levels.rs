@@ -1,10 +1,10 @@
 //! Small counts of levels, in flip-flops: any number of them can count in one cycle.
 
-use crate::prim::fresh;
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Counts the cycles in which each of `N` levels is high, from one visit to the next.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Levels<const N: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -18,23 +18,29 @@ pub struct Levels<const N: usize> {
     pub amount: Signal<Out, Bits<6>>,
     /// `amount`, of the cycles before this one, is taken.
     pub visit: Signal<In, Bit>,
+    #[given]
     running: [DFF<Bits<6>>; N],
+    #[given]
     kept: [DFF<Bits<6>>; N],
+    #[given]
     plus: [Signal<Local, Bits<6>>; N],
+    #[given]
     rest: [Signal<Local, Bits<6>>; N],
+    #[given]
     sum: [Signal<Local, Bits<6>>; N],
     now: Signal<Local, Bits<6>>,
     then: Signal<Local, Bits<6>>,
+    #[given]
     own_number: [Constant<Bits<3>>; N],
     /// The bits to look at to find it: a multiplexer of the first four is a LUT a bit.
+    #[given]
     own_mask: [Constant<Bits<3>>; N],
 }
 
 impl<const N: usize> Default for Levels<N> {
     fn default() -> Self {
         assert!(N <= 5, "the fifth is all behind the first four");
-        fresh!(
-            clock, reset, levels, split, number, aside, amount, visit, now, then;
+        Self::fresh(LevelsGiven {
             running: std::array::from_fn(|_| DFF::default()),
             kept: std::array::from_fn(|_| DFF::default()),
             plus: std::array::from_fn(|_| Signal::default()),
@@ -42,7 +48,7 @@ impl<const N: usize> Default for Levels<N> {
             sum: std::array::from_fn(|_| Signal::default()),
             own_number: std::array::from_fn(|i| Constant::new((i as u64).into())),
             own_mask: std::array::from_fn(|i| Constant::new(if i < 4 { 3u64 } else { 4 }.into())),
-        )
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Small counts of one kind of events, in block RAM.
 
-use crate::prim::{BlockRam, SmallFifo, fresh};
+use crate::prim::{BlockRam, SmallFifo};
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// `2^A` rows of `D` bits in two fields, half of the rows of each direction. An event is a word of `F` bits,
@@ -10,7 +11,7 @@ use rust_hdl::prelude::*;
 /// An update takes three cycles and one begins in each. The directions have every second cycle each, so
 /// updates of one row are at least two cycles apart: an update may read its row while another one
 /// writes it, and takes what that one has written.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Tally<const D: usize, const A: usize, const F: usize> {
     pub clock: Signal<In, Clock>,
     /// Empties the FIFOs.
@@ -30,6 +31,7 @@ pub struct Tally<const D: usize, const A: usize, const F: usize> {
     pub held: Signal<Out, Bits<D>>,
     writes: SmallFifo<F, 4, 5>,
     reads: SmallFifo<F, 4, 5>,
+    #[given]
     ram: BlockRam<D, A>,
     word: Signal<Local, Bits<F>>,
     issue: Signal<Local, Bit>,
@@ -67,11 +69,7 @@ impl<const D: usize, const A: usize, const F: usize> Tally<D, A, F> {
     pub fn new(low_bits: usize, amount_bits: usize, constant: u64, row_mask: u64) -> Self {
         assert!(F == A - 1 + amount_bits && F <= D);
         let low_field: Bits<D> = ((1u64 << low_bits) - 1).into();
-        fresh!(
-            clock, reset, write_event, write_word, read_event, read_word, direction, sweep,
-            sweep_row, sweep_low, sweep_high, held, writes, reads, word, issue, row, address, keep,
-            increment, reading, reading_row, reading_low, reading_high, reading_increment, collided,
-            writing, writing_row, writing_low, writing_high, writing_increment, old, written, sum;
+        Self::fresh(TallyGiven {
             ram: BlockRam::new(A),
             amount_bits: Constant::new((amount_bits as u64).into()),
             amount_mask: Constant::new(((1u64 << amount_bits) - 1).into()),
@@ -80,7 +78,7 @@ impl<const D: usize, const A: usize, const F: usize> Tally<D, A, F> {
             read_half: Constant::new((1u64 << (A - 1)).into()),
             low_field: Constant::new(low_field),
             high_field: Constant::new(Bits::<D>::mask() ^ low_field),
-        )
+        })
     }
 }
 

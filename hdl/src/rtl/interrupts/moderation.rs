@@ -15,11 +15,12 @@
 //! begins at most one cycle late, so one place is enough to hold them, and of the four cycles of a
 //! visit's turn at least one is left to the visit.
 
-use crate::prim::{BlockRam, fresh};
+use crate::prim::BlockRam;
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Moderation of up to 64 channels.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Moderation {
     pub clock: Signal<In, Clock>,
     /// For 64 cycles after it the memories are cleared: settings that are written then are lost,
@@ -39,8 +40,10 @@ pub struct Moderation {
     pub fired_channel: Signal<Out, Bits<6>>,
 
     /// `{time[15:0], count[7:0]}`.
+    #[given]
     settings: BlockRam<24, 6>,
     /// `{age[15:0], waiting[7:0]}`: the age is the number of the next visit that counts.
+    #[given]
     waits: BlockRam<24, 6>,
     tick: DFF<Bits<8>>,
     swept: DFF<Bit>,
@@ -85,16 +88,11 @@ impl Moderation {
         assert!(channels_log2 <= 6, "2^{channels_log2} channels, at most 64");
         // A memory has at least two words.
         let depth_log2 = channels_log2.max(1);
-        fresh!(
-            clock, reset, event_valid, event_channel, event_urgent, write, write_channel, write_count,
-            write_time, fired, fired_channel, tick, swept, visited, held, held_channel, held_urgent,
-            at, at_event, at_urgent, at_visit, at_blind, fired_now, fired_at, turn, under_way,
-            begin_event, begin_visit, begins, blind, waiting, count, age, limit, short, some, expired, fire,
-            waiting_next, age_next;
+        Self::fresh(ModerationGiven {
             settings: BlockRam::new(depth_log2),
             waits: BlockRam::new(depth_log2),
             last_channel: Constant::new(((1u64 << channels_log2) - 1).into()),
-        )
+        })
     }
 }
 

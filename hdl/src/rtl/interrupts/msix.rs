@@ -16,14 +16,15 @@
 //! it a new address. Once complete it stands until it is taken, even if the host masks it meanwhile.
 //! Addresses and data of the table are undefined after a reset of the function, but every vector is masked.
 
-use crate::prim::{BlockRam, fresh};
+use crate::prim::BlockRam;
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Vectors before those of the channels.
 pub const FIRST_CHANNEL: usize = 2;
 
 /// MSI-X for up to 64 channels.
-#[derive(LogicBlock)]
+#[derive(DocBlock)]
 pub struct Msix {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
@@ -53,6 +54,7 @@ pub struct Msix {
     pub message_take: Signal<In, Bit>,
 
     /// Four words a vector as the host sees them, but for the mask.
+    #[given]
     words: BlockRam<32, 9>,
     pending: DFF<Bits<66>>,
     /// The vectors that are not masked.
@@ -100,16 +102,11 @@ impl Msix {
         for vector in 0..vectors {
             used = used.replace_bit(vector, true);
         }
-        fresh!(
-            clock, reset, mask_all, general, kernel_irq, fired, fired_channel, address, read, write, writedata,
-            byteenable, readdata, enable, function_mask, message, message_address, message_data,
-            message_take, pending, open, kernel_seen, vector, word, landing, standing, low, high, data,
-            from_table, is_address, shown, entry, in_table, is_control, writing, causes, kept,
-            pending_wide, open_wide, ready_wide, pending_dword, may_send, taken, pass;
+        Self::fresh(MsixGiven {
             words: BlockRam::new(words.next_power_of_two().ilog2() as usize),
             last_vector: Constant::new((vectors as u64 - 1).into()),
             used: Constant::new(used),
-        )
+        })
     }
 }
 

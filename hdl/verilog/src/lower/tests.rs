@@ -21,6 +21,7 @@ enum State {
 
 fn atom(name: &str, kind: AtomKind, ty: TypeDescriptor, width: usize, value: u32) -> AtomInfo {
     AtomInfo {
+        doc: Vec::new(),
         name: name.into(),
         kind,
         width,
@@ -32,6 +33,9 @@ fn atom(name: &str, kind: AtomKind, ty: TypeDescriptor, width: usize, value: u32
 fn node() -> Node {
     let input = AtomKind::InputParameter;
     Node {
+        doc: Vec::new(),
+        about: Vec::new(),
+        module_name: None,
         name: "top".into(),
         path: "top".into(),
         atoms: vec![

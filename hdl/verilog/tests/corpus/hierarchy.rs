@@ -5,7 +5,7 @@ use rust_hdl::prelude::*;
 
 use super::{Form, Number, number};
 use crate::form;
-use peerlane_verilog::comment;
+use peerlane_verilog::{DocBlock, bundle, comment};
 
 #[derive(LogicBlock, Default)]
 pub struct Adder<const N: usize> {
@@ -145,6 +145,110 @@ fn update(&mut self) {
     self.out.next = self.pipe.source.valid.val();
 });
 
+/// Words that are offered,
+/// as [`super::hierarchy`] has them.
+#[bundle(Offered)]
+pub struct Offer<const N: usize> {
+    /// There is a word.
+    pub valid: Signal<Out, Bit>,
+    pub word: Signal<Out, Bits<N>>,
+    /// It is taken.
+    pub take: Signal<In, Bit>,
+}
+
+/// Keeps a word until it is taken.
+///
+/// And has a name of its own.
+#[derive(DocBlock)]
+#[module_name(shape)]
+pub struct Keeper<const N: usize> {
+    pub clock: Signal<In, Clock>,
+    /// What comes.
+    pub source: Offered<N>,
+    /// What goes.
+    pub sink: Offer<N>,
+    /// The word that is kept.
+    kept: DFF<Bits<N>>,
+    full: DFF<Bit>,
+    /// A word is free to come.
+    room: Signal<Local, Bit>,
+    /// Is added to it.
+    step: Constant<Bits<N>>,
+    _step: u64,
+}
+
+impl<const N: usize> Keeper<N> {
+    pub fn new(step: u64) -> Self {
+        Self::fresh(KeeperGiven {
+            step: Constant::new(step.into()),
+        })
+    }
+
+    fn shape(&self) -> String {
+        format!("keeper_{N}")
+    }
+}
+
+impl<const N: usize> Logic for Keeper<N> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, kept, full);
+        self.room.next = !self.full.q.val() | self.sink.take.val();
+        self.source.take.next = self.source.valid.val() & self.room.val();
+        self.sink.valid.next = self.full.q.val();
+        self.sink.word.next = self.kept.q.val();
+        if self.room.val() {
+            self.full.d.next = self.source.valid.val();
+            self.kept.d.next = self.source.word.val() + self.step.val();
+        }
+    }
+}
+
+/// A keeper behind another.
+#[derive(DocBlock)]
+pub struct Keepers<const N: usize> {
+    pub clock: Signal<In, Clock>,
+    pub source: Offered<N>,
+    pub sink: Offer<N>,
+    /// The first of them.
+    #[given]
+    first: Keeper<N>,
+    #[given]
+    second: Keeper<N>,
+}
+
+impl<const N: usize> Default for Keepers<N> {
+    fn default() -> Self {
+        Self::fresh(KeepersGiven {
+            first: Keeper::new(1),
+            second: Keeper::new(2),
+        })
+    }
+}
+
+impl<const N: usize> Logic for Keepers<N> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, first, second);
+        Offered::<N>::link(&mut self.source, &mut self.first.source);
+        Offer::<N>::join(&mut self.first.sink, &mut self.second.source);
+        Offer::<N>::link(&mut self.sink, &mut self.second.sink);
+    }
+}
+
+form!(clocked Bundles { valid: Bit, word: Bits<8>, take: Bit } -> { out: Bit, sum: Bits<8>, taken: Bit }
+[ keepers: Keepers<8>, ]
+#[hdl_gen]
+fn update(&mut self) {
+    clock!(self, clock, keepers);
+    self.keepers.source.valid.next = self.valid.val();
+    self.keepers.source.word.next = self.word.val();
+    self.taken.next = self.keepers.source.take.val();
+    self.out.next = self.keepers.sink.valid.val();
+    self.sum.next = self.keepers.sink.word.val();
+    self.keepers.sink.take.next = self.take.val();
+});
+
 /// A block of hand-written Verilog, with a `reg` of its own for one output.
 #[derive(LogicBlock, Default)]
 pub struct Rotate {
@@ -221,6 +325,6 @@ fn update(&mut self) {
 macro_rules! for_hierarchy_forms {
     ($each:ident) => {
         $each!(hierarchy: Children, ChildArray, ChildConditional, ChildReadBack,
-            Interfaces, CustomText, FalseLoop);
+            Interfaces, Bundles, CustomText, FalseLoop);
     };
 }

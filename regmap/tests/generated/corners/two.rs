@@ -7,10 +7,11 @@
 //! byte enables set. A stored field or a pulse changes in the cycle after the write; a `_we` strobe
 //! and its index are valid in the cycle of the write, beside the slave's `writedata`.
 
+use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
 /// Registers of the block `two`.
-#[derive(LogicBlock, Default)]
+#[derive(DocBlock, Default)]
 pub struct TwoRegs {
     /// Clock of the slave and of all other ports.
     pub clock: Signal<In, Clock>,

@@ -1,0 +1,91 @@
+//! `DocBlock`.
+
+use crate::fields;
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::{DeriveInput, Error, Field, Ident, Type};
+
+pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
+    let all = fields::of(input)?;
+    let hardware: Vec<&Field> = all
+        .iter()
+        .copied()
+        .filter(|f| fields::is_hardware(f))
+        .collect();
+    let name = &input.ident;
+    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
+    let methods = fields::block_methods(&hardware);
+    let accept = fields::accept(&hardware);
+    let about = fields::docs(&input.attrs);
+    let about = (!about.is_empty())
+        .then(|| quote!(::peerlane_verilog::hints::about(probe, self, &[#(#about),*]);));
+    let module_name = module_name(input)?.map(
+        |method| quote!(::peerlane_verilog::hints::module_name(probe, self, &self.#method());),
+    );
+    let fresh = fresh(input, &all)?;
+    Ok(quote! {
+        impl #impl_generics ::rust_hdl::prelude::Block for #name #ty_generics #where_clause {
+            #methods
+            fn accept(&self, name: &str, probe: &mut dyn ::rust_hdl::prelude::Probe) {
+                probe.visit_start_scope(name, self);
+                #about
+                #module_name
+                #accept
+                probe.visit_end_scope(name, self);
+            }
+        }
+        #fresh
+    })
+}
+
+fn module_name(input: &DeriveInput) -> Result<Option<Ident>, Error> {
+    let attribute = input
+        .attrs
+        .iter()
+        .find(|a| a.path().is_ident("module_name"));
+    attribute.map(|a| a.parse_args()).transpose()
+}
+
+/// `XGiven` and `X::fresh`.
+fn fresh(input: &DeriveInput, all: &[&Field]) -> Result<Option<TokenStream>, Error> {
+    let (given, others): (Vec<&Field>, Vec<&Field>) =
+        all.iter().copied().partition(|f| is_given(f));
+    if given.is_empty() {
+        return Ok(None);
+    }
+    let (name, visibility) = (&input.ident, &input.vis);
+    let parts = format_ident!("{name}Given");
+    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
+    let generics = &input.generics;
+    let about = format!("What a [`{name}`] is made of, beside what is fresh.");
+    let (given_names, given_types): (Vec<_>, Vec<_>) =
+        given.iter().map(|f| (&f.ident, &f.ty)).unzip();
+    let others = others.iter().map(|f| &f.ident);
+    Ok(Some(quote! {
+        #[doc = #about]
+        #[allow(missing_docs)]
+        #visibility struct #parts #generics #where_clause {
+            #(pub(crate) #given_names: #given_types,)*
+        }
+
+        impl #impl_generics #name #ty_generics #where_clause {
+            /// The block of these parts; all others are as `Default` makes them.
+            #[allow(dead_code)]
+            fn fresh(given: #parts #ty_generics) -> Self {
+                Self {
+                    #(#given_names: given.#given_names,)*
+                    #(#others: ::core::default::Default::default(),)*
+                }
+            }
+        }
+    }))
+}
+
+/// Marked, or a constant, which has no default.
+fn is_given(field: &Field) -> bool {
+    let is_constant = matches!(
+        &field.ty,
+        Type::Path(path) if path.path.segments.last().is_some_and(|s| s.ident == "Constant")
+    );
+    is_constant || field.attrs.iter().any(|a| a.path().is_ident("given"))
+}
