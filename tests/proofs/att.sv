@@ -24,9 +24,9 @@ module proof #(parameter MUTANT = 0) (
 
   peerlane_att dut (
     .clock(clock), .reset(reset), .write(seen_write), .address(address), .data(data),
-    .owner(seen_owner), .sweeping(sweeping), .sweep_at(sweep_at), .write_ask(write_ask),
-    .write_index(seen_index), .write_answer(write_answer), .read_ask(read_ask),
-    .read_index(read_index), .read_answer(read_answer), .entry(entry)
+    .owner(seen_owner), .sweeping(sweeping), .sweep_at(sweep_at), .for_writes_ask(write_ask),
+    .for_writes_index(seen_index), .for_writes_answer(write_answer), .for_reads_ask(read_ask),
+    .for_reads_index(read_index), .for_reads_answer(read_answer), .entry(entry)
   );
 
   // One entry to watch.

@@ -42,14 +42,14 @@ module proof #(parameter MUTANT = 0) (
 
   peerlane_completer dut (
     .clock(clock), .reset(reset), .busy(busy),
-    .write_end(write_end), .write_channel({5'd0, seen_channel}), .write_code(write_code),
+    .write_valid(write_end), .write_channel({5'd0, seen_channel}), .write_code(write_code),
     .write_bytes(32'd0), .write_tag({30'd0, seen_tag}), .write_fault(64'd0),
     .write_irq(write_irq), .write_urgent(write_urgent), .write_take(write_take),
-    .read_end(read_end), .read_channel({5'd0, read_channel}), .read_code(read_code),
+    .read_valid(read_end), .read_channel({5'd0, read_channel}), .read_code(read_code),
     .read_bytes(32'd0), .read_tag({30'd0, read_tag}), .read_fault(64'd0), .read_irq(read_irq),
     .read_urgent(read_urgent), .read_take(read_take), .ring_low_we(ring_low_we),
     .ring_high_we(ring_high_we), .ring_channel({5'd0, ring_channel}), .ring_data(ring_data),
-    .sweep(sweep), .sweep_channel({5'd0, sweep_channel}), .record(record),
+    .sweep(sweep), .sweep_channel({5'd0, sweep_channel}), .record_valid(record),
     .record_address(address_pin), .record_data(data), .record_take(seen_take), .sent(seen_sent), .irq(irq),
     .irq_channel(irq_channel), .irq_urgent(irq_urgent), .fault(fault), .recorded(recorded)
   );

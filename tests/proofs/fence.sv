@@ -54,10 +54,10 @@ module proof #(parameter MUTANT = 0) (
     .write_issued(write_issued), .write_retired(write_retired), .read_looked_up(read_looked_up),
     .read_issued(read_issued), .read_retired(seen_read_retired), .ends_waiting(seen_ends),
     .ended(ended), .port_free(seen_free), .with_flush(seen_with_flush), .flush_at(flush_at),
-    .path_flush(seen_path_flush), .path_flush_address(path_flush_address),
-    .path_flush_take(path_flush_take), .path_flushed(path_flushed), .port_flush(dut_flush),
-    .port_flush_address(port_flush_address), .port_flush_take(seen_take),
-    .port_flushed(seen_flushed)
+    .path_valid(seen_path_flush), .path_address(path_flush_address),
+    .path_take(path_flush_take), .path_done(path_flushed), .port_valid(dut_flush),
+    .port_address(port_flush_address), .port_take(seen_take),
+    .port_done(seen_flushed)
   );
   wire port_flush = dut_flush | (MUTANT == 5 & path_flush);
   wire begins = start & !busy;

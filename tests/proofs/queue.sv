@@ -45,11 +45,11 @@ module proof #(
     .clock(clock), .reset(reset), .sweep(sweep), .sweep_channel({4'd0, sweep_channel}),
     .channel({4'd0, seen_channel}), .write(write), .dword(dword), .data(data),
     .doorbell(seen_doorbell), .accept(accept), .refused(refused), .free(free),
-    .next_number(next_number), .other_number(other_number), .queued(queued), .awakened(awakened),
-    .busy(busy), .select({4'd0, select}), .fetch(fetch), .peer_low(out[0]), .peer_high(out[1]),
-    .local_low(out[2]), .local_high(out[3]), .length(out[4]), .control(out[5]), .cookie(out[6]),
-    .stamp(stamp), .number(number), .take(seen_take), .ended(ended), .end_(end_now),
-    .end_channel({4'd0, seen_end_channel}), .end_seen(end_seen), .end_seen_channel(end_seen_channel),
+    .next_number(next_number), .other_number(other_number), .engine_queued(queued), .engine_awakened(awakened),
+    .busy(busy), .engine_select({4'd0, select}), .engine_fetch(fetch), .engine_peer_low(out[0]), .engine_peer_high(out[1]),
+    .engine_local_low(out[2]), .engine_local_high(out[3]), .engine_length(out[4]), .engine_control(out[5]), .engine_cookie(out[6]),
+    .engine_stamp(stamp), .engine_number(number), .engine_take(seen_take), .engine_ended(ended), .end_(end_now),
+    .end_channel({4'd0, seen_end_channel}), .engine_end(end_seen), .engine_end_channel(end_seen_channel),
     .other_select({4'd0, other_select}), .sent(seen_sent),
     .ended_for_other(ended_for_other)
   );

@@ -36,9 +36,9 @@ module proof (
 
   peerlane_receive dut (
     .clock(clock), .reset(reset), .place(place), .place_tag({3'd0, place_tag}), .place_local(place_local),
-    .place_lane({1'd0, place_lane}), .place_bytes(place_bytes), .chunk(chunk), .chunk_tag({3'd0, chunk_tag}),
-    .chunk_bytes(chunk_bytes), .chunk_code(chunk_code), .completion(completion),
-    .completion_data(completion_data), .completion_error(completion_error), .used(used),
+    .place_lane({1'd0, place_lane}), .place_bytes(place_bytes), .answer_chunk(chunk), .answer_tag({3'd0, chunk_tag}),
+    .answer_bytes(chunk_bytes), .answer_code(chunk_code), .answer_beat(completion),
+    .answer_data(completion_data), .answer_error(completion_error), .used(used),
     .unneeded(unneeded), .done(done), .done_tag(done_tag), .done_code(done_code), .stalled(stalled),
     .mem_clock(clock), .mem_reset(mem_reset), .mem_forgets(mem_forgets), .mem_wr_address(mem_address),
     .mem_wr_write(mem_write), .mem_wr_burstcount(mem_count), .mem_wr_writedata(),

@@ -77,19 +77,19 @@ module proof #(
   peerlane_segment dut (
     .clock(clock), .reset(reset), .enable(enable), .port_down(port_down), .abort_all(abort_all),
     .run({60'd0, run}), .abort_({60'd0, abort_channels}), .looked_up(looked_up),
-    .queued({60'd0, seen_queued}), .awakened({60'd0, awakened}), .select(select), .fetch(fetch),
-    .take(take_pin), .peer_low(peer_low), .peer_high(peer_high), .local_low(local_low),
-    .local_high(local_high), .length(seen_length), .control(control), .cookie(cookie),
-    .stamp(stamp), .number(number), .ended_own(ended_own), .ended_other(ended_other),
-    .end_own(end_own), .end_own_channel(end_own_channel), .end_other(end_other),
+    .queue_queued({60'd0, seen_queued}), .queue_awakened({60'd0, awakened}), .queue_select(select), .queue_fetch(fetch),
+    .queue_take(take_pin), .queue_peer_low(peer_low), .queue_peer_high(peer_high), .queue_local_low(local_low),
+    .queue_local_high(local_high), .queue_length(seen_length), .queue_control(control), .queue_cookie(cookie),
+    .queue_stamp(stamp), .queue_number(number), .queue_ended(ended_own), .ended_other(ended_other),
+    .queue_end(end_own), .queue_end_channel(end_own_channel), .end_other(end_other),
     .end_other_channel(end_other_channel), .window_base_we(window_base_we),
     .window_end_we(seen_window_end_we), .window_channel({4'd0, window_channel}),
-    .window_data(window_data), .sweep(sweep), .sweep_channel({4'd0, sweep_channel}), .ask(ask),
-    .index(index), .answer(answer), .entry(seen_entry), .request(request), .accept(seen_accept),
-    .bus(bus_pin), .att_address(att_address), .local_(local_at), .bytes(bytes), .last(last_pin),
-    .code(code), .want_record(want_record), .want_irq(want_irq), .urgent(urgent),
-    .may_flush(may_flush), .tag(tag), .channel(channel), .descriptor(descriptor), .halted(halted),
-    .has_data(has_data), .span(span)
+    .window_data(window_data), .sweep(sweep), .sweep_channel({4'd0, sweep_channel}), .look_up_ask(ask),
+    .look_up_index(index), .look_up_answer(answer), .entry(seen_entry), .request_valid(request), .request_accept(seen_accept),
+    .request_bus(bus_pin), .att_address(att_address), .request_local(local_at), .request_bytes(bytes), .request_last(last_pin),
+    .request_code(code), .request_want_record(want_record), .request_want_irq(want_irq), .request_urgent(urgent),
+    .may_flush(may_flush), .request_tag(tag), .request_channel(channel), .descriptor(descriptor), .halted(halted),
+    .request_has_data(has_data), .request_span(span)
   );
   wire last = last_pin;
 

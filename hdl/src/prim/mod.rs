@@ -3,6 +3,7 @@
 mod async_fifo;
 mod fifo;
 mod forward_ram;
+mod parts;
 mod ram;
 mod reset;
 mod sync;
@@ -10,6 +11,7 @@ mod sync;
 pub use async_fifo::{AsyncFifo, AsyncPointers};
 pub use fifo::{BlockFifo, SmallFifo};
 pub use forward_ram::ForwardRam;
+pub(crate) use parts::{Part, one_behind_the_other, parts};
 pub use ram::{BlockRam, LaneRam, SmallRam};
 pub use reset::{ResetCopy, ResetStretch};
 pub use sync::{BitSync, BusSync};

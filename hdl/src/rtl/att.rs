@@ -4,6 +4,7 @@
 //! An entry in the RAM is `{owner, address[63:12], page_size[1:0], device_write, device_read, valid}`,
 //! with one owner bit for each channel of the build.
 
+use super::ports::LookUpSink;
 use crate::prim::BlockRam;
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -13,7 +14,7 @@ use rust_hdl::prelude::*;
 pub struct Att {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    // The driver's slave: dword address, two dwords an entry, the high one commits.
+    /// The driver's slave: dword address, two dwords an entry, the high one commits.
     pub write: Signal<In, Bit>,
     pub address: Signal<In, Bits<17>>,
     pub data: Signal<In, Bits<32>>,
@@ -22,13 +23,9 @@ pub struct Att {
     pub sweeping: Signal<Out, Bit>,
     /// Number of the entry that is cleared in this cycle: memories of the channels are cleared beside.
     pub sweep_at: Signal<Out, Bits<6>>,
-    // Look-ups: hold `ask` and the index until `answer`, one cycle, with the entry.
-    pub write_ask: Signal<In, Bit>,
-    pub write_index: Signal<In, Bits<16>>,
-    pub write_answer: Signal<Out, Bit>,
-    pub read_ask: Signal<In, Bit>,
-    pub read_index: Signal<In, Bits<16>>,
-    pub read_answer: Signal<Out, Bit>,
+    /// Look-ups: hold `ask` and the index until `answer`, one cycle, with the entry.
+    pub for_writes: LookUpSink,
+    pub for_reads: LookUpSink,
     pub entry: Signal<Out, Bits<121>>,
     #[given]
     ram: BlockRam<121, 16>,
@@ -85,14 +82,15 @@ impl Logic for Att {
         // the cycle of a write.
         self.slot.d.next = !self.slot.q.val();
         self.ram.read_enable.next = !self.writing.val();
-        self.ram.read_address.next = self.write_index.val();
+        self.ram.read_address.next = self.for_writes.index.val();
         if self.slot.q.val() {
-            self.ram.read_address.next = self.read_index.val();
+            self.ram.read_address.next = self.for_reads.index.val();
         }
-        self.read_turn.d.next = self.slot.q.val() & self.read_ask.val() & !self.writing.val();
-        self.write_turn.d.next = !self.slot.q.val() & self.write_ask.val() & !self.writing.val();
-        self.read_answer.next = self.read_turn.q.val();
-        self.write_answer.next = self.write_turn.q.val();
+        self.read_turn.d.next = self.slot.q.val() & self.for_reads.ask.val() & !self.writing.val();
+        self.write_turn.d.next =
+            !self.slot.q.val() & self.for_writes.ask.val() & !self.writing.val();
+        self.for_reads.answer.next = self.read_turn.q.val();
+        self.for_writes.answer.next = self.write_turn.q.val();
         self.entry.next = self.ram.read_data.val();
 
         if self.reset.val() {

@@ -8,14 +8,14 @@ use rust_hdl::prelude::*;
 pub struct Channels {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    // CHANNEL_CONTROL of the selected channel.
+    /// CHANNEL_CONTROL of the selected channel.
     pub select: Signal<In, Bits<6>>,
     pub control_we: Signal<In, Bit>,
     pub control_data: Signal<In, Bits<3>>,
     pub selected_accept: Signal<Out, Bit>,
     pub selected_run: Signal<Out, Bit>,
     pub selected_abort: Signal<Out, Bit>,
-    // REFUSED of the channel whose page is accessed.
+    /// REFUSED of the channel whose page is accessed.
     pub page: Signal<In, Bits<6>>,
     pub refused_we: Signal<In, Bit>,
     pub refused_data: Signal<In, Bits<2>>,
@@ -24,11 +24,11 @@ pub struct Channels {
     pub page_accept: Signal<Out, Bit>,
     pub page_refused_write: Signal<Out, Bit>,
     pub page_refused_read: Signal<Out, Bit>,
-    // One bit a channel.
+    /// One bit a channel.
     pub run: Signal<Out, Bits<64>>,
     pub abort: Signal<Out, Bits<64>>,
 
-    // The selected channel's bits, a cycle late.
+    /// The selected channel's bits, a cycle late.
     shown_accept: DFF<Bit>,
     shown_run: DFF<Bit>,
     shown_abort: DFF<Bit>,

@@ -1,6 +1,7 @@
 //! Completion: turns the end of a descriptor into a record in its channel's ring in host memory, and
 //! into an event for the interrupts once the port has sent the record.
 
+use super::ports::{EndSink, PostSource};
 use crate::prim::SmallRam;
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -11,47 +12,28 @@ pub struct Completer {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
     pub busy: Signal<Out, Bit>,
-    // Ends of descriptors; everything stands until taken.
-    pub write_end: Signal<In, Bit>,
-    pub write_channel: Signal<In, Bits<6>>,
-    pub write_code: Signal<In, Bits<4>>,
-    pub write_bytes: Signal<In, Bits<32>>,
-    pub write_tag: Signal<In, Bits<32>>,
-    pub write_fault: Signal<In, Bits<64>>,
-    pub write_irq: Signal<In, Bit>,
-    pub write_urgent: Signal<In, Bit>,
-    pub write_take: Signal<Out, Bit>,
-    pub read_end: Signal<In, Bit>,
-    pub read_channel: Signal<In, Bits<6>>,
-    pub read_code: Signal<In, Bits<4>>,
-    pub read_bytes: Signal<In, Bits<32>>,
-    pub read_tag: Signal<In, Bits<32>>,
-    pub read_fault: Signal<In, Bits<64>>,
-    pub read_irq: Signal<In, Bit>,
-    pub read_urgent: Signal<In, Bit>,
-    pub read_take: Signal<Out, Bit>,
-    // The rings, set by the driver; switched off by the sweep after a reset.
+    /// Ends of descriptors; everything stands until taken.
+    pub write: EndSink,
+    pub read: EndSink,
+    /// The rings, set by the driver; switched off by the sweep after a reset.
     pub ring_low_we: Signal<In, Bit>,
     pub ring_high_we: Signal<In, Bit>,
     pub ring_channel: Signal<In, Bits<6>>,
     pub ring_data: Signal<In, Bits<32>>,
     pub sweep: Signal<In, Bit>,
     pub sweep_channel: Signal<In, Bits<6>>,
-    // To the port.
-    pub record: Signal<Out, Bit>,
-    pub record_address: Signal<Out, Bits<64>>,
-    pub record_data: Signal<Out, Bits<256>>,
-    pub record_take: Signal<In, Bit>,
+    /// To the port.
+    pub record: PostSource<256>,
     /// What the port took in cycles before the last has left it.
     pub sent: Signal<In, Bit>,
-    // Events, one cycle each and never in two that follow each other.
+    /// Events, one cycle each and never in two that follow each other.
     pub irq: Signal<Out, Bit>,
     pub irq_channel: Signal<Out, Bits<6>>,
     pub irq_urgent: Signal<Out, Bit>,
     pub fault: Signal<Out, Bit>,
     pub recorded: Signal<Out, Bit>,
 
-    // The end that is being reported.
+    /// The end that is being reported.
     code: DFF<Bits<4>>,
     bytes: DFF<Bits<32>>,
     tag: DFF<Bits<32>>,
@@ -71,7 +53,7 @@ pub struct Completer {
     address: DFF<Bits<64>>,
     phase: DFF<Bit>,
     sequence: DFF<Bits<32>>,
-    // The end whose record stands at the port; the next is prepared meanwhile.
+    /// The end whose record stands at the port; the next is prepared meanwhile.
     gone: DFF<Bit>,
     gone_irq: DFF<Bit>,
     gone_urgent: DFF<Bit>,
@@ -80,8 +62,8 @@ pub struct Completer {
     fired: DFF<Bit>,
     restart: DFF<Bit>,
     restart_channel: DFF<Bits<6>>,
-    // Of a channel that a record is under way for, nobody writes the ring, and its sequence has settled when
-    // the next end is copied.
+    /// Of a channel that a record is under way for, nobody writes the ring, and its sequence has settled when
+    /// the next end is copied.
     #[given]
     ring_low: SmallRam<25, 6>,
     #[given]
@@ -155,17 +137,17 @@ impl Logic for Completer {
             | (bit_cast::<32, 1>(self.is_read.q.val().into()) << 1)
             | (bit_cast::<32, 6>(self.channel.val()) << 8)
             | (bit_cast::<32, 4>(self.code.q.val()) << 16);
-        self.record_data.next = bit_cast::<256, 32>(self.tag.q.val())
+        self.record.data.next = bit_cast::<256, 32>(self.tag.q.val())
             | (bit_cast::<256, 32>(self.status.val()) << 32)
             | (bit_cast::<256, 32>(self.bytes.q.val()) << 64)
             | (bit_cast::<256, 32>(self.sequence.q.val()) << 96)
             | (bit_cast::<256, 64>(self.fault_at.q.val()) << 128);
-        self.record_address.next = self.address.q.val();
-        self.record.next = self.offering.q.val() & self.has_ring.q.val();
+        self.record.address.next = self.address.q.val();
+        self.record.valid.next = self.offering.q.val() & self.has_ring.q.val();
         self.done.next = self.offering.q.val()
-            & (self.record_take.val() | (!self.has_ring.q.val() & !self.gone.q.val()));
-        self.write_take.next = self.over.q.val() & !self.is_read.q.val();
-        self.read_take.next = self.over.q.val() & self.is_read.q.val();
+            & (self.record.take.val() | (!self.has_ring.q.val() & !self.gone.q.val()));
+        self.write.take.next = self.over.q.val() & !self.is_read.q.val();
+        self.read.take.next = self.over.q.val() & self.is_read.q.val();
         // The port takes no record before it has sent the one before: one place is enough.
         self.fires.next = self.gone.q.val() & self.sent.val() & !self.fired.q.val();
         self.fired.d.next = self.fires.val();
@@ -188,15 +170,15 @@ impl Logic for Completer {
 
         // Choose an end, in turn when both wait; copy it, and what is known of its
         // ring; find its slot; offer it.
-        if !self.chosen.q.val() & (self.write_end.val() | self.read_end.val()) {
+        if !self.chosen.q.val() & (self.write.valid.val() | self.read.valid.val()) {
             self.chosen.d.next = true;
             self.found.d.next = false;
             self.is_read.d.next =
-                self.read_end.val() & (!self.write_end.val() | !self.is_read.q.val());
+                self.read.valid.val() & (!self.write.valid.val() | !self.is_read.q.val());
         }
-        self.chosen_channel.next = self.write_channel.val();
+        self.chosen_channel.next = self.write.channel.val();
         if self.is_read.q.val() {
-            self.chosen_channel.next = self.read_channel.val();
+            self.chosen_channel.next = self.read.channel.val();
         }
         self.ring_low.read_address.next = self.chosen_channel.val();
         self.ring_high.read_address.next = self.chosen_channel.val();
@@ -208,19 +190,19 @@ impl Logic for Completer {
             self.sequence.d.next = self.sequences.read_data.val();
             self.end_channel.d.next = self.chosen_channel.val();
             self.found.d.next = true;
-            self.code.d.next = self.write_code.val();
-            self.bytes.d.next = self.write_bytes.val();
-            self.tag.d.next = self.write_tag.val();
-            self.fault_at.d.next = self.write_fault.val();
-            self.wants_irq.d.next = self.write_irq.val();
-            self.wants_urgent.d.next = self.write_urgent.val();
+            self.code.d.next = self.write.code.val();
+            self.bytes.d.next = self.write.bytes.val();
+            self.tag.d.next = self.write.tag.val();
+            self.fault_at.d.next = self.write.fault.val();
+            self.wants_irq.d.next = self.write.irq.val();
+            self.wants_urgent.d.next = self.write.urgent.val();
             if self.is_read.q.val() {
-                self.code.d.next = self.read_code.val();
-                self.bytes.d.next = self.read_bytes.val();
-                self.tag.d.next = self.read_tag.val();
-                self.fault_at.d.next = self.read_fault.val();
-                self.wants_irq.d.next = self.read_irq.val();
-                self.wants_urgent.d.next = self.read_urgent.val();
+                self.code.d.next = self.read.code.val();
+                self.bytes.d.next = self.read.bytes.val();
+                self.tag.d.next = self.read.tag.val();
+                self.fault_at.d.next = self.read.fault.val();
+                self.wants_irq.d.next = self.read.irq.val();
+                self.wants_urgent.d.next = self.read.urgent.val();
             }
         }
         self.log2.next = self.ring.q.val().get_bits::<4>(0);

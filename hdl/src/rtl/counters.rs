@@ -32,9 +32,13 @@ mod tally;
 pub use levels::Levels;
 pub use tally::Tally;
 
-use crate::prim::BlockRam;
+mod sweeping;
+
+use super::status::Status;
+use crate::prim::{BlockRam, Part, parts};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
+use sweeping::{Showing, Sweeping};
 
 /// Where a snapshot stands.
 #[derive(Copy, Clone, Debug, PartialEq, LogicState)]
@@ -54,8 +58,8 @@ pub enum SnapshotState {
 pub struct Counters {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    // Events, at most one of each in a cycle. A write request has left, a read request's bytes (1–512) are in
-    // memory; a descriptor has ended with a status code. Channels that do not exist count for others.
+    /// Events, at most one of each in a cycle. A write request has left, a read request's bytes (1–512) are in
+    /// memory; a descriptor has ended with a status code. Channels that do not exist count for others.
     pub write_request: Signal<In, Bit>,
     pub write_channel: Signal<In, Bits<6>>,
     pub write_bytes: Signal<In, Bits<10>>,
@@ -76,9 +80,9 @@ pub struct Counters {
     /// A snapshot is not complete; after reset, the counters are not yet cleared and events not counted. What
     /// is read now is undefined.
     pub busy: Signal<Out, Bit>,
-    // Reads: `value` is valid in the next cycle and stays until the next read. Word addresses of 64-bit
-    // values, low word first: 0–15 the channel's writes, 16–31 its reads (BYTES, REQUESTS, DESCRIPTORS, FAULTS,
-    // ATT_FAULTS, TIMEOUTS), 32–63 the levels; what is not there reads as 0.
+    /// Reads: `value` is valid in the next cycle and stays until the next read. Word addresses of 64-bit
+    /// values, low word first: 0–15 the channel's writes, 16–31 its reads (BYTES, REQUESTS, DESCRIPTORS, FAULTS,
+    /// ATT_FAULTS, TIMEOUTS), 32–63 the levels; what is not there reads as 0.
     pub read: Signal<In, Bit>,
     pub address: Signal<In, Bits<6>>,
     pub channel: Signal<In, Bits<6>>,
@@ -94,14 +98,14 @@ pub struct Counters {
     odd_levels: Levels<4>,
     /// Visits of levels that are still to show what was split off.
     unshown: DFF<Bits<4>>,
-    // Totals, a word at `{channel, slot[3], slot[1:0], high, direction}`. No channel's counter has 0 in
-    // slot[1:0]; there level 2n + d is, `{n, 00, high, d}`.
+    /// Totals, a word at `{channel, slot[3], slot[1:0], high, direction}`. No channel's counter has 0 in
+    /// slot[1:0]; there level 2n + d is, `{n, 00, high, d}`.
     #[given]
     running: BlockRam<32, 11>,
     #[given]
     shown: BlockRam<32, 11>,
 
-    // The sweeper's place: `step` is `{slot[3:0], high, direction}`, one slot a counter.
+    /// The sweeper's place: `step` is `{slot[3:0], high, direction}`, one slot a counter.
     step: DFF<Bits<6>>,
     sweep_channel: DFF<Bits<6>>,
     state: DFF<SnapshotState>,
@@ -125,7 +129,7 @@ pub struct Counters {
     sweep_class: Signal<Local, Bits<2>>,
     write_class: Signal<Local, Bits<2>>,
     read_class: Signal<Local, Bits<2>>,
-    // Two cycles behind `step`: the small count is taken. Three: it becomes an increment. Four: the sum.
+    /// Two cycles behind `step`: the small count is taken. Three: it becomes an increment. Four: the sum.
     taken: DFF<Bits<21>>,
     taken_high: DFF<Bit>,
     /// Faults and ends are sums of classes: those seen before are added to what is remembered, and to the
@@ -148,13 +152,14 @@ pub struct Counters {
     base: Signal<Local, Bits<9>>,
     base_before: DFF<Bits<9>>,
     base_read: Signal<Local, Bits<9>>,
-    // Software's word.
+    /// Software's word.
     counter: Signal<Local, Bits<3>>,
     asked_slot: Signal<Local, Bits<3>>,
     asked_base: Signal<Local, Bits<9>>,
     asked_direction: Signal<Local, Bit>,
 
     last_channel: Constant<Bits<6>>,
+    status: Status,
 }
 
 impl Counters {
@@ -175,6 +180,13 @@ impl Counters {
 }
 
 impl Logic for Counters {
+    parts!(Gathering, Sweeping, Showing);
+}
+
+/// What is counted, and the snapshots.
+struct Gathering;
+
+impl Part<Gathering> for Counters {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
@@ -276,17 +288,21 @@ impl Logic for Counters {
         self.write_class.next = 2.into();
         if !self.write_end_code.val().any() {
             self.write_class.next = 3.into();
-        } else if self.write_end_code.val() == 7 {
+        } else if self.write_end_code.val() == self.status.read_timeout.val() {
             self.write_class.next = 0.into();
-        } else if (self.write_end_code.val() >= 2) & (self.write_end_code.val() <= 6) {
+        } else if (self.write_end_code.val() >= self.status.att_bounds.val())
+            & (self.write_end_code.val() <= self.status.att_page_size.val())
+        {
             self.write_class.next = 1.into();
         }
         self.read_class.next = 2.into();
         if !self.read_end_code.val().any() {
             self.read_class.next = 3.into();
-        } else if self.read_end_code.val() == 7 {
+        } else if self.read_end_code.val() == self.status.read_timeout.val() {
             self.read_class.next = 0.into();
-        } else if (self.read_end_code.val() >= 2) & (self.read_end_code.val() <= 6) {
+        } else if (self.read_end_code.val() >= self.status.att_bounds.val())
+            & (self.read_end_code.val() <= self.status.att_page_size.val())
+        {
             self.read_class.next = 1.into();
         }
         self.requests.write_event.next = self.write_request.val();
@@ -307,180 +323,5 @@ impl Logic for Counters {
             | (bit_cast::<10, 1>(self.bank.q.val().into()) << 1)
             | (bit_cast::<10, 6>(self.read_end_channel.val()) << 2)
             | (bit_cast::<10, 2>(self.read_class.val()) << 8);
-
-        // The sweeper takes what they have gathered, with a counter's low word.
-        self.sweep_bytes.next = (self.slot.val() == 5) & !self.high.val();
-        self.sweep_count.next = (self.slot.val() == 6) & !self.high.val();
-        self.requests.sweep.next = self.sweep_bytes.val() | self.sweep_count.val();
-        self.requests.sweep_row.next = bit_cast::<8, 1>(self.swept_bank.val().into())
-            | (bit_cast::<8, 6>(self.sweep_channel.q.val()) << 1);
-        self.requests.sweep_low.next = self.sweep_bytes.val();
-        self.requests.sweep_high.next = self.sweep_count.val();
-        self.sweep_class.next = 0.into();
-        if self.slot.val().get_bit(3) {
-            self.sweep_class.next = self.slot.val().get_bits::<2>(0);
-        }
-        self.ends.sweep.next = self.is_end.val() & !self.high.val();
-        self.ends.sweep_row.next = bit_cast::<10, 1>(self.swept_bank.val().into())
-            | (bit_cast::<10, 6>(self.sweep_channel.q.val()) << 1)
-            | (bit_cast::<10, 2>(self.sweep_class.val()) << 7);
-        self.ends.sweep_low.next = true;
-        self.ends.sweep_high.next = false;
-
-        // Two cycles later `high` is the opposite of the word's.
-        self.even_levels.reset.next = self.clear.val();
-        self.odd_levels.reset.next = self.clear.val();
-        self.even_levels.levels.next = bit_cast::<5, 1>(self.levels.val().get_bit(0).into())
-            | (bit_cast::<5, 1>(self.levels.val().get_bit(2).into()) << 1)
-            | (bit_cast::<5, 1>(self.levels.val().get_bit(4).into()) << 2)
-            | (bit_cast::<5, 1>(self.levels.val().get_bit(6).into()) << 3)
-            | (bit_cast::<5, 1>(self.levels.val().get_bit(8).into()) << 4);
-        self.odd_levels.levels.next = bit_cast::<4, 1>(self.levels.val().get_bit(1).into())
-            | (bit_cast::<4, 1>(self.levels.val().get_bit(3).into()) << 1)
-            | (bit_cast::<4, 1>(self.levels.val().get_bit(5).into()) << 2)
-            | (bit_cast::<4, 1>(self.levels.val().get_bit(7).into()) << 3);
-        self.even_levels.number.next = self.slot.val().get_bits::<3>(0);
-        self.odd_levels.number.next = self.slot.val().get_bits::<3>(0);
-        self.even_levels.aside.next = self.unshown.q.val().any();
-        self.odd_levels.aside.next = self.unshown.q.val().any();
-        self.even_levels.split.next = self.make.val();
-        self.odd_levels.split.next = self.make.val();
-        self.even_levels.visit.next = self.high.val() & !self.direction.val();
-        self.odd_levels.visit.next = self.high.val() & self.direction.val();
-        self.taken.d.next = 0.into();
-        self.taken_high.d.next = !self.high.val();
-        self.taken_end.d.next = self.high.val() & self.is_end.val();
-        self.taken_chain.d.next = self.high.val() & (self.slot.val() >= 13);
-        self.taken_add.d.next = self.high.val() & (self.slot.val() >= 14);
-        self.show.next = self.state.q.val() == SnapshotState::Pass;
-        if self.is_level.val() {
-            self.show.next = self.unshown.q.val().any();
-        }
-        self.show_near.d.next = self.show_far.q.val();
-        self.show_far.d.next = self.show_near.q.val();
-        if self.high.val() {
-            self.show_near.d.next = self.show.val() | self.clear.val();
-            if self.is_level.val() {
-                self.taken.d.next = bit_cast::<21, 6>(self.even_levels.amount.val());
-                if self.direction.val() {
-                    self.taken.d.next = bit_cast::<21, 6>(self.odd_levels.amount.val());
-                    if self.slot.val().get_bit(2) {
-                        self.taken.d.next = 0.into();
-                    }
-                }
-                if self.unshown.q.val().any() {
-                    self.unshown.d.next = self.unshown.q.val() - 1;
-                }
-            } else if self.is_end.val() {
-                self.taken.d.next = bit_cast::<21, 12>(self.ends.held.val());
-            } else if self.slot.val().get_bit(0) {
-                self.taken.d.next = self.requests.held.val().get_bits::<21>(0);
-            } else {
-                self.taken.d.next = bit_cast::<21, 12>(self.requests.held.val().get_bits::<12>(21));
-            }
-        }
-        if self.make.val() {
-            // Ten visits a round.
-            self.unshown.d.next = 10.into();
-        }
-
-        // Three cycles later.
-        self.before.next = 0.into();
-        if self.taken_chain.q.val() {
-            self.before.next = self.far.q.val();
-        }
-        if self.taken_end.q.val() {
-            self.near.d.next = self.taken.q.val().get_bits::<12>(0) + self.before.val();
-            self.far.d.next = self.near.q.val();
-        }
-        self.added.next = 0.into();
-        if self.taken_add.q.val() {
-            self.added.next = bit_cast::<21, 12>(self.far.q.val());
-        }
-        if self.taken_high.q.val() {
-            self.added.next = bit_cast::<21, 1>(self.carry.q.val().into());
-        }
-        self.increment.d.next = self.taken.q.val() + self.added.val();
-
-        // Four cycles later; the total was read meanwhile.
-        self.base.next = bit_cast::<9, 2>(self.slot.val().get_bits::<2>(0))
-            | (bit_cast::<9, 1>(self.slot.val().get_bit(3).into()) << 2)
-            | (bit_cast::<9, 6>(self.sweep_channel.q.val()) << 3);
-        if self.is_level.val() {
-            self.base.next = bit_cast::<9, 3>(self.slot.val().get_bits::<3>(0)) << 2;
-        }
-        self.base_read.next = self.base_before.q.val();
-        if self.high.val() {
-            self.base_read.next = self.base.val();
-            if self.direction.val() {
-                self.base_before.d.next = self.base.val();
-            }
-        }
-        self.running.read_enable.next = true;
-        self.running.read_address.next = (bit_cast::<11, 9>(self.base_read.val()) << 2)
-            | (bit_cast::<11, 1>((!self.high.val()).into()) << 1)
-            | bit_cast::<11, 1>(self.direction.val().into());
-        self.word.d.next = self.running.read_data.val();
-        self.sum.next =
-            bit_cast::<33, 32>(self.word.q.val()) + bit_cast::<33, 21>(self.increment.q.val());
-        self.carry.d.next = self.sum.val().get_bit(32);
-        self.running.write_enable.next = true;
-        self.running.write_address.next = (bit_cast::<11, 9>(self.base_before.q.val()) << 2)
-            | bit_cast::<11, 2>(self.step.q.val().get_bits::<2>(0));
-        self.running.write_data.next = self.sum.val().get_bits::<32>(0);
-        self.shown.write_enable.next = self.show_far.q.val();
-        self.shown.write_address.next = (bit_cast::<11, 9>(self.base_before.q.val()) << 2)
-            | bit_cast::<11, 2>(self.step.q.val().get_bits::<2>(0));
-        self.shown.write_data.next = self.sum.val().get_bits::<32>(0);
-
-        // Software's reads.
-        self.counter.next = self.address.val().get_bits::<3>(1);
-        // BYTES, REQUESTS, TIMEOUTS, ATT_FAULTS, FAULTS, DESCRIPTORS are in slots 5, 6, 7, 13, 14, 15.
-        self.asked_slot.next = 1.into();
-        if self.counter.val() == 1 {
-            self.asked_slot.next = 2.into();
-        } else if self.counter.val() == 2 {
-            self.asked_slot.next = 7.into();
-        } else if self.counter.val() == 3 {
-            self.asked_slot.next = 6.into();
-        } else if self.counter.val() == 4 {
-            self.asked_slot.next = 5.into();
-        } else if self.counter.val() == 5 {
-            self.asked_slot.next = 3.into();
-        }
-        // What is not there reads as level 9, which is not there.
-        self.asked_base.next = 16.into();
-        self.asked_direction.next = true;
-        if self.address.val().get_bit(5) {
-            if self.address.val().get_bits::<4>(1) < 9 {
-                self.asked_base.next = bit_cast::<9, 3>(self.address.val().get_bits::<3>(2)) << 2;
-                self.asked_direction.next = self.address.val().get_bit(1);
-            }
-        } else if self.counter.val() < 6 {
-            self.asked_base.next = (bit_cast::<9, 6>(self.channel.val() & self.last_channel.val())
-                << 3)
-                | bit_cast::<9, 3>(self.asked_slot.val());
-            self.asked_direction.next = self.address.val().get_bit(4);
-        }
-        self.shown.read_enable.next = self.read.val();
-        self.shown.read_address.next = (bit_cast::<11, 9>(self.asked_base.val()) << 2)
-            | (bit_cast::<11, 1>(self.address.val().get_bit(0).into()) << 1)
-            | bit_cast::<11, 1>(self.asked_direction.val().into());
-        self.value.next = self.shown.read_data.val();
-
-        if self.clear.val() {
-            self.taken.d.next = 0.into();
-            self.increment.d.next = 0.into();
-            self.word.d.next = 0.into();
-        }
-        if self.reset.val() {
-            self.step.d.next = 0.into();
-            self.sweep_channel.d.next = 0.into();
-            self.state.d.next = SnapshotState::Idle;
-            self.again.d.next = false;
-            self.bank.d.next = false;
-            self.clearing.d.next = 3.into();
-            self.unshown.d.next = 0.into();
-        }
     }
 }

@@ -4,6 +4,7 @@
 //! The flush reads of the write direction pass through here, so that one of the fence's own can come
 //! between two of them. Their answers come in the order in which they were taken.
 
+use super::ports::{FlushSink, FlushSource};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
@@ -34,8 +35,8 @@ pub struct Fence {
     pub with_flush: Signal<In, Bit>,
     pub flush_at: Signal<In, Bits<64>>,
     pub busy: Signal<Out, Bit>,
-    // Of each direction: a request is translated and about to leave the request maker; it has left; it
-    // has ended.
+    /// Of each direction: a request is translated and about to leave the request maker; it has left; it
+    /// has ended.
     pub write_looked_up: Signal<In, Bit>,
     pub write_issued: Signal<In, Bit>,
     pub write_retired: Signal<In, Bit>,
@@ -47,16 +48,10 @@ pub struct Fence {
     pub ended: Signal<In, Bit>,
     /// The port holds nothing that it took before.
     pub port_free: Signal<In, Bit>,
-    // Flush reads of the write direction.
-    pub path_flush: Signal<In, Bit>,
-    pub path_flush_address: Signal<In, Bits<64>>,
-    pub path_flush_take: Signal<Out, Bit>,
-    pub path_flushed: Signal<Out, Bit>,
-    // All flush reads, to the port; each stands until taken, and is answered later than in that cycle.
-    pub port_flush: Signal<Out, Bit>,
-    pub port_flush_address: Signal<Out, Bits<64>>,
-    pub port_flush_take: Signal<In, Bit>,
-    pub port_flushed: Signal<In, Bit>,
+    /// Flush reads of the write direction.
+    pub path: FlushSink,
+    /// All flush reads, to the port; each stands until taken, and is answered later than in that cycle.
+    pub port: FlushSource,
 
     state: DFF<FenceState>,
     writes: DFF<Bits<8>>,
@@ -104,23 +99,23 @@ impl Logic for Fence {
             self.reads.d.next = self.reads.q.val() - 1;
         }
         // Flush reads. One stands at the port until it is taken, so the fence's comes behind it.
-        self.port_flush.next = self.path_flush.val() | self.own.q.val();
-        self.port_flush_address.next = self.path_flush_address.val();
+        self.port.valid.next = self.path.valid.val() | self.own.q.val();
+        self.port.address.next = self.path.address.val();
         if self.own.q.val() {
-            self.port_flush_address.next = self.flush_at.val();
+            self.port.address.next = self.flush_at.val();
         }
-        self.path_flush_take.next = self.port_flush_take.val() & !self.own.q.val();
-        self.own_taken.next = self.port_flush_take.val() & self.own.q.val();
-        if self.port_flush_take.val() & !self.port_flushed.val() {
+        self.path.take.next = self.port.take.val() & !self.own.q.val();
+        self.own_taken.next = self.port.take.val() & self.own.q.val();
+        if self.port.take.val() & !self.port.done.val() {
             self.unanswered.d.next = self.unanswered.q.val() + 1;
-        } else if self.port_flushed.val() & !self.port_flush_take.val() {
+        } else if self.port.done.val() & !self.port.take.val() {
             self.unanswered.d.next = self.unanswered.q.val() - 1;
         }
         // No port answers in the cycle in which it takes.
-        self.own_answered.next = self.port_flushed.val()
+        self.own_answered.next = self.port.done.val()
             & (self.state.q.val() == FenceState::Answer)
             & !self.ahead.q.val().any();
-        self.path_flushed.next = self.port_flushed.val() & !self.own_answered.val();
+        self.path.done.next = self.port.done.val() & !self.own_answered.val();
         match self.state.q.val() {
             FenceState::Idle => {
                 self.flushes.d.next = self.with_flush.val();
@@ -167,11 +162,11 @@ impl Logic for Fence {
                 }
             }
             FenceState::Flush => {
-                if !self.path_flush.val() | self.port_flush_take.val() {
+                if !self.path.valid.val() | self.port.take.val() {
                     self.own.d.next = true;
                 }
                 self.ahead.d.next = self.unanswered.q.val();
-                if self.port_flushed.val() {
+                if self.port.done.val() {
                     self.ahead.d.next = self.unanswered.q.val() - 1;
                 }
                 if self.own_taken.val() {
@@ -180,7 +175,7 @@ impl Logic for Fence {
                 }
             }
             FenceState::Answer => {
-                if self.port_flushed.val() {
+                if self.port.done.val() {
                     self.ahead.d.next = self.ahead.q.val() - 1;
                 }
                 if self.own_answered.val() {

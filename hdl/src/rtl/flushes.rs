@@ -24,11 +24,11 @@ pub struct Flushes {
     pub tag: Signal<Out, Bits<3>>,
     /// The port is given up: a flush fails as soon as those before it have ended.
     pub dead: Signal<In, Bit>,
-    // An answer: by tag, refused or not.
+    /// An answer: by tag, refused or not.
     pub answered: Signal<In, Bit>,
     pub answered_tag: Signal<In, Bits<3>>,
     pub refused: Signal<In, Bit>,
-    // Ends, one for each flush that was taken, in their order and not in that cycle.
+    /// Ends, one for each flush that was taken, in their order and not in that cycle.
     pub ended: Signal<Out, Bit>,
     pub failed: Signal<Out, Bit>,
     /// The time in cycles, and how many a read may take; 0: any number.
@@ -42,7 +42,7 @@ pub struct Flushes {
     /// Tags of the reads that have not ended, in their order, with the time.
     turns: SmallFifo<35, 3, 4>,
     next_tag: DFF<Bits<3>>,
-    // By tag: its read has not ended; has an answer, and which; is written off.
+    /// By tag: its read has not ended; has an answer, and which; is written off.
     owed: DFF<Bits<8>>,
     done: DFF<Bits<8>>,
     bad: DFF<Bits<8>>,

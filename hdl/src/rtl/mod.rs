@@ -1,8 +1,9 @@
 //! The DMA block. Data flows: [`queue`] → [`segment`] (with [`att`]) → [`write_path`] or [`read_path`]
 //! → a port adapter ([`txs`], or [`stream`] with its [`flushes`], both with a [`poster`]); ends of
 //! descriptors go to [`complete`] and from there to [`interrupts`]. [`channels`] holds what the driver says
-//! of each channel, [`room`] counts the slots of its ring, [`fence`] watches a change of the ATT, [`counters`] counts. [`engine`] joins all but the
-//! adapter.
+//! of each channel, [`room`] counts the slots of its ring, [`fence`] watches a change of the ATT, [`counters`] counts.
+//! [`engine`] joins all but the adapter. [`ports`] has the bundles of ports between the parts, [`status`] the codes with
+//! which descriptors end.
 
 use rust_hdl::prelude::Bits;
 
@@ -16,12 +17,14 @@ pub mod fence;
 pub mod flushes;
 pub mod interrupts;
 pub mod lane_fifo;
+pub mod ports;
 pub mod poster;
 pub mod queue;
 pub mod read_path;
 pub mod receive;
 pub mod room;
 pub mod segment;
+pub mod status;
 pub mod stream;
 pub mod txs;
 pub mod write_path;

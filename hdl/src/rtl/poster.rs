@@ -13,6 +13,7 @@
 //! Of either, were it taken after all, the rest of its burst follows: beats of the same enables, of data that
 //! nobody wants any more. `Txs` takes no beat without bytes in a burst (683411, A.4.2).
 
+use super::ports::{PostSink, WriteSink};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
@@ -24,33 +25,20 @@ pub struct Poster<const W: usize, const B: usize> {
     pub reset: Signal<In, Bit>,
     /// The engine is reset, the bus is not.
     pub clear: Signal<In, Bit>,
-    // Write bursts, records and messages, as in [`super::txs`].
-    pub write: Signal<In, Bit>,
-    pub write_address: Signal<In, Bits<64>>,
-    pub write_beats: Signal<In, Bits<6>>,
-    pub beat: Signal<In, Bit>,
-    pub beat_data: Signal<In, Bits<W>>,
-    pub beat_enable: Signal<In, Bits<B>>,
-    pub beat_take: Signal<Out, Bit>,
-    pub write_done: Signal<Out, Bit>,
-    pub record: Signal<In, Bit>,
-    pub record_address: Signal<In, Bits<64>>,
-    pub record_data: Signal<In, Bits<256>>,
-    pub record_take: Signal<Out, Bit>,
-    pub message: Signal<In, Bit>,
-    pub message_address: Signal<In, Bits<64>>,
-    pub message_data: Signal<In, Bits<32>>,
-    pub message_take: Signal<Out, Bit>,
+    /// Write bursts, records and messages, as in [`super::txs`].
+    pub write: WriteSink<W, B>,
+    pub record: PostSink<256>,
+    pub message: PostSink<32>,
     /// No new burst may begin.
     pub hold: Signal<In, Bit>,
     /// A burst begins in this cycle.
     pub begins: Signal<Out, Bit>,
-    // Commands of somebody else, without data; one may be withdrawn before it is taken.
+    /// Commands of somebody else, without data; one may be withdrawn before it is taken.
     pub other: Signal<In, Bit>,
     pub other_address: Signal<In, Bits<64>>,
     pub other_beats: Signal<In, Bits<6>>,
     pub other_take: Signal<Out, Bit>,
-    // The bus: a beat of a burst, or the other's command; it stands until `ready`.
+    /// The bus: a beat of a burst, or the other's command; it stands until `ready`.
     pub posting: Signal<Out, Bit>,
     pub asking: Signal<Out, Bit>,
     pub address: Signal<Out, Bits<64>>,
@@ -58,7 +46,7 @@ pub struct Poster<const W: usize, const B: usize> {
     pub data: Signal<Out, Bits<W>>,
     pub enable: Signal<Out, Bits<B>>,
     pub ready: Signal<In, Bit>,
-    // A port that stands still; 0: it may as long as it likes.
+    /// A port that stands still; 0: it may as long as it likes.
     pub timeout: Signal<In, Bits<32>>,
     /// Something else of the port waits, too.
     pub also_waiting: Signal<In, Bit>,
@@ -71,16 +59,16 @@ pub struct Poster<const W: usize, const B: usize> {
     /// The port is dead from the next cycle on.
     pub dies: Signal<Out, Bit>,
 
-    // Whose turn it is; the writes' if nobody else's.
+    /// Whose turn it is; the writes' if nobody else's.
     away: DFF<Bit>,
     at_record: DFF<Bit>,
     at_message: DFF<Bit>,
     at_other: DFF<Bit>,
-    // The burst of the turn: beats that are still to come, some, the last one.
+    /// The burst of the turn: beats that are still to come, some, the last one.
     left: DFF<Bits<6>>,
     amid: DFF<Bit>,
     ending: DFF<Bit>,
-    // What stands on the bus.
+    /// What stands on the bus.
     post: DFF<Bit>,
     ask: DFF<Bit>,
     address_at: DFF<Bits<64>>,
@@ -158,20 +146,20 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
         // What goes out in this cycle.
         self.take_beat.next = self.free.val()
             & !self.away.q.val()
-            & self.beat.val()
-            & (self.amid.q.val() | (self.write.val() & !self.hold.val()));
+            & self.write.beat.val()
+            & (self.amid.q.val() | (self.write.valid.val() & !self.hold.val()));
         self.last_beat.next =
-            self.ending.q.val() | (!self.amid.q.val() & (self.write_beats.val() == 1));
+            self.ending.q.val() | (!self.amid.q.val() & (self.write.beats.val() == 1));
         self.record_step.next = self.free.val() & self.at_record.q.val();
         self.record_ends.next =
             self.record_step.val() & (self.amid.q.val() | !self.is_narrow.val().any());
         self.message_step.next = self.free.val() & self.at_message.q.val();
         self.other_step.next = self.free.val() & self.at_other.q.val() & self.other.val();
-        self.beat_take.next = self.take_beat.val();
-        self.write_done.next = self.take_beat.val() & self.last_beat.val();
+        self.write.take.next = self.take_beat.val();
+        self.write.done.next = self.take_beat.val() & self.last_beat.val();
         self.begins.next = self.take_beat.val() & !self.amid.q.val();
-        self.record_take.next = self.record_ends.val();
-        self.message_take.next = self.message_step.val();
+        self.record.take.next = self.record_ends.val();
+        self.message.take.next = self.message_step.val();
         self.other_take.next = self.other_step.val();
 
         // What is left of the burst.
@@ -181,9 +169,9 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             self.amid.d.next = !self.ending.q.val();
             self.ending.d.next = self.left.q.val() == 2;
             if !self.amid.q.val() {
-                self.left_next.next = self.write_beats.val() - 1;
-                self.amid.d.next = self.write_beats.val() != 1;
-                self.ending.d.next = self.write_beats.val() == 2;
+                self.left_next.next = self.write.beats.val() - 1;
+                self.amid.d.next = self.write.beats.val() != 1;
+                self.ending.d.next = self.write.beats.val() == 2;
             }
         }
         if self.record_step.val() & self.is_narrow.val().any() {
@@ -200,9 +188,9 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             self.over.next = (!self.amid.q.val() & !self.take_beat.val())
                 | (self.take_beat.val() & self.last_beat.val());
         }
-        self.next_record.next = self.record.val() & !self.at_record.q.val();
+        self.next_record.next = self.record.valid.val() & !self.at_record.q.val();
         self.next_message.next =
-            self.message.val() & !self.at_message.q.val() & !self.next_record.val();
+            self.message.valid.val() & !self.at_message.q.val() & !self.next_record.val();
         self.next_other.next = self.other.val()
             & !self.at_other.q.val()
             & !self.next_record.val()
@@ -220,38 +208,38 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             self.post.d.next =
                 self.take_beat.val() | self.record_step.val() | self.message_step.val();
             self.ask.d.next = self.other_step.val();
-            self.data_at.d.next = self.beat_data.val();
+            self.data_at.d.next = self.write.data.val();
             self.enable_at.d.next = self.lanes.val();
             if self.at_record.q.val() {
-                self.data_at.d.next = bit_cast::<W, 256>(self.record_data.val());
+                self.data_at.d.next = bit_cast::<W, 256>(self.record.data.val());
                 if self.amid.q.val() {
                     self.data_at.d.next =
-                        bit_cast::<W, 128>(self.record_data.val().get_bits::<128>(128));
+                        bit_cast::<W, 128>(self.record.data.val().get_bits::<128>(128));
                 }
             } else if self.at_message.q.val() {
                 self.data_at.d.next = bit_cast::<W, 256>(
-                    bit_cast::<256, 32>(self.message_data.val())
-                        | (bit_cast::<256, 32>(self.message_data.val()) << 32)
-                        | (bit_cast::<256, 32>(self.message_data.val()) << 64)
-                        | (bit_cast::<256, 32>(self.message_data.val()) << 96)
-                        | (bit_cast::<256, 32>(self.message_data.val()) << 128)
-                        | (bit_cast::<256, 32>(self.message_data.val()) << 160)
-                        | (bit_cast::<256, 32>(self.message_data.val()) << 192)
-                        | (bit_cast::<256, 32>(self.message_data.val()) << 224),
+                    bit_cast::<256, 32>(self.message.data.val())
+                        | (bit_cast::<256, 32>(self.message.data.val()) << 32)
+                        | (bit_cast::<256, 32>(self.message.data.val()) << 64)
+                        | (bit_cast::<256, 32>(self.message.data.val()) << 96)
+                        | (bit_cast::<256, 32>(self.message.data.val()) << 128)
+                        | (bit_cast::<256, 32>(self.message.data.val()) << 160)
+                        | (bit_cast::<256, 32>(self.message.data.val()) << 192)
+                        | (bit_cast::<256, 32>(self.message.data.val()) << 224),
                 );
                 self.enable_at.d.next = self.dword_lanes.val()
-                    << bit_cast::<6, 64>(self.message_address.val() & self.lane_mask.val());
+                    << bit_cast::<6, 64>(self.message.address.val() & self.lane_mask.val());
             } else if !self.away.q.val() {
-                self.enable_at.d.next = self.beat_enable.val();
+                self.enable_at.d.next = self.write.enable.val();
             }
             if !self.amid.q.val() {
-                self.address_at.d.next = self.write_address.val();
-                self.beats_at.d.next = self.write_beats.val();
+                self.address_at.d.next = self.write.address.val();
+                self.beats_at.d.next = self.write.beats.val();
                 if self.at_record.q.val() {
-                    self.address_at.d.next = self.record_address.val();
+                    self.address_at.d.next = self.record.address.val();
                     self.beats_at.d.next = self.record_beats.val();
                 } else if self.at_message.q.val() {
-                    self.address_at.d.next = self.message_address.val() & !self.lane_mask.val();
+                    self.address_at.d.next = self.message.address.val() & !self.lane_mask.val();
                     self.beats_at.d.next = 1.into();
                 } else if self.at_other.q.val() {
                     self.address_at.d.next = self.other_address.val();

@@ -18,13 +18,13 @@ pub struct RingRoom {
     pub clock: Signal<In, Clock>,
     /// After it no channel has a ring.
     pub reset: Signal<In, Bit>,
-    // The driver sets a ring of `2^ring_log2` slots, or takes it away.
+    /// The driver sets a ring of `2^ring_log2` slots, or takes it away.
     pub ring_we: Signal<In, Bit>,
     pub ring_channel: Signal<In, Bits<6>>,
     pub ring_on: Signal<In, Bit>,
     pub ring_log2: Signal<In, Bits<4>>,
-    // The channel whose page is accessed, and a doorbell there: the slots that it gives back, and whether its
-    // descriptor is accepted.
+    /// The channel whose page is accessed, and a doorbell there: the slots that it gives back, and whether its
+    /// descriptor is accepted.
     pub page: Signal<In, Bits<6>>,
     pub doorbell: Signal<In, Bit>,
     pub freed: Signal<In, Bits<16>>,

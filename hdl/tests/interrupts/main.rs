@@ -62,7 +62,7 @@ fn count(bench: &mut Bench, cycles: u32) -> (u32, Vec<u64>) {
     let (mut notices, mut messages) = (0, vec![]);
     for _ in 0..cycles {
         notices += bench.get("notify") as u32;
-        if bench.get("message") == 1 {
+        if bench.get("message_valid") == 1 {
             messages.push(bench.get("message_data"));
         }
         bench.edge();

@@ -190,7 +190,7 @@ impl Board {
     /// Looks at the port: a message that rises is whole, is wanted, and stands.
     fn look(&mut self) {
         let bench = &self.bench;
-        if bench.get("message") == 0 {
+        if bench.get("message_valid") == 0 {
             assert_eq!(
                 self.standing, None,
                 "cycle {}: the message has gone",

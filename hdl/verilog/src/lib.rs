@@ -34,6 +34,13 @@
 //! assert!(design.top().verilog.contains("value_d = value_q + 8'd1;"));
 //! ```
 //!
+//! # Documentation
+//!
+//! Blocks that derive [`DocBlock`], and the bundles of ports that [`bundle`] makes, have their `///` lines in the
+//! Verilog: before the port, the signal, the register, the constant and the instance that they document, and before
+//! the module. `#[module_name(METHOD)]` on a block gives its module a name other than that of the field in which the
+//! first such block stands.
+//!
 //! # What the AST does not tell
 //!
 //! - Constants and const generics in expressions are names only: use

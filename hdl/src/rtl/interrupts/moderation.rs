@@ -30,7 +30,7 @@ pub struct Moderation {
     pub event_valid: Signal<In, Bit>,
     pub event_channel: Signal<In, Bits<6>>,
     pub event_urgent: Signal<In, Bit>,
-    // Settings.
+    /// Settings.
     pub write: Signal<In, Bit>,
     pub write_channel: Signal<In, Bits<6>>,
     pub write_count: Signal<In, Bits<8>>,
@@ -49,11 +49,11 @@ pub struct Moderation {
     swept: DFF<Bit>,
     /// The visit of this turn has begun.
     visited: DFF<Bit>,
-    // An event that has not begun.
+    /// An event that has not begun.
     held: DFF<Bit>,
     held_channel: DFF<Bits<6>>,
     held_urgent: DFF<Bit>,
-    // The channel whose words are in the RAMs' output registers, and why it is looked at.
+    /// The channel whose words are in the RAMs' output registers, and why it is looked at.
     at: DFF<Bits<6>>,
     at_event: DFF<Bit>,
     at_urgent: DFF<Bit>,

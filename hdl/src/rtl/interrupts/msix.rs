@@ -17,6 +17,7 @@
 //! Addresses and data of the table are undefined after a reset of the function, but every vector is masked.
 
 use crate::prim::BlockRam;
+use crate::rtl::ports::{PostSource, RegisterSlave};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
@@ -30,28 +31,20 @@ pub struct Msix {
     pub reset: Signal<In, Bit>,
     /// With the function: every vector is masked. The host knows of no other reset.
     pub mask_all: Signal<In, Bit>,
-    // Causes.
+    /// Causes.
     pub general: Signal<In, Bit>,
     /// A level: its rising edge is the cause, or that it stands as MSI-X is enabled.
     pub kernel_irq: Signal<In, Bit>,
     pub fired: Signal<In, Bit>,
     pub fired_channel: Signal<In, Bits<6>>,
-    // The host's slave: a dword address, 4 KiB. Reads have a latency of one cycle, writes of less than
-    // a dword do nothing. The table is at 0, the pending bits at 0x800.
-    pub address: Signal<In, Bits<10>>,
-    pub read: Signal<In, Bit>,
-    pub write: Signal<In, Bit>,
-    pub writedata: Signal<In, Bits<32>>,
-    pub byteenable: Signal<In, Bits<4>>,
-    pub readdata: Signal<Out, Bits<32>>,
-    // The function's Message Control register.
+    /// The host's slave: a dword address, 4 KiB. Reads have a latency of one cycle, writes of less than
+    /// a dword do nothing. The table is at 0, the pending bits at 0x800.
+    pub table: RegisterSlave<10>,
+    /// The function's Message Control register.
     pub enable: Signal<In, Bit>,
     pub function_mask: Signal<In, Bit>,
-    // The message: a write of four bytes.
-    pub message: Signal<Out, Bit>,
-    pub message_address: Signal<Out, Bits<64>>,
-    pub message_data: Signal<Out, Bits<32>>,
-    pub message_take: Signal<In, Bit>,
+    /// The message: a write of four bytes.
+    pub message: PostSource<32>,
 
     /// Four words a vector as the host sees them, but for the mask.
     #[given]
@@ -70,7 +63,7 @@ pub struct Msix {
     low: DFF<Bits<32>>,
     high: DFF<Bits<32>>,
     data: DFF<Bits<32>>,
-    // What the host has read: a word of the table, or this.
+    /// What the host has read: a word of the table, or this.
     from_table: DFF<Bit>,
     is_address: DFF<Bit>,
     shown: DFF<Bits<32>>,
@@ -137,28 +130,27 @@ impl Logic for Msix {
         self.ready_wide.next = bit_cast::<128, 66>(self.pending.q.val() & self.open.q.val());
 
         // The host.
-        self.entry.next = self.address.val().get_bits::<7>(2);
+        self.entry.next = self.table.address.val().get_bits::<7>(2);
         self.in_table.next =
-            !self.address.val().get_bit(9) & (self.entry.val() <= self.last_vector.val());
-        self.is_control.next = self.address.val().get_bits::<2>(0).all();
-        self.writing.next = self.write.val() & self.byteenable.val().all() & self.in_table.val();
+            !self.table.address.val().get_bit(9) & (self.entry.val() <= self.last_vector.val());
+        self.is_control.next = self.table.address.val().get_bits::<2>(0).all();
+        self.writing.next =
+            self.table.write.val() & self.table.byteenable.val().all() & self.in_table.val();
         self.words.write_enable.next = self.writing.val();
-        self.words.write_address.next = self.address.val().get_bits::<9>(0);
-        self.words.write_data.next = self.writedata.val();
+        self.words.write_address.next = self.table.address.val().get_bits::<9>(0);
+        self.words.write_data.next = self.table.writedata.val();
         if self.writing.val() & self.is_control.val() {
-            self.open.d.next = self
-                .open
-                .q
-                .val()
-                .replace_bit(self.entry.val().index(), !self.writedata.val().get_bit(0))
-                & self.used.val();
+            self.open.d.next = self.open.q.val().replace_bit(
+                self.entry.val().index(),
+                !self.table.writedata.val().get_bit(0),
+            ) & self.used.val();
         }
         self.from_table.d.next = self.in_table.val() & !self.is_control.val();
-        self.is_address.d.next = !self.address.val().get_bits::<2>(0).any();
+        self.is_address.d.next = !self.table.address.val().get_bits::<2>(0).any();
         self.shown.d.next = 0.into();
-        self.pending_dword.next = self.address.val().get_bits::<2>(0);
-        if self.address.val().get_bit(9) {
-            if !self.address.val().get_bits::<7>(2).any() {
+        self.pending_dword.next = self.table.address.val().get_bits::<2>(0);
+        if self.table.address.val().get_bit(9) {
+            if !self.table.address.val().get_bits::<7>(2).any() {
                 self.shown.d.next = self
                     .pending_wide
                     .val()
@@ -170,12 +162,12 @@ impl Logic for Msix {
         {
             self.shown.d.next = 1.into();
         }
-        self.readdata.next = self.shown.q.val();
+        self.table.readdata.next = self.shown.q.val();
         if self.from_table.q.val() {
-            self.readdata.next = self.words.read_data.val();
+            self.table.readdata.next = self.words.read_data.val();
             // The two low bits of an address are 0 whatever was written.
             if self.is_address.q.val() {
-                self.readdata.next = (self.words.read_data.val() >> 2) << 2;
+                self.table.readdata.next = (self.words.read_data.val() >> 2) << 2;
             }
         }
 
@@ -192,7 +184,7 @@ impl Logic for Msix {
             self.causes.next =
                 self.causes.val() | (bit_cast::<66, 64>(1 << self.fired_channel.val()) << 2);
         }
-        self.taken.next = self.standing.q.val() & self.message_take.val();
+        self.taken.next = self.standing.q.val() & self.message.take.val();
         self.kept.next = self.pending.q.val();
         if self.taken.val() {
             self.kept.next = self
@@ -213,8 +205,8 @@ impl Logic for Msix {
         self.may_send.next = self.enable.val()
             & !self.function_mask.val()
             & self.ready_wide.val().get_bit(self.vector.q.val().index());
-        self.words.read_address.next = self.address.val().get_bits::<9>(0);
-        self.words.read_enable.next = self.read.val();
+        self.words.read_address.next = self.table.address.val().get_bits::<9>(0);
+        self.words.read_enable.next = self.table.read.val();
         self.landing.d.next = false;
         self.pass.next = self.taken.val();
         if self.taken.val() {
@@ -226,7 +218,7 @@ impl Logic for Msix {
             } else if self.word.q.val().all() {
                 self.standing.d.next = true;
                 self.word.d.next = 0.into();
-            } else if !self.read.val() & !self.write.val() {
+            } else if !self.table.read.val() & !self.table.write.val() {
                 self.words.read_address.next = bit_cast::<9, 2>(self.word.q.val())
                     | (bit_cast::<9, 7>(self.vector.q.val()) << 2);
                 self.words.read_enable.next = true;
@@ -245,10 +237,10 @@ impl Logic for Msix {
                 self.vector.d.next = 0.into();
             }
         }
-        self.message.next = self.standing.q.val();
-        self.message_address.next = ((bit_cast::<64, 32>(self.low.q.val()) >> 2) << 2)
+        self.message.valid.next = self.standing.q.val();
+        self.message.address.next = ((bit_cast::<64, 32>(self.low.q.val()) >> 2) << 2)
             | (bit_cast::<64, 32>(self.high.q.val()) << 32);
-        self.message_data.next = self.data.q.val();
+        self.message.data.next = self.data.q.val();
 
         if self.reset.val() {
             self.pending.d.next = 0.into();

@@ -1,0 +1,242 @@
+//! The bundles of ports that connect the parts of the block, and the block with what is around it.
+//!
+//! Each stands here once, as the side has it that it is named for; [`bundle`] makes the other side of it. A part
+//! that hands a bundle on links it, two parts are joined.
+
+use peerlane_verilog::bundle;
+use rust_hdl::prelude::*;
+
+/// An Avalon-MM slave of 32 bits with `A` bits of word address, which never makes its master wait.
+#[bundle(RegisterMaster)]
+pub struct RegisterSlave<const A: usize> {
+    pub address: Signal<In, Bits<A>>,
+    pub read: Signal<In, Bit>,
+    pub write: Signal<In, Bit>,
+    pub writedata: Signal<In, Bits<32>>,
+    pub byteenable: Signal<In, Bits<4>>,
+    pub readdata: Signal<Out, Bits<32>>,
+}
+
+/// An Avalon-MM master of FPGA memory that reads in bursts.
+#[bundle(MemoryReadSlave)]
+pub struct MemoryReadMaster {
+    /// Byte address of a 512-bit word.
+    pub address: Signal<Out, Bits<40>>,
+    pub read: Signal<Out, Bit>,
+    pub burstcount: Signal<Out, Bits<5>>,
+    pub waitrequest: Signal<In, Bit>,
+    pub readdata: Signal<In, Bits<512>>,
+    pub readdatavalid: Signal<In, Bit>,
+}
+
+/// An Avalon-MM master of FPGA memory that writes in bursts.
+#[bundle(MemoryWriteSlave)]
+pub struct MemoryWriteMaster {
+    /// Byte address of a 512-bit word.
+    pub address: Signal<Out, Bits<40>>,
+    pub write: Signal<Out, Bit>,
+    pub burstcount: Signal<Out, Bits<5>>,
+    pub writedata: Signal<Out, Bits<512>>,
+    pub byteenable: Signal<Out, Bits<64>>,
+    pub waitrequest: Signal<In, Bit>,
+}
+
+/// An Avalon-MM master of 512 bits that reads and writes single words, with `A` bits of address.
+#[bundle(WindowSlave)]
+pub struct WindowMaster<const A: usize> {
+    pub address: Signal<Out, Bits<A>>,
+    pub read: Signal<Out, Bit>,
+    pub write: Signal<Out, Bit>,
+    pub writedata: Signal<Out, Bits<512>>,
+    pub byteenable: Signal<Out, Bits<64>>,
+    pub waitrequest: Signal<In, Bit>,
+    pub readdata: Signal<In, Bits<512>>,
+    pub readdatavalid: Signal<In, Bit>,
+}
+
+/// Write bursts for the PCIe port. Address and length stand while the beats come.
+#[bundle(WriteSink)]
+pub struct WriteSource<const W: usize, const B: usize> {
+    /// A burst waits, or is under way.
+    pub valid: Signal<Out, Bit>,
+    pub address: Signal<Out, Bits<64>>,
+    pub beats: Signal<Out, Bits<6>>,
+    /// Its next beat is there.
+    pub beat: Signal<Out, Bit>,
+    pub data: Signal<Out, Bits<W>>,
+    pub enable: Signal<Out, Bits<B>>,
+    /// The beat is taken.
+    pub take: Signal<In, Bit>,
+    /// The last beat of the burst is taken in this cycle.
+    pub done: Signal<In, Bit>,
+}
+
+/// Read requests for the PCIe port; each stands until taken.
+#[bundle(ReadSink)]
+pub struct ReadSource {
+    pub valid: Signal<Out, Bit>,
+    /// Byte address.
+    pub address: Signal<Out, Bits<64>>,
+    /// Beats that it touches.
+    pub beats: Signal<Out, Bits<6>>,
+    pub bytes: Signal<Out, Bits<10>>,
+    pub tag: Signal<Out, Bits<6>>,
+    pub take: Signal<In, Bit>,
+}
+
+/// Flush reads for the PCIe port, of one beat whose data nobody wants; each stands until taken.
+#[bundle(FlushSink)]
+pub struct FlushSource {
+    pub valid: Signal<Out, Bit>,
+    pub address: Signal<Out, Bits<64>>,
+    pub take: Signal<In, Bit>,
+    /// The oldest that was taken is over, later than in that cycle.
+    pub done: Signal<In, Bit>,
+}
+
+/// Single posted writes of `D` bits for the PCIe port, records and messages; each stands until taken.
+#[bundle(PostSink)]
+pub struct PostSource<const D: usize> {
+    pub valid: Signal<Out, Bit>,
+    pub address: Signal<Out, Bits<64>>,
+    pub data: Signal<Out, Bits<D>>,
+    pub take: Signal<In, Bit>,
+}
+
+/// What reads bring, from the PCIe port; never refused. A chunk says how many bytes of which read its beats bring;
+/// one with a code brings none and ends its read.
+#[bundle(AnswerSink)]
+pub struct AnswerSource<const W: usize> {
+    pub chunk: Signal<Out, Bit>,
+    pub tag: Signal<Out, Bits<6>>,
+    pub bytes: Signal<Out, Bits<10>>,
+    pub code: Signal<Out, Bits<4>>,
+    /// A beat, in the cycle of its chunk or later.
+    pub beat: Signal<Out, Bit>,
+    pub data: Signal<Out, Bits<W>>,
+    /// The beat has no data, nor have those behind it in its chunk. Reported only of a read's last chunk: a
+    /// port that uses it, as [`super::txs`] does, brings a read in one.
+    pub error: Signal<Out, Bit>,
+}
+
+/// What the engine sets at the adapter of the PCIe port, and what it sees of it.
+#[bundle(PortAdapter)]
+pub struct PortUser {
+    /// With the bus: nothing is owed any more.
+    pub reset: Signal<Out, Bit>,
+    /// The engine is reset, the bus is not.
+    pub clear: Signal<Out, Bit>,
+    /// Cycles without an answer, or in which nothing is taken, until the port gives up; 0: any number.
+    pub timeout: Signal<Out, Bits<32>>,
+    /// What is owed will not come any more.
+    pub release: Signal<Out, Bit>,
+    /// Bytes that the link carries in a cycle, in 1/256; 0: writes are not paced.
+    pub pace: Signal<Out, Bits<16>>,
+    /// A flush read that is over has failed.
+    pub flush_error: Signal<In, Bit>,
+    /// Tags that the port has written off and whose completion may still come.
+    pub lost: Signal<In, Bits<64>>,
+    /// Reads would not be answered now.
+    pub reads_down: Signal<In, Bit>,
+    pub quarantine: Signal<In, Bit>,
+    /// The port drops what it takes.
+    pub dead: Signal<In, Bit>,
+    /// Nothing that was taken waits to go out.
+    pub free: Signal<In, Bit>,
+    /// What the engine gave in cycles before the last, but for reads, has left.
+    pub sent: Signal<In, Bit>,
+    /// Something of before a reset of the engine stands at the bus.
+    pub rinses: Signal<In, Bit>,
+    /// The same of reads.
+    pub asked: Signal<In, Bit>,
+    pub stalled: Signal<In, Bit>,
+    pub stalled_tags: Signal<In, Bit>,
+    /// 1: completions carry a status and come by tag.
+    pub tagged: Signal<In, Bit>,
+}
+
+/// The oldest descriptor of a channel, from the queue of a direction to its request maker.
+#[bundle(DescriptorSink)]
+pub struct DescriptorSource {
+    /// Channels with a descriptor that was not started.
+    pub queued: Signal<Out, Bits<64>>,
+    /// Channels that had none and get one in this cycle.
+    pub awakened: Signal<Out, Bits<64>>,
+    /// The channel that is asked for.
+    pub select: Signal<In, Bits<6>>,
+    /// Reads the oldest descriptor of `select`; it stands from the next cycle on.
+    pub fetch: Signal<In, Bit>,
+    /// Starts that descriptor.
+    pub take: Signal<In, Bit>,
+    pub peer_low: Signal<Out, Bits<32>>,
+    pub peer_high: Signal<Out, Bits<32>>,
+    pub local_low: Signal<Out, Bits<32>>,
+    pub local_high: Signal<Out, Bits<32>>,
+    pub length: Signal<Out, Bits<32>>,
+    pub control: Signal<Out, Bits<32>>,
+    pub cookie: Signal<Out, Bits<32>>,
+    /// Number of the other direction's next descriptor, as this one was queued.
+    pub stamp: Signal<Out, Bits<13>>,
+    /// Number of the oldest descriptor of `select` that was not started.
+    pub number: Signal<Out, Bits<13>>,
+    /// Descriptors of `select` that have ended.
+    pub ended: Signal<Out, Bits<13>>,
+    /// One ends, in the cycle in which it is counted: chained descriptors of its channel are looked at again.
+    pub end: Signal<Out, Bit>,
+    pub end_channel: Signal<Out, Bits<6>>,
+}
+
+/// A look-up in the address translation table: `ask` and the index are held until `answer`, one cycle, with the
+/// entry.
+#[bundle(LookUpSink)]
+pub struct LookUpSource {
+    pub ask: Signal<Out, Bit>,
+    pub index: Signal<Out, Bits<16>>,
+    pub answer: Signal<In, Bit>,
+}
+
+/// Requests, from the request maker of a direction to its path; each stands until accepted.
+#[bundle(RequestSink)]
+pub struct RequestSource {
+    pub valid: Signal<Out, Bit>,
+    pub accept: Signal<In, Bit>,
+    /// Bus address; of a faulting request its ATT address.
+    pub bus: Signal<Out, Bits<64>>,
+    /// Byte address in FPGA memory.
+    pub local: Signal<Out, Bits<40>>,
+    /// 1 to 512, 0 with a fault.
+    pub bytes: Signal<Out, Bits<10>>,
+    /// No fault; then `span` is the same as `bytes`.
+    pub has_data: Signal<Out, Bit>,
+    /// The bytes that it has, or would have.
+    pub span: Signal<Out, Bits<10>>,
+    /// The last of its descriptor.
+    pub last: Signal<Out, Bit>,
+    /// The fault, a status code.
+    pub code: Signal<Out, Bits<4>>,
+    pub want_record: Signal<Out, Bit>,
+    pub want_irq: Signal<Out, Bit>,
+    pub urgent: Signal<Out, Bit>,
+    /// The descriptor's cookie.
+    pub tag: Signal<Out, Bits<32>>,
+    pub channel: Signal<Out, Bits<6>>,
+}
+
+/// Ends of descriptors that are reported, from the path of a direction to the completer; everything stands until
+/// taken.
+#[bundle(EndSink)]
+pub struct EndSource {
+    pub valid: Signal<Out, Bit>,
+    /// A status code.
+    pub code: Signal<Out, Bits<4>>,
+    /// Bytes that were moved.
+    pub bytes: Signal<Out, Bits<32>>,
+    /// The descriptor's cookie.
+    pub tag: Signal<Out, Bits<32>>,
+    /// Address of a fault.
+    pub fault: Signal<Out, Bits<64>>,
+    pub irq: Signal<Out, Bit>,
+    pub urgent: Signal<Out, Bit>,
+    pub channel: Signal<Out, Bits<6>>,
+    pub take: Signal<In, Bit>,
+}

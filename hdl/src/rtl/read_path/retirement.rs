@@ -1,0 +1,170 @@
+//! Requests retire in order, descriptors end.
+
+use super::ReadPath;
+use crate::prim::Part;
+use rust_hdl::prelude::*;
+
+/// Requests retire in order.
+pub(super) struct Retirement;
+
+/// Descriptors that have failed, and ends; and the reset.
+pub(super) struct Ends;
+
+impl<const W: usize, const B: usize, const E: usize> Part<Retirement> for ReadPath<W, B, E> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // Retirement, in order; a fault has nothing to wait for. The first failure of a descriptor
+        // is the one that is reported.
+        self.note_bytes.next = self.note.q.val().get_bits::<10>(40);
+        self.note_real.next = self.note.q.val().get_bit(108);
+        self.note_last.next = self.note.q.val().get_bit(54);
+        self.note_channel.next = self.note.q.val().get_bits::<6>(89);
+        self.note_tag.next = self.note.q.val().get_bits::<6>(95);
+        self.failures.read_address.next = self.note_channel.val();
+        self.done_bytes.read_address.next = self.note_channel.val();
+        // Looked up while it is seen that the note's read is over, and a cycle later once more: nothing of
+        // these changes then, and what the last note has written, or the end of this read, has settled.
+        self.results.read_address.next = self.note_tag.val();
+        self.result.d.next = self.results.read_data.val();
+        self.so_far.d.next = self.done_bytes.read_data.val();
+        self.so_far_failed.d.next = self.failures.read_data.val();
+        self.note_code.next = self.note.q.val().get_bits::<4>(50);
+        if self.note_real.val() {
+            self.note_code.next = self.result.q.val();
+        }
+        self.over_pop.next = self.over.q.val() & (self.end.take.val() | !self.over_reports.q.val());
+        self.retire.next = self.note_on.q.val() & self.note_done.q.val() & !self.over.q.val();
+        self.retired.next = self.retire.val();
+        self.note_done.d.next = self.note_over.q.val() & !self.retire.val();
+        self.note_over.d.next = self.note_on.q.val()
+            & !self.retire.val()
+            & (!self.note_real.val()
+                | (self.done.q.val() & (self.one.val() << self.note_tag.val())).any());
+        self.note_load.next = self.notes.valid.val() & (!self.note_on.q.val() | self.retire.val());
+        self.notes.pop.next = self.note_load.val();
+        if self.note_load.val() {
+            self.note_on.d.next = true;
+            self.note.d.next = self.notes.data.val();
+        } else if self.retire.val() {
+            self.note_on.d.next = false;
+        }
+        self.retired_bit.next = 0.into();
+        if self.retire.val() & self.note_real.val() {
+            self.retired_bit.next = self.one.val() << self.note_tag.val();
+        }
+        self.done.d.next =
+            ((self.done.q.val() & !self.retired_bit.val()) | self.done_bit.val()) & self.tags.val();
+        self.used.d.next = self.used.q.val() & !self.retired_bit.val() & self.tags.val();
+        if self.placed.val() {
+            self.used.d.next = ((self.used.q.val() & !self.retired_bit.val()) | self.tag_bit.val())
+                & self.tags.val();
+        }
+        self.earlier.next = self.so_far_failed.q.val().get_bits::<4>(0);
+        self.failure.next = self.note_code.val();
+        self.failure_at.next = self.note.q.val().get_bits::<40>(0);
+        if self.earlier.val().any() {
+            self.failure.next = self.earlier.val();
+            self.failure_at.next = self.so_far_failed.q.val().get_bits::<40>(4);
+        }
+        self.total.next = self.so_far.q.val();
+        if !self.failure.val().any() {
+            self.total.next = self.so_far.q.val() + bit_cast::<32, 10>(self.note_bytes.val());
+        }
+        self.moved.next = self.note_bytes.val();
+        self.moved_channel.next = self.note_channel.val();
+        self.requested.next = self.retire.val() & self.note_real.val() & !self.failure.val().any();
+        self.done_bytes.write_enable.next = self.retire.val() | self.sweep.val();
+        self.done_bytes.write_address.next = self.note_channel.val();
+        self.done_bytes.write_data.next = self.total.val();
+        self.failures.write_enable.next = self.retire.val() | self.sweep.val();
+        self.failures.write_address.next = self.note_channel.val();
+        self.failures.write_data.next = bit_cast::<44, 4>(self.failure.val())
+            | (bit_cast::<44, 40>(self.failure_at.val()) << 4);
+        if self.note_last.val() | self.sweep.val() {
+            self.done_bytes.write_data.next = 0.into();
+            self.failures.write_data.next = 0.into();
+        }
+        if self.sweep.val() {
+            self.done_bytes.write_address.next = self.sweep_channel.val();
+            self.failures.write_address.next = self.sweep_channel.val();
+        }
+        if self.over_pop.val() {
+            self.over.d.next = false;
+        }
+        if self.retire.val() & self.note_last.val() {
+            self.over.d.next = true;
+            self.over_reports.d.next =
+                self.note.q.val().get_bits::<2>(55).any() | self.failure.val().any();
+            self.over_code.d.next = self.failure.val();
+            self.over_bytes.d.next = self.total.val();
+            self.over_tag.d.next = self.note.q.val().get_bits::<32>(57);
+            self.over_at.d.next = self.failure_at.val();
+            self.over_irq.d.next = self.note.q.val().get_bit(56) | self.failure.val().any();
+            self.over_urgent.d.next = self.note.q.val().get_bit(107);
+            self.over_channel.d.next = self.note_channel.val();
+        }
+    }
+}
+
+impl<const W: usize, const B: usize, const E: usize> Part<Ends> for ReadPath<W, B, E> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // The rest of a descriptor that has failed need not be read.
+        self.halting.d.next = self.halting.q.val() & self.all_channels.val();
+        if self.retire.val() & self.note_last.val() {
+            self.halting.d.next = self.halting.q.val()
+                & !(self.one.val() << self.note_channel.val())
+                & self.all_channels.val();
+        } else if self.retire.val() & self.failure.val().any() {
+            self.halting.d.next = (self.halting.q.val()
+                | (self.one.val() << self.note_channel.val()))
+                & self.all_channels.val();
+        }
+        self.halted_number.write_enable.next = self.retire.val();
+        self.halted_number.write_address.next = self.note_channel.val();
+        self.halted_number.write_data.next = self.note.q.val().get_bits::<6>(101);
+        self.halted_number.read_address.next = self.request.channel.val();
+        // Not while what is written has not settled: then the rest, or some of it, is read in vain.
+        self.halt_settles.d.next = self.retire.val();
+        self.halted.next = !self.retire.val()
+            & !self.halt_settles.q.val()
+            & (self.halting.q.val() & (self.one.val() << self.request.channel.val())).any()
+            & (self.halted_number.read_data.val() == self.descriptor.val());
+
+        // The end that is reported.
+        self.end.valid.next = self.over.q.val() & self.over_reports.q.val();
+        self.ended.next = self.over_pop.val();
+        self.end.code.next = self.over_code.q.val();
+        self.end.bytes.next = self.over_bytes.q.val();
+        self.end.tag.next = self.over_tag.q.val();
+        self.end.irq.next = self.over_irq.q.val();
+        self.end.urgent.next = self.over_urgent.q.val();
+        self.end.channel.next = self.over_channel.q.val();
+        self.end.fault.next = 0.into();
+        if self.over_code.q.val().any() {
+            self.end.fault.next = bit_cast::<64, 38>(self.over_at.q.val().get_bits::<38>(0))
+                | (bit_cast::<64, 2>(self.over_at.q.val().get_bits::<2>(38)) << 62);
+        }
+
+        if self.reset.val() {
+            self.next_tag.d.next = 0.into();
+            self.used.d.next = 0.into();
+            self.done.d.next = 0.into();
+            self.promised.d.next = 0.into();
+            self.took.d.next = 0.into();
+            self.gave.d.next = 0.into();
+            self.unneeded.d.next = 0.into();
+            self.buffer_room.d.next = false;
+            self.tag_free.d.next = false;
+            self.notes_room.d.next = false;
+            self.read_room.d.next = false;
+            self.placing.d.next = false;
+            self.note_on.d.next = false;
+            self.note_over.d.next = false;
+            self.note_done.d.next = false;
+            self.reading.d.next = false;
+            self.halting.d.next = 0.into();
+            self.over.d.next = false;
+        }
+    }
+}

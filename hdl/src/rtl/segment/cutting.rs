@@ -1,0 +1,40 @@
+//! The cutting: what is next.
+
+use super::Segment;
+use crate::prim::Part;
+use rust_hdl::prelude::*;
+
+/// The size of the next request.
+pub(super) struct Cutting;
+
+impl<const W: usize, const B: usize> Part<Cutting> for Segment<W, B> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // Bytes to the next edge: of the bus word for a write's unaligned head, else of the longest request.
+        self.head_offset.next = bit_cast::<10, 38>(self.peer.q.val()) & self.offset_mask.val();
+        if self.split_ends.val().any() & self.head_offset.val().any() {
+            self.to_edge.next = self.beat_bytes.val() - self.head_offset.val();
+        } else {
+            self.to_edge.next =
+                self.most.val() - (bit_cast::<10, 38>(self.peer.q.val()) & self.most_mask.val());
+        }
+        // A write of several beats ends on a whole one; the bytes behind it are a request of their own.
+        self.ragged.next = self.split_ends.val().any()
+            & (self.remaining.q.val().get_bits::<10>(0) & self.offset_mask.val()).any()
+            & (self.remaining.q.val() > bit_cast::<32, 10>(self.beat_bytes.val()));
+        self.page_number.next = self.peer.q.val().get_bits::<26>(12);
+        if self.page_size.q.val() == 1 {
+            self.page_number.next = bit_cast::<26, 22>(self.peer.q.val().get_bits::<22>(16));
+        }
+        if self.page_size.q.val() == 2 {
+            self.page_number.next = bit_cast::<26, 17>(self.peer.q.val().get_bits::<17>(21));
+        }
+        // Chains: nothing of the own direction is under way; the other has ended all that was queued
+        // before.
+        self.chain_open.next = (!(self.waits.q.val() & self.chain_own.val()).any()
+            | (self.queue.number.val() == self.queue.ended.val()))
+            & (!(self.waits.q.val() & self.chain_other.val()).any()
+                | !((self.ended_other.val() - self.stamp_at.q.val()) >> 12).any());
+        self.owner_bits.next = self.entry.val().get_bits::<64>(57) & self.mine.val();
+    }
+}

@@ -1,0 +1,125 @@
+//! The round: who is next, and what waits meanwhile.
+
+use super::{Segment, SegmentState};
+use crate::prim::Part;
+use rust_hdl::prelude::*;
+
+/// Who could be served next.
+pub(super) struct Round;
+
+/// What a channel keeps until its turn comes again; and the reset.
+pub(super) struct Waiting;
+
+impl<const W: usize, const B: usize> Part<Round> for Segment<W, B> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // Who could be served next, in two steps. What another channel has, it keeps until it is served.
+        // The one that is served comes last, with a descriptor behind its last request.
+        self.mine.next = self.one.val() << self.serving.q.val();
+        self.aborts.next = self.abort.val();
+        if self.abort_all.val() {
+            self.aborts.next = self.all_channels.val();
+        }
+        self.startable.next = self.queue.queued.val() & self.aborts.val();
+        if self.enable.val() {
+            self.startable.next = self.queue.queued.val()
+                & (self.aborts.val() | (self.run.val() & !self.blocked.q.val()));
+        }
+        self.ready.d.next = (self.waiting.q.val() | self.startable.val()) & self.all_channels.val();
+        if (self.state.q.val() != SegmentState::Idle) & (self.state.q.val() != SegmentState::Fetch)
+        {
+            self.ready.d.next = (self.waiting.q.val() | self.startable.val())
+                & !self.mine.val()
+                & self.all_channels.val();
+        }
+        self.own_abort.d.next = (self.aborts.val() & self.mine.val()).any();
+        self.own_ready.d.next =
+            (self.startable.val() & self.mine.val()).any() & self.final_chunk.q.val();
+        // Newcomers, but not twice in a row; else in turn: those above the last of the round, else all.
+        self.later.next = self.ready.q.val() & self.above.q.val();
+        self.new_ones.next = self.ready.q.val() & self.newcomers.q.val();
+        self.pool_jumps.d.next = self.new_ones.val().any() & !self.jumped.q.val();
+        self.pool.d.next = self.ready.q.val();
+        if self.new_ones.val().any() & !self.jumped.q.val() {
+            self.pool.d.next = self.new_ones.val();
+        } else if self.later.val().any() {
+            self.pool.d.next = self.later.val();
+        }
+        self.lowest.next = self.pool.q.val() & (!self.pool.q.val() + 1);
+        self.choice.next = bit_cast::<6, 1>((self.lowest.val() & self.bit_0.val()).any().into())
+            | (bit_cast::<6, 1>((self.lowest.val() & self.bit_1.val()).any().into()) << 1)
+            | (bit_cast::<6, 1>((self.lowest.val() & self.bit_2.val()).any().into()) << 2)
+            | (bit_cast::<6, 1>((self.lowest.val() & self.bit_3.val()).any().into()) << 3)
+            | (bit_cast::<6, 1>((self.lowest.val() & self.bit_4.val()).any().into()) << 4)
+            | (bit_cast::<6, 1>((self.lowest.val() & self.bit_5.val()).any().into()) << 5);
+    }
+}
+
+impl<const W: usize, const B: usize> Part<Waiting> for Segment<W, B> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // In and out of the memory of those that wait.
+        self.saved.write_enable.next = self.leave.val();
+        self.saved.write_address.next = self.serving.q.val();
+        self.saved.write_data.next = bit_cast::<154, 38>(self.peer_next.val())
+            | (bit_cast::<154, 40>(self.local_next.val()) << 38)
+            | (bit_cast::<154, 32>(self.remaining_next.val()) << 78)
+            | (bit_cast::<154, 32>(self.cookie_at.q.val()) << 110)
+            | (bit_cast::<154, 2>(self.page_size.q.val()) << 142)
+            | (bit_cast::<154, 4>(self.flags.q.val()) << 144)
+            | (bit_cast::<154, 6>(self.number_at.q.val()) << 148);
+        self.saved.read_address.next = self.pick.q.val();
+        self.newcomers.d.next =
+            (self.newcomers.q.val() | self.queue.awakened.val()) & self.all_channels.val();
+        if self.state.q.val() == SegmentState::Load {
+            self.newcomers.d.next = ((self.newcomers.q.val() & !self.mine.val())
+                | self.queue.awakened.val())
+                & self.all_channels.val();
+        }
+        // The next request of this descriptor, or where another one stopped. What a fresh one finds here
+        // is replaced when it is loaded.
+        if self.issued.val() | (self.state.q.val() == SegmentState::Fetch) {
+            self.peer.d.next = self.saved.read_data.val().get_bits::<38>(0);
+            self.local_at.d.next = self.saved.read_data.val().get_bits::<40>(38);
+            self.remaining.d.next = self.saved.read_data.val().get_bits::<32>(78);
+            if self.issuing.q.val() & !self.pick_saved.q.val() {
+                self.peer.d.next = self.peer_next.val();
+                self.local_at.d.next = self.local_next.val();
+                self.remaining.d.next = self.remaining_next.val();
+            }
+        }
+        if (self.issued.val() & self.pick_saved.q.val())
+            | (self.state.q.val() == SegmentState::Fetch)
+        {
+            self.cookie_at.d.next = self.saved.read_data.val().get_bits::<32>(110);
+            self.page_size.d.next = self.saved.read_data.val().get_bits::<2>(142);
+            self.flags.d.next = self.saved.read_data.val().get_bits::<4>(144);
+            self.number_at.d.next = self.saved.read_data.val().get_bits::<6>(148);
+        }
+        self.saves.next = 0.into();
+        if self.leave.val() {
+            self.saves.next = self.mine.val();
+        }
+        self.loads.next = 0.into();
+        if self.turn.val() {
+            self.loads.next = self.picked.val();
+        }
+        self.waiting.d.next = ((self.waiting.q.val() & !self.loads.val()) | self.saves.val())
+            & self.all_channels.val();
+        self.blocked.d.next = (self.blocked.q.val() | self.blocks.val())
+            & !self.wakes.val()
+            & self.all_channels.val();
+
+        if self.reset.val() {
+            self.state.d.next = SegmentState::Idle;
+            self.issuing.d.next = false;
+            self.waiting.d.next = 0.into();
+            self.blocked.d.next = 0.into();
+            self.newcomers.d.next = 0.into();
+            self.ready.d.next = 0.into();
+            self.pool.d.next = 0.into();
+            self.begins.d.next = false;
+            self.malformed.d.next = false;
+        }
+    }
+}

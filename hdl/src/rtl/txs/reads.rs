@@ -1,0 +1,131 @@
+//! Reads in flight, their answers, and the quarantine.
+
+use super::TxsAdapter;
+use crate::prim::Part;
+use rust_hdl::prelude::*;
+
+/// Reads in flight; and the reset.
+pub(super) struct Reads;
+
+impl<const W: usize, const B: usize> Part<Reads> for TxsAdapter<W, B> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // Reads in flight.
+        self.old_last.next = self.pending.data.val().get_bits::<6>(0);
+        self.old_bytes.next = self.pending.data.val().get_bits::<10>(6);
+        self.old_tag.next = self.pending.data.val().get_bits::<6>(16);
+        self.old_flush.next = self.pending.data.val().get_bit(22);
+        self.old_single.next = self.pending.data.val().get_bit(23);
+        self.pending.push.next = self.issue.val();
+        self.pending.data_in.next = bit_cast::<24, 6>(self.issued_beats.val() - 2)
+            | (bit_cast::<24, 10>(self.port_read.bytes.val()) << 6)
+            | (bit_cast::<24, 6>(self.port_read.tag.val()) << 16)
+            | (bit_cast::<24, 1>(self.probe.val().into()) << 22)
+            | (bit_cast::<24, 1>((self.issued_beats.val() == 1).into()) << 23);
+        self.answered.next = self.txs_readdatavalid.val() & self.owes.q.val();
+        // In good times a beat of the oldest read arrives; in quarantine its end is made up.
+        self.arriving.next = self.answered.val() & !self.isolated.q.val();
+        self.giving_up.next = self.isolated.q.val() & self.pending.valid.val();
+        self.fill.next = self.giving_up.val() & !self.old_flush.val() & self.begun.q.val();
+        self.ends_old.next = self.old_single.val();
+        if self.begun.q.val() {
+            self.ends_old.next = self.at_last.q.val();
+        }
+        self.finished.next = (self.arriving.val() | self.fill.val()) & self.ends_old.val();
+        self.pending.pop.next = self.finished.val() | (self.giving_up.val() & !self.fill.val());
+        if self.arriving.val() | self.fill.val() {
+            self.seen.d.next = self.seen.q.val() + 1;
+            self.begun.d.next = true;
+            self.at_last.d.next = self.seen.q.val() == self.old_last.val();
+        }
+        if self.finished.val() {
+            self.seen.d.next = 0.into();
+            self.begun.d.next = false;
+        }
+        self.asked.d.next = 0.into();
+        if self.issue.val() & !self.poster.dead.val() {
+            self.asked.d.next = self.issued_beats.val();
+        }
+        self.owed_next.next = self.owed.q.val() + bit_cast::<10, 6>(self.asked.q.val());
+        if self.answered.val() {
+            self.owed_next.next = self.owed.q.val() + bit_cast::<10, 6>(self.asked.q.val()) - 1;
+        }
+        // A read that stands at the bus will be answered yet.
+        if self.port.release.val() & self.isolated.q.val() & !self.poster.asking.val() {
+            self.owed_next.next = 0.into();
+        }
+        self.owed.d.next = self.owed_next.val();
+        self.owes.d.next = self.owed_next.val().any();
+
+        // The oldest read is late when nothing at all has come for `timeout` cycles.
+        if self.txs_readdatavalid.val() | !self.owes.q.val() | self.isolated.q.val() {
+            self.timer.d.next = self.port.timeout.val();
+        } else if self.timer.q.val().any() {
+            self.timer.d.next = self.timer.q.val() - 1;
+        }
+        self.expired.d.next = (self.timer.q.val() == 1)
+            & !self.txs_readdatavalid.val()
+            & self.owes.q.val()
+            & !self.isolated.q.val();
+        if self.isolated.q.val() & !self.owes.q.val() & !self.pending.some.val() {
+            self.isolated.d.next = false;
+        }
+        if self.expired.q.val() | self.poster.dies.val() {
+            self.isolated.d.next = true;
+        }
+        // What the engine hears of it. In quarantine a new read ends at once, one a cycle, behind those
+        // that are owed.
+        self.absorb.next =
+            self.port_read.valid.val() & self.closed.val() & !self.pending.some.val();
+        self.flush_absorb.next =
+            self.port_flush.valid.val() & self.closed.val() & !self.pending.some.val();
+        self.port_read.take.next = (self.issue.val() & !self.probe.val()) | self.absorb.val();
+        self.port_flush.take.next = self.probe.val() | self.flush_absorb.val();
+        // A cycle later: who takes a flush is known late. Nothing else is under way then.
+        self.absorbed.d.next = self.flush_absorb.val();
+        self.port_flush.done.next = self.absorbed.q.val()
+            | (self.old_flush.val() & (self.arriving.val() | self.giving_up.val()));
+        self.port.flush_error.next = self.closed.val() | self.absorbed.q.val();
+        self.port_answer.chunk.next = self.absorb.val()
+            | (!self.old_flush.val()
+                & !self.begun.q.val()
+                & (self.arriving.val() | self.giving_up.val()));
+        self.port_answer.tag.next = self.old_tag.val();
+        self.port_answer.bytes.next = self.old_bytes.val();
+        self.port_answer.code.next = self.status.ok.val();
+        if self.absorb.val() {
+            self.port_answer.tag.next = self.port_read.tag.val();
+            self.port_answer.code.next = self.status.port_down.val();
+        } else if self.giving_up.val() {
+            self.port_answer.code.next = self.status.read_timeout.val();
+        }
+        self.port_answer.beat.next =
+            (self.arriving.val() & !self.old_flush.val()) | self.fill.val();
+        self.port_answer.data.next = self.txs_readdata.val();
+        self.port_answer.error.next = self.fill.val();
+
+        if self.port.clear.val() | self.port.reset.val() {
+            self.absorbed.d.next = false;
+        }
+        if self.port.clear.val() {
+            self.seen.d.next = 0.into();
+            self.begun.d.next = false;
+            self.held_back.d.next = false;
+            self.expired.d.next = false;
+            self.isolated.d.next = self.owes.q.val() | self.asked.q.val().any();
+        }
+        if self.port.reset.val() {
+            self.backlog.d.next = 0.into();
+            self.given.d.next = 0.into();
+            self.seen.d.next = 0.into();
+            self.begun.d.next = false;
+            self.owed.d.next = 0.into();
+            self.asked.d.next = 0.into();
+            self.owes.d.next = false;
+            self.held_back.d.next = false;
+            self.isolated.d.next = false;
+            self.timer.d.next = 0.into();
+            self.expired.d.next = false;
+        }
+    }
+}

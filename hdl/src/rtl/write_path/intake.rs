@@ -1,0 +1,150 @@
+//! From a request to its beats: memory is read, and the words are put in place.
+
+use super::WritePath;
+use crate::prim::Part;
+use rust_hdl::prelude::*;
+
+/// A request in.
+pub(super) struct Intake;
+
+/// The reads of FPGA memory.
+pub(super) struct Memory;
+
+/// Words become beats, in their place.
+pub(super) struct Placing;
+
+impl<const W: usize, const B: usize> Part<Intake> for WritePath<W, B> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // A request in: three FIFOs and the reservation of its memory words.
+        self.real.next = self.request.has_data.val();
+        // Requests come several cycles apart: room is looked for anew when one has been counted.
+        self.room.next = self.has_room.q.val();
+        self.accepted.next = self.request.valid.val() & self.room.val();
+        self.has_room.d.next = !self.accepted.val()
+            & !self.claimed.q.val().any()
+            & !self.heads.full.val()
+            & !self.jobs.full.val()
+            & !self.commands.full.val()
+            & (self.reserved.q.val() <= self.most_reserved.val());
+        self.request.accept.next = self.room.val();
+        self.word_span.next = bit_cast::<11, 6>(self.request.local.val().get_bits::<6>(0))
+            + bit_cast::<11, 10>(self.request.span.val())
+            + 63;
+        self.need.next = self.word_span.val().get_bits::<4>(6);
+        self.beat_span.next =
+            bit_cast::<11, 5>(bit_cast::<5, 64>(self.request.bus.val()) & self.lane_mask.val())
+                + bit_cast::<11, 10>(self.request.span.val())
+                + self.beat_round.val();
+        self.asks_at.d.next = self.request.local.val().get_bits::<34>(6);
+        self.commands.push.next = self.claimed.q.val().any();
+        self.commands.data_in.next = bit_cast::<38, 34>(self.asks_at.q.val())
+            | (bit_cast::<38, 4>(self.claimed.q.val()) << 34);
+        self.jobs.push.next = self.accepted.val() & self.real.val();
+        self.jobs.data_in.next =
+            bit_cast::<22, 5>(bit_cast::<5, 40>(self.request.local.val()) & self.lane_mask.val())
+                | (bit_cast::<22, 5>(
+                    bit_cast::<5, 64>(self.request.bus.val()) & self.lane_mask.val(),
+                ) << 5)
+                | (bit_cast::<22, 10>(self.request.bytes.val()) << 10)
+                | (bit_cast::<22, 2>(
+                    bit_cast::<2, 6>(
+                        self.request.local.val().get_bits::<6>(0) >> self.beat_shift.val(),
+                    ) & self.place_mask.val(),
+                ) << 20);
+        self.heads.push.next = self.accepted.val();
+        self.heads.data_in.next = bit_cast::<128, 64>(self.request.bus.val())
+            | (bit_cast::<128, 11>(self.beat_span.val() >> self.beat_shift.val()) << 64)
+            | (bit_cast::<128, 10>(self.request.bytes.val()) << 70)
+            | (bit_cast::<128, 4>(self.request.code.val()) << 80)
+            | (bit_cast::<128, 1>(self.request.last.val().into()) << 84)
+            | (bit_cast::<128, 1>(self.request.want_record.val().into()) << 85)
+            | (bit_cast::<128, 1>(self.request.want_irq.val().into()) << 86)
+            | (bit_cast::<128, 32>(self.request.tag.val()) << 87)
+            | (bit_cast::<128, 1>(self.may_flush.val().into()) << 119)
+            | (bit_cast::<128, 1>(self.request.urgent.val().into()) << 120)
+            | (bit_cast::<128, 6>(self.request.channel.val()) << 121)
+            | (bit_cast::<128, 1>(self.real.val().into()) << 127);
+    }
+}
+
+impl<const W: usize, const B: usize> Part<Memory> for WritePath<W, B> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // Memory: the command FIFO's front is the Avalon command.
+        self.mem_asks.next = self.commands.valid.val() | self.stuck.q.val();
+        self.mem_rd.read.next = self.mem_asks.val();
+        self.mem_rd.address.next =
+            bit_cast::<40, 34>(self.commands.data.val().get_bits::<34>(0)) << 6;
+        self.mem_rd.burstcount.next = bit_cast::<5, 4>(self.commands.data.val().get_bits::<4>(34));
+        self.commands.pop.next = self.commands.valid.val() & !self.mem_rd.waitrequest.val();
+        self.words.push.next = self.mem_rd.readdatavalid.val();
+        self.words.data_in.next = self.mem_rd.readdata.val();
+        // In reset the command FIFO keeps the command that stands. 64 words are asked for at most, and as many
+        // of before.
+        // What was asked for counts a cycle later: the command comes late out of its memory.
+        self.asked.d.next = 0.into();
+        if self.mem_asks.val() & !self.mem_rd.waitrequest.val() {
+            self.asked.d.next = self.commands.data.val().get_bits::<4>(34);
+        }
+        self.owed_next.next = self.owed.q.val() + bit_cast::<7, 4>(self.asked.q.val());
+        if self.mem_rd.readdatavalid.val() & self.owes.q.val() {
+            self.owed_next.next = self.owed.q.val() + bit_cast::<7, 4>(self.asked.q.val()) - 1;
+        }
+        self.owed.d.next = self.owed_next.val();
+        self.owes.d.next =
+            self.owed_next.val().any() | (self.mem_asks.val() & !self.mem_rd.waitrequest.val());
+        self.stuck.d.next =
+            self.mem_closed.val() & self.mem_asks.val() & self.mem_rd.waitrequest.val();
+        self.rinsing.d.next = self.mem_closed.val() & (self.owes.q.val() | self.mem_asks.val());
+        if self.mem_reset.val() {
+            self.rinsing.d.next = true;
+        }
+        if self.mem_forgets.val() {
+            self.asked.d.next = 0.into();
+            self.owed.d.next = 0.into();
+            self.owes.d.next = false;
+            self.stuck.d.next = false;
+        }
+    }
+}
+
+impl<const W: usize, const B: usize> Part<Placing> for WritePath<W, B> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // Words into beats into place.
+        self.align.job.next = self.jobs.valid.val();
+        self.jobs.pop.next = self.align.job_take.val();
+        self.align.source.next = self.jobs.data.val().get_bits::<5>(0);
+        self.align.target.next = self.jobs.data.val().get_bits::<5>(5);
+        self.align.bytes.next = self.jobs.data.val().get_bits::<10>(10);
+        self.align.start.next = self.jobs.data.val().get_bits::<2>(20);
+        self.align.beat.next = self.words.valid.val();
+        self.piece.next = self.words.data.val()
+            >> (bit_cast::<10, 2>(self.align.beat_place.val() & self.place_mask.val())
+                << self.place_shift.val());
+        self.align.beat_data.next = bit_cast::<W, 512>(self.piece.val());
+        self.align.beat_error.next = false;
+        self.word_pop.next = self.align.beat_take.val() & self.align.beat_ends_word.val();
+        self.words.pop.next = self.word_pop.val();
+        self.align.out_take.next = !self.beats_out.full.val();
+        self.beats_out.push.next = self.align.out.val();
+        self.beats_out.data_in.next = self.align.out_data.val();
+        self.enables_out.push.next = self.align.out.val();
+        self.enables_out.data_in.next = self.align.out_enable.val();
+        self.write.beat.next = self.beats_out.valid.val();
+        self.write.data.next = self.beats_out.data.val();
+        self.write.enable.next = self.enables_out.data.val();
+        self.beats_out.pop.next = self.write.take.val();
+        self.enables_out.pop.next = self.write.take.val();
+        self.claimed.d.next = 0.into();
+        if self.accepted.val() & self.real.val() {
+            self.claimed.d.next = self.need.val();
+        }
+        self.reserved.d.next = self.reserved.q.val() + bit_cast::<8, 4>(self.claimed.q.val());
+        if self.word_pop.val() {
+            self.reserved.d.next =
+                self.reserved.q.val() + bit_cast::<8, 4>(self.claimed.q.val()) - 1;
+        }
+    }
+}
