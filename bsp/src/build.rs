@@ -129,8 +129,21 @@ fn damaged(path: &Path, error: &serde_json::Error) -> Error {
 
 /// SHA-256 in hexadecimal.
 pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect()
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+/// SHA-256 of a file of any size.
+///
+/// # Errors
+/// [`ErrorKind::Io`].
+pub fn digest_of(path: &Path) -> Result<String> {
+    let failed = |e: std::io::Error| Error::io(path, "read the file", &e);
+    let mut hash = Sha256::new();
+    let mut file = std::fs::File::open(path).map_err(failed)?;
+    std::io::copy(&mut file, &mut hash).map_err(failed)?;
+    Ok(hexadecimal(&hash.finalize()))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

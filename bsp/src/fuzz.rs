@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use crate::check::read;
+use crate::check::read::design::Design;
 use crate::config::{Config, Irq, Mode};
 use crate::extend::{ipx, resources, rewrite, settings};
 use crate::system::library::Library;
@@ -25,6 +27,9 @@ fn document(data: &[u8]) -> Option<Document> {
 
 /// XML: every range lies in the file, and names what it should.
 pub fn xml(data: &[u8]) {
+    if let Ok(source) = text::decode(data.to_vec()) {
+        let _ = read::parse(&source);
+    }
     let Some(document) = document(data) else {
         return;
     };
@@ -43,6 +48,14 @@ pub fn xml(data: &[u8]) {
 
 /// A system of Platform Designer: extended in every way, the result is a system again.
 pub fn qsys(data: &[u8]) {
+    if let Ok(source) = text::decode(data.to_vec())
+        && let Ok(root) = read::parse(&source)
+        && let Ok(design) = Design::of(Path::new("fuzz"), &root)
+    {
+        for wire in &design.wires {
+            let _ = design.clock(&wire.to);
+        }
+    }
     let Some(system) = document(data).and_then(|d| System::from_document(d).ok()) else {
         return;
     };
@@ -73,6 +86,9 @@ pub fn qsys(data: &[u8]) {
 pub fn qsf(data: &[u8]) {
     if let Ok(source) = text::decode(data.to_vec()) {
         let _ = settings::rewrite(Path::new("fuzz"), &source);
+        for command in read::settings::commands(Path::new("fuzz"), &source) {
+            let _ = command.assignment();
+        }
     }
 }
 

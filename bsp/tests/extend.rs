@@ -74,6 +74,7 @@ fn the_vendor_bsp_is_only_read() {
         assert!(
             path.starts_with("iface/peerlane/")
                 || path == "scripts/peerlane/partition.tcl"
+                || path.starts_with("scripts/peerlane/vendor/")
                 || path.starts_with("peerlane-report."),
             "{path}"
         );

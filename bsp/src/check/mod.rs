@@ -6,7 +6,10 @@ pub mod files;
 pub mod ids;
 pub mod interrupts;
 pub mod memory;
+pub mod read;
 pub mod resets;
+pub mod result;
+pub mod vendor;
 
 use std::path::PathBuf;
 
@@ -126,6 +129,14 @@ pub fn structure(layout: &Layout) -> Result<Findings> {
 
 fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     let build = Build::read(layout)?;
+    let mut findings = Findings::default();
+    by_model(layout, &build, with_tcl, &mut findings)?;
+    result::check(layout, &build, &mut findings)?;
+    Ok(findings)
+}
+
+/// What the model of the BSP that the extension works with can tell.
+fn by_model(layout: &Layout, build: &Build, with_tcl: bool, findings: &mut Findings) -> Result<()> {
     let qsys = layout.qsys_files()?;
     let mut library = Library::read(qsys.iter().map(PathBuf::as_path))?;
     library.set_block(build.config.clone());
@@ -140,7 +151,6 @@ fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
             })
             .collect::<Vec<_>>()
     };
-    let mut findings = Findings::default();
     let old = instances(OLD_DMA);
     for (system, module) in &old {
         findings.bad(
@@ -170,23 +180,23 @@ fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     }
     let bsp = Extended {
         layout,
-        build: &build,
+        build,
         library: &library,
         system,
         block,
     };
-    files::check(&bsp, &mut findings)?;
-    files::kinds(&bsp, &mut findings)?;
-    connections::dangling(&bsp, &mut findings);
-    connections::block(&bsp, &mut findings);
-    connections::overlaps(&bsp, &mut findings);
-    connections::hard_ip(&bsp, &mut findings);
-    interrupts::check(&bsp, &mut findings);
-    resets::check(&bsp, &mut findings);
-    memory::check(&bsp, &mut findings);
-    ids::check(&bsp, &mut findings)?;
+    files::check(&bsp, findings)?;
+    files::kinds(&bsp, findings)?;
+    connections::dangling(&bsp, findings);
+    connections::block(&bsp, findings);
+    connections::overlaps(&bsp, findings);
+    connections::hard_ip(&bsp, findings);
+    interrupts::check(&bsp, findings);
+    resets::check(&bsp, findings);
+    memory::check(&bsp, findings);
+    ids::check(&bsp, findings)?;
     if with_tcl {
-        component::check(&bsp, &mut findings)?;
+        component::check(&bsp, findings)?;
     }
-    Ok(findings)
+    Ok(())
 }

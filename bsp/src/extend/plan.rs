@@ -62,6 +62,7 @@ impl Plan {
         let resources = builder.specification(&specification, config, &block)?;
         builder.build_file(config, &new, &block);
         builder.notes(&new)?;
+        builder.vendor()?;
         Ok(builder.finish(config, new, &block, resources))
     }
 
@@ -278,6 +279,16 @@ impl<'a> Builder<'a> {
             path: BUILD_FILE.into(),
             text: build.json(),
         });
+    }
+
+    /// The vendor's files that are replaced, for the check and for the way back.
+    fn vendor(&mut self) -> Result<()> {
+        let replaced = self.files.iter().map(|file| file.path.as_path());
+        let replaced = replaced.filter(|path| self.hardware.join(path).is_file());
+        for (path, text) in check::vendor::keep(self.layout, replaced)? {
+            self.add(Written { path, text });
+        }
+        Ok(())
     }
 
     /// What a person should know.

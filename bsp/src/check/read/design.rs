@@ -1,0 +1,193 @@
+//! A system of Platform Designer (`.qsys`), as far as the check compares it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::check::read::{Node, xml};
+use crate::error::{Error, ErrorKind, Place, Result};
+
+/// An instance.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Instance {
+    /// Name.
+    pub name: String,
+    /// Kind.
+    pub kind: String,
+    /// Version of the kind.
+    pub version: String,
+    /// Whether it takes part.
+    pub enabled: bool,
+    /// Parameters.
+    pub parameters: BTreeMap<String, String>,
+    /// Line.
+    pub line: usize,
+}
+
+impl Instance {
+    /// A parameter that is a number.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        super::number(self.parameters.get(name)?)
+    }
+}
+
+/// A connection; both ends are `instance.interface`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wire {
+    /// Kind.
+    pub kind: String,
+    /// Master or source.
+    pub from: String,
+    /// Slave or sink.
+    pub to: String,
+    /// Parameters.
+    pub parameters: BTreeMap<String, String>,
+    /// Line.
+    pub line: usize,
+}
+
+impl Wire {
+    /// Instances at its two ends.
+    pub fn instances(&self) -> [&str; 2] {
+        [instance(&self.from), instance(&self.to)]
+    }
+}
+
+/// The instance of an end.
+pub fn instance(end: &str) -> &str {
+    end.split('.').next().unwrap_or_default()
+}
+
+/// An interface of the whole system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outside {
+    /// Name outside.
+    pub name: String,
+    /// End inside; empty if Platform Designer lost it.
+    pub inside: String,
+    /// Line.
+    pub line: usize,
+}
+
+/// A system.
+#[derive(Debug, Default)]
+pub struct Design {
+    /// The file.
+    pub path: PathBuf,
+    /// Instances in file order.
+    pub instances: Vec<Instance>,
+    /// Connections in file order.
+    pub wires: Vec<Wire>,
+    /// Exports in file order.
+    pub outside: Vec<Outside>,
+    by_name: BTreeMap<String, usize>,
+}
+
+impl Design {
+    /// Reads a `.qsys` file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadXml`], with the line; [`ErrorKind::Io`].
+    pub fn read(path: &Path) -> Result<Self> {
+        let root = xml(path)?;
+        Self::of(path, &root).map_err(|(line, what)| {
+            Error::new(
+                ErrorKind::BadXml,
+                Place::line(path, line),
+                what,
+                "Mend the file in Platform Designer, or extend the vendor's BSP again.",
+            )
+        })
+    }
+
+    /// A parsed file as a system; or the line and what is wrong there.
+    ///
+    /// # Errors
+    /// If it is none, or an element lacks what names it.
+    pub fn of(path: &Path, root: &Node) -> std::result::Result<Self, (usize, String)> {
+        if root.tag != "system" {
+            return Err((root.line, format!("<{}> is no system", root.tag)));
+        }
+        let need = |node: &Node, name: &str| {
+            let value = node.get(name).map(str::to_string);
+            value.ok_or_else(|| (node.line, format!("<{}> without {name}", node.tag)))
+        };
+        let parameters = |node: &Node| -> BTreeMap<_, _> {
+            node.parameters()
+                .map(|(name, value)| (name.to_string(), value.to_string()))
+                .collect()
+        };
+        let mut design = Self {
+            path: path.to_path_buf(),
+            ..Self::default()
+        };
+        for node in &root.inside {
+            match node.tag.as_str() {
+                "module" => {
+                    let name = need(node, "name")?;
+                    design.by_name.insert(name.clone(), design.instances.len());
+                    design.instances.push(Instance {
+                        name,
+                        kind: need(node, "kind")?,
+                        version: node.get("version").unwrap_or_default().into(),
+                        enabled: !matches!(node.get("enabled"), Some("0" | "false")),
+                        parameters: parameters(node),
+                        line: node.line,
+                    });
+                }
+                "connection" => design.wires.push(Wire {
+                    kind: need(node, "kind")?,
+                    from: need(node, "start")?,
+                    to: need(node, "end")?,
+                    parameters: parameters(node),
+                    line: node.line,
+                }),
+                "interface" => design.outside.push(Outside {
+                    name: need(node, "name")?,
+                    inside: node.get("internal").unwrap_or_default().into(),
+                    line: node.line,
+                }),
+                _ => {}
+            }
+        }
+        Ok(design)
+    }
+
+    /// The instance of a name; of several, the last.
+    pub fn instance(&self, name: &str) -> Option<&Instance> {
+        self.by_name.get(name).map(|&at| &self.instances[at])
+    }
+
+    /// Connections of a kind that end at an interface.
+    pub fn into<'a, 'b>(
+        &'a self,
+        kind: &'b str,
+        to: &'b str,
+    ) -> impl Iterator<Item = &'a Wire> + use<'a, 'b> {
+        self.wires
+            .iter()
+            .filter(move |w| w.kind == kind && w.to == to)
+    }
+
+    /// A line of the file.
+    pub fn place(&self, line: usize) -> Place {
+        Place::line(&self.path, line)
+    }
+
+    /// Where the clock of an input is made, bridges of clocks looked through.
+    pub fn clock(&self, input: &str) -> Option<&str> {
+        let mut input = input.to_string();
+        for _ in 0..=self.instances.len() {
+            let from = &self.into("clock", &input).next()?.from;
+            let (name, interface) = from.split_once('.')?;
+            input = match (self.instance(name)?.kind.as_str(), interface) {
+                ("altera_clock_bridge", _) => format!("{name}.in_clk"),
+                ("clock_source", "clk") => format!("{name}.clk_in"),
+                _ => return Some(from),
+            };
+            if self.into("clock", &input).next().is_none() {
+                return Some(from);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,253 @@
+//! Base addresses: numbers, multiples of what stands there, apart from each other, and for the vendor's slaves those
+//! that they had.
+
+use std::collections::BTreeMap;
+
+use crate::build::Build;
+use crate::check::Findings;
+use crate::check::read::design::{Design, Instance, Wire, instance};
+use crate::check::read::number;
+use crate::check::result::names::{is_bridge, is_hard_ip};
+use crate::check::result::{BLOCK, Bsp, OLD, bad};
+
+const TEST: &str = "bases";
+/// Systems inside of each other that are looked through.
+const DEPTH: u32 = 8;
+/// Slaves of one BAR that are compared at most.
+const MOST_SLAVES: usize = 10_000;
+
+pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
+    let before = findings.errors();
+    let mut count = 0;
+    for design in bsp.all() {
+        // What the extension does not change is the vendor's to answer for.
+        let Some(vendor) = bsp.was(design) else {
+            continue;
+        };
+        let mut masters: BTreeMap<&str, Vec<(u128, &Wire)>> = BTreeMap::new();
+        for wire in design.wires.iter().filter(|w| w.kind == "avalon") {
+            count += 1;
+            match base(wire) {
+                Some(base) => masters.entry(&wire.from).or_default().push((base, wire)),
+                None => bad(
+                    findings,
+                    TEST,
+                    design.place(wire.line),
+                    format!(
+                        "the base address of {} on {} is \"{}\": no number",
+                        wire.to,
+                        wire.from,
+                        wire.parameters
+                            .get("baseAddress")
+                            .map_or("", String::as_str)
+                    ),
+                ),
+            }
+        }
+        for slaves in masters.into_values() {
+            apart(bsp, design, slaves, vendor, findings);
+        }
+        same_places(design, vendor, findings);
+    }
+    for (design, block) in bsp.with_block() {
+        as_recorded(design, bsp, block, build, findings);
+    }
+    if findings.unchanged(before) {
+        findings.good(
+            TEST,
+            format!("{count} base addresses, none in another's way"),
+        );
+    }
+}
+
+/// The host reaches the block's slaves where the record says.
+fn as_recorded(
+    design: &Design,
+    bsp: &Bsp,
+    block: &Instance,
+    build: &Build,
+    findings: &mut Findings,
+) {
+    let reached = reached(design);
+    let slaves = bsp.declared.interfaces.iter();
+    let slaves = slaves.filter(|(_, (kind, side))| kind == "avalon" && side == "end");
+    for (name, _) in slaves {
+        let places = reached.get(&format!("{}.{name}", block.name));
+        let has = places.cloned().unwrap_or_default();
+        let bar = format!(".Rxm_BAR{}", build.bar);
+        let want = build.slaves.get(name).map(|&at| u128::from(at));
+        let mut there = has.iter().filter(|(master, _)| master.ends_with(&bar));
+        if there.next().map(|(_, at)| *at) != want {
+            let want = want.map_or("none".into(), |at| format!("{at:#x} of BAR {}", build.bar));
+            let what = format!(
+                "the host reaches {}.{name} at {}; the record says {want}",
+                block.name,
+                list(&has)
+            );
+            bad(findings, TEST, design.place(block.line), what);
+        }
+    }
+}
+
+/// The base address of a connection; 0 where none is given, as Platform Designer has it.
+fn base(wire: &Wire) -> Option<u128> {
+    let text = wire.parameters.get("baseAddress");
+    text.map_or(Some(0), |text| number(text).map(u128::from))
+}
+
+/// The slaves of one master.
+fn apart(
+    bsp: &Bsp,
+    design: &Design,
+    mut slaves: Vec<(u128, &Wire)>,
+    vendor: &Design,
+    findings: &mut Findings,
+) {
+    slaves.sort_by_key(|(base, _)| *base);
+    let mut highest: Option<(u128, &Wire)> = None;
+    for (base, wire) in slaves {
+        let place = design.place(wire.line);
+        let known = span(bsp, design, &wire.to, DEPTH);
+        // A slave whose span is not known takes a word.
+        let bytes = known.unwrap_or(4).max(1);
+        // Platform Designer: a base is a multiple of the span, as a power of two.
+        if let Some(bytes) = known.map(u128::next_power_of_two)
+            && base % bytes != 0
+        {
+            let what = format!(
+                "{} takes {bytes:#x} bytes and stands at {base:#x}, not at a multiple",
+                wire.to
+            );
+            let old = vendor.wires.iter();
+            let mut old = old.filter(|w| (&w.from, &w.to) == (&wire.from, &wire.to));
+            if old.any(|w| w.parameters.get("baseAddress") == wire.parameters.get("baseAddress")) {
+                findings.note(
+                    TEST,
+                    place.clone(),
+                    format!("{what}; in the vendor's BSP too"),
+                );
+            } else {
+                bad(findings, TEST, place.clone(), what);
+            }
+        }
+        if let Some((end, other)) = highest.filter(|(end, _)| *end > base) {
+            let what = format!(
+                "on {}, {} at {base:#x} overlaps {}, which ends at {:#x}",
+                wire.from,
+                wire.to,
+                other.to,
+                end - 1
+            );
+            bad(findings, TEST, place, what);
+        }
+        let end = base + bytes;
+        if highest.is_none_or(|(other, _)| end > other) {
+            highest = Some((end, wire));
+        }
+    }
+}
+
+/// Bytes that a slave takes, where public documents or the BSP's own files say so.
+fn span(bsp: &Bsp, design: &Design, end: &str, depth: u32) -> Option<u128> {
+    let (name, interface) = end.split_once('.')?;
+    let found = design.instance(name)?;
+    if found.kind == BLOCK {
+        return bsp.declared.span(interface);
+    }
+    if let (Some(inner), Some(depth)) = (bsp.system(&found.kind), depth.checked_sub(1)) {
+        let export = inner.outside.iter().find(|o| o.name == interface)?;
+        return span(bsp, inner, &export.inside, depth);
+    }
+    let bits = |name: &str| found.number(name).filter(|&bits| bits <= 64);
+    match (found.kind.as_str(), interface) {
+        // Embedded Peripherals IP user guide 683130, "Avalon-MM Pipeline Bridge" and "Clock Crossing Bridge".
+        (kind, "s0") if is_bridge(kind) => Some((1u128 << bits("ADDRESS_WIDTH")?) * unit(found)),
+        ("altera_avalon_onchip_memory2", "s1") => found.number("memorySize").map(u128::from),
+        // Stratix V Avalon-MM user guide 683411, "Control Register Access": 14 address bits.
+        (kind, "Cra") if is_hard_ip(kind) => Some(0x4000),
+        (kind, "Txs") if is_hard_ip(kind) => Some(1u128 << bits("TX_S_ADDR_WIDTH")?),
+        _ => None,
+    }
+}
+
+/// Bytes of one step of a bridge's address.
+fn unit(bridge: &Instance) -> u128 {
+    match bridge.parameters.get("ADDRESS_UNITS").map(String::as_str) {
+        Some("WORDS") => bridge
+            .number("DATA_WIDTH")
+            .map_or(4, |bits| u128::from(bits / 8))
+            .max(1),
+        _ => 1,
+    }
+}
+
+/// Every slave of the vendor's that the host reaches through a BAR is reached where it was.
+fn same_places(design: &Design, vendor: &Design, findings: &mut Findings) {
+    let now = reached(design);
+    for (slave, places) in reached(vendor) {
+        let name = instance(&slave);
+        if vendor.instance(name).is_none_or(|i| i.kind == OLD) || design.instance(name).is_none() {
+            continue;
+        }
+        let has = now.get(&slave).cloned().unwrap_or_default();
+        if has != places {
+            let what = format!(
+                "the host reaches {slave} at {}, in the vendor's BSP at {}",
+                list(&has),
+                list(&places)
+            );
+            bad(
+                findings,
+                TEST,
+                design.place(design.instance(name).map_or(1, |i| i.line)),
+                what,
+            );
+        }
+    }
+}
+
+fn list(places: &[(String, u128)]) -> String {
+    let words = places.iter().map(|(bar, at)| format!("{at:#x} of {bar}"));
+    match places.is_empty() {
+        true => "no place".into(),
+        false => words.collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// Places in the hard IP's BARs of every slave that is no bridge, bridges looked through.
+fn reached(design: &Design) -> BTreeMap<String, Vec<(String, u128)>> {
+    let mut from: BTreeMap<&str, Vec<&Wire>> = BTreeMap::new();
+    for wire in design.wires.iter().filter(|w| w.kind == "avalon") {
+        from.entry(&wire.from).or_default().push(wire);
+    }
+    let mut found: BTreeMap<String, Vec<(String, u128)>> = BTreeMap::new();
+    for (master, _) in from
+        .iter()
+        .filter(|(master, _)| master.contains(".Rxm_BAR"))
+    {
+        let mut open = vec![(master.to_string(), 0u128, 0)];
+        let mut looked = 0;
+        while let Some((master_now, offset, depth)) = open.pop() {
+            for wire in from.get(master_now.as_str()).into_iter().flatten() {
+                looked += 1;
+                if looked > MOST_SLAVES || depth > DEPTH {
+                    break;
+                }
+                let at = offset + base(wire).unwrap_or(0);
+                let name = instance(&wire.to);
+                if design.instance(name).is_some_and(|i| is_bridge(&i.kind)) {
+                    open.push((format!("{name}.m0"), at, depth + 1));
+                } else {
+                    found
+                        .entry(wire.to.clone())
+                        .or_default()
+                        .push((master.to_string(), at));
+                }
+            }
+        }
+    }
+    for places in found.values_mut() {
+        places.sort();
+    }
+    found
+}

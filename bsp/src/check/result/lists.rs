@@ -1,0 +1,119 @@
+//! The list of components, and the board's specification.
+
+use crate::check::Findings;
+use crate::check::read::{Node, number, xml};
+use crate::check::result::{BLOCK, Bsp, bad};
+use crate::error::{Place, Result};
+use crate::layout::{hw_tcl_path, with_extension};
+
+pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    components(bsp, findings)?;
+    resources(bsp, findings)
+}
+
+/// The block is listed once, with its own file and version.
+fn components(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    const TEST: &str = "component list";
+    let before = findings.errors();
+    let mut listed = 0;
+    for path in with_extension(&bsp.hardware, "ipx")? {
+        for entry in xml(&path)?
+            .all("component")
+            .filter(|e| e.get("name") == Some(BLOCK))
+        {
+            listed += 1;
+            let place = Place::line(&path, entry.line);
+            if listed > 1 {
+                bad(
+                    findings,
+                    TEST,
+                    place.clone(),
+                    format!("{BLOCK} is listed twice"),
+                );
+            }
+            for (name, want) in [
+                ("file", hw_tcl_path()),
+                ("version", bsp.declared.version.clone()),
+            ] {
+                let has = entry.get(name).unwrap_or_default();
+                if has != want {
+                    let what = format!("the {name} of {BLOCK} is \"{has}\", it must be \"{want}\"");
+                    bad(findings, TEST, place.clone(), what);
+                }
+            }
+        }
+    }
+    if listed == 0 {
+        let what = format!("no list of components (.ipx) has {BLOCK}");
+        bad(findings, TEST, Place::file(&bsp.hardware), what);
+    }
+    if findings.unchanged(before) {
+        findings.good(
+            TEST,
+            format!("{BLOCK} is listed, version {}", bsp.declared.version),
+        );
+    }
+    Ok(())
+}
+
+/// The resources that `aoc` takes off what kernels may use are more than the vendor's.
+fn resources(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    const TEST: &str = "board_spec";
+    let before = findings.errors();
+    let path = bsp.hardware.join("board_spec.xml");
+    let now = xml(&path)?;
+    let Some(was) = bsp.vendor.xml("board_spec.xml".as_ref())? else {
+        bad(
+            findings,
+            TEST,
+            Place::file(&path),
+            "the vendor's board_spec.xml was not kept".into(),
+        );
+        return Ok(());
+    };
+    let mut said = Vec::new();
+    for name in ["alms", "ffs", "rams"] {
+        let Some((old, _)) = used(&was, name) else {
+            continue;
+        };
+        match used(&now, name) {
+            Some((Some(new), line)) if old.is_some_and(|old| new <= old) => {
+                let what = format!("{name} {new} are those of the vendor's BSP, without the block");
+                bad(findings, TEST, Place::line(&path, line), what);
+            }
+            Some((Some(new), _)) => said.push(format!("{name} {new}")),
+            Some((None, line)) if old.is_some() => {
+                bad(
+                    findings,
+                    TEST,
+                    Place::line(&path, line),
+                    format!("{name} is no number"),
+                );
+            }
+            Some((None, _)) => {}
+            None => bad(
+                findings,
+                TEST,
+                Place::file(&path),
+                format!("{name} is gone"),
+            ),
+        }
+    }
+    if findings.unchanged(before) {
+        findings.good(
+            TEST,
+            format!("used resources with the block: {}", said.join(", ")),
+        );
+    }
+    Ok(())
+}
+
+/// A figure of the used resources, and its line.
+fn used(board: &Node, name: &str) -> Option<(Option<u64>, usize)> {
+    let devices = board.all("device");
+    let mut figures = devices
+        .flat_map(|d| d.all("used_resources"))
+        .flat_map(|u| u.all(name));
+    let figure = figures.next()?;
+    Some((figure.get("num").and_then(number), figure.line))
+}

@@ -1,0 +1,153 @@
+//! Names that stand once, instances that take part, versions that fit.
+
+use std::collections::BTreeSet;
+
+use crate::build::digest_of;
+use crate::check::Findings;
+use crate::check::read::design::Design;
+use crate::check::result::{BLOCK, Bsp, OLD, bad, new_faults};
+use crate::error::Result;
+
+const TEST: &str = "names";
+
+pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    let before = findings.errors();
+    let mut instances = 0;
+    for design in bsp.all() {
+        instances += design.instances.len();
+        new_faults(findings, TEST, design, bsp.was(design), twice);
+        if let Some(vendor) = bsp.was(design) {
+            against(design, vendor, findings);
+        } else {
+            untouched(bsp, design, findings)?;
+        }
+    }
+    for (design, block) in bsp.with_block() {
+        if block.version != bsp.declared.version {
+            let what = format!(
+                "{} is of version {}, its component of version {}",
+                block.name, block.version, bsp.declared.version
+            );
+            bad(findings, TEST, design.place(block.line), what);
+        }
+    }
+    if findings.unchanged(before) {
+        let what =
+            format!("{instances} instances, each once, enabled, of the vendor's kind and version");
+        findings.good(TEST, what);
+    }
+    Ok(())
+}
+
+/// Names that stand twice in a system.
+fn twice(design: &Design) -> Vec<(usize, String)> {
+    let mut seen = BTreeSet::new();
+    let instances = design.instances.iter();
+    let instances = instances.map(|i| (i.line, format!("instance {}", i.name)));
+    let exports = design.outside.iter();
+    let exports = exports.map(|o| (o.line, format!("export {}", o.name)));
+    let wires = design.wires.iter();
+    let wires = wires.map(|w| {
+        (
+            w.line,
+            format!("{} connection {} → {}", w.kind, w.from, w.to),
+        )
+    });
+    let all = instances.chain(exports).chain(wires);
+    all.filter(|(_, name)| !seen.insert(name.clone()))
+        .map(|(line, name)| (line, format!("{name} is there twice")))
+        .collect()
+}
+
+/// A system that the extension changed, against the vendor's.
+fn against(design: &Design, vendor: &Design, findings: &mut Findings) {
+    for instance in &design.instances {
+        let place = || design.place(instance.line);
+        let Some(was) = vendor.instance(&instance.name) else {
+            if !instance.enabled {
+                bad(
+                    findings,
+                    TEST,
+                    place(),
+                    format!("{} is not enabled", instance.name),
+                );
+            }
+            continue;
+        };
+        if was.enabled && !instance.enabled {
+            bad(
+                findings,
+                TEST,
+                place(),
+                format!("{} is not enabled", instance.name),
+            );
+        }
+        if instance.kind == BLOCK && was.kind == OLD {
+            continue;
+        }
+        if (&instance.kind, &instance.version) != (&was.kind, &was.version) {
+            let what = format!(
+                "{} is a {} {}; in the vendor's BSP a {} {}",
+                instance.name, instance.kind, instance.version, was.kind, was.version
+            );
+            bad(findings, TEST, place(), what);
+        }
+        // The hard IP's and bridges' parameters are what the extension changes.
+        if is_hard_ip(&instance.kind) || is_bridge(&instance.kind) {
+            continue;
+        }
+        for (name, value) in &was.parameters {
+            let now = instance.parameters.get(name);
+            if now != Some(value) {
+                let now = now.map_or("gone", String::as_str);
+                let what = format!(
+                    "{}: {name} is {now}, in the vendor's BSP {value}",
+                    instance.name
+                );
+                bad(findings, TEST, place(), what);
+            }
+        }
+    }
+    for was in &vendor.instances {
+        if design.instance(&was.name).is_none() && !is_bridge(&was.kind) {
+            let what = format!(
+                "instance {} ({}) of the vendor's BSP is gone",
+                was.name, was.kind
+            );
+            bad(findings, TEST, design.place(1), what);
+        }
+    }
+}
+
+/// A system that the extension did not change must be the vendor's.
+fn untouched(bsp: &Bsp, design: &Design, findings: &mut Findings) -> Result<()> {
+    let inside = bsp.inside(&design.path);
+    match bsp.vendor.hash(inside) {
+        Some(hash) if digest_of(&design.path)? != hash => {
+            for instance in design.instances.iter().filter(|i| !i.enabled) {
+                let what = format!("{} is not enabled", instance.name);
+                bad(findings, TEST, design.place(instance.line), what);
+            }
+            findings.note(
+                TEST,
+                design.place(1),
+                "changed since the extension, which does not touch it",
+            );
+        }
+        Some(_) => {}
+        None => findings.note(TEST, design.place(1), "the vendor's BSP has no such system"),
+    }
+    Ok(())
+}
+
+pub(super) fn is_hard_ip(kind: &str) -> bool {
+    kind.starts_with("altera_pcie_") && kind.ends_with("_hip_avmm")
+}
+
+/// Kinds that hand transfers on.
+pub(super) fn is_bridge(kind: &str) -> bool {
+    matches!(
+        kind,
+        "altera_avalon_mm_bridge" | "altera_avalon_mm_clock_crossing_bridge" | "dma_pcie_bridge"
+    )
+}

@@ -1,0 +1,336 @@
+//! Clocks, resets, interrupts and exports: the block's are connected, the vendor's are as they were.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::check::Findings;
+use crate::check::read::design::{Design, Instance, Wire, instance};
+use crate::check::read::number;
+use crate::check::result::names::{is_bridge, is_hard_ip};
+use crate::check::result::{Bsp, OLD, bad, new_faults};
+
+const TEST: &str = "wiring";
+
+pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
+    let before = findings.errors();
+    let mut count = 0;
+    for design in bsp.all() {
+        count += design.wires.len();
+        new_faults(findings, TEST, design, bsp.was(design), numbers);
+        let Some(vendor) = bsp.was(design) else {
+            continue;
+        };
+        kept(design, vendor, findings);
+        added(design, vendor, findings);
+        bridges(design, vendor, findings);
+    }
+    for (design, block) in bsp.with_block() {
+        connected(bsp, design, block, bsp.was(design), findings);
+        hard_ip(bsp, design, block, findings);
+    }
+    if findings.unchanged(before) {
+        let what = format!(
+            "{count} connections: the vendor's as they were, the block's where they belong"
+        );
+        findings.good(TEST, what);
+    }
+}
+
+/// Whether an interface is at an end of a connection, or exported.
+fn in_use(design: &Design, end: &str) -> usize {
+    let wires = design
+        .wires
+        .iter()
+        .filter(|w| w.from == end || w.to == end)
+        .count();
+    wires + design.outside.iter().filter(|o| o.inside == end).count()
+}
+
+/// Interrupt numbers, and inputs that can have one source only.
+fn numbers(design: &Design) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut irqs = BTreeMap::new();
+    let mut clocked = BTreeSet::new();
+    for wire in &design.wires {
+        if wire.kind == "clock" && !clocked.insert(&wire.to) {
+            found.push((wire.line, format!("{} has two clocks", wire.to)));
+        }
+        if wire.kind != "interrupt" {
+            continue;
+        }
+        let text = wire.parameters.get("irqNumber").map_or("0", String::as_str);
+        let Some(irq) = number(text) else {
+            let what = format!(
+                "the interrupt number of {} is \"{text}\": no number",
+                wire.to
+            );
+            found.push((wire.line, what));
+            continue;
+        };
+        if let Some(other) = irqs.insert((&wire.from, irq), &wire.to) {
+            let what = format!(
+                "{} and {other} are both interrupt {irq} of {}",
+                wire.to, wire.from
+            );
+            found.push((wire.line, what));
+        }
+    }
+    found
+}
+
+/// The connections and exports of the vendor's that the extension has no business with.
+fn kept(design: &Design, vendor: &Design, findings: &mut Findings) {
+    let mut now: BTreeMap<_, Vec<&Wire>> = BTreeMap::new();
+    for wire in &design.wires {
+        let key = (&wire.kind, &wire.from, &wire.to);
+        now.entry(key).or_default().push(wire);
+    }
+    let there = |name: &str| design.instance(name).is_some();
+    for was in vendor.wires.iter().filter(|w| w.kind != "avalon") {
+        // What led to an instance that is gone went with it; that it may be gone, another test says.
+        if !was.instances().into_iter().all(there) {
+            continue;
+        }
+        let irq = |wire: &Wire| {
+            wire.parameters
+                .get("irqNumber")
+                .map_or(Some(0), |n| number(n))
+        };
+        match now.get(&(&was.kind, &was.from, &was.to)).map(Vec::as_slice) {
+            Some(all @ [wire, ..])
+                if was.kind == "interrupt" && all.iter().all(|w| irq(w) != irq(was)) =>
+            {
+                let what = format!(
+                    "{} is interrupt {} of {}, in the vendor's BSP {}",
+                    was.to,
+                    irq(wire).map_or("?".into(), |n| n.to_string()),
+                    was.from,
+                    irq(was).map_or("?".into(), |n| n.to_string())
+                );
+                bad(findings, TEST, design.place(wire.line), what);
+            }
+            Some(_) => {}
+            None if was.kind == "interrupt" && through_the_block(design, vendor, was) => {}
+            None => {
+                let mut instead = design
+                    .wires
+                    .iter()
+                    .filter(|w| (&w.kind, &w.to) == (&was.kind, &was.to));
+                let (line, has) = match instead.next() {
+                    Some(wire) => (wire.line, format!("{} instead", wire.from)),
+                    None => {
+                        let name = instance(&was.to);
+                        (
+                            design.instance(name).map_or(1, |i| i.line),
+                            "nothing".into(),
+                        )
+                    }
+                };
+                let what = format!(
+                    "{} has the {} of {has}; in the vendor's BSP it has that of {}",
+                    was.to, was.kind, was.from
+                );
+                bad(findings, TEST, design.place(line), what);
+            }
+        }
+    }
+    for was in &vendor.outside {
+        let inner = instance(&was.inside);
+        if was.inside.is_empty() || !there(inner) {
+            continue;
+        }
+        match design.outside.iter().find(|o| o.name == was.name) {
+            Some(now) if now.inside == was.inside => {}
+            Some(now) => {
+                let what = format!(
+                    "{} is {}, in the vendor's BSP {}",
+                    now.name, now.inside, was.inside
+                );
+                bad(findings, TEST, design.place(now.line), what);
+            }
+            None => bad(
+                findings,
+                TEST,
+                design.place(1),
+                format!("the export {} is gone", was.name),
+            ),
+        }
+    }
+}
+
+/// With MSI-X an interrupt of the vendor's reaches the block in place of the hard IP.
+fn through_the_block(design: &Design, vendor: &Design, was: &Wire) -> bool {
+    let of_hip = vendor
+        .instance(instance(&was.from))
+        .is_some_and(|i| is_hard_ip(&i.kind));
+    of_hip
+        && design.wires.iter().any(|w| {
+            let block = instance(&w.from);
+            w.kind == "interrupt"
+                && w.to == was.to
+                && vendor.instance(block).is_some_and(|i| i.kind == OLD)
+        })
+}
+
+/// What the vendor's BSP did not have belongs to the block, or to an instance that is new.
+fn added(design: &Design, vendor: &Design, findings: &mut Findings) {
+    let old: BTreeSet<_> = vendor
+        .wires
+        .iter()
+        .map(|w| (&w.kind, &w.from, &w.to))
+        .collect();
+    let ours = |name: &str| vendor.instance(name).is_none_or(|i| i.kind == OLD);
+    for wire in design.wires.iter().filter(|w| w.kind != "avalon") {
+        if !old.contains(&(&wire.kind, &wire.from, &wire.to))
+            && !wire.instances().into_iter().any(ours)
+        {
+            let what = format!(
+                "the {} connection {} → {} is not of the vendor's BSP, nor of the block",
+                wire.kind, wire.from, wire.to
+            );
+            bad(findings, TEST, design.place(wire.line), what);
+        }
+    }
+}
+
+/// Clocks and resets of bridges. What the vendor left open may stay open.
+fn bridges(design: &Design, vendor: &Design, findings: &mut Findings) {
+    for bridge in design.instances.iter().filter(|i| is_bridge(&i.kind)) {
+        // Names of Embedded Peripherals IP user guide 683130.
+        let sinks: &[&str] = match bridge.kind.as_str() {
+            "altera_avalon_mm_bridge" => &["clk", "reset"],
+            "altera_avalon_mm_clock_crossing_bridge" => {
+                &["s0_clk", "s0_reset", "m0_clk", "m0_reset"]
+            }
+            _ => &[],
+        };
+        for sink in sinks {
+            let end = format!("{}.{sink}", bridge.name);
+            let open_before = vendor.instance(&bridge.name).is_some() && in_use(vendor, &end) == 0;
+            if in_use(design, &end) == 0 && !open_before {
+                bad(
+                    findings,
+                    TEST,
+                    design.place(bridge.line),
+                    format!("{end} is not connected"),
+                );
+            }
+        }
+    }
+}
+
+/// Every interface that the block's component declares is connected.
+fn connected(
+    bsp: &Bsp,
+    design: &Design,
+    block: &Instance,
+    vendor: Option<&Design>,
+    findings: &mut Findings,
+) {
+    for (name, (kind, _)) in &bsp.declared.interfaces {
+        let end = format!("{}.{name}", block.name);
+        let count = in_use(design, &end);
+        let place = || design.place(block.line);
+        if count == 0 {
+            // An interface that the old DMA had, too, and that the vendor did not use.
+            let kept = matches!(name.as_str(), "reset" | "s_nondma" | "dma_irq");
+            match kept && vendor.is_some_and(|v| in_use(v, &end) == 0) {
+                true => findings.note(
+                    TEST,
+                    place(),
+                    format!("{end} is not connected; in the vendor's BSP neither"),
+                ),
+                false => bad(findings, TEST, place(), format!("{end} is not connected")),
+            }
+        } else if count > 1 && matches!(kind.as_str(), "clock" | "conduit") {
+            bad(
+                findings,
+                TEST,
+                place(),
+                format!("{end} has {count} connections"),
+            );
+        }
+    }
+    for wire in design
+        .wires
+        .iter()
+        .filter(|w| w.instances().contains(&block.name.as_str()))
+    {
+        for end in [&wire.from, &wire.to] {
+            let interface = end.strip_prefix(&format!("{}.", block.name));
+            if let Some(interface) = interface
+                && !bsp.declared.interfaces.contains_key(interface)
+            {
+                bad(
+                    findings,
+                    TEST,
+                    design.place(wire.line),
+                    format!("the block has no interface {interface}"),
+                );
+            }
+        }
+    }
+}
+
+/// The block's side of PCIe is the hard IP's: its clock, its port, its interrupts.
+fn hard_ip(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings) {
+    let mut hips = design.instances.iter().filter(|i| is_hard_ip(&i.kind));
+    let (Some(hip), None) = (hips.next(), hips.next()) else {
+        let what = "there is not one PCIe hard IP beside the block".to_string();
+        return bad(findings, TEST, design.place(block.line), what);
+    };
+    let of_hip = |end: &str, interface: &str| {
+        end.split_once('.')
+            .is_some_and(|(i, name)| i == hip.name && name.starts_with(interface))
+    };
+    let clock = format!("{}.pcie_clk", block.name);
+    if !design
+        .clock(&clock)
+        .is_some_and(|from| of_hip(from, "coreclkout"))
+    {
+        let what = format!("{clock} is not the clock of {} (coreclkout)", hip.name);
+        bad(findings, TEST, design.place(block.line), what);
+    }
+    // What a master drives beyond the slave's width would be lost.
+    for (parameter, role) in [
+        ("TX_S_ADDR_WIDTH", "address"),
+        ("avmm_width_hwtcl", "writedata"),
+    ] {
+        let (has, want) = (hip.number(parameter), bsp.declared.width("txs", role));
+        if has != want {
+            let words = |n: Option<u64>| n.map_or("not set".into(), |n| format!("{n} bits"));
+            let what = format!(
+                "{parameter} of {} is {}, the block's port has {}",
+                hip.name,
+                words(has),
+                words(want)
+            );
+            bad(findings, TEST, design.place(hip.line), what);
+        }
+    }
+    let port = format!("{}.txs", block.name);
+    for wire in design.wires.iter().filter(|w| w.kind == "avalon") {
+        let at_zero = wire
+            .parameters
+            .get("baseAddress")
+            .is_none_or(|base| number(base) == Some(0));
+        match (wire.from == port, of_hip(&wire.to, "Txs")) {
+            (true, true) if at_zero => {}
+            (true, _) | (_, true) => {
+                let what = format!(
+                    "{} → {}: the block alone drives Txs, at 0",
+                    wire.from, wire.to
+                );
+                bad(findings, TEST, design.place(wire.line), what);
+            }
+            (false, false) => {}
+        }
+    }
+    let irq = format!("{}.dma_irq", block.name);
+    for wire in design
+        .into("interrupt", &irq)
+        .filter(|w| !of_hip(&w.from, "RxmIrq"))
+    {
+        let what = format!("{irq} interrupts {}, not {}.RxmIrq", wire.from, hip.name);
+        bad(findings, TEST, design.place(wire.line), what);
+    }
+}
