@@ -122,7 +122,7 @@ fn traffic(bench: &mut Bench, registered: bool) -> Seen {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_small_memory_gives_garbage_until_a_word_has_settled() {
-    let mut bench = Bench::new("small_memory", SmallRam::<32, 3>::new(3), &["clock"]);
+    let mut bench = Bench::new("small_memory", SmallRam::<Bits<32>, 3>::new(3), &["clock"]);
     let seen = traffic(&mut bench, false);
     assert_eq!(seen.during[0], seen.during[1], "{seen:?}");
     assert_eq!(seen.behind[0], seen.behind[1], "{seen:?}");
@@ -133,12 +133,16 @@ fn a_small_memory_gives_garbage_until_a_word_has_settled() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_block_of_memory_gives_garbage_at_the_edge_of_the_write() {
     let clocks = &["write_clock", "read_clock"];
-    let mut bench = Bench::new("block", BlockRam::<32, 3>::new(3), clocks);
+    let mut bench = Bench::new("block", BlockRam::<Bits<32>, 3>::new(3), clocks);
     let seen = traffic(&mut bench, true);
     assert_eq!(seen.during[0], seen.during[1], "{seen:?}");
     assert_eq!(seen.behind[1] + seen.wrong, 0, "{seen:?}");
     // Between two clocks, at the edge behind it, too.
-    let mut bench = Bench::new("crossing", BlockRam::<32, 3>::between_clocks(3), clocks);
+    let mut bench = Bench::new(
+        "crossing",
+        BlockRam::<Bits<32>, 3>::between_clocks(3),
+        clocks,
+    );
     let seen = traffic(&mut bench, true);
     assert_eq!(seen.during[0], seen.during[1], "{seen:?}");
     assert_eq!(seen.behind[0], seen.behind[1], "{seen:?}");
@@ -149,7 +153,7 @@ fn a_block_of_memory_gives_garbage_at_the_edge_of_the_write() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_forwarding_memory_gives_what_was_written_at_any_time() {
     for log2 in [2, 3] {
-        let mut bench = Bench::new("forward", ForwardRam::<32, 3>::new(log2), &["clock"]);
+        let mut bench = Bench::new("forward", ForwardRam::<Bits<32>, 3>::new(log2), &["clock"]);
         let seen = traffic(&mut bench, false);
         assert_eq!(seen.during[1] + seen.behind[1] + seen.wrong, 0, "{seen:?}");
     }
@@ -195,9 +199,9 @@ fn words_through(bench: &mut Bench, reset: &[&str]) -> usize {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn fifos_show_no_word_that_has_not_settled() {
-    let mut small = Bench::new("fifo", SmallFifo::<32, 3, 4>::default(), &["clock"]);
+    let mut small = Bench::new("fifo", SmallFifo::<Bits<32>, 3, 4>::default(), &["clock"]);
     assert!(words_through(&mut small, &["reset"]) > CYCLES / 4);
     let clocks = &["write_clock", "read_clock"];
-    let mut crossing = Bench::new("crossing", AsyncFifo::<32, 3, 4>::default(), clocks);
+    let mut crossing = Bench::new("crossing", AsyncFifo::<Bits<32>, 3, 4>::default(), clocks);
     assert!(words_through(&mut crossing, &["write_reset", "read_reset"]) > CYCLES / 4);
 }

@@ -342,7 +342,7 @@ fn a_channel_with_something_to_do_has_its_turn() {
 #[test]
 #[ignore = "external tools: cargo xtask test proofs"]
 fn a_small_fifo_loses_and_invents_nothing() {
-    let design = verilog("peerlane_fifo", SmallFifo::<1, 2, 3>::default());
+    let design = verilog("peerlane_fifo", SmallFifo::<Bits<1>, 2, 3>::default());
     holds_and_has_teeth(
         "small FIFO",
         &design,
@@ -356,7 +356,7 @@ fn a_small_fifo_loses_and_invents_nothing() {
 #[test]
 #[ignore = "external tools: cargo xtask test proofs"]
 fn an_asynchronous_fifo_loses_and_invents_nothing() {
-    let design = verilog("peerlane_fifo", AsyncFifo::<1, 2, 3>::default());
+    let design = verilog("peerlane_fifo", AsyncFifo::<Bits<1>, 2, 3>::default());
     // The output register holds one more.
     let parameters = [("CAPACITY", 5), ("TWO_CLOCKS", 1)];
     holds_and_has_teeth(

@@ -1,9 +1,9 @@
 //! `DocBlock`.
 
 use crate::fields;
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{format_ident, quote};
-use syn::{DeriveInput, Error, Field, Ident, Type};
+use syn::{DeriveInput, Error, Field, GenericParam, Ident, Type};
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
     let all = fields::of(input)?;
@@ -56,10 +56,21 @@ fn fresh(input: &DeriveInput, all: &[&Field]) -> Result<Option<TokenStream>, Err
     let (name, visibility) = (&input.ident, &input.vis);
     let parts = format_ident!("{name}Given");
     let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
-    let generics = &input.generics;
     let about = format!("What a [`{name}`] is made of, beside what is fresh.");
     let (given_names, given_types): (Vec<_>, Vec<_>) =
         given.iter().map(|f| (&f.ident, &f.ty)).unzip();
+    let mut generics = input.generics.clone();
+    generics.params = generics
+        .params
+        .into_iter()
+        .filter(|parameter| match parameter {
+            GenericParam::Type(parameter) => given_types
+                .iter()
+                .any(|ty| mentions(quote!(#ty), &parameter.ident)),
+            _ => true,
+        })
+        .collect();
+    let (_, parts_generics, _) = generics.split_for_impl();
     let others = others.iter().map(|f| &f.ident);
     Ok(Some(quote! {
         #[doc = #about]
@@ -71,7 +82,7 @@ fn fresh(input: &DeriveInput, all: &[&Field]) -> Result<Option<TokenStream>, Err
         impl #impl_generics #name #ty_generics #where_clause {
             /// The block of these parts; all others are as `Default` makes them.
             #[allow(dead_code)]
-            fn fresh(given: #parts #ty_generics) -> Self {
+            fn fresh(given: #parts #parts_generics) -> Self {
                 Self {
                     #(#given_names: given.#given_names,)*
                     #(#others: ::core::default::Default::default(),)*
@@ -79,6 +90,15 @@ fn fresh(input: &DeriveInput, all: &[&Field]) -> Result<Option<TokenStream>, Err
             }
         }
     }))
+}
+
+/// Whether the name stands in the tokens.
+fn mentions(tokens: TokenStream, name: &Ident) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == *name,
+        TokenTree::Group(group) => mentions(group.stream(), name),
+        _ => false,
+    })
 }
 
 /// Marked, or a constant, which has no default.

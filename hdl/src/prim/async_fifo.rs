@@ -1,7 +1,7 @@
 //! First-word-fall-through FIFO between two clocks, with Gray-coded pointers (C. E. Cummings,
 //! *Simulation and Synthesis Techniques for Asynchronous FIFO Design*, SNUG 2002, style 1).
 
-use super::{BlockRam, BusSync};
+use super::{BlockRam, BusSync, Word};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
@@ -114,23 +114,23 @@ impl<const A: usize, const P: usize> Logic for AsyncPointers<A, P> {
 /// `2^A` words of `D` bits; `P` is `A + 1`.
 #[derive(DocBlock)]
 #[module_name(shape)]
-pub struct AsyncFifo<const D: usize, const A: usize, const P: usize> {
+pub struct AsyncFifo<T: Word, const A: usize, const P: usize> {
     pub write_clock: Signal<In, Clock>,
     pub write_reset: Signal<In, Bit>,
     pub push: Signal<In, Bit>,
-    pub data_in: Signal<In, Bits<D>>,
+    pub data_in: Signal<In, T>,
     pub full: Signal<Out, Bit>,
     pub read_clock: Signal<In, Clock>,
     pub read_reset: Signal<In, Bit>,
     pub valid: Signal<Out, Bit>,
-    pub data: Signal<Out, Bits<D>>,
+    pub data: Signal<Out, T>,
     pub pop: Signal<In, Bit>,
     pointers: AsyncPointers<A, P>,
     #[given]
-    ram: BlockRam<D, A>,
+    ram: BlockRam<T, A>,
 }
 
-impl<const D: usize, const A: usize, const P: usize> Default for AsyncFifo<D, A, P> {
+impl<T: Word, const A: usize, const P: usize> Default for AsyncFifo<T, A, P> {
     fn default() -> Self {
         Self::fresh(AsyncFifoGiven {
             ram: BlockRam::between_clocks(A),
@@ -138,13 +138,13 @@ impl<const D: usize, const A: usize, const P: usize> Default for AsyncFifo<D, A,
     }
 }
 
-impl<const D: usize, const A: usize, const P: usize> AsyncFifo<D, A, P> {
+impl<T: Word, const A: usize, const P: usize> AsyncFifo<T, A, P> {
     fn shape(&self) -> String {
-        format!("fifo_two_clocks_{}x{D}", self.ram.words())
+        format!("fifo_two_clocks_{}x{}", self.ram.words(), T::BITS)
     }
 }
 
-impl<const D: usize, const A: usize, const P: usize> Logic for AsyncFifo<D, A, P> {
+impl<T: Word, const A: usize, const P: usize> Logic for AsyncFifo<T, A, P> {
     #[hdl_gen]
     fn update(&mut self) {
         self.pointers.write_clock.next = self.write_clock.val();

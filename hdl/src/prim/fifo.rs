@@ -1,7 +1,7 @@
 //! First-word-fall-through FIFOs in one clock. `valid`/`data` show the oldest word, `pop` takes it;
 //! a push into a full FIFO and a pop of an empty one are ignored.
 
-use super::{BlockRam, SmallRam};
+use super::{BlockRam, SmallRam, Word};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
@@ -9,20 +9,20 @@ use rust_hdl::prelude::*;
 /// `A + 1`. Its flags are registers, for they stand at the head of long paths.
 #[derive(DocBlock)]
 #[module_name(shape)]
-pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
+pub struct SmallFifo<T: Word, const A: usize, const P: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
     pub push: Signal<In, Bit>,
-    pub data_in: Signal<In, Bits<D>>,
+    pub data_in: Signal<In, T>,
     pub full: Signal<Out, Bit>,
     pub level: Signal<Out, Bits<P>>,
     /// It holds a word, shown or not.
     pub some: Signal<Out, Bit>,
     pub valid: Signal<Out, Bit>,
-    pub data: Signal<Out, Bits<D>>,
+    pub data: Signal<Out, T>,
     pub pop: Signal<In, Bit>,
     #[given]
-    ram: SmallRam<D, A>,
+    ram: SmallRam<T, A>,
     head: DFF<Bits<A>>,
     tail: DFF<Bits<A>>,
     count: DFF<Bits<P>>,
@@ -34,13 +34,13 @@ pub struct SmallFifo<const D: usize, const A: usize, const P: usize> {
     depth_less: Constant<Bits<P>>,
 }
 
-impl<const D: usize, const A: usize, const P: usize> Default for SmallFifo<D, A, P> {
+impl<T: Word, const A: usize, const P: usize> Default for SmallFifo<T, A, P> {
     fn default() -> Self {
         Self::new(A)
     }
 }
 
-impl<const D: usize, const A: usize, const P: usize> SmallFifo<D, A, P> {
+impl<T: Word, const A: usize, const P: usize> SmallFifo<T, A, P> {
     /// A FIFO of `2^log2` words, `log2` at most `A`.
     pub fn new(log2: usize) -> Self {
         Self::holding(log2, 1 << log2)
@@ -56,11 +56,11 @@ impl<const D: usize, const A: usize, const P: usize> SmallFifo<D, A, P> {
     }
 
     fn shape(&self) -> String {
-        format!("fifo_mlab_{}x{D}", self.ram.words())
+        format!("fifo_mlab_{}x{}", self.ram.words(), T::BITS)
     }
 }
 
-impl<const D: usize, const A: usize, const P: usize> Logic for SmallFifo<D, A, P> {
+impl<T: Word, const A: usize, const P: usize> Logic for SmallFifo<T, A, P> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, head, tail, count, any, shown, at_most);
@@ -111,18 +111,18 @@ impl<const D: usize, const A: usize, const P: usize> Logic for SmallFifo<D, A, P
 /// flags are registers, as above.
 #[derive(DocBlock)]
 #[module_name(shape)]
-pub struct BlockFifo<const D: usize, const A: usize, const P: usize> {
+pub struct BlockFifo<T: Word, const A: usize, const P: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
     pub push: Signal<In, Bit>,
-    pub data_in: Signal<In, Bits<D>>,
+    pub data_in: Signal<In, T>,
     /// Words in the RAM; the one in the output register is not counted.
     pub level: Signal<Out, Bits<P>>,
     pub valid: Signal<Out, Bit>,
-    pub data: Signal<Out, Bits<D>>,
+    pub data: Signal<Out, T>,
     pub pop: Signal<In, Bit>,
     #[given]
-    ram: BlockRam<D, A>,
+    ram: BlockRam<T, A>,
     head: DFF<Bits<A>>,
     tail: DFF<Bits<A>>,
     count: DFF<Bits<P>>,
@@ -134,7 +134,7 @@ pub struct BlockFifo<const D: usize, const A: usize, const P: usize> {
     depth_less: Constant<Bits<P>>,
 }
 
-impl<const D: usize, const A: usize, const P: usize> BlockFifo<D, A, P> {
+impl<T: Word, const A: usize, const P: usize> BlockFifo<T, A, P> {
     /// A FIFO of `2^log2` words, `log2` at most `A`.
     pub fn new(log2: usize) -> Self {
         Self::fresh(BlockFifoGiven {
@@ -144,11 +144,11 @@ impl<const D: usize, const A: usize, const P: usize> BlockFifo<D, A, P> {
     }
 
     fn shape(&self) -> String {
-        format!("fifo_block_{}x{D}", self.ram.words())
+        format!("fifo_block_{}x{}", self.ram.words(), T::BITS)
     }
 }
 
-impl<const D: usize, const A: usize, const P: usize> Logic for BlockFifo<D, A, P> {
+impl<T: Word, const A: usize, const P: usize> Logic for BlockFifo<T, A, P> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, head, tail, count, some, at_most, held);

@@ -1,5 +1,6 @@
 //! A small memory that may be read at any time.
 
+use super::Word;
 use super::ram::{SmallRam, garbage, index, unused};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -12,19 +13,19 @@ use std::collections::HashMap;
 /// One module with its memory, and not one around a [`super::SmallRam`], so that a proof sees all of it as a memory.
 #[derive(DocBlock)]
 #[module_name(shape)]
-pub struct ForwardRam<const D: usize, const A: usize> {
+pub struct ForwardRam<T: Word, const A: usize> {
     pub clock: Signal<In, Clock>,
     pub write_enable: Signal<In, Bit>,
     pub write_address: Signal<In, Bits<A>>,
-    pub write_data: Signal<In, Bits<D>>,
+    pub write_data: Signal<In, T>,
     pub read_address: Signal<In, Bits<A>>,
-    pub read_data: Signal<Out, Bits<D>>,
+    pub read_data: Signal<Out, T>,
     #[given]
     _log2: usize,
-    _cells: HashMap<u64, Bits<D>>,
+    _cells: HashMap<u64, T>,
 }
 
-impl<const D: usize, const A: usize> ForwardRam<D, A> {
+impl<T: Word, const A: usize> ForwardRam<T, A> {
     /// A memory of `2^log2` words; of two where `log2` is 0.
     pub fn new(log2: usize) -> Self {
         assert!(log2 <= A, "2^{log2} words, {A} address bits");
@@ -32,11 +33,11 @@ impl<const D: usize, const A: usize> ForwardRam<D, A> {
     }
 
     fn shape(&self) -> String {
-        format!("ram_forward_{}x{D}", 1u64 << self._log2)
+        format!("ram_forward_{}x{}", 1u64 << self._log2, T::BITS)
     }
 }
 
-impl<const D: usize, const A: usize> Logic for ForwardRam<D, A> {
+impl<T: Word, const A: usize> Logic for ForwardRam<T, A> {
     fn update(&mut self) {
         let mask = (1u64 << self._log2) - 1;
         if self.clock.pos_edge() && self.write_enable.val() {
@@ -82,9 +83,9 @@ impl<const D: usize, const A: usize> Logic for ForwardRam<D, A> {
              `else\n\
              assign settled = cells[{read}];\n\
              `endif\n",
-            cells = SmallRam::<D, A>::cells(self._log2),
-            garbage = garbage("clock", D),
-            top = D - 1,
+            cells = SmallRam::<T, A>::cells(self._log2),
+            garbage = garbage("clock", T::BITS),
+            top = T::BITS - 1,
             top_address = self._log2 - 1,
             unused = unused(&["write_address", "read_address"], A, self._log2),
             write = index("write_address", A, self._log2),

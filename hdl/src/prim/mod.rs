@@ -7,6 +7,7 @@ mod parts;
 mod ram;
 mod reset;
 mod sync;
+mod word;
 
 pub use async_fifo::{AsyncFifo, AsyncPointers};
 pub use fifo::{BlockFifo, SmallFifo};
@@ -15,3 +16,5 @@ pub(crate) use parts::{Part, one_behind_the_other, parts};
 pub use ram::{BlockRam, LaneRam, SmallRam};
 pub use reset::{ResetCopy, ResetStretch};
 pub use sync::{BitSync, BusSync};
+pub use word::Word;
+pub(crate) use word::words;

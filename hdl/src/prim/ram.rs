@@ -17,6 +17,7 @@
 //! document says for how long: that a word has settled at the end of the cycle behind the edge is an assumption,
 //! and that between two clocks it has at the second read edge.
 
+use super::Word;
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 use std::collections::HashMap;
@@ -53,10 +54,12 @@ impl Garbage {
         self.0 = (self.0 ^ 0x9E37_79B9_7F4A_7C15).wrapping_mul(6_364_136_223_846_793_005) + 1;
     }
 
-    fn word<const D: usize>(&self, width: usize) -> Bits<D> {
-        let bit = |at: usize| (self.0.rotate_left(at as u32 / 64 * 7) >> (at % 64)) & 1 == 1;
-        (0..width).fold(Bits::default(), |word: Bits<D>, at| {
-            word.replace_bit(at, bit(at))
+    fn word<T: Word>(&self, width: usize) -> T {
+        let mut at = 0;
+        T::from_bits(&mut || {
+            let bit = (self.0.rotate_left(at as u32 / 64 * 7) >> (at % 64)) & 1 == 1 && at < width;
+            at += 1;
+            bit
         })
     }
 }
@@ -90,29 +93,29 @@ pub(super) fn garbage(clock: &str, width: usize) -> String {
 /// before has not settled.
 #[derive(DocBlock)]
 #[module_name(shape)]
-pub struct BlockRam<const D: usize, const A: usize> {
+pub struct BlockRam<T: Word, const A: usize> {
     pub write_clock: Signal<In, Clock>,
     pub write_enable: Signal<In, Bit>,
     pub write_address: Signal<In, Bits<A>>,
-    pub write_data: Signal<In, Bits<D>>,
+    pub write_data: Signal<In, T>,
     pub read_clock: Signal<In, Clock>,
     pub read_enable: Signal<In, Bit>,
     pub read_address: Signal<In, Bits<A>>,
-    pub read_data: Signal<Out, Bits<D>>,
+    pub read_data: Signal<Out, T>,
     #[given]
     _log2: usize,
     #[given]
     _width: usize,
     #[given]
     _two_clocks: bool,
-    _cells: HashMap<u64, Bits<D>>,
+    _cells: HashMap<u64, T>,
     _garbage: Garbage,
 }
 
-impl<const D: usize, const A: usize> BlockRam<D, A> {
+impl<T: Word, const A: usize> BlockRam<T, A> {
     /// A memory of `2^log2` words.
     pub fn new(log2: usize) -> Self {
-        Self::narrow(log2, D)
+        Self::narrow(log2, T::BITS)
     }
 
     /// A memory of `2^log2` words between two clocks. A block of its own, never LUTs: from those a path
@@ -127,7 +130,11 @@ impl<const D: usize, const A: usize> BlockRam<D, A> {
     /// A memory of `2^log2` words of the low `width` bits; the bits above read as 0.
     pub fn narrow(log2: usize, width: usize) -> Self {
         assert!((1..=A).contains(&log2), "2^{log2} words, {A} address bits");
-        assert!((1..=D).contains(&width), "{width} of {D} bits");
+        assert!(
+            (1..=T::BITS).contains(&width),
+            "{width} of {} bits",
+            T::BITS
+        );
         Self::fresh(BlockRamGiven {
             _log2: log2,
             _width: width,
@@ -147,7 +154,7 @@ impl<const D: usize, const A: usize> BlockRam<D, A> {
     }
 }
 
-impl<const D: usize, const A: usize> Logic for BlockRam<D, A> {
+impl<T: Word, const A: usize> Logic for BlockRam<T, A> {
     fn update(&mut self) {
         let mask = (1u64 << self._log2) - 1;
         if self.read_clock.pos_edge() && self.read_enable.val() {
@@ -170,14 +177,14 @@ impl<const D: usize, const A: usize> Logic for BlockRam<D, A> {
         self.read_data.connect();
     }
     fn hdl(&self) -> Verilog {
-        let (part, zeros, waste) = match D - self._width {
+        let (part, zeros, waste) = match T::BITS - self._width {
             0 => (String::new(), String::new(), String::new()),
             above => (
                 format!("[{}:0]", self._width - 1),
                 format!("{above}'d0, "),
                 format!(
                     "wire unused_data_bits = &{{1'b0, write_data[{}:{}]}};\n",
-                    D - 1,
+                    T::BITS - 1,
                     self._width
                 ),
             ),
@@ -254,28 +261,28 @@ fn collision(write: &str, read: &str, log2: usize, two_clocks: bool) -> String {
 /// Who cannot wait takes [`super::ForwardRam`].
 #[derive(DocBlock)]
 #[module_name(shape)]
-pub struct SmallRam<const D: usize, const A: usize> {
+pub struct SmallRam<T: Word, const A: usize> {
     pub clock: Signal<In, Clock>,
     pub write_enable: Signal<In, Bit>,
     pub write_address: Signal<In, Bits<A>>,
-    pub write_data: Signal<In, Bits<D>>,
+    pub write_data: Signal<In, T>,
     pub read_address: Signal<In, Bits<A>>,
-    pub read_data: Signal<Out, Bits<D>>,
+    pub read_data: Signal<Out, T>,
     #[given]
     _log2: usize,
-    _cells: HashMap<u64, Bits<D>>,
+    _cells: HashMap<u64, T>,
     /// Where the write of the last cycle was.
     _settling: Option<u64>,
     _garbage: Garbage,
 }
 
-impl<const D: usize, const A: usize> Default for SmallRam<D, A> {
+impl<T: Word, const A: usize> Default for SmallRam<T, A> {
     fn default() -> Self {
         Self::new(A)
     }
 }
 
-impl<const D: usize, const A: usize> SmallRam<D, A> {
+impl<T: Word, const A: usize> SmallRam<T, A> {
     /// A memory of `2^log2` words; of two where `log2` is 0.
     pub fn new(log2: usize) -> Self {
         assert!(log2 <= A, "2^{log2} words, {A} address bits");
@@ -283,7 +290,7 @@ impl<const D: usize, const A: usize> SmallRam<D, A> {
     }
 
     fn shape(&self) -> String {
-        format!("ram_mlab_{}x{D}", self.words())
+        format!("ram_mlab_{}x{}", self.words(), T::BITS)
     }
 
     /// Words that it holds.
@@ -295,13 +302,13 @@ impl<const D: usize, const A: usize> SmallRam<D, A> {
     pub(super) fn cells(log2: usize) -> String {
         format!(
             "(* ramstyle = \"MLAB, no_rw_check\" *) reg [{}:0] cells [0:{}];\n",
-            D - 1,
+            T::BITS - 1,
             (1usize << log2) - 1
         )
     }
 }
 
-impl<const D: usize, const A: usize> Logic for SmallRam<D, A> {
+impl<T: Word, const A: usize> Logic for SmallRam<T, A> {
     fn update(&mut self) {
         let mask = (1u64 << self._log2) - 1;
         let written = self
@@ -317,7 +324,7 @@ impl<const D: usize, const A: usize> Logic for SmallRam<D, A> {
         }
         let at = Some(self.read_address.val().to_u64() & mask);
         self.read_data.next = if at == written || at == self._settling {
-            self._garbage.word(D)
+            self._garbage.word(T::BITS)
         } else {
             at.and_then(|at| self._cells.get(&at).copied())
                 .unwrap_or_default()
@@ -348,7 +355,7 @@ impl<const D: usize, const A: usize> Logic for SmallRam<D, A> {
              assign read_data = cells[{read}];\n\
              `endif\n",
             cells = Self::cells(self._log2),
-            garbage = garbage("clock", D),
+            garbage = garbage("clock", T::BITS),
             top_address = self._log2 - 1,
             unused = unused(&["write_address", "read_address"], A, self._log2),
             write = index("write_address", A, self._log2),

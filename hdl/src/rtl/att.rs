@@ -1,10 +1,10 @@
 //! The address translation table (ATT): block RAM, written only through the driver's slave, read by
 //! the two engines in turn. After reset every entry is cleared before a look-up is answered.
 //!
-//! An entry in the RAM is `{owner, address[63:12], page_size[1:0], device_write, device_read, valid}`,
-//! with one owner bit for each channel of the build.
+//! An entry in the RAM is an [`AttEntry`], with one owner bit for each channel of the build.
 
 use super::ports::LookUpSink;
+use super::words::AttEntry;
 use crate::prim::BlockRam;
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -26,9 +26,9 @@ pub struct Att {
     /// Look-ups: hold `ask` and the index until `answer`, one cycle, with the entry.
     pub for_writes: LookUpSink,
     pub for_reads: LookUpSink,
-    pub entry: Signal<Out, Bits<121>>,
+    pub entry: Signal<Out, AttEntry>,
     #[given]
-    ram: BlockRam<121, 16>,
+    ram: BlockRam<AttEntry, 16>,
     low: DFF<Bits<32>>,
     sweep: DFF<Bits<17>>,
     swept: DFF<Bit>,
@@ -64,13 +64,19 @@ impl Logic for Att {
             !self.swept.q.val() | (self.write.val() & self.address.val().get_bit(0));
         self.ram.write_enable.next = self.writing.val();
         self.ram.write_address.next = self.address.val().get_bits::<16>(1);
-        self.ram.write_data.next = (bit_cast::<121, 20>(self.low.q.val().get_bits::<20>(12)) << 5)
-            | (bit_cast::<121, 32>(self.data.val()) << 25)
-            | (bit_cast::<121, 64>(self.owner.val()) << 57)
-            | bit_cast::<121, 5>(self.low.q.val().get_bits::<5>(0));
+        self.ram.write_data.next.valid = self.low.q.val().get_bit(0);
+        self.ram.write_data.next.permits = self.low.q.val().get_bits::<2>(1);
+        self.ram.write_data.next.page_size = self.low.q.val().get_bits::<2>(3);
+        self.ram.write_data.next.address = bit_cast::<52, 20>(self.low.q.val().get_bits::<20>(12))
+            | (bit_cast::<52, 32>(self.data.val()) << 20);
+        self.ram.write_data.next.owner = self.owner.val();
         if !self.swept.q.val() {
             self.ram.write_address.next = self.sweep.q.val().get_bits::<16>(0);
-            self.ram.write_data.next = 0.into();
+            self.ram.write_data.next.valid = false;
+            self.ram.write_data.next.permits = 0.into();
+            self.ram.write_data.next.page_size = 0.into();
+            self.ram.write_data.next.address = 0.into();
+            self.ram.write_data.next.owner = 0.into();
             self.sweep.d.next = self.sweep.q.val() + 1;
             self.swept.d.next = self.sweep.q.val() == self.last.val();
         } else if self.write.val() & !self.address.val().get_bit(0) {

@@ -65,11 +65,11 @@ pub struct Completer {
     /// Of a channel that a record is under way for, nobody writes the ring, and its sequence has settled when
     /// the next end is copied.
     #[given]
-    ring_low: SmallRam<25, 6>,
+    ring_low: SmallRam<Bits<25>, 6>,
     #[given]
-    ring_high: SmallRam<32, 6>,
+    ring_high: SmallRam<Bits<32>, 6>,
     #[given]
-    sequences: SmallRam<32, 6>,
+    sequences: SmallRam<Bits<32>, 6>,
 
     channel: Signal<Local, Bits<6>>,
     chosen_channel: Signal<Local, Bits<6>>,

@@ -101,9 +101,9 @@ pub struct Counters {
     /// Totals, a word at `{channel, slot[3], slot[1:0], high, direction}`. No channel's counter has 0 in
     /// slot[1:0]; there level 2n + d is, `{n, 00, high, d}`.
     #[given]
-    running: BlockRam<32, 11>,
+    running: BlockRam<Bits<32>, 11>,
     #[given]
-    shown: BlockRam<32, 11>,
+    shown: BlockRam<Bits<32>, 11>,
 
     /// The sweeper's place: `step` is `{slot[3:0], high, direction}`, one slot a counter.
     step: DFF<Bits<6>>,

@@ -4,6 +4,7 @@
 //! A read that is not answered in time has failed, and its tag is passed over until the late answer has
 //! come or the driver lets go. While no tag is left, a flush fails at once.
 
+use super::words::FlushTurn;
 use crate::prim::SmallFifo;
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -40,7 +41,7 @@ pub struct Flushes {
     pub quarantine: Signal<Out, Bit>,
 
     /// Tags of the reads that have not ended, in their order, with the time.
-    turns: SmallFifo<35, 3, 4>,
+    turns: SmallFifo<FlushTurn, 3, 4>,
     next_tag: DFF<Bits<3>>,
     /// By tag: its read has not ended; has an answer, and which; is written off.
     owed: DFF<Bits<8>>,
@@ -95,21 +96,21 @@ impl Logic for Flushes {
             self.left.next = self.next_bit.val();
         }
         self.turns.push.next = self.leaves.val();
-        self.turns.data_in.next =
-            bit_cast::<35, 3>(self.next_tag.q.val()) | (bit_cast::<35, 32>(self.now.val()) << 3);
+        self.turns.data_in.next.tag = self.next_tag.q.val();
+        self.turns.data_in.next.time = self.now.val();
 
         // The oldest: answered, or late.
         self.answer.next = 0.into();
         if self.answered.val() {
             self.answer.next = self.one.val() << self.answered_tag.val();
         }
-        self.oldest.next = self.one.val() << self.turns.data.val().get_bits::<3>(0);
+        self.oldest.next = self.one.val() << self.turns.data.val().tag;
         self.oldest_done.next = (self.done.q.val() & self.oldest.val()).any();
         self.late.next = self.turns.valid.val()
             & !self.oldest_done.val()
             & !self.answered.val()
             & self.timeout.val().any()
-            & ((self.now.val() - self.turns.data.val().get_bits::<32>(3)) >= self.timeout.val());
+            & ((self.now.val() - self.turns.data.val().time) >= self.timeout.val());
         self.turns.pop.next = self.oldest_done.val() | self.late.val();
         self.over.next = 0.into();
         if self.turns.valid.val() & (self.oldest_done.val() | self.late.val()) {

@@ -26,7 +26,7 @@ pub struct LaneFifo<const W: usize, const A: usize, const P: usize> {
     pointers: AsyncPointers<A, P>,
     lanes: LaneRam<W, A>,
     #[given]
-    enables: BlockRam<64, A>,
+    enables: BlockRam<Bits<64>, A>,
 }
 
 impl<const W: usize, const A: usize, const P: usize> Default for LaneFifo<W, A, P> {

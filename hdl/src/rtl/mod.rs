@@ -27,6 +27,7 @@ pub mod segment;
 pub mod status;
 pub mod stream;
 pub mod txs;
+pub mod words;
 pub mod write_path;
 
 /// One bit for each of `2^log2` channels, of the 64 that vectors have room for. Masking with it lets

@@ -59,7 +59,7 @@ pub struct DescriptorQueue {
     pub ended_for_other: Signal<Out, Bits<13>>,
 
     #[given]
-    bank: [BlockRam<32, 12>; DWORDS],
+    bank: [BlockRam<Bits<32>, 12>; DWORDS],
     /// What is written there, from registers; a bit for each bank. It is announced in that cycle at the earliest.
     writes: DFF<Bits<DWORDS>>,
     write_slot: DFF<Bits<12>>,
@@ -67,30 +67,30 @@ pub struct DescriptorQueue {
     /// Two places for each slot, by turns: that of the next descriptor is no live one's, though the ring be full,
     /// so a doorbell need not be accepted to write it.
     #[given]
-    stamps: BlockRam<13, 13>,
+    stamps: BlockRam<Bits<13>, 13>,
     /// One memory for each place that reads.
     #[given]
-    tail_software: ForwardRam<13, 6>,
+    tail_software: ForwardRam<Bits<13>, 6>,
     /// Number of the last descriptor that was accepted. What is compared with it counts only when no
     /// doorbell has rung for two cycles.
     #[given]
-    newest_engine: SmallRam<13, 6>,
+    newest_engine: SmallRam<Bits<13>, 6>,
     #[given]
-    newest_ends: SmallRam<13, 6>,
+    newest_ends: SmallRam<Bits<13>, 6>,
     #[given]
-    head_software: ForwardRam<13, 6>,
+    head_software: ForwardRam<Bits<13>, 6>,
     /// Read long after the last start: a descriptor takes more cycles than a word to settle.
     #[given]
-    head_engine: SmallRam<13, 6>,
+    head_engine: SmallRam<Bits<13>, 6>,
     /// That of `select`, as of the last cycle.
     head_before: DFF<Bits<13>>,
     #[given]
-    ended_ends: ForwardRam<13, 6>,
+    ended_ends: ForwardRam<Bits<13>, 6>,
     /// Not looked at in the cycle of an end that is counted, nor in the next.
     #[given]
-    ended_own: SmallRam<13, 6>,
+    ended_own: SmallRam<Bits<13>, 6>,
     #[given]
-    ended_other: SmallRam<13, 6>,
+    ended_other: SmallRam<Bits<13>, 6>,
     /// Channels whose ring is full: what is written waits for no count. Whether the doorbell of the last cycle
     /// took the last slot is known, and counts, a cycle later: a short path behind the counts.
     filled: DFF<Bits<64>>,

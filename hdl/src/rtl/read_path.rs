@@ -6,6 +6,7 @@ mod retirement;
 
 use super::ports::{AnswerSink, EndSource, MemoryWriteMaster, ReadSource, RequestSink};
 use super::receive::Receive;
+use super::words::{Failure, Note, ReadNext};
 use crate::prim::{Part, SmallFifo, SmallRam, parts};
 use intake::{Asking, Intake, Room};
 use peerlane_verilog::DocBlock;
@@ -65,26 +66,26 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
 
     /// One that waits for the port, and no more: what is accepted is out of turn.
     reading: DFF<Bit>,
-    read_next: DFF<Bits<86>>,
+    read_next: DFF<ReadNext>,
     #[given]
-    notes: SmallFifo<109, 6, 7>,
+    notes: SmallFifo<Note, 6, 7>,
     next_tag: DFF<Bits<6>>,
     used: DFF<Bits<64>>,
     done: DFF<Bits<64>>,
     #[given]
-    results: SmallRam<4, 6>,
+    results: SmallRam<Bits<4>, 6>,
     /// Beats promised to reads in flight and not yet used up; the receive buffer holds them all.
     promised: DFF<Bits<13>>,
     #[given]
     receive: Receive<W, B, E>,
     /// Per channel: progress and first failure of the descriptor.
     #[given]
-    done_bytes: SmallRam<32, 6>,
+    done_bytes: SmallRam<Bits<32>, 6>,
     #[given]
-    failures: SmallRam<44, 6>,
+    failures: SmallRam<Failure, 6>,
     halting: DFF<Bits<64>>,
     #[given]
-    halted_number: SmallRam<6, 6>,
+    halted_number: SmallRam<Bits<6>, 6>,
     halt_settles: DFF<Bit>,
     /// The end that is reported.
     over: DFF<Bit>,
@@ -118,12 +119,12 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     placing_bytes: DFF<Bits<10>>,
     /// The oldest note, whether its read is over, and whether what is known of it has been looked up since.
     note_on: DFF<Bit>,
-    note: DFF<Bits<109>>,
+    note: DFF<Note>,
     note_over: DFF<Bit>,
     note_done: DFF<Bit>,
     result: DFF<Bits<4>>,
     so_far: DFF<Bits<32>>,
-    so_far_failed: DFF<Bits<44>>,
+    so_far_failed: DFF<Failure>,
     note_load: Signal<Local, Bit>,
     took: DFF<Bits<13>>,
     gave: DFF<Bits<13>>,

@@ -12,6 +12,7 @@ use super::align::Align;
 use super::lane_fifo::LaneFifo;
 use super::ports::{AnswerSink, MemoryWriteMaster};
 use super::status::Status;
+use super::words::{Chunk, MemoryWrite, Pack, Place, ReadJob, Written};
 use crate::prim::{AsyncFifo, BlockFifo, ForwardRam, Part, SmallFifo, parts};
 use memory::Memory;
 use packing::Packing;
@@ -49,43 +50,42 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     pub mem_forgets: Signal<In, Bit>,
     pub mem_wr: MemoryWriteMaster,
 
-    /// Where the next chunk of each tag belongs: address, lane, bytes left.
+    /// Where the next chunk of each tag belongs.
     #[given]
-    places: ForwardRam<55, 6>,
+    places: ForwardRam<Place, 6>,
     #[given]
-    chunks: BlockFifo<20, 12, 13>,
+    chunks: BlockFifo<Chunk, 12, 13>,
     /// The oldest chunk.
     front_on: DFF<Bit>,
-    front: DFF<Bits<20>>,
+    front: DFF<Chunk>,
     /// Its place, looked up in the cycle before: a chunk takes two.
     found_on: DFF<Bit>,
-    found: DFF<Bits<55>>,
+    found: DFF<Place>,
     found_bare: DFF<Bit>,
     #[given]
-    received: BlockFifo<E, 12, 13>,
+    received: BlockFifo<Bits<E>, 12, 13>,
     /// What the port brought in the last cycle: short paths into the two.
     chunk_came: DFF<Bit>,
-    chunk_word: DFF<Bits<20>>,
+    chunk_word: DFF<Chunk>,
     beat_came: DFF<Bit>,
     beat_word: DFF<Bits<E>>,
-    jobs: SmallFifo<20, 2, 3>,
+    jobs: SmallFifo<ReadJob, 2, 3>,
     /// In block RAM, for its width; 16 are enough.
     #[given]
-    packs: BlockFifo<48, 6, 7>,
+    packs: BlockFifo<Pack, 6, 7>,
     /// They were fewer than that in the last cycle.
     packs_room: DFF<Bit>,
     /// What goes there: a short path into the memory.
     packing: DFF<Bit>,
-    packing_word: DFF<Bits<48>>,
+    packing_word: DFF<Pack>,
     /// The oldest of them: a short path into the memory of words.
     pack_on: DFF<Bit>,
-    pack: DFF<Bits<48>>,
+    pack: DFF<Pack>,
     align: Align<W, B>,
     words: LaneFifo<W, 7, 8>,
-    /// The two top bits: no words, one.
-    commands: AsyncFifo<51, 5, 6>,
+    commands: AsyncFifo<MemoryWrite, 5, 6>,
     /// Back in the port's clock: tags whose last bytes are in memory.
-    written: AsyncFifo<10, 5, 6>,
+    written: AsyncFifo<Written, 5, 6>,
     /// Packing.
     within: DFF<Bit>,
     lane_at: DFF<Bits<2>>,
@@ -94,7 +94,7 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     /// In the memory clock.
     burst_beat: DFF<Bits<4>>,
     command_on: DFF<Bit>,
-    command: DFF<Bits<51>>,
+    command: DFF<MemoryWrite>,
     /// It has words.
     command_writes: DFF<Bit>,
     /// The next word is the last of its burst.
@@ -125,6 +125,7 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     commit: Signal<Local, Bit>,
     enable_now: Signal<Local, Bits<64>>,
     pack_code: Signal<Local, Bits<4>>,
+    words_now: Signal<Local, Bits<4>>,
     mem_count: Signal<Local, Bits<4>>,
     mem_bare: Signal<Local, Bit>,
     mem_accept: Signal<Local, Bit>,
@@ -138,7 +139,6 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     beat_shift: Constant<Bits<3>>,
     place_mask: Constant<Bits<2>>,
     data_shift: Constant<Bits<9>>,
-    bare_mark: Constant<Bits<51>>,
     status: Status,
 }
 
@@ -156,7 +156,6 @@ impl<const W: usize, const B: usize, const E: usize> Receive<W, B, E> {
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
             place_mask: Constant::new((64 / B as u64 - 1).into()),
             data_shift: Constant::new((W as u64).into()),
-            bare_mark: Constant::new((1u64 << 49).into()),
         })
     }
 }
@@ -232,8 +231,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Receive<W, 
         self.chunk_came.d.next = self.answer.chunk.val();
         self.chunks.push.next = self.chunk_came.q.val();
         self.chunks.data_in.next = self.chunk_word.q.val();
-        self.chunk_word.d.next = bit_cast::<20, 6>(self.answer.tag.val())
-            | (bit_cast::<20, 10>(self.answer.bytes.val()) << 6)
-            | (bit_cast::<20, 4>(self.answer.code.val()) << 16);
+        self.chunk_word.d.next.tag = self.answer.tag.val();
+        self.chunk_word.d.next.bytes = self.answer.bytes.val();
+        self.chunk_word.d.next.code = self.answer.code.val();
     }
 }

@@ -8,6 +8,7 @@
 //! to give back yet, so what it says is not looked at. The driver may set one ring while the process of another
 //! rings a doorbell.
 
+use super::words::Slots;
 use crate::prim::ForwardRam;
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -36,9 +37,9 @@ pub struct RingRoom {
 
     /// Slots left before the last doorbell took one, and whether it did: the sum does not wait for that.
     #[given]
-    rooms: ForwardRam<17, 6>,
+    rooms: ForwardRam<Slots, 6>,
     #[given]
-    sizes: ForwardRam<4, 6>,
+    sizes: ForwardRam<Bits<4>, 6>,
     /// Channels that have a ring.
     bound: DFF<Bits<64>>,
     /// Those whose ring has all of its slots.
@@ -59,14 +60,12 @@ pub struct RingRoom {
     filled: Signal<Local, Bits<64>>,
     is_fresh: Signal<Local, Bit>,
     is_full: Signal<Local, Bit>,
-    taken: Signal<Local, Bit>,
     /// Fewer than two slots are given back, and none that makes two of one.
     frees_none: Signal<Local, Bit>,
     /// Two slots were left.
     two: Signal<Local, Bit>,
     ringed: Signal<Local, Bits<64>>,
     fills: Signal<Local, Bit>,
-    base: Signal<Local, Bits<16>>,
     gained: Signal<Local, Bits<16>>,
     sum: Signal<Local, Bits<16>>,
     one: Constant<Bits<64>>,
@@ -111,8 +110,6 @@ impl Logic for RingRoom {
         self.some.next = !self.is_full.val();
         self.enough.next = !self.is_full.val() | self.freed.val().any();
 
-        self.base.next = bit_cast::<16, 17>(self.rooms.read_data.val());
-        self.taken.next = self.rooms.read_data.val().get_bit(16);
         self.left_two.next = (self.sum_before.q.val() >> 2).any()
             | (self.sum_before.q.val().get_bit(1)
                 & (self.sum_before.q.val().get_bit(0) | !self.took_before.q.val()));
@@ -124,17 +121,17 @@ impl Logic for RingRoom {
         self.frees_none.next =
             !(self.freed.val() >> 1).any() & (self.is_full.val() | !self.freed.val().get_bit(0));
         self.gained.next = self.freed.val();
-        if self.taken.val() {
+        if self.rooms.read_data.val().taken {
             self.gained.next = self.freed.val() - 1;
         }
-        self.sum.next = self.base.val() + self.gained.val();
+        self.sum.next = self.rooms.read_data.val().free + self.gained.val();
         if self.is_fresh.val() {
             self.sum.next = self.slot.val() << self.sizes.read_data.val();
         }
         self.rooms.write_enable.next = self.doorbell.val();
         self.rooms.write_address.next = self.page.val();
-        self.rooms.write_data.next = bit_cast::<17, 16>(self.sum.val())
-            | (bit_cast::<17, 1>(self.accepted.val().into()) << 16);
+        self.rooms.write_data.next.free = self.sum.val();
+        self.rooms.write_data.next.taken = self.accepted.val();
         self.fills.next = self.is_full.val() & !self.freed.val().any();
         if self.accepted.val() {
             self.fills.next = !self.two.val() & self.frees_none.val();

@@ -21,6 +21,7 @@ mod windows;
 
 use super::ports::{DescriptorSink, LookUpSource, RequestSource};
 use super::status::Status;
+use super::words::{AttEntry, Saved};
 use crate::prim::{Part, SmallRam, parts};
 use cutting::Cutting;
 use peerlane_verilog::DocBlock;
@@ -50,10 +51,6 @@ pub enum SegmentState {
     /// Offering the request.
     Issue,
 }
-
-/// What a channel in the middle of a descriptor keeps: page size, peer, local, remaining, flags,
-/// cookie, number.
-const SAVED: usize = 154;
 
 /// The request maker. `W` and `B` are the port's width in bits and bytes.
 #[derive(DocBlock)]
@@ -86,7 +83,7 @@ pub struct Segment<const W: usize, const B: usize> {
     pub sweep_channel: Signal<In, Bits<6>>,
     /// The ATT.
     pub look_up: LookUpSource,
-    pub entry: Signal<In, Bits<121>>,
+    pub entry: Signal<In, AttEntry>,
     /// The request.
     pub request: RequestSource,
     /// ATT address: page size code and 38 bits. A descriptor names 37; the request behind the last byte of the
@@ -129,13 +126,13 @@ pub struct Segment<const W: usize, const B: usize> {
     jumped: DFF<Bit>,
     /// Read for a channel when its turn comes again, requests later.
     #[given]
-    saved: SmallRam<SAVED, 6>,
+    saved: SmallRam<Saved, 6>,
     waiting: DFF<Bits<64>>,
     blocked: DFF<Bits<64>>,
     #[given]
-    window_base: SmallRam<28, 6>,
+    window_base: SmallRam<Bits<28>, 6>,
     #[given]
-    window_end: SmallRam<29, 6>,
+    window_end: SmallRam<Bits<29>, 6>,
     /// Cycles until what is known of the window is surely that of the channel served.
     window_unsure: DFF<Bits<2>>,
     low: DFF<Bits<28>>,

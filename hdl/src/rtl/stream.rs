@@ -14,6 +14,7 @@ mod completions;
 
 use super::ports::{AnswerSource, FlushSink, PortAdapter, PostSink, ReadSink, WriteSink};
 use super::status::Status;
+use super::words::{ReadSize, ReadTurn};
 use super::{flushes::Flushes, poster::Poster};
 use crate::generated::constants::status_code;
 use crate::prim::{ForwardRam, Part, SmallFifo, SmallRam, parts};
@@ -68,9 +69,9 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     fresh_tags: DFF<Bits<64>>,
     /// Written as a read is taken, read for its answers: those come cycles later.
     #[given]
-    sizes: SmallRam<15, 6>,
+    sizes: SmallRam<ReadSize, 6>,
     #[given]
-    left: ForwardRam<10, 6>,
+    left: ForwardRam<Bits<10>, 6>,
     /// Written off, and the completion may still come.
     lost: DFF<Bits<64>>,
     dropping: DFF<Bit>,
@@ -81,7 +82,7 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     beats_left: DFF<Bits<6>>,
     /// Tags in the order of their requests, with the time.
     #[given]
-    order: SmallFifo<38, 6, 7>,
+    order: SmallFifo<ReadTurn, 6, 7>,
     now: DFF<Bits<32>>,
     /// Reads that flush have tags and a time of their own: neither waits for the other.
     flushes: Flushes,
@@ -220,17 +221,16 @@ impl<const W: usize, const B: usize> Part<Requests> for StreamAdapter<W, B> {
             self.ask_as.d.next = bit_cast::<7, 6>(self.port_read.tag.val());
         }
         self.order.push.next = self.take_read.val();
-        self.order.data_in.next = bit_cast::<38, 6>(self.port_read.tag.val())
-            | (bit_cast::<38, 32>(self.now.q.val()) << 6);
+        self.order.data_in.next.tag = self.port_read.tag.val();
+        self.order.data_in.next.time = self.now.q.val();
         self.opens.next = 0.into();
         if self.take_read.val() {
             self.opens.next = self.one.val() << self.port_read.tag.val();
         }
         self.sizes.write_enable.next = self.take_read.val();
         self.sizes.write_address.next = self.port_read.tag.val();
-        self.sizes.write_data.next = bit_cast::<15, 10>(self.port_read.bytes.val())
-            | (bit_cast::<15, 5>(bit_cast::<5, 64>(
-                self.port_read.address.val() & self.lane_mask.val(),
-            )) << 10);
+        self.sizes.write_data.next.bytes = self.port_read.bytes.val();
+        self.sizes.write_data.next.lane =
+            bit_cast::<5, 64>(self.port_read.address.val() & self.lane_mask.val());
     }
 }

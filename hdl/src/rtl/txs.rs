@@ -23,6 +23,7 @@ mod reads;
 use super::ports::{AnswerSource, FlushSink, PortAdapter, PostSink, ReadSink, WriteSink};
 use super::poster::Poster;
 use super::status::Status;
+use super::words::TxsRead;
 use crate::prim::{Part, SmallFifo, parts};
 use peerlane_verilog::DocBlock;
 use reads::Reads;
@@ -66,7 +67,7 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     /// Reads in flight: beats less two, bytes, tag, whether it flushes, whether it has one beat. Of the oldest:
     /// beats seen; some are, and then: the next is its last. Beats owed in all.
     #[given]
-    pending: SmallFifo<24, 3, 4>,
+    pending: SmallFifo<TxsRead, 3, 4>,
     seen: DFF<Bits<6>>,
     begun: DFF<Bit>,
     at_last: DFF<Bit>,

@@ -12,6 +12,7 @@ mod intake;
 use super::align::Align;
 use super::ports::{EndSource, FlushSource, MemoryReadMaster, RequestSink, WriteSource};
 use super::status::Status;
+use super::words::{Head, MemoryRead, WriteEnd, WriteJob};
 use crate::prim::{AsyncFifo, BlockFifo, ForwardRam, Part, SmallFifo, parts};
 use bursts::{Bursts, Gone};
 use ends::Ends;
@@ -58,9 +59,9 @@ pub struct WritePath<const W: usize, const B: usize> {
     pub mem_rd: MemoryReadMaster,
 
     /// A command comes a cycle after its request, with the words that it claims.
-    commands: AsyncFifo<38, 5, 6>,
+    commands: AsyncFifo<MemoryRead, 5, 6>,
     asks_at: DFF<Bits<34>>,
-    words: AsyncFifo<512, 6, 7>,
+    words: AsyncFifo<Bits<512>, 6, 7>,
     /// In the memory clock: words asked for in the last cycle, those owed before, some are; a command of before a
     /// reset stands; what is owed is of before.
     asked: DFF<Bits<4>>,
@@ -71,22 +72,22 @@ pub struct WritePath<const W: usize, const B: usize> {
     mem_closed: Signal<Local, Bit>,
     mem_asks: Signal<Local, Bit>,
     owed_next: Signal<Local, Bits<7>>,
-    jobs: SmallFifo<22, 5, 6>,
-    heads: SmallFifo<128, 5, 6>,
+    jobs: SmallFifo<WriteJob, 5, 6>,
+    heads: SmallFifo<Head, 5, 6>,
     /// The head that comes, the one whose burst is next, and the one whose burst has just left.
     next_on: DFF<Bit>,
-    next_head: DFF<Bits<128>>,
+    next_head: DFF<Head>,
     head_on: DFF<Bit>,
-    head: DFF<Bits<128>>,
+    head: DFF<Head>,
     gone_on: DFF<Bit>,
-    gone: DFF<Bits<128>>,
+    gone: DFF<Head>,
     gone_lost: DFF<Bit>,
     /// It is to be followed by a flush read, if it is the last of its descriptor.
     gone_flush: DFF<Bit>,
     has_room: DFF<Bit>,
     align: Align<W, B>,
-    beats_out: SmallFifo<W, 4, 5>,
-    enables_out: SmallFifo<B, 4, 5>,
+    beats_out: SmallFifo<Bits<W>, 4, 5>,
+    enables_out: SmallFifo<Bits<B>, 4, 5>,
     /// Memory words asked for and not yet used up; the word FIFO holds them all.
     reserved: DFF<Bits<8>>,
     /// Those of the request of the last cycle.
@@ -96,19 +97,19 @@ pub struct WritePath<const W: usize, const B: usize> {
     next_load: Signal<Local, Bit>,
     /// Bytes of each channel's descriptor that have left.
     #[given]
-    done_bytes: ForwardRam<32, 6>,
+    done_bytes: ForwardRam<Bits<32>, 6>,
     /// Ends that wait for their flush or their record, and those behind them: they leave in order.
     #[given]
-    ends: BlockFifo<142, 8, 9>,
+    ends: BlockFifo<WriteEnd, 8, 9>,
     /// The one that goes there: a short path into the memory. How many there are, with that one.
     end_on: DFF<Bit>,
-    end_next: DFF<Bits<142>>,
+    end_next: DFF<WriteEnd>,
     ends_count: DFF<Bits<9>>,
-    flushes: SmallFifo<64, 4, 5>,
+    flushes: SmallFifo<Bits<64>, 4, 5>,
     /// The oldest flush stands at the port; it was taken in the last cycle, and is still counted.
     flush_on: DFF<Bit>,
     flush_gone: DFF<Bit>,
-    flush_results: SmallFifo<1, 5, 6>,
+    flush_results: SmallFifo<Bits<1>, 5, 6>,
     /// Flush reads that were taken and whose results no end has used: no more than there is room for.
     unused_flushes: DFF<Bits<5>>,
     /// The end that stands there wants no record, and leaves; one has just left. So no such one leaves in the

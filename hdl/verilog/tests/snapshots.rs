@@ -125,6 +125,7 @@ snapshot! {
     local_order: combinational::LocalOrder,
     get_bits_dynamic: combinational::GetBitsDynamic,
     struct_fields: combinational::StructFields,
+    whole_struct: combinational::WholeStruct,
     constants: combinational::Constants,
     unused_bits: combinational::UnusedBits,
     keywords: combinational::Keywords,

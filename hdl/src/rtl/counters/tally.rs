@@ -29,10 +29,10 @@ pub struct Tally<const D: usize, const A: usize, const F: usize> {
     pub sweep_high: Signal<In, Bit>,
     /// What the row was, two cycles after `sweep`.
     pub held: Signal<Out, Bits<D>>,
-    writes: SmallFifo<F, 4, 5>,
-    reads: SmallFifo<F, 4, 5>,
+    writes: SmallFifo<Bits<F>, 4, 5>,
+    reads: SmallFifo<Bits<F>, 4, 5>,
     #[given]
-    ram: BlockRam<D, A>,
+    ram: BlockRam<Bits<D>, A>,
     word: Signal<Local, Bits<F>>,
     issue: Signal<Local, Bit>,
     row: Signal<Local, Bits<A>>,

@@ -41,10 +41,10 @@ pub struct Moderation {
 
     /// `{time[15:0], count[7:0]}`.
     #[given]
-    settings: BlockRam<24, 6>,
+    settings: BlockRam<Bits<24>, 6>,
     /// `{age[15:0], waiting[7:0]}`: the age is the number of the next visit that counts.
     #[given]
-    waits: BlockRam<24, 6>,
+    waits: BlockRam<Bits<24>, 6>,
     tick: DFF<Bits<8>>,
     swept: DFF<Bit>,
     /// The visit of this turn has begun.

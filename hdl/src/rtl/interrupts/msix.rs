@@ -48,7 +48,7 @@ pub struct Msix {
 
     /// Four words a vector as the host sees them, but for the mask.
     #[given]
-    words: BlockRam<32, 9>,
+    words: BlockRam<Bits<32>, 9>,
     pending: DFF<Bits<66>>,
     /// The vectors that are not masked.
     open: DFF<Bits<66>>,

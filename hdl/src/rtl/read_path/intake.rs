@@ -51,24 +51,25 @@ impl<const W: usize, const B: usize, const E: usize> Part<Intake> for ReadPath<W
         }
         // What is there means something only with `reading`.
         if !self.reading.q.val() {
-            self.read_next.d.next = bit_cast::<86, 64>(self.request.bus.val())
-                | (bit_cast::<86, 11>(self.beat_span.val() >> self.beat_shift.val()) << 64)
-                | (bit_cast::<86, 10>(self.request.bytes.val()) << 70)
-                | (bit_cast::<86, 6>(self.next_tag.q.val()) << 80);
+            self.read_next.d.next.address = self.request.bus.val();
+            self.read_next.d.next.beats =
+                bit_cast::<6, 11>(self.beat_span.val() >> self.beat_shift.val());
+            self.read_next.d.next.bytes = self.request.bytes.val();
+            self.read_next.d.next.tag = self.next_tag.q.val();
         }
         self.notes.push.next = self.accepted.val();
-        self.notes.data_in.next = bit_cast::<109, 40>(self.att_address.val())
-            | (bit_cast::<109, 10>(self.request.bytes.val()) << 40)
-            | (bit_cast::<109, 4>(self.request.code.val()) << 50)
-            | (bit_cast::<109, 1>(self.request.last.val().into()) << 54)
-            | (bit_cast::<109, 1>(self.request.want_record.val().into()) << 55)
-            | (bit_cast::<109, 1>(self.request.want_irq.val().into()) << 56)
-            | (bit_cast::<109, 32>(self.request.tag.val()) << 57)
-            | (bit_cast::<109, 6>(self.request.channel.val()) << 89)
-            | (bit_cast::<109, 6>(self.next_tag.q.val()) << 95)
-            | (bit_cast::<109, 6>(self.descriptor.val()) << 101)
-            | (bit_cast::<109, 1>(self.request.urgent.val().into()) << 107)
-            | (bit_cast::<109, 1>(self.real.val().into()) << 108);
+        self.notes.data_in.next.att_address = self.att_address.val();
+        self.notes.data_in.next.bytes = self.request.bytes.val();
+        self.notes.data_in.next.code = self.request.code.val();
+        self.notes.data_in.next.last = self.request.last.val();
+        self.notes.data_in.next.want_record = self.request.want_record.val();
+        self.notes.data_in.next.want_irq = self.request.want_irq.val();
+        self.notes.data_in.next.tag = self.request.tag.val();
+        self.notes.data_in.next.channel = self.request.channel.val();
+        self.notes.data_in.next.read_tag = self.next_tag.q.val();
+        self.notes.data_in.next.descriptor = self.descriptor.val();
+        self.notes.data_in.next.urgent = self.request.urgent.val();
+        self.notes.data_in.next.real = self.real.val();
     }
 }
 
@@ -78,10 +79,10 @@ impl<const W: usize, const B: usize, const E: usize> Part<Asking> for ReadPath<W
         // The port: a read leaves when the receive buffer has room for all of it.
         self.read.valid.next = self.reading.q.val() & self.buffer_room.q.val();
         self.stalled_buffer.next = self.reading.q.val() & !self.buffer_room.q.val();
-        self.read.address.next = self.read_next.q.val().get_bits::<64>(0);
-        self.read.beats.next = self.read_next.q.val().get_bits::<6>(64);
-        self.read.bytes.next = self.read_next.q.val().get_bits::<10>(70);
-        self.read.tag.next = self.read_next.q.val().get_bits::<6>(80);
+        self.read.address.next = self.read_next.q.val().address;
+        self.read.beats.next = self.read_next.q.val().beats;
+        self.read.bytes.next = self.read_next.q.val().bytes;
+        self.read.tag.next = self.read_next.q.val().tag;
 
         self.placing.d.next = self.placed.val();
         self.placing_tag.d.next = self.next_tag.q.val();

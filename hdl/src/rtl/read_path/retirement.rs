@@ -15,11 +15,11 @@ impl<const W: usize, const B: usize, const E: usize> Part<Retirement> for ReadPa
     fn update(&mut self) {
         // Retirement, in order; a fault has nothing to wait for. The first failure of a descriptor
         // is the one that is reported.
-        self.note_bytes.next = self.note.q.val().get_bits::<10>(40);
-        self.note_real.next = self.note.q.val().get_bit(108);
-        self.note_last.next = self.note.q.val().get_bit(54);
-        self.note_channel.next = self.note.q.val().get_bits::<6>(89);
-        self.note_tag.next = self.note.q.val().get_bits::<6>(95);
+        self.note_bytes.next = self.note.q.val().bytes;
+        self.note_real.next = self.note.q.val().real;
+        self.note_last.next = self.note.q.val().last;
+        self.note_channel.next = self.note.q.val().channel;
+        self.note_tag.next = self.note.q.val().read_tag;
         self.failures.read_address.next = self.note_channel.val();
         self.done_bytes.read_address.next = self.note_channel.val();
         // Looked up while it is seen that the note's read is over, and a cycle later once more: nothing of
@@ -28,7 +28,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Retirement> for ReadPa
         self.result.d.next = self.results.read_data.val();
         self.so_far.d.next = self.done_bytes.read_data.val();
         self.so_far_failed.d.next = self.failures.read_data.val();
-        self.note_code.next = self.note.q.val().get_bits::<4>(50);
+        self.note_code.next = self.note.q.val().code;
         if self.note_real.val() {
             self.note_code.next = self.result.q.val();
         }
@@ -59,12 +59,12 @@ impl<const W: usize, const B: usize, const E: usize> Part<Retirement> for ReadPa
             self.used.d.next = ((self.used.q.val() & !self.retired_bit.val()) | self.tag_bit.val())
                 & self.tags.val();
         }
-        self.earlier.next = self.so_far_failed.q.val().get_bits::<4>(0);
+        self.earlier.next = self.so_far_failed.q.val().code;
         self.failure.next = self.note_code.val();
-        self.failure_at.next = self.note.q.val().get_bits::<40>(0);
+        self.failure_at.next = self.note.q.val().att_address;
         if self.earlier.val().any() {
             self.failure.next = self.earlier.val();
-            self.failure_at.next = self.so_far_failed.q.val().get_bits::<40>(4);
+            self.failure_at.next = self.so_far_failed.q.val().att_address;
         }
         self.total.next = self.so_far.q.val();
         if !self.failure.val().any() {
@@ -78,11 +78,12 @@ impl<const W: usize, const B: usize, const E: usize> Part<Retirement> for ReadPa
         self.done_bytes.write_data.next = self.total.val();
         self.failures.write_enable.next = self.retire.val() | self.sweep.val();
         self.failures.write_address.next = self.note_channel.val();
-        self.failures.write_data.next = bit_cast::<44, 4>(self.failure.val())
-            | (bit_cast::<44, 40>(self.failure_at.val()) << 4);
+        self.failures.write_data.next.code = self.failure.val();
+        self.failures.write_data.next.att_address = self.failure_at.val();
         if self.note_last.val() | self.sweep.val() {
             self.done_bytes.write_data.next = 0.into();
-            self.failures.write_data.next = 0.into();
+            self.failures.write_data.next.code = 0.into();
+            self.failures.write_data.next.att_address = 0.into();
         }
         if self.sweep.val() {
             self.done_bytes.write_address.next = self.sweep_channel.val();
@@ -93,14 +94,15 @@ impl<const W: usize, const B: usize, const E: usize> Part<Retirement> for ReadPa
         }
         if self.retire.val() & self.note_last.val() {
             self.over.d.next = true;
-            self.over_reports.d.next =
-                self.note.q.val().get_bits::<2>(55).any() | self.failure.val().any();
+            self.over_reports.d.next = self.note.q.val().want_record
+                | self.note.q.val().want_irq
+                | self.failure.val().any();
             self.over_code.d.next = self.failure.val();
             self.over_bytes.d.next = self.total.val();
-            self.over_tag.d.next = self.note.q.val().get_bits::<32>(57);
+            self.over_tag.d.next = self.note.q.val().tag;
             self.over_at.d.next = self.failure_at.val();
-            self.over_irq.d.next = self.note.q.val().get_bit(56) | self.failure.val().any();
-            self.over_urgent.d.next = self.note.q.val().get_bit(107);
+            self.over_irq.d.next = self.note.q.val().want_irq | self.failure.val().any();
+            self.over_urgent.d.next = self.note.q.val().urgent;
             self.over_channel.d.next = self.note_channel.val();
         }
     }
@@ -122,7 +124,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for ReadPath<W, 
         }
         self.halted_number.write_enable.next = self.retire.val();
         self.halted_number.write_address.next = self.note_channel.val();
-        self.halted_number.write_data.next = self.note.q.val().get_bits::<6>(101);
+        self.halted_number.write_data.next = self.note.q.val().descriptor;
         self.halted_number.read_address.next = self.request.channel.val();
         // Not while what is written has not settled: then the rest, or some of it, is read in vain.
         self.halt_settles.d.next = self.retire.val();

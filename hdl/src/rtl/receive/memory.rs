@@ -12,14 +12,14 @@ impl<const W: usize, const B: usize, const E: usize> Part<Memory> for Receive<W,
     fn update(&mut self) {
         // Memory: the fronts of the two FIFOs are the Avalon command and its data. The end of each
         // read goes back when its words are taken.
-        self.mem_count.next = self.command.q.val().get_bits::<4>(34);
-        self.mem_bare.next = self.command.q.val().get_bit(49);
-        self.mem_reports.next = self.command.q.val().get_bit(48);
+        self.mem_count.next = self.command.q.val().words;
+        self.mem_bare.next = self.command.q.val().bare;
+        self.mem_reports.next = self.command.q.val().reports;
         self.mem_open.next = self.command_on.q.val() & !self.written.full.val();
         self.mem_writes.next = self.rinsing.q.val()
             | (self.command_writes.q.val() & !self.written.full.val() & self.words.valid.val());
         self.mem_wr.write.next = self.mem_writes.val();
-        self.mem_wr.address.next = bit_cast::<40, 34>(self.command.q.val().get_bits::<34>(0)) << 6;
+        self.mem_wr.address.next = bit_cast::<40, 34>(self.command.q.val().word) << 6;
         self.mem_wr.burstcount.next = bit_cast::<5, 4>(self.mem_count.val());
         self.mem_wr.writedata.next = self.words.data.val();
         self.mem_wr.byteenable.next = self.words.enable.val();
@@ -36,19 +36,20 @@ impl<const W: usize, const B: usize, const E: usize> Part<Memory> for Receive<W,
         if self.command_load.val() {
             self.command_on.d.next = true;
             self.command.d.next = self.commands.data.val();
-            self.command_writes.d.next = !self.commands.data.val().get_bit(49);
+            self.command_writes.d.next = !self.commands.data.val().bare;
         } else if self.mem_last.val() {
             self.command_on.d.next = false;
             self.command_writes.d.next = false;
         }
         self.written.push.next = self.mem_last.val() & self.mem_reports.val();
-        self.written.data_in.next = self.command.q.val().get_bits::<10>(38);
+        self.written.data_in.next.tag = self.command.q.val().tag;
+        self.written.data_in.next.code = self.command.q.val().code;
         if self.mem_accept.val() {
             self.burst_beat.d.next = self.burst_beat.q.val() + 1;
             self.ends_burst.d.next = (self.burst_beat.q.val() + 2) == self.mem_count.val();
         }
         if self.command_load.val() {
-            self.ends_burst.d.next = self.commands.data.val().get_bit(50);
+            self.ends_burst.d.next = self.commands.data.val().single;
         }
         if self.mem_last.val() {
             self.burst_beat.d.next = 0.into();
@@ -73,8 +74,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Memory> for Receive<W,
 
         self.written.pop.next = self.written.valid.val();
         self.done.next = self.written.valid.val();
-        self.done_tag.next = self.written.data.val().get_bits::<6>(0);
-        self.done_code.next = self.written.data.val().get_bits::<4>(6);
+        self.done_tag.next = self.written.data.val().tag;
+        self.done_code.next = self.written.data.val().code;
 
         if self.reset.val() {
             self.front_on.d.next = false;

@@ -13,9 +13,9 @@ impl<const W: usize, const B: usize, const E: usize> Part<Packing> for Receive<W
         // Beats into place.
         self.align.job.next = self.jobs.valid.val();
         self.jobs.pop.next = self.align.job_take.val();
-        self.align.source.next = self.jobs.data.val().get_bits::<5>(0);
-        self.align.target.next = self.jobs.data.val().get_bits::<5>(5);
-        self.align.bytes.next = self.jobs.data.val().get_bits::<10>(10);
+        self.align.source.next = self.jobs.data.val().source;
+        self.align.target.next = self.jobs.data.val().target;
+        self.align.bytes.next = self.jobs.data.val().bytes;
         self.align.start.next = 0.into();
         self.align.beat.next = self.received.valid.val();
         self.align.beat_data.next = bit_cast::<W, E>(self.received.data.val());
@@ -34,7 +34,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Packing> for Receive<W
         }
 
         // Beats into words. A chunk without data passes as a burst without words.
-        self.pack_bare.next = self.pack.q.val().get_bit(47);
+        self.pack_bare.next = self.pack.q.val().bare;
         self.bare_out.next =
             self.pack_on.q.val() & self.pack_bare.val() & !self.commands.full.val();
         self.packed.next = self.align.out.val()
@@ -43,7 +43,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Packing> for Receive<W
             & !self.words.full.val()
             & !self.commands.full.val();
         self.align.out_take.next = self.packed.val();
-        self.lane.next = self.pack.q.val().get_bits::<2>(34);
+        self.lane.next = self.pack.q.val().lane;
         if self.within.q.val() {
             self.lane.next = self.lane_at.q.val();
         }
@@ -56,25 +56,23 @@ impl<const W: usize, const B: usize, const E: usize> Part<Packing> for Receive<W
         self.words.data_in.next = self.align.out_data.val();
         self.words.commit.next = self.commit.val();
         self.words.enable_in.next = self.enable_now.val();
-        self.pack_code.next = self.pack.q.val().get_bits::<4>(43);
+        self.pack_code.next = self.pack.q.val().code;
         if self.align.out_error.val() & !self.pack_bare.val() {
             self.pack_code.next = self.status.read_timeout.val();
         }
+        self.words_now.next = 0.into();
+        if !self.pack_bare.val() {
+            self.words_now.next = self.word_count.q.val() + 1;
+        }
         self.commands.push.next =
             (self.packed.val() & self.align.out_last.val()) | self.bare_out.val();
-        self.commands.data_in.next = bit_cast::<51, 34>(self.pack.q.val().get_bits::<34>(0))
-            | (bit_cast::<51, 6>(self.pack.q.val().get_bits::<6>(36)) << 38)
-            | (bit_cast::<51, 4>(self.pack_code.val()) << 44)
-            | (bit_cast::<51, 1>(self.pack.q.val().get_bit(42).into()) << 48)
-            | self.bare_mark.val();
-        if !self.pack_bare.val() {
-            self.commands.data_in.next = bit_cast::<51, 34>(self.pack.q.val().get_bits::<34>(0))
-                | (bit_cast::<51, 4>(self.word_count.q.val() + 1) << 34)
-                | (bit_cast::<51, 6>(self.pack.q.val().get_bits::<6>(36)) << 38)
-                | (bit_cast::<51, 4>(self.pack_code.val()) << 44)
-                | (bit_cast::<51, 1>(self.pack.q.val().get_bit(42).into()) << 48)
-                | (bit_cast::<51, 1>((!self.word_count.q.val().any()).into()) << 50);
-        }
+        self.commands.data_in.next.word = self.pack.q.val().word;
+        self.commands.data_in.next.words = self.words_now.val();
+        self.commands.data_in.next.tag = self.pack.q.val().tag;
+        self.commands.data_in.next.code = self.pack_code.val();
+        self.commands.data_in.next.reports = self.pack.q.val().last;
+        self.commands.data_in.next.bare = self.pack_bare.val();
+        self.commands.data_in.next.single = !self.pack_bare.val() & !self.word_count.q.val().any();
         self.pack_done.next = (self.packed.val() & self.align.out_last.val()) | self.bare_out.val();
         self.pack_load.next =
             self.packs.valid.val() & (!self.pack_on.q.val() | self.pack_done.val());

@@ -35,6 +35,6 @@ impl<const W: usize, const B: usize> Part<Cutting> for Segment<W, B> {
             | (self.queue.number.val() == self.queue.ended.val()))
             & (!(self.waits.q.val() & self.chain_other.val()).any()
                 | !((self.ended_other.val() - self.stamp_at.q.val()) >> 12).any());
-        self.owner_bits.next = self.entry.val().get_bits::<64>(57) & self.mine.val();
+        self.owner_bits.next = self.entry.val().owner & self.mine.val();
     }
 }

@@ -61,13 +61,13 @@ impl<const W: usize, const B: usize> Part<Waiting> for Segment<W, B> {
         // In and out of the memory of those that wait.
         self.saved.write_enable.next = self.leave.val();
         self.saved.write_address.next = self.serving.q.val();
-        self.saved.write_data.next = bit_cast::<154, 38>(self.peer_next.val())
-            | (bit_cast::<154, 40>(self.local_next.val()) << 38)
-            | (bit_cast::<154, 32>(self.remaining_next.val()) << 78)
-            | (bit_cast::<154, 32>(self.cookie_at.q.val()) << 110)
-            | (bit_cast::<154, 2>(self.page_size.q.val()) << 142)
-            | (bit_cast::<154, 4>(self.flags.q.val()) << 144)
-            | (bit_cast::<154, 6>(self.number_at.q.val()) << 148);
+        self.saved.write_data.next.peer = self.peer_next.val();
+        self.saved.write_data.next.local = self.local_next.val();
+        self.saved.write_data.next.remaining = self.remaining_next.val();
+        self.saved.write_data.next.cookie = self.cookie_at.q.val();
+        self.saved.write_data.next.page_size = self.page_size.q.val();
+        self.saved.write_data.next.flags = self.flags.q.val();
+        self.saved.write_data.next.number = self.number_at.q.val();
         self.saved.read_address.next = self.pick.q.val();
         self.newcomers.d.next =
             (self.newcomers.q.val() | self.queue.awakened.val()) & self.all_channels.val();
@@ -79,9 +79,9 @@ impl<const W: usize, const B: usize> Part<Waiting> for Segment<W, B> {
         // The next request of this descriptor, or where another one stopped. What a fresh one finds here
         // is replaced when it is loaded.
         if self.issued.val() | (self.state.q.val() == SegmentState::Fetch) {
-            self.peer.d.next = self.saved.read_data.val().get_bits::<38>(0);
-            self.local_at.d.next = self.saved.read_data.val().get_bits::<40>(38);
-            self.remaining.d.next = self.saved.read_data.val().get_bits::<32>(78);
+            self.peer.d.next = self.saved.read_data.val().peer;
+            self.local_at.d.next = self.saved.read_data.val().local;
+            self.remaining.d.next = self.saved.read_data.val().remaining;
             if self.issuing.q.val() & !self.pick_saved.q.val() {
                 self.peer.d.next = self.peer_next.val();
                 self.local_at.d.next = self.local_next.val();
@@ -91,10 +91,10 @@ impl<const W: usize, const B: usize> Part<Waiting> for Segment<W, B> {
         if (self.issued.val() & self.pick_saved.q.val())
             | (self.state.q.val() == SegmentState::Fetch)
         {
-            self.cookie_at.d.next = self.saved.read_data.val().get_bits::<32>(110);
-            self.page_size.d.next = self.saved.read_data.val().get_bits::<2>(142);
-            self.flags.d.next = self.saved.read_data.val().get_bits::<4>(144);
-            self.number_at.d.next = self.saved.read_data.val().get_bits::<6>(148);
+            self.cookie_at.d.next = self.saved.read_data.val().cookie;
+            self.page_size.d.next = self.saved.read_data.val().page_size;
+            self.flags.d.next = self.saved.read_data.val().flags;
+            self.number_at.d.next = self.saved.read_data.val().number;
         }
         self.saves.next = 0.into();
         if self.leave.val() {

@@ -89,24 +89,22 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
             SegmentState::Lookup => {
                 self.look_up.ask.next = true;
                 if self.look_up.answer.val() {
-                    self.invalid.d.next = !self.entry.val().get_bit(0);
-                    self.readable.d.next = self.entry.val().get_bit(1);
+                    self.invalid.d.next = !self.entry.val().valid;
+                    self.readable.d.next = self.entry.val().permits.get_bit(0);
                     self.not_permitted.d.next =
-                        !(self.entry.val().get_bits::<2>(1) & self.permission.val()).any();
-                    self.wrong_size.d.next =
-                        self.entry.val().get_bits::<2>(3) != self.page_size.q.val();
+                        !(self.entry.val().permits & self.permission.val()).any();
+                    self.wrong_size.d.next = self.entry.val().page_size != self.page_size.q.val();
                     self.not_owner.d.next = !self.owner_bits.val().any();
-                    self.target.d.next = (bit_cast::<64, 52>(self.entry.val().get_bits::<52>(5))
-                        << 12)
+                    self.target.d.next = (bit_cast::<64, 52>(self.entry.val().address) << 12)
                         | bit_cast::<64, 12>(self.peer.q.val().get_bits::<12>(0));
                     if self.page_size.q.val() == 1 {
                         self.target.d.next =
-                            (bit_cast::<64, 48>(self.entry.val().get_bits::<48>(9)) << 16)
+                            (bit_cast::<64, 48>(self.entry.val().address.get_bits::<48>(4)) << 16)
                                 | bit_cast::<64, 16>(self.peer.q.val().get_bits::<16>(0));
                     }
                     if self.page_size.q.val() == 2 {
                         self.target.d.next =
-                            (bit_cast::<64, 43>(self.entry.val().get_bits::<43>(14)) << 21)
+                            (bit_cast::<64, 43>(self.entry.val().address.get_bits::<43>(9)) << 21)
                                 | bit_cast::<64, 21>(self.peer.q.val().get_bits::<21>(0));
                     }
                     self.state.d.next = SegmentState::Judge;

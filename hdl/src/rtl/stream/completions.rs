@@ -21,8 +21,8 @@ impl<const W: usize, const B: usize> Part<Completions> for StreamAdapter<W, B> {
         self.left_now.next = self.left.read_data.val();
         self.first_lane.next = 0.into();
         if (self.fresh_tags.q.val() & self.tag_bit.val()).any() {
-            self.left_now.next = self.sizes.read_data.val().get_bits::<10>(0);
-            self.first_lane.next = self.sizes.read_data.val().get_bits::<5>(10);
+            self.left_now.next = self.sizes.read_data.val().bytes;
+            self.first_lane.next = self.sizes.read_data.val().lane;
         }
         self.completes.next = self.answer_valid.val()
             & self.answer_first.val()
@@ -65,11 +65,10 @@ impl<const W: usize, const B: usize> Part<Completions> for StreamAdapter<W, B> {
         }
 
         // The oldest request: over, or late.
-        self.front_bit.next = self.one.val() << self.order.data.val().get_bits::<6>(0);
+        self.front_bit.next = self.one.val() << self.order.data.val().tag;
         self.front_open.next = (self.open.q.val() & self.front_bit.val()).any();
         self.front_late.next = self.port.timeout.val().any()
-            & ((self.now.q.val() - self.order.data.val().get_bits::<32>(6))
-                >= self.port.timeout.val());
+            & ((self.now.q.val() - self.order.data.val().time) >= self.port.timeout.val());
         self.lose.next = self.order.valid.val()
             & self.front_open.val()
             & self.front_late.val()
@@ -110,7 +109,7 @@ impl<const W: usize, const B: usize> Part<Completions> for StreamAdapter<W, B> {
             self.port_answer.tag.next = self.port_read.tag.val();
             self.port_answer.code.next = self.status.port_down.val();
         } else if self.lose.val() {
-            self.port_answer.tag.next = self.order.data.val().get_bits::<6>(0);
+            self.port_answer.tag.next = self.order.data.val().tag;
             self.port_answer.code.next = self.status.read_timeout.val();
         } else if self.refused.val() {
             self.port_answer.code.next =

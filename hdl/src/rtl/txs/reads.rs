@@ -11,17 +11,17 @@ impl<const W: usize, const B: usize> Part<Reads> for TxsAdapter<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
         // Reads in flight.
-        self.old_last.next = self.pending.data.val().get_bits::<6>(0);
-        self.old_bytes.next = self.pending.data.val().get_bits::<10>(6);
-        self.old_tag.next = self.pending.data.val().get_bits::<6>(16);
-        self.old_flush.next = self.pending.data.val().get_bit(22);
-        self.old_single.next = self.pending.data.val().get_bit(23);
+        self.old_last.next = self.pending.data.val().beats_less_two;
+        self.old_bytes.next = self.pending.data.val().bytes;
+        self.old_tag.next = self.pending.data.val().tag;
+        self.old_flush.next = self.pending.data.val().flush;
+        self.old_single.next = self.pending.data.val().single;
         self.pending.push.next = self.issue.val();
-        self.pending.data_in.next = bit_cast::<24, 6>(self.issued_beats.val() - 2)
-            | (bit_cast::<24, 10>(self.port_read.bytes.val()) << 6)
-            | (bit_cast::<24, 6>(self.port_read.tag.val()) << 16)
-            | (bit_cast::<24, 1>(self.probe.val().into()) << 22)
-            | (bit_cast::<24, 1>((self.issued_beats.val() == 1).into()) << 23);
+        self.pending.data_in.next.beats_less_two = self.issued_beats.val() - 2;
+        self.pending.data_in.next.bytes = self.port_read.bytes.val();
+        self.pending.data_in.next.tag = self.port_read.tag.val();
+        self.pending.data_in.next.flush = self.probe.val();
+        self.pending.data_in.next.single = self.issued_beats.val() == 1;
         self.answered.next = self.txs_readdatavalid.val() & self.owes.q.val();
         // In good times a beat of the oldest read arrives; in quarantine its end is made up.
         self.arriving.next = self.answered.val() & !self.isolated.q.val();

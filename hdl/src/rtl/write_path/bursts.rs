@@ -14,11 +14,10 @@ impl<const W: usize, const B: usize> Part<Bursts> for WritePath<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
         // Bursts out. A head leaves its FIFO when there is room for its end.
-        self.head_real.next = self.head.q.val().get_bit(127);
+        self.head_real.next = self.head.q.val().real;
         self.write.valid.next = self.head_on.q.val() & self.head_real.val();
-        self.write.address.next =
-            self.head.q.val().get_bits::<64>(0) & !bit_cast::<64, 5>(self.lane_mask.val());
-        self.write.beats.next = self.head.q.val().get_bits::<6>(64);
+        self.write.address.next = self.head.q.val().bus & !bit_cast::<64, 5>(self.lane_mask.val());
+        self.write.beats.next = self.head.q.val().beats;
         self.head_pop.next = self.write.done.val() | (self.head_on.q.val() & !self.head_real.val());
         self.ends_room.d.next = !self.ends.level.val().get_bits::<2>(7).any()
             & !self.flushes.level.val().get_bits::<2>(3).any();
@@ -42,8 +41,8 @@ impl<const W: usize, const B: usize> Part<Bursts> for WritePath<W, B> {
         self.gone_lost.d.next = self.port_dead.val() & self.head_real.val();
         // One with data has failed only if it is lost.
         self.gone_flush.d.next = self.head_real.val()
-            & self.head.q.val().get_bit(119)
-            & (self.head.q.val().get_bits::<2>(85).any() | self.port_dead.val());
+            & self.head.q.val().may_flush
+            & (self.head.q.val().want_record | self.head.q.val().want_irq | self.port_dead.val());
         self.starved.next =
             self.head_on.q.val() & self.head_real.val() & !self.beats_out.valid.val();
     }
@@ -53,11 +52,11 @@ impl<const W: usize, const B: usize> Part<Gone> for WritePath<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
         // A burst has left: what that means for its descriptor.
-        self.gone_bytes.next = self.gone.q.val().get_bits::<10>(70);
-        self.gone_real.next = self.gone.q.val().get_bit(127);
-        self.gone_last.next = self.gone.q.val().get_bit(84);
-        self.gone_channel.next = self.gone.q.val().get_bits::<6>(121);
-        self.gone_code.next = self.gone.q.val().get_bits::<4>(80);
+        self.gone_bytes.next = self.gone.q.val().bytes;
+        self.gone_real.next = self.gone.q.val().real;
+        self.gone_last.next = self.gone.q.val().last;
+        self.gone_channel.next = self.gone.q.val().channel;
+        self.gone_code.next = self.gone.q.val().code;
         if self.gone_lost.q.val() {
             self.gone_code.next = self.status.port_down.val();
         }

@@ -14,11 +14,11 @@ impl<const W: usize, const B: usize> Part<Ends> for WritePath<W, B> {
         // to the peer may be slower than the record to the host: a read that follows them and has
         // come back says that they are there. Later bursts go on meanwhile.
         self.gone_reports.next =
-            self.gone.q.val().get_bits::<2>(85).any() | self.gone_code.val().any();
+            self.gone.q.val().want_record | self.gone.q.val().want_irq | self.gone_code.val().any();
         self.gone_end.next = self.gone_on.q.val() & self.gone_last.val();
         self.flushes.push.next = self.gone_end.val() & self.gone_flush.q.val();
         self.flushes.data_in.next =
-            self.gone.q.val().get_bits::<64>(0) & !bit_cast::<64, 5>(self.lane_mask.val());
+            self.gone.q.val().bus & !bit_cast::<64, 5>(self.lane_mask.val());
         // Who takes it answers late: one leaves every three cycles. A word that is there is shown in the next.
         self.flush.valid.next = self.flush_on.q.val();
         self.flush.address.next = self.flushes.data.val();
@@ -36,45 +36,43 @@ impl<const W: usize, const B: usize> Part<Ends> for WritePath<W, B> {
         // A faulting head carries its ATT address; of one with data nobody learns the bus address.
         self.gone_fault.next = 0.into();
         if !self.gone_real.val() {
-            self.gone_fault.next = self.gone.q.val().get_bits::<64>(0);
+            self.gone_fault.next = self.gone.q.val().bus;
         }
         self.end_on.d.next = self.gone_end.val();
         self.ends.push.next = self.end_on.q.val();
         self.ends.data_in.next = self.end_next.q.val();
-        self.end_next.d.next = bit_cast::<142, 4>(self.gone_code.val())
-            | (bit_cast::<142, 1>(
-                (self.gone.q.val().get_bit(86) | self.gone_code.val().any()).into(),
-            ) << 4)
-            | (bit_cast::<142, 1>(self.gone_flush.q.val().into()) << 5)
-            | (bit_cast::<142, 32>(self.gone.q.val().get_bits::<32>(87)) << 6)
-            | (bit_cast::<142, 32>(self.gone_total.val()) << 38)
-            | (bit_cast::<142, 64>(self.gone_fault.val()) << 70)
-            | (bit_cast::<142, 1>(self.gone_reports.val().into()) << 134)
-            | (bit_cast::<142, 1>(self.gone.q.val().get_bit(120).into()) << 135)
-            | (bit_cast::<142, 6>(self.gone_channel.val()) << 136);
+        self.end_next.d.next.code = self.gone_code.val();
+        self.end_next.d.next.irq = self.gone.q.val().want_irq | self.gone_code.val().any();
+        self.end_next.d.next.flush = self.gone_flush.q.val();
+        self.end_next.d.next.tag = self.gone.q.val().tag;
+        self.end_next.d.next.bytes = self.gone_total.val();
+        self.end_next.d.next.fault = self.gone_fault.val();
+        self.end_next.d.next.reports = self.gone_reports.val();
+        self.end_next.d.next.urgent = self.gone.q.val().urgent;
+        self.end_next.d.next.channel = self.gone_channel.val();
         self.ends_waiting.next = self.ends_count.q.val();
-        self.needs_flush.next = self.ends.data.val().get_bit(5);
+        self.needs_flush.next = self.ends.data.val().flush;
         // Many may have waited for one; the counters take an end every three cycles.
         self.silent.d.next = self.ends.valid.val()
-            & !self.ends.data.val().get_bit(134)
+            & !self.ends.data.val().reports
             & !self.silent.q.val()
             & !self.end_left.q.val();
         self.end.valid.next = self.ends.valid.val()
-            & self.ends.data.val().get_bit(134)
+            & self.ends.data.val().reports
             & (!self.needs_flush.val() | self.result_on.q.val());
-        self.end.code.next = self.ends.data.val().get_bits::<4>(0);
-        self.end.irq.next = self.ends.data.val().get_bit(4);
+        self.end.code.next = self.ends.data.val().code;
+        self.end.irq.next = self.ends.data.val().irq;
         if self.needs_flush.val() & self.result.q.val() {
             self.end.irq.next = true;
-            if !self.ends.data.val().get_bits::<4>(0).any() {
+            if !self.ends.data.val().code.any() {
                 self.end.code.next = self.status.flush.val();
             }
         }
-        self.end.tag.next = self.ends.data.val().get_bits::<32>(6);
-        self.end.bytes.next = self.ends.data.val().get_bits::<32>(38);
-        self.end.urgent.next = self.ends.data.val().get_bit(135);
-        self.end.channel.next = self.ends.data.val().get_bits::<6>(136);
-        self.end.fault.next = self.ends.data.val().get_bits::<64>(70);
+        self.end.tag.next = self.ends.data.val().tag;
+        self.end.bytes.next = self.ends.data.val().bytes;
+        self.end.urgent.next = self.ends.data.val().urgent;
+        self.end.channel.next = self.ends.data.val().channel;
+        self.end.fault.next = self.ends.data.val().fault;
         self.end_pop.next = self.end.take.val() | self.silent.q.val();
         self.end_left.d.next = self.end_pop.val();
         self.ended.next = self.end_pop.val();

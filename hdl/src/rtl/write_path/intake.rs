@@ -38,33 +38,31 @@ impl<const W: usize, const B: usize> Part<Intake> for WritePath<W, B> {
                 + self.beat_round.val();
         self.asks_at.d.next = self.request.local.val().get_bits::<34>(6);
         self.commands.push.next = self.claimed.q.val().any();
-        self.commands.data_in.next = bit_cast::<38, 34>(self.asks_at.q.val())
-            | (bit_cast::<38, 4>(self.claimed.q.val()) << 34);
+        self.commands.data_in.next.word = self.asks_at.q.val();
+        self.commands.data_in.next.words = self.claimed.q.val();
         self.jobs.push.next = self.accepted.val() & self.real.val();
-        self.jobs.data_in.next =
-            bit_cast::<22, 5>(bit_cast::<5, 40>(self.request.local.val()) & self.lane_mask.val())
-                | (bit_cast::<22, 5>(
-                    bit_cast::<5, 64>(self.request.bus.val()) & self.lane_mask.val(),
-                ) << 5)
-                | (bit_cast::<22, 10>(self.request.bytes.val()) << 10)
-                | (bit_cast::<22, 2>(
-                    bit_cast::<2, 6>(
-                        self.request.local.val().get_bits::<6>(0) >> self.beat_shift.val(),
-                    ) & self.place_mask.val(),
-                ) << 20);
+        self.jobs.data_in.next.source =
+            bit_cast::<5, 40>(self.request.local.val()) & self.lane_mask.val();
+        self.jobs.data_in.next.target =
+            bit_cast::<5, 64>(self.request.bus.val()) & self.lane_mask.val();
+        self.jobs.data_in.next.bytes = self.request.bytes.val();
+        self.jobs.data_in.next.start =
+            bit_cast::<2, 6>(self.request.local.val().get_bits::<6>(0) >> self.beat_shift.val())
+                & self.place_mask.val();
         self.heads.push.next = self.accepted.val();
-        self.heads.data_in.next = bit_cast::<128, 64>(self.request.bus.val())
-            | (bit_cast::<128, 11>(self.beat_span.val() >> self.beat_shift.val()) << 64)
-            | (bit_cast::<128, 10>(self.request.bytes.val()) << 70)
-            | (bit_cast::<128, 4>(self.request.code.val()) << 80)
-            | (bit_cast::<128, 1>(self.request.last.val().into()) << 84)
-            | (bit_cast::<128, 1>(self.request.want_record.val().into()) << 85)
-            | (bit_cast::<128, 1>(self.request.want_irq.val().into()) << 86)
-            | (bit_cast::<128, 32>(self.request.tag.val()) << 87)
-            | (bit_cast::<128, 1>(self.may_flush.val().into()) << 119)
-            | (bit_cast::<128, 1>(self.request.urgent.val().into()) << 120)
-            | (bit_cast::<128, 6>(self.request.channel.val()) << 121)
-            | (bit_cast::<128, 1>(self.real.val().into()) << 127);
+        self.heads.data_in.next.bus = self.request.bus.val();
+        self.heads.data_in.next.beats =
+            bit_cast::<6, 11>(self.beat_span.val() >> self.beat_shift.val());
+        self.heads.data_in.next.bytes = self.request.bytes.val();
+        self.heads.data_in.next.code = self.request.code.val();
+        self.heads.data_in.next.last = self.request.last.val();
+        self.heads.data_in.next.want_record = self.request.want_record.val();
+        self.heads.data_in.next.want_irq = self.request.want_irq.val();
+        self.heads.data_in.next.tag = self.request.tag.val();
+        self.heads.data_in.next.may_flush = self.may_flush.val();
+        self.heads.data_in.next.urgent = self.request.urgent.val();
+        self.heads.data_in.next.channel = self.request.channel.val();
+        self.heads.data_in.next.real = self.real.val();
     }
 }
 
@@ -74,9 +72,8 @@ impl<const W: usize, const B: usize> Part<Memory> for WritePath<W, B> {
         // Memory: the command FIFO's front is the Avalon command.
         self.mem_asks.next = self.commands.valid.val() | self.stuck.q.val();
         self.mem_rd.read.next = self.mem_asks.val();
-        self.mem_rd.address.next =
-            bit_cast::<40, 34>(self.commands.data.val().get_bits::<34>(0)) << 6;
-        self.mem_rd.burstcount.next = bit_cast::<5, 4>(self.commands.data.val().get_bits::<4>(34));
+        self.mem_rd.address.next = bit_cast::<40, 34>(self.commands.data.val().word) << 6;
+        self.mem_rd.burstcount.next = bit_cast::<5, 4>(self.commands.data.val().words);
         self.commands.pop.next = self.commands.valid.val() & !self.mem_rd.waitrequest.val();
         self.words.push.next = self.mem_rd.readdatavalid.val();
         self.words.data_in.next = self.mem_rd.readdata.val();
@@ -85,7 +82,7 @@ impl<const W: usize, const B: usize> Part<Memory> for WritePath<W, B> {
         // What was asked for counts a cycle later: the command comes late out of its memory.
         self.asked.d.next = 0.into();
         if self.mem_asks.val() & !self.mem_rd.waitrequest.val() {
-            self.asked.d.next = self.commands.data.val().get_bits::<4>(34);
+            self.asked.d.next = self.commands.data.val().words;
         }
         self.owed_next.next = self.owed.q.val() + bit_cast::<7, 4>(self.asked.q.val());
         if self.mem_rd.readdatavalid.val() & self.owes.q.val() {
@@ -115,10 +112,10 @@ impl<const W: usize, const B: usize> Part<Placing> for WritePath<W, B> {
         // Words into beats into place.
         self.align.job.next = self.jobs.valid.val();
         self.jobs.pop.next = self.align.job_take.val();
-        self.align.source.next = self.jobs.data.val().get_bits::<5>(0);
-        self.align.target.next = self.jobs.data.val().get_bits::<5>(5);
-        self.align.bytes.next = self.jobs.data.val().get_bits::<10>(10);
-        self.align.start.next = self.jobs.data.val().get_bits::<2>(20);
+        self.align.source.next = self.jobs.data.val().source;
+        self.align.target.next = self.jobs.data.val().target;
+        self.align.bytes.next = self.jobs.data.val().bytes;
+        self.align.start.next = self.jobs.data.val().start;
         self.align.beat.next = self.words.valid.val();
         self.piece.next = self.words.data.val()
             >> (bit_cast::<10, 2>(self.align.beat_place.val() & self.place_mask.val())

@@ -6,9 +6,11 @@ use rust_hdl_core::ast::{
 };
 
 use super::Context;
+use super::shape::concat;
 use crate::error::{EmitError, Problem};
-use crate::ir::{Expr, Stmt};
+use crate::ir::{Expr, SignalId, Stmt};
 use crate::path;
+use crate::schedule::reads;
 use crate::signals::Named;
 
 impl Context<'_> {
@@ -17,7 +19,65 @@ impl Context<'_> {
         for statement in block {
             self.statement(statement, &mut out)?;
         }
-        Ok(out)
+        Ok(self.whole_words(out))
+    }
+
+    /// All fields of a struct, assigned one behind the other, make one assignment of the whole.
+    fn whole_words(&self, statements: Vec<Stmt>) -> Vec<Stmt> {
+        let mut out: Vec<Stmt> = Vec::new();
+        let mut fields: Vec<Stmt> = Vec::new();
+        for statement in statements {
+            if target_of(&statement).is_none()
+                || target_of(&statement) != fields.first().and_then(target_of)
+            {
+                out.extend(self.whole_word(std::mem::take(&mut fields)));
+            }
+            if target_of(&statement).is_some() {
+                fields.push(statement);
+            } else {
+                out.push(statement);
+            }
+        }
+        out.extend(self.whole_word(fields));
+        out
+    }
+
+    /// One assignment for those of a signal, if each of its bits is assigned once and none of them is read.
+    fn whole_word(&self, fields: Vec<Stmt>) -> Vec<Stmt> {
+        let mut parts = Vec::new();
+        for field in &fields {
+            if let Stmt::Assign {
+                target, low, value, ..
+            } = field
+            {
+                if reads(&self.signals, value).contains(target) {
+                    return fields;
+                }
+                parts.push((*low, value.clone()));
+            }
+        }
+        parts.sort_by_key(|(low, _)| *low);
+        let mut end = 0;
+        for (low, value) in &parts {
+            if *low != end {
+                return fields;
+            }
+            end += value.width();
+        }
+        match fields.first() {
+            Some(Stmt::Assign { target, .. })
+                if fields.len() > 1 && end == self.signals[*target].width =>
+            {
+                let parts = parts.into_iter().rev().map(|(_, value)| value).collect();
+                vec![Stmt::Assign {
+                    target: *target,
+                    low: 0,
+                    width: end,
+                    value: concat(parts),
+                }]
+            }
+            _ => fields,
+        }
     }
 
     fn statement(
@@ -218,6 +278,14 @@ impl Context<'_> {
             width,
             value,
         })
+    }
+}
+
+/// The signal that a statement assigns.
+fn target_of(statement: &Stmt) -> Option<SignalId> {
+    match statement {
+        Stmt::Assign { target, .. } => Some(*target),
+        _ => None,
     }
 }
 

@@ -428,6 +428,35 @@ pub struct Outer {
     pub tail: Bits<40>,
 }
 
+#[derive(Copy, Clone, Debug, Default, PartialEq, LogicStruct)]
+pub struct Plain {
+    pub low: Bits<5>,
+    pub high: Bits<40>,
+    pub flag: Bit,
+}
+
+// All fields make one assignment of the whole, some of them do not.
+form!(WholeStruct { a: Bits<5>, b: Bits<40>, c: Bit } -> { y: Bits<40>, z: Bits<5>, flag: Bit, part: Bits<5> }
+[ word: Signal<Local, Plain>, other: Signal<Local, Plain>, some: Signal<Local, Plain>, ]
+#[hdl_gen]
+fn update(&mut self) {
+    self.word.next.low = self.a.val() + 1;
+    self.word.next.flag = self.c.val();
+    self.word.next.high = self.b.val();
+    self.other.next = self.word.val();
+    if self.word.val().flag {
+        self.other.next.high = self.word.val().high + 3;
+        self.other.next.low = 7.into();
+        self.other.next.flag = false;
+    }
+    self.some.next = self.word.val();
+    self.some.next.low = self.b.val().get_bits::<5>(3);
+    self.y.next = self.other.val().high;
+    self.z.next = self.other.val().low;
+    self.flag.next = self.other.val().flag ^ self.some.val().flag;
+    self.part.next = self.some.val().low;
+});
+
 form!(StructFields { a: Bits<5>, b: Bits<40>, c: Bit } -> { y: Bits<40>, z: Bits<5>, raw: Bits<51>, low: Bits<3>, red: Bit }
 [ s: Signal<Local, Outer>, i: Signal<Local, Inner>, ]
 #[hdl_gen]
@@ -563,7 +592,7 @@ macro_rules! for_combinational_forms {
             ReduceExpr, GetBitConst, GetBitDynamic, GetBitsConst, GetBitsDynamic, GetBitsWide,
             IndexMul, ReplaceBitConst, ReplaceBitDynamic, IfElse, IfConstant, LocalOrder,
             EarlyRead, DeadStore, ChainNoLoop, LoopUnroll, LoopCompare, LoopNested, SignalArray, EnumMatch,
-            MatchBool, MatchDefault, StructFields, Constants, DeepMix, LiteralFold, WidthOne,
+            MatchBool, MatchDefault, StructFields, WholeStruct, Constants, DeepMix, LiteralFold, WidthOne,
             UnusedBits, Keywords);
     };
 }
