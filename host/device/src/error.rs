@@ -48,10 +48,10 @@ pub enum Error {
         missing: u64,
     },
     /// The hardware is not what this library was built for.
-    #[error("{}: {source}", path.display())]
+    #[error("{board}: {source}")]
     Identity {
-        /// The node.
-        path: PathBuf,
+        /// The board: its node, for one.
+        board: String,
         /// What does not fit.
         source: IdentityError,
     },
@@ -74,8 +74,10 @@ pub enum Error {
         source: Errno,
     },
     /// A range does not lie in the memory.
-    #[error("{length} bytes at offset {offset} do not lie in memory of {size} bytes")]
+    #[error("{length} bytes at offset {offset} do not lie in the {what} of {size} bytes")]
     Bounds {
+        /// Memory, or a view of it.
+        what: &'static str,
         /// First byte of the range.
         offset: usize,
         /// Bytes in the range.
@@ -83,6 +85,12 @@ pub enum Error {
         /// Bytes there are.
         size: usize,
     },
+    /// No driver of Peerlane's allocates memory of a real GPU.
+    #[error("memory of a GPU cannot be allocated here")]
+    NoGpu,
+    /// The region belongs to another device.
+    #[error("the region belongs to another device")]
+    Foreign,
     /// The region cannot be used so.
     #[error(transparent)]
     Region(RegionError),
@@ -146,15 +154,19 @@ pub enum Error {
         offset: Option<u64>,
     },
     /// The transfer has not ended in time. It goes on; wait again, or stop the channel.
-    #[error("the transfer has not ended after {waited:?}")]
+    #[error(
+        "{direction} of {length} bytes has not ended after {waited:?}; {bytes_done} bytes are done"
+    )]
     Timeout {
-        /// How long was waited.
+        /// Which way.
+        direction: Direction,
+        /// Bytes known to be moved.
+        bytes_done: u64,
+        /// Bytes asked for.
+        length: u64,
+        /// How long was waited, in the board's time.
         waited: Duration,
     },
-    /// Nothing is known of such a transfer: it is another queue's, or its result was given
-    /// before.
-    #[error("no such transfer")]
-    Unknown,
     /// The block was reset while the transfer was under way.
     #[error("the board was reset: what was submitted before is lost")]
     Restarted,
@@ -303,6 +315,10 @@ impl Error {
                 Errno::AGAIN => "Try again when the board has been started.",
                 _ => "Free memory, or ask for less.",
             },
+            Self::NoGpu => {
+                "Allocate it by the GPU's driver, and register its dma-buf or its device pointer."
+            }
+            Self::Foreign => "Use regions with the device they were registered with.",
             Self::Bounds { .. } | Self::Empty => "Give an offset and a length that lie inside.",
             Self::Region(RegionError::Permission { .. }) => {
                 "Register the memory with the permission that the transfer needs."
@@ -353,7 +369,6 @@ impl Error {
                 fault, direction, ..
             } => fault.remedy(*direction),
             Self::Timeout { .. } => "Wait longer, or stop the channel.",
-            Self::Unknown => "Wait for each transfer once, at the queue that it was submitted to.",
             Self::Restarted => "Submit the transfer again: the regions are registered as before.",
             Self::Stopped => {
                 "Submit the transfer again; who shares the device agrees on who stops it."
@@ -439,7 +454,7 @@ mod tests {
                 driver: 2..=2,
             },
             Error::Identity {
-                path,
+                board: "/dev/peerlane0".into(),
                 source: IdentityError::Gone,
             },
             Error::Region(RegionError::Permission {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::queue::RingMemory;
+use crate::kernel::Ring as RingMemory;
 use Direction::{Read, Write};
 use peerlane_core::att::PageSize;
 use peerlane_core::fault::Fault;
@@ -87,14 +87,25 @@ fn peer(offset: u64) -> AttAddress {
     AttAddress::new(PageSize::Kib64, 7, offset).unwrap()
 }
 
-fn request(direction: Direction, length: u64, piece: u32) -> Request {
-    Request {
+fn request(direction: Direction, length: u64, piece: u32) -> Order {
+    Order {
         direction,
         peer: peer(0x100),
         local: 0x4000_0000,
         length,
         piece,
+        terms: Terms::default(),
+        unreadable: false,
     }
+}
+
+/// The result of a transfer, which is let go then.
+fn take(flow: &mut Flow<()>, id: TransferId) -> Result<Option<u64>> {
+    let result = flow.result(id).transpose();
+    if !matches!(result, Ok(None)) {
+        flow.release(id);
+    }
+    result
 }
 
 fn flow(slots: u32) -> Flow<()> {
@@ -121,12 +132,18 @@ fn a_transfer_becomes_descriptors_that_cover_it_once() {
     }
     assert!(flow.will_interrupt());
     for _ in 0..3 {
-        assert_eq!(flow.take(id).unwrap(), None);
+        assert_eq!(take(&mut flow, id).unwrap(), None);
         board.end(Write, None, Ok(()));
         assert_eq!(flow.drain(&mut board.memory()).unwrap(), 1);
     }
-    assert_eq!(flow.take(id).unwrap(), Some(10_000));
-    assert!(matches!(flow.take(id), Err(Error::Unknown)));
+    // As often as somebody asks.
+    for _ in 0..2 {
+        assert_eq!(flow.result(id).unwrap().unwrap(), 10_000);
+    }
+    assert_eq!(take(&mut flow, id).unwrap(), Some(10_000));
+    // The place is another transfer's then.
+    flow.submit(request(Write, 64, 4096), ());
+    assert!(matches!(flow.result(id), Some(Err(Error::Broken { .. }))));
 }
 
 #[test]
@@ -144,7 +161,7 @@ fn a_transfer_larger_than_queue_and_ring_goes_on() {
             board.end(Read, None, Ok(()));
         }
         flow.drain(&mut board.memory()).unwrap();
-        if let Some(bytes) = flow.take(id).unwrap() {
+        if let Some(bytes) = take(&mut flow, id).unwrap() {
             break bytes;
         }
         rounds += 1;
@@ -164,9 +181,132 @@ fn both_directions_go_on_their_own() {
     assert_eq!(board.all.len(), 3);
     board.end(Read, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
-    assert_eq!(flow.take(reads[0]).unwrap(), Some(64));
-    assert_eq!(flow.take(write).unwrap(), None);
+    assert_eq!(take(&mut flow, reads[0]).unwrap(), Some(64));
+    assert_eq!(take(&mut flow, write).unwrap(), None);
     assert_eq!(flow.under_way(), 4);
+}
+
+fn on(terms: Terms, direction: Direction) -> Order {
+    Order {
+        terms,
+        ..request(direction, 8 * 4096 - 0x100, 4096)
+    }
+}
+
+#[test]
+fn a_chained_transfer_waits_until_the_board_has_what_it_waits_for() {
+    let (mut board, mut flow) = (Board::new(), flow(4));
+    let after_reads = Terms {
+        after_reads: true,
+        ..Terms::default()
+    };
+    let after_both = Terms {
+        after_writes: true,
+        after_reads: true,
+        ..Terms::default()
+    };
+    // 8 pieces each, through queues of 4.
+    let ids = [
+        flow.submit(on(Terms::default(), Read), ()),
+        flow.submit(on(after_reads, Write), ()),
+        flow.submit(on(after_both, Read), ()),
+    ];
+    while flow.under_way() > 0 {
+        flow.pump(&mut board).unwrap();
+        // The board keeps the order of what it has; here one direction after the other has any.
+        let has = |of: Direction| !board.taken[of as usize].is_empty();
+        let chained = |of: Direction| {
+            let first = board.taken[of as usize].front().unwrap().control;
+            first.after_write || first.after_read
+        };
+        let direction = match [has(Write), has(Read)] {
+            [true, true] if chained(Write) => Read,
+            [true, _] => Write,
+            _ => Read,
+        };
+        board.end(direction, None, Ok(()));
+        flow.drain(&mut board.memory()).unwrap();
+    }
+    for id in ids {
+        assert_eq!(take(&mut flow, id).unwrap(), Some(8 * 4096 - 0x100));
+    }
+    let chains: Vec<_> = (board.all.iter())
+        .map(|one| (one.control.after_write, one.control.after_read))
+        .collect();
+    // The bits are on the first pieces alone; the board's order does the rest.
+    let mut expected = [(false, false); 24];
+    expected[8] = (false, true);
+    expected[16] = (true, true);
+    assert_eq!(chains, expected);
+}
+
+#[test]
+fn terms_are_on_the_pieces_that_they_are_for() {
+    let (mut board, mut flow) = (Board::new(), flow(16));
+    let terms = Terms {
+        urgent: true,
+        no_flush: true,
+        ..Terms::default()
+    };
+    flow.submit(on(terms, Write), ());
+    flow.pump(&mut board).unwrap();
+    assert!(board.all.iter().all(|one| one.control.no_flush));
+    let urgent: Vec<_> = board.all.iter().map(|one| one.control.urgent).collect();
+    let interrupts: Vec<_> = board.all.iter().map(|one| one.control.interrupt).collect();
+    assert_eq!(urgent, interrupts);
+    assert_eq!(urgent, [[false; 7].as_slice(), &[true]].concat());
+}
+
+#[test]
+fn what_the_block_cannot_flush_is_handed_out_once() {
+    let unreadable = |direction| Order {
+        unreadable: true,
+        ..request(direction, 64, 4096)
+    };
+    let lazy = Terms {
+        no_flush: true,
+        ..Terms::default()
+    };
+    let cases = [
+        (request(Write, 64, 4096), Ok(()), false),
+        (unreadable(Write), Ok(()), true),
+        (unreadable(Read), Ok(()), false),
+        (request(Write, 64, 4096), Err(Fault::AttBounds), true),
+        (request(Read, 64, 4096), Err(Fault::AttBounds), false),
+        (
+            Order {
+                terms: lazy,
+                ..unreadable(Write)
+            },
+            Ok(()),
+            false,
+        ),
+    ];
+    let (mut board, mut flow) = (Board::new(), Flow::new(4, RING_LOG2, CHANNEL).unwrap());
+    for (index, (order, outcome, flushed)) in cases.into_iter().enumerate() {
+        flow.submit(order, index);
+        flow.pump(&mut board).unwrap();
+        board.end(order.direction, None, outcome);
+        flow.drain(&mut board.memory()).unwrap();
+        assert_eq!(flow.take_unflushed(), flushed.then_some(index), "{index}");
+        assert_eq!(flow.take_unflushed(), None);
+    }
+}
+
+#[test]
+fn places_of_transfers_are_used_again() {
+    let (mut board, mut flow) = (Board::new(), flow(4));
+    for round in 0..100 {
+        let ids = [Write, Read].map(|direction| flow.submit(request(direction, 64, 4096), ()));
+        // A handle may go before the transfer has ended.
+        flow.release(ids[round % 2]);
+        flow.pump(&mut board).unwrap();
+        board.end(Write, None, Ok(()));
+        board.end(Read, None, Ok(()));
+        flow.drain(&mut board.memory()).unwrap();
+        assert_eq!(take(&mut flow, ids[1 - round % 2]).unwrap(), Some(64));
+        assert_eq!((flow.under_way(), flow.table.len()), (0, 2));
+    }
 }
 
 #[test]
@@ -182,11 +322,11 @@ fn a_fault_ends_the_transfer_and_no_other() {
     // The board had 4 of its 9 pieces; none but the other transfer's follows.
     assert_eq!(board.all.len(), 5);
     for _ in 0..2 {
-        assert_eq!(flow.take(bad).unwrap(), None);
+        assert_eq!(take(&mut flow, bad).unwrap(), None);
         board.end(Read, None, Ok(()));
         flow.drain(&mut board.memory()).unwrap();
     }
-    match flow.take(bad) {
+    match take(&mut flow, bad) {
         Err(Error::Fault {
             fault,
             bytes_done,
@@ -203,7 +343,7 @@ fn a_fault_ends_the_transfer_and_no_other() {
     }
     board.end(Read, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
-    assert_eq!(flow.take(good).unwrap(), Some(64));
+    assert_eq!(take(&mut flow, good).unwrap(), Some(64));
 }
 
 #[test]
@@ -221,15 +361,15 @@ fn a_reset_ends_everything_and_the_ring_starts_anew() {
     flow.pump(&mut Board::new()).unwrap();
     flow.renew(4).unwrap();
     let mut board = Board::new();
-    assert_eq!(flow.take(ended).unwrap(), Some(64));
+    assert_eq!(take(&mut flow, ended).unwrap(), Some(64));
     for id in [lost, unknowing] {
-        assert!(matches!(flow.take(id), Err(Error::Restarted)));
+        assert!(matches!(take(&mut flow, id), Err(Error::Restarted)));
     }
     let next = transfer(&mut flow);
     flow.pump(&mut board).unwrap();
     board.end(Write, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
-    assert_eq!(flow.take(next).unwrap(), Some(64));
+    assert_eq!(take(&mut flow, next).unwrap(), Some(64));
 }
 
 #[test]
@@ -240,13 +380,13 @@ fn what_is_abandoned_ends_with_what_the_board_has() {
     let whole = flow.submit(request(Read, 64, 4096), ());
     flow.pump(&mut board).unwrap();
     flow.abandon();
-    assert!(matches!(flow.take(never), Err(Error::Stopped)));
+    assert!(matches!(take(&mut flow, never), Err(Error::Stopped)));
     for direction in [Write, Write, Read] {
         board.end(direction, None, Ok(()));
     }
     flow.drain(&mut board.memory()).unwrap();
-    assert!(matches!(flow.take(long), Err(Error::Stopped)));
-    assert_eq!(flow.take(whole).unwrap(), Some(64));
+    assert!(matches!(take(&mut flow, long), Err(Error::Stopped)));
+    assert_eq!(take(&mut flow, whole).unwrap(), Some(64));
     assert_eq!(flow.under_way(), 0);
     flow.pump(&mut board).unwrap();
     assert_eq!(board.all.len(), 3);
@@ -276,16 +416,16 @@ fn what_was_refused_fails_and_nothing_else() {
         }
         flow.salvage(&mut board.memory()).unwrap();
         for id in [first, last] {
-            assert_eq!(flow.take(id).unwrap(), Some(64));
+            assert_eq!(take(&mut flow, id).unwrap(), Some(64));
         }
         for id in [refused, alone] {
-            assert!(matches!(flow.take(id), Err(Error::Stopped)));
+            assert!(matches!(take(&mut flow, id), Err(Error::Stopped)));
         }
         assert_eq!(flow.under_way(), 0);
         let next = one(&mut flow, &mut board, Read, false);
         board.end(Read, None, Ok(()));
         flow.drain(&mut board.memory()).unwrap();
-        assert_eq!(flow.take(next).unwrap(), Some(64));
+        assert_eq!(take(&mut flow, next).unwrap(), Some(64));
     }
 }
 

@@ -1,9 +1,8 @@
 //! FPGA memory of a context.
 
-use crate::device::{Context, Device};
-use crate::error::{Error, Result};
+use crate::device::{Device, Shared};
+use crate::error::Result;
 use peerlane_core::uapi::{self, allocate, free};
-use rustix::io::Errno;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct FpgaMemory {
     /// `None` once it was given back, or is left to the context.
-    context: Option<Arc<Context>>,
+    device: Option<Arc<Shared>>,
     range: Range<u64>,
 }
 
@@ -34,7 +33,7 @@ impl Device {
     /// board fills it with zeros first, a few gigabytes a second. A context has one piece.
     ///
     /// # Errors
-    /// [`Error::Memory`].
+    /// [`Error::Memory`](crate::Error::Memory).
     pub fn allocate(&self, bytes: u64) -> Result<FpgaMemory> {
         self.call_allocate(uapi::Allocate {
             bytes,
@@ -46,7 +45,7 @@ impl Device {
     /// with what happens to be in it: for who loads kernels into the FPGA, which reach all of it.
     ///
     /// # Errors
-    /// [`Error::Memory`]: by default with `EPERM` unless the process has `CAP_SYS_RAWIO`.
+    /// [`Error::Memory`](crate::Error::Memory): by default with `EPERM` unless the process has `CAP_SYS_RAWIO`.
     pub fn allocate_all(&self, least: u64) -> Result<FpgaMemory> {
         self.call_allocate(uapi::Allocate {
             bytes: least,
@@ -59,7 +58,7 @@ impl Device {
     /// in it.
     ///
     /// # Errors
-    /// [`Error::Memory`]: with `ENOENT` if the offer has ended.
+    /// [`Error::Memory`](crate::Error::Memory): with `ENOENT` if the offer has ended.
     pub fn take_over(&self, offer: Offer) -> Result<FpgaMemory> {
         self.call_allocate(uapi::Allocate {
             flags: allocate::TAKE_OVER,
@@ -70,18 +69,11 @@ impl Device {
 
     fn call_allocate(&self, wanted: uapi::Allocate) -> Result<FpgaMemory> {
         let mut argument = wanted;
-        loop {
-            match self.0.try_call(&mut argument) {
-                Ok(()) => break,
-                // What was filled so far need not be filled again.
-                Err(Errno::INTR) => argument = wanted,
-                Err(source) => return Err(Error::memory(wanted.bytes, source)),
-            }
-        }
+        self.context().allocate(&mut argument)?;
         let range = argument.base..argument.base + argument.bytes;
         self.0.set_range(range.clone());
         Ok(FpgaMemory {
-            context: Some(Arc::clone(&self.0)),
+            device: Some(Arc::clone(&self.0)),
             range,
         })
     }
@@ -106,7 +98,7 @@ impl FpgaMemory {
     /// Gives it back.
     ///
     /// # Errors
-    /// [`Error::Memory`]: with `EBUSY` while transfers are under way, the context holds the board's
+    /// [`Error::Memory`](crate::Error::Memory): with `EBUSY` while transfers are under way, the context holds the board's
     /// [`Window`](crate::Window), or once it has a [`Queue`](crate::Queue). Then the memory stays the
     /// context's until the device is closed.
     pub fn free(self) -> Result<()> {
@@ -124,34 +116,29 @@ impl FpgaMemory {
 
     /// Leaves it to the context for as long as that lives.
     pub fn keep(mut self) -> Range<u64> {
-        self.context = None;
+        self.device = None;
         self.range()
     }
 
     fn release(mut self, flags: u32) -> Result<[u64; 2]> {
-        let context = self.context.take();
-        context.map_or(Ok([0; 2]), |context| context.free(flags))
+        let device = self.device.take();
+        device.map_or(Ok([0; 2]), |device| device.free(flags))
     }
 }
 
 impl Drop for FpgaMemory {
     fn drop(&mut self) {
-        if let Some(context) = self.context.take() {
+        if let Some(device) = self.device.take() {
             // If that cannot be, it goes with the context.
-            let _ = context.free(0);
+            let _ = device.free(0);
         }
     }
 }
 
-impl Context {
+impl Shared {
     fn free(&self, flags: u32) -> Result<[u64; 2]> {
-        let mut argument = uapi::Free {
-            flags,
-            ..Default::default()
-        };
-        let freed = self.try_call(&mut argument);
-        freed.map_err(|source| Error::memory(0, source))?;
+        let token = self.context.free(flags)?;
         self.set_range(0..0);
-        Ok(argument.token)
+        Ok(token)
     }
 }

@@ -1,39 +1,51 @@
-//! The kernel driver's devices, `/dev/peerlane*`, as a library.
+//! Moves data between an FPGA board and the memory of a GPU or the host.
 //!
-//! A [`Device`] is one open file: a context with a channel of its own. Memory that the board
+//! A [`Device`] is a context of a board, with a channel of its own: one open `/dev/peerlane*`, or one
+//! of any other driver that implements [`Context`]. Memory that the board
 //! is to reach is registered and becomes a [`Region`]; memory of the FPGA's own is
 //! [allocated](Device::allocate). Then there are two ways to move data:
 //!
+//! * The *fast path*: a [`Queue`] has the channel's page and its completion ring. Descriptors
+//!   and doorbells are written from here, and a record that is already there is found without
+//!   a system call. Transfers of any size, chained or urgent. A device has one queue, and no slow path
+//!   from then on.
 //! * The *slow path*: [`Device::submit`] hands one descriptor to the kernel, which writes it
 //!   to the board; [`Submitted::wait`] waits. Two system calls a descriptor.
-//! * The *fast path*: a [`Queue`] maps the channel's page and its completion ring. Descriptors
-//!   and doorbells are written from here, and a record that is already there is found without
-//!   a system call. A device has one queue, and no slow path from then on.
 //!
 //! Little data can be stored and loaded by the processor itself: [`Device::window`] is the
 //! board's window into FPGA memory.
 //!
-//! What the driver promises is written at [`peerlane_core::uapi`].
+//! "Write" is FPGA to peer, "read" is peer to FPGA, as everywhere in Peerlane. The library starts no
+//! thread; all handles can be sent to and used from several threads. What a driver promises is written
+//! at [`Context`] and at [`peerlane_core::uapi`].
 
+mod context;
 mod device;
 mod error;
 mod flow;
 mod fpga_memory;
+mod kernel;
 mod mapping;
 mod memory;
 mod queue;
 mod region;
 mod submitted;
 mod sys;
+mod transfer;
 mod window;
 
+pub use context::Context;
 pub use device::Device;
 pub use error::{Error, Result};
 pub use fpga_memory::{FpgaMemory, Offer};
-pub use memory::Memory;
+pub use mapping::Mapping;
+pub use memory::{Memory, MemoryKind, Place};
 pub use peerlane_core::att::Permissions;
+pub use peerlane_core::channel::Moderation;
 pub use peerlane_core::descriptor::Direction;
-pub use queue::{Queue, Statistics, TransferId};
+pub use peerlane_core::fault::Fault;
+pub use queue::{Queue, Statistics};
 pub use region::Region;
-pub use submitted::{Submitted, Terms, deadline};
+pub use submitted::{Submitted, deadline};
+pub use transfer::{Request, Terms, Transfer};
 pub use window::Window;

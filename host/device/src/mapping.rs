@@ -1,14 +1,15 @@
 //! Memory mapped into the process.
 
 use crate::error::{Error, Result};
+use crate::memory::check;
 use rustix::fd::BorrowedFd;
 use rustix::mm::{self, MapFlags, ProtFlags};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 
-/// One mapping, unmapped when dropped.
+/// Memory mapped into the process, unmapped when dropped.
 #[derive(Debug)]
-pub(crate) struct Mapping {
+pub struct Mapping {
     base: NonNull<u8>,
     length: usize,
 }
@@ -69,6 +70,30 @@ impl Mapping {
     /// Bytes.
     pub(crate) fn length(&self) -> usize {
         self.length
+    }
+
+    /// Copies from the mapping.
+    pub(crate) fn copy_to(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        check("mapping", self.length, offset, bytes.len())?;
+        // SAFETY: the range lies in the mapping, and nobody has a reference into it, so `bytes` does
+        // not overlap it. The board may be writing: then the bytes are of before or after, each by
+        // itself.
+        unsafe {
+            let from = self.base.as_ptr().add(offset);
+            std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len());
+        }
+        Ok(())
+    }
+
+    /// Copies into the mapping.
+    pub(crate) fn copy_from(&self, offset: usize, bytes: &[u8]) -> Result<()> {
+        check("mapping", self.length, offset, bytes.len())?;
+        // SAFETY: as in `copy_to`.
+        unsafe {
+            let to = self.base.as_ptr().add(offset);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+        }
+        Ok(())
     }
 
     /// The mapping as dwords that somebody else may write.

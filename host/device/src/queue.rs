@@ -1,19 +1,18 @@
 //! The fast path: the channel's page and ring, used from here.
 
+use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::flow::{Flow, Post, Request};
-use crate::mapping::Mapping;
+use crate::flow::{Flow, Order, Post, TransferId};
 use crate::region::Region;
-use peerlane_core::channel::queue_free;
+use crate::transfer::{Request, Terms, Transfer};
 use peerlane_core::descriptor::{DWORDS, Direction};
 use peerlane_core::record;
-use peerlane_core::regs::{Completion, chan};
 use peerlane_core::ring::Slots;
-use peerlane_core::uapi::{Query, map, state};
-use rustix::mm::ProtFlags;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use peerlane_core::uapi::{Query, state};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Bytes that one descriptor moves at most, unless set otherwise: all that its length can say.
 const PIECE: u32 = u32::MAX;
@@ -27,119 +26,80 @@ const RESTART: Duration = Duration::from_secs(1);
 /// How often to look whether a doorbell was refused, which brings no record, while waiting for one.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Names a transfer of one queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TransferId(u64);
-
 /// What a queue has done so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Descriptors given to the board.
     pub descriptors: u64,
-    /// Writes to the channel's page.
+    /// Stores to the channel's page.
     pub stores: u64,
     /// Records taken from the ring.
     pub records: u64,
-    /// System calls made to wait.
+    /// Calls of the driver made to wait: system calls, where that is the kernel.
     pub system_calls: u64,
 }
 
-/// A channel's queues and completion ring. Transfers are cut into descriptors; one that is
-/// larger than the queue goes on while its caller waits.
+/// A channel's queues and completion ring. Transfers of one direction are worked through in the order
+/// of submission; the two directions run at once. Transfers are cut into descriptors; one that is
+/// larger than the queue goes on while any transfer of it is waited for or polled.
+///
+/// Clones are handles of the same queue, for any thread. With the last of them and of its transfers
+/// it is stopped: what is under way then is aborted.
+#[derive(Debug, Clone)]
+pub struct Queue(Arc<Shared>);
+
+/// What the handles of a queue and its transfers share.
 #[derive(Debug)]
-pub struct Queue {
+pub(crate) struct Shared {
     device: Device,
-    page: Page,
-    ring: Mapping,
+    state: Mutex<State>,
+    /// Whoever slept for all has woken.
+    woken: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
     flow: Flow<Region>,
     generation: u32,
     /// Doorbells were refused since the last restart.
     refused: bool,
     /// When that was looked at last.
-    looked: Instant,
+    looked: Duration,
     piece: u32,
     spin: Duration,
-    records: u64,
-    system_calls: u64,
+    statistics: Statistics,
+    /// A thread waits for events. They are acknowledged for the whole context, so the others wait
+    /// for that thread.
+    sleeping: bool,
+    /// Threads that do.
+    followers: u32,
 }
 
-/// The channel's page.
-#[derive(Debug)]
-struct Page {
-    mapping: Mapping,
-    descriptors: u64,
-    stores: u64,
-}
+/// The channel's page, and what is counted of its use.
+struct Page<'a>(&'a dyn Context, &'a mut Statistics);
 
-impl Page {
-    /// Writes one naturally aligned word.
-    fn store<T>(&mut self, offset: usize, value: T) {
-        let place = self.mapping.base().as_ptr();
-        assert!(
-            offset + size_of::<T>() <= self.mapping.length()
-                && offset.is_multiple_of(size_of::<T>())
-        );
-        // SAFETY: it lies in the mapping, which begins at a page boundary, and is aligned.
-        unsafe { place.add(offset).cast::<T>().write_volatile(value) };
-        self.stores += 1;
-    }
-
-    fn load(&self, offset: usize) -> u32 {
-        // Volatile like the stores, in one access of 32 bits.
-        self.mapping.dwords()[offset / 4].load(Ordering::Relaxed)
-    }
-}
-
-impl Post for Page {
-    /// 5 stores: the bus carries 64 bits in one packet. Stores to an uncached mapping leave in
-    /// program order (Intel SDM, volume 3, 8.2.2), so the doorbell comes last.
+impl Post for Page<'_> {
     fn post(&mut self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) {
-        let (place, doorbell) = match direction {
-            Direction::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
-            Direction::Read => (chan::READ_DESC, chan::READ_DOORBELL),
-        };
-        let (pairs, rest) = descriptor.as_chunks::<2>();
-        for (index, [low, high]) in pairs.iter().enumerate() {
-            self.store(place + 8 * index, u64::from(*high) << 32 | u64::from(*low));
-        }
-        for (index, dword) in rest.iter().enumerate() {
-            self.store(place + 8 * pairs.len() + 4 * index, *dword);
-        }
-        self.store(doorbell, u32::from(freed));
-        self.descriptors += 1;
+        self.1.stores += u64::from(self.0.post(direction, descriptor, freed));
+        self.1.descriptors += 1;
     }
 }
 
-/// A completion ring in memory that the board writes.
-pub(crate) struct RingMemory<'a>(pub(crate) &'a [AtomicU32]);
+/// The completion ring.
+struct Records<'a>(&'a dyn Context);
 
-impl RingMemory<'_> {
-    const DWORDS: usize = Completion::SIZE / 4;
-
-    fn load(&self, index: usize, ordering: Ordering) -> u32 {
-        // What lies behind the memory is no record: phase bit and all are those of a ring
-        // that is not there.
-        let dword = self.0.get(index).map_or(0, |dword| dword.load(ordering));
-        u32::from_le(dword)
-    }
-}
-
-impl Slots for RingMemory<'_> {
+impl Slots for Records<'_> {
     fn status(&mut self, index: u32) -> u32 {
-        self.load(
-            index as usize * Self::DWORDS + record::STATUS,
-            Ordering::Acquire,
-        )
+        self.0.status(index)
     }
 
     fn record(&mut self, index: u32) -> [u32; record::DWORDS] {
-        let first = index as usize * Self::DWORDS;
-        std::array::from_fn(|dword| self.load(first + dword, Ordering::Relaxed))
+        self.0.record(index)
     }
 }
 
 impl Queue {
-    /// Maps the channel's page and ring. From now on the device has no slow path.
+    /// Takes the channel's page and ring over. From now on the device has no slow path.
     ///
     /// # Errors
     /// [`Error::Map`] with `EBUSY` once the slow path was used; [`Error::Taken`] if the device has, or
@@ -149,155 +109,159 @@ impl Queue {
             return Err(Error::Taken);
         }
         // Nothing was rung by a queue that did not come to be.
-        Self::map(device).inspect_err(|_| device.0.has_queue.store(false, Ordering::Relaxed))
+        Self::open(device).inspect_err(|_| device.0.has_queue.store(false, Ordering::Relaxed))
     }
 
-    fn map(device: &Device) -> Result<Self> {
-        let info = device.info();
-        let both = ProtFlags::READ | ProtFlags::WRITE;
-        let page = device
-            .0
-            .map("the channel's page", map::PAGE, info.page_bytes, both)?;
-        let ring = device.0.map(
-            "the completion ring",
-            map::RING,
-            info.ring_bytes,
-            ProtFlags::READ,
-        )?;
-        let page = Page {
-            mapping: page,
-            descriptors: 0,
-            stores: 0,
-        };
-        let mut queue = Self {
+    fn open(device: &Device) -> Result<Self> {
+        let context = device.context();
+        let info = context.info();
+        context.open_channel()?;
+        let mut state = State {
             // A channel that was never used: its ring is at the first slot.
             flow: Flow::new(1, info.ring_log2, info.channel)?,
-            device: device.clone(),
-            page,
-            ring,
             generation: 0,
             refused: false,
-            looked: Instant::now(),
+            looked: context.now(),
             piece: PIECE,
             spin: Duration::ZERO,
-            records: 0,
-            system_calls: 0,
+            statistics: Statistics::default(),
+            sleeping: false,
+            followers: 0,
         };
-        queue.generation = queue.query()?.generation;
+        state.generation = state.query(context)?.generation;
         // While the channel is being stopped, or the board started, the page does not say it. After a
         // start it is asked for again.
-        let slots = match queue.slots() {
+        let slots = match slots(context) {
             0 => device.capabilities().queue_depth(),
             slots => slots,
         };
-        queue.flow.renew(slots)?;
-        Ok(queue)
-    }
-
-    /// Descriptors that each direction takes while nothing is under way; 0 while doorbells are refused,
-    /// and on a page with nothing in it, which stands for a board that is being started.
-    fn slots(&self) -> u32 {
-        let [writes, reads] = queue_free(self.page.load(chan::QUEUE_FREE));
-        writes.min(reads)
+        state.flow.renew(slots)?;
+        Ok(Self(Arc::new(Shared {
+            device: device.clone(),
+            state: Mutex::new(state),
+            woken: Condvar::new(),
+        })))
     }
 
     /// The device.
     pub fn device(&self) -> &Device {
-        &self.device
+        &self.0.device
     }
 
     /// Sets how many bytes one descriptor moves at most; 0 counts as 1. Smaller pieces let
     /// the end of a long transfer be seen earlier, larger ones cost fewer stores.
-    pub fn set_piece(&mut self, bytes: u32) {
-        self.piece = bytes.max(1);
+    pub fn set_piece(&self, bytes: u32) {
+        self.0.lock().piece = bytes.max(1);
     }
 
-    /// Sets how long [`wait`](Self::wait) looks at the ring before it sleeps. None by default.
-    pub fn set_spin(&mut self, spin: Duration) {
-        self.spin = spin;
+    /// Sets how long [`Transfer::wait`] looks at the ring before it sleeps. None by default.
+    pub fn set_spin(&self, spin: Duration) {
+        self.0.lock().spin = spin;
     }
 
     /// What has been done so far.
     pub fn statistics(&self) -> Statistics {
-        Statistics {
-            descriptors: self.page.descriptors,
-            stores: self.page.stores,
-            records: self.records,
-            system_calls: self.system_calls,
-        }
+        self.0.lock().statistics
     }
 
     /// Transfers that have not ended.
     pub fn under_way(&self) -> usize {
-        self.flow.under_way()
+        self.0.lock().flow.under_way()
     }
 
-    /// Begins to move `length` bytes between `offset` of the region and the FPGA address
-    /// `local`. No system call is made.
+    /// Begins to move `length` bytes between `offset` of the region and an FPGA address. It never waits
+    /// for room on the board, and makes no system call.
     pub fn submit(
-        &mut self,
+        &self,
         direction: Direction,
         region: &Region,
         offset: u64,
-        local: u64,
+        fpga_address: u64,
         length: u64,
-    ) -> Result<TransferId> {
-        self.device.0.check_local(local, length)?;
+    ) -> Result<Transfer> {
+        let request = Request {
+            direction,
+            region,
+            offset,
+            fpga_address,
+            length,
+            piece: None,
+        };
+        self.submit_with(&request, Terms::default())
+    }
+
+    /// Moves `length` bytes of FPGA memory into a region.
+    pub fn write(
+        &self,
+        fpga_address: u64,
+        region: &Region,
+        offset: u64,
+        length: u64,
+    ) -> Result<Transfer> {
+        self.submit(Direction::Write, region, offset, fpga_address, length)
+    }
+
+    /// Moves `length` bytes of a region into FPGA memory.
+    pub fn read(
+        &self,
+        region: &Region,
+        offset: u64,
+        fpga_address: u64,
+        length: u64,
+    ) -> Result<Transfer> {
+        self.submit(Direction::Read, region, offset, fpga_address, length)
+    }
+
+    /// Submits a transfer on other terms: chained to those before, or urgent. The board keeps the order
+    /// by itself; nothing needs to be waited for in between.
+    pub fn submit_with(&self, request: &Request<'_>, terms: Terms) -> Result<Transfer> {
+        let &Request {
+            direction,
+            region,
+            offset,
+            fpga_address,
+            length,
+            piece,
+        } = request;
+        let device = &self.0.device;
+        region.check_device(device)?;
+        device.0.check_local(fpga_address, length)?;
         region.check(direction, offset, length)?;
         let peer = region.att_address().checked_add(offset);
-        let request = Request {
+        let mut state = self.0.lock();
+        let order = Order {
             direction,
             peer: peer.ok_or_else(|| Error::Broken {
                 reason: format!("offset {offset:#x} of a region has no ATT address"),
             })?,
-            local,
+            local: fpga_address,
             length,
-            piece: self.piece,
+            piece: piece.unwrap_or(state.piece).max(1),
+            terms,
+            unreadable: !region.permissions().read(),
         };
-        let id = self.flow.submit(request, region.clone());
-        self.service()?;
-        Ok(TransferId(id))
+        let id = state.flow.submit(order, region.clone());
+        let transfer = Transfer {
+            queue: Arc::clone(&self.0),
+            id,
+            direction,
+            length,
+        };
+        let served = self.0.service(&mut state);
+        // The transfer is dropped where that failed, which takes the lock.
+        drop(state);
+        served.map(|()| transfer)
     }
 
-    /// Looks whether a transfer has ended; the bytes moved, once. No system call is made,
-    /// unless something is found to be wrong.
-    ///
-    /// # Errors
-    /// As [`wait`](Self::wait).
-    pub fn poll(&mut self, transfer: TransferId) -> Result<Option<u64>> {
-        self.service()?;
-        let taken = self.flow.take(transfer.0)?;
-        if taken.is_none() && self.looked.elapsed() >= LOOK {
-            self.check_refused()?;
-        }
-        Ok(taken)
-    }
-
-    /// Waits for a transfer to end, and returns the bytes moved; `None`: for as long as it
+    /// Waits until all that was submitted before has ended, well or not; `None`: for as long as it
     /// takes.
     ///
     /// # Errors
-    /// [`Error::Timeout`]: it goes on, wait again. [`Error::Fault`], [`Error::Restarted`]:
-    /// it has ended, the queue can be used on. [`Error::Gone`], [`Error::Broken`]: see
-    /// [`restart`](Self::restart).
-    pub fn wait(&mut self, transfer: TransferId, limit: Option<Duration>) -> Result<u64> {
-        let begin = Instant::now();
-        loop {
-            if let Some(bytes) = self.poll(transfer)? {
-                return Ok(bytes);
-            }
-            let waited = begin.elapsed();
-            if waited < self.spin {
-                std::hint::spin_loop();
-                continue;
-            }
-            let left = limit.map_or(LOOK, |limit| limit.saturating_sub(waited));
-            if left.is_zero() {
-                self.check_refused()?;
-                return Err(Error::Timeout { waited });
-            }
-            self.sleep(left.min(LOOK))?;
-        }
+    /// [`Error::Timeout`], [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`].
+    pub fn drain(&self, limit: impl Into<Option<Duration>>) -> Result<()> {
+        let before = self.0.lock().flow.submitted();
+        self.0
+            .until(limit.into(), |flow| (flow.rests(before)).then_some(Ok(())))
     }
 
     /// Ends what is under way, and leaves an empty queue. Transfers that had not ended fail with
@@ -305,98 +269,243 @@ impl Queue {
     ///
     /// # Errors
     /// [`Error::Broken`] if board and queue do not agree even so: open the device anew.
-    pub fn restart(&mut self) -> Result<()> {
-        self.device.stop(Duration::ZERO)?;
-        let begin = Instant::now();
-        while !self.notice()? {
-            self.note_refused();
+    pub fn restart(&self) -> Result<()> {
+        let context = self.0.device.context();
+        let mut state = self.0.lock();
+        context.stop(Duration::ZERO)?;
+        let begin = context.now();
+        while !state.notice(context)? {
+            state.note_refused(context);
             // The channel is at rest, and the driver has read so from the board: its records are in
             // memory, for they went the same way before (PCI Express Base Specification 4.0, 2.4.1).
-            let ring = &mut RingMemory(self.ring.dwords());
-            let records = if self.refused {
-                self.flow.salvage(ring)
+            let ring = &mut Records(context);
+            let records = if state.refused {
+                state.flow.salvage(ring)
             } else {
-                self.flow.abandon();
-                self.flow.drain(ring)
+                state.flow.abandon();
+                state.flow.drain(ring)
             };
             match records {
-                Ok(records) => self.records += records,
+                Ok(records) => state.statistics.records += records,
                 // The board may have been started meanwhile, which empties the ring.
-                Err(error) => return self.notice()?.then_some(()).ok_or(error),
+                Err(error) => {
+                    if !state.notice(context)? {
+                        return Err(error);
+                    }
+                    break;
+                }
             }
-            if self.flow.under_way() == 0 {
+            if state.flow.under_way() == 0 {
                 break;
             }
-            if begin.elapsed() > RESTART {
+            if context.now().saturating_sub(begin) > RESTART {
                 return Err(Error::Broken {
                     reason: "descriptors ended without a record".into(),
                 });
             }
-            self.device.poll(Some(SILENT))?;
+            context.await_event(Some(SILENT))?;
         }
-        self.refused = false;
+        state.refused = false;
+        state.flush(context)?;
+        self.0.wake(&state);
         Ok(())
+    }
+}
+
+/// Descriptors that each direction takes while nothing is under way; 0 while doorbells are refused,
+/// and on a page with nothing in it, which stands for a board that is being started.
+fn slots(context: &dyn Context) -> u32 {
+    let [writes, reads] = context.queue_free();
+    writes.min(reads)
+}
+
+impl Shared {
+    /// The state. A panic elsewhere leaves it consistent: every change is made after what can fail.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn release(&self, id: TransferId) {
+        self.lock().flow.release(id);
     }
 
     /// Takes the records that have come, and gives the board what it has room for.
-    fn service(&mut self) -> Result<()> {
-        match self.flow.drain(&mut RingMemory(self.ring.dwords())) {
-            Ok(records) => self.records += records,
+    fn service(&self, state: &mut State) -> Result<()> {
+        let context = self.device.context();
+        match state.flow.drain(&mut Records(context)) {
+            Ok(0) => {}
+            Ok(records) => {
+                state.statistics.records += records;
+                state.flush(context)?;
+                self.wake(state);
+            }
             // After a reset the ring starts anew, and after an unbind it is a page of zeros.
-            Err(error) => return self.notice()?.then_some(()).ok_or(error),
+            Err(error) => return state.notice(context)?.then_some(()).ok_or(error),
         }
-        self.flow.pump(&mut self.page)
+        (state.flow).pump(&mut Page(context, &mut state.statistics))
+    }
+
+    /// Has those look who wait for the thread that sleeps.
+    fn wake(&self, state: &State) {
+        if state.followers > 0 {
+            self.woken.notify_all();
+        }
+    }
+
+    pub(crate) fn poll(&self, id: TransferId) -> Result<Option<u64>> {
+        let mut state = self.lock();
+        self.look(&mut state, &mut |flow| flow.result(id))
+    }
+
+    /// Looks whether something has happened. Once in a while it is seen whether a doorbell was refused.
+    fn look<T>(
+        &self,
+        state: &mut State,
+        happened: &mut impl FnMut(&Flow<Region>) -> Option<Result<T>>,
+    ) -> Result<Option<T>> {
+        // What is known to have ended stays so, whatever happens to the device.
+        if let Some(result) = happened(&state.flow) {
+            return result.map(Some);
+        }
+        self.service(state)?;
+        if let Some(result) = happened(&state.flow) {
+            return result.map(Some);
+        }
+        let context = self.device.context();
+        if context.now().saturating_sub(state.looked) >= LOOK {
+            state.check_refused(context)?;
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn wait(&self, transfer: &Transfer, limit: Option<Duration>) -> Result<u64> {
+        let ended = self.until(limit, |flow| flow.result(transfer.id));
+        match ended {
+            Err(Error::Timeout { waited, .. }) => Err(Error::Timeout {
+                direction: transfer.direction,
+                bytes_done: self.lock().flow.done(transfer.id),
+                length: transfer.length,
+                waited,
+            }),
+            ended => ended,
+        }
+    }
+
+    /// Waits until something has happened.
+    fn until<T>(
+        &self,
+        limit: Option<Duration>,
+        mut happened: impl FnMut(&Flow<Region>) -> Option<Result<T>>,
+    ) -> Result<T> {
+        let context = self.device.context();
+        let begin = context.now();
+        let mut state = self.lock();
+        loop {
+            if let Some(done) = self.look(&mut state, &mut happened)? {
+                return Ok(done);
+            }
+            let waited = context.now().saturating_sub(begin);
+            if waited < state.spin && limit.is_none_or(|limit| waited < limit) {
+                drop(state);
+                context.pause();
+                state = self.lock();
+                continue;
+            }
+            let left = limit.map_or(LOOK, |limit| limit.saturating_sub(waited));
+            if left.is_zero() {
+                // Was it only slow, or does nothing work any more?
+                state.check_refused(context)?;
+                state.notice(context)?;
+                return match self.look(&mut state, &mut happened)? {
+                    Some(done) => Ok(done),
+                    None => Err(Error::Timeout {
+                        direction: Direction::Write,
+                        bytes_done: 0,
+                        length: 0,
+                        waited,
+                    }),
+                };
+            }
+            state = self.sleep(state, left.min(LOOK))?;
+        }
     }
 
     /// Sleeps until something has happened, and takes note of what the driver says.
-    fn sleep(&mut self, limit: Duration) -> Result<()> {
-        let limit = if self.flow.will_interrupt() {
+    fn sleep<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        limit: Duration,
+    ) -> Result<MutexGuard<'a, State>> {
+        if state.sleeping {
+            state.followers += 1;
+            let (mut state, _) =
+                (self.woken.wait_timeout(state, limit)).unwrap_or_else(PoisonError::into_inner);
+            state.followers -= 1;
+            return Ok(state);
+        }
+        let context = self.device.context();
+        let limit = if state.flow.will_interrupt() {
             limit
         } else {
             limit.min(SILENT)
         };
-        self.system_calls += 1;
-        if self.device.poll(Some(limit))? {
-            self.notice()?;
+        state.statistics.system_calls += 1;
+        state.sleeping = true;
+        drop(state);
+        let event = context.await_event(Some(limit));
+        let mut state = self.lock();
+        state.sleeping = false;
+        self.wake(&state);
+        if event? {
+            state.notice(context)?;
+        }
+        Ok(state)
+    }
+}
+
+impl State {
+    /// Makes sure that what the block could not flush has arrived.
+    fn flush(&mut self, context: &dyn Context) -> Result<()> {
+        while let Some(region) = self.flow.take_unflushed() {
+            context.flush(region.handle())?;
         }
         Ok(())
     }
 
     /// The state of the context, whose events are acknowledged by that.
-    fn query(&mut self) -> Result<Query> {
-        self.system_calls += 1;
-        let query = self.device.query()?;
-        if query.state & state::GONE != 0 {
-            return Err(Error::Gone);
+    fn query(&mut self, context: &dyn Context) -> Result<Query> {
+        self.statistics.system_calls += 1;
+        match context.query()? {
+            query if query.state & state::GONE != 0 => Err(Error::Gone),
+            query => Ok(query),
         }
-        Ok(query)
     }
 
     /// Takes note of what the driver says; whether the block was reset. Then the ring starts at
     /// its first slot, and doorbells were refused from the reset to this question.
-    fn notice(&mut self) -> Result<bool> {
-        let generation = self.query()?.generation;
+    fn notice(&mut self, context: &dyn Context) -> Result<bool> {
+        let generation = self.query(context)?.generation;
         let restarted = generation != self.generation;
         if restarted {
             self.generation = generation;
             // The board may be on its way through another restart.
-            let slots = match self.slots() {
+            let slots = match slots(context) {
                 0 => self.flow.slots(),
                 slots => slots,
             };
             self.flow.renew(slots)?;
             // What was refused is lost with the rest.
-            self.note_refused();
+            self.note_refused(context);
             self.refused = false;
         }
         Ok(restarted)
     }
 
     /// A doorbell that was refused leaves no record.
-    fn check_refused(&mut self) -> Result<()> {
-        self.note_refused();
+    fn check_refused(&mut self, context: &dyn Context) -> Result<()> {
+        self.note_refused(context);
         // A reset refuses doorbells too, until its notice is taken; they are lost with the rest.
-        match self.refused && !self.notice()? {
+        match self.refused && !self.notice(context)? {
             false => Ok(()),
             true => Err(Error::Broken {
                 reason:
@@ -406,24 +515,20 @@ impl Queue {
         }
     }
 
-    /// Looks whether doorbells were refused, and takes the note off the board. A board that does not
-    /// answer has refused nothing.
-    fn note_refused(&mut self) {
-        self.looked = Instant::now();
-        let refused = self.page.load(chan::REFUSED);
-        if refused != 0 && refused != u32::MAX {
-            self.page.store(chan::REFUSED, refused);
-            self.refused = true;
-        }
+    /// Looks whether doorbells were refused, and takes the note off the board.
+    fn note_refused(&mut self, context: &dyn Context) {
+        self.looked = context.now();
+        self.refused |= context.take_refused();
     }
 }
 
-impl Drop for Queue {
+impl Drop for Shared {
     fn drop(&mut self) {
-        if self.flow.under_way() > 0 {
+        let state = (self.state.get_mut()).unwrap_or_else(PoisonError::into_inner);
+        if state.flow.under_way() > 0 {
             // Before the regions of what is under way are given back. A board that is gone
             // has nothing under way.
-            let _ = self.device.stop(Duration::ZERO);
+            let _ = self.device.context().stop(Duration::ZERO);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Memory that the board can reach.
 
-use crate::device::{Context, Device};
+use crate::device::{Device, Shared};
 use crate::error::{Error, Result};
-use crate::memory::Memory;
+use crate::memory::{Memory, check};
 use peerlane_core::att::{AttAddress, Permissions};
 use peerlane_core::descriptor::Direction;
 use peerlane_core::region::RegionError;
-use peerlane_core::uapi::{Probe, Register, Unregister, access, provider, unregister};
+use peerlane_core::uapi::{Probe, Register, access, provider, unregister};
 use rustix::fd::{AsFd, AsRawFd};
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct Region(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    context: Arc<Context>,
+    device: Arc<Shared>,
     handle: u32,
     base: AttAddress,
     length: u64,
@@ -27,43 +27,47 @@ struct Inner {
     found: bool,
     /// The handle was given back.
     forgotten: AtomicBool,
-    /// Keeps memory of this process where it is. The driver does not need that.
-    _memory: Option<Arc<Memory>>,
+    /// Keeps the memory where it is. The driver does not need that.
+    _memory: Option<Memory>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         if !self.forgotten.load(Ordering::Relaxed) {
             // The device may be gone, and the region with it.
-            let _ = self.context.call(&mut Unregister {
-                handle: self.handle,
-                flags: unregister::KEEP,
-            });
+            let context = &self.device.context;
+            let _ = context.unregister(self.handle, unregister::KEEP);
         }
     }
 }
 
 impl Device {
-    /// Registers a part of memory of this process.
+    /// Registers a part of memory.
     pub fn register(
         &self,
-        memory: &Arc<Memory>,
+        memory: &Memory,
         range: Range<usize>,
         permissions: Permissions,
     ) -> Result<Region> {
         let Range { start, end } = range;
-        let size = memory.length();
-        if start >= end || end > size {
-            return Err(Error::Bounds {
-                offset: start,
-                length: end.saturating_sub(start),
-                size,
-            });
+        let length = end.saturating_sub(start);
+        if length == 0 {
+            return Err(Error::Empty);
         }
-        let address = memory.address() + start as u64;
-        let memory = Some(Arc::clone(memory));
-        let request = host(address, (end - start) as u64);
-        Region::new(self, request, permissions, memory)
+        check("memory", memory.length(), start, length)?;
+        let request = Register {
+            provider: memory.provider(),
+            address: memory.address() + start as u64,
+            length: length as u64,
+            fd: -1,
+            ..Default::default()
+        };
+        Region::new(self, request, permissions, Some(memory.clone()))
+    }
+
+    /// Registers all of a memory.
+    pub fn register_all(&self, memory: &Memory, permissions: Permissions) -> Result<Region> {
+        self.register(memory, 0..memory.length(), permissions)
     }
 
     /// Registers memory of this process by its address.
@@ -78,7 +82,14 @@ impl Device {
         length: u64,
         permissions: Permissions,
     ) -> Result<Region> {
-        Region::new(self, host(address, length), permissions, None)
+        let request = Register {
+            provider: provider::HOST,
+            address,
+            length,
+            fd: -1,
+            ..Default::default()
+        };
+        Region::new(self, request, permissions, None)
     }
 
     /// Registers `length` bytes at `offset` of a dma-buf. The region lives on when the
@@ -121,36 +132,25 @@ impl Device {
     }
 }
 
-fn host(address: u64, length: u64) -> Register {
-    Register {
-        provider: provider::HOST,
-        address,
-        length,
-        fd: -1,
-        ..Default::default()
-    }
-}
-
 impl Region {
     fn new(
         device: &Device,
         mut register: Register,
         permissions: Permissions,
-        memory: Option<Arc<Memory>>,
+        memory: Option<Memory>,
     ) -> Result<Self> {
         register.access = match permissions {
             Permissions::Read => access::READ,
             Permissions::Write => access::WRITE,
             Permissions::ReadWrite => access::READ | access::WRITE,
         };
-        let context = Arc::clone(&device.0);
-        context.call(&mut register)?;
+        device.context().register(&mut register)?;
         let base = AttAddress::from_raw(register.att_address);
         Ok(Self(Arc::new(Inner {
             base: base.ok_or_else(|| Error::Broken {
                 reason: format!("{:#x} is no ATT address", register.att_address),
             })?,
-            context,
+            device: Arc::clone(&device.0),
             handle: register.handle,
             length: register.length,
             permissions,
@@ -191,10 +191,7 @@ impl Region {
         if self.0.forgotten.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        self.0.context.call(&mut Unregister {
-            handle: self.0.handle,
-            flags: 0,
-        })
+        self.0.device.context.unregister(self.0.handle, 0)
     }
 
     /// Lets the board read [`PROBE_BYTES`](peerlane_core::uapi::PROBE_BYTES) bytes at `offset`
@@ -210,7 +207,7 @@ impl Region {
             local,
             ..Default::default()
         };
-        self.0.context.call(&mut probe)?;
+        self.0.device.context.probe(&mut probe)?;
         crate::submitted::outcome(probe.status, |fault| Error::Fault {
             direction: Direction::Read,
             fault,
@@ -219,6 +216,14 @@ impl Region {
             offset: None,
         })?;
         Ok(probe.data)
+    }
+
+    /// Whether it is a device's.
+    pub(crate) fn check_device(&self, device: &Device) -> Result<()> {
+        match Arc::ptr_eq(&self.0.device, &device.0) {
+            true => Ok(()),
+            false => Err(Error::Foreign),
+        }
     }
 
     /// Checks a transfer, as far as it shows here. The driver and the board check it too.

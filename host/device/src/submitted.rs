@@ -3,26 +3,14 @@
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::region::Region;
+use crate::transfer::Terms;
 use peerlane_core::att::AttAddress;
 use peerlane_core::descriptor::Direction;
 use peerlane_core::fault::Fault;
 use peerlane_core::regs::StatusCode;
 use peerlane_core::uapi::{self, submit};
-use rustix::io::Errno;
 use rustix::time::ClockId;
 use std::time::{Duration, Instant};
-
-/// When a descriptor starts, and what it makes sure of. By default it starts in its turn,
-/// and its end is reported when the data have arrived.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Terms {
-    /// Do not make sure that the data have arrived before the end is reported.
-    pub no_flush: bool,
-    /// Start when all writes submitted before have ended.
-    pub after_write: bool,
-    /// Start when all reads submitted before have ended.
-    pub after_read: bool,
-}
 
 /// So much later than now, as the driver wants to be told; `None`: never.
 pub fn deadline(limit: Option<Duration>) -> i64 {
@@ -68,21 +56,22 @@ impl Device {
         terms: Terms,
     ) -> Result<Submitted> {
         self.0.check_local(local, length)?;
+        region.check_device(self)?;
         region.check(direction, offset, length)?;
         let length = u32::try_from(length).map_err(|_| Error::TooLong { length })?;
         let bit = |set: bool, bit: u32| if set { bit } else { 0 };
         let mut submit = uapi::Submit {
             direction: direction.raw(),
             flags: bit(terms.no_flush, submit::NO_FLUSH)
-                | bit(terms.after_write, submit::AFTER_WRITE)
-                | bit(terms.after_read, submit::AFTER_READ),
+                | bit(terms.after_writes, submit::AFTER_WRITE)
+                | bit(terms.after_reads, submit::AFTER_READ),
             handle: region.handle(),
             length,
             offset,
             local,
             ..Default::default()
         };
-        self.0.call(&mut submit)?;
+        self.context().submit(&mut submit)?;
         Ok(Submitted {
             device: self.clone(),
             region: region.clone(),
@@ -104,25 +93,21 @@ impl Submitted {
     ///
     /// # Errors
     /// [`Error::Timeout`]: it goes on, wait again. [`Error::Fault`]: the board ended it.
-    pub fn wait(&self, limit: Option<Duration>) -> Result<u64> {
+    pub fn wait(&self, limit: impl Into<Option<Duration>>) -> Result<u64> {
         let begin = Instant::now();
         let mut wait = uapi::Wait {
             direction: self.direction.raw(),
             cookie: self.cookie,
-            deadline_ns: deadline(limit),
+            deadline_ns: deadline(limit.into()),
             ..Default::default()
         };
-        loop {
-            match self.device.0.try_call(&mut wait) {
-                Ok(()) => break,
-                Err(Errno::INTR) => {}
-                Err(Errno::TIME) => {
-                    return Err(Error::Timeout {
-                        waited: begin.elapsed(),
-                    });
-                }
-                Err(source) => return Err(Error::call("WAIT", source)),
-            }
+        if !self.device.context().wait(&mut wait)? {
+            return Err(Error::Timeout {
+                direction: self.direction,
+                bytes_done: 0,
+                length: self.length.into(),
+                waited: begin.elapsed(),
+            });
         }
         let bytes_done = wait.bytes_done.into();
         outcome(wait.status, |fault| Error::Fault {

@@ -1,11 +1,11 @@
 //! The board's window into FPGA memory, for stores and loads of the processor.
 
-use crate::device::{Context, Device};
+use crate::device::{Device, Shared};
 use crate::error::{Error, Result};
 use crate::mapping::Mapping;
-use peerlane_core::uapi::{self, map, window};
+use crate::memory::check;
+use peerlane_core::uapi::{self, window};
 use rustix::io::Errno;
-use rustix::mm::ProtFlags;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -28,28 +28,26 @@ pub struct Window {
 
 /// The window is this context's.
 #[derive(Debug)]
-struct Held(Arc<Context>);
+struct Held(Arc<Shared>);
 
 impl Held {
     fn place(&self, base: u64) -> Result<()> {
-        let mut argument = uapi::Window {
+        self.0.context.window(&uapi::Window {
             base,
             ..Default::default()
-        };
-        let placed = self.0.try_call(&mut argument);
-        placed.map_err(|source| Error::window(base, source))
+        })
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let mut release = uapi::Window {
+        let release = uapi::Window {
             base: 0,
             flags: window::RELEASE,
             reserved: 0,
         };
         // If it is not held any more, that is as well.
-        let _ = self.0.try_call(&mut release);
+        let _ = self.0.context.window(&release);
         self.0.has_window.store(false, Ordering::Release);
     }
 }
@@ -66,11 +64,8 @@ impl Device {
         }
         let held = Held(Arc::clone(&self.0));
         held.place(base)?;
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        let bytes = self.info().window_bytes;
-        let mapping = self.0.map("FPGA memory", map::WINDOW, bytes, protection)?;
         Ok(Window {
-            shown: Shown(mapping),
+            shown: Shown(self.context().map_window()?),
             held,
             base,
         })
@@ -185,15 +180,7 @@ impl Shown {
     }
 
     fn check(&self, offset: usize, length: usize) -> Result<()> {
-        let size = self.0.length();
-        match offset.checked_add(length) {
-            Some(end) if end <= size => Ok(()),
-            _ => Err(Error::Bounds {
-                offset,
-                length,
-                size,
-            }),
-        }
+        check("window", self.0.length(), offset, length)
     }
 
     fn at(&self, offset: usize) -> *mut u8 {

@@ -8,11 +8,10 @@ use crate::process::{become_user, fork, pair};
 use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_device::{Device, Memory, Permissions};
-use rustix::fd::{AsFd, AsRawFd};
+use rustix::fd::AsRawFd;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
@@ -100,7 +99,7 @@ fn sysfs(lab: &mut Lab) -> Result<String> {
     ensure!(number("att_entries")? == (1 << (info.caps[1] >> 8 & 0xff)) - 8);
     ensure!(number("channels_free")? == free - 1);
     let buffer = Buffer::new(&device, MIB)?;
-    let used = entries_used(device.path())?;
+    let used = entries_used(device.name().as_ref())?;
     ensure!(used > 0 && number("att_entries_free")? == entries - used);
     buffer.region.forget().map_err(told)?;
     ensure!(number("att_entries_free")? == entries);
@@ -166,7 +165,7 @@ fn who_has_what(lab: &mut Lab) -> Result<String> {
         let device = Device::first().map_err(told)?;
         let range = device.allocate(MIB as u64).map_err(told)?;
         let _window = device.window(range.base()).map_err(told)?;
-        let memory = Arc::new(Memory::new(4 * 4096)?);
+        let memory = Memory::new(4 * 4096)?;
         let page = |index: usize| {
             device
                 .register(&memory, index * 4096..(index + 1) * 4096, Permissions::Read)
@@ -179,7 +178,7 @@ fn who_has_what(lab: &mut Lab) -> Result<String> {
     })?;
     ours.wait()?;
     let device = lab.open()?;
-    let state = driver_says(device.path(), "state")?;
+    let state = driver_says(device.name().as_ref(), "state")?;
     let line = |start: String| {
         let line = state.lines().find(|line| line.starts_with(&start));
         line.map(str::to_owned)
@@ -260,7 +259,10 @@ fn path() -> Result<String> {
 
 /// What the kernel says of a file.
 fn info_of(device: &Device) -> Result<BTreeMap<String, String>> {
-    let path = format!("/proc/self/fdinfo/{}", device.as_fd().as_raw_fd());
+    let path = format!(
+        "/proc/self/fdinfo/{}",
+        device.file().expect("a device node").as_raw_fd()
+    );
     let text = std::fs::read_to_string(path)?;
     let lines = text.lines().filter(|line| line.starts_with("peerlane-"));
     lines
@@ -302,7 +304,7 @@ fn fdinfo(lab: &mut Lab) -> Result<&'static str> {
     expect(&other, [0, 0], [0, 0])?;
     let entries =
         |device: &Device| -> Result<u32> { Ok(info_of(device)?["peerlane-entries"].parse()?) };
-    ensure!(entries(&device)? == entries_used(device.path())?);
+    ensure!(entries(&device)? == entries_used(device.name().as_ref())?);
     ensure!(entries(&other)? == 0);
     one.region.forget().map_err(told)?;
     let fpga = |bytes: u64| -> Result<()> {
@@ -427,7 +429,7 @@ fn shrunk(lab: &mut Lab) -> Result<String> {
         std::thread::sleep(Duration::from_millis(10));
     }
     let took = begin.elapsed();
-    let used = entries_used(device.path())?;
+    let used = entries_used(device.name().as_ref())?;
     let held_entries: u32 = info_of(&device)?["peerlane-entries"].parse()?;
     ensure!(
         used == held_entries,

@@ -5,7 +5,6 @@ use crate::lab::{Buffer, LIMIT, Lab, Mover, huge, interrupts, told};
 use crate::suite::Suite;
 use anyhow::{Result, ensure};
 use peerlane_device::{Device, Direction, Memory, Permissions, Region};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
@@ -48,7 +47,7 @@ fn transfer(
     let (before, kernel) = (queue.statistics(), interrupts()?);
     let local = device.range().start;
     let id = queue.submit(direction, &buffer.region, 0, local, length as u64)?;
-    let moved = queue.wait(id, Some(LIMIT)).map_err(told)?;
+    let moved = id.wait(Some(LIMIT)).map_err(told)?;
     ensure!(moved == length as u64, "{moved} bytes of {length}");
     let after = queue.statistics();
     // The interrupt's handler may still be running.
@@ -112,7 +111,7 @@ fn twice(lab: &Lab, name: &str, register: impl Fn() -> Result<Region>) -> Result
 /// Host memory, in the pages that the kernel has given.
 fn host(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
-    let memory = Arc::new(Memory::new(8 * MIB)?);
+    let memory = Memory::new(8 * MIB)?;
     // Touched, so that only the registration is timed.
     memory.write(0, &vec![1; 8 * MIB])?;
     twice(lab, "8 MiB of host memory", || {

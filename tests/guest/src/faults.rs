@@ -569,7 +569,7 @@ fn kill_board(lab: &mut Lab) -> Result<String> {
         .map_err(told)?;
     lab.host.fault(Fault::Kill {})?;
     let begin = Instant::now();
-    match queue.wait(id, Some(LIMIT)) {
+    match id.wait(Some(LIMIT)) {
         // It may have been faster.
         Ok(_) | Err(Error::Gone) => {}
         other => bail!("a transfer of a dead board gave {other:?}"),

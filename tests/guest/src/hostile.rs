@@ -12,10 +12,9 @@ use peerlane_core::uapi::{self, Register, Submit, access, map, provider};
 use peerlane_device::{Device, Memory, Permissions};
 use rand::{Rng, RngCore};
 use rand_chacha::ChaCha8Rng;
-use rustix::fd::{AsFd, AsRawFd};
+use rustix::fd::AsRawFd;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -194,7 +193,7 @@ fn sensible(attacker: &mut Attacker<'_>, memory: &Memory) -> (uapi::Ioctl, Vec<u
         }
         if ioctl == uapi::EVENTFD {
             bytes = raw::bytes(&uapi::EventFd {
-                fd: device.as_fd().as_raw_fd(),
+                fd: device.file().expect("a device node").as_raw_fd(),
                 flags: 0,
             });
         }
@@ -271,7 +270,7 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
             // Neither the file's own ioctls (FIONBIO and the like, type 'T') nor a wait for ever.
             if code >> 8 & 0xff != 0x54 && !uapi::WAIT.is(code) {
                 // SAFETY: as many bytes as a code can name.
-                let _ = unsafe { raw::at(device, code, any.as_mut_ptr() as usize) };
+                let _ = unsafe { raw::at(raw::fd(device), code, any.as_mut_ptr() as usize) };
             }
         }
     }
@@ -286,7 +285,7 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
 /// them, read back now and then.
 fn stores(mut attacker: Attacker<'_>) -> Result<()> {
     let device = attacker.device.clone();
-    let memory = Arc::new(Memory::new(1 << 20)?);
+    let memory = Memory::new(1 << 20)?;
     let region = device
         .register(&memory, 0..memory.length(), Permissions::ReadWrite)
         .map_err(told)?;
@@ -299,7 +298,7 @@ fn stores(mut attacker: Attacker<'_>) -> Result<()> {
             length,
             ProtFlags::READ | ProtFlags::WRITE,
             MapFlags::SHARED,
-            &device,
+            raw::fd(&device),
             map::PAGE,
         )?
     };

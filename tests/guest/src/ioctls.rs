@@ -15,7 +15,7 @@ use peerlane_core::uapi::{
     feature, provider, unregister,
 };
 use peerlane_device::{Device, Memory, Permissions};
-use rustix::fd::{AsFd, AsRawFd};
+use rustix::fd::AsRawFd;
 use rustix::io::Errno;
 
 /// Runs them.
@@ -241,7 +241,7 @@ fn register(bench: &Bench) -> Result<()> {
     let fd = null.as_raw_fd();
     refuse(Register { fd, ..dmabuf }, Errno::INVAL)?;
     // The context's own file is none either.
-    let fd = bench.device.as_fd().as_raw_fd();
+    let fd = bench.device.file().expect("a device node").as_raw_fd();
     refuse(Register { fd, ..dmabuf }, Errno::INVAL)?;
     let query = bench.device.query().map_err(told)?;
     ensure!(query.regions == [1, 0], "regions are left over: {query:?}");
@@ -461,7 +461,7 @@ fn quota(lab: &mut Lab) -> Result<String> {
         return skip("the driver was loaded without a quota");
     };
     let quota: usize = quota.parse()?;
-    let memory = std::sync::Arc::new(Memory::new(4096)?);
+    let memory = Memory::new(4096)?;
     let register = |device: &Device| device.register(&memory, 0..4096, Permissions::Write);
     let [greedy, other] = [lab.open()?, lab.open()?];
     let mut regions = (0..quota)

@@ -43,12 +43,12 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     });
 }
 
-fn register(device: &Device, memory: &Arc<Memory>) -> Result<Buffer> {
+fn register(device: &Device, memory: &Memory) -> Result<Buffer> {
     let region = device
         .register(memory, 0..memory.length(), Permissions::ReadWrite)
         .map_err(told)?;
     Ok(Buffer {
-        memory: Arc::clone(memory),
+        memory: memory.clone(),
         region,
     })
 }
@@ -57,7 +57,7 @@ fn register(device: &Device, memory: &Arc<Memory>) -> Result<Buffer> {
 fn found_again(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
-    let memory = Arc::new(Memory::new(16 * MIB)?);
+    let memory = Memory::new(16 * MIB)?;
     let first = register(&device, &memory)?;
     ensure!(!first.region.found(), "found before it was made");
     let place = lab.place(&device)?;
@@ -87,7 +87,7 @@ fn found_again(lab: &mut Lab) -> Result<&'static str> {
 /// Another length, place, or permission is another region.
 fn what_must_agree(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
-    let memory = Arc::new(Memory::new(64 << 10)?);
+    let memory = Memory::new(64 << 10)?;
     let first = register(&device, &memory)?;
     // One that is in use is not found: it has a handle already.
     ensure!(
@@ -148,7 +148,7 @@ fn thrown_away_meanwhile(lab: &mut Lab) -> Result<String> {
     let place = lab.place(&device)?;
     let target = Buffer::new(&device, PAGE)?;
     // The last page goes last.
-    let memory = Arc::new(Memory::new(48 * MIB)?);
+    let memory = Memory::new(48 * MIB)?;
     // SAFETY: nobody has references into the memory.
     unsafe { rustix::mm::madvise(place_of(&memory), memory.length(), Advice::LinuxNoHugepage)? };
     let last = memory.length() - PAGE;
@@ -240,7 +240,7 @@ fn changed(lab: &mut Lab, what: &str, change: Change) -> Result<&'static str> {
     let device = mover.device().clone();
     let place = lab.place(&device)?;
     for round in 0..lab.rounds {
-        let memory = Arc::new(Memory::new(MIB)?);
+        let memory = Memory::new(MIB)?;
         let first = register(&device, &memory)?;
         lab.check_some(&mut mover, &first, place, 2, 50_000)?;
         drop(first);
@@ -262,7 +262,7 @@ fn shared_with_a_child(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::fast(lab)?;
     let device = mover.device().clone();
     let place = lab.place(&device)?;
-    let memory = Arc::new(Memory::new(MIB)?);
+    let memory = Memory::new(MIB)?;
     drop(register(&device, &memory)?);
     let (ours, theirs) = crate::process::pair()?;
     let child = crate::process::fork("child", move || theirs.wait())?;
@@ -291,7 +291,7 @@ fn limit(lab: &mut Lab) -> Result<String> {
     let device = lab.open()?;
     let allowed = kept_regions()?;
     let pages = allowed as usize + 8;
-    let memory = Arc::new(Memory::new(pages * 4096)?);
+    let memory = Memory::new(pages * 4096)?;
     let page = |index: usize| {
         device
             .register(
@@ -318,9 +318,9 @@ fn limit(lab: &mut Lab) -> Result<String> {
 /// Kept regions give way when the table is full; those in use do not.
 fn gives_way(lab: &mut Lab) -> Result<String> {
     let device = lab.open()?;
-    let free = entries_free(device.path())?;
+    let free = entries_free(device.name().as_ref())?;
     // Every second page, so that no two share an entry.
-    let memory = Arc::new(Memory::new(2 * (free + 1) * 4096)?);
+    let memory = Memory::new(2 * (free + 1) * 4096)?;
     let page = |index: usize| {
         let start = 2 * index * 4096;
         device
@@ -364,8 +364,8 @@ fn gives_way_to_others(lab: &mut Lab) -> Result<String> {
     let mut mover = Mover::slow(lab)?;
     let miser = mover.device().clone();
     let other = lab.open()?;
-    let free = entries_free(miser.path())?;
-    let memory = Arc::new(Memory::new(4096)?);
+    let free = entries_free(miser.name().as_ref())?;
+    let memory = Memory::new(4096)?;
     let all = |device: &Device| {
         device
             .register(&memory, 0..4096, Permissions::Write)
@@ -406,7 +406,7 @@ fn across_a_restart(lab: &mut Lab, keep: bool) -> Result<String> {
     let child = process::fork("across_a_restart", move || {
         let device = lab.open()?;
         let place = lab.place(&device)?;
-        let memory = Arc::new(Memory::new(4096)?);
+        let memory = Memory::new(4096)?;
         for round in 0..resets {
             let back = Arc::new(AtomicBool::new(false));
             let user = {
@@ -430,12 +430,7 @@ fn across_a_restart(lab: &mut Lab, keep: bool) -> Result<String> {
 }
 
 /// Registers memory and gives it back until the board is back.
-fn turn_over(
-    device: &Device,
-    memory: &Arc<Memory>,
-    keep: bool,
-    back: &AtomicBool,
-) -> Result<Buffer> {
+fn turn_over(device: &Device, memory: &Memory, keep: bool, back: &AtomicBool) -> Result<Buffer> {
     loop {
         // Before the region: what is held then must be good.
         let last = back.load(Ordering::Acquire);

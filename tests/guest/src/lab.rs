@@ -3,15 +3,12 @@
 use crate::host::Host;
 use crate::suite::skip;
 use anyhow::{Context, Result, bail, ensure};
-use peerlane_device::{
-    Device, Direction, Error, Memory, Permissions, Queue, Region, Terms, TransferId,
-};
+use peerlane_device::{Device, Direction, Error, Memory, Permissions, Queue, Region, Terms};
 use peerlane_guest::pattern;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Longer than any transfer of the tests takes on the simulated board.
@@ -229,7 +226,7 @@ pub trait Target {
 #[derive(Debug)]
 pub struct Buffer {
     /// The memory.
-    pub memory: Arc<Memory>,
+    pub memory: Memory,
     /// All of it.
     pub region: Region,
 }
@@ -237,7 +234,6 @@ pub struct Buffer {
 impl Buffer {
     /// Registers all of some memory, for both directions.
     pub fn of(device: &Device, memory: Memory) -> Result<Self> {
-        let memory = Arc::new(memory);
         let region = device
             .register(&memory, 0..memory.length(), Permissions::ReadWrite)
             .map_err(told)?;
@@ -357,10 +353,9 @@ impl Mover {
             Self::Slow(device) => device
                 .submit(direction, region, offset, local, length, Terms::default())?
                 .wait(Some(limit)),
-            Self::Fast(queue) => {
-                let id: TransferId = queue.submit(direction, region, offset, local, length)?;
-                queue.wait(id, Some(limit))
-            }
+            Self::Fast(queue) => queue
+                .submit(direction, region, offset, local, length)?
+                .wait(limit),
         }
     }
 }

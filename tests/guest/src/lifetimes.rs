@@ -13,7 +13,6 @@ use peerlane_core::uapi::{self, access};
 use peerlane_device::{Device, Direction, Error, Memory, Permissions};
 use rand::Rng;
 use rustix::io::Errno;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
@@ -49,7 +48,7 @@ fn fork_while_registered(lab: &mut Lab) -> Result<&'static str> {
     let mut before = vec![0; MIB];
     buffer.memory.read(0, &mut before)?;
     let (ours, theirs) = pair()?;
-    let memory = Arc::clone(&buffer.memory);
+    let memory = buffer.memory.clone();
     let copy = before.clone();
     let child = fork("child", move || {
         theirs.wait()?;
@@ -76,7 +75,7 @@ fn fork_while_registered(lab: &mut Lab) -> Result<&'static str> {
 /// What a parent's address is kept for is not what the child has there.
 fn fork_kept(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
-    let memory = Arc::new(Memory::new(64 << 10)?);
+    let memory = Memory::new(64 << 10)?;
     let place = lab.place(&device)?;
     let ones = vec![0x11; memory.length()];
     memory.write(0, &ones)?;
@@ -91,7 +90,7 @@ fn fork_kept(lab: &mut Lab) -> Result<&'static str> {
         "the region was not kept"
     );
     let mut branch = lab.branch();
-    let (theirs, child_device) = (Arc::clone(&memory), device.clone());
+    let (theirs, child_device) = (memory.clone(), device.clone());
     fork("child", move || {
         let region = child_device
             .register(&theirs, all, Permissions::ReadWrite)
@@ -131,7 +130,7 @@ fn file_passed(lab: &mut Lab) -> Result<&'static str> {
     let memory = Memory::new(4096)?;
     let mut register = raw::page(&memory, access::READ);
     raw::with(&device, uapi::REGISTER, &mut register)?;
-    ours.send(&device)?;
+    ours.send(raw::fd(&device))?;
     drop(device);
     ours.signal()?;
     child.wait()?;
@@ -192,7 +191,7 @@ fn forget_while_busy(lab: &mut Lab) -> Result<String> {
         buffer.memory.read(0, &mut at_once)?;
         std::thread::sleep(Duration::from_millis(100));
         for id in [id, other] {
-            match queue.wait(id, Some(LIMIT)) {
+            match id.wait(Some(LIMIT)) {
                 Ok(_) => {}
                 Err(Error::Fault { .. }) => cut += 1,
                 Err(error) => return Err(told(error)),
@@ -341,7 +340,7 @@ fn unmapped(lab: &mut Lab) -> Result<&'static str> {
         let other = Memory::new(length)?;
         let expected = vec![0x3c; length];
         other.write(0, &expected)?;
-        match queue.wait(id, Some(LIMIT)) {
+        match id.wait(Some(LIMIT)) {
             Ok(_) | Err(Error::Fault { .. }) => {}
             Err(error) => return Err(told(error)),
         }
@@ -357,17 +356,17 @@ fn nothing_left(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     // The end of the last process may still be under way.
     let end = Instant::now() + Duration::from_secs(5);
-    let mut used = entries_used(device.path())?;
+    let mut used = entries_used(device.name().as_ref())?;
     while used != 0 && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(10));
-        used = entries_used(device.path())?;
+        used = entries_used(device.name().as_ref())?;
     }
     ensure!(used == 0, "{used} entries of nobody");
     let buffer = Buffer::new(&device, MIB)?;
-    let with_one = entries_used(device.path())?;
+    let with_one = entries_used(device.name().as_ref())?;
     ensure!(with_one > 0, "entries are not counted");
     buffer.region.forget().map_err(told)?;
-    let used = entries_used(device.path())?;
+    let used = entries_used(device.name().as_ref())?;
     ensure!(used == 0, "{used} entries after all was forgotten");
     Ok("")
 }

@@ -50,7 +50,7 @@ impl Watch {
 
     /// The completion ring of a context, and the zeros that it may fill FPGA memory with.
     pub fn ring(&mut self, device: &Device) -> Result<()> {
-        let text = driver_says(device.path(), "state")?;
+        let text = driver_says(device.name().as_ref(), "state")?;
         let ring = format!("channel {}: ring ", device.info().channel);
         self.allowed.push(stretch(&text, &ring, "w")?);
         self.allowed.push(stretch(&text, "zeros ", "r")?);

@@ -1,8 +1,8 @@
 //! Ioctls with whatever bytes a test wants.
 
 use peerlane_core::uapi;
-use peerlane_device::Memory;
-use rustix::fd::AsFd;
+use peerlane_device::{Device, Memory};
+use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
 use rustix::ioctl::{Ioctl, IoctlOutput, Opcode};
 use std::ffi::c_void;
@@ -73,6 +73,11 @@ unsafe impl Ioctl for Raw {
     }
 }
 
+/// The file of a device.
+pub fn fd(device: &Device) -> BorrowedFd<'_> {
+    device.file().expect("the kernel's device")
+}
+
 /// An ioctl whose argument is this number.
 ///
 /// # Safety
@@ -86,23 +91,23 @@ pub unsafe fn at(file: impl AsFd, code: u32, argument: usize) -> Result<(), Errn
 }
 
 /// An ioctl with these bytes; its code is made to say how many they are.
-pub fn call(file: impl AsFd, ioctl: uapi::Ioctl, bytes: &mut [u8]) -> Result<(), Errno> {
+pub fn call(device: &Device, ioctl: uapi::Ioctl, bytes: &mut [u8]) -> Result<(), Errno> {
     let code = uapi::Ioctl {
         size: bytes.len() as u32,
         ..ioctl
     };
     // SAFETY: so many bytes may be written.
-    unsafe { at(file, code.code(), bytes.as_mut_ptr() as usize) }
+    unsafe { at(fd(device), code.code(), bytes.as_mut_ptr() as usize) }
 }
 
 /// An ioctl with a structure, which is written back.
 pub fn with<T: Plain + Default>(
-    file: impl AsFd,
+    device: &Device,
     ioctl: uapi::Ioctl,
     argument: &mut T,
 ) -> Result<(), Errno> {
     let mut argument_bytes = bytes(argument);
-    let result = call(file, ioctl, &mut argument_bytes);
+    let result = call(device, ioctl, &mut argument_bytes);
     *argument = structure(&argument_bytes);
     result
 }

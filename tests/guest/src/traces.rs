@@ -9,10 +9,9 @@ use crate::suite::Suite;
 use anyhow::{Context, Result, ensure};
 use peerlane_core::fault::Fault;
 use peerlane_core::uapi;
-use peerlane_device::{Direction, Memory, Permissions, Terms};
+use peerlane_device::{Device, Direction, Memory, Permissions, Terms};
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The driver's own limit is 2 s.
@@ -87,7 +86,7 @@ fn life(lab: &Lab) -> Result<Vec<String>> {
     let mut events = vec![format!("peerlane_open: {on}")];
     let place = lab.place(&device)?;
 
-    let memory = Arc::new(Memory::new(4096)?);
+    let memory = Memory::new(4096)?;
     for found in [0, 1] {
         let region = device.register(&memory, 0..4096, Permissions::Write);
         let region = region.map_err(told)?;
@@ -149,7 +148,7 @@ fn life(lab: &Lab) -> Result<Vec<String>> {
 }
 
 /// A descriptor that must fail: its cookie, and how it ended.
-fn failing(device: impl rustix::fd::AsFd, handle: u32, local: u64) -> Result<(u32, uapi::Wait)> {
+fn failing(device: &Device, handle: u32, local: u64) -> Result<(u32, uapi::Wait)> {
     let read = Direction::Read.raw();
     let mut submit = uapi::Submit {
         direction: read,
@@ -158,14 +157,14 @@ fn failing(device: impl rustix::fd::AsFd, handle: u32, local: u64) -> Result<(u3
         local,
         ..Default::default()
     };
-    raw::with(&device, uapi::SUBMIT, &mut submit)?;
+    raw::with(device, uapi::SUBMIT, &mut submit)?;
     let mut wait = uapi::Wait {
         direction: read,
         cookie: submit.cookie,
         deadline_ns: peerlane_device::deadline(Some(LIMIT)),
         ..Default::default()
     };
-    raw::with(&device, uapi::WAIT, &mut wait)?;
+    raw::with(device, uapi::WAIT, &mut wait)?;
     Ok((submit.cookie, wait))
 }
 

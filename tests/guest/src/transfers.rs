@@ -3,6 +3,7 @@
 use crate::lab::{Buffer, LIMIT, Lab, Mover, huge, told};
 use crate::physical::Watch;
 use crate::process;
+use crate::raw;
 use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_device::{Device, Direction, Error, Memory, Permissions, Queue, Terms};
@@ -169,11 +170,11 @@ fn both_at_once(lab: &mut Lab) -> Result<&'static str> {
     let read = queue.submit(Direction::Read, &from.region, 0, target, length)?;
     // The later one first.
     ensure!(
-        queue.wait(read, Some(LIMIT)).map_err(told)? == length,
+        read.wait(Some(LIMIT)).map_err(told)? == length,
         "the read is short"
     );
     ensure!(
-        queue.wait(write, Some(LIMIT)).map_err(told)? == length,
+        write.wait(Some(LIMIT)).map_err(told)? == length,
         "the write is short"
     );
     lab.host.fpga_check(target, other, length)?;
@@ -255,7 +256,7 @@ fn many_queued(lab: &mut Lab) -> Result<&'static str> {
         .collect::<peerlane_device::Result<Vec<_>>>()?;
     for id in ids.into_iter().rev() {
         ensure!(
-            queue.wait(id, Some(LIMIT)).map_err(told)? == each as u64,
+            id.wait(Some(LIMIT)).map_err(told)? == each as u64,
             "a write is short"
         );
     }
@@ -275,11 +276,11 @@ fn chained(lab: &mut Lab) -> Result<&'static str> {
     let length = MIB as u64;
     lab.host.fpga_write(place, seed, length)?;
     let after_write = Terms {
-        after_write: true,
+        after_writes: true,
         ..Terms::default()
     };
     let after_read = Terms {
-        after_read: true,
+        after_reads: true,
         ..Terms::default()
     };
     let region = &buffer.region;
@@ -343,11 +344,11 @@ fn eventfd(lab: &mut Lab) -> Result<&'static str> {
         count[0]
     );
     // The record was there before the event.
-    let moved = queue.poll(id).map_err(told)?;
+    let moved = id.poll().map_err(told)?;
     ensure!(moved == Some(MIB as u64), "an event before the record");
     device.set_eventfd(None)?;
     let id = queue.submit(Direction::Write, &buffer.region, 0, place, 64)?;
-    queue.wait(id, Some(LIMIT)).map_err(told)?;
+    id.wait(Some(LIMIT)).map_err(told)?;
     ensure!(
         rustix::event::poll(&mut files, Some(&rustix::event::Timespec::default()))? == 0,
         "an event after the eventfd was taken away"
@@ -374,14 +375,14 @@ fn epoll(lab: &mut Lab) -> Result<&'static str> {
     let queue = mover.queue()?;
     let id = queue.submit(Direction::Write, &buffer.region, 0, place, 64)?;
     let begin = std::time::Instant::now();
-    while queue.poll(id).map_err(told)?.is_none() {
+    while id.poll().map_err(told)?.is_none() {
         ensure!(begin.elapsed() < LIMIT, "the transfer does not end");
     }
     // The interrupt comes behind the record.
     device.poll(Some(LIMIT)).map_err(told)?;
     epoll::add(
         &set,
-        &device,
+        raw::fd(&device),
         epoll::EventData::new_u64(1),
         epoll::EventFlags::IN,
     )?;
@@ -409,7 +410,7 @@ fn stop(lab: &mut Lab) -> Result<&'static str> {
         if let Mover::Fast(queue) = &mut mover {
             let id = queue.submit(Direction::Write, &buffer.region, 0, place, 4 * MIB as u64)?;
             queue.restart().map_err(told)?;
-            let stopped = queue.poll(id);
+            let stopped = id.poll();
             ensure!(
                 !matches!(stopped, Ok(None)),
                 "a transfer goes on behind a restart"
@@ -463,9 +464,9 @@ fn stopped_by_others(lab: &mut Lab) -> Result<String> {
             );
             let id = queue.submit(Direction::Write, &buffer.region, 0, place, 64);
             let ended = id.and_then(|id| match looks {
-                false => queue.wait(id, None),
+                false => id.wait(None),
                 true => loop {
-                    if let Some(bytes) = queue.poll(id)? {
+                    if let Some(bytes) = id.poll()? {
                         break Ok(bytes);
                     }
                 },
@@ -492,7 +493,7 @@ fn queue_made_while_stopped(lab: &mut Lab) -> Result<&'static str> {
         let device = lab.open()?;
         let buffer = Buffer::new(&device, MIB)?;
         let place = lab.place(&device)?;
-        let mut queue = beside_a_stopper(&device, || Queue::new(&device).map_err(told))?;
+        let queue = beside_a_stopper(&device, || Queue::new(&device).map_err(told))?;
         for _ in 0..2 {
             let length = MIB as u64;
             let id = queue.submit(Direction::Write, &buffer.region, 0, place, length);
@@ -541,7 +542,7 @@ fn probe(lab: &mut Lab) -> Result<&'static str> {
         "the probe reads something else"
     );
     // What the board may not read cannot be probed.
-    let memory = std::sync::Arc::new(Memory::new(4096)?);
+    let memory = Memory::new(4096)?;
     let deaf = device
         .register(&memory, 0..4096, Permissions::Write)
         .map_err(told)?;

@@ -62,7 +62,7 @@ impl Mapped {
                 length,
                 protection,
                 MapFlags::SHARED,
-                device,
+                raw::fd(device),
                 map::WINDOW,
             )?
         };

@@ -9,7 +9,6 @@ use peerlane_device::{Device, Error, FpgaMemory, Memory, Permissions, Region};
 use rustix::io::Errno;
 use std::fs::Permissions as Mode;
 use std::os::unix::fs::PermissionsExt;
-use std::sync::Arc;
 
 const NODE: &str = "/dev/peerlane0";
 /// Two users without rights.
@@ -110,7 +109,7 @@ fn channels(namespace: bool) -> Result<&'static str> {
 }
 
 /// Registers a page as often as it may be.
-fn register_all(device: &Device, memory: &Arc<Memory>) -> Result<(Vec<Region>, Errno)> {
+fn register_all(device: &Device, memory: &Memory) -> Result<(Vec<Region>, Errno)> {
     let mut regions = Vec::new();
     loop {
         match device.register(memory, 0..4096, Permissions::ReadWrite) {
@@ -134,7 +133,7 @@ fn entries() -> Result<&'static str> {
             Device::first().map_err(told)?,
             Device::first().map_err(told)?,
         ];
-        let memory = Arc::new(Memory::new(4096)?);
+        let memory = Memory::new(4096)?;
         let mut first = Vec::new();
         for _ in 0..PART / 4 {
             let region = devices[0].register(&memory, 0..4096, Permissions::ReadWrite);
@@ -161,7 +160,7 @@ fn entries() -> Result<&'static str> {
     fork("other user", move || {
         become_user(USERS[1])?;
         let device = Device::first().map_err(told)?;
-        let memory = Arc::new(Memory::new(4096)?);
+        let memory = Memory::new(4096)?;
         let (regions, error) = register_all(&device, &memory)?;
         ensure!(
             regions.len() == PART && error == Errno::DQUOT,
@@ -174,7 +173,7 @@ fn entries() -> Result<&'static str> {
     ours.signal()?;
     one.wait()?;
     let device = Device::first().map_err(told)?;
-    let memory = Arc::new(Memory::new(4096)?);
+    let memory = Memory::new(4096)?;
     let regions: peerlane_device::Result<Vec<_>> = (0..=PART)
         .map(|_| device.register(&memory, 0..4096, Permissions::ReadWrite))
         .collect();

@@ -182,8 +182,16 @@ impl View {
     fn new(device: &Device, place: u64, bytes: usize, rights: ProtFlags) -> Result<Self> {
         let none = std::ptr::null_mut();
         // SAFETY: a new mapping at a place of the kernel's choice.
-        let start =
-            unsafe { rustix::mm::mmap(none, bytes, rights, MapFlags::SHARED, device, place) };
+        let start = unsafe {
+            rustix::mm::mmap(
+                none,
+                bytes,
+                rights,
+                MapFlags::SHARED,
+                raw::fd(device),
+                place,
+            )
+        };
         let start = start?.cast();
         Ok(Self { start, bytes })
     }
@@ -225,7 +233,7 @@ pub(super) fn emptied_ring(lab: &mut Lab) -> Result<&'static str> {
     let buffer = Buffer::new(&device, 4096)?;
     let place = lab.place(&device)?;
     let info = *device.info();
-    let mut queue = Queue::new(&device).map_err(told)?;
+    let queue = Queue::new(&device).map_err(told)?;
     let ring = View::new(
         &device,
         map::RING,
@@ -237,7 +245,7 @@ pub(super) fn emptied_ring(lab: &mut Lab) -> Result<&'static str> {
     for index in 0..slots * 3 / 2 {
         let region = &buffer.region;
         let id = queue.submit(Direction::Write, region, 0, place, 64);
-        let moved = id.and_then(|id| queue.wait(id, Some(LIMIT))).map_err(told);
+        let moved = id.and_then(|id| id.wait(Some(LIMIT))).map_err(told);
         ensure!(moved? == 64, "record {index}");
     }
     ensure!(
@@ -259,7 +267,7 @@ pub(super) fn emptied_ring(lab: &mut Lab) -> Result<&'static str> {
     // Who has the library is told, and goes on.
     let id = queue.submit(Direction::Write, &buffer.region, 0, place, 64);
     if let Ok(id) = id {
-        let _ = queue.wait(id, Some(LIMIT));
+        let _ = id.wait(Some(LIMIT));
     }
     ensure!(device.query().map_err(told)?.generation != info.generation);
     let rights = ProtFlags::READ | ProtFlags::WRITE;

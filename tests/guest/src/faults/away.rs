@@ -36,7 +36,9 @@ impl Page {
         let none = std::ptr::null_mut();
         let (bytes, shared) = (chan::SIZE, MapFlags::SHARED);
         // SAFETY: a new mapping at a place of the kernel's choice.
-        let base = unsafe { rustix::mm::mmap(none, bytes, protection, shared, device, map::PAGE) }?;
+        let base = unsafe {
+            rustix::mm::mmap(none, bytes, protection, shared, raw::fd(device), map::PAGE)
+        }?;
         Ok(Self(base.cast()))
     }
 

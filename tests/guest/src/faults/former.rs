@@ -4,6 +4,7 @@
 use super::{address, bind, unbind};
 use crate::lab::{Buffer, LIMIT, Lab, Mover, huge, same, told};
 use crate::physical::{Watch, ranges};
+use crate::raw;
 use crate::suite::skip;
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_core::att::{AttAddress, Entry, PageSize, Permissions};
@@ -190,7 +191,7 @@ impl Slots for Records {
 fn name_old_entry(device: &Device) -> Result<()> {
     let local = device.allocate(4096).map_err(told)?.keep().start;
     let info = device.info();
-    let file = File::from(rustix::io::dup(device)?);
+    let file = File::from(rustix::io::dup(raw::fd(device))?);
     let page = Mapped::new(&file, usize::try_from(info.page_bytes)?, map::PAGE)?;
     let none = std::ptr::null_mut();
     let bytes = usize::try_from(info.ring_bytes)?;

@@ -11,7 +11,6 @@ use peerlane_device::{Device, Direction, Memory, Permissions};
 use peerlane_guest::{Answer, Fault};
 use rustix::io::Errno;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A parameter of the GPU's driver, until it is dropped.
@@ -297,10 +296,10 @@ pub(super) fn let_go_by_another(lab: &mut Lab) -> Result<String> {
             let branch = lab.branch();
             let child = process::fork("another", move || {
                 let device = branch.open()?;
-                let memory = Arc::new(Memory::new(4096)?);
+                let memory = Memory::new(4096)?;
                 let one = || device.register(&memory, 0..4096, Permissions::Read);
                 // One more than are free.
-                let free = entries_free(device.path())?;
+                let free = entries_free(device.name().as_ref())?;
                 let held = (0..=free).map(|_| one().map_err(told));
                 held.collect::<Result<Vec<_>>>().map(drop)
             })?;

@@ -5,7 +5,7 @@ use crate::fakegpu::{Gpu, GpuBuffer};
 use crate::lab::{LIMIT, Lab, Mover, told};
 use crate::process;
 use anyhow::{Context, Result, anyhow, ensure};
-use peerlane_device::{Direction, Error, Queue, Region, TransferId};
+use peerlane_device::{Direction, Error, Queue, Region, Transfer};
 use rand::Rng;
 use rustix::io::Errno;
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Both directions under way in a region, in larger portions than the moment lasts. What is
 /// written is not what is read: that may be poison.
-fn start(lab: &mut Lab, queue: &mut Queue, region: &Region) -> Result<Vec<TransferId>> {
+fn start(lab: &mut Lab, queue: &Queue, region: &Region) -> Result<Vec<Transfer>> {
     let mut transfers = Vec::new();
     for direction in [Direction::BOTH; 2].concat() {
         let place = lab.place(queue.device())? + u64::from(1 + direction.raw()) * region.length();
@@ -25,9 +25,9 @@ fn start(lab: &mut Lab, queue: &mut Queue, region: &Region) -> Result<Vec<Transf
 }
 
 /// The transfers end, with a fault or without.
-fn end(queue: &mut Queue, transfers: Vec<TransferId>) -> Result<()> {
+fn end(transfers: Vec<Transfer>) -> Result<()> {
     for transfer in transfers {
-        match queue.wait(transfer, Some(LIMIT)) {
+        match transfer.wait(Some(LIMIT)) {
             Ok(_) | Err(Error::Fault { .. }) => {}
             Err(error) => return Err(told(error)),
         }
@@ -65,7 +65,7 @@ fn taken(
             gpu.is_poisoned(&pieces)?;
             let told_now = mover.device().query().map_err(told)?.revoked;
             ensure!(told_now == told_before + 1, "the context was not told");
-            end(mover.queue()?, transfers)?;
+            end(transfers)?;
             gpu.is_poisoned(&pieces)?;
             drop((region, rest));
             goes_on(lab, mover, gpu)
@@ -185,7 +185,7 @@ pub(super) fn removed(lab: &mut Lab) -> Result<&'static str> {
         (counts.maps, counts.tables) == (0, 0),
         "something was left behind: {counts:?}"
     );
-    end(mover.queue()?, transfers)?;
+    end(transfers)?;
     drop(held);
     goes_on(lab, mover, &Gpu::open()?)?;
     gpu.counts()?.clean()?;

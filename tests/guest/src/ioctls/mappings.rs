@@ -24,7 +24,7 @@ pub(super) fn try_map(
             length,
             protection,
             flags,
-            device,
+            raw::fd(device),
             offset,
         )?;
         rustix::mm::munmap(base, length)
@@ -78,7 +78,7 @@ pub(super) fn mappings(bench: &Bench) -> Result<()> {
             4096,
             read,
             shared,
-            &bench.device,
+            raw::fd(&bench.device),
             map::RING,
         )?;
         let flags = MprotectFlags::READ | MprotectFlags::WRITE;

@@ -216,7 +216,7 @@ impl Page {
                 chan::SIZE,
                 protection,
                 MapFlags::SHARED,
-                device,
+                raw::fd(device),
                 map::PAGE,
             )?
         };
@@ -250,7 +250,13 @@ fn query_in_vain(device: &Device) -> Result<()> {
     // SAFETY: nobody has references to it.
     unsafe { rustix::mm::mprotect(start, 4096, MprotectFlags::READ)? };
     // SAFETY: it is not writable.
-    let result = unsafe { raw::at(device, uapi::QUERY.code(), memory.address() as usize) };
+    let result = unsafe {
+        raw::at(
+            raw::fd(device),
+            uapi::QUERY.code(),
+            memory.address() as usize,
+        )
+    };
     ensure!(
         result == Err(Errno::FAULT),
         "a question with nowhere to answer gave {result:?}"

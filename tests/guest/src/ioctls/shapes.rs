@@ -53,7 +53,7 @@ pub(super) fn codes(bench: &Bench) -> Result<()> {
                     continue;
                 }
                 // SAFETY: more bytes may be written than the code says.
-                let result = unsafe { raw::at(&bench.device, code, address) };
+                let result = unsafe { raw::at(raw::fd(&bench.device), code, address) };
                 ensure!(
                     result == Err(Errno::NOTTY),
                     "code {code:#x} gave {result:?}, not ENOTTY"
@@ -111,7 +111,7 @@ pub(super) fn lengths(bench: &Bench) -> Result<()> {
     for ioctl in uapi::ALL {
         for address in [0, 8, usize::MAX - 4095, end - 4, 1 << 47] {
             // SAFETY: not all of it may be read or written.
-            let result = unsafe { raw::at(&bench.device, ioctl.code(), address) };
+            let result = unsafe { raw::at(raw::fd(&bench.device), ioctl.code(), address) };
             ensure!(
                 result == Err(Errno::FAULT),
                 "ioctl {} at {address:#x} gave {result:?}",

@@ -5,10 +5,10 @@ use super::MIB;
 use crate::faults;
 use crate::lab::{Lab, entries_free, told};
 use crate::process::{Peer, fork, pair};
+use crate::raw;
 use anyhow::{Context, Result, ensure};
 use peerlane_device::{Device, Memory, Permissions};
 use rustix::mm::Advice;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Keeps a region of a context that it then gives away, and changes its addresses until it is killed.
 fn change_for_ever(lab: &Lab, context: &Peer, changes: &Peer) -> Result<()> {
-    let memory = Arc::new(Memory::new(48 * MIB)?);
+    let memory = Memory::new(48 * MIB)?;
     let (place, length) = (super::place_of(&memory), memory.length());
     // SAFETY: nobody has references into the memory.
     unsafe { rustix::mm::madvise(place, length, Advice::LinuxNoHugepage)? };
@@ -54,7 +54,7 @@ fn change_for_ever(lab: &Lab, context: &Peer, changes: &Peer) -> Result<()> {
         }
         std::thread::sleep(Duration::from_millis(500));
         changes.signal()?;
-        context.send(&device)?;
+        context.send(raw::fd(&device))?;
         // Who got it is the only one who has it.
         drop(device);
         anyhow::Ok(())
@@ -78,7 +78,7 @@ fn close(_: &Lab, from: &Peer) -> Result<()> {
 fn need(lab: &Lab, from: &Peer) -> Result<()> {
     const PAGES: usize = 64;
     let (needy, other) = (lab.open()?, lab.open()?);
-    let memory = Arc::new(Memory::new(PAGES * PAGE)?);
+    let memory = Memory::new(PAGES * PAGE)?;
     // SAFETY: nobody has references into the memory.
     unsafe {
         rustix::mm::madvise(
@@ -95,9 +95,9 @@ fn need(lab: &Lab, from: &Peer) -> Result<()> {
     let mut take = |pages: usize| {
         let region = needy.register(&memory, 0..pages * PAGE, Permissions::Read);
         held.push(region.map_err(told)?);
-        entries_free(needy.path())
+        entries_free(needy.name().as_ref())
     };
-    let mut left = entries_free(needy.path())?;
+    let mut left = entries_free(needy.name().as_ref())?;
     while left > 2 {
         left = take(if left > PAGES + 2 { PAGES } else { 1 })?;
     }
@@ -156,7 +156,7 @@ pub(super) fn between(lab: &mut Lab) -> Result<&'static str> {
     const ROUNDS: usize = 50;
     const PART: usize = 16 * MIB;
     let device = lab.open()?;
-    let memory = Arc::new(Memory::new(3 * PART)?);
+    let memory = Memory::new(3 * PART)?;
     // SAFETY: nobody has references into the memory.
     unsafe { rustix::mm::madvise(super::place_of(&memory), 3 * PART, Advice::LinuxNoHugepage)? };
     for page in (0..3 * PART).step_by(PAGE) {

@@ -10,7 +10,6 @@ use rand::Rng;
 use rustix::io::Errno;
 use rustix::mm::{Advice, madvise};
 use rustix::process::{Resource, Rlimit};
-use std::sync::Arc;
 
 /// From now on this process is one of a user without rights, who may lock 1 MiB.
 fn become_limited() -> Result<()> {
@@ -40,7 +39,7 @@ pub(super) fn of_a_process(lab: &mut Lab) -> Result<&'static str> {
     fork("user", move || {
         become_limited()?;
         let device = device.clone();
-        let memory = Arc::new(Memory::new(4 * MIB)?);
+        let memory = Memory::new(4 * MIB)?;
         let register = |range| device.register(&memory, range, Permissions::ReadWrite);
         refused("4 MiB with a limit of 1", register(0..4 * MIB))?;
         let first = register(0..MIB / 2).map_err(told)?;
@@ -53,7 +52,7 @@ pub(super) fn of_a_process(lab: &mut Lab) -> Result<&'static str> {
         second.forget().map_err(told)?;
         let buffer = Buffer {
             region: register(0..MIB).map_err(told)?,
-            memory: Arc::clone(&memory),
+            memory: memory.clone(),
         };
         let mut mover = Mover::Slow(device.clone());
         let mut bytes = vec![0; 64];
@@ -78,7 +77,7 @@ pub(super) fn by_children(lab: &mut Lab) -> Result<&'static str> {
         let device = device.clone();
         let child = fork("child", move || {
             become_limited()?;
-            let memory = Arc::new(Memory::new(HALF)?);
+            let memory = Memory::new(HALF)?;
             let region = device.register(&memory, 0..HALF, Permissions::ReadWrite);
             if index >= 2 {
                 return refused("more than the user may lock", region);
@@ -113,7 +112,7 @@ pub(super) fn by_children(lab: &mut Lab) -> Result<&'static str> {
 pub(super) fn elsewhere(lab: &mut Lab) -> Result<&'static str> {
     let devices = [lab.open()?, lab.open()?];
     let other = lab.open()?;
-    let memory = Arc::new(Memory::new(MIB)?);
+    let memory = Memory::new(MIB)?;
     // Of somebody else, and so no use to them.
     drop(
         other
@@ -126,7 +125,7 @@ pub(super) fn elsewhere(lab: &mut Lab) -> Result<&'static str> {
     };
     // Within a process, and from one process to the next.
     let again = devices.clone();
-    let memory_of_child = Arc::clone(&memory);
+    let memory_of_child = memory.clone();
     fork("both", move || {
         become_limited()?;
         for device in again.iter().cycle().take(4) {
@@ -171,7 +170,7 @@ pub(super) fn by_turns(lab: &mut Lab) -> Result<&'static str> {
         let device = lab.open()?;
         workers.push(fork("worker", move || {
             become_limited()?;
-            let memory = Arc::new(Memory::new(MIB)?);
+            let memory = Memory::new(MIB)?;
             for round in 0..ROUNDS {
                 let start = round % WORKERS * PART;
                 let range = start..start + PART;
@@ -209,7 +208,7 @@ pub(super) fn refused_for_nothing(lab: &mut Lab) -> Result<&'static str> {
     let before = lab.host.counters()?.other_writes;
     fork("user", move || {
         become_limited()?;
-        let memory = Arc::new(Memory::new(2 * MIB)?);
+        let memory = Memory::new(2 * MIB)?;
         for _ in 0..10 {
             let region = device.register(&memory, 0..2 * MIB, Permissions::ReadWrite);
             refused("2 MiB with a limit of 1", region)?;

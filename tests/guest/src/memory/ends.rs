@@ -48,8 +48,8 @@ fn check_zero(device: &Device, range: &Range<u64>) -> Result<()> {
     let buffer = Buffer::new(device, PART as usize)?;
     // The library did not see how the context got it.
     let seen = Device::from_file(
-        rustix::io::fcntl_dupfd_cloexec(device, 3)?,
-        device.path().to_path_buf(),
+        rustix::io::fcntl_dupfd_cloexec(raw::fd(device), 3)?,
+        device.name(),
     )
     .map_err(told)?;
     ensure!(seen.range() == *range, "{:x?}", seen.range());
@@ -108,8 +108,8 @@ fn signals(lab: &mut Lab) -> Result<String> {
             shared.get().fetch_add(1, Ordering::Relaxed);
             ensure!(begin.elapsed() < Duration::from_secs(200), "no progress");
             let info = Device::from_file(
-                rustix::io::fcntl_dupfd_cloexec(&device, 3)?,
-                device.path().to_path_buf(),
+                rustix::io::fcntl_dupfd_cloexec(raw::fd(&device), 3)?,
+                device.name(),
             );
             let range = info.map_err(told)?.range();
             ensure!(range.is_empty(), "interrupted, and has {range:x?}");

@@ -6,7 +6,6 @@ use crate::process::fork;
 use anyhow::{Result, anyhow, ensure};
 use peerlane_core::fault::Fault;
 use peerlane_device::{Device, Direction, Memory, Permissions};
-use std::sync::Arc;
 
 const PAGE: usize = 4096;
 /// Pages, and so entries, of a region: the more there are, the longer it takes to take them away.
@@ -15,7 +14,7 @@ const PAGES: usize = 4;
 const MOST: usize = 1000;
 
 /// Needs so many entries that others must let go what they keep.
-fn needs(device: &Device, memory: &Arc<Memory>, entries: usize) -> Result<()> {
+fn needs(device: &Device, memory: &Memory, entries: usize) -> Result<()> {
     let one = || device.register(memory, 0..PAGE, Permissions::Read);
     let held = (0..entries).map(|_| one().map_err(told));
     let held = held.collect::<Result<Vec<_>>>()?;
@@ -30,9 +29,9 @@ fn round(lab: &Lab) -> Result<bool> {
     let owner = lab.open()?;
     let needy = lab.open()?;
     let channel = owner.info().channel;
-    let memory = Arc::new(Memory::new(PAGES * PAGE)?);
+    let memory = Memory::new(PAGES * PAGE)?;
     memory.write(0, &vec![0x5a; PAGES * PAGE])?;
-    let free = entries_free(owner.path())?;
+    let free = entries_free(owner.name().as_ref())?;
     let mut addresses = Vec::new();
     // Each of them other bytes of the same pages.
     for index in 0..MOST.min(free / PAGES) {
@@ -42,9 +41,9 @@ fn round(lab: &Lab) -> Result<bool> {
     }
     let kept = || Ok::<_, anyhow::Error>(owner.query().map_err(told)?.regions[1] as usize);
     ensure!(kept()? == addresses.len(), "{} are kept", kept()?);
-    let left = entries_free(owner.path())?;
+    let left = entries_free(owner.name().as_ref())?;
     let other = {
-        let memory = Arc::clone(&memory);
+        let memory = memory.clone();
         std::thread::spawn(move || needs(&needy, &memory, left + 1))
     };
     while kept()? > 0 && !other.is_finished() {

@@ -1,6 +1,7 @@
 //! A channel's page with whatever a test writes into it.
 
 use crate::lab::{LIMIT, told};
+use crate::raw;
 use anyhow::{Result, ensure};
 use peerlane_core::att::AttAddress;
 use peerlane_core::descriptor::{Control, Descriptor, Direction};
@@ -46,7 +47,7 @@ fn map_area(device: &Device, bytes: u64, protection: ProtFlags, offset: u64) -> 
             length,
             protection,
             flags,
-            device,
+            raw::fd(device),
             offset,
         )?
     };

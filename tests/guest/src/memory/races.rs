@@ -200,6 +200,6 @@ fn map_page(device: &Device) {
     let write = ProtFlags::READ | ProtFlags::WRITE;
     let (none, flags) = (std::ptr::null_mut(), MapFlags::SHARED);
     // SAFETY: a new mapping at a place of the kernel's choice.
-    let _ = unsafe { rustix::mm::mmap(none, 4096, write, flags, device, map::PAGE) };
+    let _ = unsafe { rustix::mm::mmap(none, 4096, write, flags, raw::fd(device), map::PAGE) };
     std::thread::sleep(Duration::from_millis(1));
 }

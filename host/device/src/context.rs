@@ -1,0 +1,154 @@
+//! The seam between the library and whatever drives a board.
+
+use crate::error::{Error, Result};
+use crate::mapping::Mapping;
+use crate::memory::{Memory, MemoryKind};
+use crate::sys::Argument;
+use peerlane_core::channel::Moderation;
+use peerlane_core::descriptor::{DWORDS, Direction};
+use peerlane_core::record;
+use peerlane_core::uapi;
+use rustix::fd::BorrowedFd;
+use rustix::io::Errno;
+use std::fmt::Debug;
+use std::time::Duration;
+
+/// What a context can do: a share of a board, with one channel of its own.
+///
+/// This is the seam of the library. Above it are [`Device`](crate::Device), [`Region`](crate::Region),
+/// [`Queue`](crate::Queue) and the rest of the public interface, once for all boards. Below it is a
+/// driver. It lies where the kernel puts it: a context never sees the block's CSR or ATT, only its
+/// own channel page and completion ring, and what [`uapi`] has calls for. What the calls mean,
+/// [`uapi`] says; their structures are the arguments here.
+///
+/// Who does what:
+///
+/// - The *driver* owns the board: it starts and resets the block, writes the ATT, gives out channels
+///   and FPGA memory, and keeps memory alive that the board may still reach.
+/// - The *library* owns the channel once [`open_channel`](Self::open_channel) was called: it cuts
+///   transfers into descriptors, knows which slots of queue and ring are free, reads the records,
+///   and keeps regions alive while transfers with them are under way. Only one [`Queue`](crate::Queue)
+///   of a context ever does that, and one thread at a time.
+///
+/// The methods from [`post`](Self::post) to [`record`](Self::record) are the fast path. They do not
+/// allocate and, where the board's registers are mapped, make no system call. They cannot fail: a
+/// board that is gone takes no descriptors and writes no records, and [`query`](Self::query) says why.
+///
+/// A driver that does not have a feature (a bit of [`uapi::feature`] in [`uapi::Info::features`])
+/// leaves its method at the default, which fails with `EOPNOTSUPP`.
+pub trait Context: Debug + Send + Sync {
+    /// The board, for messages: its device node, for one.
+    fn name(&self) -> String;
+
+    /// Identity, limits and features, as they were when the context was opened.
+    fn info(&self) -> &uapi::Info;
+
+    /// New memory of a peer, all zero, that [`register`](Self::register) accepts.
+    fn memory(&self, kind: MemoryKind, bytes: usize) -> Result<Memory>;
+
+    /// Makes memory reachable for the context's channel. Fills in what the driver answers.
+    fn register(&self, region: &mut uapi::Register) -> Result<()>;
+
+    /// Gives a region back: [`uapi::Unregister`].
+    fn unregister(&self, handle: u32, flags: u32) -> Result<()>;
+
+    /// Makes sure that what the board wrote to a region before the records that are there now can be
+    /// seen by the memory's owner. Called where the block cannot do it: for a region that it may not
+    /// read, and after a write that failed. The default does nothing; see [`uapi::access::WRITE`].
+    fn flush(&self, handle: u32) -> Result<()> {
+        let _ = handle;
+        Ok(())
+    }
+
+    /// Gives the context FPGA memory. Fills in what the driver answers.
+    fn allocate(&self, wanted: &mut uapi::Allocate) -> Result<()>;
+
+    /// Takes the context's FPGA memory back: [`uapi::Free`]. Returns the token of an offer.
+    fn free(&self, flags: u32) -> Result<[u64; 2]>;
+
+    /// Hands the channel's page and ring to the library. From now on the driver writes none of the
+    /// channel's descriptors.
+    fn open_channel(&self) -> Result<()>;
+
+    /// Writes a descriptor into the channel's page and rings the doorbell, which tells that `freed`
+    /// slots of the ring are free again. Returns the number of stores to the page.
+    fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) -> u32;
+
+    /// Doorbells that the write and the read queue take now; 0 while the board is being started.
+    fn queue_free(&self) -> [u32; 2];
+
+    /// Whether doorbells were refused since the last call.
+    fn take_refused(&self) -> bool;
+
+    /// The status dword of a slot of the ring, with acquire ordering.
+    fn status(&self, slot: u32) -> u32;
+
+    /// All dwords of a slot of the ring.
+    fn record(&self, slot: u32) -> [u32; record::DWORDS];
+
+    /// The state of the context; acknowledges its events. [`Error::Gone`], or
+    /// [`state::GONE`](uapi::state::GONE), if the board is gone.
+    fn query(&self) -> Result<uapi::Query>;
+
+    /// Waits for an event that no [`query`](Self::query) has acknowledged, for at most `limit`;
+    /// `None`: for as long as it takes. `false`: none has come in time.
+    fn await_event(&self, limit: Option<Duration>) -> Result<bool>;
+
+    /// Names an eventfd that each event adds 1 to, or none any more.
+    fn set_eventfd(&self, eventfd: Option<BorrowedFd<'_>>) -> Result<()> {
+        let _ = eventfd;
+        Err(unsupported(uapi::EventFd::NAME))
+    }
+
+    /// The context as a file that can be polled, where it is one.
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Time as the board lives it: CLOCK_MONOTONIC, or simulated time.
+    fn now(&self) -> Duration;
+
+    /// A moment between two looks at the ring.
+    fn pause(&self);
+
+    /// Ends what the channel was given: what has not ended by itself after `drain` is aborted.
+    /// Returns whether something had to be. Every descriptor has its record then.
+    fn stop(&self, drain: Duration) -> Result<bool>;
+
+    /// Sets how the channel's interrupts are held back.
+    fn moderate(&self, moderation: Moderation) -> Result<()>;
+
+    /// Has the driver write one descriptor: the slow path. Fills in the cookie.
+    fn submit(&self, descriptor: &mut uapi::Submit) -> Result<()> {
+        let _ = descriptor;
+        Err(unsupported(uapi::Submit::NAME))
+    }
+
+    /// Waits for a descriptor of the slow path. `Ok(false)`: it has not ended at its deadline.
+    fn wait(&self, ended: &mut uapi::Wait) -> Result<bool> {
+        let _ = ended;
+        Err(unsupported(uapi::Wait::NAME))
+    }
+
+    /// Has the board read a piece of a region, and says what it read.
+    fn probe(&self, probe: &mut uapi::Probe) -> Result<()> {
+        let _ = probe;
+        Err(unsupported(uapi::Probe::NAME))
+    }
+
+    /// Takes, moves or gives back the board's window into FPGA memory.
+    fn window(&self, place: &uapi::Window) -> Result<()> {
+        let _ = place;
+        Err(unsupported(uapi::Window::NAME))
+    }
+
+    /// Maps the window into the process.
+    fn map_window(&self) -> Result<Mapping> {
+        Err(unsupported(uapi::Window::NAME))
+    }
+}
+
+/// The error of a call that a driver does not have.
+fn unsupported(call: &'static str) -> Error {
+    Error::call(call, Errno::OPNOTSUPP)
+}

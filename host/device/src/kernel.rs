@@ -1,0 +1,361 @@
+//! The kernel's device: one open `/dev/peerlane*` is a context.
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::mapping::Mapping;
+use crate::memory::{Memory, MemoryKind};
+use crate::submitted::deadline;
+use crate::sys::{self, Argument};
+use peerlane_core::channel::{self, Moderation};
+use peerlane_core::descriptor::{DWORDS, Direction};
+use peerlane_core::record;
+use peerlane_core::regs::{Completion, chan};
+use peerlane_core::ring::Slots;
+use peerlane_core::uapi::{self, map};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mm::ProtFlags;
+use rustix::time::ClockId;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// An open device node.
+#[derive(Debug)]
+pub(crate) struct Node {
+    file: OwnedFd,
+    path: PathBuf,
+    info: uapi::Info,
+    channel: OnceLock<Channel>,
+}
+
+/// The channel's page and ring.
+#[derive(Debug)]
+struct Channel {
+    page: Mapping,
+    ring: Mapping,
+}
+
+impl Node {
+    /// Opens a device node.
+    pub(crate) fn open(path: PathBuf) -> Result<Self> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC;
+        match rustix::fs::open(&path, flags, Mode::empty()) {
+            Ok(file) => Self::from_file(file, path, 0),
+            Err(source) => Err(Error::Open { path, source }),
+        }
+    }
+
+    /// Takes a file over that is open already, if driver and board have the features.
+    pub(crate) fn from_file(file: OwnedFd, path: PathBuf, required: u64) -> Result<Self> {
+        let ask = |version, required| {
+            let mut info = uapi::Info {
+                version,
+                required,
+                ..Default::default()
+            };
+            sys::call(&file, &mut info).map(|()| info)
+        };
+        // Why it was refused says what a driver answers to everybody.
+        let any = || ask(0, 0).map_err(|source| Error::call(uapi::Info::NAME, source));
+        match ask(uapi::VERSION, required) {
+            Ok(info) => Ok(Self {
+                file,
+                path,
+                info,
+                channel: OnceLock::new(),
+            }),
+            Err(Errno::PROTO) => {
+                let uapi::Info {
+                    version, oldest, ..
+                } = any()?;
+                Err(Error::Version {
+                    path,
+                    driver: oldest..=version,
+                })
+            }
+            Err(Errno::OPNOTSUPP) => Err(Error::Features {
+                missing: required & !any()?.features,
+                path,
+            }),
+            Err(source) => Err(Error::call(uapi::Info::NAME, source)),
+        }
+    }
+
+    /// Calls the driver.
+    fn call<T: Argument>(&self, argument: &mut T) -> Result<()> {
+        self.try_call(argument)
+            .map_err(|source| Error::call(T::NAME, source))
+    }
+
+    /// Calls the driver; the error number as it is.
+    fn try_call<T: Argument>(&self, argument: &mut T) -> Result<(), Errno> {
+        sys::call(&self.file, argument)
+    }
+
+    /// Maps one of the context's mappings.
+    fn map(
+        &self,
+        what: &'static str,
+        offset: u64,
+        bytes: u64,
+        protection: ProtFlags,
+    ) -> Result<Mapping> {
+        let length = usize::try_from(bytes).unwrap_or(usize::MAX);
+        Mapping::file(what, self.file.as_fd(), offset, length, protection)
+    }
+
+    fn ring(&self) -> Ring<'_> {
+        Ring(
+            self.channel
+                .get()
+                .map_or(&[], |channel| channel.ring.dwords()),
+        )
+    }
+
+    fn load(&self, offset: usize) -> u32 {
+        // Volatile like the stores, in one access of 32 bits.
+        let load = |channel: &Channel| channel.page.dwords()[offset / 4].load(Ordering::Relaxed);
+        self.channel.get().map_or(0, load)
+    }
+}
+
+impl Channel {
+    /// Writes one naturally aligned word of the page.
+    fn store<T>(&self, offset: usize, value: T) {
+        let place = self.page.base().as_ptr();
+        assert!(
+            offset + size_of::<T>() <= self.page.length() && offset.is_multiple_of(size_of::<T>())
+        );
+        // SAFETY: it lies in the mapping, which begins at a page boundary, and is aligned. Nobody has
+        // a reference to it but as atomics.
+        unsafe { place.add(offset).cast::<T>().write_volatile(value) };
+    }
+}
+
+/// A completion ring in memory that the board writes.
+pub(crate) struct Ring<'a>(pub(crate) &'a [AtomicU32]);
+
+impl Ring<'_> {
+    const DWORDS: usize = Completion::SIZE / 4;
+
+    fn load(&self, index: usize, ordering: Ordering) -> u32 {
+        // What lies behind the memory is no record: phase bit and all are those of a ring
+        // that is not there.
+        let dword = self.0.get(index).map_or(0, |dword| dword.load(ordering));
+        u32::from_le(dword)
+    }
+}
+
+impl Slots for Ring<'_> {
+    fn status(&mut self, index: u32) -> u32 {
+        self.load(
+            index as usize * Self::DWORDS + record::STATUS,
+            Ordering::Acquire,
+        )
+    }
+
+    fn record(&mut self, index: u32) -> [u32; record::DWORDS] {
+        let first = index as usize * Self::DWORDS;
+        std::array::from_fn(|dword| self.load(first + dword, Ordering::Relaxed))
+    }
+}
+
+impl Context for Node {
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn info(&self) -> &uapi::Info {
+        &self.info
+    }
+
+    fn memory(&self, kind: MemoryKind, bytes: usize) -> Result<Memory> {
+        match kind {
+            MemoryKind::Host => Memory::new(bytes),
+            MemoryKind::Gpu => Err(Error::NoGpu),
+        }
+    }
+
+    fn register(&self, region: &mut uapi::Register) -> Result<()> {
+        self.call(region)
+    }
+
+    fn unregister(&self, handle: u32, flags: u32) -> Result<()> {
+        self.call(&mut uapi::Unregister { handle, flags })
+    }
+
+    fn allocate(&self, wanted: &mut uapi::Allocate) -> Result<()> {
+        let mut argument = *wanted;
+        loop {
+            match self.try_call(&mut argument) {
+                Ok(()) => break,
+                // What was filled so far need not be filled again.
+                Err(Errno::INTR) => argument = *wanted,
+                Err(source) => return Err(Error::memory(wanted.bytes, source)),
+            }
+        }
+        *wanted = argument;
+        Ok(())
+    }
+
+    fn free(&self, flags: u32) -> Result<[u64; 2]> {
+        let mut argument = uapi::Free {
+            flags,
+            ..Default::default()
+        };
+        let freed = self.try_call(&mut argument);
+        freed.map_err(|source| Error::memory(0, source))?;
+        Ok(argument.token)
+    }
+
+    fn open_channel(&self) -> Result<()> {
+        let both = ProtFlags::READ | ProtFlags::WRITE;
+        let uapi::Info {
+            page_bytes,
+            ring_bytes,
+            ..
+        } = self.info;
+        let page = self.map("the channel's page", map::PAGE, page_bytes, both)?;
+        let ring = self.map(
+            "the completion ring",
+            map::RING,
+            ring_bytes,
+            ProtFlags::READ,
+        )?;
+        // A second caller keeps the mappings of the first.
+        let _ = self.channel.set(Channel { page, ring });
+        Ok(())
+    }
+
+    /// 5 stores: the bus carries 64 bits in one packet. Stores to an uncached mapping leave in
+    /// program order (Intel SDM, volume 3, 8.2.2), so the doorbell comes last.
+    fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) -> u32 {
+        let Some(page) = self.channel.get() else {
+            return 0;
+        };
+        let (place, doorbell) = match direction {
+            Direction::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
+            Direction::Read => (chan::READ_DESC, chan::READ_DOORBELL),
+        };
+        let (pairs, rest) = descriptor.as_chunks::<2>();
+        for (index, [low, high]) in pairs.iter().enumerate() {
+            page.store(place + 8 * index, u64::from(*high) << 32 | u64::from(*low));
+        }
+        for (index, dword) in rest.iter().enumerate() {
+            page.store(place + 8 * pairs.len() + 4 * index, *dword);
+        }
+        page.store(doorbell, u32::from(freed));
+        (pairs.len() + rest.len() + 1) as u32
+    }
+
+    fn queue_free(&self) -> [u32; 2] {
+        channel::queue_free(self.load(chan::QUEUE_FREE))
+    }
+
+    fn take_refused(&self) -> bool {
+        let refused = self.load(chan::REFUSED);
+        // A board that does not answer has refused nothing.
+        if refused == 0 || refused == u32::MAX {
+            return false;
+        }
+        if let Some(page) = self.channel.get() {
+            page.store(chan::REFUSED, refused);
+        }
+        true
+    }
+
+    fn status(&self, slot: u32) -> u32 {
+        self.ring().status(slot)
+    }
+
+    fn record(&self, slot: u32) -> [u32; record::DWORDS] {
+        self.ring().record(slot)
+    }
+
+    fn query(&self) -> Result<uapi::Query> {
+        let mut query = uapi::Query::default();
+        self.call(&mut query)?;
+        Ok(query)
+    }
+
+    fn await_event(&self, limit: Option<Duration>) -> Result<bool> {
+        let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
+        let mut files = [PollFd::new(&self.file, PollFlags::IN)];
+        match rustix::event::poll(&mut files, limit.as_ref()) {
+            Ok(0) => Ok(false),
+            Ok(_) if files[0].revents().contains(PollFlags::HUP) => Err(Error::Gone),
+            // A signal: the caller looks, and waits again.
+            Ok(_) | Err(Errno::INTR) => Ok(true),
+            Err(source) => Err(Error::call("poll", source)),
+        }
+    }
+
+    fn set_eventfd(&self, eventfd: Option<BorrowedFd<'_>>) -> Result<()> {
+        let fd = eventfd.map_or(-1, |fd| fd.as_raw_fd());
+        self.call(&mut uapi::EventFd { fd, flags: 0 })
+    }
+
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.as_fd())
+    }
+
+    fn now(&self) -> Duration {
+        let now = rustix::time::clock_gettime(ClockId::Monotonic);
+        Duration::try_from(now).unwrap_or_default()
+    }
+
+    fn pause(&self) {
+        std::hint::spin_loop();
+    }
+
+    fn stop(&self, drain: Duration) -> Result<bool> {
+        let mut stop = uapi::Stop {
+            deadline_ns: deadline(Some(drain)),
+            ..Default::default()
+        };
+        self.call(&mut stop)?;
+        Ok(stop.aborted != 0)
+    }
+
+    fn moderate(&self, moderation: Moderation) -> Result<()> {
+        self.call(&mut uapi::Moderate {
+            count: moderation.count.into(),
+            age: moderation.age.into(),
+        })
+    }
+
+    fn submit(&self, descriptor: &mut uapi::Submit) -> Result<()> {
+        self.call(descriptor)
+    }
+
+    fn wait(&self, ended: &mut uapi::Wait) -> Result<bool> {
+        loop {
+            match self.try_call(ended) {
+                Ok(()) => return Ok(true),
+                Err(Errno::INTR) => {}
+                Err(Errno::TIME) => return Ok(false),
+                Err(source) => return Err(Error::call(uapi::Wait::NAME, source)),
+            }
+        }
+    }
+
+    fn probe(&self, probe: &mut uapi::Probe) -> Result<()> {
+        self.call(probe)
+    }
+
+    fn window(&self, place: &uapi::Window) -> Result<()> {
+        let mut argument = *place;
+        let placed = self.try_call(&mut argument);
+        placed.map_err(|source| Error::window(place.base, source))
+    }
+
+    fn map_window(&self) -> Result<Mapping> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let bytes = self.info.window_bytes;
+        self.map("FPGA memory", map::WINDOW, bytes, protection)
+    }
+}

@@ -1,0 +1,97 @@
+//! Transfers: what is asked for, and the handle of one under way.
+
+use crate::error::Result;
+use crate::flow::TransferId;
+use crate::queue::Shared;
+use crate::region::Region;
+use peerlane_core::descriptor::Direction;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A transfer to submit.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// Which way.
+    pub direction: Direction,
+    /// The peer's memory.
+    pub region: &'a Region,
+    /// Byte offset in the region.
+    pub offset: u64,
+    /// Byte address in FPGA memory.
+    pub fpga_address: u64,
+    /// Bytes to move.
+    pub length: u64,
+    /// Bytes a descriptor; `None` takes the queue's setting.
+    pub piece: Option<u32>,
+}
+
+/// When a transfer starts, what it makes sure of, and how it is told of. By default it starts in its
+/// turn, beside what the other direction does; its end is reported when the data have arrived; and its
+/// interrupt is moderated like all others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// Start when all writes that were submitted to the channel before have ended, well or
+    /// not: their data have arrived, or their faults are told.
+    pub after_writes: bool,
+    /// Start when all reads that were submitted to the channel before have ended, well or
+    /// not: their data are in FPGA memory, or their faults are told.
+    pub after_reads: bool,
+    /// The interrupt at its end is not held back by the channel's moderation. The slow path has no
+    /// such descriptors.
+    pub urgent: bool,
+    /// Do not make sure that the data of a write have arrived before its end is reported.
+    pub no_flush: bool,
+}
+
+/// A transfer of a [`Queue`](crate::Queue), under way or ended.
+///
+/// Dropping it does not stop the transfer: the board finishes it as long as the queue, or another
+/// transfer of it, is there; and the region's memory stays mapped until then.
+#[derive(Debug)]
+pub struct Transfer {
+    pub(crate) queue: Arc<Shared>,
+    pub(crate) id: TransferId,
+    pub(crate) direction: Direction,
+    pub(crate) length: u64,
+}
+
+impl Transfer {
+    /// Which way.
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Bytes asked for.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Looks whether the transfer has ended, and returns the bytes moved. No system call is made and
+    /// no register read, unless something is found to be wrong; what the queue holds back is given to
+    /// the board.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn poll(&self) -> Result<Option<u64>> {
+        self.queue.poll(self.id)
+    }
+
+    /// Waits for the transfer to end, and returns the bytes moved; `None`: for as long as it takes.
+    /// May be called again, after a timeout and after the end.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`](crate::Error::Timeout): it goes on, wait again.
+    /// [`Error::Fault`](crate::Error::Fault), [`Error::Restarted`](crate::Error::Restarted),
+    /// [`Error::Stopped`](crate::Error::Stopped): it has ended, the queue can be used on.
+    /// [`Error::Gone`](crate::Error::Gone), [`Error::Broken`](crate::Error::Broken): see
+    /// [`Queue::restart`](crate::Queue::restart).
+    pub fn wait(&self, limit: impl Into<Option<Duration>>) -> Result<u64> {
+        self.queue.wait(self, limit.into())
+    }
+}
+
+impl Drop for Transfer {
+    fn drop(&mut self) {
+        self.queue.release(self.id);
+    }
+}
