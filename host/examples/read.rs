@@ -1,38 +1,55 @@
-//! GPU to FPGA: 1 MiB from a GPU's memory straight into the board's, on a simulated
-//! board. Run it with `cargo run -p peerlane-host --example read`.
-
-mod support;
+//! Peer to FPGA: 1 MiB of memory beside the board straight into the board's. Run it with
+//! `cargo run -p peerlane-host --example read /dev/peerlane0`, or on the simulated board with
+//! `cargo run -p peerlane-simulated --example read`.
 
 use anyhow::{Result, ensure};
-use peerlane_host::{Device, MemoryKind, Options, Permissions};
+use peerlane_host::{Device, MemoryKind, Permissions};
 use std::time::Duration;
 
-const LENGTH: u64 = 1 << 20;
+const LENGTH: usize = 1 << 20;
 
-fn main() -> Result<()> {
-    let board = support::board()?;
-    let device = Device::open_sim(&board, &Options::default())?;
+/// The example on an open device, with memory of this kind.
+pub fn run(device: &Device, kind: MemoryKind) -> Result<()> {
+    let limit = Duration::from_secs(10);
+    // FPGA memory of our own. It has to be there before the queue.
+    let fpga = device.allocate(LENGTH as u64)?;
+    let queue = device.queue()?;
 
-    // What a kernel on the GPU would have computed; the board may read it, not write.
-    let data = support::pattern(LENGTH as usize);
-    let memory = device.allocate(MemoryKind::Gpu, LENGTH)?;
+    // What a kernel on the GPU, or a program, would have computed; the board may read it, not write.
+    let data: Vec<u8> = (0..LENGTH).map(|i| (i * i >> 7) as u8).collect();
+    let memory = device.memory(kind, LENGTH)?;
     memory.write(0, &data)?;
-    let region = device.register(&memory, Permissions::Read)?;
+    let region = device.register_all(&memory, Permissions::Read)?;
 
     let start = device.now();
-    let transfer = device.queue().read(&region, 0, 0, LENGTH)?;
-    let bytes = transfer.wait(Duration::from_secs(1))?;
+    let transfer = queue.read(&region, 0, fpga.base(), LENGTH as u64)?;
+    let bytes = transfer.wait(limit)?;
     let time = device.now() - start;
+    println!(
+        "{bytes} bytes from {kind:?} to FPGA in {time:?}: {:.0} MB/s",
+        bytes as f64 / time.as_secs_f64() / 1e6
+    );
 
-    let mut found = vec![0; LENGTH as usize];
-    device.fpga_memory_backdoor_read(0, &mut found)?;
+    // Back again, to see that they are there.
+    let check = device.memory(kind, LENGTH)?;
+    let region = device.register_all(&check, Permissions::ReadWrite)?;
+    queue
+        .write(fpga.base(), &region, 0, LENGTH as u64)?
+        .wait(limit)?;
+    let mut found = vec![0; LENGTH];
+    check.read(0, &mut found)?;
     ensure!(
         found == data,
         "the data in FPGA memory is not what was sent"
     );
-    println!(
-        "{bytes} bytes from GPU to FPGA in {time:?} of simulated time: {:.0} MB/s",
-        bytes as f64 / time.as_secs_f64() / 1e6
-    );
     Ok(())
+}
+
+#[allow(dead_code, reason = "others run the example on other boards")]
+fn main() -> Result<()> {
+    let path = std::env::args().nth(1);
+    run(
+        &Device::open(path.as_deref().unwrap_or("/dev/peerlane0"))?,
+        MemoryKind::Host,
+    )
 }

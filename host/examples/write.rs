@@ -1,37 +1,65 @@
-//! FPGA to GPU: 1 MiB from the board's memory straight into a GPU's, on a simulated
-//! board. Run it with `cargo run -p peerlane-host --example write`.
-
-mod support;
+//! FPGA to peer: 1 MiB of the board's memory straight into memory beside it. Run it with
+//! `cargo run -p peerlane-host --example write /dev/peerlane0`, or on the simulated board with
+//! `cargo run -p peerlane-simulated --example write`.
 
 use anyhow::{Result, ensure};
-use peerlane_host::{Device, MemoryKind, Options, Permissions};
+use peerlane_host::{Device, Direction, MemoryKind, Permissions, Request, Terms};
 use std::time::Duration;
 
-const LENGTH: u64 = 1 << 20;
+const LENGTH: usize = 1 << 20;
 
-fn main() -> Result<()> {
-    let board = support::board()?;
-    let device = Device::open_sim(&board, &Options::default())?;
+/// The example on an open device, with memory of this kind.
+pub fn run(device: &Device, kind: MemoryKind) -> Result<()> {
+    let limit = Duration::from_secs(10);
+    // FPGA memory of our own. It has to be there before the queue.
+    let fpga = device.allocate(LENGTH as u64)?;
+    let queue = device.queue()?;
 
-    // What a kernel on the FPGA would have computed.
-    let data = support::pattern(LENGTH as usize);
-    device.fpga_memory_backdoor_write(0, &data)?;
+    // Here the FPGA would compute something; we bring it there.
+    let data: Vec<u8> = (0..LENGTH).map(|i| (i * i >> 9) as u8).collect();
+    let from = device.memory(MemoryKind::Host, LENGTH)?;
+    from.write(0, &data)?;
+    let from = device.register_all(&from, Permissions::Read)?;
+    let read = queue.read(&from, 0, fpga.base(), LENGTH as u64)?;
 
-    // The GPU's memory, made reachable for the board: it may write there, not read.
-    let memory = device.allocate(MemoryKind::Gpu, LENGTH)?;
-    let region = device.register(&memory, Permissions::Write)?;
+    // The peer's memory, made reachable for the board. The write starts by itself when the read has
+    // ended: nothing is waited for in between.
+    let memory = device.memory(kind, LENGTH)?;
+    let region = device.register_all(&memory, Permissions::ReadWrite)?;
+    let request = Request {
+        direction: Direction::Write,
+        region: &region,
+        offset: 0,
+        fpga_address: fpga.base(),
+        length: LENGTH as u64,
+        piece: None,
+    };
+    let chained = Terms {
+        after_reads: true,
+        ..Terms::default()
+    };
+    let write = queue.submit_with(&request, chained)?;
 
+    read.wait(limit)?;
     let start = device.now();
-    let transfer = device.queue().write(0, &region, 0, LENGTH)?;
-    let bytes = transfer.wait(Duration::from_secs(1))?;
+    let bytes = write.wait(limit)?;
     let time = device.now() - start;
-
-    let mut found = vec![0; LENGTH as usize];
-    memory.read(0, &mut found)?;
-    ensure!(found == data, "the data in GPU memory is not what was sent");
     println!(
-        "{bytes} bytes from FPGA to GPU in {time:?} of simulated time: {:.0} MB/s",
+        "{bytes} bytes from FPGA to {kind:?} in {time:?}: {:.0} MB/s",
         bytes as f64 / time.as_secs_f64() / 1e6
     );
+
+    let mut found = vec![0; LENGTH];
+    memory.read(0, &mut found)?;
+    ensure!(found == data, "the data that arrived is not what was sent");
     Ok(())
+}
+
+#[allow(dead_code, reason = "others run the example on other boards")]
+fn main() -> Result<()> {
+    let path = std::env::args().nth(1);
+    run(
+        &Device::open(path.as_deref().unwrap_or("/dev/peerlane0"))?,
+        MemoryKind::Host,
+    )
 }

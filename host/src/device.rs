@@ -1,338 +1,239 @@
-//! Opening a device, and its settings.
+//! An open device: one context, one channel.
 
-use crate::backend::{Backend, MemoryKind};
-use crate::channel::{Channel, ChannelOptions, Claim};
-use crate::engine::Inner;
+use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::memory::{Memory, Region};
-use crate::transfer::Queue;
-use peerlane_core::att::Permissions;
-use peerlane_core::capability::Capabilities;
-use peerlane_core::counters::{BlockCounters, ChannelCounters};
-use peerlane_core::owners::Owners;
-use peerlane_core::regs::csr;
-use peerlane_core::steps::Register;
-use std::fmt;
+use crate::kernel::Node;
+use crate::memory::{Memory, MemoryKind};
+use crate::queue::Queue;
+use peerlane_core::capability::{Capabilities, Identity};
+use peerlane_core::channel::Moderation;
+use peerlane_core::regs::MAP_ID;
+use peerlane_core::uapi;
+use rustix::fd::{BorrowedFd, OwnedFd};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Settings of a device.
+/// An open device: a context of a board, with a channel of its own. Clones are the same context; it
+/// is closed when the last one is dropped and all regions, queues and transfers of it are.
 #[derive(Debug, Clone)]
-pub struct Options {
-    /// Refuse hardware of another build than this (`BUILD_ID`); `None` takes any build
-    /// of the right map.
-    pub build_id: Option<u32>,
-    /// Bytes a descriptor, 1 MiB by default. 4 KiB and more is rounded down to a
-    /// multiple of 4 KiB.
-    pub piece: u32,
-    /// Longest wait of the board for its PCIe port, in cycles of the port's clock: for the
-    /// answer to a read, and for a request or data to be taken. 0 is for ever, `None`
-    /// leaves the block's own value.
-    pub port_timeout_cycles: Option<u32>,
+pub struct Device(pub(crate) Arc<Shared>);
+
+/// What the clones share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) context: Box<dyn Context>,
+    capabilities: Capabilities,
+    range: Mutex<Range<u64>>,
+    /// Whether somebody reads the ring, and so knows where it stands.
+    pub(crate) has_queue: AtomicBool,
+    /// Whether somebody holds the board's window by this value.
+    pub(crate) has_window: AtomicBool,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            build_id: None,
-            piece: 1 << 20,
-            port_timeout_cycles: None,
+impl Device {
+    /// Opens a device node of the kernel driver: a new context on a channel that is free.
+    ///
+    /// # Errors
+    /// [`Error::Open`] with `EBUSY` if no channel is free, with
+    /// `EDQUOT` if the user has as many as one may; [`Error::Version`] and
+    /// [`Error::Identity`] if driver, board and library do not go together.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::over(Node::open(path.as_ref().to_path_buf())?)
+    }
+
+    /// Opens the first device node, by number, that has a free channel.
+    pub fn first() -> Result<Self> {
+        let mut numbers: Vec<u32> = std::fs::read_dir("/dev")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| {
+                entry
+                    .file_name()
+                    .to_str()?
+                    .strip_prefix("peerlane")?
+                    .parse()
+                    .ok()
+            })
+            .collect();
+        numbers.sort_unstable();
+        let mut failed = Error::None;
+        for number in numbers {
+            match Self::open(format!("/dev/peerlane{number}")) {
+                Ok(device) => return Ok(device),
+                Err(error) => failed = error,
+            }
+        }
+        Err(failed)
+    }
+
+    /// Takes a device node over that is open already: inherited, or sent by another process. The
+    /// context is then one for both; they must agree who uses it. `path` is for messages.
+    pub fn from_file(file: OwnedFd, path: impl Into<PathBuf>) -> Result<Self> {
+        Self::from_file_with(file, path, 0)
+    }
+
+    /// The same for who cannot do without some features: bits of [`uapi::feature`].
+    ///
+    /// # Errors
+    /// [`Error::Features`] if one is missing.
+    pub fn from_file_with(file: OwnedFd, path: impl Into<PathBuf>, required: u64) -> Result<Self> {
+        Self::over(Node::from_file(file, path.into(), required)?)
+    }
+
+    /// The device over any driver's context.
+    ///
+    /// # Errors
+    /// [`Error::Identity`] if board and library do not go together.
+    pub fn over(context: impl Context + 'static) -> Result<Self> {
+        let info = context.info();
+        let [caps0, caps1, caps2] = info.caps;
+        let identity = Identity::new([info.map_id, info.build_id, caps0, caps1, caps2]);
+        match identity.check(MAP_ID, None) {
+            Ok(capabilities) => Ok(Self(Arc::new(Shared {
+                capabilities,
+                range: Mutex::new(info.local_base..info.local_end),
+                has_queue: AtomicBool::new(false),
+                has_window: AtomicBool::new(false),
+                context: Box::new(context),
+            }))),
+            Err(source) => Err(Error::Identity {
+                board: context.name(),
+                source,
+            }),
         }
     }
-}
 
-/// What the block is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status {
-    /// The write engine is at work.
-    pub write_busy: bool,
-    /// The read engine is at work.
-    pub read_busy: bool,
-    /// Answers to reads that timed out are still owed; reads are refused, or where they
-    /// have tags, these tags are not used.
-    pub read_quarantine: bool,
-    /// The PCIe port takes nothing any more; see [`Error::PortDead`].
-    pub port_dead: bool,
-}
+    pub(crate) fn context(&self) -> &dyn Context {
+        &*self.0.context
+    }
 
-/// Counters as of one moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Counters {
-    /// Of the block as a whole.
-    pub block: BlockCounters,
-    /// Of each channel, by its number.
-    pub channels: Vec<ChannelCounters>,
-}
+    /// The board, for messages: its device node, for one.
+    pub fn name(&self) -> String {
+        self.context().name()
+    }
 
-/// What the handles of a device share.
-pub(crate) struct Shared {
-    inner: Mutex<Inner>,
-}
+    /// What the driver said of board and context when it was opened.
+    pub fn info(&self) -> &uapi::Info {
+        self.context().info()
+    }
 
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Device").finish_non_exhaustive()
+    /// Whether driver and board have all of these features: bits of [`uapi::feature`]. What an
+    /// NVIDIA driver brings may have come, or gone, since the device was opened.
+    pub fn has(&self, features: u64) -> bool {
+        features & !self.info().features == 0
+    }
+
+    /// What the board can do.
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.0.capabilities
+    }
+
+    /// The board's time: CLOCK_MONOTONIC, or simulated time. Limits of waits are in it.
+    pub fn now(&self) -> Duration {
+        self.context().now()
+    }
+
+    /// The device's queue, of which it has one: [`Queue::new`].
+    pub fn queue(&self) -> Result<Queue> {
+        Queue::new(self)
+    }
+
+    /// New memory that can be registered, all zero.
+    ///
+    /// # Errors
+    /// [`Error::NoGpu`]: memory of a real GPU is allocated by the GPU's own driver.
+    pub fn memory(&self, kind: MemoryKind, length: usize) -> Result<Memory> {
+        self.context().memory(kind, length)
+    }
+
+    /// The state of the context. It acknowledges its events: `poll` says nothing more until
+    /// the next one.
+    pub fn query(&self) -> Result<uapi::Query> {
+        self.context().query()
+    }
+
+    /// Waits for an event of the context; `None`: for as long as it takes. `false`: none has
+    /// come in time. Look at the ring, or at [`query`](Self::query), for what has happened.
+    pub fn poll(&self, limit: Option<Duration>) -> Result<bool> {
+        self.context().await_event(limit)
+    }
+
+    /// Names an eventfd that each event of the context adds 1 to, or none any more.
+    pub fn set_eventfd(&self, eventfd: Option<BorrowedFd<'_>>) -> Result<()> {
+        self.context().set_eventfd(eventfd)
+    }
+
+    /// The device node, where there is one: for `poll`, and to be sent to another process.
+    pub fn file(&self) -> Option<BorrowedFd<'_>> {
+        self.context().file()
+    }
+
+    /// Ends what the channel was given: what has not ended by itself after `drain` is aborted.
+    /// Says whether something had to be. Meanwhile the board refuses the doorbells of a
+    /// [`Queue`](crate::Queue), which has to be [restarted](crate::Queue::restart) then: who shares a
+    /// device agrees on who stops it.
+    pub fn stop(&self, drain: Duration) -> Result<bool> {
+        self.context().stop(drain)
+    }
+
+    /// FPGA memory that the context has ([`allocate`](Self::allocate)); none at first.
+    pub fn range(&self) -> Range<u64> {
+        self.0.range()
+    }
+
+    /// How the channel's interrupts are held back.
+    pub fn moderate(&self, moderation: Moderation) -> Result<()> {
+        self.context().moderate(moderation)
     }
 }
 
 impl Shared {
-    /// The state. A panic elsewhere leaves it consistent enough to clean up: every
-    /// change is made after what can fail.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Takes note of the context's FPGA memory.
+    pub(crate) fn set_range(&self, range: Range<u64>) {
+        *self.range.lock().unwrap_or_else(PoisonError::into_inner) = range;
     }
 
-    /// Waits for a transfer. The lock is given up between slices of the wait, so other
-    /// threads get their turn.
-    pub(crate) fn wait(&self, id: u64, timeout: Duration) -> Result<u64> {
-        let mut found = Ok(None);
-        let ended = self.until(timeout, |inner| {
-            found = inner.poll(id);
-            !matches!(found, Ok(None))
-        })?;
-        match (found?, ended) {
-            (Some(bytes), _) => Ok(bytes),
-            (None, waited) => {
-                let mut inner = self.lock();
-                // Was it only slow, or does nothing work any more?
-                inner.board.check_present()?;
-                inner.board.check_port()?;
-                Err(inner.transfers.timeout(id, waited))
-            }
-        }
+    fn range(&self) -> Range<u64> {
+        (self.range.lock().unwrap_or_else(PoisonError::into_inner)).clone()
     }
 
-    /// Lets time pass until `ended` says so, for at most `timeout`; gives the time that
-    /// has passed.
-    fn until(
-        &self,
-        timeout: Duration,
-        mut ended: impl FnMut(&mut Inner) -> bool,
-    ) -> Result<Duration> {
-        let mut inner = self.lock();
-        let start = inner.board.backend.now();
-        loop {
-            let done = ended(&mut inner);
-            let waited = inner.board.backend.now().saturating_sub(start);
-            let left = timeout.saturating_sub(waited);
-            if done || left.is_zero() {
-                return Ok(waited);
-            }
-            let slice = inner.slice().min(left);
-            let interrupted = inner.board.backend.wait_interrupt(slice)?;
-            if interrupted {
-                inner.service(true)?;
-            }
-            drop(inner);
-            inner = self.lock();
-        }
-    }
-
-    /// Waits until a channel has ended what was submitted to it.
-    pub(crate) fn drain(&self, channel: u32, timeout: Duration) -> Result<()> {
-        let Some(last) = self.lock().transfers.last() else {
-            return Ok(());
-        };
-        let mut failed = Ok(());
-        let waited = self.until(timeout, |inner| {
-            failed = inner.service(false).and_then(|()| inner.usable(channel));
-            failed.is_err() || inner.rests(channel, last)
-        })?;
-        failed?;
-        let mut inner = self.lock();
-        if !inner.rests(channel, last) {
-            inner.board.check_port()?;
-            return Err(Error::NotDrained { channel, waited });
-        }
-        // Others may have submitted more meanwhile.
-        if inner.rests(channel, u64::MAX) {
-            inner.confirm_rest(channel)?;
-        }
-        Ok(())
-    }
-
-    /// Gives a channel back that nobody holds any more.
-    pub(crate) fn close(&self, channel: u32) {
-        let limit = self.lock().drain_limit(channel);
-        // What fails here is for the abort.
-        let _ = self.until(limit, |inner| {
-            inner.service(false).is_err()
-                || inner.usable(channel).is_err()
-                || inner.rests(channel, u64::MAX)
-        });
-        self.lock().close(channel);
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // Nobody is left to report a failure to.
-        let _ = self
-            .inner
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner)
-            .shut_down();
-    }
-}
-
-/// A board. Clones are handles of the same one; it is shut down with the last handle
-/// of it, its memory, regions, queues and transfers.
-#[derive(Debug, Clone)]
-pub struct Device {
-    shared: Arc<Shared>,
-}
-
-impl Device {
-    /// Opens the board behind a backend: checks that its register map (and build, if
-    /// one is named) is this library's, resets the engines, and starts them.
-    pub fn open(backend: impl Backend + 'static, options: &Options) -> Result<Self> {
-        let inner = Inner::open(Box::new(backend), options)?;
-        Ok(Self {
-            shared: Arc::new(Shared {
-                inner: Mutex::new(inner),
+    /// Checks a range of FPGA memory. The board checks it too.
+    pub(crate) fn check_local(&self, address: u64, length: u64) -> Result<()> {
+        let Range { start: base, end } = self.range();
+        match address.checked_add(length) {
+            _ if length == 0 => Err(Error::Empty),
+            Some(last) if address >= base && last <= end => Ok(()),
+            _ => Err(Error::Local {
+                address,
+                length,
+                base,
+                end,
             }),
-        })
-    }
-
-    /// What this build can do.
-    pub fn capabilities(&self) -> Capabilities {
-        self.shared.lock().caps
-    }
-
-    /// The `BUILD_ID` of the hardware.
-    pub fn build_id(&self) -> u32 {
-        self.shared.lock().build_id
-    }
-
-    /// The board's time: simulated time, or a monotonic clock.
-    pub fn now(&self) -> Duration {
-        self.shared.lock().board.backend.now()
-    }
-
-    /// What the block is doing.
-    pub fn status(&self) -> Result<Status> {
-        let mut inner = self.shared.lock();
-        let status = inner.board.read(Register::Csr(csr::STATUS))?;
-        Ok(Status {
-            write_busy: status & csr::STATUS_WRITE_BUSY_MASK != 0,
-            read_busy: status & csr::STATUS_READ_BUSY_MASK != 0,
-            read_quarantine: status & csr::STATUS_READ_QUARANTINE_MASK != 0,
-            port_dead: status & csr::STATUS_PORT_DEAD_MASK != 0,
-        })
-    }
-
-    /// Allocates memory that the board can reach, all zero.
-    pub fn allocate(&self, kind: MemoryKind, length: u64) -> Result<Memory> {
-        let id = self.shared.lock().allocate(kind, length)?;
-        Ok(Memory {
-            shared: Arc::clone(&self.shared),
-            id,
-            kind,
-            length,
-        })
-    }
-
-    /// Registers all of a memory, for every channel.
-    pub fn register(&self, memory: &Memory, permissions: Permissions) -> Result<Region> {
-        self.register_range(memory, 0..memory.length, permissions)
-    }
-
-    /// Registers a range of a memory, any offset and length, for every channel.
-    pub fn register_range(
-        &self,
-        memory: &Memory,
-        range: Range<u64>,
-        permissions: Permissions,
-    ) -> Result<Region> {
-        Region::new(&self.shared, memory, range, permissions, Owners::ALL)
-    }
-
-    /// Registers a range of a memory for some channels; for one, see [`Channel::register`].
-    /// The board refuses the region to all others, with
-    /// [`Fault::AttOwner`](crate::Fault::AttOwner).
-    pub fn register_for(
-        &self,
-        memory: &Memory,
-        range: Range<u64>,
-        permissions: Permissions,
-        channels: &[&Channel],
-    ) -> Result<Region> {
-        let mut owners = Owners::NONE;
-        for channel in channels {
-            if !Arc::ptr_eq(&self.shared, &channel.claim.shared) {
-                return Err(Error::Foreign { what: "channel" });
-            }
-            owners = owners.with(Owners::channel(channel.number()));
-        }
-        if owners.is_empty() {
-            return Err(Error::NoOwner);
-        }
-        Region::new(&self.shared, memory, range, permissions, owners)
-    }
-
-    /// The submission queue of the device's own channel. That is claimed with the first
-    /// transfer and kept as long as the device is open; regions that were registered for
-    /// every channel suit it.
-    pub fn queue(&self) -> Queue {
-        Queue {
-            shared: Arc::clone(&self.shared),
-            claim: None,
         }
     }
+}
 
-    /// Takes a free channel, with all of FPGA memory for its range.
-    pub fn channel(&self) -> Result<Channel> {
-        self.channel_with(&ChannelOptions::default())
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::io::Errno;
 
-    /// Takes a free channel with settings of its own. [`Error::ChannelsTaken`] if there is
-    /// none.
-    pub fn channel_with(&self, options: &ChannelOptions) -> Result<Channel> {
-        let number = self.shared.lock().claim(options)?;
-        Ok(Channel {
-            claim: Arc::new(Claim {
-                shared: Arc::clone(&self.shared),
-                number,
-            }),
-        })
-    }
-
-    /// What the block and its channels have done since the block's reset, all as of now.
-    pub fn counters(&self) -> Result<Counters> {
-        self.shared.lock().counters()
-    }
-
-    /// Resets the engines and the queues of all channels. Transfers under way end with
-    /// [`Fault::Aborted`](crate::Fault::Aborted); channels stay open and regions
-    /// registered. This is the way out of [`Error::Timeout`] and [`Error::Broken`] where
-    /// [`Channel::abort`] is not enough.
-    pub fn reset(&self) -> Result<()> {
-        self.shared.lock().reset()
-    }
-
-    /// Ends the quarantine of reads by hand.
-    ///
-    /// Only for after a link reset or the like, when none of the answers that are owed
-    /// can come any more: a late one would be taken for the answer to a new read.
-    pub fn release_read_quarantine(&self) -> Result<()> {
-        let mut inner = self.shared.lock();
-        let pulse = csr::QUARANTINE_DROP_OWED_MASK;
-        inner.board.write(Register::Csr(csr::QUARANTINE), pulse)?;
-        inner.board.check_present()
-    }
-
-    /// Reads FPGA memory behind the board's back; simulated devices only.
-    pub fn fpga_memory_backdoor_read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
-        let mut inner = self.shared.lock();
-        let memory = inner.board.backend.fpga_memory_backdoor();
-        Ok(memory.ok_or(Error::NoBackdoor)?.read(address, bytes)?)
-    }
-
-    /// Writes FPGA memory behind the board's back; simulated devices only.
-    pub fn fpga_memory_backdoor_write(&self, address: u64, bytes: &[u8]) -> Result<()> {
-        let mut inner = self.shared.lock();
-        let memory = inner.board.backend.fpga_memory_backdoor();
-        Ok(memory.ok_or(Error::NoBackdoor)?.write(address, bytes)?)
+    #[test]
+    fn what_is_no_device_is_refused() {
+        let error = Device::open("/dev/no such peerlane").unwrap_err();
+        assert!(matches!(
+            &error,
+            Error::Open { source, .. } if *source == Errno::NOENT
+        ));
+        // It opens, but knows no such ioctl.
+        let error = Device::open("/dev/null").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "INFO failed: Inappropriate ioctl for device (os error 25)"
+        );
     }
 }

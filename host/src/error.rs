@@ -1,34 +1,136 @@
 //! What can go wrong, and what to do about it.
 
-use crate::backend::BackendError;
+use crate::driver::BackendError;
 use peerlane_core::att::AllocError;
 use peerlane_core::capability::IdentityError;
 use peerlane_core::channel::LocalRangeError;
 use peerlane_core::descriptor::Direction;
 use peerlane_core::fault::Fault;
 use peerlane_core::layout::LayoutError;
+use peerlane_core::region::RegionError;
+use peerlane_core::uapi::{VERSION, feature};
+use rustix::io::Errno;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Result of the library's calls.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of the library. [`Error::remedy`] says what to do.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The hardware is not what this library was built for.
-    #[error("cannot open the device: {0}")]
-    Identity(#[source] IdentityError),
-    /// An option has a value that this device cannot have.
-    #[error("option `{option}`: {value} is not possible: {reason}")]
-    Option {
-        /// The option.
-        option: &'static str,
-        /// Its value.
-        value: u64,
-        /// Why not.
-        reason: &'static str,
+    /// No device node is there.
+    #[error("there is no Peerlane device: no /dev/peerlane*")]
+    None,
+    /// The device node cannot be opened.
+    #[error("cannot open {}: {source}", path.display())]
+    Open {
+        /// The node.
+        path: PathBuf,
+        /// Why.
+        source: Errno,
     },
+    /// Driver and library speak different versions of the interface.
+    #[error(
+        "{}: the driver speaks versions {} to {} of the interface, not {VERSION}",
+        path.display(), driver.start(), driver.end()
+    )]
+    Version {
+        /// The node.
+        path: PathBuf,
+        /// The driver's versions.
+        driver: RangeInclusive<u32>,
+    },
+    /// Driver or board lack what was asked for.
+    #[error("{}: driver or board lack {}", path.display(), features(*.missing))]
+    Features {
+        /// The node.
+        path: PathBuf,
+        /// Bits of [`feature`](peerlane_core::uapi::feature).
+        missing: u64,
+    },
+    /// The hardware is not what this library was built for.
+    #[error("{board}: {source}")]
+    Identity {
+        /// The board: its node, for one.
+        board: String,
+        /// What does not fit.
+        source: IdentityError,
+    },
+    /// The driver refused a call.
+    #[error("{call} failed: {source}")]
+    Call {
+        /// The call.
+        call: &'static str,
+        /// Why.
+        source: Errno,
+    },
+    /// Memory for the caller cannot be had.
+    #[error("cannot map {length} bytes of {what}: {source}")]
+    Map {
+        /// What was to be mapped.
+        what: &'static str,
+        /// Bytes.
+        length: usize,
+        /// Why.
+        source: Errno,
+    },
+    /// A range does not lie in the memory.
+    #[error("{length} bytes at offset {offset} do not lie in the {what} of {size} bytes")]
+    Bounds {
+        /// Memory, or a view of it.
+        what: &'static str,
+        /// First byte of the range.
+        offset: usize,
+        /// Bytes in the range.
+        length: usize,
+        /// Bytes there are.
+        size: usize,
+    },
+    /// No driver of Peerlane's allocates memory of a real GPU.
+    #[error("memory of a GPU cannot be allocated here")]
+    NoGpu,
+    /// The region belongs to another device.
+    #[error("the region belongs to another device")]
+    Foreign,
+    /// The region cannot be used so.
+    #[error(transparent)]
+    Region(RegionError),
+    /// A range does not lie in the context's part of FPGA memory.
+    #[error(
+        "{length} bytes at FPGA address {address:#x} do not lie in {base:#x}..{end:#x}, the context's FPGA memory"
+    )]
+    Local {
+        /// First FPGA byte address.
+        address: u64,
+        /// Bytes in the range.
+        length: u64,
+        /// First byte of the context's FPGA memory.
+        base: u64,
+        /// First byte behind it.
+        end: u64,
+    },
+    /// FPGA memory cannot be had, or not be given back.
+    #[error("FPGA memory ({bytes:#x} bytes): {source}")]
+    Memory {
+        /// Bytes asked for; 0: it was to be given back, or as much as there is.
+        bytes: u64,
+        /// Why.
+        source: Errno,
+    },
+    /// The board's window into FPGA memory cannot be had, or cannot stand there.
+    #[error("the window into FPGA memory cannot stand at {base:#x}: {source}")]
+    Window {
+        /// FPGA address of its first byte.
+        base: u64,
+        /// Why.
+        source: Errno,
+    },
+    /// The device has, or had, a queue: nobody else knows where its ring stands.
+    #[error("the device has a queue already")]
+    Taken,
     /// The block has not done in time what it promises to.
     #[error(
         "the block has not {what} after {waited:?} (the register at {register:#x} is {value:#010x})"
@@ -43,76 +145,20 @@ pub enum Error {
         /// What it said last.
         value: u32,
     },
-    /// Every channel is held by somebody.
+    /// Every channel is held by some context.
     #[error("all {channels} channels of the board are taken")]
     ChannelsTaken {
         /// Channels of this build.
         channels: u32,
     },
     /// The range cannot be what a channel may touch of FPGA memory.
-    #[error("cannot open the channel: {0}")]
+    #[error("the channel cannot have its FPGA memory: {0}")]
     LocalRange(#[source] LocalRangeError),
-    /// A channel has not come to rest in time. Its transfers go on.
-    #[error("channel {channel} still has transfers under way after {waited:?}")]
-    NotDrained {
-        /// The channel.
-        channel: u32,
-        /// How long was waited, in the board's time.
-        waited: Duration,
-    },
-    /// The region was revoked.
-    #[error("the region was revoked: it maps no memory any more")]
-    Revoked,
-    /// A region for no channel.
-    #[error("a region that no channel may use")]
-    NoOwner,
     /// The PCIe port has stopped taking what the block sends. Every transfer ends, but
     /// nobody knows what the port still holds: memory that was registered is not given
     /// back.
     #[error("the board's PCIe port takes nothing any more (STATUS.port_dead)")]
     PortDead,
-    /// A range does not lie in a region or in memory.
-    #[error("{length} bytes at offset {offset} do not lie in the {what} of {size} bytes")]
-    Bounds {
-        /// A region or memory.
-        what: &'static str,
-        /// First byte of the range.
-        offset: u64,
-        /// Bytes in the range.
-        length: u64,
-        /// Bytes there are.
-        size: u64,
-    },
-    /// A range does not lie in FPGA memory.
-    #[error(
-        "{length} bytes at FPGA address {address:#x} do not lie in {memory:#x} bytes of FPGA memory"
-    )]
-    FpgaBounds {
-        /// First FPGA byte address.
-        address: u64,
-        /// Bytes in the range.
-        length: u64,
-        /// Bytes that a descriptor can name.
-        memory: u64,
-    },
-    /// A transfer of no bytes.
-    #[error("a transfer of no bytes")]
-    Empty,
-    /// The region does not permit the direction.
-    #[error("the region does not permit the board to {}", match direction {
-        Direction::Write => "write it",
-        Direction::Read => "read it",
-    })]
-    Permission {
-        /// What was tried.
-        direction: Direction,
-    },
-    /// A handle of another device.
-    #[error("the {what} belongs to another device")]
-    Foreign {
-        /// What kind of handle.
-        what: &'static str,
-    },
     /// The memory cannot be mapped.
     #[error("cannot map the memory: {0}")]
     Layout(#[source] LayoutError),
@@ -127,10 +173,22 @@ pub enum Error {
         /// Address bits of the PCIe port.
         bits: u32,
     },
+    /// The backend of a driver in the process failed.
+    #[error(transparent)]
+    Backend(BackendError),
+    /// A transfer of no bytes.
+    #[error("a transfer of no bytes")]
+    Empty,
+    /// The slow path moves what one descriptor can.
+    #[error("{length} bytes do not fit one descriptor")]
+    TooLong {
+        /// Bytes asked for.
+        length: u64,
+    },
     /// The board ended a transfer with an error.
     #[error(
         "{direction} of {length} bytes failed after {bytes_done}: {fault}{}",
-        place(*.region_offset)
+        place(*.offset)
     )]
     Fault {
         /// Which way.
@@ -141,10 +199,10 @@ pub enum Error {
         bytes_done: u64,
         /// Bytes asked for.
         length: u64,
-        /// Offset in the region of the request that failed, if the board named one.
-        region_offset: Option<u64>,
+        /// Offset in the transfer of the request that failed, if the board named one.
+        offset: Option<u64>,
     },
-    /// The transfer has not ended in time. It goes on; wait again, or reset the device.
+    /// The transfer has not ended in time. It goes on; wait again, or stop the channel.
     #[error(
         "{direction} of {length} bytes has not ended after {waited:?}; {bytes_done} bytes are done"
     )]
@@ -158,27 +216,50 @@ pub enum Error {
         /// How long was waited, in the board's time.
         waited: Duration,
     },
-    /// The board does not answer: registers read as ones.
-    #[error("the device is gone: its registers read as ones")]
+    /// The block was reset while the transfer was under way.
+    #[error("the board was reset: what was submitted before is lost")]
+    Restarted,
+    /// The channel was stopped before the transfer had ended.
+    #[error("the channel was stopped before the transfer had ended")]
+    Stopped,
+    /// The board does not answer any more, or the driver has let it go.
+    #[error("the device is gone")]
     Gone,
     /// Board and library disagree about what is under way.
-    #[error("the device's bookkeeping is broken: {reason}")]
+    #[error("the channel's bookkeeping is broken: {reason}")]
     Broken {
         /// What was found.
         reason: String,
     },
-    /// The backend has no such door.
-    #[error("this device has no back door to its FPGA memory")]
-    NoBackdoor,
-    /// The backend failed.
-    #[error(transparent)]
-    Backend(BackendError),
 }
 
-fn place(region_offset: Option<u64>) -> String {
-    region_offset.map_or_else(String::new, |offset| {
-        format!(" (at offset {offset} of the region)")
-    })
+fn features(bits: u64) -> String {
+    let names = [
+        (feature::HOST, "regions of host memory"),
+        (feature::DMABUF, "regions of dma-bufs"),
+        (feature::NVIDIA, "regions of NVIDIA's memory"),
+        (feature::SUBMIT, "descriptors written by the driver"),
+        (feature::PAGE, "descriptors written by the process"),
+        (feature::PROBE, "probes"),
+        (feature::ALLOCATE, "FPGA memory for contexts"),
+        (feature::WINDOW, "the window into FPGA memory"),
+        (feature::MSIX, "an interrupt for each channel"),
+        (feature::TAGGED_READS, "reads by tag"),
+    ];
+    let mut missing: Vec<String> = Vec::new();
+    let mut unknown = bits;
+    for (bit, name) in names.into_iter().filter(|(bit, _)| bits & bit != 0) {
+        missing.push(name.into());
+        unknown &= !bit;
+    }
+    if unknown != 0 {
+        missing.push(format!("features {unknown:#x}"));
+    }
+    missing.join(", ")
+}
+
+fn place(offset: Option<u64>) -> String {
+    offset.map_or_else(String::new, |offset| format!(" (at byte {offset} of it)"))
 }
 
 impl From<BackendError> for Error {
@@ -191,42 +272,164 @@ impl From<BackendError> for Error {
 }
 
 impl Error {
+    /// The error of a call to the driver.
+    pub(crate) fn call(call: &'static str, source: Errno) -> Self {
+        match source {
+            Errno::NODEV => Self::Gone,
+            source => Self::Call { call, source },
+        }
+    }
+
+    /// The error of a mapping that the driver makes.
+    pub(crate) fn map(what: &'static str, length: usize, source: Errno) -> Self {
+        match source {
+            Errno::NODEV => Self::Gone,
+            source => Self::Map {
+                what,
+                length,
+                source,
+            },
+        }
+    }
+
+    /// The error of a call that is about FPGA memory.
+    pub(crate) fn memory(bytes: u64, source: Errno) -> Self {
+        match source {
+            Errno::NODEV => Self::Gone,
+            source => Self::Memory { bytes, source },
+        }
+    }
+
+    /// The error of a call that places the window into FPGA memory.
+    pub(crate) fn window(base: u64, source: Errno) -> Self {
+        match source {
+            Errno::NODEV => Self::Gone,
+            source => Self::Window { base, source },
+        }
+    }
+
     /// What to do about it, in one sentence or two.
     pub fn remedy(&self) -> &'static str {
         match self {
-            Self::Identity(IdentityError::Gone) | Self::Gone => {
-                "Check that the board is configured and its link is up; rescan the bus and open the device again."
+            Self::None => {
+                "Load the driver (modprobe peerlane), and look into the kernel's log for why it takes no board."
             }
-            Self::Identity(IdentityError::Map { .. }) => {
-                "Generate the BSP and this library from the same version of the register map."
+            Self::Open { source, .. } => match *source {
+                Errno::ACCESS => "Give your user the right to read and write the device node.",
+                Errno::BUSY => "All channels of the board are taken: close a context.",
+                Errno::DQUOT => {
+                    "You have as many channels of the board as one user may: close a context, or have \
+                     the administrator raise the driver's parameter user_channels."
+                }
+                _ => "Look into the kernel's log for the board's state.",
+            },
+            Self::Version { .. } => "Use driver and library of the same release.",
+            Self::Features { .. } => {
+                "Do without it, load a newer driver, or take a board whose BSP has it."
             }
-            Self::Identity(IdentityError::Build { .. }) => {
-                "Load the FPGA image of the expected build, or name the build that is loaded."
+            Self::Identity { source, .. } => match source {
+                IdentityError::Gone => {
+                    "Check that the board is configured and its link is up, then rescan the bus."
+                }
+                _ => "Generate BSP, driver and library from the same version of the register map.",
+            },
+            Self::Call { source, .. } => match *source {
+                Errno::BUSY => {
+                    "A queue of this context exists: use it, or open the device once more."
+                }
+                Errno::NOMEM | Errno::NOSPC => {
+                    "Drop regions that are not needed, raise the limit of locked memory (ulimit -l), or register less."
+                }
+                Errno::DQUOT => {
+                    "Drop regions that are not needed, register less, or have the driver loaded with a larger context_entries or user_entries."
+                }
+                Errno::FAULT => {
+                    "Give an address and a length of memory that is mapped and may be written."
+                }
+                Errno::PERM | Errno::ACCESS => {
+                    "Register memory for what its owner permits, within the limit of locked memory (ulimit -l)."
+                }
+                Errno::OPNOTSUPP | Errno::NODEV => {
+                    "Look at the device's features: this one is not there."
+                }
+                Errno::AGAIN => {
+                    "The queue is full, or the board is being started: wait for a transfer to end, then try again."
+                }
+                Errno::STALE => "The memory's owner took it back: register it again.",
+                Errno::NOENT => {
+                    "The region was given back, or the transfer's end was asked for too late."
+                }
+                Errno::INVAL => {
+                    "Give an offset and a length that lie inside of the memory, and flags that the driver knows."
+                }
+                _ => {
+                    "Load the driver with verbose=1, and look into the kernel's log for the reason."
+                }
+            },
+            Self::Map { source, .. } => match *source {
+                Errno::BUSY => {
+                    "The driver writes this context's descriptors (the slow path was used): open the device once more."
+                }
+                Errno::AGAIN => "Try again when the board has been started.",
+                _ => "Free memory, or ask for less.",
+            },
+            Self::NoGpu => {
+                "Allocate it by the GPU's driver, and register its dma-buf or its device pointer."
             }
-            Self::Identity(IdentityError::Capability { .. }) => {
-                "The FPGA image is damaged or not Peerlane's: load it again."
+            Self::Foreign => "Use regions with the device they were registered with.",
+            Self::Bounds { .. } | Self::Empty => "Give an offset and a length that lie inside.",
+            Self::Region(RegionError::Permission { .. }) => {
+                "Register the memory with the permission that the transfer needs."
             }
-            Self::Option { .. } => "Give the option another value, or leave it at its default.",
+            Self::Region(_) => "Give an offset and a length that lie inside the region.",
+            Self::Local { .. } => "Give an address and a length inside the context's FPGA memory.",
+            Self::Memory { source, .. } => match *source {
+                Errno::EXIST => {
+                    "A context has one piece: give it back, or open the device once more."
+                }
+                Errno::BUSY => {
+                    "Wait for the transfers, drop the window, and allocate before the queue is made; only one context holds all."
+                }
+                Errno::NOSPC => "Ask for less, or close contexts that have FPGA memory.",
+                Errno::DQUOT => {
+                    "You have as much FPGA memory of the board as one user may: ask for less, give some \
+                     back, or have the administrator raise the driver's parameter user_memory_mib."
+                }
+                Errno::NOENT => {
+                    "The memory is somebody else's by now, or was: allocate other memory."
+                }
+                Errno::PERM => {
+                    "Give the process CAP_SYS_RAWIO, or have the driver loaded with hold_all=1."
+                }
+                Errno::INVAL => "Ask for one byte at least.",
+                Errno::CANCELED => "The channel was stopped meanwhile: allocate again.",
+                Errno::IO => {
+                    "Look into the kernel's log for the board's state, then allocate again."
+                }
+                _ => "Try again when the board has been started.",
+            },
+            Self::Window { source, .. } => match *source {
+                Errno::BUSY => {
+                    "A board has one window: drop it where it is held, in this process or another."
+                }
+                Errno::OPNOTSUPP => {
+                    "The board's BSP has no window into its memory: use transfers instead."
+                }
+                Errno::INVAL => "Give a multiple of 64 KiB.",
+                Errno::PERM => {
+                    "Give a place from which on 64 KiB lie inside the context's FPGA memory."
+                }
+                _ => "Try again when the board has been started.",
+            },
             Self::NotReady { .. } => {
                 "A peer may be holding the bus up: reset the link or the board."
             }
             Self::ChannelsTaken { .. } => {
-                "Drop a channel with its queues and transfers, or build the block with more channels."
+                "Drop a device with its queues and transfers, or build the block with more channels."
             }
-            Self::LocalRange(_) => "Give a range of whole 4 KiB inside the FPGA's memory.",
-            Self::NotDrained { .. } => "Wait longer, or abort the channel.",
-            Self::Revoked => "Register the memory again.",
-            Self::NoOwner => "Name a channel, or register the memory for all.",
+            Self::LocalRange(_) => "Have the backend name whole 4 KiB of FPGA memory.",
             Self::PortDead => {
                 "Reset the FPGA: nothing less opens the port again. Look at the hard IP and the link for the cause."
-            }
-            Self::Bounds { .. } | Self::Empty => "Give an offset and a length that lie inside.",
-            Self::FpgaBounds { .. } => "Give an address and a length inside the FPGA's memory.",
-            Self::Permission { .. } => {
-                "Register the memory with the permission that the transfer needs."
-            }
-            Self::Foreign { .. } => {
-                "Use memory, regions and channels with the device they were made by."
             }
             Self::Layout(_) => "Register a smaller range, or memory in larger contiguous pieces.",
             Self::AttFull(_) => {
@@ -235,16 +438,125 @@ impl Error {
             Self::Unreachable { .. } => {
                 "Use memory below the limit, or a build with 64-bit addresses."
             }
+            Self::Backend(BackendError::OutOfMemory { .. }) => "Free memory, or ask for less.",
+            Self::Backend(_) => "See the message of the backend.",
+            Self::Taken => "Use that queue, or open the device once more.",
+            Self::TooLong { .. } => "Use a queue, or cut the transfer.",
             Self::Fault {
                 fault, direction, ..
             } => fault.remedy(*direction),
-            Self::Timeout { .. } => "Wait longer, abort the channel, or reset the device.",
-            Self::Broken { .. } => {
-                "Abort the channel, or reset the device; transfers under way are lost."
+            Self::Timeout { .. } => "Wait longer, or stop the channel.",
+            Self::Restarted => "Submit the transfer again: the regions are registered as before.",
+            Self::Stopped => {
+                "Submit the transfer again; who shares the device agrees on who stops it."
             }
-            Self::NoBackdoor => "Only simulated devices have it: move data by transfers.",
-            Self::Backend(BackendError::OutOfMemory { .. }) => "Free memory, or ask for less.",
-            Self::Backend(_) => "See the message of the backend.",
+            Self::Gone => "Check the board and its link, then open the device again.",
+            Self::Broken { .. } => {
+                "Restart the queue, or open the device anew; what is under way is lost."
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use peerlane_core::att::Permissions;
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let missing = |missing| Error::Features {
+            path: "/dev/peerlane0".into(),
+            missing,
+        };
+        let error = missing(feature::WINDOW | 1 << 60).to_string();
+        assert!(
+            error.ends_with("the window into FPGA memory, features 0x1000000000000000"),
+            "{error}"
+        );
+        let version = Error::Version {
+            path: "/dev/peerlane0".into(),
+            driver: 2..=3,
+        };
+        let error = version.to_string();
+        assert!(
+            error.contains("versions 2 to 3 ") && error.ends_with("not 1"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_vanished_device_is_told_from_a_refusal() {
+        assert!(matches!(Error::call("QUERY", Errno::NODEV), Error::Gone));
+        assert!(matches!(Error::map("a ring", 1, Errno::NODEV), Error::Gone));
+        let error = Error::call("REGISTER", Errno::NOSPC);
+        assert!(
+            error.to_string().starts_with("REGISTER failed: "),
+            "{error}"
+        );
+        assert!(error.remedy().contains("Drop regions"));
+    }
+
+    #[test]
+    fn a_fault_says_what_where_and_what_to_do() {
+        let mut fault = Error::Fault {
+            direction: Direction::Read,
+            fault: Fault::Unsupported,
+            bytes_done: 512,
+            length: 4096,
+            offset: Some(1024),
+        };
+        assert_eq!(
+            fault.to_string(),
+            "read of 4096 bytes failed after 512: a read was answered with Unsupported Request (at byte 1024 of it)"
+        );
+        assert!(fault.remedy().contains("bus address"));
+        if let Error::Fault { offset, .. } = &mut fault {
+            *offset = None;
+        }
+        assert!(fault.to_string().ends_with("Unsupported Request"));
+    }
+
+    #[test]
+    fn remedies_are_sentences() {
+        let path = PathBuf::from("/dev/peerlane0");
+        let errors = [
+            Error::None,
+            Error::Open {
+                path: path.clone(),
+                source: Errno::BUSY,
+            },
+            Error::Version {
+                path: path.clone(),
+                driver: 2..=2,
+            },
+            Error::Identity {
+                board: "/dev/peerlane0".into(),
+                source: IdentityError::Gone,
+            },
+            Error::Region(RegionError::Permission {
+                direction: Direction::Write,
+                permissions: Permissions::Read,
+            }),
+            Error::Empty,
+            Error::Restarted,
+            Error::Stopped,
+            Error::Gone,
+        ];
+        let errnos = [
+            Errno::AGAIN,
+            Errno::STALE,
+            Errno::NOENT,
+            Errno::INVAL,
+            Errno::IO,
+        ];
+        let refused = errnos.map(|source| Error::call("SUBMIT", source));
+        let unmapped = [Errno::BUSY, Errno::AGAIN, Errno::NOMEM]
+            .map(|source| Error::map("the channel's page", 4096, source));
+        let errors = errors.into_iter().chain(refused).chain(unmapped);
+        for error in errors {
+            assert!(error.remedy().ends_with(['.', '?']), "{error:?}");
+            assert!(!error.to_string().ends_with('.'), "{error:?}");
         }
     }
 }

@@ -1,49 +1,52 @@
-//! Host library: move data between an FPGA board and the memory of a GPU or the host.
+//! Moves data between an FPGA board and the memory of a GPU or the host.
 //!
-//! A [`Device`] is opened over a [`Backend`]: what stands between this library and
-//! the registers of the block. Memory of the host or a GPU becomes a [`Region`] that
-//! the board can reach; a [`Queue`] takes transfers in either direction and gives a
-//! [`Transfer`] to wait for.
+//! A [`Device`] is a context of a board, with a channel of its own: one open `/dev/peerlane*`, or one
+//! of any other driver that implements [`Context`]. Memory that the board
+//! is to reach is registered and becomes a [`Region`]; memory of the FPGA's own is
+//! [allocated](Device::allocate). Then there are two ways to move data:
 //!
-//! The board has several channels. Who needs one only uses [`Device::queue`]. Who wants
-//! parts of a program, or of FPGA memory, kept apart takes a [`Channel`] for each: with
-//! queues of its own, a range of FPGA memory, and regions that no other channel can use.
-//! The board checks that, not this library.
+//! * The *fast path*: a [`Queue`] has the channel's page and its completion ring. Descriptors
+//!   and doorbells are written from here, and a record that is already there is found without
+//!   a system call. Transfers of any size, chained or urgent. A device has one queue, and no slow path
+//!   from then on.
+//! * The *slow path*: [`Device::submit`] hands one descriptor to the kernel, which writes it
+//!   to the board; [`Submitted::wait`] waits. Two system calls a descriptor.
 //!
-//! "Write" is FPGA to peer, "read" is peer to FPGA, as everywhere in Peerlane.
+//! Little data can be stored and loaded by the processor itself: [`Device::window`] is the
+//! board's window into FPGA memory.
 //!
-//! The library starts no thread. A transfer of any size goes on without the CPU as
-//! long as its pieces fit the board's queue; the rest is queued while a thread waits
-//! for or polls any transfer of the device. All handles can be sent to and used from
-//! several threads.
+//! "Write" is FPGA to peer, "read" is peer to FPGA, as everywhere in Peerlane. The library starts no
+//! thread; all handles can be sent to and used from several threads. What a driver promises is written
+//! at [`Context`] and at [`peerlane_core::uapi`].
 
-mod backend;
-mod board;
-mod channel;
-mod channels;
+mod context;
 mod device;
-mod engine;
+pub mod driver;
 mod error;
 mod flow;
+mod fpga_memory;
+mod kernel;
+mod mapping;
 mod memory;
-mod resources;
-mod sim;
+mod queue;
+mod region;
+mod submitted;
+mod sys;
 mod transfer;
-mod transfers;
+mod window;
 
-pub use backend::{Allocation, Backend, BackendError, FpgaMemory, MemoryId, MemoryKind, Space};
-pub use channel::{Channel, ChannelOptions};
-pub use device::{Counters, Device, Options, Status};
+pub use context::Context;
+pub use device::Device;
 pub use error::{Error, Result};
-pub use memory::{Memory, Region};
-pub use peerlane_core::att::{PageSize, Permissions};
-pub use peerlane_core::capability::Capabilities;
+pub use fpga_memory::{FpgaMemory, Offer};
+pub use mapping::Mapping;
+pub use memory::{Memory, MemoryKind, Place};
+pub use peerlane_core::att::Permissions;
 pub use peerlane_core::channel::Moderation;
-pub use peerlane_core::counters::{BlockCounters, ChannelCounters, DirectionCounters};
 pub use peerlane_core::descriptor::Direction;
 pub use peerlane_core::fault::Fault;
-pub use peerlane_core::layout::Segment;
-pub use peerlane_core::link::Link;
-pub use peerlane_core::owners::Owners;
-pub use sim::SimBoard;
-pub use transfer::{Queue, Request, Terms, Transfer};
+pub use queue::{Queue, Statistics};
+pub use region::Region;
+pub use submitted::{Submitted, deadline};
+pub use transfer::{Request, Terms, Transfer};
+pub use window::Window;

@@ -1,144 +1,158 @@
-//! Memory that the board can reach, and regions registered in it.
+//! Memory that the board may be let into.
 
-use crate::backend::{MemoryId, MemoryKind};
-use crate::device::Shared;
 use crate::error::{Error, Result};
-use peerlane_core::att::{PageSize, Permissions};
-use peerlane_core::owners::Owners;
-use std::ops::Range;
+use crate::mapping::Mapping;
+use peerlane_core::uapi::provider;
+use rustix::fd::AsFd;
+use rustix::mm::{MapFlags, ProtFlags};
+use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Memory of the host or a GPU. Regions keep it alive, and so does a board that does not
-/// say that it has done with it ([`Error::PortDead`]).
-#[derive(Debug)]
-pub struct Memory {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) id: MemoryId,
-    pub(crate) kind: MemoryKind,
-    pub(crate) length: u64,
+/// Whose memory it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MemoryKind {
+    /// The host's main memory.
+    Host,
+    /// A GPU's memory, reached through its BAR.
+    Gpu,
 }
+
+/// Memory as its owner sees it: what is behind a [`Memory`].
+pub trait Place: Debug + Send + Sync {
+    /// Whose memory it is: decides how it is registered ([`provider`]).
+    fn kind(&self) -> MemoryKind;
+
+    /// The address it is registered by: of this process, or what its owner's driver calls it.
+    fn address(&self) -> u64;
+
+    /// Bytes.
+    fn length(&self) -> usize;
+
+    /// Copies from the memory. The range was found to lie in it.
+    fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()>;
+
+    /// Copies into the memory. The range was found to lie in it.
+    fn write(&self, offset: usize, bytes: &[u8]) -> Result<()>;
+}
+
+/// Memory that has an address of its own for as long as it lives. The board may write it at
+/// any time while it is registered, so there are no references into it: it is read and
+/// written by copying. Clones are the same memory, and so are regions in it.
+#[derive(Debug, Clone)]
+pub struct Memory(Arc<dyn Place>);
 
 impl Memory {
-    /// Length in bytes.
-    pub fn length(&self) -> u64 {
-        self.length
+    /// New memory of this process, all zero.
+    pub fn new(length: usize) -> Result<Self> {
+        Mapping::anonymous("memory", length, MapFlags::PRIVATE).map(Self::over)
     }
 
-    /// Where it lies.
+    /// New memory of huge pages, as many as `length` needs, all zero.
+    pub fn huge(length: usize) -> Result<Self> {
+        let flags = MapFlags::PRIVATE | MapFlags::HUGETLB;
+        Mapping::anonymous("huge pages", length, flags).map(Self::over)
+    }
+
+    /// `length` bytes of a file from its start, shared with whoever else maps it.
+    pub fn shared(file: impl AsFd, length: usize) -> Result<Self> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        Mapping::file("shared memory", file.as_fd(), 0, length, protection).map(Self::over)
+    }
+
+    /// Memory of any kind.
+    pub fn over(place: impl Place + 'static) -> Self {
+        Self(Arc::new(place))
+    }
+
+    /// Whose memory it is.
     pub fn kind(&self) -> MemoryKind {
-        self.kind
+        self.0.kind()
     }
 
-    /// Reads, as the memory's owner sees it.
-    pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
-        let length = bytes.len() as u64;
-        let mut inner = self.shared.lock();
-        inner.resources.check_memory(self.id, offset, length)?;
-        Ok(inner.board.backend.read_memory(self.id, offset, bytes)?)
-    }
-
-    /// Writes, as the memory's owner does.
-    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        let length = bytes.len() as u64;
-        let mut inner = self.shared.lock();
-        inner.resources.check_memory(self.id, offset, length)?;
-        Ok(inner.board.backend.write_memory(self.id, offset, bytes)?)
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        self.shared.lock().release_memory(self.id);
-    }
-}
-
-/// A range of memory that is registered: the board can reach it through its ATT.
-///
-/// Dropping it invalidates the ATT entries, as soon as no transfer uses them; its memory is
-/// given back only when no request of the board can touch it any more.
-#[derive(Debug)]
-pub struct Region {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) id: u64,
-    pub(crate) length: u64,
-    permissions: Permissions,
-    page_size: PageSize,
-    entries: u32,
-    owners: Owners,
-}
-
-impl Region {
-    /// Registers a range of a memory for these channels.
-    pub(crate) fn new(
-        shared: &Arc<Shared>,
-        memory: &Memory,
-        range: Range<u64>,
-        permissions: Permissions,
-        owners: Owners,
-    ) -> Result<Self> {
-        if !Arc::ptr_eq(shared, &memory.shared) {
-            return Err(Error::Foreign { what: "memory" });
+    /// What the driver knows it by.
+    pub(crate) fn provider(&self) -> u32 {
+        match self.kind() {
+            MemoryKind::Host => provider::HOST,
+            MemoryKind::Gpu => provider::NVIDIA,
         }
-        let length = range.end.saturating_sub(range.start);
-        let mut guard = shared.lock();
-        let inner = &mut *guard;
-        let (id, layout) = inner.resources.register(
-            &mut inner.board,
-            &inner.caps,
-            memory.id,
-            (range.start, length),
-            (permissions, owners),
-        )?;
-        drop(guard);
-        Ok(Self {
-            shared: Arc::clone(shared),
-            id,
-            length,
-            permissions,
-            page_size: layout.page_size,
-            entries: layout.entries,
-            owners,
-        })
     }
 
-    /// Length in bytes.
-    pub fn length(&self) -> u64 {
-        self.length
+    /// Address of the first byte.
+    pub fn address(&self) -> u64 {
+        self.0.address()
     }
 
-    /// What the board may do.
-    pub fn permissions(&self) -> Permissions {
-        self.permissions
+    /// Bytes.
+    pub fn length(&self) -> usize {
+        self.0.length()
     }
 
-    /// The channels that it was registered for. One that has been given back since can not
-    /// use it any more.
-    pub fn owners(&self) -> Owners {
-        self.owners
+    /// Copies from the memory at `offset`.
+    pub fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        check("memory", self.length(), offset, bytes.len())?;
+        self.0.read(offset, bytes)
     }
 
-    /// Takes the memory from the board at once, transfers or not: those under way end with
-    /// [`Fault::AttInvalid`](crate::Fault::AttInvalid). When this returns without an error,
-    /// no request of the board to the memory is under way or will be made.
-    pub fn revoke(&self) -> Result<()> {
-        let mut guard = self.shared.lock();
-        let inner = &mut *guard;
-        inner.resources.revoke(&mut inner.board, self.id)
-    }
-
-    /// The page size it is mapped with.
-    pub fn page_size(&self) -> PageSize {
-        self.page_size
-    }
-
-    /// ATT entries it takes.
-    pub fn entries(&self) -> u32 {
-        self.entries
+    /// Copies into the memory at `offset`.
+    pub fn write(&self, offset: usize, bytes: &[u8]) -> Result<()> {
+        check("memory", self.length(), offset, bytes.len())?;
+        self.0.write(offset, bytes)
     }
 }
 
-impl Drop for Region {
-    fn drop(&mut self) {
-        self.shared.lock().release_region(self.id);
+/// Checks that a range lies in so many bytes of something.
+pub(crate) fn check(what: &'static str, size: usize, offset: usize, length: usize) -> Result<()> {
+    match offset.checked_add(length) {
+        Some(end) if end <= size => Ok(()),
+        _ => Err(Error::Bounds {
+            what,
+            offset,
+            length,
+            size,
+        }),
+    }
+}
+
+impl Place for Mapping {
+    fn kind(&self) -> MemoryKind {
+        MemoryKind::Host
+    }
+
+    fn address(&self) -> u64 {
+        self.base().as_ptr() as u64
+    }
+
+    fn length(&self) -> usize {
+        Mapping::length(self)
+    }
+
+    fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        self.copy_to(offset, bytes)
+    }
+
+    fn write(&self, offset: usize, bytes: &[u8]) -> Result<()> {
+        self.copy_from(offset, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_and_written_within_its_bounds() {
+        let memory = Memory::new(8192).unwrap();
+        assert_eq!((memory.length(), memory.address() % 4096), (8192, 0));
+        memory.write(8190, &[7, 8]).unwrap();
+        let mut bytes = [9; 3];
+        memory.read(8189, &mut bytes).unwrap();
+        assert_eq!(bytes, [0, 7, 8]);
+        for offset in [8191, usize::MAX] {
+            assert!(matches!(
+                memory.write(offset, &[1, 2]),
+                Err(Error::Bounds { size: 8192, .. })
+            ));
+        }
+        memory.write(8192, &[]).unwrap();
     }
 }

@@ -226,7 +226,7 @@ pub(crate) const SUITES: &[Suite] = &[
             tests("simulated board", Of::Package("peerlane-sim"), EXTERNAL),
             tests(
                 "host library on the simulated board",
-                Of::Package("peerlane-host"),
+                Of::Package("peerlane-simulated"),
                 EXTERNAL,
             ),
             tests(
@@ -364,7 +364,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "sanitizer",
-        about: "the driver's logic and the device library under AddressSanitizer",
+        about: "the driver's logic and the host library under AddressSanitizer",
         steps: &[check(
             "AddressSanitizer",
             &[
@@ -375,7 +375,7 @@ pub(crate) const SUITES: &[Suite] = &[
                 "--package",
                 "peerlane-core",
                 "--package",
-                "peerlane-device",
+                "peerlane-host",
                 "--lib",
                 // Not `concurrent`: loom changes stacks by itself.
                 "--test",

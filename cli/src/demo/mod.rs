@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
 use indicatif::{ProgressBar, ProgressStyle};
-use peerlane_host::SimBoard;
 use peerlane_sim::{BoardConfig, LinkConfig};
+use peerlane_simulated::SimBoard;
 use peerlane_verilated::{Library, Toolchain};
 
 use peerlane_bsp::build::Build;

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use peerlane_core::descriptor::Direction;
-use peerlane_host::{Device, Error, MemoryKind, Options, Permissions, Result, SimBoard, Transfer};
+use peerlane_host::driver::Options;
+use peerlane_host::{Device, Error, MemoryKind, Permissions, Result, Transfer};
 use peerlane_sim::Stats;
+use peerlane_simulated::SimBoard;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -13,6 +15,9 @@ use rand_chacha::ChaCha8Rng;
 const SLICE: Duration = Duration::from_micros(200);
 /// Simulated time without any progress after which the transfer is given up.
 const PATIENCE: u32 = 500;
+
+/// Bytes a descriptor.
+const PIECE: u32 = 1 << 20;
 
 /// What one direction did.
 #[derive(Debug, Clone)]
@@ -33,26 +38,27 @@ pub struct Moved {
 
 /// FPGA → GPU, then GPU → FPGA, with other data.
 pub fn both_ways(board: &SimBoard, build_id: u32, bytes: u64, seed: u64) -> Result<Vec<Moved>> {
-    let device = Device::open_sim(
-        board,
-        &Options {
-            build_id: Some(build_id),
-            ..Options::default()
-        },
-    )?;
+    let options = Options {
+        build_id: Some(build_id),
+        ..Options::default()
+    };
+    let device = board.drive(&options)?.open()?;
+    // All of it, from address 0 on: nothing is filled with zeros first.
+    let fpga = device.allocate_all(bytes)?.keep().start;
     // Opened before the time is taken.
-    let queue = device.channel()?.queue();
-    let memory = device.allocate(MemoryKind::Gpu, bytes)?;
-    let region = device.register(&memory, Permissions::ReadWrite)?;
+    let queue = device.queue()?;
+    queue.set_piece(PIECE);
+    let memory = device.memory(MemoryKind::Gpu, bytes as usize)?;
+    let region = device.register_all(&memory, Permissions::ReadWrite)?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut data = vec![0; bytes as usize];
     let mut found = vec![0; bytes as usize];
     let mut moved = Vec::new();
 
     rng.fill_bytes(&mut data);
-    device.fpga_memory_backdoor_write(0, &data)?;
+    board.fpga_write(fpga, &data)?;
     let mut done = timed(board, &device, Direction::Write, bytes, || {
-        queue.write(0, &region, 0, bytes)
+        queue.write(fpga, &region, 0, bytes)
     })?;
     memory.read(0, &mut found)?;
     done.correct = found == data;
@@ -61,9 +67,9 @@ pub fn both_ways(board: &SimBoard, build_id: u32, bytes: u64, seed: u64) -> Resu
     rng.fill_bytes(&mut data);
     memory.write(0, &data)?;
     let mut done = timed(board, &device, Direction::Read, bytes, || {
-        queue.read(&region, 0, 0, bytes)
+        queue.read(&region, 0, fpga, bytes)
     })?;
-    device.fpga_memory_backdoor_read(0, &mut found)?;
+    board.fpga_read(fpga, &mut found)?;
     done.correct = found == data;
     moved.push(done);
     Ok(moved)

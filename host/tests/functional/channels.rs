@@ -1,192 +1,107 @@
-//! Several channels: given out once each, kept apart, chained, moderated, counted.
+//! Several contexts: given a channel each, kept apart, moderated, counted.
 
-use crate::common::{MIB, SECOND, fault_of, memory, open, open_two, submit};
+use crate::common::{
+    MIB, SECOND, drive, fault_of, memory, open, open_at, open_with, registered, submit,
+};
 use crate::fake::Config;
 use peerlane_host::{
-    Channel, ChannelOptions, Direction, Error, Fault, MemoryKind, Moderation, Owners, Permissions,
-    Region, Terms,
+    Device, Direction, Error, Fault, MemoryKind, Moderation, Permissions, Request, Terms,
 };
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 #[test]
 fn every_channel_is_given_out_once() {
-    let (fake, device) = open(Config::default());
-    let mut channels: Vec<Channel> = (0..8).map(|_| device.channel().unwrap()).collect();
-    let numbers: Vec<u32> = channels.iter().map(Channel::number).collect();
-    assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7]);
-    let error = device.channel().unwrap_err();
+    let (fake, driver) = drive(Config::default());
+    let mut devices: Vec<Device> = (0..8).map(|_| driver.open().unwrap()).collect();
+    let channels = devices.iter().map(|device| device.info().channel);
+    assert!(channels.eq(0..8));
+    let error = driver.open().unwrap_err();
     assert!(matches!(error, Error::ChannelsTaken { channels: 8 }));
     assert!(error.to_string().contains("8 channels"));
-    // The device's own queue needs one too.
-    let (_memory, region) = memory(&device, MIB);
-    assert!(matches!(
-        device.queue().write(0, &region, 0, 1),
-        Err(Error::ChannelsTaken { .. })
-    ));
-    // A queue and a transfer keep it as well as the handle does.
-    let five = channels.remove(5);
-    let queue = five.queue();
-    let transfer = queue.write(0, &region, 0, 1).unwrap();
+    // Regions, queues and transfers keep it as well as the handle does.
+    let five = devices.remove(5);
+    let (_memory, region) = memory(&five, MIB);
+    five.allocate(MIB).unwrap().keep();
+    let queue = five.queue().unwrap();
+    let place = five.range().start;
+    let transfer = queue.write(place, &region, 0, 1).unwrap();
     drop(five);
-    assert!(device.channel().is_err());
+    drop(region);
     drop(queue);
-    assert!(device.channel().is_err());
+    assert!(driver.open().is_err());
     assert_eq!(transfer.wait(SECOND).unwrap(), 1);
     drop(transfer);
     assert_eq!(fake.lock().channels[5].control, 0);
-    assert_eq!(device.channel().unwrap().number(), 5);
-    // The own channel stays with the device.
-    device.queue().write(0, &region, 0, 1).unwrap();
-    assert!(device.channel().is_err());
+    assert_eq!(driver.open().unwrap().info().channel, 5);
 }
 
 #[test]
 fn a_channel_is_opened_with_what_it_was_given() {
-    let (fake, device) = open(Config::default());
-    let options = ChannelOptions {
-        range: Some(0x10_0000..0x20_0000),
-        moderation: Moderation { count: 9, age: 77 },
-        ..ChannelOptions::default()
+    let (fake, driver) = drive(Config::default());
+    let device = driver.open().unwrap();
+    let (range, control) = {
+        let state = &fake.lock().channels[0];
+        (state.range, state.control)
     };
-    let channel = device.channel_with(&options).unwrap();
-    {
-        let state = &fake.lock().channels[channel.number() as usize];
-        assert_eq!(state.control, 0b11);
-        assert_eq!(state.range, [0x100, 0x200]);
-        assert_eq!(state.moderation, 77 << 16 | 9);
-        // A record for each descriptor of both queues: 1024.
-        assert_eq!(state.ring[0] & 0x1ff, 10 << 4 | 1);
-    }
-    let all = device.channel().unwrap();
-    assert_eq!(
-        fake.lock().channels[all.number() as usize].range,
-        [0, 1 << 28]
-    );
-    let odd = ChannelOptions {
-        range: Some(0x800..0x20_0000),
-        ..ChannelOptions::default()
-    };
-    let error = device.channel_with(&odd).unwrap_err();
-    assert!(matches!(error, Error::LocalRange(_)));
-    assert!(error.to_string().contains("0x800"));
+    assert_eq!((range, control), ([0, 0], 0), "it reaches memory, or runs");
+    let moderation = Moderation { count: 9, age: 77 };
+    device.moderate(moderation).unwrap();
+    let place = device.allocate(MIB).unwrap().keep();
+    let _queue = device.queue().unwrap();
+    let state = &fake.lock().channels[0];
+    assert_eq!(state.control, 0b11);
+    let pages = [place.start, place.end].map(|address| (address >> 12) as u32);
+    assert_eq!(state.range, pages);
+    assert_eq!(state.moderation, 77 << 16 | 9);
+    // A record for each descriptor of both queues: 1024.
+    assert_eq!(state.ring[0] & 0x1ff, 10 << 4 | 1);
 }
 
 #[test]
-fn channels_reach_their_own_and_nothing_else() {
-    let (_, device) = open(Config::default());
-    let options = ChannelOptions {
-        range: Some(0x10_0000..0x20_0000),
-        ..ChannelOptions::default()
-    };
-    let one = device.channel_with(&options).unwrap();
-    let two = device.channel().unwrap();
-    let three = device.channel().unwrap();
-    let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
-    let ones = one.register(&memory, Permissions::ReadWrite).unwrap();
-    assert_eq!(ones.owners(), Owners::channel(one.number()));
-    let shared = device
-        .register_for(&memory, 0..MIB, Permissions::ReadWrite, &[&one, &two])
-        .unwrap();
-    let from = 0x10_0000;
-    let moved = |channel: &Channel, region: &Region, fpga| {
-        channel.queue().write(fpga, region, 0, 64).unwrap()
-    };
-    assert_eq!(moved(&one, &ones, from).wait(SECOND).unwrap(), 64);
-    assert_eq!(fault_of(&moved(&two, &ones, from)), Fault::AttOwner);
-    for channel in [&one, &two] {
-        assert_eq!(moved(channel, &shared, from).wait(SECOND).unwrap(), 64);
-    }
-    assert_eq!(fault_of(&moved(&three, &shared, from)), Fault::AttOwner);
-    // The range: its edges, and one byte more.
-    for (address, inside) in [
-        (0x10_0000, true),
-        (0x0f_ffff, false),
-        (0x20_0000 - 64, true),
-        (0x20_0000 - 63, false),
-    ] {
-        let transfer = moved(&one, &ones, address);
-        match inside {
-            true => assert_eq!(transfer.wait(SECOND).unwrap(), 64),
-            false => assert_eq!(fault_of(&transfer), Fault::LocalRange),
-        }
-        assert_eq!(moved(&two, &shared, address).wait(SECOND).unwrap(), 64);
-    }
-}
-
-#[test]
-fn owners_are_checked_before_anything_is_registered() {
-    let (_, device) = open(Config::default());
-    let (_, other) = open(Config::default());
-    let memory = device.allocate(MemoryKind::Host, 4096).unwrap();
-    let foreign = other.channel().unwrap();
-    let refused = |result: Result<Region, Error>| result.unwrap_err();
-    let permissions = Permissions::Read;
-    assert!(matches!(
-        refused(device.register_for(&memory, 0..1, permissions, &[&foreign])),
-        Error::Foreign { what: "channel" }
-    ));
-    assert!(matches!(
-        refused(device.register_for(&memory, 0..1, permissions, &[])),
-        Error::NoOwner
-    ));
-    assert!(matches!(
-        refused(foreign.register(&memory, permissions)),
-        Error::Foreign { what: "memory" }
-    ));
-}
-
-#[test]
-fn what_was_a_channels_does_not_become_the_next_ones() {
-    let (fake, device) = open_two();
-    let (_kept, for_all) = memory(&device, MIB);
-    let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
-    let channel = device.channel().unwrap();
-    let other = device.channel().unwrap();
-    let alone = channel.register(&memory, Permissions::Write).unwrap();
-    let both = device
-        .register_for(&memory, 0..MIB, Permissions::Write, &[&channel, &other])
-        .unwrap();
-    assert_eq!(fake.lock().valid_entries(), 48);
-    let fences = fake.lock().seen.fences;
-    drop(channel);
-    // The fence comes after the entries, before the ring's memory goes.
-    assert_eq!(fake.lock().seen.fences, fences + 1);
-    assert_eq!(fake.lock().valid_entries(), 32);
-    let next = device.channel().unwrap();
-    assert_eq!(next.number(), 0);
-    let write = |channel: &Channel, region| channel.queue().write(0, region, 0, 1).unwrap();
-    assert_eq!(fault_of(&write(&next, &alone)), Fault::AttInvalid);
-    assert_eq!(fault_of(&write(&next, &both)), Fault::AttOwner);
-    assert_eq!(write(&other, &both).wait(SECOND).unwrap(), 1);
-    assert_eq!(write(&next, &for_all).wait(SECOND).unwrap(), 1);
+fn the_board_is_told_of_a_contexts_range_and_regions() {
+    let (fake, driver) = drive(Config::default());
+    let (one, queue, place) = open_with(&driver, MIB);
+    let (two, others, theirs) = open_with(&driver, MIB);
+    let (_memory, mine) = memory(&one, MIB);
+    let (_memory, region) = memory(&two, MIB);
+    // What the library would refuse by itself: the range, and the owner of the entries.
+    fake.lock().channels[0].range[1] -= 1;
+    let write = queue.write(place + MIB - 64, &mine, 0, 64).unwrap();
+    assert_eq!(fault_of(&write), Fault::LocalRange);
+    let owners: BTreeSet<u64> = (fake.lock().att.iter())
+        .filter(|(raw, _)| raw & 1 == 1)
+        .map(|(_, owners)| *owners)
+        .collect();
+    assert_eq!(owners, BTreeSet::from([0b01, 0b10]));
+    let write = others.write(theirs, &region, 0, 64).unwrap();
+    assert_eq!(write.wait(SECOND).unwrap(), 64);
 }
 
 #[test]
 fn each_channel_has_its_own_ring() {
-    let (fake, device) = open(Config::default());
-    let channels: Vec<Channel> = (0..4).map(|_| device.channel().unwrap()).collect();
-    let regions: Vec<_> = channels.iter().map(|_| memory(&device, MIB)).collect();
+    let (fake, driver) = drive(Config::default());
+    let contexts: Vec<_> = (0..4).map(|_| open_with(&driver, MIB)).collect();
+    let buffers: Vec<_> = contexts
+        .iter()
+        .map(|(device, ..)| memory(device, MIB))
+        .collect();
     let mut transfers = Vec::new();
     for round in 0..40u64 {
-        for (channel, (memory, region)) in channels.iter().zip(&regions) {
-            let fpga = (u64::from(channel.number()) << 24) + round * 512;
-            let data = [channel.number() as u8 + 1; 512];
-            device.fpga_memory_backdoor_write(fpga, &data).unwrap();
-            let offset = round * 512;
-            let queue = channel.queue();
-            transfers.push(queue.write(fpga, region, offset, 512).unwrap());
-            memory.write(512 * 1024 + offset, &data).unwrap();
+        for ((device, queue, place), (_, region)) in contexts.iter().zip(&buffers) {
+            let fpga = place + round * 512;
+            fake.fpga_write(fpga, &[device.info().channel as u8 + 1; 512]);
+            transfers.push(queue.write(fpga, region, round * 512, 512).unwrap());
         }
     }
     // The last ones first: their records are not waited for in the others' rings.
     for transfer in transfers.iter().rev() {
         assert_eq!(transfer.wait(SECOND).unwrap(), 512);
     }
-    for (channel, (memory, _)) in channels.iter().zip(&regions) {
+    for ((device, ..), (memory, _)) in contexts.iter().zip(&buffers) {
         let mut found = vec![0; 40 * 512];
         memory.read(0, &mut found).unwrap();
-        assert!(found.iter().all(|b| *b == channel.number() as u8 + 1));
+        assert!(found.iter().all(|b| *b == device.info().channel as u8 + 1));
     }
     let rings: BTreeSet<_> = (fake.lock().channels.iter())
         .map(|c| (c.ring[1], c.ring[0] & !0xfff))
@@ -196,36 +111,26 @@ fn each_channel_has_its_own_ring() {
 
 #[test]
 fn trouble_of_one_channel_is_not_the_others() {
-    let (fake, device) = open(Config::default());
-    let (one, two) = (device.channel().unwrap(), device.channel().unwrap());
-    let (_memory, region) = memory(&device, MIB);
+    let (fake, driver) = drive(Config::default());
+    let (one, queue, place) = open_with(&driver, MIB);
+    let (two, others, theirs) = open_with(&driver, MIB);
+    let (_memory, region) = memory(&one, MIB);
+    let (_theirs, of_theirs) = memory(&two, MIB);
     fake.lock().tricks.lose_record = true;
-    let lost = one.queue().read(&region, 0, 0, 64).unwrap();
-    let _next = one.queue().read(&region, 0, 0, 64).unwrap();
-    let fine = two.queue().read(&region, 0, 0, 64).unwrap();
+    let lost = queue.read(&region, 0, place, 64).unwrap();
+    let _next = queue.read(&region, 0, place, 64).unwrap();
+    let fine = others.read(&of_theirs, 0, theirs, 64).unwrap();
     let error = lost.wait(SECOND).unwrap_err();
     assert!(matches!(error, Error::Broken { .. }));
-    assert!(error.to_string().contains("channel 0"), "{error}");
-    assert!(error.remedy().contains("Abort the channel"));
     assert_eq!(fine.wait(SECOND).unwrap(), 64);
-    assert!(matches!(
-        one.queue().read(&region, 0, 0, 64),
-        Err(Error::Broken { .. })
-    ));
-    one.abort().unwrap();
-    assert_eq!(fault_of(&lost), Fault::Aborted);
-    let again = one.queue().read(&region, 0, 0, 64).unwrap();
-    assert_eq!(again.wait(SECOND).unwrap(), 64);
 }
 
 #[test]
-fn a_chained_transfer_starts_when_the_other_direction_has_ended() {
-    let (fake, device) = open(Config {
+fn the_board_keeps_the_order_of_chained_transfers() {
+    let (fake, _driver, device, queue) = open(Config {
         depth_log2: 2,
         ..Config::default()
     });
-    let channel = device.channel().unwrap();
-    let queue = channel.queue();
     let (_memory, region) = memory(&device, 64 << 10);
     let after_reads = Terms {
         after_reads: true,
@@ -235,6 +140,7 @@ fn a_chained_transfer_starts_when_the_other_direction_has_ended() {
         after_writes: true,
         after_reads: true,
         urgent: true,
+        ..Terms::default()
     };
     // 16 pieces each, through queues of 4: the chain is with pieces that are not on the
     // board when the transfer is submitted.
@@ -267,8 +173,7 @@ fn a_chained_transfer_starts_when_the_other_direction_has_ended() {
 
 #[test]
 fn a_chain_goes_on_behind_a_fault() {
-    let (fake, device) = open(Config::default());
-    let queue = device.channel().unwrap().queue();
+    let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = memory(&device, 64 << 10);
     fake.lock().tricks.fault = Some((1, 3, 7, 0));
     let read = submit(&queue, Direction::Read, &region, 4096, Terms::default());
@@ -286,14 +191,10 @@ fn a_chain_goes_on_behind_a_fault() {
 
 #[test]
 fn moderated_interrupts_come_when_enough_have_ended() {
-    let (fake, device) = open(Config::default());
-    let options = ChannelOptions {
-        moderation: Moderation { count: 4, age: 10 },
-        ..ChannelOptions::default()
-    };
-    let channel = device.channel_with(&options).unwrap();
+    let (fake, _driver, device, queue) = open(Config::default());
+    let moderation = Moderation { count: 4, age: 10 };
+    device.moderate(moderation).unwrap();
     let (_memory, region) = memory(&device, MIB);
-    let queue = channel.queue();
     let before = fake.lock().seen.interrupts;
     let transfers: Vec<_> = (0..8)
         .map(|_| queue.write(0, &region, 0, 64).unwrap())
@@ -315,30 +216,99 @@ fn moderated_interrupts_come_when_enough_have_ended() {
 
 #[test]
 fn counters_are_of_one_moment() {
-    let (fake, device) = open(Config::default());
-    let (one, two) = (device.channel().unwrap(), device.channel().unwrap());
-    let (_memory, region) = memory(&device, MIB);
-    let write = one.queue().write(0, &region, 0, 3 * 4096).unwrap();
+    let (fake, driver) = drive(Config::default());
+    let (two, others, theirs) = open_with(&driver, MIB);
+    let (one, queue) = open_at(&driver);
+    let (_memory, region) = memory(&one, MIB);
+    let (_theirs, of_theirs) = memory(&two, MIB);
+    let before = driver.counters().unwrap();
+    let write = queue.write(0, &region, 0, 3 * 4096).unwrap();
     write.wait(SECOND).unwrap();
     fake.lock().tricks.fault = Some((1, 0, 7, 1024));
-    let read = two.queue().read(&region, 0, 0, 4096).unwrap();
+    let read = others.read(&of_theirs, 0, theirs, 4096).unwrap();
     assert_eq!(fault_of(&read), Fault::ReadTimeout);
-    let counters = device.counters().unwrap();
+    let counters = driver.counters().unwrap();
     assert_eq!(counters.channels.len(), 8);
-    let writes = counters.channels[0].write;
+    let writes = counters.channels[1].write;
     assert_eq!((writes.bytes, writes.requests), (12288, 24));
     assert_eq!((writes.descriptors, writes.faults), (1, 0));
-    let reads = counters.channels[1].read;
-    assert_eq!((reads.bytes, reads.descriptors), (1024, 1));
+    let [was, reads] = [&before, &counters].map(|counters| counters.channels[0].read);
+    assert_eq!(reads.bytes - was.bytes, 1024);
+    assert_eq!(reads.descriptors - was.descriptors, 1);
     assert_eq!((reads.faults, reads.att_faults, reads.timeouts), (1, 0, 1));
-    assert_eq!(counters.block.records, 2);
+    assert_eq!(counters.block.records - before.block.records, 2);
     assert_eq!(counters.channels[2], Default::default());
-    // One's own, and later.
-    one.queue()
-        .write(0, &region, 0, 1)
-        .unwrap()
-        .wait(SECOND)
-        .unwrap();
-    assert_eq!(one.counters().unwrap().write.bytes, 12289);
-    assert_eq!(counters.channels[0].write.bytes, 12288);
+}
+
+#[test]
+fn memory_of_others_is_filled_with_zeros_and_what_is_held_by_all_is_not() {
+    let (fake, driver) = drive(Config {
+        fpga_bytes: 2 << 20,
+        ..Config::default()
+    });
+    fake.fpga_write(0, &vec![7; 2 << 20]);
+    let (device, _queue, place) = open_with(&driver, MIB);
+    assert_eq!(device.range(), MIB..2 * MIB);
+    let mut found = vec![1; MIB as usize];
+    fake.fpga_read(place, &mut found);
+    assert!(found.iter().all(|byte| *byte == 0));
+    let all = driver.open().unwrap();
+    assert_eq!(all.allocate_all(0).unwrap().keep(), 0..MIB);
+    fake.fpga_read(0, &mut found);
+    assert!(found.iter().all(|byte| *byte == 7), "it was filled");
+    // There is none left.
+    let error = driver.open().unwrap().allocate(MIB).unwrap_err();
+    assert!(error.remedy().contains("Ask for less"), "{error:?}");
+}
+
+#[test]
+fn memory_that_cannot_be_filled_is_not_given() {
+    let (fake, driver) = drive(Config::default());
+    let device = driver.open().unwrap();
+    fake.lock().tricks.fault = Some((1, 0, 7, 0));
+    let error = device.allocate(MIB).unwrap_err();
+    assert!(matches!(error, Error::Fault { .. }), "{error}");
+    assert!(device.range().is_empty());
+    assert_eq!(fake.lock().valid_entries(), 0);
+    // The next one is.
+    assert_eq!(device.allocate(MIB).unwrap().length(), MIB);
+    // A board that does not even abort it keeps it, but nobody is given it. The fake sees that a
+    // channel with work is left alone.
+    let (stuck, other) = (driver.open().unwrap(), driver.open().unwrap());
+    let place = other.allocate(MIB).unwrap().keep();
+    fake.lock().tricks.stuck = true;
+    fake.lock().tricks.stubborn = true;
+    let error = stuck.allocate(MIB).unwrap_err();
+    assert!(matches!(error, Error::NotReady { .. }), "{error}");
+    assert!(stuck.range().is_empty());
+    fake.lock().tricks.stuck = false;
+    fake.lock().tricks.stubborn = false;
+    let next = driver.open().unwrap().allocate(MIB).unwrap().keep();
+    assert!(next.end <= place.start - MIB, "{next:?}");
+}
+
+#[test]
+fn terms_of_one_transfer_are_not_the_next_ones() {
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::ReadWrite);
+    let request = Request {
+        direction: Direction::Write,
+        region: &region,
+        offset: 0,
+        fpga_address: 0,
+        length: 64,
+        piece: None,
+    };
+    let no_flush = Terms {
+        no_flush: true,
+        ..Terms::default()
+    };
+    for terms in [no_flush, Terms::default()] {
+        let transfer = queue.submit_with(&request, terms).unwrap();
+        assert_eq!(transfer.wait(SECOND).unwrap(), 64);
+    }
+    let control = |d: &(usize, usize, [u32; 7])| d.2[5];
+    let control: Vec<u32> = fake.lock().seen.descriptors.iter().map(control).collect();
+    // Record and interrupt; bit 2 is no flush.
+    assert_eq!(control, [0b111, 0b011]);
 }

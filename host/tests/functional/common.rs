@@ -1,33 +1,59 @@
 //! What several tests need.
 
 use crate::fake::{Config, Fake};
+use peerlane_host::driver::{Driver, Options};
 use peerlane_host::{
-    Device, Direction, Error, Fault, Memory, MemoryKind, Options, Permissions, Queue, Region,
-    Request, Terms, Transfer,
+    Device, Direction, Error, Fault, Memory, MemoryKind, Permissions, Queue, Region, Request,
+    Terms, Transfer,
 };
 use std::time::Duration;
 
 pub const SECOND: Duration = Duration::from_secs(1);
 pub const MIB: u64 = 1 << 20;
 
-pub fn open(config: Config) -> (Fake, Device) {
+pub fn drive(config: Config) -> (Fake, Driver) {
     let fake = Fake::new(config);
-    let device = Device::open(fake.clone(), &Options::default()).unwrap();
-    (fake, device)
+    let driver = Driver::new(fake.clone(), &Options::default()).unwrap();
+    (fake, driver)
 }
 
-/// A build of two channels.
-pub fn open_two() -> (Fake, Device) {
-    open(Config {
-        channels: 2,
-        ..Config::default()
-    })
+/// A context that has all FPGA memory that is left, from address 0 on, and pieces of 1 MiB.
+pub fn open_at(driver: &Driver) -> (Device, Queue) {
+    let device = driver.open().unwrap();
+    device.allocate_all(0).unwrap().keep();
+    let queue = device.queue().unwrap();
+    queue.set_piece(1 << 20);
+    (device, queue)
+}
+
+/// A context with so much FPGA memory of its own; its first byte.
+pub fn open_with(driver: &Driver, bytes: u64) -> (Device, Queue, u64) {
+    let device = driver.open().unwrap();
+    let start = device.allocate(bytes).unwrap().keep().start;
+    let queue = device.queue().unwrap();
+    queue.set_piece(1 << 20);
+    (device, queue, start)
+}
+
+pub fn open(config: Config) -> (Fake, Driver, Device, Queue) {
+    let (fake, driver) = drive(config);
+    let (device, queue) = open_at(&driver);
+    (fake, driver, device, queue)
+}
+
+pub fn registered(
+    device: &Device,
+    kind: MemoryKind,
+    length: u64,
+    permissions: Permissions,
+) -> (Memory, Region) {
+    let memory = device.memory(kind, length as usize).unwrap();
+    let region = device.register_all(&memory, permissions).unwrap();
+    (memory, region)
 }
 
 pub fn memory(device: &Device, length: u64) -> (Memory, Region) {
-    let memory = device.allocate(MemoryKind::Gpu, length).unwrap();
-    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
-    (memory, region)
+    registered(device, MemoryKind::Gpu, length, Permissions::ReadWrite)
 }
 
 pub fn submit(
@@ -41,7 +67,7 @@ pub fn submit(
         direction,
         region,
         offset: 0,
-        fpga_address: 0,
+        fpga_address: queue.device().range().start,
         length: region.length(),
         piece: Some(piece),
     };

@@ -1,21 +1,14 @@
-//! Opening, regions, data, errors.
+//! The driver: opening, memory, errors.
 
-use crate::common::{MIB, SECOND, open};
+use crate::common::{MIB, SECOND, drive, open, open_at, registered};
 use crate::fake::{BUILD_ID, Config, Fake};
+use peerlane_core::link::Link;
 use peerlane_core::regs::MAP_ID;
-use peerlane_host::{
-    Device, Direction, Error, Fault, Link, MemoryKind, Options, PageSize, Permissions,
-};
+use peerlane_host::driver::{Driver, Options};
+use peerlane_host::{Error, Fault, MemoryKind, Permissions};
 use std::time::Duration;
 
 const KIB: u64 = 1 << 10;
-
-/// Bytes that differ at every place and for every seed.
-fn pattern(seed: u8, length: usize) -> Vec<u8> {
-    (0..length)
-        .map(|i| (i as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0] ^ seed)
-        .collect()
-}
 
 #[test]
 fn another_map_is_refused_with_both_values() {
@@ -23,34 +16,30 @@ fn another_map_is_refused_with_both_values() {
         map_id: 0x0bad_0bad,
         ..Config::default()
     });
-    let error = Device::open(fake.clone(), &Options::default()).unwrap_err();
+    let error = Driver::new(fake.clone(), &Options::default()).unwrap_err();
     let text = error.to_string();
-    assert!(matches!(error, Error::Identity(_)));
+    assert!(matches!(error, Error::Identity { .. }));
     assert!(text.contains("0x0bad0bad") && text.contains(&format!("{MAP_ID:#010x}")));
     assert_eq!(fake.lock().seen.writes, 0, "hardware was touched");
 }
 
 #[test]
 fn another_build_is_refused_if_one_is_named() {
-    let options = Options {
-        build_id: Some(7),
+    let of = |build_id| Options {
+        build_id: Some(build_id),
         ..Options::default()
     };
-    let error = Device::open(Fake::new(Config::default()), &options).unwrap_err();
+    let error = Driver::new(Fake::new(Config::default()), &of(7)).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("0x00000007") && text.contains("0xb01d0001"));
-    let options = Options {
-        build_id: Some(BUILD_ID),
-        ..Options::default()
-    };
-    assert!(Device::open(Fake::new(Config::default()), &options).is_ok());
+    assert!(Driver::new(Fake::new(Config::default()), &of(BUILD_ID)).is_ok());
 }
 
 #[test]
 fn a_missing_device_is_noticed_at_open() {
     let fake = Fake::new(Config::default());
     fake.lock().tricks.gone = true;
-    let error = Device::open(fake, &Options::default()).unwrap_err();
+    let error = Driver::new(fake, &Options::default()).unwrap_err();
     assert!(error.to_string().contains("does not answer"));
 }
 
@@ -61,16 +50,11 @@ fn options_reach_the_block() {
         ..Options::default()
     };
     let fake = Fake::new(Config::default());
-    let device = Device::open(fake.clone(), &options).unwrap();
+    let driver = Driver::new(fake.clone(), &options).unwrap();
     assert_eq!(fake.lock().port_timeout(), 1234);
-    assert_eq!(device.capabilities().queue_depth(), 512);
-    assert_eq!(device.build_id(), BUILD_ID);
-    let options = Options {
-        piece: 0,
-        ..Options::default()
-    };
-    let refused = Device::open(Fake::new(Config::default()), &options);
-    assert!(matches!(refused, Err(Error::Option { .. })));
+    assert_eq!(driver.capabilities().queue_depth(), 512);
+    assert_eq!(driver.build_id(), BUILD_ID);
+    assert_eq!(driver.open().unwrap().info().build_id, BUILD_ID);
 }
 
 #[test]
@@ -81,7 +65,7 @@ fn the_block_is_told_of_the_link() {
     };
     // Gen2 x4 at 125 MHz: 16 bytes a cycle, in 256ths, less one part in 64.
     for (link, pace) in [(Some(link(2_000_000_000)), 4032), (None, 0)] {
-        let (fake, _device) = open(Config {
+        let (fake, _driver) = drive(Config {
             link,
             ..Config::default()
         });
@@ -89,192 +73,58 @@ fn the_block_is_told_of_the_link() {
     }
 }
 
-/// Moves `length` bytes with guards around them, and checks every byte.
-fn round(device: &Device, direction: Direction, kind: MemoryKind, range: (u64, u64, u64)) {
-    let (offset, fpga, length) = range;
-    let size = offset + length + 64;
-    let memory = device.allocate(kind, size).unwrap();
-    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
-    let peer = pattern(1, size as usize);
-    let board = pattern(2, (length + 128) as usize);
-    memory.write(0, &peer).unwrap();
-    device
-        .fpga_memory_backdoor_write(fpga - 64, &board)
-        .unwrap();
-    let queue = device.queue();
-    let transfer = match direction {
-        Direction::Write => queue.write(fpga, &region, offset, length),
-        Direction::Read => queue.read(&region, offset, fpga, length),
-    };
-    assert_eq!(transfer.unwrap().wait(SECOND).unwrap(), length);
-
-    let (mut peer_now, mut board_now) = (peer.clone(), board.clone());
-    memory.read(0, &mut peer_now).unwrap();
-    device
-        .fpga_memory_backdoor_read(fpga - 64, &mut board_now)
-        .unwrap();
-    let (mut peer_wanted, mut board_wanted) = (peer, board);
-    let peer_part = offset as usize..(offset + length) as usize;
-    let board_part = 64..64 + length as usize;
-    match direction {
-        Direction::Write => peer_wanted[peer_part].copy_from_slice(&board_wanted[board_part]),
-        Direction::Read => board_wanted[board_part].copy_from_slice(&peer_wanted[peer_part]),
-    }
-    assert!(
-        peer_now == peer_wanted,
-        "{direction} {kind:?} {range:?}: peer"
-    );
-    assert!(
-        board_now == board_wanted,
-        "{direction} {kind:?} {range:?}: board"
-    );
-}
-
-#[test]
-fn data_arrives_both_ways_and_nothing_else_changes() {
-    let (_, device) = open(Config::default());
-    for direction in Direction::BOTH {
-        for kind in [MemoryKind::Host, MemoryKind::Gpu] {
-            for range in [
-                (0, 64, 1),
-                (0, 4096, 4096),
-                (1, 65, 4095),
-                (4095, 127, 2),
-                (0, 1 << 30, 64 * KIB),
-                (12345, 54321, 3 * MIB + 7),
-            ] {
-                round(&device, direction, kind, range);
-            }
-        }
-    }
-}
-
 #[test]
 fn page_sizes_follow_the_memory() {
-    for (granule, page_size, entries) in [
-        (4 * KIB, PageSize::Kib4, 1024),
-        (64 * KIB, PageSize::Kib64, 64),
-        (64 * MIB, PageSize::Mib2, 2),
-    ] {
-        let (fake, device) = open(Config {
+    for (granule, entries) in [(4 * KIB, 1024), (64 * KIB, 64), (64 * MIB, 2)] {
+        let (fake, _driver, device, _) = open(Config {
             gpu_granule: granule,
             ..Config::default()
         });
-        let memory = device.allocate(MemoryKind::Gpu, 4 * MIB).unwrap();
-        let region = device.register(&memory, Permissions::Read).unwrap();
-        assert_eq!((region.page_size(), region.entries()), (page_size, entries));
-        assert_eq!(fake.lock().valid_entries(), entries as usize);
+        let _region = registered(&device, MemoryKind::Gpu, 4 * MIB, Permissions::Read);
+        assert_eq!(fake.lock().valid_entries(), entries);
     }
-}
-
-#[test]
-fn ranges_of_a_memory_keep_their_offset() {
-    let (_, device) = open(Config::default());
-    let memory = device.allocate(MemoryKind::Host, MIB).unwrap();
-    let range = 5000..5000 + 100 * KIB;
-    let region = device
-        .register_range(&memory, range, Permissions::ReadWrite)
-        .unwrap();
-    let data = pattern(9, 3000);
-    device.fpga_memory_backdoor_write(0, &data).unwrap();
-    let transfer = device.queue().write(0, &region, 7000, 3000).unwrap();
-    transfer.wait(SECOND).unwrap();
-    let mut found = vec![0; 3000];
-    memory.read(12000, &mut found).unwrap();
-    assert_eq!(found, data);
-}
-
-#[test]
-fn what_is_out_of_bounds_is_refused_before_the_board_sees_it() {
-    let (fake, device) = open(Config::default());
-    let memory = device.allocate(MemoryKind::Host, 8192).unwrap();
-    let region = device.register(&memory, Permissions::Read).unwrap();
-    let queue = device.queue();
-    let writes = fake.lock().seen.writes;
-    let bounds = |result| matches!(result, Err(Error::Bounds { .. }));
-    assert!(bounds(queue.read(&region, 8192, 0, 1).map(drop)));
-    assert!(bounds(queue.read(&region, 1, 0, 8192).map(drop)));
-    assert!(bounds(queue.read(&region, u64::MAX, 0, 2).map(drop)));
-    assert!(bounds(memory.read(8190, &mut [0; 3])));
-    assert!(bounds(memory.write(u64::MAX, &[0])));
-    #[allow(clippy::reversed_empty_ranges)]
-    let backwards = device.register_range(&memory, 9..5, Permissions::Read);
-    assert!(matches!(backwards, Err(Error::Empty)));
-    assert!(bounds(
-        device
-            .register_range(&memory, 5..8193, Permissions::Read)
-            .map(drop)
-    ));
-    assert!(matches!(queue.read(&region, 0, 0, 0), Err(Error::Empty)));
-    assert!(matches!(
-        queue.read(&region, 0, (1 << 40) - 1, 2),
-        Err(Error::FpgaBounds { .. })
-    ));
-    assert!(matches!(
-        queue.write(0, &region, 0, 1),
-        Err(Error::Permission {
-            direction: Direction::Write
-        })
-    ));
-    assert_eq!(fake.lock().seen.writes, writes);
-}
-
-#[test]
-fn handles_of_another_device_are_refused() {
-    let (_, one) = open(Config::default());
-    let (_, other) = open(Config::default());
-    let memory = one.allocate(MemoryKind::Host, 4096).unwrap();
-    let region = one.register(&memory, Permissions::Read).unwrap();
-    assert!(matches!(
-        other.register(&memory, Permissions::Read),
-        Err(Error::Foreign { what: "memory" })
-    ));
-    assert!(matches!(
-        other.queue().read(&region, 0, 0, 1),
-        Err(Error::Foreign { what: "region" })
-    ));
 }
 
 #[test]
 fn a_full_att_says_so_and_recovers() {
-    let (fake, device) = open(Config {
+    let (fake, _driver, device, _) = open(Config {
         att_log2: 8,
         ..Config::default()
     });
-    let memory = device.allocate(MemoryKind::Host, MIB).unwrap();
-    let all = device.register(&memory, Permissions::Read).unwrap();
-    assert_eq!(all.entries(), 256);
-    let error = device.register(&memory, Permissions::Read).unwrap_err();
+    let (memory, all) = registered(&device, MemoryKind::Host, MIB, Permissions::Read);
+    assert_eq!(fake.lock().valid_entries(), 256);
+    let error = device.register_all(&memory, Permissions::Read).unwrap_err();
     assert!(matches!(error, Error::AttFull(_)));
     assert!(error.to_string().contains("256"));
     drop(all);
     assert_eq!(fake.lock().valid_entries(), 0);
-    assert!(device.register(&memory, Permissions::Read).is_ok());
+    assert!(device.register_all(&memory, Permissions::Read).is_ok());
 }
 
 #[test]
 fn memory_out_of_reach_is_refused() {
-    let (_, device) = open(Config {
+    let (fake, driver) = drive(Config {
         txs_addr_bits: 32,
         ..Config::default()
     });
-    let memory = device.allocate(MemoryKind::Host, 4096).unwrap();
+    let device = driver.open().unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
     assert!(matches!(
-        device.register(&memory, Permissions::Read),
+        device.register_all(&memory, Permissions::Read),
         Err(Error::Unreachable { bits: 32, .. })
     ));
+    // It is not kept because of that.
+    let memories = fake.lock().memories();
+    drop(memory);
+    assert_eq!(fake.lock().memories(), memories - 1);
 }
 
 #[test]
 fn regions_and_memory_live_as_long_as_a_transfer_needs_them() {
-    let (fake, device) = open(Config::default());
-    let channel = device.channel().unwrap();
+    let (fake, _driver, device, queue) = open(Config::default());
     let at_rest = fake.lock().memories();
-    let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
-    let region = device.register(&memory, Permissions::Write).unwrap();
-    let data = pattern(3, MIB as usize);
-    device.fpga_memory_backdoor_write(0, &data).unwrap();
-    let transfer = channel.queue().write(0, &region, 0, MIB).unwrap();
+    let (memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::Write);
+    let transfer = queue.write(0, &region, 0, MIB).unwrap();
     drop(region);
     drop(memory);
     assert_eq!(fake.lock().valid_entries(), 16);
@@ -286,12 +136,11 @@ fn regions_and_memory_live_as_long_as_a_transfer_needs_them() {
 
 #[test]
 fn closing_leaves_nothing_behind() {
-    let (fake, device) = open(Config::default());
-    let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
-    let region = device.register(&memory, Permissions::Write).unwrap();
+    let (fake, driver, device, queue) = open(Config::default());
+    let (memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::Write);
     fake.lock().tricks.stuck = true;
-    let transfer = device.queue().write(0, &region, 0, MIB).unwrap();
-    drop((device, memory, region));
+    let transfer = queue.write(0, &region, 0, MIB).unwrap();
+    drop((driver, device, queue, memory, region));
     assert_eq!(
         fake.lock().valid_entries(),
         16,
@@ -306,10 +155,8 @@ fn closing_leaves_nothing_behind() {
 
 #[test]
 fn a_fault_names_code_place_and_bytes() {
-    let (fake, device) = open(Config::default());
-    let memory = device.allocate(MemoryKind::Gpu, 8 * MIB).unwrap();
-    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
-    let queue = device.queue();
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Gpu, 8 * MIB, Permissions::ReadWrite);
     // The third piece of the read: 2 MiB and 4096 bytes are moved.
     fake.lock().tricks.fault = Some((1, 2, 7, 4096));
     let read = queue.read(&region, 100, 0, 5 * MIB).unwrap();
@@ -321,12 +168,12 @@ fn a_fault_names_code_place_and_bytes() {
         matches!(
             error,
             Error::Fault {
-                direction: Direction::Read,
                 fault: Fault::ReadTimeout,
                 bytes_done,
                 length,
-                region_offset: Some(offset),
-            } if bytes_done == done && length == 5 * MIB && offset == 100 + done
+                offset: Some(offset),
+                ..
+            } if bytes_done == done && length == 5 * MIB && offset == done
         ),
         "{error}"
     );
@@ -340,18 +187,17 @@ fn a_fault_names_code_place_and_bytes() {
 
 #[test]
 fn protection_errors_of_the_board_are_told() {
-    let (fake, device) = open(Config::default());
-    let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
-    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::ReadWrite);
     // Somebody else overwrites the third entry.
     fake.lock().att[2].0 = 0;
-    let transfer = device.queue().write(0, &region, 0, MIB).unwrap();
+    let transfer = queue.write(0, &region, 0, MIB).unwrap();
     assert!(matches!(
         transfer.wait(SECOND),
         Err(Error::Fault {
             fault: Fault::AttInvalid,
             bytes_done: 0x2_0000,
-            region_offset: Some(0x2_0000),
+            offset: Some(0x2_0000),
             ..
         })
     ));
@@ -359,10 +205,8 @@ fn protection_errors_of_the_board_are_told() {
 
 #[test]
 fn a_stuck_board_times_out_and_a_reset_helps() {
-    let (fake, device) = open(Config::default());
-    let memory = device.allocate(MemoryKind::Host, MIB).unwrap();
-    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
-    let queue = device.queue();
+    let (fake, driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.stuck = true;
     let transfer = queue.write(0, &region, 0, MIB).unwrap();
     let patience = Duration::from_millis(25);
@@ -377,35 +221,32 @@ fn a_stuck_board_times_out_and_a_reset_helps() {
     fake.lock().tricks.stuck = true;
     let transfer = queue.write(0, &region, 0, MIB).unwrap();
     assert!(transfer.wait(patience).is_err());
-    device.reset().unwrap();
+    driver.reset().unwrap();
     fake.lock().tricks.stuck = false;
-    assert!(matches!(
-        transfer.wait(SECOND),
-        Err(Error::Fault {
-            fault: Fault::Aborted,
-            bytes_done: 0,
-            ..
-        })
-    ));
+    // Lost, as long as the queue does not know either.
+    let unknowing = queue.write(0, &region, 0, MIB).unwrap();
+    for lost in [transfer, unknowing] {
+        assert!(matches!(lost.wait(SECOND), Err(Error::Restarted)));
+    }
     let again = queue.write(0, &region, 0, MIB).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), MIB);
 }
 
 #[test]
 fn a_device_that_goes_is_noticed() {
-    let (fake, device) = open(Config::default());
-    let memory = device.allocate(MemoryKind::Host, MIB).unwrap();
-    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
-    let queue = device.queue();
+    let (fake, driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     let done = queue.read(&region, 0, 0, MIB).unwrap();
     done.wait(SECOND).unwrap();
     let transfer = queue.read(&region, 0, 0, MIB).unwrap();
     fake.lock().tricks.gone = true;
     assert!(matches!(transfer.wait(SECOND), Err(Error::Gone)));
-    assert!(matches!(transfer.poll(), Err(Error::Gone)));
-    assert!(matches!(queue.read(&region, 0, 0, 1), Err(Error::Gone)));
-    assert!(matches!(device.status(), Err(Error::Gone)));
-    assert!(matches!(device.reset(), Err(Error::Gone)));
+    assert!(matches!(transfer.wait(None), Err(Error::Gone)));
+    let next = queue.read(&region, 0, 0, 1).unwrap();
+    assert!(matches!(next.wait(SECOND), Err(Error::Gone)));
+    assert!(matches!(driver.status(), Err(Error::Gone)));
+    assert!(matches!(driver.reset(), Err(Error::Gone)));
+    assert!(matches!(driver.open(), Err(Error::Gone)));
     // What had ended has ended.
     assert_eq!(done.poll().unwrap(), Some(MIB));
 }
@@ -413,34 +254,45 @@ fn a_device_that_goes_is_noticed() {
 #[test]
 fn lost_and_repeated_records_are_noticed() {
     for lose in [true, false] {
-        let (fake, device) = open(Config::default());
-        let memory = device.allocate(MemoryKind::Host, MIB).unwrap();
-        let region = device.register(&memory, Permissions::ReadWrite).unwrap();
-        let queue = device.queue();
+        let (fake, _driver, device, queue) = open(Config::default());
+        let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
         fake.lock().tricks.lose_record = lose;
         fake.lock().tricks.repeat_record = !lose;
         let first = queue.read(&region, 0, 0, 4096).unwrap();
         let second = queue.read(&region, 0, 0, 4096).unwrap();
         assert!(matches!(second.wait(SECOND), Err(Error::Broken { .. })));
         assert!(first.poll().is_err() == lose);
-        device.reset().unwrap();
-        assert!(
-            queue
-                .read(&region, 0, 0, 4096)
-                .unwrap()
-                .wait(SECOND)
-                .is_ok()
-        );
     }
 }
 
 #[test]
-fn a_refused_doorbell_is_noticed() {
-    let (fake, device) = open(Config::default());
-    let memory = device.allocate(MemoryKind::Host, MIB).unwrap();
-    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
+fn after_a_reset_a_broken_queue_is_as_new() {
+    let (fake, driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    fake.lock().tricks.lose_record = true;
+    let lost = queue.read(&region, 0, 0, 4096).unwrap();
+    let next = queue.read(&region, 0, 0, 4096).unwrap();
+    let error = next.wait(SECOND).unwrap_err();
+    assert!(matches!(error, Error::Broken { .. }), "{error}");
+    assert!(error.remedy().contains("Restart the queue"));
+    driver.reset().unwrap();
+    assert!(matches!(lost.wait(SECOND), Err(Error::Restarted)));
+    let again = queue.read(&region, 0, 0, 4096).unwrap();
+    assert_eq!(again.wait(SECOND).unwrap(), 4096);
+}
+
+#[test]
+fn a_refused_doorbell_is_noticed_and_the_queue_restarted() {
+    let (fake, driver) = drive(Config::default());
+    let (device, queue) = open_at(&driver);
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.refuse_at = Some(0);
-    let transfer = device.queue().read(&region, 0, 0, 4096).unwrap();
-    let error = transfer.wait(SECOND).unwrap_err();
-    assert!(error.to_string().contains("refused a doorbell"));
+    let transfer = queue.read(&region, 0, 0, 4096).unwrap();
+    let error = transfer.wait(2 * SECOND).unwrap_err();
+    assert!(error.to_string().contains("refused a doorbell"), "{error}");
+    fake.lock().tricks.refuse_at = None;
+    queue.restart().unwrap();
+    assert!(matches!(transfer.poll(), Err(Error::Stopped)));
+    let again = queue.read(&region, 0, 0, 4096).unwrap();
+    assert_eq!(again.wait(SECOND).unwrap(), 4096);
 }

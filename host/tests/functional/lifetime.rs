@@ -1,174 +1,129 @@
-//! How channels and regions end: drained, aborted, dropped, revoked, reset.
+//! How contexts and regions end: stopped, dropped, forgotten, reset.
 
-use crate::common::{MIB, SECOND, fault_of, memory, open, open_two, submit};
-use crate::fake::Config;
-use peerlane_host::{
-    Channel, ChannelOptions, Direction, Error, Fault, MemoryKind, Permissions, Terms,
+use crate::common::{
+    MIB, SECOND, drive, fault_of, memory, open, open_at, open_with, registered, submit,
 };
+use crate::fake::Config;
+use peerlane_host::{Direction, Error, Fault, MemoryKind, Permissions, Terms};
 use std::time::Duration;
 
 #[test]
-fn a_drain_waits_for_what_was_submitted() {
-    let (fake, device) = open(Config::default());
-    let channel = device.channel().unwrap();
-    let other = device.channel().unwrap();
+fn a_stopped_channel_ends_its_work_if_it_is_given_the_time() {
+    let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = memory(&device, MIB);
-    channel.drain(Duration::ZERO).unwrap();
-    let transfer = submit(
-        &channel.queue(),
-        Direction::Write,
-        &region,
-        4096,
-        Terms::default(),
-    );
-    channel.drain(SECOND).unwrap();
+    let transfer = submit(&queue, Direction::Write, &region, 4096, Terms::default());
+    assert!(!device.stop(SECOND).unwrap());
     assert_eq!(fake.lock().channels[0].busy(), 0);
     assert_eq!(transfer.poll().unwrap(), Some(MIB));
     // It accepts again.
     assert_eq!(fake.lock().channels[0].control, 0b11);
     fake.lock().tricks.stuck = true;
-    let stuck = channel.queue().write(0, &region, 0, 64).unwrap();
-    let patience = Duration::from_millis(3);
-    let error = channel.drain(patience).unwrap_err();
-    assert!(
-        matches!(error, Error::NotDrained { channel: 0, waited } if waited == patience),
-        "{error}"
-    );
-    // Nobody else is held up.
-    other.drain(Duration::ZERO).unwrap();
+    let stuck = queue.write(0, &region, 0, 64).unwrap();
+    let (patience, start) = (Duration::from_millis(3), device.now());
+    assert!(device.stop(patience).unwrap());
+    let taken = device.now() - start;
+    assert!(taken >= patience && taken < patience + Duration::from_millis(1));
+    assert_eq!(fault_of(&stuck), Fault::Aborted);
     fake.lock().tricks.stuck = false;
-    channel.drain(SECOND).unwrap();
-    assert_eq!(stuck.poll().unwrap(), Some(64));
+    let next = queue.write(0, &region, 0, 64).unwrap();
+    assert_eq!(next.wait(SECOND).unwrap(), 64);
 }
 
 #[test]
-fn an_abort_ends_one_channel_and_no_other() {
-    let (fake, device) = open(Config {
+fn a_restart_ends_one_channel_and_no_other() {
+    let (fake, driver) = drive(Config {
         depth_log2: 2,
         ..Config::default()
     });
-    let (one, two) = (device.channel().unwrap(), device.channel().unwrap());
-    let (_memory, region) = memory(&device, MIB);
+    let contexts = [open_with(&driver, MIB), open_with(&driver, MIB)];
+    let [(one, queue, _), (two, others, _)] = &contexts;
+    let (_memory, region) = memory(one, MIB);
+    let (_theirs, of_theirs) = memory(two, MIB);
     fake.lock().tricks.stuck = true;
     // More than the queue holds: what waits off the board ends too.
-    let submit = |channel: &Channel, direction| {
-        submit(
-            &channel.queue(),
-            direction,
-            &region,
-            65536,
-            Terms::default(),
-        )
-    };
-    let ended = Direction::BOTH.map(|direction| submit(&one, direction));
-    let goes_on = Direction::BOTH.map(|direction| submit(&two, direction));
-    one.abort().unwrap();
+    let plain = Terms::default();
+    let ended = Direction::BOTH.map(|direction| submit(queue, direction, &region, 65536, plain));
+    let goes_on =
+        Direction::BOTH.map(|direction| submit(others, direction, &of_theirs, 65536, plain));
+    queue.restart().unwrap();
     for transfer in &ended {
-        assert!(matches!(
-            transfer.poll(),
-            Err(Error::Fault {
-                fault: Fault::Aborted,
-                bytes_done: 0,
-                ..
-            })
-        ));
+        assert!(matches!(transfer.poll(), Err(Error::Stopped)));
     }
     fake.lock().tricks.stuck = false;
     for transfer in &goes_on {
         assert_eq!(transfer.wait(SECOND).unwrap(), MIB);
     }
-    assert_eq!(submit(&one, Direction::Read).wait(SECOND).unwrap(), MIB);
+    let again = submit(queue, Direction::Read, &region, 65536, plain);
+    assert_eq!(again.wait(SECOND).unwrap(), MIB);
 }
 
 #[test]
-fn a_dropped_channel_ends_its_work() {
-    let (fake, device) = open(Config::default());
+fn a_queue_that_is_dropped_hands_the_memory_back_in_time() {
+    let (fake, driver) = drive(Config::default());
+    let at_rest = fake.lock().memories();
+    let (device, queue) = open_at(&driver);
     let (held, region) = memory(&device, MIB);
-    let at_rest = fake.lock().memories();
-    device
-        .fpga_memory_backdoor_write(0, &[5; MIB as usize])
-        .unwrap();
-    let channel = device.channel().unwrap();
-    drop(submit(
-        &channel.queue(),
-        Direction::Write,
-        &region,
-        4096,
-        Terms::default(),
-    ));
-    drop(channel);
-    assert_eq!(fake.lock().memories(), at_rest);
-    let mut found = vec![0; MIB as usize];
-    held.read(0, &mut found).unwrap();
-    assert!(found.iter().all(|byte| *byte == 5));
-}
-
-#[test]
-fn a_dropped_channel_that_hangs_is_aborted_in_time() {
-    let (fake, device) = open(Config::default());
-    let (_memory, region) = memory(&device, MIB);
-    let at_rest = fake.lock().memories();
-    let options = ChannelOptions {
-        drain: Duration::from_millis(7),
-        ..ChannelOptions::default()
-    };
-    let channel = device.channel_with(&options).unwrap();
     fake.lock().tricks.stuck = true;
-    drop(channel.queue().read(&region, 0, 0, MIB).unwrap());
-    let start = device.now();
-    drop(channel);
-    let taken = device.now() - start;
-    assert!(taken >= options.drain && taken < options.drain + Duration::from_millis(1));
-    assert_eq!(fake.lock().memories(), at_rest);
+    drop(queue.read(&region, 0, 0, MIB).unwrap());
+    let start = driver.now();
+    drop((queue, device, region));
+    assert!(driver.now() - start < Duration::from_millis(1));
     assert_eq!(fake.lock().channels[0].ring[0], 0);
-    // The region is not in use any more, and can go at once.
-    let entries = fake.lock().valid_entries();
-    drop(region);
-    assert_eq!(fake.lock().valid_entries(), entries - 16);
+    assert_eq!(fake.lock().valid_entries(), 0);
+    drop(held);
+    assert_eq!(fake.lock().memories(), at_rest);
 }
 
 #[test]
 fn a_channel_that_does_not_end_keeps_its_ring_until_a_reset() {
-    let (fake, device) = open_two();
-    let (held, region) = memory(&device, MIB);
+    let (fake, driver) = drive(Config {
+        channels: 2,
+        ..Config::default()
+    });
+    let (device, queue, place) = open_with(&driver, MIB);
+    let (other, others, mine) = open_with(&driver, MIB);
+    assert!(mine + MIB <= place);
     let at_rest = fake.lock().memories();
-    let channel = device.channel().unwrap();
+    let (held, region) = memory(&device, MIB);
     fake.lock().tricks.stuck = true;
     fake.lock().tricks.stubborn = true;
-    drop(channel.queue().write(0, &region, 0, MIB).unwrap());
-    drop(channel);
-    // The board may still write records: the ring stays, and the channel is not given out.
-    assert_eq!(fake.lock().memories(), at_rest + 1);
-    let other = device.channel().unwrap();
-    assert_eq!(other.number(), 1);
-    assert!(matches!(device.channel(), Err(Error::ChannelsTaken { .. })));
+    drop(queue.write(place, &region, 0, MIB).unwrap());
+    drop((queue, device, region, held));
+    // The board may still write records: the ring stays, and neither the channel nor its FPGA memory
+    // is given out.
+    assert_eq!(fake.lock().memories(), at_rest);
+    assert_eq!(fake.lock().valid_entries(), 0);
+    let (device, queue) = (other, others);
+    assert!(matches!(driver.open(), Err(Error::ChannelsTaken { .. })));
     // Nor does its descriptor find somebody else's memory where its own was.
-    drop((held, region));
-    device
-        .fpga_memory_backdoor_write(0, &[7; MIB as usize])
-        .unwrap();
+    fake.fpga_write(place, &[7; MIB as usize]);
     let (held, region) = memory(&device, MIB);
     fake.lock().tricks.stuck = false;
     for _ in 0..4 {
-        let pause = other.queue().read(&region, 0, MIB, MIB).unwrap();
+        let pause = queue.read(&region, 0, mine, MIB).unwrap();
         assert_eq!(pause.wait(SECOND).unwrap(), MIB);
     }
-    assert_eq!(fake.lock().channels[0].busy(), 0);
     let mut found = vec![1; MIB as usize];
     held.read(0, &mut found).unwrap();
     assert!(found.iter().all(|byte| *byte == 0));
     fake.lock().tricks.stubborn = false;
-    device.reset().unwrap();
-    assert_eq!(fake.lock().memories(), at_rest + 1, "the ring of the other");
-    assert_eq!(device.channel().unwrap().number(), 0);
-    let transfer = other.queue().read(&region, 0, 0, MIB).unwrap();
+    driver.reset().unwrap();
+    let next = driver.open().unwrap();
+    assert_eq!(next.info().channel, 0);
+    assert_eq!(next.allocate(MIB).unwrap().base(), place);
+    let transfer = queue.read(&region, 0, mine, MIB);
+    assert!(matches!(
+        transfer.unwrap().wait(SECOND),
+        Err(Error::Restarted)
+    ));
+    let transfer = queue.read(&region, 0, mine, MIB).unwrap();
     assert_eq!(transfer.wait(SECOND).unwrap(), MIB);
 }
 
 #[test]
 fn memory_goes_only_when_the_fence_is_reached() {
     for dead in [false, true] {
-        let (fake, device) = open(Config::default());
+        let (fake, driver, device, _queue) = open(Config::default());
         let (held, region) = memory(&device, MIB);
         let memories = fake.lock().memories();
         fake.lock().tricks.no_fence = !dead;
@@ -181,80 +136,68 @@ fn memory_goes_only_when_the_fence_is_reached() {
             memories,
             "the board may still use it"
         );
-        assert_eq!(device.status().unwrap().port_dead, dead);
+        assert_eq!(driver.status().unwrap().port_dead, dead);
         fake.lock().tricks.no_fence = false;
         fake.lock().tricks.port_dead = false;
-        device.reset().unwrap();
+        driver.reset().unwrap();
         assert_eq!(fake.lock().memories(), memories - 1);
         assert_eq!(fake.lock().valid_entries(), 0);
     }
 }
 
 #[test]
-fn a_revoked_region_gives_its_memory_back_and_keeps_its_entries() {
-    let (fake, device) = open(Config::default());
-    let channel = device.channel().unwrap();
+fn a_forgotten_region_gives_its_memory_back_and_keeps_its_entries() {
+    let (fake, _driver, device, queue) = open(Config::default());
     let (held, region) = memory(&device, MIB);
     let memories = fake.lock().memories();
     fake.lock().tricks.stuck = true;
-    let transfer = channel.queue().read(&region, 0, 0, MIB).unwrap();
+    let transfer = queue.read(&region, 0, 0, MIB).unwrap();
     drop(held);
-    fake.lock().tricks.no_fence = true;
-    assert!(matches!(region.revoke(), Err(Error::NotReady { .. })));
-    assert_eq!(
-        fake.lock().memories(),
-        memories,
-        "the board may still use it"
-    );
-    fake.lock().tricks.no_fence = false;
-    region.revoke().unwrap();
-    region.revoke().unwrap();
+    region.forget().unwrap();
     assert_eq!(fake.lock().valid_entries(), 0);
-    assert_eq!(fake.lock().memories(), memories - 1);
-    let refused = channel.queue().read(&region, 0, 0, 1);
-    assert!(matches!(refused, Err(Error::Revoked)));
-    // The descriptor that is on the board must not find somebody else's memory.
-    drop(region);
+    // The descriptor that is on the board must not find other memory.
     let (_next, next) = self::memory(&device, MIB);
     fake.lock().tricks.stuck = false;
     assert_eq!(fault_of(&transfer), Fault::AttInvalid);
-    let transfer = channel.queue().read(&next, 0, 0, MIB).unwrap();
+    let transfer = queue.read(&next, 0, 0, MIB).unwrap();
     assert_eq!(transfer.wait(SECOND).unwrap(), MIB);
+    assert_eq!(
+        fake.lock().memories(),
+        memories,
+        "the old memory is still there"
+    );
+    drop(transfer);
+    drop(next);
+    // The entries are used again when the channel rests: no more than these two fit, one after the other.
+    for _ in 0..600 {
+        registered(&device, MemoryKind::Gpu, MIB, Permissions::Read);
+    }
 }
 
 #[test]
 fn a_dead_port_is_told() {
-    let (fake, device) = open(Config::default());
-    let channel = device.channel().unwrap();
+    let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = memory(&device, MIB);
     fake.lock().tricks.stuck = true;
-    let transfer = channel.queue().read(&region, 0, 0, MIB).unwrap();
+    let transfer = queue.read(&region, 0, 0, MIB).unwrap();
     fake.lock().tricks.port_dead = true;
-    let patience = Duration::from_millis(2);
-    let error = transfer.wait(patience).unwrap_err();
-    assert!(matches!(error, Error::PortDead));
+    let error = transfer.wait(Duration::from_millis(2)).unwrap_err();
+    assert!(matches!(error, Error::PortDead), "{error}");
     assert!(error.remedy().contains("Reset the FPGA"));
-    assert!(matches!(channel.drain(patience), Err(Error::PortDead)));
 }
 
 #[test]
-fn a_reset_keeps_channels_and_regions() {
-    let (fake, device) = open(Config::default());
-    let options = ChannelOptions {
-        range: Some(0..MIB),
-        ..ChannelOptions::default()
-    };
-    let channel = device.channel_with(&options).unwrap();
-    let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
-    let region = channel.register(&memory, Permissions::Read).unwrap();
+fn a_reset_keeps_contexts_regions_and_settings() {
+    let (fake, driver) = drive(Config::default());
+    let (device, queue, place) = open_with(&driver, MIB);
+    let (_memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::Read);
     fake.lock().tricks.stuck = true;
-    let transfer = channel.queue().read(&region, 0, 0, MIB).unwrap();
-    device.reset().unwrap();
-    assert_eq!(fault_of(&transfer), Fault::Aborted);
+    let transfer = queue.read(&region, 0, place, MIB).unwrap();
+    let range = fake.lock().channels[0].range;
+    driver.reset().unwrap();
+    assert!(matches!(transfer.wait(SECOND), Err(Error::Restarted)));
     fake.lock().tricks.stuck = false;
-    assert_eq!(fake.lock().channels[0].range, [0, 0x100]);
-    let again = channel.queue().read(&region, 0, 0, MIB).unwrap();
+    assert_eq!(fake.lock().channels[0].range, range);
+    let again = queue.read(&region, 0, place, MIB).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), MIB);
-    let outside = channel.queue().read(&region, 0, MIB, 1).unwrap();
-    assert_eq!(fault_of(&outside), Fault::LocalRange);
 }

@@ -1,5 +1,5 @@
-//! The library against a functional fake of the block's registers (see `fake`). The
-//! real RTL is in `rtl`.
+//! The library and its driver in the process against a functional fake of the block's registers (see
+//! `fake`). The real RTL is in `host/simulated`, the kernel's device in `tests/guest`.
 
 mod channels;
 mod common;
@@ -8,3 +8,37 @@ mod fake;
 mod lifetime;
 mod queue;
 mod store;
+
+use common::drive;
+use fake::Config;
+use peerlane_functional::{ALL, Bench, run};
+use peerlane_host::driver::Driver;
+use peerlane_host::{Device, MemoryKind};
+
+struct OnFake(Driver);
+
+impl Bench for OnFake {
+    fn open(&self) -> anyhow::Result<Device> {
+        Ok(self.0.open()?)
+    }
+
+    fn kinds(&self) -> &[MemoryKind] {
+        &[MemoryKind::Host, MemoryKind::Gpu]
+    }
+}
+
+#[test]
+fn what_the_library_promises() {
+    for depth_log2 in [2, 9] {
+        for (name, test) in ALL {
+            let bench = OnFake(
+                drive(Config {
+                    depth_log2,
+                    ..Config::default()
+                })
+                .1,
+            );
+            run(&bench, name, *test).unwrap_or_else(|error| panic!("{error:?}"));
+        }
+    }
+}

@@ -1,9 +1,9 @@
 //! Transfers in numbers: many at once, larger than the queue, with few interrupts and
 //! register accesses.
 
-use crate::common::{MIB, SECOND, open};
+use crate::common::{MIB, SECOND, open, registered};
 use crate::fake::Config;
-use peerlane_host::{Direction, Error, Fault, MemoryKind, Permissions, Request, Transfer};
+use peerlane_host::{Direction, Error, Fault, MemoryKind, Permissions, Request, Terms, Transfer};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -16,17 +16,15 @@ fn small_queue(depth_log2: u32) -> Config {
 
 #[test]
 fn a_gibibyte_takes_one_interrupt_and_few_accesses() {
-    let (fake, device) = open(Config {
+    let (fake, _driver, device, queue) = open(Config {
         // All that the queues of one direction can hold: 4096.
         channels: 4,
         depth_log2: 10,
         gpu_granule: 1 << 30,
         ..Config::default()
     });
-    let memory = device.allocate(MemoryKind::Gpu, 1 << 30).unwrap();
-    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
-    assert_eq!(region.entries(), 512);
-    let channel = device.channel().unwrap();
+    let (_memory, region) = registered(&device, MemoryKind::Gpu, 1 << 30, Permissions::ReadWrite);
+    assert_eq!(fake.lock().valid_entries(), 512);
     for direction in Direction::BOTH {
         let before = {
             let state = fake.lock();
@@ -40,7 +38,7 @@ fn a_gibibyte_takes_one_interrupt_and_few_accesses() {
             length: 1 << 30,
             piece: None,
         };
-        let transfer = channel.queue().submit(&request).unwrap();
+        let transfer = queue.submit_with(&request, Terms::default()).unwrap();
         assert_eq!(transfer.wait(10 * SECOND).unwrap(), 1 << 30);
         let state = fake.lock();
         assert_eq!(state.seen.interrupts - before.2, 1);
@@ -53,10 +51,9 @@ fn a_gibibyte_takes_one_interrupt_and_few_accesses() {
 
 #[test]
 fn every_piece_leaves_a_record_and_the_last_an_interrupt() {
-    let (fake, device) = open(Config::default());
-    let memory = device.allocate(MemoryKind::Gpu, 4 * MIB).unwrap();
-    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
-    let transfer = device.queue().write(77, &region, 0, 4 * MIB).unwrap();
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Gpu, 4 * MIB, Permissions::ReadWrite);
+    let transfer = queue.write(77, &region, 0, 4 * MIB).unwrap();
     transfer.wait(SECOND).unwrap();
     let state = fake.lock();
     let control: Vec<u32> = state
@@ -78,11 +75,11 @@ fn every_piece_leaves_a_record_and_the_last_an_interrupt() {
 
 #[test]
 fn what_the_block_cannot_flush_is_flushed_for_it() {
-    let (fake, device) = open(Config::default());
-    let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
-    let closed = device.register(&memory, Permissions::Write).unwrap();
-    let open = device.register(&memory, Permissions::ReadWrite).unwrap();
-    let queue = device.queue();
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (memory, closed) = registered(&device, MemoryKind::Gpu, MIB, Permissions::Write);
+    let open = device
+        .register_all(&memory, Permissions::ReadWrite)
+        .unwrap();
     queue.write(0, &open, 0, 64).unwrap().wait(SECOND).unwrap();
     queue.read(&open, 0, 0, 64).unwrap().wait(SECOND).unwrap();
     assert_eq!(fake.lock().seen.flushes, 0);
@@ -99,9 +96,8 @@ fn what_the_block_cannot_flush_is_flushed_for_it() {
 
 #[test]
 fn a_transfer_larger_than_the_queue_goes_on() {
-    let (fake, device) = open(small_queue(4));
-    let memory = device.allocate(MemoryKind::Gpu, 4 * MIB).unwrap();
-    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
+    let (fake, _driver, device, queue) = open(small_queue(4));
+    let (_memory, region) = registered(&device, MemoryKind::Gpu, 4 * MIB, Permissions::ReadWrite);
     let request = Request {
         direction: Direction::Write,
         region: &region,
@@ -110,7 +106,7 @@ fn a_transfer_larger_than_the_queue_goes_on() {
         length: 4 * MIB,
         piece: Some(4096),
     };
-    let transfer = device.queue().submit(&request).unwrap();
+    let transfer = queue.submit_with(&request, Terms::default()).unwrap();
     assert_eq!(transfer.wait(SECOND).unwrap(), 4 * MIB);
     let state = fake.lock();
     assert_eq!(state.seen.descriptors.len(), 1024);
@@ -119,9 +115,8 @@ fn a_transfer_larger_than_the_queue_goes_on() {
 
 #[test]
 fn polling_alone_brings_a_transfer_to_its_end() {
-    let (fake, device) = open(small_queue(2));
-    let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
-    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
+    let (fake, _driver, device, queue) = open(small_queue(2));
+    let (_memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::ReadWrite);
     let request = Request {
         direction: Direction::Read,
         region: &region,
@@ -130,18 +125,15 @@ fn polling_alone_brings_a_transfer_to_its_end() {
         length: MIB,
         piece: Some(65536),
     };
-    let transfer = device.queue().submit(&request).unwrap();
+    let transfer = queue.submit_with(&request, Terms::default()).unwrap();
     let reads = fake.lock().seen.reads;
-    let other = {
-        let memory = device.allocate(MemoryKind::Host, 4096).unwrap();
-        device.register(&memory, Permissions::ReadWrite).unwrap()
-    };
+    let (_other, other) = registered(&device, MemoryKind::Host, 4096, Permissions::ReadWrite);
     let mut rounds = 0;
     while transfer.poll().unwrap().is_none() {
         rounds += 1;
         assert!(rounds < 100);
         // Time passes in another's wait.
-        let pause = device.queue().write(0, &other, 0, 1).unwrap();
+        let pause = queue.write(0, &other, 0, 1).unwrap();
         pause.wait(SECOND).unwrap();
     }
     assert!(fake.lock().seen.reads - reads <= 2 * rounds);
@@ -150,9 +142,8 @@ fn polling_alone_brings_a_transfer_to_its_end() {
 #[test]
 fn after_a_fault_the_silent_rest_is_not_waited_for_in_vain() {
     // 100 pieces, 16 on the board: the interrupt of the last is never submitted.
-    let (fake, device) = open(small_queue(4));
-    let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
-    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
+    let (fake, _driver, device, queue) = open(small_queue(4));
+    let (_memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::ReadWrite);
     for after in 0..40 {
         fake.lock().tricks.fault = Some((0, after, 2, 0));
         let request = Request {
@@ -163,7 +154,7 @@ fn after_a_fault_the_silent_rest_is_not_waited_for_in_vain() {
             length: 409_600,
             piece: Some(4096),
         };
-        let transfer = device.queue().submit(&request).unwrap();
+        let transfer = queue.submit_with(&request, Terms::default()).unwrap();
         let start = device.now();
         let error = transfer.wait(SECOND).unwrap_err();
         let done = after as u64 * 4096;
@@ -177,11 +168,9 @@ fn after_a_fault_the_silent_rest_is_not_waited_for_in_vain() {
 
 #[test]
 fn dropped_handles_do_not_stop_transfers() {
-    let (fake, device) = open(small_queue(3));
-    let memory = device.allocate(MemoryKind::Gpu, MIB).unwrap();
-    let region = device.register(&memory, Permissions::ReadWrite).unwrap();
-    let queue = device.queue();
-    device.fpga_memory_backdoor_write(0, &[7; 65536]).unwrap();
+    let (fake, _driver, device, queue) = open(small_queue(3));
+    let (memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::ReadWrite);
+    fake.fpga_write(0, &[7; 65536]);
     for i in 0..16 {
         drop(queue.write(0, &region, i * 65536, 65536).unwrap());
     }
@@ -191,50 +180,6 @@ fn dropped_handles_do_not_stop_transfers() {
     let mut bytes = vec![0; MIB as usize];
     memory.read(0, &mut bytes).unwrap();
     assert!(bytes.iter().all(|byte| *byte == 7));
-}
-
-#[test]
-fn threads_share_a_device() {
-    let (_, device) = open(small_queue(4));
-    std::thread::scope(|scope| {
-        for (seed, direction) in [
-            (1u8, Direction::Write),
-            (2, Direction::Read),
-            (3, Direction::Write),
-        ] {
-            let device = &device;
-            scope.spawn(move || {
-                let memory = device.allocate(MemoryKind::Host, MIB).unwrap();
-                let region = device.register(&memory, Permissions::ReadWrite).unwrap();
-                let fpga = u64::from(seed) << 24;
-                let data = vec![seed; MIB as usize];
-                let mut found = vec![0; MIB as usize];
-                for round in 0..8 {
-                    let request = Request {
-                        direction,
-                        region: &region,
-                        offset: 0,
-                        fpga_address: fpga,
-                        length: MIB,
-                        piece: Some(4096 << (round % 4)),
-                    };
-                    match direction {
-                        Direction::Write => device.fpga_memory_backdoor_write(fpga, &data),
-                        Direction::Read => memory.write(0, &data),
-                    }
-                    .unwrap();
-                    let transfer = device.queue().submit(&request).unwrap();
-                    assert_eq!(transfer.wait(SECOND).unwrap(), MIB);
-                    match direction {
-                        Direction::Write => memory.read(0, &mut found),
-                        Direction::Read => device.fpga_memory_backdoor_read(fpga, &mut found),
-                    }
-                    .unwrap();
-                    assert!(found == data);
-                }
-            });
-        }
-    });
 }
 
 #[derive(Debug, Clone)]
@@ -271,19 +216,16 @@ proptest! {
     /// once: the memories end as if they had been copied one by one.
     #[test]
     fn random_transfers_are_exact(orders in orders(), depth_log2 in 1u32..5) {
-        let (_, device) = open(small_queue(depth_log2));
+        let (fake, _driver, device, queue) = open(small_queue(depth_log2));
         // Writes go from FPGA address 0 to `to`; reads from `from` to FPGA address 1 MiB.
         let size = 256 << 10;
-        let to = device.allocate(MemoryKind::Host, size).unwrap();
-        let from = device.allocate(MemoryKind::Gpu, size).unwrap();
-        let to_region = device.register(&to, Permissions::Write).unwrap();
-        let from_region = device.register(&from, Permissions::Read).unwrap();
+        let (to, to_region) = registered(&device, MemoryKind::Host, size, Permissions::Write);
+        let (from, from_region) = registered(&device, MemoryKind::Gpu, size, Permissions::Read);
         let data: Vec<u8> = (0..size).map(|i| ((i * i) >> 7) as u8 | 1).collect();
-        device.fpga_memory_backdoor_write(0, &data).unwrap();
+        fake.fpga_write(0, &data);
         from.write(0, &data).unwrap();
         let mut wanted = [vec![0; size as usize], vec![0; size as usize]];
-        let queue = device.queue();
-        let mut open: Vec<Transfer> = Vec::new();
+            let mut open: Vec<Transfer> = Vec::new();
         for order in orders {
             let Order { direction, offset, length, piece, wait } = order;
             let (side, region, fpga_address) = match direction {
@@ -294,7 +236,7 @@ proptest! {
             wanted[side][range.clone()].copy_from_slice(&data[range]);
             let piece = Some(piece);
             let request = Request { direction, region, offset, fpga_address, length, piece };
-            open.push(queue.submit(&request).unwrap());
+            open.push(queue.submit_with(&request, Terms::default()).unwrap());
             if wait {
                 let transfer = open.remove(open.len() / 2);
                 prop_assert_eq!(transfer.wait(SECOND).unwrap(), transfer.length());
@@ -307,7 +249,7 @@ proptest! {
         let mut found = vec![0; size as usize];
         to.read(0, &mut found).unwrap();
         prop_assert!(found == wanted[0]);
-        device.fpga_memory_backdoor_read(MIB, &mut found).unwrap();
+        fake.fpga_read(MIB, &mut found);
         prop_assert!(found == wanted[1]);
     }
 }

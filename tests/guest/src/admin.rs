@@ -7,7 +7,7 @@ use crate::lab::{Buffer, Lab, Mover, driver_says, entries_used, pci_device, told
 use crate::process::{become_user, fork, pair};
 use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, bail, ensure};
-use peerlane_device::{Device, Memory, Permissions};
+use peerlane_host::{Device, Memory, Permissions};
 use rustix::fd::AsRawFd;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;

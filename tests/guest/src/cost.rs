@@ -4,7 +4,7 @@ use crate::fakegpu::Gpu;
 use crate::lab::{Buffer, LIMIT, Lab, Mover, huge, interrupts, told};
 use crate::suite::Suite;
 use anyhow::{Result, ensure};
-use peerlane_device::{Device, Direction, Memory, Permissions, Region};
+use peerlane_host::{Device, Direction, Memory, Permissions, Region};
 use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;

@@ -3,7 +3,7 @@
 
 use crate::raw;
 use anyhow::{Context, Result, ensure};
-use peerlane_device::Memory;
+use peerlane_host::Memory;
 use rustix::fd::{FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, opcode};

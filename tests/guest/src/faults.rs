@@ -11,8 +11,8 @@ use crate::suite::{Suite, skip};
 use crate::worker::{Worker, is_expected, round_trip};
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_core::fault::Fault as End;
-use peerlane_device::{Device, Direction, Error};
 use peerlane_guest::{Answer, Fault};
+use peerlane_host::{Device, Direction, Error};
 use rand::Rng;
 use rustix::io::Errno;
 use std::path::Path;
@@ -338,7 +338,7 @@ fn told_of_the_end(lab: &mut Lab) -> Result<&'static str> {
             skip: 0,
             times: 1,
         })?;
-        let terms = peerlane_device::Terms::default();
+        let terms = peerlane_host::Terms::default();
         let region = &buffer.region;
         let submitted = mover
             .device()
@@ -371,7 +371,7 @@ fn signal(lab: &mut Lab) -> Result<&'static str> {
         let mover = Mover::slow(&branch)?;
         let buffer = Buffer::new(mover.device(), 1 << 20)?;
         let place = branch.place(mover.device())?;
-        let terms = peerlane_device::Terms::default();
+        let terms = peerlane_host::Terms::default();
         theirs.signal()?;
         theirs.wait()?;
         loop {
@@ -588,7 +588,7 @@ fn kill_board(lab: &mut Lab) -> Result<String> {
         Err(Error::Gone) => {}
         other => bail!("the context of a dead board says {other:?}"),
     }
-    let terms = peerlane_device::Terms::default();
+    let terms = peerlane_host::Terms::default();
     let submitted = slow
         .submit(Direction::Write, &kept.region, 0, place, 64, terms)
         .and_then(|submitted| submitted.wait(Some(LIMIT)));

@@ -11,8 +11,8 @@ use crate::lab::{Buffer, Lab, Mover, same, told};
 use crate::process;
 use crate::suite::Suite;
 use anyhow::{Context, Result, bail, ensure};
-use peerlane_device::{Device, Direction, Error, Permissions, Region};
 use peerlane_guest::pattern;
+use peerlane_host::{Device, Direction, Error, Permissions, Region};
 use rand::{Rng, RngCore};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -65,7 +65,7 @@ impl Name {
         device: &Device,
         offset: usize,
         length: usize,
-    ) -> peerlane_device::Result<Region> {
+    ) -> peerlane_host::Result<Region> {
         let (offset, length) = (offset as u64, length as u64);
         let both = Permissions::ReadWrite;
         match self {
@@ -84,7 +84,7 @@ fn registered(device: &Device, buffer: &GpuBuffer, way: Way) -> Result<Region> {
 }
 
 /// The error of a call that the driver must refuse.
-fn refused<T>(result: peerlane_device::Result<T>) -> Result<Errno> {
+fn refused<T>(result: peerlane_host::Result<T>) -> Result<Errno> {
     match result {
         Ok(_) => bail!("it was not refused"),
         Err(Error::Call { source, .. }) => Ok(source),

@@ -9,7 +9,7 @@ use crate::window::Mapped;
 use crate::worker::Count;
 use anyhow::{Context, Result, ensure};
 use peerlane_core::uapi::{self, Register, Submit, access, map, provider};
-use peerlane_device::{Device, Memory, Permissions};
+use peerlane_host::{Device, Memory, Permissions};
 use rand::{Rng, RngCore};
 use rand_chacha::ChaCha8Rng;
 use rustix::fd::AsRawFd;

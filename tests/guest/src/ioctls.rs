@@ -14,7 +14,7 @@ use peerlane_core::uapi::{
     self, EventFd, Info, Ioctl, Moderate, Probe, Register, Stop, Submit, Unregister, Wait, access,
     feature, provider, unregister,
 };
-use peerlane_device::{Device, Memory, Permissions};
+use peerlane_host::{Device, Memory, Permissions};
 use rustix::fd::AsRawFd;
 use rustix::io::Errno;
 
@@ -198,7 +198,7 @@ fn register(bench: &Bench) -> Result<()> {
         refuse(Register { provider, ..good }, Errno::OPNOTSUPP)?;
     }
     // What is not mapped, not writable, not the process's, or nowhere.
-    let hole = peerlane_device::Memory::new(8192)?;
+    let hole = peerlane_host::Memory::new(8192)?;
     let address = hole.address();
     drop(hole);
     refuse(Register { address, ..good }, Errno::FAULT)?;
@@ -433,7 +433,7 @@ fn channels(lab: &mut Lab) -> Result<&'static str> {
         "channels are given out twice: {numbers:?}"
     );
     match Device::first() {
-        Err(peerlane_device::Error::Open {
+        Err(peerlane_host::Error::Open {
             source: Errno::BUSY,
             ..
         }) => {}
@@ -466,10 +466,10 @@ fn quota(lab: &mut Lab) -> Result<String> {
     let [greedy, other] = [lab.open()?, lab.open()?];
     let mut regions = (0..quota)
         .map(|_| register(&greedy))
-        .collect::<peerlane_device::Result<Vec<_>>>()
+        .collect::<peerlane_host::Result<Vec<_>>>()
         .map_err(told)?;
     match register(&greedy) {
-        Err(peerlane_device::Error::Call {
+        Err(peerlane_host::Error::Call {
             source: Errno::DQUOT,
             ..
         }) => {}

@@ -8,7 +8,7 @@ use crate::lab::{Buffer, Lab, Mover, entries_free, pci_device, told};
 use crate::process;
 use crate::suite::Suite;
 use anyhow::{Context, Result, anyhow, ensure};
-use peerlane_device::{Device, Direction, Error, Memory, Permissions};
+use peerlane_host::{Device, Direction, Error, Memory, Permissions};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags};
 use std::ffi::c_void;

@@ -3,8 +3,8 @@
 use crate::host::Host;
 use crate::suite::skip;
 use anyhow::{Context, Result, bail, ensure};
-use peerlane_device::{Device, Direction, Error, Memory, Permissions, Queue, Region, Terms};
 use peerlane_guest::pattern;
+use peerlane_host::{Device, Direction, Error, Memory, Permissions, Queue, Region, Terms};
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::io::Errno;
@@ -347,7 +347,7 @@ impl Mover {
         local: u64,
         length: usize,
         limit: Duration,
-    ) -> peerlane_device::Result<u64> {
+    ) -> peerlane_host::Result<u64> {
         let (offset, length) = (offset as u64, length as u64);
         match self {
             Self::Slow(device) => device

@@ -10,7 +10,7 @@ use crate::suite::Suite;
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_core::fault::Fault;
 use peerlane_core::uapi::{self, access};
-use peerlane_device::{Device, Direction, Error, Memory, Permissions};
+use peerlane_host::{Device, Direction, Error, Memory, Permissions};
 use rand::Rng;
 use rustix::io::Errno;
 use std::time::{Duration, Instant};
@@ -260,7 +260,7 @@ fn end_while_busy(lab: &mut Lab, killed: bool) -> Result<&'static str> {
                             .map_err(told)?;
                     }
                     Mover::Slow(_) => {
-                        let terms = peerlane_device::Terms::default();
+                        let terms = peerlane_host::Terms::default();
                         match device.submit(direction, region, 0, place, length, terms) {
                             Err(Error::Call {
                                 source: Errno::AGAIN,

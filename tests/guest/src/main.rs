@@ -1,4 +1,4 @@
-//! Tests of driver and device library, run in a guest that has a simulated board. The first
+//! Tests of driver and host library, run in a guest that has a simulated board. The first
 //! process of the guest starts it; the harness on the host is at the other end of a serial
 //! port.
 
@@ -12,6 +12,7 @@ mod hostile;
 mod ioctls;
 mod kept;
 mod lab;
+mod library;
 mod lifetimes;
 mod memory;
 mod physical;
@@ -29,7 +30,7 @@ use lab::Lab;
 use std::process::ExitCode;
 use suite::Suite;
 
-/// Tests of driver and device library, run in a guest that has a simulated board.
+/// Tests of driver and host library, run in a guest that has a simulated board.
 ///
 /// One line is printed for each test, and at the end one of JSON with counts. The harness is
 /// reached at /dev/ttyS1, or at the file that PEERLANE_CONTROL names.
@@ -57,6 +58,8 @@ struct Arguments {
 enum Scenario {
     /// Data arrives whole and nowhere else
     Transfers,
+    /// What the host library promises, as on the simulated board in the process
+    Library,
     /// What transfers and registrations cost
     Cost,
     /// Every wrong input of every ioctl
@@ -101,6 +104,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
         lab.host.log(format!("{scenario:?}, seed {seed}"))?;
         match scenario {
             Scenario::Transfers => transfers::run(&mut suite, &mut lab),
+            Scenario::Library => library::run(&mut suite, &mut lab),
             Scenario::Cost => cost::run(&mut suite, &mut lab),
             Scenario::Ioctls => ioctls::run(&mut suite, &mut lab),
             Scenario::Gpu => gpu::run(&mut suite, &mut lab),

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use page::Page;
 use peerlane_core::att::AttAddress;
 use peerlane_core::fault::Fault;
-use peerlane_device::{Device, Direction, Error, FpgaMemory, Offer, Terms};
+use peerlane_host::{Device, Direction, Error, FpgaMemory, Offer, Terms};
 use rand::Rng;
 use rustix::io::Errno;
 use std::ops::Range;

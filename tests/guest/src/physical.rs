@@ -4,8 +4,8 @@
 use crate::host::Host;
 use crate::lab::driver_says;
 use anyhow::{Context, Result, ensure};
-use peerlane_device::Device;
 use peerlane_guest::Allowed;
+use peerlane_host::Device;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;

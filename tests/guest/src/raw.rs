@@ -1,7 +1,7 @@
 //! Ioctls with whatever bytes a test wants.
 
 use peerlane_core::uapi;
-use peerlane_device::{Device, Memory};
+use peerlane_host::{Device, Memory};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
 use rustix::ioctl::{Ioctl, IoctlOutput, Opcode};

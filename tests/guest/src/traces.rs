@@ -9,7 +9,7 @@ use crate::suite::Suite;
 use anyhow::{Context, Result, ensure};
 use peerlane_core::fault::Fault;
 use peerlane_core::uapi;
-use peerlane_device::{Device, Direction, Memory, Permissions, Terms};
+use peerlane_host::{Device, Direction, Memory, Permissions, Terms};
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -161,7 +161,7 @@ fn failing(device: &Device, handle: u32, local: u64) -> Result<(u32, uapi::Wait)
     let mut wait = uapi::Wait {
         direction: read,
         cookie: submit.cookie,
-        deadline_ns: peerlane_device::deadline(Some(LIMIT)),
+        deadline_ns: peerlane_host::deadline(Some(LIMIT)),
         ..Default::default()
     };
     raw::with(device, uapi::WAIT, &mut wait)?;

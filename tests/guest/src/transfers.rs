@@ -6,7 +6,7 @@ use crate::process;
 use crate::raw;
 use crate::suite::{Suite, skip};
 use anyhow::{Context, Result, bail, ensure};
-use peerlane_device::{Device, Direction, Error, Memory, Permissions, Queue, Terms};
+use peerlane_host::{Device, Direction, Error, Memory, Permissions, Queue, Terms};
 use rand::Rng;
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
@@ -253,7 +253,7 @@ fn many_queued(lab: &mut Lab) -> Result<&'static str> {
                 each as u64,
             )
         })
-        .collect::<peerlane_device::Result<Vec<_>>>()?;
+        .collect::<peerlane_host::Result<Vec<_>>>()?;
     for id in ids.into_iter().rev() {
         ensure!(
             id.wait(Some(LIMIT)).map_err(told)? == each as u64,

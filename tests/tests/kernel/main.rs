@@ -32,6 +32,12 @@ fn transfers_without_a_table_of_vectors() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
+fn the_host_library() {
+    Setup::default().run("peerlane-guest library");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
 fn costs() {
     // Room for the pages of the largest transfer.
     Setup::default()

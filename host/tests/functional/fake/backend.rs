@@ -1,12 +1,18 @@
 //! The fake as a backend: registers, time, memory.
 
-use super::{Fake, State};
-use peerlane_host::{
-    Allocation, Backend, BackendError, FpgaMemory, Link, MemoryId, MemoryKind, Segment, Space,
+use super::{Fake, FakeMemory, State};
+use peerlane_core::layout::Segment;
+use peerlane_core::link::Link;
+use peerlane_host::driver::{
+    Allocation, Backend, BackendError, BackendResult, MemoryId, Pinned, Space,
 };
+use peerlane_host::{Memory, MemoryKind, Place, Result};
 use std::time::Duration;
 
 const PAGE: u64 = 4096;
+
+/// log2 of the addresses that a memory has for its user.
+const PLACE: u32 = 40;
 
 impl State {
     fn place(&self, id: MemoryId, mut offset: u64, length: u64) -> Vec<(u64, u64)> {
@@ -25,8 +31,76 @@ impl State {
     }
 }
 
+impl State {
+    fn allocate(&mut self, kind: MemoryKind, length: u64, contiguous: bool) -> MemoryId {
+        let (which, granule) = match kind {
+            MemoryKind::Host => (0, self.config.host_granule),
+            MemoryKind::Gpu => (1, self.config.gpu_granule),
+        };
+        let total = length.next_multiple_of(PAGE);
+        let granule = if contiguous { total } else { granule };
+        let mut segments = Vec::new();
+        let mut left = total;
+        while left > 0 {
+            let align = granule.next_power_of_two().min(2 << 20);
+            let address = self.next_address[which].next_multiple_of(align);
+            let length = granule.min(left);
+            segments.push(Segment { address, length });
+            // A gap, so that pieces are not neighbours.
+            self.next_address[which] = address + length + PAGE;
+            left -= length;
+        }
+        let id = MemoryId(self.next_id);
+        self.next_id += 1;
+        let memory = FakeMemory {
+            kind,
+            segments,
+            holds: 1,
+        };
+        self.memories.insert(id, memory);
+        id
+    }
+
+    fn let_go(&mut self, id: MemoryId) {
+        let memory = self
+            .memories
+            .get_mut(&id)
+            .expect("freed twice or never there");
+        memory.holds -= 1;
+        if memory.holds == 0 {
+            self.memories.remove(&id);
+        }
+    }
+
+    fn read(&self, id: MemoryId, offset: u64, bytes: &mut [u8]) {
+        let mut done = 0;
+        for (address, n) in self.place(id, offset, bytes.len() as u64) {
+            let n = n as usize;
+            self.bus.read(address, &mut bytes[done..done + n]);
+            done += n;
+        }
+    }
+
+    fn write(&mut self, id: MemoryId, offset: u64, bytes: &[u8]) {
+        let mut done = 0;
+        for (address, n) in self.place(id, offset, bytes.len() as u64) {
+            let n = n as usize;
+            self.bus.write(address, &bytes[done..done + n]);
+            done += n;
+        }
+    }
+}
+
 impl Backend for Fake {
-    fn read32(&mut self, space: Space, offset: usize) -> Result<u32, BackendError> {
+    fn name(&self) -> String {
+        "the fake".into()
+    }
+
+    fn fpga_bytes(&self) -> u64 {
+        self.lock().config.fpga_bytes
+    }
+
+    fn read32(&mut self, space: Space, offset: usize) -> BackendResult<u32> {
         let mut state = self.lock();
         state.seen.reads += 1;
         Ok(match (space, offset) {
@@ -37,7 +111,7 @@ impl Backend for Fake {
         })
     }
 
-    fn write32(&mut self, space: Space, offset: usize, value: u32) -> Result<(), BackendError> {
+    fn write32(&mut self, space: Space, offset: usize, value: u32) -> BackendResult<()> {
         let mut state = self.lock();
         state.seen.writes += 1;
         match space {
@@ -62,7 +136,7 @@ impl Backend for Fake {
         self.lock().now
     }
 
-    fn pause(&mut self, time: Duration) -> Result<(), BackendError> {
+    fn pause(&mut self, time: Duration) -> BackendResult<()> {
         let mut state = self.lock();
         let end = state.now + time;
         while state.now < end && state.step() {}
@@ -70,7 +144,7 @@ impl Backend for Fake {
         Ok(())
     }
 
-    fn wait_interrupt(&mut self, limit: Duration) -> Result<bool, BackendError> {
+    fn wait_interrupt(&mut self, limit: Duration) -> BackendResult<bool> {
         let mut state = self.lock();
         let end = state.now + limit;
         while !state.line() {
@@ -84,94 +158,98 @@ impl Backend for Fake {
         Ok(state.line())
     }
 
-    fn allocate(
-        &mut self,
-        kind: MemoryKind,
-        length: u64,
-        contiguous: bool,
-    ) -> Result<Allocation, BackendError> {
+    fn memory(&mut self, kind: MemoryKind, length: usize) -> BackendResult<Memory> {
+        let id = self.lock().allocate(kind, length as u64, false);
+        Ok(Memory::over(UserMemory {
+            fake: self.clone(),
+            id,
+            kind,
+            length,
+        }))
+    }
+
+    fn pin(&mut self, kind: MemoryKind, address: u64, length: u64) -> BackendResult<Pinned> {
+        let (id, offset) = (MemoryId(address >> PLACE), address & ((1 << PLACE) - 1));
         let mut state = self.lock();
-        let (which, granule) = match kind {
-            MemoryKind::Host => (0, state.config.host_granule),
-            MemoryKind::Gpu => (1, state.config.gpu_granule),
+        let Some(memory) = state.memories.get_mut(&id) else {
+            return Err(BackendError::Range(format!("{address:#x}")));
         };
-        let total = length.next_multiple_of(PAGE);
-        let granule = if contiguous { total } else { granule };
-        let mut segments = Vec::new();
-        let mut left = total;
-        while left > 0 {
-            let align = granule.next_power_of_two().min(2 << 20);
-            let address = state.next_address[which].next_multiple_of(align);
-            let length = granule.min(left);
-            segments.push(Segment { address, length });
-            // A gap, so that pieces are not neighbours.
-            state.next_address[which] = address + length + PAGE;
-            left -= length;
-        }
-        let id = MemoryId(state.next_id);
-        state.next_id += 1;
-        let allocation = Allocation { id, segments };
-        state.memories.insert(id, allocation.clone());
-        Ok(allocation)
+        let bytes: u64 = memory.segments.iter().map(|one| one.length).sum();
+        assert!(memory.kind == kind && offset + length <= bytes);
+        memory.holds += 1;
+        Ok(Pinned {
+            id,
+            segments: memory.segments.clone(),
+            offset,
+        })
+    }
+
+    fn unpin(&mut self, id: MemoryId) {
+        self.lock().let_go(id);
+    }
+
+    fn allocate(&mut self, length: u64) -> BackendResult<Allocation> {
+        let mut state = self.lock();
+        let id = state.allocate(MemoryKind::Host, length, true);
+        let address = state.memories[&id].segments[0].address;
+        Ok(Allocation { id, address })
     }
 
     fn free(&mut self, id: MemoryId) {
-        assert!(
-            self.lock().memories.remove(&id).is_some(),
-            "freed twice or never there"
-        );
+        self.lock().let_go(id);
     }
 
-    fn flush(&mut self, _id: MemoryId) -> Result<(), BackendError> {
+    fn flush(&mut self, _id: MemoryId) -> BackendResult<()> {
         self.lock().seen.flushes += 1;
         Ok(())
     }
 
-    fn read_memory(
-        &mut self,
-        id: MemoryId,
-        offset: u64,
-        bytes: &mut [u8],
-    ) -> Result<(), BackendError> {
-        let state = self.lock();
-        let mut done = 0;
-        for (address, n) in state.place(id, offset, bytes.len() as u64) {
-            let n = n as usize;
-            state.bus.read(address, &mut bytes[done..done + n]);
-            done += n;
-        }
+    fn read_memory(&mut self, id: MemoryId, offset: u64, bytes: &mut [u8]) -> BackendResult<()> {
+        self.lock().read(id, offset, bytes);
         Ok(())
     }
 
-    fn write_memory(
-        &mut self,
-        id: MemoryId,
-        offset: u64,
-        bytes: &[u8],
-    ) -> Result<(), BackendError> {
-        let mut state = self.lock();
-        let mut done = 0;
-        for (address, n) in state.place(id, offset, bytes.len() as u64) {
-            let n = n as usize;
-            state.bus.write(address, &bytes[done..done + n]);
-            done += n;
-        }
+    fn write_memory(&mut self, id: MemoryId, offset: u64, bytes: &[u8]) -> BackendResult<()> {
+        self.lock().write(id, offset, bytes);
         Ok(())
-    }
-
-    fn fpga_memory_backdoor(&mut self) -> Option<&mut dyn FpgaMemory> {
-        Some(self)
     }
 }
 
-impl FpgaMemory for Fake {
-    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), BackendError> {
-        self.lock().fpga.read(address, bytes);
+/// Memory as its user holds it.
+#[derive(Debug)]
+struct UserMemory {
+    fake: Fake,
+    id: MemoryId,
+    kind: MemoryKind,
+    length: usize,
+}
+
+impl Place for UserMemory {
+    fn kind(&self) -> MemoryKind {
+        self.kind
+    }
+
+    fn address(&self) -> u64 {
+        self.id.0 << PLACE
+    }
+
+    fn length(&self) -> usize {
+        self.length
+    }
+
+    fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        self.fake.lock().read(self.id, offset as u64, bytes);
         Ok(())
     }
 
-    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), BackendError> {
-        self.lock().fpga.write(address, bytes);
+    fn write(&self, offset: usize, bytes: &[u8]) -> Result<()> {
+        self.fake.lock().write(self.id, offset as u64, bytes);
         Ok(())
+    }
+}
+
+impl Drop for UserMemory {
+    fn drop(&mut self) {
+        self.fake.lock().let_go(self.id);
     }
 }

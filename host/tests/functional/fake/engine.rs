@@ -1,7 +1,7 @@
 //! What the fake does with descriptors.
 
 use super::{Queued, State};
-use peerlane_host::Segment;
+use peerlane_core::layout::Segment;
 use std::time::Duration;
 
 impl State {

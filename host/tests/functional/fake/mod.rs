@@ -7,8 +7,11 @@ mod backend;
 mod engine;
 
 use crate::store::Store;
+use peerlane_core::layout::Segment;
+use peerlane_core::link::Link;
 use peerlane_core::regs::MAP_ID;
-use peerlane_host::{Allocation, Link, MemoryId};
+use peerlane_host::MemoryKind;
+use peerlane_host::driver::MemoryId;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -57,6 +60,8 @@ pub struct Config {
     pub map_id: u32,
     pub txs_addr_bits: u32,
     pub link: Option<Link>,
+    /// Bytes of FPGA memory.
+    pub fpga_bytes: u64,
     pub channels: usize,
     /// log2 of the descriptors of one channel and direction.
     pub depth_log2: u32,
@@ -74,6 +79,7 @@ impl Default for Config {
             map_id: MAP_ID,
             txs_addr_bits: 64,
             link: None,
+            fpga_bytes: 1 << 34,
             channels: 8,
             depth_log2: 9,
             att_log2: 12,
@@ -121,13 +127,21 @@ impl Channel {
     }
 }
 
+/// Memory that somebody has.
+struct FakeMemory {
+    kind: MemoryKind,
+    segments: Vec<Segment>,
+    /// Its user or the driver, and whoever has pinned it.
+    holds: usize,
+}
+
 pub struct State {
     config: Config,
     pub tricks: Tricks,
     pub seen: Seen,
     pub bus: Store,
     pub fpga: Store,
-    memories: BTreeMap<MemoryId, Allocation>,
+    memories: BTreeMap<MemoryId, FakeMemory>,
     next_id: u64,
     next_address: [u64; 2],
     now: Duration,
@@ -148,6 +162,12 @@ pub struct State {
 /// The backend; clones are handles of the same fake.
 #[derive(Clone)]
 pub struct Fake(Arc<Mutex<State>>);
+
+impl std::fmt::Debug for Fake {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Fake")
+    }
+}
 
 impl Fake {
     pub fn new(config: Config) -> Self {
@@ -177,6 +197,16 @@ impl Fake {
             turn: 0,
             records: [0; 2],
         })))
+    }
+
+    /// Reads FPGA memory behind the board's back.
+    pub fn fpga_read(&self, address: u64, bytes: &mut [u8]) {
+        self.lock().fpga.read(address, bytes);
+    }
+
+    /// Writes FPGA memory behind the board's back.
+    pub fn fpga_write(&self, address: u64, bytes: &[u8]) {
+        self.lock().fpga.write(address, bytes);
     }
 
     pub fn lock(&self) -> MutexGuard<'_, State> {

@@ -5,7 +5,7 @@ use crate::lab::told;
 use crate::process::{Peer, become_user, fork, pair};
 use crate::suite::Suite;
 use anyhow::{Context, Result, bail, ensure};
-use peerlane_device::{Device, Error, FpgaMemory, Memory, Permissions, Region};
+use peerlane_host::{Device, Error, FpgaMemory, Memory, Permissions, Region};
 use rustix::io::Errno;
 use std::fs::Permissions as Mode;
 use std::os::unix::fs::PermissionsExt;
@@ -174,7 +174,7 @@ fn entries() -> Result<&'static str> {
     one.wait()?;
     let device = Device::first().map_err(told)?;
     let memory = Memory::new(4096)?;
-    let regions: peerlane_device::Result<Vec<_>> = (0..=PART)
+    let regions: peerlane_host::Result<Vec<_>> = (0..=PART)
         .map(|_| device.register(&memory, 0..4096, Permissions::ReadWrite))
         .collect();
     ensure!(regions.map_err(told)?.len() > PART);
@@ -186,7 +186,7 @@ fn memory() -> Result<&'static str> {
     /// As the parameter `user_memory_mib` says, in pieces of the smallest size.
     const PART: u64 = 1 << 20;
     const PIECE: u64 = 64 << 10;
-    fn refused(result: peerlane_device::Result<FpgaMemory>) -> Result<()> {
+    fn refused(result: peerlane_host::Result<FpgaMemory>) -> Result<()> {
         match result {
             Err(error @ Error::Memory { source, .. }) if source == Errno::DQUOT => {
                 let remedy = error.remedy();

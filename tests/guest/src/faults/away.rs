@@ -11,8 +11,8 @@ use anyhow::{Context, Result, ensure};
 use peerlane_core::fault::Fault as End;
 use peerlane_core::regs::chan;
 use peerlane_core::uapi::{self, access, map, state};
-use peerlane_device::{Device, Direction, Error, Memory};
 use peerlane_guest::{Answer, Fault};
+use peerlane_host::{Device, Direction, Error, Memory};
 use rand::Rng;
 use rustix::fs::{CWD, FileType, Mode};
 use rustix::io::Errno;
@@ -234,7 +234,7 @@ pub(super) fn reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
     lab.host.fault(event)?;
     let begin = Instant::now();
     // The block takes no doorbell.
-    let terms = peerlane_device::Terms::default();
+    let terms = peerlane_host::Terms::default();
     let ended = slow
         .submit(Direction::Write, &other.region, 0, place, 64, terms)
         .and_then(|submitted| submitted.wait(Some(SOON)));
@@ -520,7 +520,7 @@ pub fn node_that_goes(lab: &mut Lab) -> Result<&'static str> {
         let device = branch.open()?;
         let buffer = Buffer::new(&device, 1 << 20)?;
         let place = branch.place(&device)?;
-        let terms = peerlane_device::Terms::default();
+        let terms = peerlane_host::Terms::default();
         let region = &buffer.region;
         theirs.signal()?;
         theirs.wait()?;

@@ -18,7 +18,7 @@ use peerlane_core::ring::{Ring, Slots};
 use peerlane_core::steps::{self, Bus, Register, Step};
 use peerlane_core::table;
 use peerlane_core::uapi::map;
-use peerlane_device::{Device, Memory};
+use peerlane_host::{Device, Memory};
 use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
 use std::os::unix::fs::FileExt;

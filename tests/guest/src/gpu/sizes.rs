@@ -4,7 +4,7 @@ use super::{MIB, Name, Way, with_gpu};
 use crate::fakegpu::GpuBuffer;
 use crate::lab::{Lab, Mover, Target, told};
 use anyhow::Result;
-use peerlane_device::{Direction, Region};
+use peerlane_host::{Direction, Region};
 use rand::Rng;
 
 const LONGEST: usize = 256 * MIB;

@@ -5,7 +5,7 @@ use crate::fakegpu::{Gpu, GpuBuffer};
 use crate::lab::{LIMIT, Lab, Mover, told};
 use crate::process;
 use anyhow::{Context, Result, anyhow, ensure};
-use peerlane_device::{Direction, Error, Queue, Region, Transfer};
+use peerlane_host::{Direction, Error, Queue, Region, Transfer};
 use rand::Rng;
 use rustix::io::Errno;
 use std::path::Path;

@@ -5,7 +5,7 @@ use crate::lab::{Buffer, Lab, Mover, told};
 use crate::raw;
 use anyhow::{Result, ensure};
 use peerlane_core::uapi::{self, Allocate, Probe, Submit, Wait, map};
-use peerlane_device::Device;
+use peerlane_host::Device;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 

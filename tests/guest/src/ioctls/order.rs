@@ -9,7 +9,7 @@ use peerlane_core::channel::Moderation;
 use peerlane_core::fault::Fault as End;
 use peerlane_core::regs::chan;
 use peerlane_core::uapi::{self, Query, map};
-use peerlane_device::{Device, Direction, Error, Memory, Terms};
+use peerlane_host::{Device, Direction, Error, Memory, Terms};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 use rustix::process::Signal;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// However it ends, it does.
-fn ends(submitted: peerlane_device::Result<peerlane_device::Submitted>) -> Result<bool> {
+fn ends(submitted: peerlane_host::Result<peerlane_host::Submitted>) -> Result<bool> {
     let submitted = submitted.map_err(told)?;
     match submitted.wait(Some(LIMIT)) {
         Ok(_) => Ok(true),
@@ -362,7 +362,7 @@ pub(super) fn wait_is_restarted(lab: &mut Lab) -> Result<&'static str> {
         let mut wait = uapi::Wait {
             direction: Direction::Write.raw(),
             cookie: last.cookie(),
-            deadline_ns: peerlane_device::deadline(Some(WAIT)),
+            deadline_ns: peerlane_host::deadline(Some(WAIT)),
             ..Default::default()
         };
         let result = raw::with(&device, uapi::WAIT, &mut wait);

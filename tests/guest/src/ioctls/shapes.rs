@@ -104,7 +104,7 @@ pub(super) fn lengths(bench: &Bench) -> Result<()> {
         }
     }
     // A page that ends in the middle of the structure, and none at all.
-    let memory = peerlane_device::Memory::new(8192)?;
+    let memory = peerlane_host::Memory::new(8192)?;
     let end = memory.address() as usize + 4096;
     // SAFETY: it is the second page of the memory, in which nobody has references.
     unsafe { rustix::mm::mprotect(end as *mut c_void, 4096, MprotectFlags::empty())? };

@@ -7,7 +7,7 @@ use crate::lab::{Lab, entries_free, told};
 use crate::process::{Peer, fork, pair};
 use crate::raw;
 use anyhow::{Context, Result, ensure};
-use peerlane_device::{Device, Memory, Permissions};
+use peerlane_host::{Device, Memory, Permissions};
 use rustix::mm::Advice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -4,8 +4,8 @@ use super::MIB;
 use crate::lab::{Buffer, Lab, Mover, same, told};
 use crate::process::{self, fork};
 use anyhow::{Context, Result, bail, ensure};
-use peerlane_device::{Direction, Error, Memory, Permissions, Region};
 use peerlane_guest::pattern;
+use peerlane_host::{Direction, Error, Memory, Permissions, Region};
 use rand::Rng;
 use rustix::io::Errno;
 use rustix::mm::{Advice, madvise};
@@ -21,7 +21,7 @@ fn become_limited() -> Result<()> {
     process::become_nobody()
 }
 
-fn refused(what: &str, result: peerlane_device::Result<Region>) -> Result<()> {
+fn refused(what: &str, result: peerlane_host::Result<Region>) -> Result<()> {
     match result {
         Err(Error::Call {
             source: Errno::NOMEM,
@@ -119,7 +119,7 @@ pub(super) fn elsewhere(lab: &mut Lab) -> Result<&'static str> {
             .register(&memory, 0..MIB, Permissions::ReadWrite)
             .map_err(told)?,
     );
-    let kept = |device: &peerlane_device::Device| {
+    let kept = |device: &peerlane_host::Device| {
         let regions = device.query().map_err(told)?.regions;
         anyhow::Ok(regions[1])
     };

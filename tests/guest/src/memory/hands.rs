@@ -5,7 +5,7 @@ use crate::lab::{Lab, entries_free, told};
 use crate::process::fork;
 use anyhow::{Result, anyhow, ensure};
 use peerlane_core::fault::Fault;
-use peerlane_device::{Device, Direction, Memory, Permissions};
+use peerlane_host::{Device, Direction, Memory, Permissions};
 
 const PAGE: usize = 4096;
 /// Pages, and so entries, of a region: the more there are, the longer it takes to take them away.

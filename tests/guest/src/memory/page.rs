@@ -10,7 +10,7 @@ use peerlane_core::record;
 use peerlane_core::regs::chan;
 use peerlane_core::ring::{Ring, Slots};
 use peerlane_core::uapi::map;
-use peerlane_device::Device;
+use peerlane_host::Device;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::time::{Duration, Instant};
 

@@ -8,7 +8,7 @@ use crate::window::Mapped;
 use crate::worker::Count;
 use anyhow::{Result, ensure};
 use peerlane_core::uapi::{self, Allocate, Free, Info, Submit, Wait, map, window};
-use peerlane_device::{Device, Direction};
+use peerlane_host::{Device, Direction};
 use rand::Rng;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::sync::atomic::Ordering;
@@ -148,7 +148,7 @@ fn look_by_transfer(lab: &mut Lab, device: &Device, buffer: &Buffer) -> Result<b
     }
     let mut wait = Wait {
         cookie: submit.cookie,
-        deadline_ns: peerlane_device::deadline(Some(LIMIT)),
+        deadline_ns: peerlane_host::deadline(Some(LIMIT)),
         ..Default::default()
     };
     if raw::with(device, uapi::WAIT, &mut wait).is_err() {

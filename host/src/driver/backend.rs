@@ -1,5 +1,6 @@
-//! What stands between the library and a board.
+//! What stands between the driver and a board.
 
+use crate::memory::{Memory, MemoryKind};
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
 use std::time::Duration;
@@ -15,27 +16,28 @@ pub enum Space {
     Att,
 }
 
-/// Where memory lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MemoryKind {
-    /// The host's main memory.
-    Host,
-    /// A GPU's memory, reached through its BAR.
-    Gpu,
-}
-
-/// Names memory that a backend has allocated.
+/// Names memory that a backend knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MemoryId(pub u64);
 
-/// Memory that the board can reach.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Memory of the driver's own that the board can reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allocation {
     /// Its name.
     pub id: MemoryId,
-    /// Where it lies on the bus, in the order of its bytes. It is at least as long as
-    /// was asked for.
+    /// Where it lies on the bus, in one piece.
+    pub address: u64,
+}
+
+/// Memory of a user that stays where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pinned {
+    /// Its name. The same memory, pinned twice, may have the same.
+    pub id: MemoryId,
+    /// Where it lies on the bus, in the order of its bytes, aligned to 4 KiB at least.
     pub segments: Vec<Segment>,
+    /// The first byte that was asked for, counted from the first segment.
+    pub offset: u64,
 }
 
 /// Why a backend could not do what was asked.
@@ -60,26 +62,30 @@ pub enum BackendError {
     Other(String),
 }
 
+/// Result of a backend's calls.
+pub type BackendResult<T> = Result<T, BackendError>;
+
 /// Access to the board's registers and interrupt, and to memory that it can reach.
 ///
 /// A backend need not be fast at anything but register writes: a transfer costs two
 /// packets a piece, and two accesses when it has ended.
 pub trait Backend: Send {
+    /// The board, for messages.
+    fn name(&self) -> String;
+
+    /// Bytes of FPGA memory.
+    fn fpga_bytes(&self) -> u64;
+
     /// Reads a register. Everything written before has taken effect when it returns,
     /// and records that the board wrote before it answered can be seen.
-    fn read32(&mut self, space: Space, offset: usize) -> Result<u32, BackendError>;
+    fn read32(&mut self, space: Space, offset: usize) -> BackendResult<u32>;
 
     /// Writes a register; may be posted.
-    fn write32(&mut self, space: Space, offset: usize, value: u32) -> Result<(), BackendError>;
+    fn write32(&mut self, space: Space, offset: usize, value: u32) -> BackendResult<()>;
 
     /// Writes neighbouring registers in ascending order, in one packet where that is
     /// possible.
-    fn write_block(
-        &mut self,
-        space: Space,
-        offset: usize,
-        values: &[u32],
-    ) -> Result<(), BackendError> {
+    fn write_block(&mut self, space: Space, offset: usize, values: &[u32]) -> BackendResult<()> {
         for (index, value) in values.iter().enumerate() {
             self.write32(space, offset + 4 * index, *value)?;
         }
@@ -94,52 +100,37 @@ pub trait Backend: Send {
     fn now(&self) -> Duration;
 
     /// Lets some time pass, whatever the interrupt line does.
-    fn pause(&mut self, time: Duration) -> Result<(), BackendError>;
+    fn pause(&mut self, time: Duration) -> BackendResult<()>;
 
     /// Lets time pass until the interrupt line is high or `limit` is over; says
     /// whether it is high.
-    fn wait_interrupt(&mut self, limit: Duration) -> Result<bool, BackendError>;
+    fn wait_interrupt(&mut self, limit: Duration) -> BackendResult<bool>;
 
-    /// Allocates memory, all zero, of segments aligned to 4 KiB at least; of a single
-    /// segment if it is to be `contiguous`.
-    fn allocate(
-        &mut self,
-        kind: MemoryKind,
-        length: u64,
-        contiguous: bool,
-    ) -> Result<Allocation, BackendError>;
+    /// New memory for a user, all zero, that can be pinned. It goes when the user has dropped it
+    /// and it is not pinned any more.
+    fn memory(&mut self, kind: MemoryKind, length: usize) -> BackendResult<Memory>;
 
-    /// Frees memory that no ATT entry maps any more.
-    fn free(&mut self, id: MemoryId);
+    /// Keeps a part of a user's memory where it is, and makes it reachable for the board.
+    fn pin(&mut self, kind: MemoryKind, address: u64, length: u64) -> BackendResult<Pinned>;
+
+    /// Takes that back, once for each time it was pinned. No ATT entry maps it any more.
+    fn unpin(&mut self, id: MemoryId);
 
     /// Makes sure that the memory's owner sees what the board wrote before the records
     /// that can be seen now. A record in host memory can overtake data on the way to a
     /// GPU; a read of the GPU's BAR, or its driver's own flush, waits for the data. Used
     /// where the block cannot do it: a region that it may not read, or a failed write.
-    fn flush(&mut self, id: MemoryId) -> Result<(), BackendError>;
+    fn flush(&mut self, id: MemoryId) -> BackendResult<()>;
 
-    /// Reads memory as its owner sees it.
-    fn read_memory(
-        &mut self,
-        id: MemoryId,
-        offset: u64,
-        bytes: &mut [u8],
-    ) -> Result<(), BackendError>;
+    /// Allocates host memory for the driver, all zero, aligned to 4 KiB at least.
+    fn allocate(&mut self, length: u64) -> BackendResult<Allocation>;
 
-    /// Writes memory as its owner does.
-    fn write_memory(&mut self, id: MemoryId, offset: u64, bytes: &[u8])
-    -> Result<(), BackendError>;
+    /// Frees memory of the driver that the board cannot reach any more.
+    fn free(&mut self, id: MemoryId);
 
-    /// FPGA memory behind the board's back, where the backend has such a door
-    /// (simulated boards do).
-    fn fpga_memory_backdoor(&mut self) -> Option<&mut dyn FpgaMemory>;
-}
+    /// Reads memory of the driver.
+    fn read_memory(&mut self, id: MemoryId, offset: u64, bytes: &mut [u8]) -> BackendResult<()>;
 
-/// FPGA memory seen from outside of the board, for tests and demonstrations.
-pub trait FpgaMemory {
-    /// Reads at a byte address.
-    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), BackendError>;
-
-    /// Writes at a byte address.
-    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), BackendError>;
+    /// Writes memory of the driver.
+    fn write_memory(&mut self, id: MemoryId, offset: u64, bytes: &[u8]) -> BackendResult<()>;
 }

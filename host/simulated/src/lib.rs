@@ -1,17 +1,19 @@
-//! The simulated board as a backend.
+//! The simulated board: the block's Verilog, with models of link, host, GPU and FPGA memory around it,
+//! driven by `peerlane-host`'s driver in the process.
+//!
+//! A program for a real board does not need this crate.
 
-use crate::backend::{Allocation, Backend, BackendError, FpgaMemory, MemoryId, MemoryKind, Space};
-use crate::device::{Device, Options};
-use crate::error::Result;
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
+use peerlane_host::driver::{
+    Allocation, Backend, BackendError, BackendResult, Driver, MemoryId, Options, Pinned, Space,
+};
+use peerlane_host::{Memory, MemoryKind, Place, Result};
 use peerlane_sim::{Access, Board, BoardConfig, GPU_PAGE, RangeId};
 use peerlane_verilated::Model;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-type BackendResult<T> = std::result::Result<T, BackendError>;
 
 const HOST_PAGE: u64 = 4096;
 
@@ -51,6 +53,20 @@ struct SimMemory {
     /// Pages of the GPU's BAR.
     pinned: Vec<u64>,
     allowed: Vec<RangeId>,
+    /// Its user, or the driver, still has it.
+    held: bool,
+    /// Times that it was pinned.
+    pins: u32,
+}
+
+/// Memory as its user holds it.
+#[derive(Debug)]
+struct UserMemory {
+    board: SimBoard,
+    id: MemoryId,
+    kind: MemoryKind,
+    address: u64,
+    length: usize,
 }
 
 /// First-fit allocator of an address range.
@@ -105,12 +121,30 @@ fn space(space: Space) -> peerlane_sim::Space {
     }
 }
 
+/// Where memory lies on the bus.
+fn segments(memory: &SimMemory) -> Vec<Segment> {
+    let page = |&address: &u64| Segment {
+        address,
+        length: GPU_PAGE,
+    };
+    match memory.kind {
+        MemoryKind::Host => vec![Segment {
+            address: memory.address,
+            length: memory.length,
+        }],
+        MemoryKind::Gpu => memory.pinned.iter().map(page).collect(),
+    }
+}
+
 fn failed(error: impl std::fmt::Display) -> BackendError {
     BackendError::Other(format!("simulated board: {error}"))
 }
 
 impl SimBoard {
     /// A board around an instance of the block's Verilog.
+    ///
+    /// # Errors
+    /// [`Error::Backend`](peerlane_host::Error::Backend) if model and configuration do not go together.
     pub fn new(model: Model, config: BoardConfig) -> Result<Self> {
         let (host_base, host_bytes) = config.host;
         let gpu_bytes = config.gpu.bytes;
@@ -124,6 +158,27 @@ impl SimBoard {
         }))))
     }
 
+    /// Starts a driver for the board, which contexts are opened at.
+    pub fn drive(&self, options: &Options) -> Result<Driver> {
+        Driver::new(self.clone(), options)
+    }
+
+    /// Reads FPGA memory behind the board's back.
+    pub fn fpga_read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        Ok(self
+            .lock()
+            .board
+            .ddr()
+            .read(address, bytes)
+            .map_err(failed)?)
+    }
+
+    /// Writes FPGA memory behind the board's back.
+    pub fn fpga_write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        let mut sim = self.lock();
+        Ok(sim.board.ddr_mut().write(address, bytes).map_err(failed)?)
+    }
+
     /// Access to the board itself: statistics, faults, back-pressure.
     pub fn with<R>(&self, f: impl FnOnce(&mut Board) -> R) -> R {
         f(&mut self.lock().board)
@@ -131,13 +186,6 @@ impl SimBoard {
 
     fn lock(&self) -> MutexGuard<'_, Sim> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Device {
-    /// Opens the block on a simulated board.
-    pub fn open_sim(board: &SimBoard, options: &Options) -> Result<Self> {
-        Self::open(board.clone(), options)
     }
 }
 
@@ -178,6 +226,8 @@ impl Sim {
             length,
             pinned: Vec::new(),
             allowed: Vec::new(),
+            held: true,
+            pins: 0,
         })
     }
 
@@ -191,12 +241,69 @@ impl Sim {
                 length,
                 pinned,
                 allowed: Vec::new(),
+                held: true,
+                pins: 0,
             }),
             // The BAR is full.
             Err(_) => {
                 self.gpu.give(address, length);
                 None
             }
+        }
+    }
+
+    /// New memory that the board can reach.
+    fn allocate(&mut self, kind: MemoryKind, length: u64) -> BackendResult<MemoryId> {
+        let memory = match kind {
+            MemoryKind::Host => self.allocate_host(length),
+            MemoryKind::Gpu => self.allocate_gpu(length),
+        };
+        let mut memory = memory.ok_or(BackendError::OutOfMemory {
+            kind,
+            wanted: length,
+        })?;
+        for segment in segments(&memory) {
+            let range = segment.address..segment.address + segment.length;
+            let id = self.board.bus_mut().allow(range, Access::Both);
+            memory.allowed.push(id);
+        }
+        let id = MemoryId(self.next_id);
+        self.next_id += 1;
+        self.memories.insert(id, memory);
+        Ok(id)
+    }
+
+    fn copy_to(&self, id: MemoryId, offset: u64, bytes: &mut [u8]) -> BackendResult<()> {
+        match self.place(id, offset, bytes.len())? {
+            (MemoryKind::Host, address) => self.board.host().read(address, bytes),
+            (MemoryKind::Gpu, address) => self.board.gpu().read(address, bytes),
+        }
+        .map_err(failed)
+    }
+
+    fn copy_from(&mut self, id: MemoryId, offset: u64, bytes: &[u8]) -> BackendResult<()> {
+        match self.place(id, offset, bytes.len())? {
+            (MemoryKind::Host, address) => self.board.host_mut().write(address, bytes),
+            (MemoryKind::Gpu, address) => self.board.gpu_mut().write(address, bytes),
+        }
+        .map_err(failed)
+    }
+
+    /// Whoever asked for memory has dropped it.
+    fn drop_hold(&mut self, id: MemoryId) {
+        if let Some(memory) = self.memories.get_mut(&id) {
+            memory.held = false;
+        }
+        self.collect(id);
+    }
+
+    /// Gives memory back that nobody holds and that is not pinned.
+    fn collect(&mut self, id: MemoryId) {
+        let unused = |memory: &SimMemory| !memory.held && memory.pins == 0;
+        if self.memories.get(&id).is_some_and(unused)
+            && let Some(memory) = self.memories.remove(&id)
+        {
+            self.release(memory);
         }
     }
 
@@ -225,6 +332,14 @@ impl Sim {
 }
 
 impl Backend for SimBoard {
+    fn name(&self) -> String {
+        "the simulated board".into()
+    }
+
+    fn fpga_bytes(&self) -> u64 {
+        self.lock().board.config().ddr.bytes
+    }
+
     fn read32(&mut self, of: Space, offset: usize) -> BackendResult<u32> {
         let value = self.lock().board.bar_read32(space(of), offset as u64);
         value.map_err(failed)
@@ -271,49 +386,48 @@ impl Backend for SimBoard {
         }
     }
 
-    fn allocate(
-        &mut self,
-        kind: MemoryKind,
-        length: u64,
-        _contiguous: bool,
-    ) -> BackendResult<Allocation> {
+    fn memory(&mut self, kind: MemoryKind, length: usize) -> BackendResult<Memory> {
         let mut sim = self.lock();
-        let memory = match kind {
-            MemoryKind::Host => sim.allocate_host(length),
-            MemoryKind::Gpu => sim.allocate_gpu(length),
-        };
-        let mut memory = memory.ok_or(BackendError::OutOfMemory {
+        let id = sim.allocate(kind, length as u64)?;
+        let address = sim.place(id, 0, 0)?.1;
+        drop(sim);
+        Ok(Memory::over(UserMemory {
+            board: self.clone(),
+            id,
             kind,
-            wanted: length,
-        })?;
-        let segments: Vec<Segment> = match kind {
-            MemoryKind::Host => vec![Segment {
-                address: memory.address,
-                length: memory.length,
-            }],
-            MemoryKind::Gpu => (memory.pinned.iter())
-                .map(|&address| Segment {
-                    address,
-                    length: GPU_PAGE,
-                })
-                .collect(),
-        };
-        for segment in &segments {
-            let range = segment.address..segment.address + segment.length;
-            let id = sim.board.bus_mut().allow(range, Access::Both);
-            memory.allowed.push(id);
-        }
-        let id = MemoryId(sim.next_id);
-        sim.next_id += 1;
-        sim.memories.insert(id, memory);
-        Ok(Allocation { id, segments })
+            address,
+            length,
+        }))
     }
 
-    fn free(&mut self, id: MemoryId) {
+    fn pin(&mut self, kind: MemoryKind, address: u64, length: u64) -> BackendResult<Pinned> {
         let mut sim = self.lock();
-        if let Some(memory) = sim.memories.remove(&id) {
-            sim.release(memory);
+        let end = address.checked_add(length);
+        let inside = |memory: &SimMemory| {
+            let last = memory.address + memory.length;
+            memory.kind == kind && memory.address <= address && end.is_some_and(|end| end <= last)
+        };
+        let mut memories = sim.memories.iter_mut();
+        let Some((id, memory)) = memories.find(|(_, memory)| inside(memory)) else {
+            return Err(BackendError::Range(format!(
+                "{length} bytes at {address:#x} are no {kind:?} memory of the simulated board: \
+                 allocate memory by the device"
+            )));
+        };
+        memory.pins += 1;
+        Ok(Pinned {
+            id: *id,
+            segments: segments(memory),
+            offset: address - memory.address,
+        })
+    }
+
+    fn unpin(&mut self, id: MemoryId) {
+        let mut sim = self.lock();
+        if let Some(memory) = sim.memories.get_mut(&id) {
+            memory.pins -= 1;
         }
+        sim.collect(id);
     }
 
     fn flush(&mut self, id: MemoryId) -> BackendResult<()> {
@@ -332,37 +446,52 @@ impl Backend for SimBoard {
         sim.board.run(cycles).map_err(failed)
     }
 
+    fn allocate(&mut self, length: u64) -> BackendResult<Allocation> {
+        let mut sim = self.lock();
+        let id = sim.allocate(MemoryKind::Host, length)?;
+        let address = sim.place(id, 0, 0)?.1;
+        Ok(Allocation { id, address })
+    }
+
+    fn free(&mut self, id: MemoryId) {
+        self.lock().drop_hold(id);
+    }
+
     fn read_memory(&mut self, id: MemoryId, offset: u64, bytes: &mut [u8]) -> BackendResult<()> {
-        let sim = self.lock();
-        match sim.place(id, offset, bytes.len())? {
-            (MemoryKind::Host, address) => sim.board.host().read(address, bytes),
-            (MemoryKind::Gpu, address) => sim.board.gpu().read(address, bytes),
-        }
-        .map_err(failed)
+        self.lock().copy_to(id, offset, bytes)
     }
 
     fn write_memory(&mut self, id: MemoryId, offset: u64, bytes: &[u8]) -> BackendResult<()> {
-        let mut sim = self.lock();
-        match sim.place(id, offset, bytes.len())? {
-            (MemoryKind::Host, address) => sim.board.host_mut().write(address, bytes),
-            (MemoryKind::Gpu, address) => sim.board.gpu_mut().write(address, bytes),
-        }
-        .map_err(failed)
-    }
-
-    fn fpga_memory_backdoor(&mut self) -> Option<&mut dyn FpgaMemory> {
-        Some(self)
+        self.lock().copy_from(id, offset, bytes)
     }
 }
 
-impl FpgaMemory for SimBoard {
-    fn read(&mut self, address: u64, bytes: &mut [u8]) -> BackendResult<()> {
-        self.lock().board.ddr().read(address, bytes).map_err(failed)
+impl Place for UserMemory {
+    fn kind(&self) -> MemoryKind {
+        self.kind
     }
 
-    fn write(&mut self, address: u64, bytes: &[u8]) -> BackendResult<()> {
-        let mut sim = self.lock();
-        sim.board.ddr_mut().write(address, bytes).map_err(failed)
+    fn address(&self) -> u64 {
+        self.address
+    }
+
+    fn length(&self) -> usize {
+        self.length
+    }
+
+    fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        Ok(self.board.lock().copy_to(self.id, offset as u64, bytes)?)
+    }
+
+    fn write(&self, offset: usize, bytes: &[u8]) -> Result<()> {
+        let mut sim = self.board.lock();
+        Ok(sim.copy_from(self.id, offset as u64, bytes)?)
+    }
+}
+
+impl Drop for UserMemory {
+    fn drop(&mut self) {
+        self.board.lock().drop_hold(self.id);
     }
 }
 

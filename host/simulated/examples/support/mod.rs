@@ -2,20 +2,16 @@
 
 use anyhow::{Context, Result};
 use peerlane_hdl::Params;
-use peerlane_host::SimBoard;
+use peerlane_host::Device;
+use peerlane_host::driver::Options;
 use peerlane_sim::BoardConfig;
+use peerlane_simulated::SimBoard;
 
 /// Generates the block's Verilog, compiles it, and puts a board around it. The first
 /// time takes a minute or so; after that the compiled model comes from the cache.
-pub fn board() -> Result<SimBoard> {
+pub fn open() -> Result<Device> {
     let library = peerlane_block::library(&Params::default())?;
-    let model = library.instance()?;
-    SimBoard::new(model, BoardConfig::default()).context("the board does not start")
-}
-
-/// Bytes that differ from place to place.
-pub fn pattern(length: usize) -> Vec<u8> {
-    (0..length)
-        .map(|i| (i as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0])
-        .collect()
+    let board = SimBoard::new(library.instance()?, BoardConfig::default());
+    let driver = board.and_then(|board| board.drive(&Options::default()));
+    Ok(driver.context("the board does not start")?.open()?)
 }

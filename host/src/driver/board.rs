@@ -1,13 +1,13 @@
 //! The board behind its backend: single registers, and sequences of them.
 
-use crate::backend::{Backend, Space};
+use super::backend::{Backend, Space};
 use crate::error::{Error, Result};
 use peerlane_core::regs::{MAP_ID, csr};
 use peerlane_core::steps::{self, Bus, Register, Step, Stopped};
 use std::time::Duration;
 
 /// Between two looks at a register that is waited for.
-const POLL: Duration = Duration::from_micros(10);
+pub(crate) const POLL: Duration = Duration::from_micros(10);
 
 /// A cycle of the slowest clock that a PCIe hard IP gives to its user: 62.5 MHz.
 const SLOWEST_CYCLE: Duration = Duration::from_nanos(16);
@@ -85,6 +85,14 @@ impl Board {
             self.check_present()?;
         }
         Ok(value)
+    }
+
+    /// Whether a channel has something under way.
+    pub(crate) fn busy(&mut self, channel: u32) -> Result<bool> {
+        let offset = csr::CHANNEL_STATUS;
+        let status = self.read(Register::Channel { channel, offset })?;
+        let busy = csr::CHANNEL_STATUS_WRITE_BUSY_MASK | csr::CHANNEL_STATUS_READ_BUSY_MASK;
+        Ok(status & busy != 0)
     }
 
     /// Whether the block still answers.

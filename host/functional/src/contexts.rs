@@ -1,0 +1,147 @@
+//! Contexts, and what is theirs.
+
+use crate::{Bench, PLACE, Work, bytes, done, pattern, same, told};
+use anyhow::{Result, ensure};
+use peerlane_host::{Error, MemoryKind, Permissions, Transfer};
+
+type Asked = std::result::Result<Transfer, Error>;
+
+/// What cannot be is refused before the board sees it.
+pub fn wrong_requests(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    let (memory, region) = work.host(8192)?;
+    let (queue, place) = (&work.queue, work.place);
+    let before = queue.statistics();
+    let outside = |asked: Asked| matches!(asked, Err(Error::Region(_)));
+    ensure!(outside(queue.read(&region, 8192, place, 1)));
+    ensure!(outside(queue.read(&region, 1, place, 8192)));
+    ensure!(outside(queue.write(place, &region, u64::MAX, 2)));
+    let nothing = queue.read(&region, 0, place, 0);
+    ensure!(matches!(nothing, Err(Error::Empty)));
+    let end = work.device.range().end;
+    let elsewhere = |asked: Asked| matches!(asked, Err(Error::Local { .. }));
+    ensure!(elsewhere(queue.read(&region, 0, end - 1, 2)));
+    ensure!(elsewhere(queue.write(end, &region, 0, 1)));
+    ensure!(elsewhere(queue.write(u64::MAX, &region, 0, 2)));
+    for (permissions, reads) in [(Permissions::Read, true), (Permissions::Write, false)] {
+        let half = work
+            .device
+            .register_all(&memory, permissions)
+            .map_err(told)?;
+        let [read, write] = [
+            queue.read(&half, 0, place, 64),
+            queue.write(place, &half, 0, 64),
+        ];
+        let (may, may_not) = if reads { (read, write) } else { (write, read) };
+        ensure!(outside(may_not));
+        done(&may.map_err(told)?)?;
+    }
+    ensure!(queue.statistics().descriptors - before.descriptors == 2);
+    #[allow(clippy::reversed_empty_ranges)]
+    let backwards = work.device.register(&memory, 9..5, Permissions::Read);
+    ensure!(matches!(backwards, Err(Error::Empty)));
+    let behind = work.device.register(&memory, 5..8193, Permissions::Read);
+    ensure!(matches!(behind, Err(Error::Bounds { .. })));
+    ensure!(matches!(
+        memory.read(8190, &mut [0; 3]),
+        Err(Error::Bounds { .. })
+    ));
+    ensure!(matches!(
+        memory.write(usize::MAX, &[0]),
+        Err(Error::Bounds { .. })
+    ));
+    let other = bench.open()?;
+    let foreign = other
+        .register_all(&memory, Permissions::Read)
+        .map_err(told)?;
+    let foreign = queue.read(&foreign, 0, place, 1);
+    ensure!(matches!(foreign, Err(Error::Foreign)));
+    Ok(())
+}
+
+/// A device has one queue.
+pub fn one_queue(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    ensure!(matches!(work.device.queue(), Err(Error::Taken)));
+    // Nor does it get FPGA memory from then on, or give it back.
+    let more = work.device.allocate(PLACE);
+    ensure!(matches!(more, Err(Error::Memory { .. })), "{more:?}");
+    Ok(())
+}
+
+/// Two contexts have different channels and different FPGA memory, and move data beside each other.
+pub fn apart(bench: &dyn Bench) -> Result<()> {
+    let works = [Work::new(bench)?, Work::new(bench)?];
+    let [one, other] = &works;
+    ensure!(one.device.info().channel != other.device.info().channel);
+    let [mine, theirs] = [one.device.range(), other.device.range()];
+    ensure!(mine.end <= theirs.start || theirs.end <= mine.start);
+    let data = [pattern(1, 64 << 10), pattern(2, 64 << 10)];
+    let buffers = [one.host(64 << 10)?, other.host(64 << 10)?];
+    let mut transfers = Vec::new();
+    for ((work, data), (memory, region)) in works.iter().zip(&data).zip(&buffers) {
+        memory.write(0, data).map_err(told)?;
+        let length = data.len() as u64;
+        transfers.push(
+            work.queue
+                .read(region, 0, work.place, length)
+                .map_err(told)?,
+        );
+    }
+    transfers.iter().rev().try_for_each(done)?;
+    for (work, data) in works.iter().zip(&data) {
+        same("FPGA memory", &work.fpga(work.place, data.len())?, data)?;
+    }
+    Ok(())
+}
+
+/// Whatever others have left there.
+pub fn zeros(bench: &dyn Bench) -> Result<()> {
+    const BYTES: usize = 128 << 10;
+    for _ in 0..2 {
+        let work = Work::with(bench, BYTES as u64)?;
+        let range = work.device.range();
+        ensure!(range.end - range.start == BYTES as u64);
+        same(
+            "new FPGA memory",
+            &work.fpga(work.place, BYTES)?,
+            &vec![0; BYTES],
+        )?;
+        // The next context is likely to get the same.
+        work.set_fpga(work.place, &pattern(9, BYTES))?;
+    }
+    Ok(())
+}
+
+/// FPGA memory is given back, and taken over with what is in it. A context that has a queue keeps its
+/// memory, so somebody fills it, and somebody else hands it on.
+pub fn handed_on(bench: &dyn Bench) -> Result<()> {
+    const BYTES: u64 = 64 << 10;
+    let owner = bench.open()?;
+    let memory = owner.allocate(BYTES).map_err(told)?;
+    let place = memory.range();
+    let again = owner.allocate(BYTES);
+    ensure!(matches!(again, Err(Error::Memory { .. })), "{again:?}");
+    let offer = memory.offer().map_err(told)?;
+    ensure!(owner.range().is_empty());
+    let next = bench.open()?;
+    let taken = next.take_over(offer).map_err(told)?;
+    ensure!(taken.range() == place && next.range() == place);
+    // Only once.
+    ensure!(matches!(owner.take_over(offer), Err(Error::Memory { .. })));
+    taken.keep();
+    let queue = next.queue().map_err(told)?;
+    let memory = next
+        .memory(MemoryKind::Host, BYTES as usize)
+        .map_err(told)?;
+    memory.write(0, &vec![1; BYTES as usize]).map_err(told)?;
+    let region = next
+        .register_all(&memory, Permissions::Write)
+        .map_err(told)?;
+    done(&queue.write(place.start, &region, 0, BYTES).map_err(told)?)?;
+    same(
+        "what was taken over",
+        &bytes(&memory)?,
+        &vec![0; BYTES as usize],
+    )
+}

@@ -1,0 +1,172 @@
+//! Data arrives, whole and nowhere else.
+
+use crate::{Bench, LIMIT, Work, bytes, done, pattern, same, told};
+use anyhow::{Context, Result, ensure};
+use peerlane_host::{Direction, MemoryKind, Permissions};
+
+/// Bytes of each guard.
+const GUARD: usize = 64;
+
+/// Moves `length` bytes from `offset` of a memory into FPGA memory and back into another memory, with
+/// guards around all places.
+fn there_and_back(
+    work: &Work,
+    kind: MemoryKind,
+    (offset, shift, length): (usize, usize, usize),
+) -> Result<()> {
+    let size = offset + length + GUARD;
+    let (from, from_region) = work.buffer(kind, size)?;
+    let (to, to_region) = work.buffer(kind, size)?;
+    let data = pattern(1, size);
+    let mut expected = pattern(2, size);
+    from.write(0, &data).map_err(told)?;
+    to.write(0, &expected).map_err(told)?;
+    let around = pattern(3, length + 2 * GUARD);
+    let start = work.place + shift as u64;
+    work.set_fpga(start, &around)?;
+    let (local, length_64) = (start + GUARD as u64, length as u64);
+    let read = work
+        .queue
+        .read(&from_region, offset as u64, local, length_64);
+    done(&read.map_err(told)?).context("read")?;
+    let write = work
+        .queue
+        .write(local, &to_region, offset as u64, length_64);
+    done(&write.map_err(told)?).context("write")?;
+    let part = offset..offset + length;
+    let mut fpga = around;
+    fpga[GUARD..GUARD + length].copy_from_slice(&data[part.clone()]);
+    same("FPGA memory", &work.fpga(start, fpga.len())?, &fpga)?;
+    expected[part.clone()].copy_from_slice(&data[part]);
+    same("the memory read", &bytes(&from)?, &data)?;
+    same("the memory written", &bytes(&to)?, &expected)
+}
+
+/// Both ends at every place in a word.
+pub fn every_alignment(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    for offset in 0..8 {
+        for shift in [0, 1, 3, 6] {
+            let place = (4093 + offset, 4096 - GUARD + shift, 21);
+            there_and_back(&work, MemoryKind::Host, place).with_context(|| format!("{place:?}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Lengths around the sizes of beats, requests and pages, in every kind of memory.
+pub fn every_length(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    for kind in bench.kinds() {
+        for place in [
+            (0, 0, 1),
+            (1, 1, 2),
+            (0, 64, 64),
+            (255, 7, 513),
+            (4095, 127, 4097),
+            (0, 0, 65_536),
+            (12_345, 54_321, 150_001),
+        ] {
+            let what = || format!("{kind:?} memory, {place:?}");
+            there_and_back(&work, *kind, place).with_context(what)?;
+        }
+    }
+    Ok(())
+}
+
+/// A region of a part of a memory.
+pub fn ranges_keep_their_offset(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    let memory = work
+        .device
+        .memory(MemoryKind::Host, 128 << 10)
+        .map_err(told)?;
+    let range = 5000..105_000;
+    let region = work.device.register(&memory, range, Permissions::Write);
+    let region = region.map_err(told)?;
+    ensure!(region.length() == 100_000);
+    let data = pattern(9, 3000);
+    work.set_fpga(work.place, &data)?;
+    let write = work.queue.write(work.place, &region, 7000, 3000);
+    done(&write.map_err(told)?)?;
+    let mut expected = vec![0; memory.length()];
+    expected[12_000..15_000].copy_from_slice(&data);
+    same("the memory", &bytes(&memory)?, &expected)
+}
+
+/// More descriptors than queue and ring take.
+pub fn larger_than_the_queue(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    let pieces = 3 * work.device.capabilities().queue_depth() as usize;
+    work.queue.set_piece(100);
+    let length = (pieces * 100 + 1).min(256 << 10);
+    let (from, from_region) = work.host(length)?;
+    let (to, to_region) = work.host(length)?;
+    let data = pattern(5, length);
+    from.write(0, &data).map_err(told)?;
+    let read = work.queue.read(&from_region, 0, work.place, length as u64);
+    done(&read.map_err(told)?)?;
+    let write = work.queue.write(work.place, &to_region, 0, length as u64);
+    done(&write.map_err(told)?)?;
+    same("the memory", &bytes(&to)?, &data)
+}
+
+/// Writes and reads under way together, waited for last first.
+pub fn both_directions_at_once(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    let length = 64 << 10;
+    let data = pattern(3, length);
+    let [first, second] = [work.place, work.place + length as u64];
+    work.set_fpga(first, &data)?;
+    let (to, to_region) = work.host(length)?;
+    let (from, from_region) = work.host(length)?;
+    let other = pattern(4, length);
+    from.write(0, &other).map_err(told)?;
+    work.queue.set_piece(4096);
+    let (mut transfers, chunk) = (Vec::new(), 16 << 10);
+    for offset in (0..length as u64).step_by(chunk as usize) {
+        for direction in Direction::BOTH {
+            let (region, local) = match direction {
+                Direction::Write => (&to_region, first + offset),
+                Direction::Read => (&from_region, second + offset),
+            };
+            let transfer = work.queue.submit(direction, region, offset, local, chunk);
+            transfers.push(transfer.map_err(told)?);
+        }
+    }
+    transfers.iter().rev().try_for_each(done)?;
+    ensure!(work.queue.under_way() == 0);
+    same("the memory written", &bytes(&to)?, &data)?;
+    same("FPGA memory", &work.fpga(second, length)?, &other)
+}
+
+/// Several threads wait for transfers of one queue.
+pub fn threads_share_a_queue(bench: &dyn Bench) -> Result<()> {
+    const EACH: usize = 32 << 10;
+    let work = Work::new(bench)?;
+    let work = &work;
+    work.queue.set_piece(4096);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3u8)
+            .map(|seed| {
+                scope.spawn(move || -> Result<()> {
+                    let place = work.place + u64::from(seed) * EACH as u64;
+                    let (memory, region) = work.host(EACH)?;
+                    for round in 0..4 {
+                        let data = pattern(16 * round + seed, EACH);
+                        memory.write(0, &data).map_err(told)?;
+                        let length = EACH as u64;
+                        let read = work.queue.read(&region, 0, place, length).map_err(told)?;
+                        ensure!(read.wait(LIMIT).map_err(told)? == length);
+                        memory.write(0, &vec![0; EACH]).map_err(told)?;
+                        done(&work.queue.write(place, &region, 0, length).map_err(told)?)?;
+                        same("the memory", &bytes(&memory)?, &data)?;
+                    }
+                    Ok(())
+                })
+            })
+            .collect();
+        let mut threads = threads.into_iter();
+        threads.try_for_each(|thread| thread.join().expect("it does not panic"))
+    })
+}

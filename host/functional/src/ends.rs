@@ -1,0 +1,148 @@
+//! How transfers, queues and regions end.
+
+use crate::{Bench, LIMIT, Work, bytes, done, fault_of, pattern, same, told};
+use anyhow::{Result, bail, ensure};
+use peerlane_host::{Direction, Error, Fault};
+use std::time::Duration;
+
+const LENGTH: usize = 128 << 10;
+
+/// Transfers whose handles are dropped are made.
+pub fn handles_may_go(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    let (memory, region) = work.host(LENGTH)?;
+    let data = pattern(6, LENGTH);
+    work.set_fpga(work.place, &data)?;
+    work.queue.set_piece(512);
+    let chunk = LENGTH as u64 / 16;
+    for offset in (0..LENGTH as u64).step_by(chunk as usize) {
+        let transfer = work
+            .queue
+            .write(work.place + offset, &region, offset, chunk);
+        drop(transfer.map_err(told)?);
+    }
+    // The last handle of the region: the queue has its own.
+    drop(region);
+    work.queue.drain(LIMIT).map_err(told)?;
+    ensure!(work.queue.under_way() == 0);
+    same("the memory", &bytes(&memory)?, &data)
+}
+
+/// A result can be asked for as often as one likes.
+pub fn results_stay(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    let (_memory, region) = work.host(4096)?;
+    let transfer = work
+        .queue
+        .write(work.place, &region, 0, 4096)
+        .map_err(told)?;
+    for _ in 0..3 {
+        done(&transfer)?;
+        ensure!(transfer.poll().map_err(told)? == Some(4096));
+    }
+    // Behind others, too.
+    done(
+        &work
+            .queue
+            .read(&region, 0, work.place, 4096)
+            .map_err(told)?,
+    )?;
+    done(&transfer)
+}
+
+/// A queue is restarted with transfers under way, and goes on.
+pub fn restarted(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    let (_memory, region) = work.host(LENGTH)?;
+    work.queue.set_piece(256);
+    for _ in 0..3 {
+        let transfers = Direction::BOTH.map(|direction| {
+            work.queue
+                .submit(direction, &region, 0, work.place, LENGTH as u64)
+        });
+        work.queue.restart().map_err(told)?;
+        ensure!(work.queue.under_way() == 0);
+        for transfer in transfers {
+            match transfer.map_err(told)?.poll() {
+                Ok(Some(moved)) => ensure!(moved == LENGTH as u64),
+                Err(Error::Stopped)
+                | Err(Error::Fault {
+                    fault: Fault::Aborted,
+                    ..
+                }) => {}
+                other => bail!("{other:?} behind a restart"),
+            }
+        }
+        work.queue.set_piece(u32::MAX);
+        let data = pattern(2, LENGTH);
+        work.set_fpga(work.place, &data)?;
+        same("FPGA memory", &work.fpga(work.place, LENGTH)?, &data)?;
+        work.queue.set_piece(256);
+    }
+    Ok(())
+}
+
+/// A channel that is stopped when nothing is under way goes on as before.
+pub fn stopped(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    let (_memory, region) = work.host(4096)?;
+    for _ in 0..3 {
+        done(
+            &work
+                .queue
+                .write(work.place, &region, 0, 4096)
+                .map_err(told)?,
+        )?;
+        let aborted = work.device.stop(Duration::from_millis(10)).map_err(told)?;
+        ensure!(!aborted, "nothing was under way, and something was aborted");
+    }
+    done(
+        &work
+            .queue
+            .write(work.place, &region, 0, 4096)
+            .map_err(told)?,
+    )
+}
+
+/// A drain waits for what was submitted before it.
+pub fn drained(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    let (_memory, region) = work.host(LENGTH)?;
+    work.queue.drain(Duration::ZERO).map_err(told)?;
+    work.queue.set_piece(256);
+    let length = LENGTH as u64;
+    let transfer = work
+        .queue
+        .write(work.place, &region, 0, length)
+        .map_err(told)?;
+    match work.queue.drain(Duration::ZERO) {
+        Ok(()) | Err(Error::Timeout { .. }) => {}
+        Err(error) => return Err(told(error)),
+    }
+    work.queue.drain(LIMIT).map_err(told)?;
+    ensure!(transfer.poll().map_err(told)? == Some(length));
+    Ok(())
+}
+
+/// The board refuses a region that was taken from it.
+pub fn a_forgotten_region(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    let (memory, region) = work.host(4096)?;
+    let expected = pattern(8, 4096);
+    memory.write(0, &expected).map_err(told)?;
+    let stale = region.clone();
+    region.forget().map_err(told)?;
+    for direction in Direction::BOTH {
+        let transfer = work.queue.submit(direction, &stale, 0, work.place, 4096);
+        ensure!(fault_of(&transfer.map_err(told)?)? == Fault::AttInvalid);
+    }
+    same("the memory", &bytes(&memory)?, &expected)?;
+    // Others are used on.
+    let (_memory, region) = work.host(4096)?;
+    done(
+        &work
+            .queue
+            .write(work.place, &region, 0, 4096)
+            .map_err(told)?,
+    )
+}

@@ -1,0 +1,172 @@
+//! What [`peerlane_host`] promises, tried through its public interface and nothing else. The same tests
+//! run on the simulated board, on the kernel's device, and on a fake of the block's registers.
+//!
+//! FPGA memory is looked at by transfers alone, so nobody's model is asked.
+
+mod contexts;
+mod data;
+mod ends;
+mod order;
+
+use anyhow::{Context, Result, bail, ensure};
+use peerlane_host::{
+    Device, Error, Fault, Memory, MemoryKind, Permissions, Queue, Region, Transfer,
+};
+use std::time::Duration;
+
+/// Longer than any transfer of the tests takes, in the board's time.
+pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// FPGA memory that most tests have.
+const PLACE: u64 = 512 << 10;
+
+/// Where the tests run.
+pub trait Bench {
+    /// Opens a new context of the board.
+    fn open(&self) -> Result<Device>;
+
+    /// Kinds of memory that the device can allocate.
+    fn kinds(&self) -> &[MemoryKind] {
+        &[MemoryKind::Host]
+    }
+}
+
+/// A test.
+pub type Test = fn(&dyn Bench) -> Result<()>;
+
+/// All tests, by name.
+pub const ALL: &[(&str, Test)] = &[
+    ("every_alignment", data::every_alignment),
+    ("every_length", data::every_length),
+    ("ranges_keep_their_offset", data::ranges_keep_their_offset),
+    ("larger_than_the_queue", data::larger_than_the_queue),
+    ("both_directions_at_once", data::both_directions_at_once),
+    ("threads_share_a_queue", data::threads_share_a_queue),
+    ("chained", order::chained),
+    ("urgent_in_spite_of_moderation", order::urgent),
+    ("without_a_flush", order::without_a_flush),
+    ("one_descriptor_takes_few_stores", order::stores),
+    ("handles_may_go", ends::handles_may_go),
+    ("results_stay", ends::results_stay),
+    ("restarted", ends::restarted),
+    ("stopped_by_its_device", ends::stopped),
+    ("drained", ends::drained),
+    ("a_forgotten_region", ends::a_forgotten_region),
+    ("wrong_requests", contexts::wrong_requests),
+    ("one_queue_a_device", contexts::one_queue),
+    ("contexts_are_apart", contexts::apart),
+    ("fpga_memory_is_zero_at_first", contexts::zeros),
+    ("fpga_memory_is_handed_on", contexts::handed_on),
+];
+
+/// Runs one test; the error names it.
+pub fn run(bench: &dyn Bench, name: &str, test: Test) -> Result<()> {
+    test(bench).with_context(|| format!("functional test {name}"))
+}
+
+/// The library's error, with its remedy.
+fn told(error: Error) -> anyhow::Error {
+    let remedy = error.remedy();
+    anyhow::Error::new(error).context(remedy)
+}
+
+/// A context with a queue and some FPGA memory.
+struct Work {
+    device: Device,
+    queue: Queue,
+    /// Its first byte of FPGA memory.
+    place: u64,
+}
+
+impl Work {
+    fn new(bench: &dyn Bench) -> Result<Self> {
+        Self::with(bench, PLACE)
+    }
+
+    fn with(bench: &dyn Bench, bytes: u64) -> Result<Self> {
+        let device = bench.open()?;
+        let place = device.allocate(bytes).map_err(told)?.keep().start;
+        let queue = device.queue().map_err(told)?;
+        Ok(Self {
+            device,
+            queue,
+            place,
+        })
+    }
+
+    /// Memory of a kind, registered for both directions.
+    fn buffer(&self, kind: MemoryKind, length: usize) -> Result<(Memory, Region)> {
+        let memory = self.device.memory(kind, length).map_err(told)?;
+        let region = self.device.register_all(&memory, Permissions::ReadWrite);
+        Ok((memory, region.map_err(told)?))
+    }
+
+    /// The same in host memory.
+    fn host(&self, length: usize) -> Result<(Memory, Region)> {
+        self.buffer(MemoryKind::Host, length)
+    }
+
+    /// What is in FPGA memory.
+    fn fpga(&self, address: u64, length: usize) -> Result<Vec<u8>> {
+        let (memory, region) = self.host(length)?;
+        // What a read of it would leave.
+        memory.write(0, &vec![0xee; length]).map_err(told)?;
+        done(
+            &self
+                .queue
+                .write(address, &region, 0, length as u64)
+                .map_err(told)?,
+        )?;
+        bytes(&memory)
+    }
+
+    /// Puts bytes into FPGA memory.
+    fn set_fpga(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        let (memory, region) = self.host(bytes.len())?;
+        memory.write(0, bytes).map_err(told)?;
+        let length = bytes.len() as u64;
+        done(&self.queue.read(&region, 0, address, length).map_err(told)?)
+    }
+}
+
+/// Waits for a transfer, which must move all.
+fn done(transfer: &Transfer) -> Result<()> {
+    let moved = transfer.wait(LIMIT).map_err(told)?;
+    ensure!(moved == transfer.length(), "{moved} bytes were moved");
+    Ok(())
+}
+
+/// Waits for a transfer, which must end with a fault of the board.
+fn fault_of(transfer: &Transfer) -> Result<Fault> {
+    match transfer.wait(LIMIT) {
+        Err(Error::Fault { fault, .. }) => Ok(fault),
+        other => bail!("no fault: {other:?}"),
+    }
+}
+
+/// All bytes of a memory.
+fn bytes(memory: &Memory) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; memory.length()];
+    memory.read(0, &mut bytes).map_err(told)?;
+    Ok(bytes)
+}
+
+/// Bytes that differ at every place and for every seed.
+fn pattern(seed: u8, length: usize) -> Vec<u8> {
+    (0..length)
+        .map(|i| (i as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0] ^ seed)
+        .collect()
+}
+
+/// Compares, and says where the first difference is.
+fn same(what: &str, found: &[u8], expected: &[u8]) -> Result<()> {
+    ensure!(found.len() == expected.len(), "{what}: lengths differ");
+    match expected.iter().zip(found).position(|(a, b)| a != b) {
+        None => Ok(()),
+        Some(at) => bail!(
+            "{what}: byte {at:#x} is {:#04x}, not {:#04x}",
+            found[at],
+            expected[at]
+        ),
+    }
+}

@@ -1,0 +1,361 @@
+//! A context of the driver in the process.
+
+use super::backend::MemoryId;
+use super::board::Board;
+use super::zeros::Records;
+use super::{Inner, Shared};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::memory::{Memory, MemoryKind};
+use peerlane_core::att::Permissions;
+use peerlane_core::channel::{self, LocalRange, Moderation, page};
+use peerlane_core::descriptor::{DWORDS, Direction};
+use peerlane_core::fpga_memory::{Content, MemoryError, Offer, Token};
+use peerlane_core::record;
+use peerlane_core::regs::chan;
+use peerlane_core::ring::Slots;
+use peerlane_core::uapi::{self, access, allocate, feature, free, provider};
+use rustix::io::Errno;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
+
+/// How long to wait at a stretch: others get their turn in between.
+const STRETCH: Duration = Duration::from_millis(1);
+
+/// A moment between two looks at a ring.
+const MOMENT: Duration = Duration::from_nanos(200);
+
+/// A channel that is held.
+#[derive(Debug)]
+pub(crate) struct Held {
+    shared: Arc<Shared>,
+    number: u32,
+    name: String,
+    info: uapi::Info,
+    ring: MemoryId,
+}
+
+/// Writes a descriptor and rings the doorbell.
+pub(super) fn doorbell(
+    board: &mut Board,
+    number: u32,
+    direction: Direction,
+    descriptor: &[u32; DWORDS],
+    freed: u16,
+) -> Result<()> {
+    let (place, doorbell) = match direction {
+        Direction::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
+        Direction::Read => (chan::READ_DESC, chan::READ_DOORBELL),
+    };
+    board.write_block(page(number, place), descriptor)?;
+    board.write(page(number, doorbell), freed.into())
+}
+
+fn memory_error(bytes: u64, error: MemoryError) -> Error {
+    let source = match error {
+        MemoryError::Empty => Errno::INVAL,
+        MemoryError::Exists => Errno::EXIST,
+        MemoryError::Held { .. } => Errno::BUSY,
+        MemoryError::Full { .. } => Errno::NOSPC,
+        MemoryError::NotOffered => Errno::NOENT,
+        MemoryError::Restarted => Errno::AGAIN,
+        MemoryError::Channel(_) => Errno::NODEV,
+    };
+    Error::memory(bytes, source)
+}
+
+impl Held {
+    /// Takes a free channel.
+    pub(super) fn new(shared: &Arc<Shared>) -> Result<Self> {
+        let mut inner = shared.lock();
+        let number = inner.claim()?;
+        let ring = inner.channel(number)?.ring.id;
+        let caps = inner.caps;
+        let bit = |set: bool, bit: u64| if set { bit } else { 0 };
+        let info = uapi::Info {
+            version: uapi::VERSION,
+            oldest: uapi::OLDEST,
+            features: feature::HOST
+                | feature::NVIDIA
+                | feature::PAGE
+                | feature::ALLOCATE
+                | bit(caps.tagged, feature::TAGGED_READS),
+            map_id: inner.identity.map_id,
+            build_id: inner.identity.build_id,
+            caps: [
+                inner.identity.caps0,
+                inner.identity.caps1,
+                inner.identity.caps2,
+            ],
+            channel: number,
+            ring_log2: inner.ring_log2(),
+            page_bytes: chan::SIZE as u64,
+            ring_bytes: inner.ring_bytes(),
+            ..Default::default()
+        };
+        Ok(Self {
+            shared: Arc::clone(shared),
+            number,
+            name: inner.board.backend.name(),
+            info,
+            ring,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.shared.lock()
+    }
+
+    /// Gives the channel its range of FPGA memory.
+    fn set_range(&self, inner: &mut Inner, range: std::ops::Range<u64>) -> Result<()> {
+        let range = LocalRange::new(range, inner.fpga.bytes()).map_err(Error::LocalRange)?;
+        inner.channel(self.number)?.range = range;
+        let steps = channel::set_range(self.number, &range);
+        inner.board.run("taken a range", steps)
+    }
+
+    /// Whether the library has the channel's page and ring.
+    fn check_idle(&self, inner: &mut Inner, bytes: u64) -> Result<()> {
+        match inner.channel(self.number)?.handed_out {
+            true => Err(Error::memory(bytes, Errno::BUSY)),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.lock().close(self.number);
+    }
+}
+
+impl Context for Held {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn info(&self) -> &uapi::Info {
+        &self.info
+    }
+
+    fn memory(&self, kind: MemoryKind, bytes: usize) -> Result<Memory> {
+        if bytes == 0 {
+            return Err(Error::Empty);
+        }
+        Ok(self.lock().board.backend.memory(kind, bytes)?)
+    }
+
+    fn register(&self, region: &mut uapi::Register) -> Result<()> {
+        let refused = |source| Error::call("REGISTER", source);
+        let kind = match region.provider {
+            provider::HOST => MemoryKind::Host,
+            provider::NVIDIA => MemoryKind::Gpu,
+            _ => return Err(refused(Errno::OPNOTSUPP)),
+        };
+        let permissions = match region.access {
+            access::READ => Permissions::Read,
+            access::WRITE => Permissions::Write,
+            both if both == access::READ | access::WRITE => Permissions::ReadWrite,
+            _ => return Err(refused(Errno::INVAL)),
+        };
+        if region.length == 0 {
+            return Err(Error::Empty);
+        }
+        let mut inner = self.lock();
+        let Inner {
+            board,
+            regions,
+            caps,
+            ..
+        } = &mut *inner;
+        let pinned = board.backend.pin(kind, region.address, region.length)?;
+        let memory = (kind, pinned, region.length);
+        let (handle, found) = regions.register(board, caps, self.number, memory, permissions)?;
+        region.handle = handle;
+        region.page_shift = found.page_size().bytes().trailing_zeros();
+        region.att_address = found.att_address(0).map_err(Error::Region)?.raw();
+        region.entries = found.layout().entries;
+        region.found = 0;
+        Ok(())
+    }
+
+    /// Nothing is kept for later: the board has forgotten the memory when it returns well.
+    fn unregister(&self, handle: u32, _: u32) -> Result<()> {
+        let mut inner = self.lock();
+        let Inner { board, regions, .. } = &mut *inner;
+        regions.unregister(board, handle)
+    }
+
+    fn flush(&self, handle: u32) -> Result<()> {
+        let mut inner = self.lock();
+        let Inner { board, regions, .. } = &mut *inner;
+        regions.flush(board, handle)
+    }
+
+    fn allocate(&self, wanted: &mut uapi::Allocate) -> Result<()> {
+        let mut inner = self.lock();
+        self.check_idle(&mut inner, wanted.bytes)?;
+        let fpga = &mut inner.fpga;
+        let grant = match wanted.flags {
+            0 => fpga.allocate(self.number, wanted.bytes),
+            allocate::ALL => fpga.allocate_all(self.number, wanted.bytes),
+            allocate::TAKE_OVER => fpga.take_over(self.number, Token(wanted.token)),
+            _ => return Err(Error::memory(wanted.bytes, Errno::INVAL)),
+        };
+        let grant = grant.map_err(|error| memory_error(wanted.bytes, error))?;
+        let range = grant.range.clone();
+        let unready = range.start + grant.ready..range.end;
+        let given = self
+            .set_range(&mut inner, range.clone())
+            .and_then(|()| inner.fill(self.number, unready));
+        if let Err(error) = given {
+            // A channel that is not at rest keeps its range until its context is closed.
+            let rests = inner.board.busy(self.number).is_ok_and(|busy| !busy);
+            if rests && self.set_range(&mut inner, 0..0).is_ok() {
+                inner.fpga.free(self.number, grant.content(grant.ready));
+            }
+            return Err(error);
+        }
+        wanted.base = range.start;
+        wanted.bytes = range.end - range.start;
+        Ok(())
+    }
+
+    fn free(&self, flags: u32) -> Result<[u64; 2]> {
+        let mut inner = self.lock();
+        self.check_idle(&mut inner, 0)?;
+        let refused = |source| Error::memory(0, source);
+        if inner.fpga.held(self.number).is_none() {
+            return Err(refused(Errno::NOENT));
+        }
+        let offered = flags & free::OFFER != 0;
+        if flags & !free::OFFER != 0 || offered && inner.fpga.holds_all(self.number) {
+            return Err(refused(Errno::INVAL));
+        }
+        self.set_range(&mut inner, 0..0)?;
+        let random = || RandomState::new().build_hasher().finish();
+        let (token, content) = match offered {
+            false => ([0; 2], Content::Unknown),
+            true => {
+                let token = [random(), random()];
+                let offer = Offer::new(Token(token), 0);
+                let epoch = inner.fpga.epoch();
+                (token, Content::Offered { offer, epoch })
+            }
+        };
+        inner.fpga.free(self.number, content);
+        Ok(token)
+    }
+
+    fn open_channel(&self) -> Result<()> {
+        self.lock().channel(self.number)?.handed_out = true;
+        Ok(())
+    }
+
+    /// A packet for the descriptor's words, where the backend can, and one for the doorbell.
+    fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) -> u32 {
+        let mut inner = self.lock();
+        let Ok(state) = inner.channel(self.number) else {
+            return 0;
+        };
+        // What was started anew refuses doorbells until the library knows of it.
+        if state.untold || inner.board.gone {
+            return 0;
+        }
+        let rung = doorbell(&mut inner.board, self.number, direction, descriptor, freed);
+        if let (Err(error), Ok(state)) = (rung, inner.channel(self.number)) {
+            state.trouble.get_or_insert(error);
+        }
+        DWORDS as u32 + 1
+    }
+
+    fn queue_free(&self) -> [u32; 2] {
+        let place = page(self.number, chan::QUEUE_FREE);
+        let free = self.lock().board.read(place);
+        channel::queue_free(free.unwrap_or(0))
+    }
+
+    fn take_refused(&self) -> bool {
+        let place = page(self.number, chan::REFUSED);
+        let board = &mut self.lock().board;
+        match board.read(place) {
+            Ok(refused) if refused != 0 => board.write(place, refused).is_ok(),
+            // A board that does not answer has refused nothing.
+            _ => false,
+        }
+    }
+
+    fn status(&self, slot: u32) -> u32 {
+        Records(&mut self.lock(), self.ring).status(slot)
+    }
+
+    fn record(&self, slot: u32) -> [u32; record::DWORDS] {
+        Records(&mut self.lock(), self.ring).record(slot)
+    }
+
+    fn query(&self) -> Result<uapi::Query> {
+        let mut inner = self.lock();
+        if inner.board.gone {
+            inner.board.check_present()?;
+        }
+        let events = inner.events;
+        let state = inner.channel(self.number)?;
+        state.seen = events;
+        if let Some(error) = state.trouble.take() {
+            return Err(error);
+        }
+        let generation = state.generation;
+        if std::mem::take(&mut state.untold) {
+            let steps = [channel::resume(self.number)];
+            inner.board.run("started a channel", steps)?;
+        }
+        let (regions, bytes) = inner.regions.count(self.number);
+        Ok(uapi::Query {
+            events,
+            generation,
+            regions: [regions, 0],
+            region_bytes: [bytes, 0],
+            ..Default::default()
+        })
+    }
+
+    fn await_event(&self, limit: Option<Duration>) -> Result<bool> {
+        let begin = self.now();
+        loop {
+            let mut inner = self.lock();
+            if inner.channel(self.number)?.seen != inner.events {
+                return Ok(true);
+            }
+            let waited = inner.board.backend.now().saturating_sub(begin);
+            let left = limit.map_or(STRETCH, |limit| limit.saturating_sub(waited));
+            if left.is_zero() {
+                // Was it only slow, or does nothing work any more?
+                inner.board.check_present()?;
+                inner.board.check_port()?;
+                return Ok(false);
+            }
+            inner.await_interrupt(left.min(STRETCH))?;
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.lock().board.backend.now()
+    }
+
+    fn pause(&self) {
+        // A board that fails says so when it is asked.
+        let _ = self.lock().board.backend.pause(MOMENT);
+    }
+
+    fn stop(&self, drain: Duration) -> Result<bool> {
+        self.lock().stop_channel(self.number, drain)
+    }
+
+    fn moderate(&self, moderation: Moderation) -> Result<()> {
+        let mut inner = self.lock();
+        inner.channel(self.number)?.moderation = moderation;
+        let steps = [channel::moderate(self.number, moderation)];
+        inner.board.run("taken the moderation", steps)
+    }
+}

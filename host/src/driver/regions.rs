@@ -1,0 +1,233 @@
+//! Regions and the ATT: who holds what, and when it can go.
+
+use super::backend::Pinned;
+use super::board::Board;
+use crate::error::{Error, Result};
+use crate::memory::MemoryKind;
+use peerlane_core::att::{AttAllocator, Permissions, Run};
+use peerlane_core::capability::Capabilities;
+use peerlane_core::layout::{Layout, layout, pages};
+use peerlane_core::owners::Owners;
+use peerlane_core::region::Region;
+use peerlane_core::table::{self, Reach};
+use std::collections::BTreeMap;
+
+/// A region of a channel.
+struct State {
+    region: Region,
+    channel: u32,
+    kind: MemoryKind,
+    pinned: Pinned,
+    /// Nobody needs it, but the board has not said that it has done with it. Its memory
+    /// is kept.
+    kept: bool,
+}
+
+/// The regions of a board.
+pub(crate) struct Regions {
+    att: AttAllocator<Vec<u64>>,
+    all: BTreeMap<u32, State>,
+    /// Entries that map nothing any more, but that descriptors on their channel may still name.
+    named: Vec<(u32, Run)>,
+    last: u32,
+}
+
+impl Regions {
+    pub(crate) fn new(entries: u32) -> Result<Self> {
+        let words = AttAllocator::<Vec<u64>>::words(entries);
+        let att = AttAllocator::new(vec![0; words], entries).map_err(Error::AttFull)?;
+        Ok(Self {
+            att,
+            all: BTreeMap::new(),
+            named: Vec::new(),
+            last: 0,
+        })
+    }
+
+    /// Maps memory that was pinned: takes entries and writes them. Gives the region's name, and what it
+    /// is. Where that fails, the memory is unpinned.
+    pub(crate) fn register(
+        &mut self,
+        board: &mut Board,
+        caps: &Capabilities,
+        channel: u32,
+        (kind, pinned, length): (MemoryKind, Pinned, u64),
+        permissions: Permissions,
+    ) -> Result<(u32, &Region)> {
+        let id = pinned.id;
+        match self.map(board, caps, channel, (kind, pinned, length), permissions) {
+            Ok(state) => {
+                // Names are not used again before all others were.
+                while self.last == 0 || self.all.contains_key(&self.last) {
+                    self.last = self.last.wrapping_add(1);
+                }
+                let name = self.last;
+                Ok((name, &self.all.entry(name).or_insert(state).region))
+            }
+            Err(error) => {
+                board.backend.unpin(id);
+                Err(error)
+            }
+        }
+    }
+
+    fn map(
+        &mut self,
+        board: &mut Board,
+        caps: &Capabilities,
+        channel: u32,
+        (kind, pinned, length): (MemoryKind, Pinned, u64),
+        permissions: Permissions,
+    ) -> Result<State> {
+        self.collect(board)?;
+        let segments = || pinned.segments.iter().copied();
+        let layout: Layout = layout(segments(), pinned.offset, length).map_err(Error::Layout)?;
+        let last = layout.page_size.bytes() - 1;
+        let far = |page: &u64| !page.checked_add(last).is_some_and(|end| caps.reaches(end));
+        if let Some(address) = pages(segments(), pinned.offset, &layout).find(far) {
+            return Err(Error::Unreachable {
+                address,
+                bits: caps.txs_addr_bits,
+            });
+        }
+        let run = self.att.allocate(layout.entries).map_err(Error::AttFull)?;
+        let owner = Owners::channel(channel);
+        let region = match Region::new(run, &layout, permissions, owner) {
+            Ok(region) => region,
+            Err((run, error)) => {
+                self.give_back(run)?;
+                return Err(Error::Region(error));
+            }
+        };
+        let state = State {
+            region,
+            channel,
+            kind,
+            pinned,
+            kept: false,
+        };
+        if let Err(error) = state.program(board) {
+            // What was written maps nothing that the caller does not hold.
+            let _ = state.invalidate(board);
+            self.give_back(state.region.into_run())?;
+            return Err(error);
+        }
+        Ok(state)
+    }
+
+    fn give_back(&mut self, run: Run) -> Result<()> {
+        self.att.free(run).map_err(|error| Error::Broken {
+            reason: error.to_string(),
+        })
+    }
+
+    /// Takes a region from the board at once. Its memory goes when this has ended well, and else when
+    /// the block has been reset.
+    pub(crate) fn unregister(&mut self, board: &mut Board, name: u32) -> Result<()> {
+        let Some(state) = self.all.get_mut(&name) else {
+            return Err(Error::call("UNREGISTER", rustix::io::Errno::NOENT));
+        };
+        match state.invalidate(board) {
+            // A board that is gone, as the next call will say, reaches no memory.
+            Ok(()) | Err(Error::Gone) => {}
+            Err(error) => {
+                state.kept = true;
+                return Err(error);
+            }
+        }
+        if let Some(state) = self.all.remove(&name) {
+            board.backend.unpin(state.pinned.id);
+            self.named.push((state.channel, state.region.into_run()));
+        }
+        self.collect(board)
+    }
+
+    /// Gives entries back that no descriptor can name any more: those of channels at rest.
+    fn collect(&mut self, board: &mut Board) -> Result<()> {
+        for (channel, run) in std::mem::take(&mut self.named) {
+            match board.gone || board.busy(channel)? {
+                true => self.named.push((channel, run)),
+                false => self.give_back(run)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries again to give back what could not be given back before.
+    pub(crate) fn collect_kept(&mut self, board: &mut Board) {
+        let kept = self.all.iter().filter(|(_, state)| state.kept);
+        let kept: Vec<u32> = kept.map(|(name, _)| *name).collect();
+        for name in kept {
+            // What cannot go now stays for the next time.
+            let _ = self.unregister(board, name);
+        }
+    }
+
+    /// Waits until what was written to a region can be seen.
+    pub(crate) fn flush(&self, board: &mut Board, name: u32) -> Result<()> {
+        match self.all.get(&name) {
+            Some(state) => Ok(board.backend.flush(state.pinned.id)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Regions of a channel, and their bytes.
+    pub(crate) fn count(&self, channel: u32) -> (u32, u64) {
+        let mine = self.all.values().filter(|state| state.channel == channel);
+        mine.fold((0, 0), |(count, bytes), state| {
+            (count + 1, bytes + state.region.length())
+        })
+    }
+
+    /// Writes every region's entries again, after a reset.
+    pub(crate) fn program_all(&self, board: &mut Board) -> Result<()> {
+        let mut mapped = self.all.values().filter(|state| !state.kept);
+        mapped.try_for_each(|state| state.program(board))
+    }
+
+    /// Invalidates every region's entries, when the board is let go.
+    pub(crate) fn unmap_all(&self, board: &mut Board) -> Result<()> {
+        for state in self.all.values() {
+            state.invalidate(board)?;
+        }
+        board.run("reached the fence", table::fence(Reach::Host))
+    }
+
+    /// Gives all memory back, when the board cannot reach it any more.
+    pub(crate) fn free_all(&mut self, board: &mut Board) {
+        while let Some((_, state)) = self.all.pop_first() {
+            board.backend.unpin(state.pinned.id);
+        }
+    }
+}
+
+impl State {
+    fn program(&self, board: &mut Board) -> Result<()> {
+        let Self { region, pinned, .. } = self;
+        board.run("taken owners", table::set_owners(region.owners()))?;
+        let segments = pinned.segments.iter().copied();
+        let pages = pages(segments, pinned.offset, &region.layout());
+        for steps in table::map(region, pages) {
+            let steps = steps.map_err(|error| Error::Broken {
+                reason: error.to_string(),
+            })?;
+            board.run("taken an entry", steps)?;
+        }
+        Ok(())
+    }
+
+    /// Invalidates the region's entries, and waits until no request to its pages is under way.
+    fn invalidate(&self, board: &mut Board) -> Result<()> {
+        let Self { region, pinned, .. } = self;
+        let segments = pinned.segments.iter().copied();
+        let reach = match self.kind {
+            MemoryKind::Host => Reach::Host,
+            MemoryKind::Gpu => {
+                Reach::peer(region, pages(segments, pinned.offset, &region.layout()))
+            }
+        };
+        let steps = table::unmap(region.run()).chain(table::fence(reach));
+        board.run("reached the fence", steps)?;
+        board.check_port()
+    }
+}

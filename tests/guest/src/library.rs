@@ -1,0 +1,34 @@
+//! What the host library promises, and its examples, on the kernel's device: the same tests and programs
+//! that run on the simulated board in the process.
+
+use crate::lab::{Lab, told};
+use crate::suite::Suite;
+use anyhow::Result;
+use peerlane_functional::{ALL, Bench};
+use peerlane_host::{Device, MemoryKind};
+
+#[path = "../../../host/examples/read.rs"]
+mod read;
+#[path = "../../../host/examples/write.rs"]
+mod write;
+
+struct Kernel;
+
+impl Bench for Kernel {
+    fn open(&self) -> Result<Device> {
+        Device::first().map_err(told)
+    }
+}
+
+/// Runs them.
+pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    for (name, test) in ALL {
+        suite.run(&format!("library.{name}"), || test(&Kernel).map(|()| ""));
+    }
+    suite.run("library.example.read", || {
+        read::run(&lab.open()?, MemoryKind::Host).map(|()| "")
+    });
+    suite.run("library.example.write", || {
+        write::run(&lab.open()?, MemoryKind::Host).map(|()| "")
+    });
+}
