@@ -16,7 +16,7 @@ pub fn run(device: &Device, kind: MemoryKind) -> Result<()> {
     let queue = device.queue()?;
 
     // What a kernel on the GPU, or a program, would have computed; the board may read it, not write.
-    let data: Vec<u8> = (0..LENGTH).map(|i| (i * i >> 7) as u8).collect();
+    let data: Vec<u8> = (0..LENGTH).map(|i| ((i * i) >> 7) as u8).collect();
     let memory = device.memory(kind, LENGTH)?;
     memory.write(0, &data)?;
     let region = device.register_all(&memory, Permissions::Read)?;

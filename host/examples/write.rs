@@ -16,7 +16,7 @@ pub fn run(device: &Device, kind: MemoryKind) -> Result<()> {
     let queue = device.queue()?;
 
     // Here the FPGA would compute something; we bring it there.
-    let data: Vec<u8> = (0..LENGTH).map(|i| (i * i >> 9) as u8).collect();
+    let data: Vec<u8> = (0..LENGTH).map(|i| ((i * i) >> 9) as u8).collect();
     let from = device.memory(MemoryKind::Host, LENGTH)?;
     from.write(0, &data)?;
     let from = device.register_all(&from, Permissions::Read)?;

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::transfer::Terms;
 use peerlane_core::att::AttAddress;
 use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction, Pieces};
+use peerlane_core::fault::Fault;
 use peerlane_core::queue::{Occupancy, QueueError};
 use peerlane_core::record::Record;
 use peerlane_core::ring::{Ring, RingError, Slots};
@@ -17,6 +18,13 @@ pub(crate) trait Post {
     /// Writes a descriptor into the channel's page, and rings the doorbell, which says how many slots of
     /// the ring are free again.
     fn post(&mut self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16);
+}
+
+/// What must live as long as the board works on a transfer.
+pub(crate) trait Keep {
+    /// Whether it is still what the transfer was submitted with. Descriptors of one that is not could
+    /// reach something else.
+    fn stands(&self) -> bool;
 }
 
 /// A transfer to be made.
@@ -60,6 +68,8 @@ struct Work<K> {
     failure: Option<Error>,
     /// What must live as long as the board works on it.
     keep: K,
+    /// It stood when the transfer was submitted. What is submitted later, the board refuses.
+    stood: bool,
 }
 
 impl<K> Work<K> {
@@ -153,7 +163,7 @@ impl From<RingError> for Error {
     }
 }
 
-impl<K> Flow<K> {
+impl<K: Keep> Flow<K> {
     /// Nothing under way on a channel whose queues take `slots` descriptors each.
     pub(crate) fn new(slots: u32, ring_log2: u32, channel: u32) -> Result<Self> {
         let ring = Ring::new(ring_log2, channel)?;
@@ -314,6 +324,7 @@ impl<K> Flow<K> {
             outstanding: 0,
             done: 0,
             failure: None,
+            stood: keep.stands(),
             keep,
         });
         let entry = Entry {
@@ -381,6 +392,20 @@ impl<K> Flow<K> {
                 moved = true;
                 continue;
             };
+            if work.stood && !work.keep.stands() {
+                work.pieces.stop();
+                // What the board says of a region that is gone.
+                let (bytes_done, length) = (work.done, work.order.length);
+                work.failure.get_or_insert(Error::Fault {
+                    direction,
+                    fault: Fault::AttInvalid,
+                    bytes_done,
+                    length,
+                    offset: None,
+                });
+                self.settle(id.index as usize);
+                continue;
+            }
             let more = more - 1;
             let Order { terms, .. } = work.order;
             // The board chains to what it was given before: all of the other direction's earlier

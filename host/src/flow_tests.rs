@@ -4,7 +4,8 @@ use Direction::{Read, Write};
 use peerlane_core::att::PageSize;
 use peerlane_core::fault::Fault;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 const RING_LOG2: u32 = 4;
 const CHANNEL: u32 = 3;
@@ -80,6 +81,24 @@ impl Board {
             self.ring[slot + index].store(dwords[index], Ordering::Release);
         }
         self.sequence += 1;
+    }
+}
+
+impl Keep for () {
+    fn stands(&self) -> bool {
+        true
+    }
+}
+
+impl Keep for usize {
+    fn stands(&self) -> bool {
+        true
+    }
+}
+
+impl Keep for Arc<AtomicBool> {
+    fn stands(&self) -> bool {
+        self.load(Ordering::Relaxed)
     }
 }
 
@@ -291,6 +310,32 @@ fn what_the_block_cannot_flush_is_handed_out_once() {
         assert_eq!(flow.take_unflushed(), flushed.then_some(index), "{index}");
         assert_eq!(flow.take_unflushed(), None);
     }
+}
+
+#[test]
+fn no_piece_goes_out_for_a_region_that_was_forgotten() {
+    let (mut board, mut flow) = (Board::new(), Flow::new(4, RING_LOG2, CHANNEL).unwrap());
+    let stands = Arc::new(AtomicBool::new(true));
+    let long = flow.submit(request(Read, 8 * 4096, 4096), Arc::clone(&stands));
+    let next = flow.submit(request(Read, 64, 4096), Arc::new(AtomicBool::new(true)));
+    flow.pump(&mut board).unwrap();
+    assert_eq!(board.all.len(), 4);
+    stands.store(false, Ordering::Relaxed);
+    for _ in 0..4 {
+        board.end(Read, None, Ok(()));
+    }
+    flow.drain(&mut board.memory()).unwrap();
+    flow.pump(&mut board).unwrap();
+    // Its entries may be another region's by now.
+    assert_eq!(board.all.len(), 5);
+    let moved = 4 * 4096 - 0x100;
+    assert!(matches!(
+        flow.result(long),
+        Some(Err(Error::Fault { fault: Fault::AttInvalid, bytes_done, .. })) if bytes_done == moved
+    ));
+    board.end(Read, None, Ok(()));
+    flow.drain(&mut board.memory()).unwrap();
+    assert_eq!(flow.result(next).unwrap().unwrap(), 64);
 }
 
 #[test]

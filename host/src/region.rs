@@ -2,6 +2,7 @@
 
 use crate::device::{Device, Shared};
 use crate::error::{Error, Result};
+use crate::flow::Keep;
 use crate::memory::{Memory, check};
 use peerlane_core::att::{AttAddress, Permissions};
 use peerlane_core::descriptor::Direction;
@@ -11,6 +12,12 @@ use rustix::fd::{AsFd, AsRawFd};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+impl Keep for Region {
+    fn stands(&self) -> bool {
+        !self.0.forgotten.load(Ordering::Relaxed)
+    }
+}
 
 /// Memory that the board can reach. Clones are the same region. When the last one is dropped
 /// it is given back, but may stay mapped: registering the same memory again is then cheap.

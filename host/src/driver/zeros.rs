@@ -4,7 +4,7 @@ use super::Inner;
 use super::backend::MemoryId;
 use super::context::doorbell;
 use crate::error::{Error, Result};
-use crate::flow::{Flow, Order, Post};
+use crate::flow::{Flow, Keep, Order, Post};
 use crate::memory::MemoryKind;
 use crate::transfer::Terms;
 use peerlane_core::att::Permissions;
@@ -64,6 +64,15 @@ impl Slots for Records<'_> {
     }
 }
 
+/// The driver's own region stays until it is done.
+struct Kept;
+
+impl Keep for Kept {
+    fn stands(&self) -> bool {
+        true
+    }
+}
+
 impl Inner {
     /// Fills FPGA memory in a channel's range with zeros, by the channel itself, which must be at rest
     /// and nobody's. It is started anew after that.
@@ -99,7 +108,7 @@ impl Inner {
                     terms: Terms::default(),
                     unreadable: false,
                 };
-                let id = flow.submit(order, ());
+                let id = flow.submit(order, Kept);
                 self.run_out(number, &mut flow)?;
                 match flow.result(id) {
                     Some(result) => result.map(drop)?,
@@ -126,7 +135,7 @@ impl Inner {
     }
 
     /// Works on until nothing is under way, or for so long.
-    fn run_out(&mut self, number: u32, flow: &mut Flow<()>) -> Result<()> {
+    fn run_out(&mut self, number: u32, flow: &mut Flow<Kept>) -> Result<()> {
         let ring = self.channel(number)?.ring.id;
         let begin = self.board.backend.now();
         loop {
