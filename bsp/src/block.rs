@@ -18,6 +18,8 @@ pub const PBA_OFFSET: u32 = 0x800;
 /// The block with its interrupt interfaces as the hard IP exports them: the top module of builds with an
 /// MSI-X table.
 pub const MSIX_TOP: &str = "peerlane_dma_msix";
+/// Address bits of the master to PCIe (bytes): bus addresses, which the hard IP does not translate.
+pub const TXS_ADDR_BITS: u32 = 64;
 /// Address bits of the masters to FPGA memory (bytes).
 pub const MEM_ADDR_BITS: u32 = 40;
 /// Width of FPGA memory's ports in bits.
@@ -198,7 +200,7 @@ pub fn interfaces(config: &Config, port_bits: u32) -> Vec<Interface> {
         },
     );
     let txs = Avalon {
-        address_bits: config.txs_addr_bits(),
+        address_bits: TXS_ADDR_BITS,
         data_bits: port_bits,
         burst_bits: txs_burst_bits(port_bits),
         ..memory(0, true, true)

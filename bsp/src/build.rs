@@ -1,6 +1,6 @@
 //! The record of how a BSP's block was built: `iface/peerlane/build.json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use peerlane_hdl::Slaves;
@@ -58,6 +58,9 @@ pub struct Build {
     pub generated: BTreeMap<String, String>,
     /// Files that the vendor's BSP names and did not have.
     pub missing_in_input: Vec<String>,
+    /// Kinds of components in the vendor's BSP that neither it nor Quartus defines: the OpenCL SDK may.
+    #[serde(default)]
+    pub unresolved_in_input: BTreeSet<String>,
 }
 
 impl Build {

@@ -12,16 +12,6 @@ use crate::block;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::text;
 
-/// How the block's requests become PCIe addresses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// The hard IP takes 64-bit bus addresses and does not translate.
-    Address64,
-    /// The hard IP keeps 32-bit addresses; its own table maps a few large pages.
-    Windows,
-}
-
 /// Where the new slaves are put in the BAR; unset means the lowest free place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,32 +27,37 @@ pub struct Bar {
     pub msix_base: Option<u64>,
 }
 
-/// The hard IP's own pages, in windows mode.
+/// What tells the extended board from the vendor's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Windows {
-    /// Number of pages.
-    #[serde(default = "Windows::default_entries")]
-    pub entries: u32,
-    /// log2 of a page's bytes.
-    #[serde(default = "Windows::default_page_bits")]
-    pub page_bits: u32,
+pub struct Identity {
+    /// PCI vendor ID; unset leaves the vendor's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<u16>,
+    /// PCI device ID; unset leaves the vendor's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<u16>,
+    /// PCI subsystem vendor ID; unset leaves the vendor's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subsystem_vendor: Option<u16>,
+    /// PCI subsystem ID.
+    pub subsystem_device: u16,
+    /// What the board's `version_id` reads.
+    pub version_id: u32,
+    /// What is put behind the board's name.
+    pub board_suffix: String,
 }
 
-impl Windows {
-    fn default_entries() -> u32 {
-        16
-    }
-    fn default_page_bits() -> u32 {
-        28
-    }
-}
-
-impl Default for Windows {
+impl Default for Identity {
     fn default() -> Self {
         Self {
-            entries: Self::default_entries(),
-            page_bits: Self::default_page_bits(),
+            vendor: None,
+            device: None,
+            subsystem_vendor: None,
+            // "PL".
+            subsystem_device: 0x504c,
+            version_id: 0x504c_0001,
+            board_suffix: "_peerlane".into(),
         }
     }
 }
@@ -80,16 +75,14 @@ pub struct Config {
     pub queue_depth: u32,
     /// Channels, a 4 KiB page each.
     pub channels: u32,
-    /// Addressing of PCIe.
-    pub mode: Mode,
     /// How the host is interrupted.
     pub irq: Irq,
     /// Places in the BAR.
     #[serde(default)]
     pub bar: Bar,
-    /// Pages of windows mode.
+    /// Identity of the board.
     #[serde(default)]
-    pub windows: Windows,
+    pub identity: Identity,
 }
 
 impl Default for Config {
@@ -99,10 +92,9 @@ impl Default for Config {
             att_entries: 4096,
             queue_depth: 1024,
             channels: 8,
-            mode: Mode::Address64,
             irq: Irq::Rxm,
             bar: Bar::default(),
-            windows: Windows::default(),
+            identity: Identity::default(),
         }
     }
 }
@@ -115,10 +107,11 @@ struct File {
     att_entries: Option<Spanned<i64>>,
     queue_depth: Option<Spanned<i64>>,
     channels: Option<Spanned<i64>>,
-    mode: Option<Mode>,
+    mode: Option<Spanned<toml::Value>>,
     irq: Option<Spanned<Irq>>,
     bar: BarFile,
-    windows: WindowsFile,
+    windows: Option<Spanned<toml::Value>>,
+    identity: IdentityFile,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -131,9 +124,13 @@ struct BarFile {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct WindowsFile {
-    entries: Option<Spanned<i64>>,
-    page_bits: Option<Spanned<i64>>,
+struct IdentityFile {
+    vendor: Option<Spanned<i64>>,
+    device: Option<Spanned<i64>>,
+    subsystem_vendor: Option<Spanned<i64>>,
+    subsystem_device: Option<Spanned<i64>>,
+    version_id: Option<Spanned<i64>>,
+    board_suffix: Option<Spanned<String>>,
 }
 
 impl Config {
@@ -207,19 +204,20 @@ impl Config {
                 "Set queue_depth = 2048, or more channels.",
             ));
         }
-        config.mode = file.mode.unwrap_or(config.mode);
+        if let Some(span) = [&file.mode, &file.windows]
+            .into_iter()
+            .flatten()
+            .map(Spanned::span)
+            .min_by_key(|s| s.start)
+        {
+            return Err(checker.error(
+                span,
+                "there is one mode, 64-bit bus addresses: nothing programs the hard IP's own table of windows".into(),
+                "Leave mode and [windows] out. A BAR with several slaves needs nothing: a bridge is put before them.",
+            ));
+        }
         if let Some(irq) = &file.irq {
             config.irq = *irq.get_ref();
-            if config.irq == Irq::Msix && config.mode == Mode::Windows {
-                return Err(checker.error(
-                    irq.span(),
-                    "irq = \"msix\" is not possible with mode = \"windows\": the host writes the \
-                     messages' bus addresses into the table, and the hard IP would take them for \
-                     addresses in its windows"
-                        .into(),
-                    "Set mode = \"address64\", or irq = \"rxm\".",
-                ));
-            }
         }
         let page = |v: i64| (0..1 << 31).contains(&v) && v % 4096 == 0;
         let remedy = "Use a multiple of 4096 (a page) below 2 GiB.";
@@ -240,42 +238,8 @@ impl Config {
             }
             config.bar.msix_base = Some(checker.number("bar.msix_base", value, page, remedy)?);
         }
-        checker.set(
-            &mut config.windows.entries,
-            "windows.entries",
-            &file.windows.entries,
-            power_of_two(1, 512),
-            "Use a power of two from 1 to 512: the hard IP has no more pages.",
-        )?;
-        let most = 32 - i64::from(config.windows.entries.ilog2());
-        checker.set(
-            &mut config.windows.page_bits,
-            "windows.page_bits",
-            &file.windows.page_bits,
-            |v| (12..=most).contains(&v),
-            "Use 12 (4 KiB) or more, and so few that all pages together fit in the 4 GiB which 32 \
-             address bits reach.",
-        )?;
-        if i64::from(config.windows.page_bits) > most {
-            let at = file.windows.entries.as_ref().map_or(0..0, Spanned::span);
-            return Err(checker.error(
-                at,
-                format!(
-                    "windows.entries = {} pages of 2^{} bytes are more than 4 GiB",
-                    config.windows.entries, config.windows.page_bits
-                ),
-                "Set windows.page_bits too, so that all pages together fit in 4 GiB.",
-            ));
-        }
+        config.identity = identity(&checker, &file.identity)?;
         Ok(config)
-    }
-
-    /// Address bits of the block's master to PCIe.
-    pub fn txs_addr_bits(&self) -> u32 {
-        match self.mode {
-            Mode::Address64 => 64,
-            Mode::Windows => 32,
-        }
     }
 
     /// Bytes of the channel pages in the BAR.
@@ -329,6 +293,55 @@ pub struct NewSlave {
     pub bytes: u64,
     /// The place asked for: a byte offset in the BAR.
     pub asked: Option<u64>,
+}
+
+/// The identity that a file asks for.
+fn identity(checker: &Checker<'_>, file: &IdentityFile) -> Result<Identity> {
+    let mut identity = Identity::default();
+    // All zeros and all ones are no IDs (PCI Local Bus Specification 3.0, 6.2.1 and 6.2.4).
+    let id = |v: i64| (1..0xffff).contains(&v);
+    let remedy = "Use an ID from 1 to 0xfffe.";
+    for (into, key, value) in [
+        (&mut identity.vendor, "identity.vendor", &file.vendor),
+        (&mut identity.device, "identity.device", &file.device),
+        (
+            &mut identity.subsystem_vendor,
+            "identity.subsystem_vendor",
+            &file.subsystem_vendor,
+        ),
+    ] {
+        if let Some(value) = value {
+            *into = Some(checker.number(key, value, id, remedy)?);
+        }
+    }
+    let device = &mut identity.subsystem_device;
+    checker.set(
+        device,
+        "identity.subsystem_device",
+        &file.subsystem_device,
+        id,
+        remedy,
+    )?;
+    checker.set(
+        &mut identity.version_id,
+        "identity.version_id",
+        &file.version_id,
+        |v| (1..0xffff_ffff).contains(&v),
+        "Use a number of 32 bits.",
+    )?;
+    if let Some(value) = &file.board_suffix {
+        let suffix = value.get_ref();
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if !suffix.chars().all(plain) || suffix.len() > 64 {
+            return Err(checker.error(
+                value.span(),
+                format!("identity.board_suffix = {suffix:?} is no part of a directory's name"),
+                "Use letters, digits, \"_\" and \"-\", 64 at most.",
+            ));
+        }
+        identity.board_suffix.clone_from(suffix);
+    }
+    Ok(identity)
 }
 
 struct Checker<'a> {
@@ -429,16 +442,26 @@ mod tests {
             ("\nchannels = 128", 2, "channels"),
             ("channels = 0", 1, "channels"),
             ("irq = \"msi\"", 1, "msi"),
-            ("mode = \"windows\"\nirq = \"msix\"", 2, "windows"),
-            ("irq = \"msix\"\nmode = \"windows\"", 1, "windows"),
+            ("\nmode = \"windows\"", 2, "one mode"),
+            ("mode = \"address64\"", 1, "one mode"),
+            ("channels = 1\n[windows]\nentries = 16", 2, "one mode"),
             ("[bar]\n\nmsix_base = 0x50000", 3, "bar.msix_base"),
             ("irq = \"msix\"\n[bar]\nmsix_base = 8", 3, "bar.msix_base"),
             ("[bar]\nchan_base = 0x40010", 2, "bar.chan_base"),
-            ("[windows]\nentries = 1024", 2, "windows.entries"),
-            ("[windows]\npage_bits = 29", 2, "windows.page_bits"),
-            ("[windows]\n\nentries = 64", 3, "windows.entries"),
+            ("[identity]\ndevice = 0", 2, "identity.device = 0"),
+            (
+                "[identity]\n\nsubsystem_device = 0xffff",
+                3,
+                "identity.subsystem_device",
+            ),
+            ("[identity]\nversion_id = -1", 2, "identity.version_id"),
+            (
+                "[identity]\nboard_suffix = \"a/b\"",
+                2,
+                "identity.board_suffix",
+            ),
+            ("[identity]\nname = \"x\"", 2, "name"),
             ("\natt_entrys = 4096", 2, "att_entrys"),
-            ("mode = \"dreams\"", 1, "dreams"),
             ("att_entries = -4096", 1, "att_entries"),
             ("\n\natt_entries = ", 3, ""),
         ] {
@@ -452,14 +475,8 @@ mod tests {
 
     #[test]
     fn sizes_follow_the_configuration() {
-        let c = parse(
-            "att_entries = 256\nmode = \"windows\"\n[windows]\nentries = 512\npage_bits = 23",
-        )
-        .unwrap();
-        assert_eq!(
-            (c.att_bytes(), c.chan_bytes(), c.txs_addr_bits()),
-            (2048, 32768, 32)
-        );
+        let c = parse("att_entries = 256").unwrap();
+        assert_eq!((c.att_bytes(), c.chan_bytes()), (2048, 32768));
         let c = parse("channels = 64\nirq = \"msix\"").unwrap();
         assert_eq!((c.chan_bytes(), c.vectors()), (0x4_0000, 66));
         let names = |c: &Config| c.new_slaves().iter().map(|s| s.name).collect::<Vec<_>>();

@@ -6,7 +6,6 @@ use askama::Template;
 use peerlane_hdl::Slaves;
 
 use crate::build::Build;
-use crate::config::Mode;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::resources::memory_bytes;
 use crate::layout::Layout;
@@ -49,8 +48,7 @@ impl Board {
     pub fn read(dir: &Path) -> Result<Self> {
         let layout = Layout::find(dir)?;
         let build = Build::read(&layout)?;
-        let files = layout.qsys_files()?;
-        let library = Library::read(files.iter().map(std::path::PathBuf::as_path))?;
+        let library = Library::find(&layout)?;
         let hardware = layout.hardware_dir();
         let mut hips = library.systems().flat_map(|system| {
             let modules = system.modules.iter();
@@ -66,15 +64,6 @@ impl Board {
             )
         })?;
         let slaves = build.board(&layout)?.slaves;
-        if build.config.mode == Mode::Windows {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                Place::file(hardware.join(crate::layout::BUILD_FILE)),
-                "the hard IP translates the board's addresses (mode = \"windows\"), which the driver does not \
-                 set up",
-                "Extend the vendor's BSP again, with mode = \"address64\".",
-            ));
-        }
         moved(&layout, &build, &library, system, hip)?;
         if let Some(offset) = slaves.window.filter(|offset| offset % WINDOW_BYTES != 0) {
             return Err(Error::new(
@@ -106,7 +95,7 @@ fn moved(
     system: &System,
     hip: &Module,
 ) -> Result<()> {
-    let mut library = Library::of(library.systems().cloned());
+    let mut library = library.clone();
     library.set_block(build.config.clone());
     let Some(dma) = system.modules.iter().find(|m| m.kind == NEW_DMA) else {
         return Err(Error::new(

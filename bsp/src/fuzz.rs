@@ -3,16 +3,18 @@
 //! They look at no file. `bsp/fuzz` has a target of cargo-fuzz for each; `bsp/tests/fuzz.rs` calls them with changed
 //! files of the reference BSP.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::check::read;
 use crate::check::read::design::Design;
-use crate::config::{Config, Irq, Mode};
+use crate::config::{Config, Irq};
 use crate::extend::{ipx, resources, rewrite, settings};
 use crate::system::library::Library;
+use crate::system::project::{Project, Role, Source};
 use crate::system::qsys::System;
 use crate::system::site::Site;
-use crate::system::xml::Document;
+use crate::system::xml::{Document, Edits};
 use crate::{text, verilog};
 
 fn document(data: &[u8]) -> Option<Document> {
@@ -63,14 +65,9 @@ pub fn qsys(data: &[u8]) {
     let Ok(site) = Site::find(&library, Path::new("fuzz")) else {
         return;
     };
-    for (irq, mode) in [
-        (Irq::Rxm, Mode::Address64),
-        (Irq::Msix, Mode::Address64),
-        (Irq::Rxm, Mode::Windows),
-    ] {
+    for irq in [Irq::Rxm, Irq::Msix] {
         let config = Config {
             irq,
-            mode,
             ..Config::default()
         };
         if let Ok(new) = rewrite::rewrite(&site, &config) {
@@ -82,10 +79,20 @@ pub fn qsys(data: &[u8]) {
     }
 }
 
-/// A settings file of Quartus.
+/// A settings file of Quartus, and a script of its flow.
 pub fn qsf(data: &[u8]) {
     if let Ok(source) = text::decode(data.to_vec()) {
-        let _ = settings::rewrite(Path::new("fuzz"), &source);
+        let roles = [Role::Settings, Role::Flow];
+        let sources = roles.map(|role| Source {
+            path: "fuzz".into(),
+            role,
+            text: source.clone(),
+            revisions: BTreeSet::from(["fuzz".into()]),
+        });
+        let _ = settings::rewrite(&Project {
+            directory: "fuzz".into(),
+            sources: sources.into(),
+        });
         for command in read::settings::commands(Path::new("fuzz"), &source) {
             let _ = command.assignment();
         }
@@ -111,7 +118,7 @@ pub fn board_spec(data: &[u8]) {
             ffs: 1,
             rams: 1,
         };
-        let _ = resources::raise(&document, add);
+        let _ = resources::raise(&document, add, &mut Edits::default());
     }
 }
 

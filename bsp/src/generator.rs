@@ -51,7 +51,7 @@ pub fn params(config: &Config, board: Board) -> Params {
     Params {
         irq: config.irq,
         port_bits: board.port_bits,
-        txs_addr_bits: config.txs_addr_bits(),
+        txs_addr_bits: block::TXS_ADDR_BITS,
         channels: config.channels,
         queue_log2: config.queue_depth.ilog2(),
         att_log2: config.att_entries.ilog2(),

@@ -193,58 +193,122 @@ fn collect(dir: &Path, take: &mut dyn FnMut(&Path)) -> Result<()> {
     Ok(())
 }
 
-/// Copies a directory into one that exists. Files for which `skip` (given the path relative to
+/// Copies a directory into one that exists. Files and directories for which `skip` (given the path relative to
 /// `from`) is true are left out. Files become writable by their owner; links inside the BSP are kept.
 ///
 /// # Errors
 /// [`ErrorKind::Link`] for a link that leaves the BSP or a special file, [`ErrorKind::Io`].
 pub fn copy(from: &Path, to: &Path, skip: &dyn Fn(&Path) -> bool) -> Result<()> {
-    copy_below(from, to, Path::new(""), skip)
+    copy_moved(from, to, skip, (Path::new(""), Path::new("")))
 }
 
-fn copy_below(from: &Path, to: &Path, below: &Path, skip: &dyn Fn(&Path) -> bool) -> Result<()> {
-    let dir = from.join(below);
-    let entries = fs::read_dir(&dir).map_err(|e| Error::io(&dir, "list the directory", &e))?;
-    for entry in entries {
-        let entry = entry.map_err(|e| Error::io(&dir, "list the directory", &e))?;
-        let path = entry.path();
-        let relative = below.join(entry.file_name());
-        interrupt::check(&path)?;
-        let kind = entry
-            .file_type()
-            .map_err(|e| Error::io(&path, "look at the file", &e))?;
-        let target = to.join(&relative);
-        if kind.is_dir() {
-            fs::create_dir(&target).map_err(|e| Error::io(&target, "make the directory", &e))?;
-            copy_below(from, to, &relative, skip)?;
-        } else if skip(&relative) {
-            tracing::info!(file = %relative.display(), "left out");
-        } else if kind.is_symlink() {
-            let link = fs::read_link(&path).map_err(|e| Error::io(&path, "read the link", &e))?;
-            if !stays_inside(below, &link) {
+/// As [`copy`], with one directory (relative to `from`) under another path. Links through it follow it.
+///
+/// # Errors
+/// As [`copy`].
+pub fn copy_moved(
+    from: &Path,
+    to: &Path,
+    skip: &dyn Fn(&Path) -> bool,
+    moved: (&Path, &Path),
+) -> Result<()> {
+    Copy {
+        from,
+        to,
+        skip,
+        moved,
+    }
+    .below(Path::new(""))
+}
+
+struct Copy<'a> {
+    from: &'a Path,
+    to: &'a Path,
+    skip: &'a dyn Fn(&Path) -> bool,
+    moved: (&'a Path, &'a Path),
+}
+
+impl Copy<'_> {
+    /// The path in the copy of one in the original, both relative.
+    fn place(&self, path: &Path) -> PathBuf {
+        let (old, new) = self.moved;
+        match path.strip_prefix(old) {
+            Ok(inside) if !old.as_os_str().is_empty() => new.join(inside),
+            _ => path.to_path_buf(),
+        }
+    }
+
+    /// What a link in the directory `below` says in the copy.
+    fn link(&self, below: &Path, link: &Path) -> PathBuf {
+        let here = self.place(below);
+        let target = self.place(&normal(&below.join(link)));
+        if normal(&here.join(link)) == target {
+            return link.to_path_buf();
+        }
+        // Over the top: all paths are relative to it.
+        let up: PathBuf = here.components().map(|_| "..").collect();
+        up.join(target)
+    }
+
+    fn below(&self, below: &Path) -> Result<()> {
+        let dir = self.from.join(below);
+        let made = self.to.join(self.place(below));
+        fs::create_dir_all(&made).map_err(|e| Error::io(&made, "make the directory", &e))?;
+        let entries = fs::read_dir(&dir).map_err(|e| Error::io(&dir, "list the directory", &e))?;
+        for entry in entries {
+            let entry = entry.map_err(|e| Error::io(&dir, "list the directory", &e))?;
+            let path = entry.path();
+            let relative = below.join(entry.file_name());
+            interrupt::check(&path)?;
+            let kind = entry
+                .file_type()
+                .map_err(|e| Error::io(&path, "look at the file", &e))?;
+            let target = self.to.join(self.place(&relative));
+            if (self.skip)(&relative) {
+                tracing::info!(path = %relative.display(), "left out");
+            } else if kind.is_dir() {
+                self.below(&relative)?;
+            } else if kind.is_symlink() {
+                let link =
+                    fs::read_link(&path).map_err(|e| Error::io(&path, "read the link", &e))?;
+                if !stays_inside(below, &link) {
+                    return Err(Error::new(
+                        ErrorKind::Link,
+                        Place::file(&path),
+                        format!("the link points out of the BSP ({})", link.display()),
+                        "Replace it by the file or directory that it points to: the extended copy must \
+                         stand alone.",
+                    ));
+                }
+                std::os::unix::fs::symlink(self.link(below, &link), &target)
+                    .map_err(|e| Error::io(&target, "make the link", &e))?;
+            } else if kind.is_file() {
+                fs::copy(&path, &target).map_err(|e| Error::io(&path, "copy the file", &e))?;
+                make_writable(&target)?;
+            } else {
                 return Err(Error::new(
                     ErrorKind::Link,
                     Place::file(&path),
-                    format!("the link points out of the BSP ({})", link.display()),
-                    "Replace it by the file or directory that it points to: the extended copy must \
-                     stand alone.",
+                    "neither a file, a directory nor a link",
+                    "Take it out of the BSP.",
                 ));
             }
-            std::os::unix::fs::symlink(&link, &target)
-                .map_err(|e| Error::io(&target, "make the link", &e))?;
-        } else if kind.is_file() {
-            fs::copy(&path, &target).map_err(|e| Error::io(&path, "copy the file", &e))?;
-            make_writable(&target)?;
-        } else {
-            return Err(Error::new(
-                ErrorKind::Link,
-                Place::file(&path),
-                "neither a file, a directory nor a link",
-                "Take it out of the BSP.",
-            ));
+        }
+        Ok(())
+    }
+}
+
+/// A relative path without `.` and `..`.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(normal.pop()),
+            part => normal.push(part),
         }
     }
-    Ok(())
+    normal
 }
 
 fn make_writable(path: &Path) -> Result<()> {

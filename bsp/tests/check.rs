@@ -61,7 +61,6 @@ fn every_configuration_gives_a_sound_one() {
     for config in [
         "att_entries = 256\nqueue_depth = 256",
         "att_entries = 65536\nqueue_depth = 4096",
-        "mode = \"windows\"",
         "channels = 1",
         "channels = 64\nqueue_depth = 256",
         "irq = \"msix\"",

@@ -115,14 +115,6 @@ fn memory_is_what_the_board_has() {
 }
 
 #[test]
-fn a_board_behind_translation_windows_is_refused() {
-    let work = extended_with("mode = \"windows\"");
-    let error = Board::read(&work.out).unwrap_err();
-    expect(&error, ErrorKind::Unsupported, &["windows", "address64"]);
-}
-
-/// Who moves a slave behind the extension's back has a block that says it were where it was.
-#[test]
 fn a_slave_that_was_moved_is_refused() {
     let work = extended_with("");
     let board = Board::read(&work.out).unwrap();

@@ -29,6 +29,16 @@ fn instances(dir: &Path, kind: &str) -> usize {
 fn differences(before: &Path, after: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
     let (before, after) = (snapshot(before), snapshot(after));
     let name = |p: &PathBuf| p.to_str().unwrap().to_string();
+    // The board's directory has another name in the output.
+    let under = |path: &Path| {
+        path.to_str()
+            .unwrap()
+            .replace("peerlane_ref_peerlane/", "peerlane_ref/")
+    };
+    let after: BTreeMap<PathBuf, Vec<u8>> = after
+        .into_iter()
+        .map(|(path, bytes)| (under(&path).into(), bytes))
+        .collect();
     for path in before.keys() {
         assert!(
             after.contains_key(path),
@@ -73,7 +83,7 @@ fn the_vendor_bsp_is_only_read() {
     for path in &added {
         assert!(
             path.starts_with("iface/peerlane/")
-                || path == "scripts/peerlane/partition.tcl"
+                || path == "scripts/peerlane/rebuild.tcl"
                 || path.starts_with("scripts/peerlane/vendor/")
                 || path.starts_with("peerlane-report."),
             "{path}"
@@ -135,18 +145,20 @@ fn only_the_intended_elements_of_the_vendor_system_change() {
     let hip = "module kind=altera_pcie_sv_hip_avmm version=13.1 enabled=1 name=pcie";
     let bridge =
         "module kind=altera_avalon_mm_bridge version=13.1 enabled=1 name=pipe_stage_host_ctrl";
+    let version = "module kind=version_id version=10.0 enabled=1 name=version_id_0";
     let old = "module kind=acl_dma version=1.0 enabled=1 name=dma_0";
     let crossing = "module kind=altera_avalon_mm_clock_crossing_bridge version=13.1 enabled=1 name=clock_cross_dma_to_pcie";
-    assert_eq!(modules(&gone), set(&[hip, bridge, old, crossing]));
+    assert_eq!(modules(&gone), set(&[hip, bridge, version, old, crossing]));
     assert_eq!(
         modules(&new),
         set(&[
             hip,
             bridge,
+            version,
             "module kind=peerlane_dma version=1.0 enabled=1 name=dma_0"
         ])
     );
-    // And of those two, these parameters.
+    // And of those three, these parameters.
     let changed: BTreeSet<String> = parameters(&new, hip)
         .difference(&parameters(&gone, hip))
         .cloned()
@@ -157,8 +169,10 @@ fn only_the_intended_elements_of_the_vendor_system_change() {
             "name=AVALON_ADDR_WIDTH value=64",
             "name=TX_S_ADDR_WIDTH value=64",
             "name=SLAVE_ADDRESS_MAP_0 value=19",
+            "name=subsystem_device_id_hwtcl value=20556",
         ])
     );
+    assert!(parameters(&new, version).contains("name=VERSION_ID value=1347158017"));
     let changed: BTreeSet<String> = parameters(&new, bridge)
         .difference(&parameters(&gone, bridge))
         .cloned()
@@ -248,36 +262,11 @@ fn what_is_not_named_as_elsewhere_is_found_by_kind() {
         "acl_iface_system.qsys",
         "board_spec.xml",
         "iface.ipx",
+        "iface/board_status.qsys",
         "top.qsf",
     ];
-    assert_eq!(
-        changed,
-        want.iter().map(|f| format!("{hardware}{f}")).collect()
-    );
-}
-
-#[test]
-fn windows_mode_keeps_32_bit_addresses() {
-    let work = Work::new();
-    let report = work
-        .extend("mode = \"windows\"\n[windows]\nentries = 32\npage_bits = 27")
-        .unwrap();
-    assert!(
-        report.notes.iter().any(|n| n.contains("as before")),
-        "{:?}",
-        report.notes
-    );
-    let text = fs::read_to_string(work.output("acl_iface_system.qsys")).unwrap();
-    for want in [
-        "name=\"TX_S_ADDR_WIDTH\" value=\"32\"",
-        "name=\"AVALON_ADDR_WIDTH\" value=\"32\"",
-        "name=\"CB_A2P_ADDR_MAP_NUM_ENTRIES\" value=\"32\"",
-        "name=\"CB_A2P_ADDR_MAP_PASS_THRU_BITS\" value=\"27\"",
-    ] {
-        assert!(text.contains(want), "{want}");
-    }
-    let verilog = fs::read_to_string(work.output("iface/peerlane/peerlane_dma.v")).unwrap();
-    assert!(verilog.contains("[31:0] txs_address"));
+    let want = want.iter().map(|f| format!("{hardware}{f}"));
+    assert_eq!(changed, want.chain(["board_env.xml".to_string()]).collect());
 }
 
 #[test]
@@ -322,7 +311,7 @@ fn a_compiled_partition_is_left_out_and_its_import_turned_off() {
     );
     let settings = fs::read_to_string(work.output("top.qsf")).unwrap();
     assert!(!settings.contains("PARTITION_IMPORT_FILE") && !settings.contains("POST_FIT"));
-    assert!(work.output("scripts/peerlane/partition.tcl").is_file());
+    assert!(work.output("scripts/peerlane/rebuild.tcl").is_file());
     assert!(
         report.missing_in_input.is_empty(),
         "{:?}",
@@ -371,5 +360,105 @@ fn links_inside_the_bsp_are_kept() {
     assert_eq!(
         fs::read(work.output("real_spec.xml")).unwrap(),
         fs::read(&moved).unwrap()
+    );
+}
+
+/// The vendor's driver and tools must not take the board for theirs, and `aoc` finds it beside the vendor's.
+#[test]
+fn the_board_has_an_identity_of_its_own() {
+    let parse = |path: PathBuf| fs::read_to_string(path).unwrap();
+    let value = |text: &str, name: &str| {
+        let document = roxmltree::Document::parse(text).unwrap();
+        let mut all = document
+            .descendants()
+            .filter(|n| n.attribute("name") == Some(name));
+        all.next()
+            .and_then(|n| n.attribute("value").map(str::to_string))
+    };
+    for (config, board, subsystem, device, version) in [
+        ("", "peerlane_ref_peerlane", "20556", "43776", "1347158017"),
+        (
+            "[identity]\nsubsystem_device = 0x1234\ndevice = 0xab01\nversion_id = 0xfedcba98\nboard_suffix = \"-x\"",
+            "peerlane_ref-x",
+            "4660",
+            "43777",
+            "-19088744",
+        ),
+    ] {
+        let work = Work::new();
+        let report = work.extend(config).unwrap();
+        // The directory, the specification and the default agree, as `aoc` wants it.
+        let hardware = work.out.join("hardware").join(board);
+        let specification = parse(hardware.join("board_spec.xml"));
+        let specification = roxmltree::Document::parse(&specification).unwrap();
+        assert_eq!(specification.root_element().attribute("name"), Some(board));
+        let environment = parse(work.out.join("board_env.xml"));
+        let environment = roxmltree::Document::parse(&environment).unwrap();
+        let default = environment
+            .descendants()
+            .find_map(|n| n.attribute("default"));
+        assert_eq!(default, Some(board));
+        assert_eq!(environment.root_element().attribute("name"), Some(board));
+        assert_eq!(fs::read_dir(work.out.join("hardware")).unwrap().count(), 1);
+
+        let system = parse(hardware.join("acl_iface_system.qsys"));
+        assert_eq!(
+            value(&system, "subsystem_device_id_hwtcl").as_deref(),
+            Some(subsystem)
+        );
+        assert_eq!(value(&system, "device_id_hwtcl").as_deref(), Some(device));
+        assert_eq!(value(&system, "vendor_id_hwtcl").as_deref(), Some("4466"));
+        // In a system of its own in this BSP.
+        let status = parse(hardware.join("iface/board_status.qsys"));
+        assert_eq!(value(&status, "VERSION_ID").as_deref(), Some(version));
+        assert!(
+            report.notes.iter().any(|n| n.contains("vendor's driver")),
+            "{:?}",
+            report.notes
+        );
+        assert!(
+            report
+                .changes
+                .iter()
+                .all(|c| work.out.join(&c.file).is_file()),
+            "{:?}",
+            report.changes
+        );
+    }
+    // The name alone may stay.
+    let work = Work::new();
+    work.extend("[identity]\nboard_suffix = \"\"").unwrap();
+    assert_eq!(
+        fs::read(work.bsp.join("board_env.xml")).unwrap(),
+        fs::read(work.out.join("board_env.xml")).unwrap()
+    );
+}
+
+/// Links into the board's directory follow it to its new name, and those within it stay as they are.
+#[test]
+fn links_through_the_boards_directory_follow_its_name() {
+    let work = Work::new();
+    let link = |at: &Path, to: &str| std::os::unix::fs::symlink(to, at).unwrap();
+    link(&work.bsp.join("board"), "hardware/peerlane_ref/top.v");
+    link(
+        &work.input("scripts/over"),
+        "../../../hardware/peerlane_ref/top.v",
+    );
+    link(&work.input("scripts/out"), "../../../board_env.xml");
+    link(&work.input("scripts/up"), "../top.v");
+    work.extend("").unwrap();
+    for (at, to) in [
+        (
+            work.out.join("board"),
+            "hardware/peerlane_ref_peerlane/top.v",
+        ),
+        (work.output("scripts/out"), "../../../board_env.xml"),
+        (work.output("scripts/up"), "../top.v"),
+    ] {
+        assert_eq!(fs::read_link(&at).unwrap(), Path::new(to));
+    }
+    assert_eq!(
+        fs::read(work.output("scripts/over")).unwrap(),
+        fs::read(work.input("top.v")).unwrap()
     );
 }

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::process::Command;
 
-use common::Work;
+use common::{Work, text};
 
 /// The constraints, under a stand-in for the Timing Analyzer that knows the registers of the Verilog: of a
 /// Quartus that takes the skew from a clock's period, and of one that does not.
@@ -107,61 +107,155 @@ fn constraints_under(set_max_skew: &str, warns: bool) {
     assert!(!said.contains("critical"), "{said}");
 }
 
-/// The script that rebuilds the partition, under a stand-in for Quartus: it may use only commands that
-/// Quartus has, and does what it says.
+/// A stand-in for Quartus that knows only commands which Quartus has. Its settings are empty; what a compile and an
+/// export make, it makes.
+const QUARTUS: &str = r#"
+    package provide ::quartus::project 1.0
+    package provide ::quartus::flow 1.0
+    proc project_open {p option revision} { puts "open $p $revision" }
+    proc project_close {} { puts close }
+    proc export_assignments {} { puts save }
+    proc post_message {m} {}
+    proc set_global_assignment {args} { puts "set $args" }
+    proc get_global_assignment {args} { return $::env(IMPORT) }
+    proc make {file} { set f [open $file w]; puts $f new; close $f }
+    proc execute_flow {what} {
+        puts "flow $what"
+        if {$::env(FAILS) eq "compile"} { error "Quartus: timing not met" }
+        if {$::env(FAILS) ne "persona"} { make base.root_partition.personax }
+        make fpga.bin
+    }
+    proc execute_module {option tool more args} {
+        puts "module $args"
+        if {[regexp {export=(\S+)} $args all file]} { make $file }
+    }
+    proc exec {args} { puts "exec $args"; make [lindex $args 2] }
+    array set quartus [list args [lrange $argv 1 end]]
+    source [lindex $argv 0]
+"#;
+
+/// The script of an extended BSP, run in a directory; whether it came to its end, and what it did.
+fn rebuild(
+    work: &Work,
+    place: &std::path::Path,
+    words: &[&str],
+    import: &str,
+    fails: &str,
+) -> (bool, String) {
+    let file = work.dir.path().join("quartus.tcl");
+    fs::write(&file, QUARTUS).unwrap();
+    let tclsh = peerlane_tools::Cache::open().unwrap().tclsh().unwrap();
+    let mut command: Command = tclsh.command();
+    command
+        .current_dir(place)
+        .env("IMPORT", import)
+        .env("FAILS", fails);
+    command
+        .arg(&file)
+        .arg(work.output("scripts/peerlane/rebuild.tcl"));
+    let run = command.args(words).output().unwrap();
+    let mut said = String::from_utf8_lossy(&run.stdout).into_owned();
+    said += &String::from_utf8_lossy(&run.stderr);
+    (run.status.success(), said)
+}
+
+const IMPORT: &str = "set_global_assignment -name PARTITION_IMPORT_FILE p.qxp -section_id \"system_acl_iface:acl_iface\"\n";
+
 #[test]
-fn the_partition_script_turns_the_import_on_and_off() {
+fn the_script_turns_the_import_of_a_partition_on_and_off() {
     let work = Work::new();
-    work.edit(
-        "top.qsf",
-        "set_global_assignment -name VERILOG_FILE top.v\n",
-        "set_global_assignment -name VERILOG_FILE top.v\n\
-         set_global_assignment -name PARTITION_IMPORT_FILE p.qxp -section_id \"system_acl_iface:acl_iface\"\n",
-    );
+    let verilog = "set_global_assignment -name VERILOG_FILE top.v\n";
+    work.edit("top.qsf", verilog, &format!("{verilog}{IMPORT}"));
     work.extend("").unwrap();
-    let script = work.output("scripts/peerlane/partition.tcl");
-    let stand_in = "package provide ::quartus::project 1.0\npackage provide ::quartus::flow 1.0\n\
-        proc project_open {p} { puts \"open $p\" }\nproc project_close {} { puts close }\n\
-        proc export_assignments {} { puts export }\nproc post_message {m} {}\n\
-        proc set_global_assignment {args} { puts \"set $args\" }\n\
-        proc get_global_assignment {args} { return $::env(IMPORT) }\n\
-        proc execute_module {args} { puts \"module $args\" }\n\
-        array set quartus [list args [list [lindex $argv 1]]]\nsource [lindex $argv 0]\n";
-    let file = work.dir.path().join("stand_in.tcl");
-    fs::write(&file, stand_in).unwrap();
-    let run = |what: &str, import: &str| {
-        let tclsh = peerlane_tools::Cache::open().unwrap().tclsh().unwrap();
-        let mut command: Command = tclsh.command();
-        command
-            .current_dir(work.hardware(&work.out))
-            .env("IMPORT", import);
-        let run = command.arg(&file).arg(&script).arg(what).output().unwrap();
-        (
-            run.status.success(),
-            String::from_utf8_lossy(&run.stdout).into_owned(),
-        )
-    };
+    let compile = work.dir.path().join("compile");
+    fs::create_dir(&compile).unwrap();
+    let board = work.hardware(&work.out);
     let section = "-section_id system_acl_iface:acl_iface";
-    let (good, said) = run("export", "");
+
+    assert!(
+        !rebuild(&work, &compile, &["export"], "p.qxp", "").0,
+        "the old partition must not be exported"
+    );
+    let (good, said) = rebuild(&work, &board, &["import-on", text(&compile)], "", "");
+    assert!(!good && said.contains("p.qxp is not there"), "{said}");
+    let (good, said) = rebuild(&work, &compile, &["export"], "", "");
     assert!(
         good && said.contains("--incremental_compilation_export=p.qxp"),
         "{said}"
     );
     assert!(
-        !run("export", "p.qxp").0,
-        "the old partition must not be exported again"
+        !said.contains("flow"),
+        "there is one revision, which `aoc` compiled: {said}"
     );
-    assert!(!run("import-on", "").0, "there is no file to import yet");
-    fs::write(work.output("p.qxp"), b"new").unwrap();
-    let (good, said) = run("import-on", "");
+    let (good, said) = rebuild(&work, &board, &["import-on", text(&compile)], "", "");
     assert!(
         good && said.contains(&format!("PARTITION_IMPORT_FILE p.qxp {section}")),
         "{said}"
     );
-    let (good, said) = run("import-off", "p.qxp");
+    assert!(board.join("p.qxp").is_file());
+    let marker = board.join("scripts/peerlane/imports_on");
+    assert!(marker.is_file());
+    let (good, said) = rebuild(&work, &board, &["import-off"], "p.qxp", "");
     assert!(
         good && said.contains(&format!("PARTITION_NETLIST_TYPE SOURCE {section}")),
         "{said}"
     );
-    assert!(!run("nonsense", "").0);
+    assert!(!marker.exists());
+    for wrong in [&["nonsense"][..], &[], &["import-on"]] {
+        assert!(!rebuild(&work, &board, wrong, "", "").0);
+    }
+}
+
+/// Revision "base" is compiled, and what it makes is collected; whatever fails is the end.
+#[test]
+fn the_script_compiles_the_base_revision() {
+    let work = Work::of(&common::reference_net());
+    work.extend("").unwrap();
+    let board = work.hardware(&work.out);
+    let compile = |name: &str| {
+        let dir = work.dir.path().join(name);
+        fs::create_dir(&dir).unwrap();
+        dir
+    };
+    let persona = "persona/base.root_partition.personax";
+
+    let failed = compile("failed");
+    let (good, said) = rebuild(&work, &failed, &["export"], "", "compile");
+    assert!(
+        !good && said.contains("timing not met") && !said.contains("binedit"),
+        "{said}"
+    );
+    let (good, said) = rebuild(&work, &failed, &["export"], "", "persona");
+    assert!(
+        !good && said.contains(&format!("{persona} was not made")),
+        "{said}"
+    );
+    assert!(!said.contains("binedit"), "{said}");
+    let (good, said) = rebuild(&work, &board, &["import-on", text(&failed)], "", "");
+    assert!(
+        !good && said.contains("is not there") && !said.contains("set "),
+        "{said}"
+    );
+    let on = compile("on");
+    assert!(
+        !rebuild(&work, &on, &["export"], persona, "").0,
+        "the old persona is still imported"
+    );
+
+    let right = compile("right");
+    let (good, said) = rebuild(&work, &right, &["export"], "", "");
+    assert!(
+        good && said.contains("open top base\nflow -compile"),
+        "{said}"
+    );
+    assert!(
+        right.join(persona).is_file() && right.join("base.aocx").is_file(),
+        "{said}"
+    );
+    let (good, said) = rebuild(&work, &board, &["import-on", text(&right)], "", "");
+    assert!(good, "{said}");
+    let import = format!("open top top\nset -name INPUT_PERSONA {persona} -section_id Top\nsave");
+    assert!(said.contains(&import), "{said}");
+    assert!(!said.contains("PARTITION_NETLIST_TYPE"), "{said}");
+    assert!(board.join(persona).is_file() && board.join("base.aocx").is_file());
 }

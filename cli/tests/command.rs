@@ -93,7 +93,7 @@ fn a_bsp_is_extended_checked_and_told_to_the_driver() {
     let printed = peerlane(&["driver", text(&out)]).stdout;
     assert_eq!(std::fs::read(&table).unwrap(), printed);
 
-    let system = out.join("hardware/peerlane_ref/acl_iface_system.qsys");
+    let system = out.join("hardware/peerlane_ref_peerlane/acl_iface_system.qsys");
     let content = std::fs::read_to_string(&system).unwrap();
     let spoilt = content.replace("end=\"dma_engine.att\"", "end=\"dma_engine.table\"");
     assert_ne!(spoilt, content);

@@ -55,6 +55,13 @@ fn demo(bsp: Option<&Path>) {
     );
 }
 
+/// In the shape of AOCL 14.0 and later.
+#[test]
+#[ignore = "external tools: cargo xtask test bsp"]
+fn on_the_second_reference_bsp() {
+    demo(Some(&common::reference().with_file_name("reference-net")));
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn on_the_reference_bsp() {

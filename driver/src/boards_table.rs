@@ -12,7 +12,7 @@ macro_rules! board_table {
                 (
                     $crate::boards::id(0x1172, 0xab00),
                     $crate::boards::Place {
-                        name: c"peerlane_ref",
+                        name: c"peerlane_ref_peerlane",
                         build_id: 0x06b48e0d,
                         bar: 2,
                         csr: 0x3000,

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::block;
 use crate::check::{Extended, Findings};
-use crate::config::Mode;
 use crate::error::Place;
-use crate::size::size;
 use crate::system::host_bus;
 use crate::system::library::{Extent, Known, Role, bridge_bytes, is_pcie_hip};
 use crate::system::qsys::{Connection, End, System};
@@ -275,7 +273,7 @@ fn reach(bsp: &Extended<'_>, master: &End) -> Option<u128> {
     let module = bsp.system.module(&master.instance)?;
     if module.name == bsp.block.name {
         return Some(match master.interface.as_str() {
-            "txs" => 1 << bsp.build.config.txs_addr_bits(),
+            "txs" => 1 << block::TXS_ADDR_BITS,
             _ => 1 << block::MEM_ADDR_BITS,
         });
     }
@@ -302,17 +300,9 @@ pub fn hard_ip(bsp: &Extended<'_>, findings: &mut Findings) {
         );
         return;
     };
-    let config = &bsp.build.config;
     let mut want: Vec<(&str, u64)> = vec![("avmm_width_hwtcl", bsp.build.port_bits.into())];
-    let bits = u64::from(config.txs_addr_bits());
+    let bits = u64::from(block::TXS_ADDR_BITS);
     want.extend([("AVALON_ADDR_WIDTH", bits), ("TX_S_ADDR_WIDTH", bits)]);
-    if config.mode == Mode::Windows {
-        want.push(("CB_A2P_ADDR_MAP_NUM_ENTRIES", config.windows.entries.into()));
-        want.push((
-            "CB_A2P_ADDR_MAP_PASS_THRU_BITS",
-            config.windows.page_bits.into(),
-        ));
-    }
     for (name, value) in want {
         if hip.number(name) != Some(value) {
             let has = hip.parameter(name).unwrap_or("not set");
@@ -328,19 +318,12 @@ pub fn hard_ip(bsp: &Extended<'_>, findings: &mut Findings) {
         }
     }
     if findings.unchanged(before) {
-        let reach = match config.mode {
-            Mode::Address64 => "64-bit bus addresses".to_string(),
-            Mode::Windows => {
-                format!(
-                    "{} pages of {}",
-                    config.windows.entries,
-                    size(1 << config.windows.page_bits)
-                )
-            }
-        };
         findings.good(
             TEST,
-            format!("{}: {} bits wide, {reach}", hip.name, bsp.build.port_bits),
+            format!(
+                "{}: {} bits wide, 64-bit bus addresses",
+                hip.name, bsp.build.port_bits
+            ),
         );
     }
 }

@@ -137,8 +137,7 @@ fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
 
 /// What the model of the BSP that the extension works with can tell.
 fn by_model(layout: &Layout, build: &Build, with_tcl: bool, findings: &mut Findings) -> Result<()> {
-    let qsys = layout.qsys_files()?;
-    let mut library = Library::read(qsys.iter().map(PathBuf::as_path))?;
+    let mut library = Library::find(layout)?;
     library.set_block(build.config.clone());
     let instances = |kind: &'static str| {
         library
@@ -186,7 +185,7 @@ fn by_model(layout: &Layout, build: &Build, with_tcl: bool, findings: &mut Findi
         block,
     };
     files::check(&bsp, findings)?;
-    files::kinds(&bsp, findings)?;
+    files::kinds(&bsp, findings);
     connections::dangling(&bsp, findings);
     connections::block(&bsp, findings);
     connections::overlaps(&bsp, findings);

@@ -58,13 +58,13 @@ pub struct Base {
     pub base: u64,
 }
 
-/// Drops the entries of removed instances and interfaces, and adds entries for new slaves after the
-/// entry of `after`. Returns whether anything was changed.
+/// Drops the entries of removed instances and interfaces, and adds entries for new slaves after the first of
+/// `after` that has an entry which stays. Returns whether anything was changed.
 pub fn update(
     document: &Document,
     edits: &mut Edits,
     removed: impl Fn(&str) -> bool,
-    after: &str,
+    after: &[String],
     new: &[Base],
 ) -> bool {
     let Some(span) = document
@@ -83,7 +83,8 @@ pub fn update(
             changed = true;
         }
     }
-    if let Some(block) = found.iter().find(|b| b.name == after) {
+    let stays = |name: &String| found.iter().find(|b| b.name == *name && !removed(name));
+    if let Some(block) = after.iter().find_map(stays) {
         let eol = document.line_end_after(block.lines.start);
         for Base { slave, base } in new {
             let lines = [
@@ -121,7 +122,13 @@ mod tests {
             slave: "a.chan".into(),
             base: 4096,
         }];
-        assert!(update(&d, &mut e, |n| n == "b", "a.csr", &new));
+        assert!(update(
+            &d,
+            &mut e,
+            |n| n == "b",
+            &["b".into(), "a.csr".into()],
+            &new
+        ));
         let out = e.apply(Path::new("x"), TEXT).unwrap();
         assert!(!out.contains("element b"));
         assert!(!out.replace("\r\n", "").contains('\n'));

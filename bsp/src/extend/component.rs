@@ -1,12 +1,13 @@
 //! The files that describe the block to Platform Designer and Quartus, from templates.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use askama::Template;
 
 use crate::block::{self, Interface};
 use crate::config::Config;
-use crate::extend::settings::Partition;
+use crate::extend::settings::{self, Import, Settings};
 use crate::generator::VerilogModule;
 use crate::layout::{OWN_DIR, SCRIPT_DIR, hw_tcl_path};
 use crate::system::library::{NEW_DMA, Role};
@@ -62,11 +63,39 @@ struct Qsf<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "partition.tcl")]
-struct PartitionTcl<'a> {
+#[template(path = "rebuild.tcl")]
+struct RebuildTcl<'a> {
     dir: &'a str,
     project: &'a str,
-    partitions: &'a [Partition],
+    /// The base revision; empty if there is none.
+    base: &'a str,
+    /// The revision that imports what the base revision makes.
+    importer: &'a str,
+    imports: &'a [Import],
+    /// Files of the imports, each once.
+    files: BTreeSet<&'a str>,
+    images: &'a [String],
+    marker: String,
+}
+
+impl RebuildTcl<'_> {
+    /// An import as a list of Tcl. What the vendor's project did not set is as Quartus sets it with the import on.
+    fn words(import: &Import) -> String {
+        let set = |value: &str, usual: &str| match (value, import.is_persona()) {
+            ("", false) => usual.to_string(),
+            _ => value.to_string(),
+        };
+        let words = [
+            import.revision.clone(),
+            import.assignment.clone(),
+            import.file.clone(),
+            import.section.clone(),
+            set(&import.netlist, "POST_FIT"),
+            set(&import.ignore_changes, "ON"),
+        ];
+        let words: Vec<_> = words.iter().map(|word| format!("{{{word}}}")).collect();
+        format!("{{ {} }}", words.join(" "))
+    }
 }
 
 /// Word of Platform Designer for the type of an interface, and its side.
@@ -129,18 +158,32 @@ pub fn ip_files(config: &Config, port_bits: u32, modules: &[VerilogModule]) -> V
     files
 }
 
-/// The script that rebuilds the compiled partition, if the BSP has one.
-pub fn scripts(project: &str, partitions: &[Partition]) -> Vec<Written> {
-    if partitions.is_empty() {
+/// The script that makes anew what was imported, if anything was.
+///
+/// `images` are programming files of the base revision that were left out.
+pub fn scripts(project: &str, settings: &Settings, images: &[String]) -> Vec<Written> {
+    let imports = settings.imports.as_slice();
+    let Some(first) = imports.iter().find(|i| i.is_persona()).or(imports.first()) else {
         return Vec::new();
-    }
-    let script = PartitionTcl {
+    };
+    let files: BTreeSet<&str> = imports.iter().map(|import| import.file.as_str()).collect();
+    let persona = first.is_persona();
+    let script = RebuildTcl {
         dir: SCRIPT_DIR,
         project,
-        partitions,
+        base: settings
+            .base
+            .as_deref()
+            .filter(|_| persona)
+            .unwrap_or_default(),
+        importer: &first.revision,
+        imports,
+        files,
+        images,
+        marker: settings::marker(),
     };
     vec![Written {
-        path: format!("{SCRIPT_DIR}/partition.tcl").into(),
+        path: format!("{SCRIPT_DIR}/rebuild.tcl").into(),
         text: render(&script),
     }]
 }

@@ -1,107 +1,496 @@
-//! Room for the new slaves on the way from the host's BAR to the block's registers.
+//! Where the block's slaves go on the host's bus, and room for them on the way from the BAR.
+//!
+//! Registers, channels and tables run in the hard IP's clock, so they hang on the last bridge that does. A way
+//! through other bridges, into the memory's clock, goes; so does that of the window into FPGA memory, for which
+//! Platform Designer puts an adapter between the clocks.
+//!
+//! With 64-bit addresses the hard IP translates in neither direction: `Rxm_BARn` then drives the PCIe address
+//! instead of the offset in the BAR, and only its low bits may be decoded. They alone are where the master has one
+//! slave, at 0, that decodes no more. Elsewhere a bridge of ours is put between the master and its slaves: it hands
+//! on as many address bits as the BAR has, and a BAR is aligned to its size.
 
-use crate::config::{Config, Mode, NewSlave};
+use std::collections::BTreeSet;
+
+use crate::block;
+use crate::config::{Config, NewSlave};
 use crate::error::{Error, ErrorKind, Result};
-use crate::system::host_bus::{HostPath, bar_number, slaves, space};
-use crate::system::library::{bridge_bytes, bridge_unit};
-use crate::system::qsys::Connection;
+use crate::system::host_bus::{HostPath, bar_number, slaves_but, space};
+use crate::system::library::{bridge_bytes, bridge_unit, is_bridge};
+use crate::system::qsys::{Connection, End, Module};
 use crate::system::site::Site;
 use crate::system::xml::Edits;
 
-/// Where a new slave goes.
+/// The largest BAR that is dealt with, log2: places asked for are below that, too.
+const MOST_BITS: u64 = 31;
+
+/// Where a slave of the block goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placed {
     /// Interface of the block.
     pub slave: &'static str,
-    /// Address on the master that `csr` hangs on.
+    /// Address on the master.
     pub base: u64,
     /// Its bytes.
     pub bytes: u64,
 }
 
-/// Puts the new slaves above everything in use, each at a multiple of its size. Places that the
-/// configuration asks for come first.
-///
-/// # Errors
-/// [`ErrorKind::Config`] if a place that the configuration asks for is taken or not aligned.
-pub fn place(site: &Site<'_>, path: &HostPath<'_>, config: &Config) -> Result<Vec<Placed>> {
-    let mut taken: Vec<(u64, u64, String)> = slaves(site, path.master())
-        .into_iter()
-        .map(|e| (e.base, e.bytes, e.slave))
-        .collect();
-    let ends = taken.iter().map(|(base, n, _)| base.saturating_add(*n));
-    let mut floor = ends.max().unwrap_or(0);
-    if site
-        .system
-        .exported(&path.master().instance, Some(&path.master().interface))
-        .is_some()
-    {
-        // Slaves outside of this file: all of the space may be theirs.
-        let all = space(site, path.master())
-            .and_then(|s| u64::try_from(s).ok())
-            .unwrap_or(0);
-        floor = floor.max(all);
-    }
-    // A BAR has 31 address bits at most (PCI Local Bus Specification 3.0, 6.2.5.1, for one of 32 bits).
-    if let Some((base, _, name)) = taken.iter().find(|(base, ..)| *base >= 1 << 31) {
-        return Err(site.unsupported(
-            site.system.place(site.dma),
-            format!(
-                "{name}, beside the block's registers, stands at {base:#x}: no BAR reaches that far"
-            ),
-            "Move that slave below 2 GiB in Platform Designer.",
-        ));
-    }
-    floor = floor.min(1 << 31);
-    // Whole pages, so that each can be mapped alone.
-    let size = |slave: &NewSlave| slave.bytes.next_power_of_two().max(4096);
-    let new = config.new_slaves();
-    let mut asked = Vec::new();
-    for slave in &new {
-        let Some(base) = slave.asked else {
-            asked.push(None);
-            continue;
+/// A bridge to be put between a BAR's master and its slaves.
+#[derive(Debug)]
+pub struct Inserted<'a> {
+    /// The BAR.
+    pub bar: u32,
+    /// Name of the bridge.
+    pub name: String,
+    /// The connections that begin at the BAR's master now.
+    pub slaves: Vec<&'a Connection>,
+    /// log2 of the bytes that they need, without what is placed anew.
+    pub bits: u64,
+}
+
+/// What becomes of the host's bus.
+#[derive(Debug)]
+pub struct HostBus<'a> {
+    /// The way to the registers as it is.
+    pub path: HostPath<'a>,
+    /// Slaves to be connected: the new ones, and those whose old way goes.
+    pub placed: Vec<Placed>,
+    /// Bridges to be put in.
+    pub inserted: Vec<Inserted<'a>>,
+    /// Bridges that nothing needs any more.
+    pub bridges: Vec<&'a Module>,
+    /// Avalon connections that go: to slaves that move, and to those bridges.
+    pub gone: Vec<&'a Connection>,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+impl<'a> HostBus<'a> {
+    /// Decides where everything goes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for a bus that cannot be kept; [`ErrorKind::Config`] if a place that the
+    /// configuration asks for is taken or not aligned.
+    pub fn plan(site: &Site<'a>, config: &Config) -> Result<Self> {
+        let path = HostPath::find(site)?;
+        let window = HostPath::to(site, "s_nondma").filter(|way| !way.is_direct());
+        let mut bus = Self {
+            path,
+            placed: Vec::new(),
+            inserted: Vec::new(),
+            bridges: Vec::new(),
+            gone: Vec::new(),
+            notes: Vec::new(),
         };
-        let (key, bytes) = (slave.key, size(slave));
-        let problem = |what: String| {
-            Error::new(
-                ErrorKind::Config,
-                site.system.place(site.dma),
-                format!("{key} = {base:#x}: {what}"),
-                "Choose another multiple of the size, or leave the key out to get the lowest free \
-                 place.",
-            )
-        };
-        let local = base
-            .checked_sub(path.offset())
-            .ok_or_else(|| problem("is below the bridge that the registers hang on".into()))?;
-        // Config::parse keeps what is asked for below 2 GiB.
-        if local % bytes != 0 {
-            return Err(problem(format!("is no multiple of its size {bytes:#x}")));
+        let mut moved = Vec::new();
+        if !bus.path.is_direct() {
+            let wish = Some(bus.path.address());
+            bus.leave(site, &HostPath::find(site)?)?;
+            moved.push(("csr", u64::from(block::CSR_BYTES), wish));
         }
-        if let Some((_, _, other)) = taken
+        if let Some(way) = &window {
+            bus.leave(site, way)?;
+            // In the BAR it stays where it is, whichever bridges lead there.
+            let wish = way
+                .offset()
+                .saturating_add(way.address())
+                .checked_sub(bus.path.offset());
+            let wish = wish.filter(|_| way.bar == bus.path.bar);
+            moved.push(("s_nondma", u64::from(block::WINDOW_BYTES), wish));
+        }
+        bus.receive_side(site)?;
+        bus.place(site, config, &moved)?;
+        Ok(bus)
+    }
+
+    /// The master that the block's slaves hang on afterwards.
+    pub fn master(&self) -> End {
+        let inserted = self
+            .inserted
             .iter()
-            .find(|(b, n, _)| local < b.saturating_add(*n) && *b < local + bytes)
-        {
-            return Err(problem(format!("is taken by {other}")));
+            .find(|bridge| bridge.bar == self.path.bar);
+        match inserted {
+            Some(bridge) if self.path.host == 0 => End::new(&bridge.name, "m0"),
+            _ => self.path.master().clone(),
         }
-        taken.push((local, bytes, key.into()));
-        floor = floor.max(local + bytes);
-        asked.push(Some(local));
     }
-    let placed = new.iter().zip(asked).map(|(slave, asked)| {
-        let base = asked.unwrap_or_else(|| {
-            let base = floor.next_multiple_of(size(slave));
-            floor = base + size(slave);
-            base
-        });
-        Placed {
-            slave: slave.name,
-            base,
-            bytes: slave.bytes,
+
+    /// Where the elements of the connections that go begin.
+    fn gone_at(&self) -> BTreeSet<usize> {
+        self.gone.iter().map(|c| c.element.span.start).collect()
+    }
+
+    /// Gives up the way from the host's master to a slave: the connection to it, and the bridges that lead nowhere
+    /// without it.
+    fn leave(&mut self, site: &Site<'a>, way: &HostPath<'a>) -> Result<()> {
+        self.gone.push(way.last());
+        let before = match way.host {
+            0 => format!("{}.Rxm_BAR{}", site.hip.name, way.bar),
+            _ => way.master().to_string(),
+        };
+        self.notes.push(format!(
+            "{} was reached through {}, out of the hard IP's clock; it hangs on {before} now.",
+            way.last().end,
+            way.hops[way.host..way.hops.len() - 1]
+                .iter()
+                .map(|c| c.end.instance.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        ));
+        for hop in way.hops[way.host..way.hops.len() - 1].iter().rev() {
+            let gone = self.gone_at();
+            let Some(bridge) = site.system.module(&hop.end.instance) else {
+                break;
+            };
+            let used = site
+                .from(&bridge.name, None)
+                .any(|c| !gone.contains(&c.element.span.start));
+            if used || !is_bridge(&bridge.kind) {
+                break;
+            }
+            if let Some(export) = site.system.exported(&bridge.name, None) {
+                return Err(site.unsupported(
+                    site.system.place(bridge),
+                    format!(
+                        "{} leads to {} alone, which moves out of its clock, but it is exported as {}",
+                        bridge.name,
+                        way.last().end,
+                        export.name
+                    ),
+                    "Remove the export in Platform Designer.",
+                ));
+            }
+            if let Some(other) = site.into(&bridge.name).find(|c| !std::ptr::eq(*c, *hop)) {
+                return Err(site.unsupported(
+                    site.place(other),
+                    format!(
+                        "{} drives {}, too, which leads to {} alone; that moves into the hard IP's clock",
+                        other.start,
+                        bridge.name,
+                        way.last().end
+                    ),
+                    "Connect that master to the DMA's slave itself, in Platform Designer.",
+                ));
+            }
+            self.bridges.push(bridge);
+            self.gone.push(hop);
         }
-    });
-    Ok(placed.collect())
+        Ok(())
+    }
+
+    /// Decides which BARs need a bridge of their own.
+    fn receive_side(&mut self, site: &Site<'a>) -> Result<()> {
+        let gone = self.gone_at();
+        let mut masters: Vec<&End> = site
+            .from(&site.hip.name, None)
+            .filter(|c| bar_number(&c.start).is_some())
+            .map(|c| &c.start)
+            .collect();
+        masters.sort();
+        masters.dedup();
+        for master in masters {
+            let bar = bar_number(master).unwrap_or(0);
+            let ours = bar == self.path.bar;
+            let slaves: Vec<&Connection> = site
+                .from(&master.instance, Some(&master.interface))
+                .filter(|c| !gone.contains(&c.element.span.start))
+                .collect();
+            let alone = match slaves.as_slice() {
+                [one] if one.base.unwrap_or(0) == 0 && !(ours && self.path.host == 0) => {
+                    decoded(site, one)
+                }
+                _ => None,
+            };
+            if let Some(bits) = alone {
+                self.notes.push(format!(
+                    "{master} drives the PCIe address instead of the offset in the BAR; its only slave {} stands at 0 \
+                     and decodes low address bits only ({bits} before this extension), and a BAR is aligned to its \
+                     size, so the host's accesses arrive where they did.",
+                    slaves[0].end
+                ));
+                continue;
+            }
+            let name = unused(site, &format!("peerlane_bar{bar}"));
+            let bits = self.needed_bits(site, master, bar, &gone)?;
+            self.notes.push(format!(
+                "{master} drives the PCIe address instead of the offset in the BAR; {name}, a bridge that hands on as \
+                 many address bits as the BAR has, stands between it and its slaves, and a BAR is aligned to its \
+                 size, so the host's accesses arrive where they did. Not verified without Quartus."
+            ));
+            self.inserted.push(Inserted {
+                bar,
+                name,
+                slaves,
+                bits,
+            });
+        }
+        Ok(())
+    }
+
+    /// log2 of the bytes that a BAR has, and its slaves need.
+    fn needed_bits(
+        &self,
+        site: &Site<'_>,
+        master: &End,
+        bar: u32,
+        gone: &BTreeSet<usize>,
+    ) -> Result<u64> {
+        let own = site.hip.number(&format!("SLAVE_ADDRESS_MAP_{bar}"));
+        let ends = slaves_but(site, master, gone);
+        let most = ends.iter().map(|e| e.base.saturating_add(e.bytes)).max();
+        let needed = most
+            .and_then(u64::checked_next_power_of_two)
+            .map_or(64, |n| u64::from(n.ilog2()));
+        match own {
+            Some(own @ 1..=MOST_BITS) if needed <= MOST_BITS || most.is_none() => {
+                Ok(if most.is_none() { own } else { own.max(needed) })
+            }
+            _ => Err(site.unsupported(
+                site.system.place(site.hip),
+                format!(
+                    "with 64-bit addresses {master} drives the PCIe address, not the offset in the BAR, so its slaves \
+                     need a bridge with as many address bits as the BAR has: SLAVE_ADDRESS_MAP_{bar} is {}, its \
+                     slaves need {needed}",
+                    own.map_or("not set".into(), |bits| bits.to_string())
+                ),
+                "Set the BAR's size in Platform Designer, to 2 GiB at most; or leave one slave on that master, at 0.",
+            )),
+        }
+    }
+
+    /// Puts the slaves above everything in use, each at a multiple of its size. Those that move keep their places in
+    /// the BAR if they can; places that the configuration asks for come next.
+    fn place(
+        &mut self,
+        site: &Site<'_>,
+        config: &Config,
+        moved: &[(&'static str, u64, Option<u64>)],
+    ) -> Result<()> {
+        let master = self.path.master();
+        let gone = self.gone_at();
+        let mut taken: Vec<(u64, u64, String)> = slaves_but(site, master, &gone)
+            .into_iter()
+            .map(|e| (e.base, e.bytes, e.slave))
+            .collect();
+        let taken_by = |taken: &[(u64, u64, String)], base: u64, bytes: u64| {
+            let meets =
+                |(b, n, _): &&(u64, u64, String)| base < b.saturating_add(*n) && *b < base + bytes;
+            taken.iter().find(meets).map(|(.., name)| name.clone())
+        };
+        let mut homeless = Vec::new();
+        for (slave, bytes, wish) in moved {
+            let wish =
+                wish.filter(|base| base % bytes == 0 && taken_by(&taken, *base, *bytes).is_none());
+            let Some(base) = wish else {
+                homeless.push((*slave, *bytes));
+                continue;
+            };
+            taken.push((base, *bytes, format!("{}.{slave}", site.dma.name)));
+            self.placed.push(Placed {
+                slave,
+                base,
+                bytes: *bytes,
+            });
+        }
+        let ends = taken.iter().map(|(base, n, _)| base.saturating_add(*n));
+        let mut floor = ends.max().unwrap_or(0);
+        if site
+            .system
+            .exported(&master.instance, Some(&master.interface))
+            .is_some()
+        {
+            // Slaves outside of this file: all of the space may be theirs.
+            let all = space(site, master)
+                .and_then(|s| u64::try_from(s).ok())
+                .unwrap_or(0);
+            floor = floor.max(all);
+        }
+        // A BAR has 31 address bits at most (PCI Local Bus Specification 3.0, 6.2.5.1, for one of 32 bits).
+        if let Some((base, _, name)) = taken.iter().find(|(base, ..)| *base >= 1 << MOST_BITS) {
+            return Err(site.unsupported(
+                site.system.place(site.dma),
+                format!("{name}, beside the block's registers, stands at {base:#x}: no BAR reaches that far"),
+                "Move that slave below 2 GiB in Platform Designer.",
+            ));
+        }
+        floor = floor.min(1 << MOST_BITS);
+        // Whole pages, so that each can be mapped alone.
+        let size = |bytes: u64| bytes.next_power_of_two().max(4096);
+        let new = config.new_slaves();
+        let mut asked = Vec::new();
+        for slave in &new {
+            let Some(base) = slave.asked else {
+                asked.push(None);
+                continue;
+            };
+            let local = self.asked(site, slave, base, size(slave.bytes))?;
+            if let Some(other) = taken_by(&taken, local, size(slave.bytes)) {
+                return Err(not_there(site, slave, base, format!("is taken by {other}")));
+            }
+            taken.push((local, size(slave.bytes), slave.key.into()));
+            floor = floor.max(local + size(slave.bytes));
+            asked.push(Some(local));
+        }
+        let new = new
+            .iter()
+            .zip(asked)
+            .map(|(slave, asked)| (slave.name, slave.bytes, asked));
+        for (slave, bytes, asked) in homeless.into_iter().map(|(s, n)| (s, n, None)).chain(new) {
+            let base = asked.unwrap_or_else(|| {
+                let base = floor.next_multiple_of(size(bytes));
+                floor = base + size(bytes);
+                base
+            });
+            self.placed.push(Placed { slave, base, bytes });
+        }
+        Ok(())
+    }
+
+    /// The address on the master of a place in the BAR that the configuration asks for.
+    fn asked(&self, site: &Site<'_>, slave: &NewSlave, base: u64, bytes: u64) -> Result<u64> {
+        let local = base.checked_sub(self.path.offset()).ok_or_else(|| {
+            not_there(
+                site,
+                slave,
+                base,
+                "is below the bridge that the registers hang on".into(),
+            )
+        })?;
+        if local % bytes != 0 {
+            return Err(not_there(
+                site,
+                slave,
+                base,
+                format!("is no multiple of its size {bytes:#x}"),
+            ));
+        }
+        Ok(local)
+    }
+
+    /// Raises the address widths on the way from the BAR so that everything placed can be reached, and sets those of
+    /// the bridges that are put in. Gives what was raised, and the widths by BAR.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] if a wider bridge would not be aligned or run into its neighbour, or the BAR would
+    /// be larger than 2 GiB.
+    pub fn raise(&self, site: &Site<'_>, edits: &mut Edits) -> Result<(Vec<Raised>, Vec<u64>)> {
+        let gone = self.gone_at();
+        let path = &self.path;
+        let mut raised = Vec::new();
+        let top = self
+            .placed
+            .iter()
+            .map(|s| s.base + s.bytes)
+            .max()
+            .unwrap_or(0);
+        let mut top = u128::from(top);
+        for hop in path.hops[..path.host].iter().rev() {
+            let Some(bridge) = site.system.module(&hop.end.instance) else {
+                continue;
+            };
+            let (Some(bits), Some(old)) = (bridge.number("ADDRESS_WIDTH"), bridge_bytes(bridge))
+            else {
+                return Err(site.unsupported(
+                    site.system.place(bridge),
+                    format!("bridge {} has no ADDRESS_WIDTH", bridge.name),
+                    "Open and save the system in Platform Designer, which writes the parameter.",
+                ));
+            };
+            let bytes = top.next_power_of_two().max(old);
+            let base = u128::from(hop.base.unwrap_or(0));
+            if bytes > old {
+                let to = u64::from((bytes / u128::from(bridge_unit(bridge))).ilog2());
+                site.system
+                    .set_parameter(edits, bridge, "ADDRESS_WIDTH", &to.to_string());
+                raised.push(Raised {
+                    instance: bridge.name.clone(),
+                    parameter: "ADDRESS_WIDTH".into(),
+                    from: bits,
+                    to,
+                });
+                self.has_room(site, hop, bridge, base..base + bytes)?;
+            }
+            let others = slaves_but(site, &hop.start, &gone);
+            let others = others
+                .iter()
+                .map(|e| u128::from(e.base) + u128::from(e.bytes))
+                .max();
+            top = others.unwrap_or(0).max(base + bytes);
+        }
+        let parameter = format!("SLAVE_ADDRESS_MAP_{}", path.bar);
+        let mut to = u64::from(top.next_power_of_two().ilog2());
+        let mut widths = Vec::new();
+        for bridge in &self.inserted {
+            if bridge.bar == path.bar {
+                to = to.max(bridge.bits);
+            }
+            widths.push(if bridge.bar == path.bar {
+                to
+            } else {
+                bridge.bits
+            });
+        }
+        if to > MOST_BITS {
+            return Err(site.unsupported(
+                site.system.place(site.hip),
+                format!("BAR {} would need 2^{to} bytes", path.bar),
+                "Ask for a smaller table (att_entries), or lower places ([bar]).",
+            ));
+        }
+        let others = self.inserted.iter().filter(|bridge| bridge.bar != path.bar);
+        let others =
+            others.map(|bridge| (format!("SLAVE_ADDRESS_MAP_{}", bridge.bar), bridge.bits));
+        for (parameter, to) in others.chain([(parameter, to)]) {
+            let from = site.hip.number(&parameter).unwrap_or(0);
+            if to > from {
+                site.system
+                    .set_parameter(edits, site.hip, &parameter, &to.to_string());
+                raised.push(Raised {
+                    instance: site.hip.name.clone(),
+                    parameter,
+                    from,
+                    to,
+                });
+            }
+        }
+        Ok((raised, widths))
+    }
+
+    /// Refuses a bridge that would not be aligned to its new size, or run into its neighbour.
+    fn has_room(
+        &self,
+        site: &Site<'_>,
+        hop: &Connection,
+        bridge: &Module,
+        range: std::ops::Range<u128>,
+    ) -> Result<()> {
+        let bytes = range.end - range.start;
+        if !range.start.is_multiple_of(bytes) {
+            return Err(site.unsupported(
+                site.place(hop),
+                format!(
+                    "bridge {} must grow to {bytes:#x} bytes, but stands at {:#x}",
+                    bridge.name, range.start
+                ),
+                "Move the bridge to a multiple of that size in Platform Designer.",
+            ));
+        }
+        let others = slaves_but(site, &hop.start, &self.gone_at());
+        let mut others = others
+            .iter()
+            .filter(|other| other.slave != hop.end.to_string());
+        match others.find(|other| range.contains(&u128::from(other.base))) {
+            None => Ok(()),
+            Some(other) => Err(site.unsupported(
+                site.place(hop),
+                format!(
+                    "bridge {} must grow to {bytes:#x} bytes and would run into {}",
+                    bridge.name, other.slave
+                ),
+                "Move that slave above in Platform Designer, or give places that are free under [bar] of the \
+                 configuration.",
+            )),
+        }
+    }
 }
 
 /// A parameter that was raised.
@@ -117,159 +506,31 @@ pub struct Raised {
     pub to: u64,
 }
 
-/// Raises the address widths on the way from the BAR so that `top` (exclusive, on the last master)
-/// can be reached.
-///
-/// # Errors
-/// [`ErrorKind::Unsupported`] if a wider bridge would not be aligned or run into its neighbour, or
-/// the BAR would be larger than 2 GiB.
-pub fn raise(
-    site: &Site<'_>,
-    path: &HostPath<'_>,
-    top: u64,
-    edits: &mut Edits,
-) -> Result<Vec<Raised>> {
-    let mut raised = Vec::new();
-    let mut top = u128::from(top);
-    for hop in path.hops[..path.hops.len() - 1].iter().rev() {
-        let Some(bridge) = site.system.module(&hop.end.instance) else {
-            continue;
-        };
-        let (Some(bits), Some(old)) = (bridge.number("ADDRESS_WIDTH"), bridge_bytes(bridge)) else {
-            return Err(site.unsupported(
-                site.system.place(bridge),
-                format!("bridge {} has no ADDRESS_WIDTH", bridge.name),
-                "Open and save the system in Platform Designer, which writes the parameter.",
-            ));
-        };
-        let bytes = top.next_power_of_two().max(old);
-        let base = u128::from(hop.base.unwrap_or(0));
-        if bytes > old {
-            let to = u64::from((bytes / u128::from(bridge_unit(bridge))).ilog2());
-            site.system
-                .set_parameter(edits, bridge, "ADDRESS_WIDTH", &to.to_string());
-            let instance = bridge.name.clone();
-            raised.push(Raised {
-                instance,
-                parameter: "ADDRESS_WIDTH".into(),
-                from: bits,
-                to,
-            });
-            if base % bytes != 0 {
-                return Err(site.unsupported(
-                    site.place(hop),
-                    format!(
-                        "bridge {} must grow to {bytes:#x} bytes, but stands at {base:#x}",
-                        bridge.name
-                    ),
-                    "Move the bridge to a multiple of that size in Platform Designer.",
-                ));
-            }
-            for other in slaves(site, &hop.start) {
-                let start = u128::from(other.base);
-                if other.slave != hop.end.to_string() && start >= base && start < base + bytes {
-                    return Err(site.unsupported(
-                        site.place(hop),
-                        format!(
-                            "bridge {} must grow to {bytes:#x} bytes and would run into {}",
-                            bridge.name, other.slave
-                        ),
-                        "Move that slave above in Platform Designer, or give places that are free \
-                         under [bar] of the configuration.",
-                    ));
-                }
-            }
-        }
-        top = slaves(site, &hop.start)
-            .iter()
-            .map(|e| u128::from(e.base) + u128::from(e.bytes))
-            .max()
-            .unwrap_or(0)
-            .max(base + bytes);
-    }
-    let parameter = format!("SLAVE_ADDRESS_MAP_{}", path.bar);
-    let from = site.hip.number(&parameter).unwrap_or(0);
-    let to = u64::from(top.next_power_of_two().ilog2());
-    if to > 31 {
-        return Err(site.unsupported(
-            site.system.place(site.hip),
-            format!("BAR {} would need 2^{to} bytes", path.bar),
-            "Ask for a smaller table (att_entries), or lower places ([bar]).",
-        ));
-    }
-    if to > from {
-        site.system
-            .set_parameter(edits, site.hip, &parameter, &to.to_string());
-        raised.push(Raised {
-            instance: site.hip.name.clone(),
-            parameter,
-            from,
-            to,
-        });
-    }
-    Ok(raised)
+fn not_there(site: &Site<'_>, slave: &NewSlave, base: u64, what: String) -> Error {
+    Error::new(
+        ErrorKind::Config,
+        site.system.place(site.dma),
+        format!("{} = {base:#x}: {what}", slave.key),
+        "Choose another multiple of the size, or leave the key out to get the lowest free place.",
+    )
 }
 
-/// What the addressing mode means for the host's accesses; a sentence for the report.
-///
-/// With 64-bit addresses the bridge translates in neither direction, so that `Rxm_BARn` drives the
-/// PCIe address instead of the offset in the BAR: only the low bits may then be decoded.
-///
-/// # Errors
-/// [`ErrorKind::Unsupported`] if the low bits do not decide in 64-bit mode.
-pub fn check_receive_side(site: &Site<'_>, mode: Mode) -> Result<String> {
-    let hip = &site.hip.name;
-    if mode == Mode::Windows {
-        return Ok(format!(
-            "{hip} keeps its 32-bit addresses: Rxm_BARn drives the offset in the BAR, as before."
-        ));
-    }
-    let mut bars: Vec<&Connection> = site
-        .from(hip, None)
-        .filter(|c| bar_number(&c.start).is_some())
-        .collect();
-    bars.sort_by(|a, b| a.start.cmp(&b.start));
-    let remedy = "Set mode = \"windows\" in the configuration, which leaves the receive side as it \
-                  is, or put one altera_avalon_mm_bridge at address 0 between it and its slaves.";
-    for pair in bars.windows(2) {
-        if pair[0].start == pair[1].start {
-            return Err(site.unsupported(
-                site.place(pair[1]),
-                format!(
-                    "with 64-bit addresses {} drives the PCIe address, not the offset in the BAR, \
-                     but it has more than one slave ({}, {})",
-                    pair[0].start, pair[0].end, pair[1].end
-                ),
-                remedy,
-            ));
-        }
-    }
-    let mut words = Vec::new();
-    for connection in bars {
-        let extent = site
-            .system
-            .module(&connection.end.instance)
-            .map(|m| site.library.extent(m, &connection.end.interface));
-        let most = extent.and_then(|e| e.most).filter(|&most| most <= 1 << 31);
-        let (Some(most), 0) = (most, connection.base.unwrap_or(0)) else {
-            return Err(site.unsupported(
-                site.place(connection),
-                format!(
-                    "with 64-bit addresses {} drives the PCIe address, not the offset in the BAR, \
-                     but its slave {} is not at address 0 with a known, smaller address width",
-                    connection.start, connection.end
-                ),
-                remedy,
-            ));
-        };
-        words.push(format!(
-            "{} drives the PCIe address instead of the offset in the BAR; its only slave {} stands at \
-             0 and decodes low address bits only ({} before this extension), and a BAR is aligned to \
-             its size, so the host's accesses arrive where they did.",
-            connection.start,
-            connection.end,
-            most.ilog2()
-        ));
-    }
-    Ok(words.join(" "))
+/// Address bits that a slave decodes, if that is known and few.
+fn decoded(site: &Site<'_>, connection: &Connection) -> Option<u32> {
+    let module = site.system.module(&connection.end.instance)?;
+    let extent = site.library.extent(module, &connection.end.interface);
+    let most = extent.most.filter(|&most| most <= 1 << MOST_BITS)?;
+    Some(most.ilog2())
+}
+
+/// A name that no instance and no export has.
+fn unused(site: &Site<'_>, name: &str) -> String {
+    let taken = |name: &str| {
+        site.system.module(name).is_some() || site.system.exports.iter().any(|e| e.name == name)
+    };
+    let others = (2..).map(|n| format!("{name}_{n}"));
+    let mut names = std::iter::once(name.to_string()).chain(others);
+    names
+        .find(|name| !taken(name))
+        .expect("the names do not end")
 }

@@ -4,6 +4,8 @@ pub mod area;
 pub mod bonus;
 pub mod component;
 pub mod host_bus;
+mod host_writer;
+pub mod identity;
 pub mod interrupts;
 pub mod ipx;
 pub mod old_master;
@@ -65,13 +67,13 @@ fn extend_from(bsp: &Path, options: &Options) -> Result<Report> {
     plan.write(&layout, temporary.path())?;
     let made = Layout {
         root: temporary.path().to_path_buf(),
-        hardware: layout.hardware.clone(),
+        hardware: plan.report.hardware.clone(),
     };
     let proof = check::structure(&made)?;
     if let Some(finding) = proof.first_error() {
         return Err(Error::new(
             ErrorKind::Inconsistent,
-            output::in_the_input(finding, temporary.path(), bsp),
+            output::in_the_input(finding, &made, &layout),
             format!("the extended BSP would not be sound: {}", finding.what),
             "If the input has the same fault, mend it there; else report it with the BSP.",
         ));

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::check::Finding;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::report::Report;
+use crate::layout::Layout;
 use crate::text;
 
 /// Names a path of the BSP as the caller gave it.
@@ -19,9 +20,15 @@ pub fn named_as_given(mut error: Error, canonical: &Path, given: &Path) -> Error
 }
 
 /// Where in the input that is which a check found in the copy: the copy will be gone.
-pub fn in_the_input(finding: &Finding, copy: &Path, input: &Path) -> Place {
-    let inside = finding.place.strip_prefix(copy).unwrap_or(Path::new(""));
-    let path = input.join(inside);
+pub fn in_the_input(finding: &Finding, copy: &Layout, input: &Layout) -> Place {
+    // The board's directory may have another name in the copy.
+    let path = match finding.place.strip_prefix(copy.hardware_dir()) {
+        Ok(inside) => input.hardware_dir().join(inside),
+        Err(_) => {
+            let inside = finding.place.strip_prefix(&copy.root);
+            input.root.join(inside.unwrap_or(Path::new("")))
+        }
+    };
     let line = finding.line.and_then(|line| {
         let made = text::read(&finding.place).ok()?;
         same_line(&made, line, &text::read(&path).ok()?)
@@ -30,7 +37,7 @@ pub fn in_the_input(finding: &Finding, copy: &Path, input: &Path) -> Place {
         Some(line) => Place::line(path, line),
         // What the input does not have is somewhere in its directory.
         None if path.exists() => Place::file(path),
-        None => Place::file(input),
+        None => Place::file(&input.root),
     }
 }
 

@@ -1,6 +1,6 @@
 //! All that an extension writes, gathered before anything is written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,17 +10,20 @@ use crate::check;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::component::{self, Written};
+use crate::extend::identity::{self, Name};
 use crate::extend::report::{Change, Report};
 use crate::extend::resources::{self, Resources};
 use crate::extend::rewrite::{self, Rewritten};
-use crate::extend::settings::{self, Partition};
+use crate::extend::settings::{self, Import};
 use crate::extend::{Options, ipx};
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
 use crate::layout::{self, BUILD_FILE, Layout};
 use crate::system::library::{Library, NEW_DMA};
+use crate::system::project::Project;
+use crate::system::qsys::System;
 use crate::system::site::Site;
-use crate::system::xml::Document;
+use crate::system::xml::{Document, Edits};
 use crate::text;
 use crate::verilog;
 
@@ -29,6 +32,8 @@ use crate::verilog;
 pub(super) struct Plan {
     /// Files in place of old ones and new files, relative to the hardware directory.
     files: Vec<Written>,
+    /// Files in place of old ones, relative to the BSP.
+    root_files: Vec<(PathBuf, String)>,
     /// Files not to be copied, relative to the BSP.
     left_out: Vec<PathBuf>,
     /// What is said about it.
@@ -40,8 +45,7 @@ impl Plan {
     pub(super) fn new(layout: &Layout, options: &Options) -> Result<Self> {
         let config = &options.config;
         let hardware = layout.hardware_dir();
-        let qsys = layout.qsys_files()?;
-        let library = Library::read(qsys.iter().map(PathBuf::as_path))?;
+        let library = Library::find(layout)?;
         let site = Site::find(&library, &hardware)?;
         tracing::info!(
             dma = %site.dma.name,
@@ -52,27 +56,35 @@ impl Plan {
         let missing = check::files::missing(layout, &library)?;
         let new = rewrite::rewrite(&site, config)?;
         let specification = Document::read(&hardware.join("board_spec.xml"))?;
+        let name = Name::of(layout, &specification, config)?;
         let block = Block::generate(&site, &new, config, &specification)?;
 
-        let mut builder = Builder::new(layout, missing);
+        let mut builder = Builder::new(layout, missing, name);
+        builder.design(&site);
         builder.block(config, &block);
         builder.system(&site.system.document.path, &new);
         builder.settings()?;
         builder.component_list()?;
         let resources = builder.specification(&specification, config, &block)?;
+        builder.environment(config)?;
         builder.build_file(config, &new, &block);
-        builder.notes(&new)?;
+        builder.notes(&new, &options.out)?;
         builder.vendor()?;
         Ok(builder.finish(config, new, &block, resources))
     }
 
     /// Writes the extended BSP into a directory.
     pub(super) fn write(&self, layout: &Layout, to: &Path) -> Result<()> {
-        layout::copy(&layout.root, to, &|p| self.left_out.iter().any(|l| l == p))?;
-        let hardware = to.join(&layout.hardware);
+        let skip = |path: &Path| self.left_out.iter().any(|left| left == path);
+        let moved = (layout.hardware.as_path(), self.report.hardware.as_path());
+        layout::copy_moved(&layout.root, to, &skip, moved)?;
+        let hardware = to.join(&self.report.hardware);
         for file in &self.files {
             interrupt::check(&file.path)?;
             layout::write(&hardware.join(&file.path), &text::encode(&file.text))?;
+        }
+        for (path, text) in &self.root_files {
+            layout::write(&to.join(path), &text::encode(text))?;
         }
         layout::write(
             &to.join("peerlane-report.md"),
@@ -130,7 +142,11 @@ impl Block {
 struct Builder<'a> {
     layout: &'a Layout,
     hardware: PathBuf,
+    /// The board's name.
+    name: Name,
     files: Vec<Written>,
+    /// Files in place of old ones, relative to the BSP.
+    root_files: Vec<(PathBuf, String)>,
     /// SHA-256 of each generated file, by its path.
     generated: BTreeMap<String, String>,
     changes: Vec<Change>,
@@ -138,26 +154,52 @@ struct Builder<'a> {
     added: Vec<String>,
     /// Files not to be copied, relative to the BSP.
     left_out: Vec<PathBuf>,
-    /// Imports of compiled partitions that were taken out.
-    partitions: Vec<Partition>,
+    /// Imports that were taken out.
+    imports: Vec<Import>,
     /// Files that the input names and does not have.
     missing: Vec<String>,
+    /// Kinds that the input leaves open.
+    unresolved: BTreeSet<String>,
     notes: Vec<String>,
 }
 
 impl<'a> Builder<'a> {
-    fn new(layout: &'a Layout, missing: Vec<String>) -> Self {
+    fn new(layout: &'a Layout, missing: Vec<String>, name: Name) -> Self {
         Self {
             layout,
             hardware: layout.hardware_dir(),
+            name,
             files: Vec::new(),
+            root_files: Vec::new(),
             generated: BTreeMap::new(),
             changes: Vec::new(),
             added: Vec::new(),
             left_out: Vec::new(),
-            partitions: Vec::new(),
+            imports: Vec::new(),
             missing,
+            unresolved: BTreeSet::new(),
             notes: Vec::new(),
+        }
+    }
+
+    /// What was found to be the design.
+    fn design(&mut self, site: &Site<'_>) {
+        let file = |system: &System| self.relative(&system.document.path).display().to_string();
+        let all: Vec<_> = site.library.systems().map(file).collect();
+        self.notes.push(format!(
+            "The DMA is the instance {} of {}. The design, as the project and its search path name it, is {}; other \
+             .qsys files are no part of it and were not looked at.",
+            site.dma.name,
+            file(site.system),
+            all.join(", ")
+        ));
+        self.unresolved = site.library.unresolved();
+        if !self.unresolved.is_empty() {
+            let kinds: Vec<_> = self.unresolved.iter().map(String::as_str).collect();
+            self.notes.push(format!(
+                "Neither the BSP nor Quartus defines these kinds of components, so the OpenCL SDK must: {}.",
+                kinds.join(", ")
+            ));
         }
     }
 
@@ -190,37 +232,46 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The system that the block is in.
+    /// The system that the block is in, and others that change.
     fn system(&mut self, path: &Path, new: &Rewritten) {
         self.replace(path, new.text.clone());
+        for other in &new.others {
+            self.replace(&other.path, other.text.clone());
+        }
         self.changes.extend(new.changes.iter().cloned());
     }
 
-    /// The project's settings, without compiled partitions; and the script that makes them anew.
+    /// The project's settings and scripts without anything compiled; and the script that makes it anew.
     fn settings(&mut self) -> Result<()> {
-        let mut project = String::from("top");
-        for path in self.layout.settings_files()? {
-            let stem = path.file_stem();
-            project = stem.map_or(project, |stem| stem.to_string_lossy().into_owned());
-            let settings = settings::rewrite(&path, &text::read(&path)?)?;
-            self.replace(&path, settings.text);
-            self.changes.extend(settings.changes);
-            self.partitions.extend(settings.partitions);
+        let project = Project::read(self.layout)?;
+        let settings = settings::rewrite(&project)?;
+        for file in &settings.files {
+            self.replace(&file.path, file.text.clone());
         }
+        self.changes.extend(settings.changes.iter().cloned());
         // What is not named any more cannot be missing.
-        let gone = self.partitions.iter();
-        let gone: Vec<_> = gone
-            .map(|partition| format!(" {}", partition.file))
-            .collect();
+        let gone = settings.imports.iter();
+        let gone: Vec<_> = gone.map(|import| format!(" {}", import.file)).collect();
         (self.missing).retain(|missing| !gone.iter().any(|file| missing.ends_with(file)));
         let root = &self.layout.root;
-        self.left_out = left_out(&self.hardware, &self.partitions)?
-            .into_iter()
-            .map(|path| path.strip_prefix(root).unwrap_or(&path).to_path_buf())
+        let left_out = left_out(&self.hardware, &settings.imports)?;
+        let inside = left_out
+            .iter()
+            .filter_map(|path| path.strip_prefix(&self.hardware).ok());
+        let images: Vec<String> = inside
+            .filter(|path| path.extension().is_some_and(|e| e == "aocx"))
+            .map(|path| path.display().to_string())
             .collect();
-        for script in component::scripts(&project, &self.partitions) {
+        self.left_out = left_out
+            .iter()
+            .map(|path| path.strip_prefix(root).unwrap_or(path).to_path_buf())
+            .collect();
+        for script in component::scripts(&project_name(self.layout)?, &settings, &images) {
             self.add(script);
         }
+        self.notes.extend(settings.notes.iter().cloned());
+        self.notes.push(compiled_note(&settings, &self.left_out));
+        self.imports = settings.imports;
         Ok(())
     }
 
@@ -254,10 +305,27 @@ impl<'a> Builder<'a> {
         block: &Block,
     ) -> Result<Resources> {
         let resources = resources::estimate(&block.modules, block::top(config.irq))?;
-        let (text, changes) = resources::raise(specification, resources)?;
-        self.replace(&specification.path, text);
-        self.changes.extend(changes);
+        let mut edits = Edits::default();
+        self.changes
+            .extend(self.name.in_specification(specification, &mut edits));
+        let raised = resources::raise(specification, resources, &mut edits)?;
+        self.changes.extend(raised);
+        self.replace(
+            &specification.path,
+            edits.apply(&specification.path, &specification.source)?,
+        );
         Ok(resources)
+    }
+
+    /// The platform's description, with the board's name.
+    fn environment(&mut self, config: &Config) -> Result<()> {
+        if let Some(environment) = identity::environment(self.layout)? {
+            let suffix = &config.identity.board_suffix;
+            let (text, changes) = self.name.in_environment(&environment, suffix)?;
+            self.changes.extend(changes);
+            self.root_files.push((PathBuf::from("board_env.xml"), text));
+        }
+        Ok(())
     }
 
     /// The record of how the block was built.
@@ -274,6 +342,7 @@ impl<'a> Builder<'a> {
             slaves: block.places.clone(),
             generated: self.generated.clone(),
             missing_in_input: self.missing.clone(),
+            unresolved_in_input: self.unresolved.clone(),
         };
         self.add(Written {
             path: BUILD_FILE.into(),
@@ -292,16 +361,9 @@ impl<'a> Builder<'a> {
     }
 
     /// What a person should know.
-    fn notes(&mut self, new: &Rewritten) -> Result<()> {
+    fn notes(&mut self, new: &Rewritten, out: &Path) -> Result<()> {
+        self.notes.extend(self.name.note(self.layout, out));
         self.notes.extend(new.notes.iter().cloned());
-        self.notes.push(match self.partitions.is_empty() {
-            true => "The project imports no compiled partition.".into(),
-            false => format!(
-                "The import of the compiled partition is off, so kernels compile the interface from \
-                 source. {}/partition.tcl rebuilds it: base compile, export, import on.",
-                layout::SCRIPT_DIR
-            ),
-        });
         let mentions = mentions(&self.hardware, &new.removed_instances)?;
         self.notes.extend(mentions);
         Ok(())
@@ -316,7 +378,10 @@ impl<'a> Builder<'a> {
     ) -> Plan {
         let root = &self.layout.root;
         for change in &mut self.changes {
-            if let Ok(inside) = change.file.strip_prefix(root) {
+            // Where it is in the output.
+            if let Ok(inside) = change.file.strip_prefix(&self.hardware) {
+                change.file = self.name.hardware.join(inside);
+            } else if let Ok(inside) = change.file.strip_prefix(root) {
                 change.file = inside.to_path_buf();
             }
         }
@@ -324,7 +389,7 @@ impl<'a> Builder<'a> {
         let report = Report {
             version: env!("CARGO_PKG_VERSION"),
             bsp: name.map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
-            hardware: self.layout.hardware.clone(),
+            hardware: self.name.hardware.clone(),
             instance: new.instance,
             map_id: block.ids.map,
             build_id: block.ids.build,
@@ -341,6 +406,7 @@ impl<'a> Builder<'a> {
         };
         Plan {
             files: self.files,
+            root_files: self.root_files,
             left_out: self.left_out,
             report,
         }
@@ -353,6 +419,59 @@ fn unreached(site: &Site<'_>, bar: u32, slave: &str) -> Error {
         site.system.place(site.dma),
         format!("the host would not reach {slave} of the block in BAR {bar}"),
         "This is a defect of Peerlane; report it with the BSP.",
+    )
+}
+
+/// Name of the Quartus project: of its `.qpf`, or of its first revision.
+fn project_name(layout: &Layout) -> Result<String> {
+    let hardware = layout.hardware_dir();
+    let projects = layout::with_extension(&hardware, "qpf")?;
+    let first = projects.into_iter().chain(layout.settings_files()?).next();
+    let stem = first
+        .as_deref()
+        .and_then(Path::file_stem)
+        .unwrap_or_default();
+    Ok(stem.to_string_lossy().into_owned())
+}
+
+/// What became of what the vendor shipped compiled.
+fn compiled_note(settings: &settings::Settings, left_out: &[PathBuf]) -> String {
+    if settings.imports.is_empty() {
+        let also = match left_out {
+            [] => String::new(),
+            _ => " What lay compiled in the BSP was left out all the same.".into(),
+        };
+        return format!("The project imports nothing compiled.{also}");
+    }
+    let imports: Vec<_> = settings
+        .imports
+        .iter()
+        .map(|i| {
+            format!(
+                "{} ({} of {}, revision {})",
+                i.file, i.assignment, i.section, i.revision
+            )
+        })
+        .collect();
+    let script = format!("{}/rebuild.tcl", layout::SCRIPT_DIR);
+    let then = match settings
+        .base
+        .as_deref()
+        .filter(|_| settings.imports.iter().any(Import::is_persona))
+    {
+        Some(base) => format!(
+            "Until revision {base} was compiled once, the other one has nothing to import, and Quartus stops: {script} \
+             compiles {base}, collects what it makes and turns the import on again."
+        ),
+        None => format!(
+            "Kernels compile the board from source until then: {script} exports what a base compile makes and turns \
+             the import on again."
+        ),
+    };
+    format!(
+        "The vendor shipped the board compiled, with the old DMA in it. Taken out: {}. {then} Its head says how; it \
+         stops at the first error. It was not tried with Quartus.",
+        imports.join(", ")
     )
 }
 
@@ -385,18 +504,21 @@ fn mentions(hardware: &Path, removed: &[String]) -> Result<Option<String>> {
     }))
 }
 
-/// Compiled partitions anywhere in the hardware directory.
-fn left_out(hardware: &Path, partitions: &[settings::Partition]) -> Result<Vec<PathBuf>> {
+/// What was compiled from the vendor's design, anywhere in the hardware directory: files, and directories of
+/// Quartus's records.
+fn left_out(hardware: &Path, imports: &[Import]) -> Result<Vec<PathBuf>> {
     let mut dirs = vec![hardware.to_path_buf()];
     let mut found = Vec::new();
     while let Some(dir) = dirs.pop() {
         let entries = fs::read_dir(&dir).map_err(|e| Error::io(&dir, "list the directory", &e))?;
         for path in entries.filter_map(|e| Some(e.ok()?.path())) {
             let relative = path.strip_prefix(hardware).unwrap_or(&path);
-            if path.is_dir() && !path.is_symlink() {
-                dirs.push(path);
-            } else if settings::is_stale_partition(relative, partitions) {
-                found.push(path);
+            let directory = path.is_dir() && !path.is_symlink();
+            match directory {
+                true if settings::is_record(relative) => found.push(path),
+                true => dirs.push(path),
+                false if settings::is_compiled(relative, imports) => found.push(path),
+                false => {}
             }
         }
     }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
-use crate::config::{Config, Irq, Mode};
+use crate::block;
+use crate::config::{Config, Irq};
 use crate::extend::resources::Resources;
 use crate::size::size;
 use crate::system::host_bus::BarMap;
@@ -29,7 +30,7 @@ pub struct Report {
     pub version: &'static str,
     /// Name of the BSP's directory.
     pub bsp: String,
-    /// Hardware directory within it; empty if it is the same.
+    /// Hardware directory within the output; empty if it is the same.
     #[serde(serialize_with = "shown")]
     pub hardware: PathBuf,
     /// Instance name of the block.
@@ -89,7 +90,7 @@ impl Report {
             self.version,
             self.instance,
             self.port_bits,
-            c.txs_addr_bits(),
+            block::TXS_ADDR_BITS,
             c.att_entries,
             c.queue_depth,
             c.channels,
@@ -111,18 +112,14 @@ impl Report {
             "- Nothing here was compiled with Quartus. `peerlane extend --check` proves what can be \
              proved without it.\n"
         )?;
-        let mode = match c.mode {
-            Mode::Address64 => "64-bit bus addresses (`mode = \"address64\"`)".to_string(),
-            Mode::Windows => format!(
-                "windows (`mode = \"windows\"`): {} pages of 2^{} bytes",
-                c.windows.entries, c.windows.page_bits
-            ),
-        };
         let irq = match c.irq {
             Irq::Rxm => "the hard IP's RxmIrq (`irq = \"rxm\"`)".to_string(),
             Irq::Msix => format!("MSI-X, {} vectors (`irq = \"msix\"`)", c.vectors()),
         };
-        writeln!(out, "PCIe addressing: {mode}. Interrupt: {irq}.\n")?;
+        writeln!(
+            out,
+            "PCIe addressing: 64-bit bus addresses. Interrupt: {irq}.\n"
+        )?;
         self.write_bars(out)?;
         writeln!(out, "## Changes\n")?;
         let mut files: Vec<&Path> = self.changes.iter().map(|c| c.file.as_path()).collect();

@@ -50,8 +50,7 @@ pub fn estimate(modules: &[VerilogModule], top: &str) -> Result<Resources> {
 ///
 /// # Errors
 /// [`ErrorKind::BadXml`] if the file has no `used_resources`.
-pub fn raise(document: &Document, add: Resources) -> Result<(String, Vec<Change>)> {
-    let mut edits = Edits::default();
+pub fn raise(document: &Document, add: Resources, edits: &mut Edits) -> Result<Vec<Change>> {
     let mut changes = Vec::new();
     let used = document
         .root
@@ -88,7 +87,7 @@ pub fn raise(document: &Document, add: Resources) -> Result<(String, Vec<Change>
             why: "the larger block; an estimate until a compile is measured".into(),
         });
     }
-    Ok((edits.apply(&document.path, &document.source)?, changes))
+    Ok(changes)
 }
 
 /// The interfaces of a `global_mem`, by their FPGA addresses.
@@ -250,17 +249,15 @@ mod tests {
         let text = "<board>\r\n<device><used_resources><alms num=\"10\"/> <!-- c -->\r\n\
                     <ffs num='20'/><dsps num=\"0\"/></used_resources></device></board>";
         let d = Document::parse(Path::new("b.xml"), text.into()).unwrap();
-        let (out, changes) = raise(
-            &d,
-            Resources {
-                alms: 1,
-                ffs: 2,
-                rams: 3,
-            },
-        )
-        .unwrap();
+        let mut edits = Edits::default();
+        let add = Resources {
+            alms: 1,
+            ffs: 2,
+            rams: 3,
+        };
+        let changes = raise(&d, add, &mut edits).unwrap();
         assert_eq!(
-            out,
+            edits.apply(Path::new("b.xml"), text).unwrap(),
             text.replace("\"10\"", "\"11\"").replace("'20'", "'22'")
         );
         assert_eq!(changes.len(), 2);

@@ -2,14 +2,15 @@
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::extend::host_bus;
+use crate::extend::host_bus::HostBus;
+use crate::extend::identity;
 use crate::extend::interrupts;
 use crate::extend::old_master::OldMaster;
 use crate::extend::report::Change;
 use crate::extend::writer::Writer;
 use crate::system::host_bus::{BarMap, HostPath, bar_map};
 use crate::system::interrupts::Table;
-use crate::system::library::{Library, NEW_DMA};
+use crate::system::library::NEW_DMA;
 use crate::system::qsys::{End, System};
 use crate::system::site::Site;
 use crate::system::xml::Document;
@@ -19,6 +20,8 @@ use crate::system::xml::Document;
 pub struct Rewritten {
     /// The new text of the file.
     pub text: String,
+    /// Other systems of the design that change.
+    pub others: Vec<identity::Other>,
     /// What was changed and why.
     pub changes: Vec<Change>,
     /// What a person should look at.
@@ -79,21 +82,23 @@ fn port_bits(site: &Site<'_>, config: &Config) -> Result<u32> {
 pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     let port_bits = port_bits(site, config)?;
     check_connections(site)?;
-    let receive_side = host_bus::check_receive_side(site, config.mode)?;
-    let path = HostPath::find(site)?;
     let old = OldMaster::follow(site)?;
     let kernel = interrupts::kernel(site, config)?;
-    let placed = host_bus::place(site, &path, config)?;
+    let bus = HostBus::plan(site, config)?;
+    let path = &bus.path;
     let bar_before = bar_map(site, path.bar);
 
-    let mut writer = Writer::new(site);
-    let mut notes = vec![receive_side];
+    let mut writer = Writer::new(site, &bus, &old);
+    let mut notes = bus.notes.clone();
+    notes.push(found_from(site, path));
+    notes.push(identity::note(site, config));
     writer.replace_block();
-    writer.clocks_and_resets(&path)?;
+    writer.clocks_and_resets(path)?;
     writer.masters(&old)?;
-    writer.slaves(&path, &placed, &mut notes)?;
-    writer.hard_ip(config);
-    let msix = placed.iter().find(|slave| slave.slave == "msix");
+    writer.host_bus(&bus)?;
+    writer.hard_ip();
+    writer.identity(&config.identity);
+    let msix = bus.placed.iter().find(|slave| slave.slave == "msix");
     if let (Some(kernel), Some(slave)) = (kernel, msix) {
         let table = Table {
             bar: path.bar,
@@ -103,7 +108,7 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
         writer.interrupts(table, kernel);
         notes.extend(table.notes(site, kernel));
     }
-    writer.bonus(&old, &placed);
+    writer.bonus(&old, &bus);
     notes.extend(assumption_notes(&bar_before));
     if old.to_pcie.is_empty() && old.legs.is_empty() {
         notes.push(format!(
@@ -115,15 +120,19 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     let removed_instances = old
         .bridges
         .iter()
+        .chain(&bus.bridges)
         .map(|b| b.name.clone())
         .chain([format!("{}|", site.dma.name)])
         .collect();
     let document = &site.system.document;
     let text = writer.edits.apply(&document.path, &document.source)?;
     let bar_after = map_after(site, config, &text, path.bar)?;
+    let mut changes = writer.changes;
+    let others = identity::other_systems(site, config, &mut changes)?;
     Ok(Rewritten {
         text,
-        changes: writer.changes,
+        others,
+        changes,
         notes,
         bar_before,
         bar_after,
@@ -136,7 +145,7 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
 /// The BAR map of the new text.
 fn map_after(site: &Site<'_>, config: &Config, text: &str, bar: u32) -> Result<BarMap> {
     let system = System::from_document(Document::parse(&site.system.document.path, text.into())?)?;
-    let mut library = Library::of(site.library.systems().cloned());
+    let mut library = site.library.with(system.clone());
     library.set_block(config.clone());
     let (Some(dma), Some(hip)) = (system.module(&site.dma.name), system.module(&site.hip.name))
     else {
@@ -197,6 +206,20 @@ fn check_connections(site: &Site<'_>) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// The way on which the registers were found.
+fn found_from(site: &Site<'_>, path: &HostPath<'_>) -> String {
+    let bridges = path.bridges(site);
+    let names: Vec<_> = bridges.iter().map(|m| m.name.as_str()).collect();
+    let names = match names.as_slice() {
+        [] => "no bridge".to_string(),
+        names => names.join(", "),
+    };
+    format!(
+        "The registers were found from BAR {} through {names}.",
+        path.bar
+    )
 }
 
 fn assumption_notes(map: &BarMap) -> Option<String> {

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::block;
-use crate::config::{Config, Mode};
+use crate::config::Identity;
 use crate::error::Result;
 use crate::extend::bonus::{self, Base};
-use crate::extend::host_bus::{self, Placed, Raised};
+use crate::extend::host_bus::{HostBus, Placed};
+use crate::extend::identity;
 use crate::extend::old_master::OldMaster;
 use crate::extend::report::Change;
 use crate::system::host_bus::HostPath;
@@ -26,22 +27,42 @@ pub struct Writer<'a> {
     pub edits: Edits,
     /// What they are and why.
     pub changes: Vec<Change>,
-    /// Connections that are out already, by their place.
+    /// Connections that are out already, by where their elements begin.
     gone: BTreeSet<usize>,
+    /// Connections that will be out in the end, by the same.
+    doomed: BTreeSet<usize>,
 }
 
 impl<'a> Writer<'a> {
-    /// No edits yet.
-    pub fn new(site: &'a Site<'a>) -> Self {
+    /// No edits yet. `bus` and `old` say what will go.
+    pub fn new(site: &'a Site<'a>, bus: &HostBus<'_>, old: &OldMaster<'_>) -> Self {
+        let bridges = bus.bridges.iter().chain(&old.bridges);
+        let bridges: BTreeSet<&str> = bridges.map(|b| b.name.as_str()).collect();
+        let all = site.system.connections.iter();
+        let touching = all.filter(|c| {
+            bridges.contains(c.start.instance.as_str()) || bridges.contains(c.end.instance.as_str())
+        });
+        let listed = bus
+            .gone
+            .iter()
+            .chain(&old.to_pcie)
+            .chain(&old.to_memory)
+            .chain(&old.legs);
+        let doomed = listed.copied().chain(touching);
         Self {
             site,
             edits: Edits::default(),
             changes: Vec::new(),
             gone: BTreeSet::new(),
+            doomed: doomed.map(|c| c.element.span.start).collect(),
         }
     }
 
-    fn note(&mut self, what: String, why: &str) {
+    pub(super) fn site(&self) -> &'a Site<'a> {
+        self.site
+    }
+
+    pub(super) fn note(&mut self, what: String, why: &str) {
         let file = self.site.system.document.path.clone();
         self.changes.push(Change {
             file,
@@ -67,11 +88,23 @@ impl<'a> Writer<'a> {
         );
     }
 
-    /// Adds connections after an existing one.
-    fn add_after(&mut self, at: &Connection, new: &[NewConnection<'_>], why: &str) {
+    /// Adds connections after an existing one; after another, if that goes.
+    pub(super) fn add_after(&mut self, at: &Connection, new: &[NewConnection<'_>], why: &str) {
+        let system = self.site.system;
+        let stays = |c: &&Connection| !self.doomed.contains(&c.element.span.start);
+        let like_it = |c: &&Connection| c.kind == at.kind;
+        let mut others = system.connections.iter().filter(stays);
+        let at = match stays(&at) {
+            true => &at.element,
+            // The block's clock stays, so there is one.
+            false => match others.clone().find(like_it).or_else(|| others.next()) {
+                Some(other) => &other.element,
+                None => &self.site.hip.element,
+            },
+        };
         for connection in new {
-            let text = self.site.system.connection_text(&at.element, connection);
-            self.edits.insert(at.element.span.end, text);
+            let text = system.connection_text(at, connection);
+            self.edits.insert(at.span.end, text);
             self.added(connection, why);
         }
     }
@@ -109,6 +142,27 @@ impl<'a> Writer<'a> {
         );
     }
 
+    /// The hard IP's clock: where what runs in it takes it from.
+    pub(super) fn hip_clock(&self) -> Option<End> {
+        let hip = &self.site.hip.name;
+        let mut clocks = self.site.system.of_kind("clock");
+        let clock = clocks
+            .find(|c| c.start.instance == *hip && c.start.interface.starts_with("coreclkout"));
+        clock.map(|c| c.start.clone())
+    }
+
+    /// The resets of the first block behind the hard IP, which serve its clock domain.
+    pub(super) fn host_resets(&self, path: &HostPath<'_>) -> Vec<&'a Connection> {
+        let site = self.site;
+        let first = &path.hops[0].end.instance;
+        let all = site
+            .system
+            .of_kind("reset")
+            .filter(|c| c.end.instance == *first && *first != site.dma.name);
+        all.filter(|c| matches!(c.end.interface.as_str(), "reset" | "s0_reset"))
+            .collect()
+    }
+
     /// Connects the block's clock and reset of the PCIe side.
     ///
     /// # Errors
@@ -116,19 +170,13 @@ impl<'a> Writer<'a> {
     pub fn clocks_and_resets(&mut self, path: &HostPath<'_>) -> Result<()> {
         let site = self.site;
         let (dma, hip) = (&site.dma.name, &site.hip.name);
-        let clock = site
-            .system
-            .of_kind("clock")
-            .find(|c| c.start.instance == *hip && c.start.interface.starts_with("coreclkout"))
-            .map(|c| c.start.clone())
-            .ok_or_else(|| {
-                site.unsupported(
-                    site.system.place(site.hip),
-                    format!("{hip} gives its clock (coreclkout) to nothing"),
-                    "Connect the hard IP's coreclkout to the host-control bridge, as in the \
-                     vendor's BSP.",
-                )
-            })?;
+        let clock = self.hip_clock().ok_or_else(|| {
+            site.unsupported(
+                site.system.place(site.hip),
+                format!("{hip} gives its clock (coreclkout) to nothing"),
+                "Connect the hard IP's coreclkout to the host-control bridge, as in the vendor's BSP.",
+            )
+        })?;
         if let Some(at) = site.of_dma("clock", "clk") {
             let new = NewConnection {
                 kind: "clock",
@@ -143,28 +191,13 @@ impl<'a> Writer<'a> {
                 "csr, the channels, the table and the port to PCIe run in the hard IP's clock",
             );
         }
-        // The reset of the first block behind the hard IP serves its clock domain.
-        let first = &path.hops[0].end;
-        let beside = if first.instance == *dma {
-            None
-        } else {
-            site.system.module(&first.instance)
-        };
-        let sources: Vec<&Connection> = beside
-            .iter()
-            .flat_map(|m| {
-                site.system
-                    .of_kind("reset")
-                    .filter(move |c| c.end.instance == m.name)
-            })
-            .filter(|c| matches!(c.end.interface.as_str(), "reset" | "s0_reset"))
-            .collect();
+        let sources = self.host_resets(path);
         let Some(last) = sources.last() else {
             return Err(site.unsupported(
                 site.place(path.hops[0]),
                 format!(
                     "no reset connection to {}, whose reset the block would share",
-                    first.instance
+                    path.hops[0].end.instance
                 ),
                 "Put an altera_avalon_mm_bridge with clock and reset between the BAR and the DMA, \
                  as in the vendor's BSPs.",
@@ -183,7 +216,7 @@ impl<'a> Writer<'a> {
         self.add_after(
             last,
             &new,
-            "the reset of the host-control bridge, which is in the same clock domain",
+            "the reset of the first block behind the hard IP, which is in the same clock domain",
         );
         Ok(())
     }
@@ -256,24 +289,30 @@ impl<'a> Writer<'a> {
             self.remove(leg, bridge_gone);
         }
         for bridge in &old.bridges {
-            self.site.system.remove(&mut self.edits, &bridge.element);
-            self.note(
-                format!("instance {} ({}) removed", bridge.name, bridge.kind),
-                bridge_gone,
-            );
-            for connection in &site.system.connections {
-                if connection.kind != "avalon"
-                    && (connection.end.instance == bridge.name
-                        || connection.start.instance == bridge.name)
-                {
-                    self.remove(connection, bridge_gone);
-                }
-            }
+            self.remove_bridge(bridge, bridge_gone);
         }
         Ok(())
     }
 
-    fn remove(&mut self, connection: &Connection, why: &str) {
+    /// Takes a bridge out, with the connections of its clocks and resets.
+    pub(super) fn remove_bridge(&mut self, bridge: &Module, why: &str) {
+        let system = self.site.system;
+        system.remove(&mut self.edits, &bridge.element);
+        self.note(
+            format!("instance {} ({}) removed", bridge.name, bridge.kind),
+            why,
+        );
+        for connection in &system.connections {
+            let touches = [&connection.start, &connection.end]
+                .iter()
+                .any(|end| end.instance == bridge.name);
+            if connection.kind != "avalon" && touches {
+                self.remove(connection, why);
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, connection: &Connection, why: &str) {
         if !self.gone.insert(connection.element.span.start) {
             return;
         }
@@ -283,95 +322,29 @@ impl<'a> Writer<'a> {
         self.removed(connection, why);
     }
 
-    /// Connects the new slaves, and raises the widths on the way.
-    ///
-    /// # Errors
-    /// Those of [`host_bus::raise`].
-    pub fn slaves(
-        &mut self,
-        path: &HostPath<'_>,
-        placed: &[Placed],
-        notes: &mut Vec<String>,
-    ) -> Result<()> {
-        let site = self.site;
-        let dma = &site.dma.name;
-        let csr = path.hops[path.hops.len() - 1];
-        let new: Vec<_> = placed
-            .iter()
-            .map(|slave| NewConnection {
-                kind: "avalon",
-                version: &csr.version,
-                start: path.master().clone(),
-                end: End::new(dma, slave.slave),
-                base: Some(slave.base),
-            })
-            .collect();
-        self.add_after(
-            csr,
-            &new,
-            "above everything in use, aligned to its size, so that it can be mapped alone",
+    /// Sets the hard IP's addressing.
+    pub fn hard_ip(&mut self) {
+        let bits = block::TXS_ADDR_BITS.to_string();
+        let settings = [
+            ("AVALON_ADDR_WIDTH", bits.clone()),
+            ("TX_S_ADDR_WIDTH", bits),
+            ("BYPASSS_A2P_TRANSLATION", "0".into()),
+        ];
+        self.set_hard_ip(
+            &settings,
+            "64-bit bus addresses without the hard IP's own translation: the block translates and protects",
         );
-        let top = placed.iter().map(|s| s.base + s.bytes).max().unwrap_or(0);
-        for Raised {
-            instance,
-            parameter,
-            from,
-            to,
-        } in host_bus::raise(site, path, top, &mut self.edits)?
-        {
-            self.note(
-                format!("{instance}: {parameter} {from} → {to}"),
-                "the new slaves lie above the old address range",
-            );
-        }
-        let names: Vec<_> = path
-            .bridges(site)
-            .iter()
-            .map(|m: &&Module| m.name.clone())
-            .collect();
-        notes.push(format!(
-            "The registers were found from BAR {} through {}.",
-            path.bar,
-            if names.is_empty() {
-                "no bridge".into()
-            } else {
-                names.join(", ")
-            }
-        ));
-        Ok(())
     }
 
-    /// Sets the hard IP's addressing.
-    pub fn hard_ip(&mut self, config: &Config) {
-        let (settings, why): (Vec<(&str, String)>, &str) = match config.mode {
-            Mode::Address64 => (
-                vec![
-                    ("AVALON_ADDR_WIDTH", "64".into()),
-                    ("TX_S_ADDR_WIDTH", "64".into()),
-                    ("BYPASSS_A2P_TRANSLATION", "0".into()),
-                ],
-                "64-bit bus addresses without the hard IP's own translation: the block translates and \
-                 protects",
-            ),
-            Mode::Windows => (
-                vec![
-                    ("AVALON_ADDR_WIDTH", "32".into()),
-                    ("TX_S_ADDR_WIDTH", "32".into()),
-                    ("BYPASSS_A2P_TRANSLATION", "0".into()),
-                    ("CB_A2P_ADDR_MAP_IS_FIXED", "0".into()),
-                    (
-                        "CB_A2P_ADDR_MAP_NUM_ENTRIES",
-                        config.windows.entries.to_string(),
-                    ),
-                    (
-                        "CB_A2P_ADDR_MAP_PASS_THRU_BITS",
-                        config.windows.page_bits.to_string(),
-                    ),
-                ],
-                "windows mode: few large pages, which the driver points at host memory and the GPU",
-            ),
-        };
-        self.set_hard_ip(&settings, why);
+    /// Gives the board an identity of its own, as far as it is in this system.
+    pub fn identity(&mut self, identity: &Identity) {
+        self.set_hard_ip(&identity::settings(identity), identity::WHY);
+        let system = self.site.system;
+        for module in &system.modules {
+            if let Some(what) = identity::set_version(system, module, identity, &mut self.edits) {
+                self.note(what, identity::WHY);
+            }
+        }
     }
 
     fn set_hard_ip(&mut self, settings: &[(&str, String)], why: &str) {
@@ -418,21 +391,31 @@ impl<'a> Writer<'a> {
     }
 
     /// Keeps Platform Designer's notes true.
-    pub fn bonus(&mut self, old: &OldMaster<'_>, placed: &[Placed]) {
+    pub fn bonus(&mut self, old: &OldMaster<'_>, bus: &HostBus<'_>) {
         let dma = &self.site.dma.name;
-        let bases: Vec<_> = placed
+        let slave = |slave: &Placed| format!("{dma}.{}", slave.slave);
+        let bases: Vec<_> = bus
+            .placed
             .iter()
-            .map(|slave| Base {
-                slave: format!("{dma}.{}", slave.slave),
-                base: slave.base,
+            .map(|placed| Base {
+                slave: slave(placed),
+                base: placed.base,
             })
+            .collect();
+        let bridges: BTreeSet<&str> = old
+            .bridges
+            .iter()
+            .chain(&bus.bridges)
+            .map(|b| b.name.as_str())
             .collect();
         let old_master = format!("{dma}.m");
         let gone = |name: &str| {
             let instance = name.split('.').next().unwrap_or(name);
-            name == old_master || old.bridges.iter().any(|b| b.name == instance)
+            name == old_master
+                || bridges.contains(instance)
+                || bases.iter().any(|base| base.slave == name)
         };
-        let after = format!("{dma}.csr");
+        let after = [format!("{dma}.csr"), dma.clone()];
         let document = &self.site.system.document;
         if bonus::update(document, &mut self.edits, gone, &after, &bases) {
             self.note(

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::error::Result;
+use crate::system::clocks;
 use crate::system::library::{bridge_bytes, is_bridge};
 use crate::system::qsys::{Connection, End, Module};
 use crate::system::site::Site;
@@ -50,21 +51,39 @@ impl BarMap {
     }
 }
 
-/// The chain of connections from `Rxm_BARn` to `csr`.
+/// The chain of connections from `Rxm_BARn` to a slave of the block.
 #[derive(Debug)]
 pub struct HostPath<'a> {
     /// Number of the BAR.
     pub bar: u32,
     /// From the hard IP's master to the block's slave.
     pub hops: Vec<&'a Connection>,
+    /// How many bridges, from the hard IP on, run in its clock. The master behind them is where slaves in that clock
+    /// belong: that of the last of these bridges, or `Rxm_BARn` itself.
+    pub host: usize,
 }
 
 impl<'a> HostPath<'a> {
-    /// Walks from the hard IP's BAR masters to `csr`.
+    /// Walks from the hard IP's BAR masters to the block's `csr`.
     ///
     /// # Errors
     /// [`crate::error::ErrorKind::Unsupported`] if no way of bridges leads there.
     pub fn find(site: &Site<'a>) -> Result<Self> {
+        Self::to(site, "csr").ok_or_else(|| {
+            site.unsupported(
+                site.system.place(site.dma),
+                format!(
+                    "{}.csr cannot be reached from {}.Rxm_BARn through Avalon-MM bridges",
+                    site.dma.name, site.hip.name
+                ),
+                "Connect the DMA's CSR slave to the BAR, directly or through \
+                 altera_avalon_mm_bridge instances.",
+            )
+        })
+    }
+
+    /// Walks from the hard IP's BAR masters to a slave of the block, if a way leads there.
+    pub fn to(site: &Site<'a>, slave: &str) -> Option<Self> {
         let mut ways: Vec<Vec<&Connection>> = site
             .from(&site.hip.name, None)
             .filter(|c| bar_number(&c.start).is_some())
@@ -74,9 +93,19 @@ impl<'a> HostPath<'a> {
         let mut passed = BTreeSet::new();
         while let Some(way) = ways.pop() {
             let last = way[way.len() - 1];
-            if last.end.instance == site.dma.name && last.end.interface == "csr" {
+            if last.end.instance == site.dma.name && last.end.interface == slave {
                 let bar = bar_number(&way[0].start).unwrap_or(0);
-                return Ok(Self { bar, hops: way });
+                let bridges = way[..way.len() - 1].iter();
+                let own = bridges.take_while(|c| {
+                    let bridge = site.system.module(&c.end.instance);
+                    bridge.is_some_and(|bridge| clocks::is_hard_ips(site, bridge))
+                });
+                let host = own.count();
+                return Some(Self {
+                    bar,
+                    hops: way,
+                    host,
+                });
             }
             let Some(module) = site.system.module(&last.end.instance) else {
                 continue;
@@ -87,38 +116,45 @@ impl<'a> HostPath<'a> {
                 }
             }
         }
-        Err(site.unsupported(
-            site.system.place(site.dma),
-            format!(
-                "{}.csr cannot be reached from {}.Rxm_BARn through Avalon-MM bridges",
-                site.dma.name, site.hip.name
-            ),
-            "Connect the DMA's CSR slave to the BAR, directly or through \
-             altera_avalon_mm_bridge instances.",
-        ))
+        None
     }
 
-    /// The master that the block's slaves hang on.
+    /// The master that slaves in the hard IP's clock belong on.
     pub fn master(&self) -> &'a End {
-        &self.hops[self.hops.len() - 1].start
+        &self.hops[self.host].start
     }
 
     /// Byte offset in the BAR of address 0 on that master.
     pub fn offset(&self) -> u64 {
-        self.hops[..self.hops.len() - 1]
-            .iter()
-            .map(|c| c.base.unwrap_or(0))
-            .fold(0, u64::saturating_add)
+        sum(&self.hops[..self.host])
     }
 
-    /// The bridges on the way, from the hard IP on.
+    /// Address of the slave on that master.
+    pub fn address(&self) -> u64 {
+        sum(&self.hops[self.host..])
+    }
+
+    /// The connection that ends at the slave.
+    pub fn last(&self) -> &'a Connection {
+        self.hops[self.hops.len() - 1]
+    }
+
+    /// Whether the slave hangs on that master already.
+    pub fn is_direct(&self) -> bool {
+        self.host + 1 == self.hops.len()
+    }
+
+    /// The bridges on the way up to that master, from the hard IP on.
     pub fn bridges(&self, site: &Site<'a>) -> Vec<&'a Module> {
-        let inner = &self.hops[..self.hops.len() - 1];
-        inner
-            .iter()
-            .filter_map(|c| site.system.module(&c.end.instance))
+        let ends = self.hops[..self.host].iter();
+        ends.filter_map(|c| site.system.module(&c.end.instance))
             .collect()
     }
+}
+
+fn sum(hops: &[&Connection]) -> u64 {
+    let bases = hops.iter().map(|c| c.base.unwrap_or(0));
+    bases.fold(0, u64::saturating_add)
 }
 
 pub(crate) fn bar_number(end: &End) -> Option<u32> {
@@ -140,22 +176,23 @@ pub(crate) fn space(site: &Site<'_>, master: &End) -> Option<u128> {
 /// What hangs on a master, with an upper bound for spans that are not known: the next slave above,
 /// or the end of the address space that the master has now.
 pub fn slaves(site: &Site<'_>, master: &End) -> Vec<BarEntry> {
+    slaves_but(site, master, &BTreeSet::new())
+}
+
+/// What hangs on a master when some connections are gone, named by where their elements begin. A span that is not
+/// known still ends where one of those began: it did so before.
+pub fn slaves_but(site: &Site<'_>, master: &End, gone: &BTreeSet<usize>) -> Vec<BarEntry> {
     let mut found: Vec<_> = site
         .from(&master.instance, Some(&master.interface))
-        .filter_map(|c| {
-            Some((
-                c.base.unwrap_or(0),
-                site.system.module(&c.end.instance)?,
-                &c.end,
-            ))
-        })
+        .filter_map(|c| Some((c.base.unwrap_or(0), site.system.module(&c.end.instance)?, c)))
         .collect();
     found.sort_by_key(|(base, ..)| *base);
     let bases: Vec<u64> = found.iter().map(|(base, ..)| *base).collect();
     found
         .into_iter()
-        .map(|(base, module, end)| {
-            let extent = site.library.extent(module, &end.interface);
+        .filter(|(.., c)| !gone.contains(&c.element.span.start))
+        .map(|(base, module, c)| {
+            let extent = site.library.extent(module, &c.end.interface);
             let next = bases.iter().copied().find(|&b| b > base).map(u128::from);
             let limit = next
                 .or_else(|| space(site, master))
@@ -173,7 +210,7 @@ pub fn slaves(site: &Site<'_>, master: &End) -> Vec<BarEntry> {
                 base,
                 bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
                 assumed,
-                slave: end.to_string(),
+                slave: c.end.to_string(),
                 kind: module.kind.clone(),
                 source,
             }

@@ -5,12 +5,16 @@
 //! careful.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::block;
 use crate::config::{Config, Irq};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::layout::{self, Layout};
+use crate::system::project::Project;
 use crate::system::qsys::{Module, System};
+use crate::system::search::{Catalog, Definition};
+use crate::system::xml::Document;
 
 /// The kind that is replaced.
 pub const OLD_DMA: &str = "acl_dma";
@@ -108,21 +112,45 @@ pub enum Known {
     Unknown,
 }
 
-/// The systems of a BSP by the kind that each defines.
-#[derive(Debug)]
+/// The systems of a BSP's design by the kind that each defines.
+#[derive(Debug, Default, Clone)]
 pub struct Library {
     systems: BTreeMap<String, System>,
+    /// Kinds that a component of the BSP, or one in a list of components, defines.
+    components: BTreeSet<String>,
     block: Option<Config>,
 }
 
 impl Library {
-    /// Reads the given `.qsys` files.
+    /// Reads the systems of the design, as the project and the search path name them: its tops, and what is
+    /// instantiated in them. Other files, though of the same name, are not looked at.
     ///
     /// # Errors
-    /// Those of [`System::read`].
-    pub fn read<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Self> {
-        let systems: Result<Vec<_>> = files.into_iter().map(System::read).collect();
-        let library = Self::of(systems?);
+    /// [`ErrorKind::NotABsp`] if there is no top; [`ErrorKind::Unsupported`] if two files define one kind;
+    /// [`ErrorKind::BadXml`] for a system that contains itself; those of [`System::read`], [`Project::read`] and
+    /// [`Catalog::read`].
+    pub fn find(layout: &Layout) -> Result<Self> {
+        let project = Project::read(layout)?;
+        let catalog = Catalog::read(layout, &project)?;
+        let hardware = layout.hardware_dir();
+        let mut library = Self::default();
+        let mut open: Vec<PathBuf> = tops(&hardware, &project)?;
+        while let Some(path) = open.pop() {
+            let system = System::read(&path)?;
+            let kinds: BTreeSet<&str> = system.modules.iter().map(|m| m.kind.as_str()).collect();
+            for kind in kinds {
+                if library.systems.contains_key(kind) || kind == system.kind {
+                    // Itself: refused below.
+                    continue;
+                }
+                match one(kind, &catalog)? {
+                    Some(Definition::System(file)) => open.push(as_given(layout, file)),
+                    Some(_) => drop(library.components.insert(kind.to_string())),
+                    None => {}
+                }
+            }
+            library.systems.insert(system.kind.clone(), system);
+        }
         library.refuse_cycles()?;
         Ok(library)
     }
@@ -167,8 +195,37 @@ impl Library {
         let systems = systems.into_iter().map(|s| (s.kind.clone(), s)).collect();
         Self {
             systems,
-            block: None,
+            ..Self::default()
         }
+    }
+
+    /// The same design with one system changed.
+    pub fn with(&self, system: System) -> Self {
+        let mut systems = self.systems.clone();
+        systems.insert(system.kind.clone(), system);
+        Self {
+            systems,
+            components: self.components.clone(),
+            block: self.block.clone(),
+        }
+    }
+
+    /// The kinds of instances that nothing here defines and Quartus does not bring along: the OpenCL SDK may.
+    pub fn unresolved(&self) -> BTreeSet<String> {
+        let kinds = self
+            .systems()
+            .flat_map(|s| s.modules.iter().map(|m| m.kind.as_str()));
+        kinds
+            .filter(|kind| !self.defines(kind))
+            .map(str::to_string)
+            .collect()
+    }
+
+    /// Whether a kind is defined by the BSP, by its lists of components, or by Quartus.
+    pub fn defines(&self, kind: &str) -> bool {
+        self.systems.contains_key(kind)
+            || self.components.contains(kind)
+            || comes_with_quartus(kind)
     }
 
     /// Tells the library with which configuration `peerlane_dma` was built.
@@ -239,6 +296,97 @@ impl Library {
             };
         }
         known_interface(&module.kind, interface)
+    }
+}
+
+/// The top systems of a project: those that a revision compiles, else that of `board_spec.xml`, else those of the
+/// project's directory that no other one instantiates.
+fn tops(hardware: &Path, project: &Project) -> Result<Vec<PathBuf>> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut take = |file: &str| {
+        let path = hardware.join(file);
+        if file.ends_with(".qsys") && path.is_file() && !found.contains(&path) {
+            found.push(path);
+        }
+    };
+    for (_, assignment) in project.settings(&["QSYS_FILE", "QIP_FILE"]) {
+        match assignment.name.as_str() {
+            "QSYS_FILE" => take(&assignment.value),
+            // What Platform Designer generates from NAME.qsys is NAME/synthesis/NAME.qip.
+            _ => take(&format!(
+                "{}.qsys",
+                assignment.value.split('/').next().unwrap_or_default()
+            )),
+        }
+    }
+    let specification = Document::read(&hardware.join("board_spec.xml"))?;
+    for compile in specification.root.children("compile") {
+        take(compile.attribute("qsys_file").unwrap_or_default());
+    }
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let all = layout::with_extension(hardware, "qsys")?;
+    let systems: Vec<System> = all
+        .iter()
+        .map(|path| System::read(path))
+        .collect::<Result<_>>()?;
+    let used: BTreeSet<&str> = systems
+        .iter()
+        .flat_map(|s| {
+            s.modules
+                .iter()
+                .filter(|m| m.kind != s.kind)
+                .map(|m| m.kind.as_str())
+        })
+        .collect();
+    let tops = systems.iter().filter(|s| !used.contains(s.kind.as_str()));
+    found.extend(tops.map(|s| s.document.path.clone()));
+    if found.is_empty() {
+        return Err(Error::new(
+            ErrorKind::NotABsp,
+            Place::file(hardware),
+            "no top system: no revision names one (QSYS_FILE), and each .qsys file here is instantiated in another one",
+            "Name the top system in the project's settings: set_global_assignment -name QSYS_FILE system.qsys.",
+        ));
+    }
+    Ok(found)
+}
+
+/// The one definition of a kind that counts; the others are errors where a system is among them.
+fn one<'a>(kind: &str, catalog: &'a Catalog) -> Result<Option<&'a Definition>> {
+    let inside = |d: &&Definition| !matches!(d, Definition::Outside(_));
+    let all: Vec<&Definition> = catalog.definitions(kind).filter(inside).collect();
+    let system = all.iter().any(|d| matches!(d, Definition::System(_)));
+    if let ([first, second, ..], true) = (all.as_slice(), system) {
+        let path = |definition: &Definition| match definition {
+            Definition::System(path) | Definition::Component(path) | Definition::Outside(path) => {
+                path.clone()
+            }
+        };
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            Place::file(path(first)),
+            format!(
+                "two files on the project's search path define kind {kind}: this one and {}",
+                path(second).display()
+            ),
+            "Move the one that the design does not use out of the search path (the project's directory, ip/, the \
+             SEARCH_PATH of the settings, the paths of .ipx files), or give it another name.",
+        ));
+    }
+    Ok(all
+        .first()
+        .copied()
+        .or_else(|| catalog.definitions(kind).next()))
+}
+
+/// A file of the BSP by the path that the BSP was given with.
+fn as_given(layout: &Layout, file: &Path) -> PathBuf {
+    let root = std::fs::canonicalize(&layout.root).unwrap_or_else(|_| layout.root.clone());
+    match file.strip_prefix(&root) {
+        Ok(inside) => layout.root.join(inside),
+        Err(_) => file.to_path_buf(),
     }
 }
 
@@ -415,9 +563,24 @@ fn known_interface(kind: &str, interface: &str) -> Known {
     }
 }
 
-/// Whether Quartus brings a kind along.
+/// Whether Quartus brings a kind along. Its own are called so by habit; the others are components of Quartus 13.1 to
+/// 18.1 that BSPs use.
 pub fn comes_with_quartus(kind: &str) -> bool {
-    kind.starts_with("altera_") || matches!(kind, "clock_source" | "sysid" | "interrupt_latency")
+    const PREFIXES: [&str; 4] = ["altera_", "alt_", "altpcie_", "intel_"];
+    const OTHERS: [&str; 11] = [
+        "altpll",
+        "clock_source",
+        "channel_adapter",
+        "data_format_adapter",
+        "demultiplexer",
+        "error_adapter",
+        "interrupt_latency",
+        "multiplexer",
+        "sysid",
+        "timing_adapter",
+        "timing_bridge",
+    ];
+    PREFIXES.iter().any(|prefix| kind.starts_with(prefix)) || OTHERS.contains(&kind)
 }
 
 #[cfg(test)]
@@ -436,10 +599,7 @@ mod tests {
     }
 
     fn empty() -> Library {
-        Library {
-            systems: BTreeMap::new(),
-            block: None,
-        }
+        Library::default()
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! A BSP as it stands in its files: the system of Platform Designer, its kinds of components, its settings,
 //! where the DMA is in it, and what hangs on the host's bus. Nothing here changes anything.
 
+pub mod clocks;
 pub mod host_bus;
 pub mod interrupts;
 pub mod library;
+pub mod project;
 pub mod qsf;
 pub mod qsys;
+pub mod search;
 pub mod site;
+pub mod tcl;
 pub mod xml;

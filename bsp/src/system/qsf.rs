@@ -1,9 +1,8 @@
-//! Quartus settings files: one Tcl command a line. Read word by word, changed line by line.
+//! Quartus settings files, and the assignments in scripts of the flow: both are Tcl.
 
 use std::ops::Range;
 
-/// Words of a line that are read. An assignment with all its options has fewer.
-const MOST_WORDS: usize = 32;
+use crate::system::tcl::{Command, commands};
 
 /// A `set_global_assignment` or `set_instance_assignment`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,107 +15,52 @@ pub struct Assignment {
     pub section: Option<String>,
     /// Line, counted from 1.
     pub line: usize,
-    /// The bytes of the line with its end.
+    /// The bytes to delete so that the assignment is gone: its line, or in a body its command.
     pub span: Range<usize>,
     /// The bytes of the value, with quotes.
     pub value_span: Range<usize>,
 }
 
-/// The assignments of a file. Comments and other commands are passed over.
+/// The assignments of a file, also those in bodies of `if` and the like. Comments, other commands and removals
+/// of assignments are passed over.
 pub fn assignments(text: &str) -> Vec<Assignment> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        let span = at..at + line.len();
-        if let Some(mut assignment) = assignment(line, at) {
-            assignment.line = number + 1;
-            assignment.span = span;
-            found.push(assignment);
-        }
-        at += line.len();
-    }
-    found
+    let found = commands(text);
+    found.iter().filter_map(|c| assignment(text, c)).collect()
 }
 
-fn assignment(line: &str, offset: usize) -> Option<Assignment> {
-    let words = words(line);
-    let command = &words.first()?.0;
-    if command != "set_global_assignment" && command != "set_instance_assignment" {
+fn assignment(text: &str, command: &Command) -> Option<Assignment> {
+    if !matches!(
+        command.name(),
+        "set_global_assignment" | "set_instance_assignment"
+    ) {
         return None;
     }
     let mut found = Assignment {
         name: String::new(),
         value: String::new(),
         section: None,
-        line: 0,
-        span: 0..0,
-        value_span: offset..offset,
+        line: command.line,
+        span: command.lines(text),
+        value_span: command.span.start..command.span.start,
     };
-    let mut rest = words[1..].iter();
-    while let Some((word, span)) = rest.next() {
-        match word.as_str() {
-            "-name" => found.name = rest.next()?.0.to_uppercase(),
-            "-section_id" => found.section = Some(rest.next()?.0.clone()),
+    let mut rest = command.words[1..].iter();
+    while let Some(word) = rest.next() {
+        match word.text.as_str() {
+            "-name" => found.name = rest.next()?.text.to_uppercase(),
+            "-section_id" => found.section = Some(rest.next()?.text.clone()),
             "-to" | "-from" | "-tag" | "-entity" | "-comment" | "-library" => {
                 rest.next();
             }
-            _ if word.starts_with('-')
-                && span.len() > 1
-                && found.value_span.is_empty()
-                && is_option(word) => {}
+            "-remove" => return None,
+            "-rise" | "-fall" | "-disable" => {}
             _ if found.value_span.is_empty() => {
-                found.value = word.clone();
-                found.value_span = offset + span.start..offset + span.end;
+                found.value = word.text.clone();
+                found.value_span = word.span.clone();
             }
             _ => {}
         }
     }
     (!found.name.is_empty()).then_some(found)
-}
-
-fn is_option(word: &str) -> bool {
-    matches!(word, "-rise" | "-fall" | "-disable" | "-remove")
-}
-
-/// The words of a line of Tcl with their bytes; none for a comment.
-fn words(line: &str) -> Vec<(String, Range<usize>)> {
-    let mut words = Vec::new();
-    let mut chars = line.char_indices().peekable();
-    while let Some(&(start, c)) = chars.peek() {
-        if c.is_whitespace() {
-            chars.next();
-            continue;
-        }
-        if c == '#' && words.is_empty() {
-            break;
-        }
-        if c == ';' || words.len() == MOST_WORDS {
-            break;
-        }
-        let mut word = String::new();
-        let mut end = start;
-        let close = match c {
-            '"' => Some('"'),
-            '{' => Some('}'),
-            _ => None,
-        };
-        if close.is_some() {
-            chars.next();
-        }
-        while let Some(&(at, c)) = chars.peek() {
-            if close.is_none() && c.is_whitespace() {
-                break;
-            }
-            chars.next();
-            end = at + c.len_utf8();
-            if Some(c) == close {
-                break;
-            }
-            word.push(c);
-        }
-        words.push((word, start..end));
-    }
-    words
 }
 
 #[cfg(test)]
@@ -152,5 +96,19 @@ mod tests {
         assert_eq!(&TEXT[a[0].value_span.clone()], "POST_FIT");
         assert_eq!(&TEXT[a[4].value_span.clone()], "{a b.sdc}");
         assert!(TEXT[a[0].span.clone()].ends_with("\"a:b\"\r\n"));
+    }
+
+    #[test]
+    fn assignments_in_bodies_are_found_and_removals_are_none() {
+        let text = "if {[file exists p.qxp]} { set_global_assignment -name PARTITION_IMPORT_FILE p.qxp \\\n \
+                    -section_id s }\nset_global_assignment -remove -name PARTITION_IMPORT_FILE -section_id s\n";
+        let found = assignments(text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(
+            (found[0].value.as_str(), found[0].section.as_deref()),
+            ("p.qxp", Some("s"))
+        );
+        assert!(text[found[0].span.clone()].starts_with("set_global"));
+        assert!(text[found[0].span.clone()].ends_with("-section_id s"));
     }
 }

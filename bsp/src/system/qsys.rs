@@ -269,6 +269,28 @@ impl System {
         format!("{} />", tag.text(eol, " />".len()))
     }
 
+    /// The text of an instance with parameters, with the line end before it, to stand after `at`.
+    pub fn instance_text(
+        &self,
+        at: &Element,
+        kind: &str,
+        version: &str,
+        name: &str,
+        parameters: &[(&str, String)],
+    ) -> String {
+        let eol = self.document.line_end_after(at.span.end);
+        let tag = Tag::new("module")
+            .with("kind", kind)
+            .with("version", version)
+            .with("enabled", "1")
+            .with("name", name);
+        let mut text = format!("{eol} {}>", tag.text(eol, 1));
+        for (name, value) in parameters {
+            text += &format!("{eol}  {}", parameter_text(name, value));
+        }
+        text + eol + " </module>"
+    }
+
     /// The text of a connection, with the line end before it, to stand after `at`.
     pub fn connection_text(&self, at: &Element, new: &NewConnection<'_>) -> String {
         let eol = self.document.line_end_after(at.span.end);

@@ -47,10 +47,17 @@ impl<'a> Site<'a> {
         let dmas: Vec<_> = instances(OLD_DMA).collect();
         let (system, dma) = match dmas.as_slice() {
             [] => {
+                let systems: Vec<_> = library
+                    .systems()
+                    .map(|s| format!("{}.qsys", s.kind))
+                    .collect();
                 return Err(Error::new(
                     ErrorKind::NoDma,
                     Place::file(bsp),
-                    format!("no instance of kind {OLD_DMA} in any .qsys file of the BSP"),
+                    format!(
+                        "no instance of kind {OLD_DMA} in the design, which is {}",
+                        systems.join(", ")
+                    ),
                     "Peerlane takes that instance's place; give the hardware directory of a BSP \
                      whose host interface is built with Altera's acl_dma component.",
                 ));

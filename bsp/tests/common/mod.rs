@@ -20,6 +20,11 @@ pub fn reference() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("reference")
 }
 
+/// The reference BSP in the shape of AOCL 14.0 and later.
+pub fn reference_net() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("reference-net")
+}
+
 /// A workplace with a copy of the reference BSP in it, to be spoilt.
 pub struct Work {
     pub dir: tempfile::TempDir,
@@ -46,14 +51,11 @@ impl Work {
         }
     }
 
-    /// A file of the hardware directory, given as `root` says where that is.
+    /// The hardware directory of a BSP: the first below `hardware/`, or the BSP itself.
     pub fn hardware(&self, root: &Path) -> PathBuf {
-        let below = root.join("hardware/peerlane_ref");
-        if below.is_dir() {
-            below
-        } else {
-            root.to_path_buf()
-        }
+        let below = fs::read_dir(root.join("hardware")).ok();
+        let board = below.and_then(|mut boards| Some(boards.next()?.unwrap().path()));
+        board.unwrap_or_else(|| root.to_path_buf())
     }
 
     pub fn input(&self, file: &str) -> PathBuf {

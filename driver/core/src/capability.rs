@@ -109,7 +109,7 @@ impl fmt::Display for Translated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "its port takes addresses of {} bits, which the hard IP translates in windows that this software does not set up: extend the BSP with mode = \"address64\"",
+            "its port takes addresses of {} bits, which the hard IP translates in windows that this software does not set up: extend the vendor's BSP again",
             self.bits
         )
     }
@@ -317,7 +317,7 @@ mod tests {
                 .is_ok_and(|caps| caps.require_bus_addresses().is_ok())
         );
         let refusal = caps.require_bus_addresses().unwrap_err().to_string();
-        assert!(refusal.contains("32 bits") && refusal.contains("address64"));
+        assert!(refusal.contains("32 bits") && refusal.contains("extend the vendor's BSP again"));
     }
 
     proptest! {

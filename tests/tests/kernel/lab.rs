@@ -131,7 +131,7 @@ fn board(config: &Config) -> Board {
 #[test]
 fn the_simulated_board_is_the_reference_bsps() {
     let reference = Board {
-        name: "peerlane_ref".into(),
+        name: "peerlane_ref_peerlane".into(),
         ..board(&Config::new(Params::default()))
     };
     let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver/src/boards_table.rs");

@@ -1,0 +1,2 @@
+# Where both revisions find components.
+set_global_assignment -name SEARCH_PATH "$::env(ALTERAOCLSDKROOT)/ip"

@@ -1,0 +1,134 @@
+//! The edits of the host's bus: bridges put in and taken out, the block's slaves connected.
+
+use crate::error::Result;
+use crate::extend::host_bus::{HostBus, Inserted, Raised};
+use crate::extend::writer::Writer;
+use crate::system::qsys::{Connection, End, NewConnection};
+
+/// Bytes of a burst that the hard IP's masters make at most (Stratix V Avalon-MM user guide 683411, "RX Block").
+const BURST_BYTES: u64 = 512;
+/// Reads that the hard IP's masters have outstanding at most (the same, 4.2).
+const READS: u64 = 8;
+
+const WHY_INSERTED: &str = "with 64-bit addresses the BAR's master drives the PCIe address: the bridge hands on the low \
+                            bits alone, which are the offset in the BAR";
+const WHY_GONE: &str =
+    "the block's slaves run in the hard IP's clock; nothing else used the bridge";
+const WHY_MOVED: &str =
+    "on the host's own bridge, in the hard IP's clock, where the block's slaves belong";
+const WHY_NEW: &str =
+    "above everything in use, aligned to its size, so that it can be mapped alone";
+
+impl Writer<'_> {
+    /// Connects the block's slaves, raises the widths on the way, and changes the bridges.
+    ///
+    /// # Errors
+    /// Those of [`HostBus::raise`].
+    pub fn host_bus(&mut self, bus: &HostBus<'_>) -> Result<()> {
+        let site = self.site();
+        for connection in &bus.gone {
+            self.remove(connection, WHY_GONE);
+        }
+        for bridge in &bus.bridges {
+            self.remove_bridge(bridge, WHY_GONE);
+        }
+        let (raised, widths) = bus.raise(site, &mut self.edits)?;
+        let csr = bus.path.last();
+        for slave in &bus.placed {
+            let why = match slave.slave {
+                "csr" | "s_nondma" => WHY_MOVED,
+                _ => WHY_NEW,
+            };
+            let new = NewConnection {
+                kind: "avalon",
+                version: &csr.version,
+                start: bus.master(),
+                end: End::new(&site.dma.name, slave.slave),
+                base: Some(slave.base),
+            };
+            self.add_after(csr, &[new], why);
+        }
+        for (bridge, bits) in bus.inserted.iter().zip(widths) {
+            self.insert_bridge(bus, bridge, bits);
+        }
+        for raised in raised {
+            let Raised {
+                instance,
+                parameter,
+                from,
+                to,
+            } = raised;
+            self.note(
+                format!("{instance}: {parameter} {from} → {to}"),
+                "the new slaves lie above the old address range",
+            );
+        }
+        Ok(())
+    }
+
+    /// Puts a bridge between a BAR's master and its slaves.
+    fn insert_bridge(&mut self, bus: &HostBus<'_>, bridge: &Inserted<'_>, bits: u64) {
+        let site = self.site();
+        let (hip, name) = (&site.hip.name, &bridge.name);
+        let width = site.hip.number("avmm_width_hwtcl").unwrap_or(128);
+        let kind = "altera_avalon_mm_bridge";
+        let version = site.hip.element.attribute("version").unwrap_or("13.1");
+        let parameters = [
+            ("DATA_WIDTH", width.to_string()),
+            ("SYMBOL_WIDTH", "8".into()),
+            ("ADDRESS_WIDTH", bits.to_string()),
+            ("USE_AUTO_ADDRESS_WIDTH", "0".into()),
+            ("ADDRESS_UNITS", "SYMBOLS".into()),
+            ("MAX_BURST_SIZE", (BURST_BYTES * 8 / width).to_string()),
+            ("MAX_PENDING_RESPONSES", READS.to_string()),
+            ("LINEWRAPBURSTS", "0".into()),
+            ("PIPELINE_COMMAND", "1".into()),
+            ("PIPELINE_RESPONSE", "1".into()),
+        ];
+        let text = site
+            .system
+            .instance_text(&site.hip.element, kind, version, name, &parameters);
+        self.edits.insert(site.hip.element.span.end, text);
+        self.note(format!("instance {name} ({kind}) added"), WHY_INSERTED);
+
+        let master = End::new(hip, &format!("Rxm_BAR{}", bridge.bar));
+        let at = bus.path.hops[0];
+        let connection = |kind, start: End, end: &str, base| NewConnection {
+            kind,
+            version: &at.version,
+            start,
+            end: End::new(name, end),
+            base,
+        };
+        let mut new = vec![connection("avalon", master.clone(), "s0", Some(0))];
+        new.extend(
+            self.hip_clock()
+                .map(|clock| connection("clock", clock, "clk", None)),
+        );
+        let resets = self.host_resets(&bus.path);
+        new.extend(
+            resets
+                .iter()
+                .map(|reset| connection("reset", reset.start.clone(), "reset", None)),
+        );
+        self.add_after(at, &new, WHY_INSERTED);
+        for slave in &bridge.slaves {
+            self.retarget(slave, &End::new(name, "m0"));
+        }
+    }
+
+    /// Has a connection begin elsewhere.
+    fn retarget(&mut self, connection: &Connection, start: &End) {
+        if let Some(attribute) = connection.element.attribute_at("start") {
+            self.edits
+                .replace(attribute.span.clone(), start.to_string());
+            self.note(
+                format!(
+                    "avalon connection {} → {} begins at {start}",
+                    connection.start, connection.end
+                ),
+                WHY_INSERTED,
+            );
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! The commands of a Tcl script with the bytes of each, wherever they stand: in a body, in a substitution.
+//!
+//! Nothing is run. What stands in braces is looked through for commands, because it may be the body of an `if` or
+//! a `foreach`; where it is data, it merely yields commands that nobody asks for. Sources: the rules of the Tcl
+//! language, `Tcl(n)`, 1 to 10.
+
+use std::ops::Range;
+
+/// Bodies in bodies that are looked through. Each costs a pass over its text, and nobody nests so deeply.
+const DEPTH: u32 = 32;
+
+/// A word of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// Its text without the quotes or braces around it; nothing is substituted.
+    pub text: String,
+    /// Its bytes, with quotes or braces.
+    pub span: Range<usize>,
+}
+
+/// A command with at least one word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// Its words; the first is its name.
+    pub words: Vec<Word>,
+    /// Its bytes, from the first word to the last.
+    pub span: Range<usize>,
+    /// Line of its first word, counted from 1.
+    pub line: usize,
+}
+
+impl Command {
+    /// Its name, without the `::` of the global namespace.
+    pub fn name(&self) -> &str {
+        let name = self.words.first().map_or("", |word| word.text.as_str());
+        name.strip_prefix("::").unwrap_or(name)
+    }
+
+    /// What is to be deleted so that the command is gone: its lines, if they are its own, else its bytes.
+    pub fn lines(&self, source: &str) -> Range<usize> {
+        let start = source[..self.span.start].rfind('\n').map_or(0, |at| at + 1);
+        let rest = &source[self.span.end..];
+        let end = rest
+            .find('\n')
+            .map_or(source.len(), |at| self.span.end + at + 1);
+        let alone = |part: &str| part.chars().all(|c| c.is_whitespace() || c == ';');
+        if alone(&source[start..self.span.start]) && alone(&source[self.span.end..end]) {
+            start..end
+        } else {
+            self.span.clone()
+        }
+    }
+}
+
+/// All commands of a script, in the order in which they stand.
+pub fn commands(source: &str) -> Vec<Command> {
+    let mut scanner = Scanner {
+        source,
+        bytes: source.as_bytes(),
+        found: Vec::new(),
+        inner: Vec::new(),
+    };
+    let mut open: Vec<Range<usize>> = std::iter::once(0..source.len()).collect();
+    for _ in 0..DEPTH {
+        for range in std::mem::take(&mut open) {
+            scanner.script(range);
+        }
+        open = std::mem::take(&mut scanner.inner);
+        if open.is_empty() {
+            break;
+        }
+    }
+    let mut found = scanner.found;
+    found.sort_by_key(|command| (command.span.start, std::cmp::Reverse(command.span.end)));
+    number_lines(source, &mut found);
+    found
+}
+
+fn number_lines(source: &str, commands: &mut [Command]) {
+    let (mut line, mut at) = (1, 0);
+    for command in commands {
+        let passed = &source.as_bytes()[at..command.span.start];
+        line += passed.iter().filter(|&&byte| byte == b'\n').count();
+        at = command.span.start;
+        command.line = line;
+    }
+}
+
+struct Scanner<'a> {
+    source: &'a str,
+    bytes: &'a [u8],
+    found: Vec<Command>,
+    /// What is to be looked through next.
+    inner: Vec<Range<usize>>,
+}
+
+impl Scanner<'_> {
+    /// The commands of one script; those inside of them are left for later.
+    fn script(&mut self, range: Range<usize>) {
+        let mut at = range.start;
+        while at < range.end {
+            match self.bytes[at] {
+                b'#' => at = self.comment(at, range.end),
+                c if c.is_ascii_whitespace() || c == b';' => at += 1,
+                _ => at = self.command(at, range.end),
+            }
+        }
+    }
+
+    /// The end of a comment: of its line, if no backslash stands before that.
+    fn comment(&self, start: usize, end: usize) -> usize {
+        let mut at = start;
+        while at < end && self.bytes[at] != b'\n' {
+            at += if self.bytes[at] == b'\\' { 2 } else { 1 };
+        }
+        at.min(end)
+    }
+
+    /// Takes a command; gives the place behind it.
+    fn command(&mut self, start: usize, end: usize) -> usize {
+        let mut words = Vec::new();
+        let mut at = start;
+        while at < end {
+            match self.bytes[at] {
+                b'\n' | b';' => break,
+                b'\\' if self.continued(at, end) => at = self.bytes_after_break(at),
+                c if c.is_ascii_whitespace() => at += 1,
+                _ => {
+                    let word = self.word(at, end);
+                    at = word.span.end.max(at + 1);
+                    words.push(word);
+                }
+            }
+        }
+        if let (Some(first), Some(last)) = (words.first(), words.last()) {
+            let span = first.span.start..last.span.end;
+            self.found.push(Command {
+                words,
+                span,
+                line: 0,
+            });
+        }
+        at.max(start + 1)
+    }
+
+    /// Whether a backslash continues the line.
+    fn continued(&self, at: usize, end: usize) -> bool {
+        let rest = &self.bytes[at + 1..end];
+        rest.starts_with(b"\n") || rest.starts_with(b"\r\n")
+    }
+
+    fn bytes_after_break(&self, at: usize) -> usize {
+        at + if self.bytes[at + 1] == b'\r' { 3 } else { 2 }
+    }
+
+    fn word(&mut self, start: usize, end: usize) -> Word {
+        let closed = match self.bytes[start] {
+            b'{' => self.braces(start, end).inspect(|&close| {
+                self.inner.push(start + 1..close);
+            }),
+            b'"' => self.quotes(start, end),
+            _ => None,
+        };
+        if let Some(close) = closed {
+            let text = self.source[start + 1..close].to_string();
+            return Word {
+                text,
+                span: start..close + 1,
+            };
+        }
+        let mut at = start;
+        while at < end {
+            match self.bytes[at] {
+                b';' => break,
+                b'\\' if self.continued(at, end) => break,
+                b'\\' => at = (at + 2).min(end),
+                b'[' => at = self.substitution(at, end),
+                c if c.is_ascii_whitespace() => break,
+                _ => at += 1,
+            }
+        }
+        // A backslash may have been in front of a character of several bytes.
+        while !self.source.is_char_boundary(at) {
+            at += 1;
+        }
+        let text = self.source[start..at]
+            .trim_matches(['"', '{', '}'])
+            .to_string();
+        Word {
+            text,
+            span: start..at,
+        }
+    }
+
+    /// The brace that closes the one at `start`.
+    fn braces(&self, start: usize, end: usize) -> Option<usize> {
+        let (mut depth, mut at) = (0usize, start);
+        while at < end {
+            match self.bytes[at] {
+                b'\\' => at += 1,
+                b'{' => depth += 1,
+                b'}' if depth == 1 => return Some(at),
+                b'}' => depth -= 1,
+                _ => {}
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// The quote that closes the one at `start`. Substitutions in between are noted.
+    fn quotes(&mut self, start: usize, end: usize) -> Option<usize> {
+        let noted = self.inner.len();
+        let mut at = start + 1;
+        while at < end {
+            match self.bytes[at] {
+                b'\\' => at += 2,
+                b'"' => return Some(at),
+                b'[' => at = self.substitution(at, end),
+                _ => at += 1,
+            }
+        }
+        self.inner.truncate(noted);
+        None
+    }
+
+    /// Notes what stands in brackets; gives the place behind them. A bracket that is not closed in its line, or
+    /// closed by a quote first, stands for itself: settings files name the bits of buses so.
+    fn substitution(&mut self, start: usize, end: usize) -> usize {
+        let (mut depth, mut at) = (0usize, start);
+        while at < end {
+            match self.bytes[at] {
+                b'\\' if self.continued(at, end) => at = self.bytes_after_break(at) - 1,
+                b'\\' => at += 1,
+                b'\n' => break,
+                b'{' => match self.braces(at, end) {
+                    Some(close) => at = close,
+                    None => break,
+                },
+                b'[' => depth += 1,
+                b']' if depth == 1 => {
+                    self.inner.push(start + 1..at);
+                    return at + 1;
+                }
+                b']' => depth -= 1,
+                _ => {}
+            }
+            at += 1;
+        }
+        start + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(source: &str) -> Vec<Vec<String>> {
+        let words = |command: Command| command.words.into_iter().map(|word| word.text).collect();
+        commands(source).into_iter().map(words).collect()
+    }
+
+    #[test]
+    fn commands_are_found_wherever_they_stand() {
+        let source = "# set a 1\nset a \"b c\" ; set d {e f}\nif {[exists x]} {\n  import a \\\n    b\n} else { import c }\n";
+        let found = texts(source);
+        let has = |words: &[&str]| found.iter().any(|w| w == words);
+        assert!(
+            has(&["set", "a", "b c"]) && has(&["set", "d", "e f"]),
+            "{found:?}"
+        );
+        assert!(has(&["exists", "x"]), "{found:?}");
+        assert!(
+            has(&["import", "a", "b"]) && has(&["import", "c"]),
+            "{found:?}"
+        );
+        assert!(!has(&["set", "a", "1"]));
+        let nested = commands(source)
+            .into_iter()
+            .find(|c| c.words[0].text == "import")
+            .unwrap();
+        assert_eq!(nested.line, 4);
+        assert_eq!(&source[nested.lines(source)], "  import a \\\n    b\n");
+        let last = commands(source)
+            .into_iter()
+            .rfind(|c| c.name() == "import")
+            .unwrap();
+        assert_eq!(&source[last.lines(source)], "import c");
+    }
+
+    #[test]
+    fn a_line_that_is_no_tcl_ends_with_itself() {
+        let found = texts("a -to Dq[0]\nb -to x[\nc \"open\nd {open\ne\n");
+        let first: Vec<_> = found.iter().map(|w| w[0].as_str()).collect();
+        for name in ["a", "b", "c", "d", "e"] {
+            assert!(first.contains(&name), "{name}: {found:?}");
+        }
+    }
+
+    proptest::proptest! {
+        /// Any text: no panic, and every span is one of characters.
+        #[test]
+        fn any_text_is_read(text in "[a-z\\\\{}\\[\\]\";#\n é$]{0,60}") {
+            for command in commands(&text) {
+                let _ = &text[command.lines(&text)];
+                for word in &command.words {
+                    let _ = &text[word.span.clone()];
+                }
+            }
+        }
+    }
+}
