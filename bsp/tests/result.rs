@@ -711,6 +711,92 @@ fn an_import_of_the_vendors_partition() {
     assert_eq!(faults(&work), []);
 }
 
+/// The reference BSP with several slaves on the BAR and a persona, which gets a bridge and loses a crossing.
+#[test]
+fn the_second_reference() {
+    const BOARD: &str = "board.qsys";
+    let work = Work::of(&common::reference_net());
+    work.extend("").unwrap();
+    let more = "set_global_assignment -name SEARCH_PATH";
+    let with = |line: &str| leak(format!("{line}\n{more}"));
+    let persona = "set_global_assignment -name INPUT_PERSONA persona/base.root_partition.personax -section_id Top";
+    let persona_back = with(persona);
+    let swapped = [
+        "end=\"copier.dma_irq\">\n  <parameter name=\"irqNumber\" value=\"1\"",
+        "end=\"copier.dma_irq\">\n  <parameter name=\"irqNumber\" value=\"0\"",
+    ];
+    let clock = [
+        "start=\"bank_a.afi_clk\"\n   end=\"copier.clk\"",
+        "start=\"endpoint.coreclkout\"\n   end=\"copier.clk\"",
+    ];
+    let enabled = [
+        "enabled=\"1\"\n   name=\"peerlane_bar0\"",
+        "enabled=\"0\"\n   name=\"peerlane_bar0\"",
+    ];
+    let fragment = "set_global_assignment -name SOURCE_TCL_SCRIPT_FILE iface/peerlane/peerlane.qsf";
+    each_is_found(
+        &work,
+        &[
+            mutation(
+                "the persona put back",
+                "ip_include.tcl",
+                [more, persona_back],
+                "settings",
+                "INPUT_PERSONA",
+            ),
+            mutation(
+                "the fragment out of one revision",
+                "base.qsf",
+                [fragment, ""],
+                "settings",
+                "sourced 0 times",
+            ),
+            mutation(
+                "the interrupts swapped",
+                BOARD,
+                swapped,
+                "wiring",
+                "both interrupt 0",
+            ),
+            mutation(
+                "the clock of memory",
+                BOARD,
+                clock,
+                "wiring",
+                "copier.clk has the clock of endpoint",
+            ),
+            mutation(
+                "the new bridge off",
+                BOARD,
+                enabled,
+                "names",
+                "peerlane_bar0 is not enabled",
+            ),
+            mutation(
+                "the new bridge without a clock",
+                BOARD,
+                ["end=\"peerlane_bar0.clk\"", "end=\"sensors.more\""],
+                "wiring",
+                "peerlane_bar0.clk is not connected",
+            ),
+            mutation(
+                "the new bridge without a reset",
+                BOARD,
+                ["end=\"peerlane_bar0.reset\"", "end=\"sensors.more\""],
+                "wiring",
+                "peerlane_bar0.reset is not connected",
+            ),
+            mutation(
+                "a slave of the BAR moved",
+                BOARD,
+                ["value=\"0x10000000\"", "value=\"0x08000000\""],
+                "bases",
+                "the host reaches flash_port",
+            ),
+        ],
+    );
+}
+
 /// The vendor's own BSP, extended, passes.
 #[test]
 fn a_real_one_passes() {
