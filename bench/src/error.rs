@@ -19,16 +19,24 @@ pub enum Error {
         source: peerlane_sim::Error,
     },
     /// A descriptor ended with a status other than OK.
-    #[error("{row}: descriptor {cookie} ended with status {code} after {bytes} bytes")]
+    #[error("{row}: descriptor {cookie} failed after {bytes} bytes: {fault}")]
     Status {
         /// The row that was being measured.
         row: &'static str,
         /// The descriptor's cookie.
         cookie: u32,
-        /// Its status code.
-        code: u8,
+        /// Why.
+        fault: peerlane_core::fault::Fault,
         /// Bytes that it moved.
         bytes: u32,
+    },
+    /// A record that no block writes.
+    #[error("{row}: {source}")]
+    Record {
+        /// The row that was being measured.
+        row: &'static str,
+        /// What is wrong with it.
+        source: peerlane_core::record::RecordError,
     },
     /// Bytes arrived wrong.
     #[error("{row}: the byte at {offset:#x} arrived wrong")]
@@ -50,7 +58,11 @@ impl Error {
             Self::Block(peerlane_block::Error::Model(_)) => {
                 "`cargo xtask tools` installs what the simulation needs and says what it cannot install."
             }
-            Self::Block(_) | Self::Board { .. } | Self::Status { .. } | Self::Data { .. } => {
+            Self::Block(_)
+            | Self::Board { .. }
+            | Self::Status { .. }
+            | Self::Record { .. }
+            | Self::Data { .. } => {
                 "This is a defect of the block: `cargo xtask test rtl` looks for it."
             }
             Self::Page(_) => "Run it without the page.",

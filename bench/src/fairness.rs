@@ -1,10 +1,11 @@
 //! How long 64 bytes on one channel wait while the others stream.
 
+use peerlane_core::descriptor::Control;
 use peerlane_sim::{BoardConfig, GPU_PAGE};
 
 use crate::measure::Bench;
 use crate::results::Row;
-use crate::rig::{Descriptor, NO_FLUSH, RECORD, Rig, Way};
+use crate::rig::{Descriptor, Rig, TOLD_AT_ONCE, Way};
 use crate::{Bar, Error, Result, Scenario};
 
 /// Bytes that each streaming channel moves over and over.
@@ -27,7 +28,7 @@ pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConf
         let last = busy.channels() - 1;
         for channel in 0..last {
             for _ in 0..6 {
-                let d = descriptor(0, STREAMED, 0);
+                let d = descriptor(0, STREAMED, Control::default());
                 busy.queue(channel, way, &d)?;
             }
         }
@@ -85,7 +86,7 @@ fn board(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Result
     )
 }
 
-fn descriptor(at: u64, length: u64, control: u32) -> Descriptor {
+fn descriptor(at: u64, length: u64, control: Control) -> Descriptor {
     Descriptor {
         peer: at,
         local: at,
@@ -100,7 +101,7 @@ fn delay(rig: &mut Rig, scenario: &Scenario, way: Way) -> Result<u64> {
     let bus = rig.bus_address(VICTIM);
     rig.board.mark_range(bus..bus + 64);
     let last = rig.channels() - 1;
-    rig.queue(last, way, &descriptor(VICTIM, 64, RECORD | NO_FLUSH))?;
+    rig.queue(last, way, &descriptor(VICTIM, 64, TOLD_AT_ONCE))?;
     rig.board.drain_host().map_err(|source| Error::Board {
         row: scenario.name,
         source,

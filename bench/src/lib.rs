@@ -5,6 +5,19 @@
 //! are simulated, so two runs of the same block give the same numbers; only `sim.rate` is the speed of
 //! the simulator itself. The block is driven register by register, and every byte that a row moves is
 //! compared.
+//!
+//! ```
+//! use peerlane_bench::thesis::{Design, Direction, Parameters};
+//! use peerlane_sim::LinkConfig;
+//!
+//! // The design that Peerlane is compared with, as its author measured it: about 740 MB/s one way.
+//! let thesis = Parameters::default();
+//! let link = LinkConfig::default();
+//! let there = thesis.run(Design::LazyUnpinning, Direction::FpgaToGpu, &link, 64 << 20);
+//! assert!((600e6..800e6).contains(&there.rate().unwrap()));
+//! let back = thesis.run(Design::LazyUnpinning, Direction::GpuToFpga, &link, 64 << 20);
+//! assert_eq!(back.rate(), None);
+//! ```
 
 mod error;
 mod fairness;

@@ -8,6 +8,7 @@
 
 use std::time::Instant;
 
+use peerlane_core::descriptor::Control;
 use peerlane_hdl::Params;
 use peerlane_sim::{BoardConfig, GPU_PAGE, Stats};
 
@@ -16,7 +17,7 @@ use peerlane_verilated::Library;
 
 use crate::limits::{self, Port};
 use crate::results::{Row, Stalls, Verdict};
-use crate::rig::{Counters, Descriptor, NO_FLUSH, RECORD, Rig, Way};
+use crate::rig::{Counters, Descriptor, Rig, TOLD, TOLD_AT_ONCE, Way};
 use crate::scenario::{Kind, Scenario, Stream};
 use crate::{Error, Result};
 
@@ -124,7 +125,7 @@ fn nth(way: Way, stream: &Stream, n: u64) -> Descriptor {
         peer: at + stream.peer,
         local: at + stream.local,
         length: stream.length as u32,
-        control: if reports { RECORD } else { 0 },
+        control: if reports { TOLD } else { Control::default() },
         cookie: n as u32 + 1,
     }
 }
@@ -137,7 +138,7 @@ fn submit(rig: &mut Rig, way: Way, stream: &Stream) -> Result<()> {
         peer: base,
         local: base,
         length: length as u32,
-        control: RECORD,
+        control: TOLD,
         cookie,
     };
     rig.queue(0, way, &other(AHEAD, 0))?;
@@ -368,7 +369,7 @@ fn doorbell(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Res
                 peer: at,
                 local: at,
                 length: 64,
-                control: RECORD | NO_FLUSH,
+                control: TOLD_AT_ONCE,
                 cookie: 0,
             },
         )?;
@@ -407,7 +408,7 @@ pub(crate) fn single(rig: &mut Rig, way: Way, bytes: u64) -> Result<f64> {
             peer: at,
             local: at,
             length: bytes as u32,
-            control: RECORD,
+            control: TOLD,
             cookie: 0,
         },
     )?;

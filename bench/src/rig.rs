@@ -1,7 +1,10 @@
 //! The Verilated block on the simulated board, driven register by register.
 
+use peerlane_core::att::{AttAddress, Entry, PageSize, Permissions};
+use peerlane_core::descriptor::{self, Control, Direction};
+use peerlane_core::record::{self, Record};
+use peerlane_core::regs::{chan, csr};
 use peerlane_hdl::Params;
-use peerlane_hdl::generated::constants::{chan, csr};
 use peerlane_sim::{Access, Board, BoardConfig, GPU_PAGE, Space, Stats};
 use peerlane_verilated::Library;
 
@@ -19,18 +22,28 @@ pub(crate) enum Way {
 /// Where the ring of completion records lies in host memory.
 const RING: u64 = 0x1_0000_0000;
 const RING_LOG2: u32 = 12;
-const RECORD_BYTES: u64 = 32;
+const RECORD_BYTES: u64 = 4 * record::DWORDS as u64;
 
 /// Cycles between two records after which a row is given up: 100 ms.
 const PATIENCE: u64 = 25_000_000;
 
-/// Bits of a descriptor's control dword.
-pub(crate) const RECORD: u32 = 1;
-pub(crate) const NO_FLUSH: u32 = 1 << 2;
+/// Its end is told by a record.
+pub(crate) const TOLD: Control = Control {
+    record: true,
+    interrupt: false,
+    urgent: false,
+    no_flush: false,
+    after_write: false,
+    after_read: false,
+};
+/// The same, as soon as the port has taken all of it.
+pub(crate) const TOLD_AT_ONCE: Control = Control {
+    no_flush: true,
+    ..TOLD
+};
 
-/// Page size code of a 64 KiB page in ATT addresses and entries.
-const PAGE_64K: u64 = 1;
-const ENTRY_VALID_READ_WRITE: u64 = 0b111;
+/// The pages of GPU memory, of [`GPU_PAGE`] bytes.
+const PAGES: PageSize = PageSize::Kib64;
 
 /// One descriptor.
 #[derive(Debug, Clone, Copy)]
@@ -41,8 +54,8 @@ pub(crate) struct Descriptor {
     pub local: u64,
     /// Bytes.
     pub length: u32,
-    /// Its control word.
-    pub control: u32,
+    /// How its end is told.
+    pub control: Control,
     /// Returned in the record.
     pub cookie: u32,
 }
@@ -60,6 +73,11 @@ pub(crate) struct Counters {
 /// Where a channel's ring is.
 fn ring(channel: u32) -> u64 {
     RING + u64::from(channel) * (RECORD_BYTES << RING_LOG2)
+}
+
+/// Where a channel's page is.
+fn page(channel: u32) -> u64 {
+    u64::from(channel) * chan::SIZE as u64
 }
 
 /// What a driver tells the block of the link (PORT_PACE): its bytes in a cycle of the port, less one
@@ -142,7 +160,12 @@ impl Rig {
         self.pages.clone_from(&pages);
         for (n, page) in pages.into_iter().enumerate() {
             board.bus_mut().allow(page..page + GPU_PAGE, Access::Both);
-            let entry = page | PAGE_64K << 3 | ENTRY_VALID_READ_WRITE;
+            let entry = Entry {
+                address: page,
+                page_size: PAGES,
+                permissions: Permissions::ReadWrite,
+            };
+            let entry = entry.encode().expect("GPU memory lies at whole pages");
             let words = [entry as u32, (entry >> 32) as u32];
             board.bar_write(Space::Att, 8 * n as u64, &words)?;
         }
@@ -189,14 +212,17 @@ impl Rig {
 
     /// Waits until a channel's queue takes another descriptor.
     fn make_room(&mut self, channel: u32, way: Way) -> Result<()> {
-        let at = (u64::from(channel) << 12) + chan::QUEUE_FREE as u64;
+        let at = page(channel) + chan::QUEUE_FREE as u64;
         let mut waited = 0;
         while self.channels[channel as usize].room[way as usize] == 0 {
             let free = self
                 .board
                 .bar_read32(Space::Chan, at)
                 .map_err(|source| self.failed(source))?;
-            self.channels[channel as usize].room = [free & 0xFFFF, free >> 16];
+            self.channels[channel as usize].room = [
+                (free & chan::QUEUE_FREE_WRITE_MASK) >> chan::QUEUE_FREE_WRITE_LSB,
+                (free & chan::QUEUE_FREE_READ_MASK) >> chan::QUEUE_FREE_READ_LSB,
+            ];
             waited += 1;
             if waited > PATIENCE / 100 {
                 let source = peerlane_sim::Error::Timeout {
@@ -213,21 +239,24 @@ impl Rig {
     /// Queues a descriptor on a channel: the writes are on their way when this returns.
     pub fn queue(&mut self, channel: u32, way: Way, d: &Descriptor) -> Result<()> {
         self.make_room(channel, way)?;
-        let page = u64::from(channel) << 12;
+        let page = page(channel);
         let (desc, doorbell) = match way {
             Way::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
             Way::Read => (chan::READ_DESC, chan::READ_DOORBELL),
         };
-        let peer = PAGE_64K << 62 | d.peer;
-        let dwords = [
-            peer as u32,
-            (peer >> 32) as u32,
-            d.local as u32,
-            (d.local >> 32) as u32,
-            d.length,
-            d.control,
-            d.cookie,
-        ];
+        let encoded = AttAddress::new(PAGES, 0, d.peer).map(|peer| {
+            let descriptor = descriptor::Descriptor {
+                peer,
+                local: d.local,
+                length: d.length,
+                control: d.control,
+                cookie: d.cookie,
+            };
+            descriptor.encode()
+        });
+        let Some(Ok(dwords)) = encoded else {
+            return Err(self.outside(d.peer.max(d.local), d.length.into()));
+        };
         let board = &mut self.board;
         // Each doorbell gives back as many slots of the ring as it takes: few of the descriptors want a
         // record, and each record is read long before its slot comes again.
@@ -243,11 +272,12 @@ impl Rig {
         const SLICE: u64 = 20_000;
         let next = self.channels[channel as usize].next_record;
         let slot = ring(channel) + u64::from(next % (1 << RING_LOG2)) * RECORD_BYTES;
-        let phase = 1 ^ next >> RING_LOG2 & 1;
-        let word = |board: &Board, n: u64| board.host().read32(slot + 4 * n);
+        let phase = next >> RING_LOG2 & 1 == 0;
+        let word = |board: &Board, n: usize| board.host().read32(slot + 4 * n as u64);
         let mut waited = 0;
         loop {
-            let there = |board: &Board| word(board, 1).is_ok_and(|status| status & 1 == phase);
+            let status = |board: &Board| word(board, record::STATUS);
+            let there = |board: &Board| status(board).is_ok_and(|s| record::phase(s) == phase);
             match self.board.run_until(there, SLICE) {
                 Ok(_) => break,
                 Err(peerlane_sim::Error::Timeout { .. }) if waited < PATIENCE => {
@@ -258,23 +288,25 @@ impl Rig {
             }
         }
         self.channels[channel as usize].next_record += 1;
-        let read = |n| word(&self.board, n).map_err(|source| self.failed(source));
-        let (cookie, status, bytes) = (read(0)?, read(1)?, read(2)?);
-        let code = (status >> 16) as u8;
-        if code != 0 {
+        let mut dwords = [0; record::DWORDS];
+        for (n, dword) in dwords.iter_mut().enumerate() {
+            *dword = word(&self.board, n).map_err(|source| self.failed(source))?;
+        }
+        let row = self.row;
+        let record = Record::decode(&dwords).map_err(|source| Error::Record { row, source })?;
+        if let Err(fault) = record.outcome {
             return Err(Error::Status {
-                row: self.row,
-                cookie,
-                code,
-                bytes,
+                row,
+                cookie: record.cookie,
+                fault,
+                bytes: record.bytes_done,
             });
         }
-        let way = if status >> 1 & 1 == 1 {
-            Way::Read
-        } else {
-            Way::Write
+        let way = match record.direction {
+            Direction::Write => Way::Write,
+            Direction::Read => Way::Read,
         };
-        Ok((cookie, way))
+        Ok((record.cookie, way))
     }
 
     /// The block's own stall counters of this moment. Takes a few µs of simulated time: a register

@@ -2,6 +2,16 @@
 //!
 //! [`generate`] turns [`Params`] into Verilog-2005 files. The block itself is in [`rtl`], from its
 //! primitives in [`prim`] and the register decoders that the register map generates.
+//!
+//! ```
+//! use peerlane_hdl::{Params, TOP, generate};
+//!
+//! let params = Params { channels: 1, ..Params::default() };
+//! let design = generate(&params)?;
+//! let top = design.modules.iter().find(|module| module.name == TOP);
+//! assert!(top.is_some_and(|top| top.verilog.contains("txs_waitrequest")));
+//! # Ok::<(), peerlane_hdl::GenerateError>(())
+//! ```
 #![allow(missing_docs)] // ports of blocks are named in the field's words and documented where they are not
 
 mod build;

@@ -12,6 +12,27 @@
 //! Byte order: every value handed over is in the machine's own order; the
 //! dwords of [`descriptor::Descriptor::encode`] and [`record::Record::decode`]
 //! stand for little-endian dwords in memory.
+//!
+//! ```
+//! use peerlane_core::att::{AttAllocator, PageSize, Permissions};
+//! use peerlane_core::layout::{self, Segment};
+//! use peerlane_core::{owners::Owners, region::Region, table};
+//!
+//! // 192 KiB of a GPU at one place on the bus, of which a region takes all but the first 4 KiB.
+//! let memory = [Segment { address: 0x38_0000_0000, length: 192 << 10 }];
+//! let layout = layout::layout(memory, 4096, 188 << 10).unwrap();
+//! assert_eq!((layout.page_size, layout.entries), (PageSize::Kib64, 3));
+//!
+//! let mut att = AttAllocator::new([0; AttAllocator::<[u64; 0]>::words(4096)], 4096).unwrap();
+//! let run = att.allocate(layout.entries).unwrap();
+//! let region = Region::new(run, &layout, Permissions::Write, Owners::channel(3)).unwrap();
+//!
+//! // What descriptors name, and what the driver writes for it: two words an entry.
+//! let address = region.att_address(0).unwrap();
+//! assert_eq!((address.page_size(), address.page_offset()), (PageSize::Kib64, 4096));
+//! let pages = layout::pages(memory, 4096, &layout);
+//! assert_eq!(table::map(&region, pages).flatten().flatten().count(), 6);
+//! ```
 
 #![no_std]
 

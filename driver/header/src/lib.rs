@@ -4,6 +4,14 @@
 //! documentation. [`header`] says it in C, the documentation as comments. What a channel's page,
 //! its descriptors and its records look like is the register map's, written by the map's own
 //! emitter. The layout that a C compiler must arrive at is asserted in the header.
+//!
+//! ```
+//! let interface = include_str!("../../core/src/uapi.rs");
+//! let map = peerlane_regmap::Map::load();
+//! let header = peerlane_header::header(interface, &map)?;
+//! assert!(header.contains("#define PEERLANE_IOC_REGISTER"));
+//! # Ok::<(), peerlane_header::Error>(())
+//! ```
 
 mod comment;
 mod interface;

@@ -1,5 +1,15 @@
 //! The DMA block of given parameters as a model that can be clocked: the one place that knows both the
 //! generator of its Verilog and Verilator.
+//!
+//! ```no_run
+//! use peerlane_hdl::Params;
+//!
+//! // Compiled the first time, which takes a minute, and found in the cache from then on.
+//! let library = peerlane_block::library(&Params::default())?;
+//! let model = library.instance()?;
+//! # drop(model);
+//! # Ok::<(), peerlane_block::Error>(())
+//! ```
 
 use miette::Diagnostic;
 use peerlane_hdl::{GenerateError, Params, TOP, generate};
