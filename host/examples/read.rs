@@ -1,6 +1,6 @@
 //! Peer to FPGA: 1 MiB of memory beside the board straight into the board's. Run it with
 //! `cargo run -p peerlane-host --example read /dev/peerlane0`, or on the simulated board with
-//! `cargo run -p peerlane-simulated --example read`.
+//! `cargo run -p peerlane-simulated --example simulated-read`.
 
 use anyhow::{Result, ensure};
 use peerlane_host::{Device, MemoryKind, Permissions};

@@ -1,6 +1,6 @@
 //! FPGA to peer: 1 MiB of the board's memory straight into memory beside it. Run it with
 //! `cargo run -p peerlane-host --example write /dev/peerlane0`, or on the simulated board with
-//! `cargo run -p peerlane-simulated --example write`.
+//! `cargo run -p peerlane-simulated --example simulated-write`.
 
 use anyhow::{Result, ensure};
 use peerlane_host::{Device, Direction, MemoryKind, Permissions, Request, Terms};

@@ -9,6 +9,10 @@ use std::ops::Range;
 /// Bodies in bodies that are looked through. Each costs a pass over its text, and nobody nests so deeply.
 const DEPTH: u32 = 32;
 
+/// Words of a command that count. Nobody looks at later ones, and a file of words must not take many times its
+/// size.
+const WORDS: usize = 1000;
+
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
@@ -21,7 +25,7 @@ pub struct Word {
 /// A command with at least one word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// Its words; the first is its name.
+    /// Its first [`WORDS`]; the very first is its name.
     pub words: Vec<Word>,
     /// Its bytes, from the first word to the last.
     pub span: Range<usize>,
@@ -118,7 +122,8 @@ impl Scanner<'_> {
 
     /// Takes a command; gives the place behind it.
     fn command(&mut self, start: usize, end: usize) -> usize {
-        let mut words = Vec::new();
+        let mut words: Vec<Word> = Vec::new();
+        let mut last = start;
         let mut at = start;
         while at < end {
             match self.bytes[at] {
@@ -127,13 +132,16 @@ impl Scanner<'_> {
                 c if c.is_ascii_whitespace() => at += 1,
                 _ => {
                     let word = self.word(at, end);
-                    at = word.span.end.max(at + 1);
-                    words.push(word);
+                    last = word.span.end;
+                    at = last.max(at + 1);
+                    if words.len() < WORDS {
+                        words.push(word);
+                    }
                 }
             }
         }
-        if let (Some(first), Some(last)) = (words.first(), words.last()) {
-            let span = first.span.start..last.span.end;
+        if let Some(first) = words.first() {
+            let span = first.span.start..last;
             self.found.push(Command {
                 words,
                 span,

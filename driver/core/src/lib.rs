@@ -23,7 +23,8 @@
 //! let layout = layout::layout(memory, 4096, 188 << 10).unwrap();
 //! assert_eq!((layout.page_size, layout.entries), (PageSize::Kib64, 3));
 //!
-//! let mut att = AttAllocator::new([0; AttAllocator::<[u64; 0]>::words(4096)], 4096).unwrap();
+//! let mut storage = [0; AttAllocator::<&mut [u64]>::words(4096)];
+//! let mut att = AttAllocator::new(&mut storage[..], 4096).unwrap();
 //! let run = att.allocate(layout.entries).unwrap();
 //! let region = Region::new(run, &layout, Permissions::Write, Owners::channel(3)).unwrap();
 //!
