@@ -25,7 +25,7 @@ pub struct Word {
 /// A command with at least one word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// Its first [`WORDS`]; the very first is its name.
+    /// Its words, the first 1000 at most; the very first is its name.
     pub words: Vec<Word>,
     /// Its bytes, from the first word to the last.
     pub span: Range<usize>,
