@@ -45,7 +45,6 @@ fn call(device: &Device, bytes: u64) -> Result<Range<u64>, Errno> {
 /// All of a range that a context has just got must be zero; then it is given back.
 fn check_zero(device: &Device, range: &Range<u64>) -> Result<()> {
     const PART: u64 = 1 << 20;
-    let buffer = Buffer::new(device, PART as usize)?;
     // The library did not see how the context got it.
     let seen = Device::from_file(
         rustix::io::fcntl_dupfd_cloexec(raw::fd(device), 3)?,
@@ -53,6 +52,7 @@ fn check_zero(device: &Device, range: &Range<u64>) -> Result<()> {
     )
     .map_err(told)?;
     ensure!(seen.range() == *range, "{:x?}", seen.range());
+    let buffer = Buffer::new(&seen, PART as usize)?;
     let mut at = range.start;
     while at < range.end {
         let part = at..range.end.min(at + PART);
