@@ -475,8 +475,8 @@ pub(crate) fn help() -> String {
     text.push_str(
         "\nExamples:\n  cargo xtask test\n  cargo xtask test unit\n  cargo xtask test --all\n  \
          cargo xtask test --skip kernel   where there are no virtual machines\n\n\
-         A suite that the machine cannot run is left out, with the reason. Where `CI` is set, as forges \
-         do, it fails instead.",
+         A suite that the machine cannot run is left out, with the reason. Where PEERLANE_COMPLETE is \
+         set, as the forge's workflow does, it fails instead.",
     );
     text
 }
