@@ -458,12 +458,14 @@ impl Context {
         regions
     }
 
-    /// Looks for a region among those that are kept, and drops those that are of no use any more.
+    /// Looks for a region among those that are kept, and drops those that are of no use any more if it is
+    /// not there.
     fn find(&self, key: &Key, arguments: &mut Register) -> Result<bool> {
         let mut regions = self.regions.lock();
-        let found = regions.reuse(key, arguments);
+        let found = regions.reuse(key, arguments)?;
         let is_useless = |region: &Region| !region.usable();
-        let some_are = regions.kept.iter().any(is_useless);
+        // Who finds what it looks for does not look through the rest.
+        let some_are = !found && regions.kept.iter().any(is_useless);
         drop(regions);
         if some_are {
             self.board.let_go(|| {
@@ -471,7 +473,7 @@ impl Context {
                 Region::retire(&self.board, useless);
             });
         }
-        found
+        Ok(found)
     }
 
     /// Takes a handle away, and says whether the region is kept.
