@@ -40,7 +40,7 @@ const COMMON: &str = include_str!("config/common.config");
 
 /// Changes when what is made here of `checks` changes.
 pub(super) fn key(checks: &str) -> String {
-    format!("1\n{COMMON}\n{checks}")
+    format!("2\n{COMMON}\n{checks}")
 }
 
 /// Sets the kernel with `checks` up in `setup.home`. Gives its release.
@@ -51,6 +51,7 @@ pub(super) fn install(setup: &Setup<'_>, checks: &str) -> Result<String> {
     source::unpack(setup, &debian, SOURCE, &EXCLUDED)?;
     drop(debian);
 
+    mend_aer_inject(setup)?;
     configure(setup, checks)?;
     setup.progress.step("compiling");
     let jobs = thread::available_parallelism().map_or(1, usize::from);
@@ -84,6 +85,38 @@ pub(super) fn install(setup: &Setup<'_>, checks: &str) -> Result<String> {
         fs::remove_dir_all(&path).map_err(io_error("remove", &path))?;
     }
     Ok(release.trim().to_owned())
+}
+
+/// Makes the lock of the kernel's own `aer_inject` a raw one. It is taken below `pci_lock`, a raw one
+/// (`aer_inj_read_config` in `drivers/pci/pcie/aer_inject.c`); that is reported by `PROVE_LOCKING`, which
+/// then looks at nothing more.
+fn mend_aer_inject(setup: &Setup<'_>) -> Result<()> {
+    let path = setup.source(SOURCE).join("drivers/pci/pcie/aer_inject.c");
+    let text = fs::read_to_string(&path).map_err(io_error("read", &path))?;
+    let mended = with_raw_lock(&text).ok_or_else(|| {
+        setup.failure("drivers/pci/pcie/aer_inject.c has no spinlock inject_lock".to_owned())
+    })?;
+    fs::write(&path, mended).map_err(io_error("write", &path))
+}
+
+/// The source of `aer_inject` with its lock a raw one, if it has such a lock.
+fn with_raw_lock(text: &str) -> Option<String> {
+    let mended = text
+        .replace(
+            " DEFINE_SPINLOCK(inject_lock)",
+            " DEFINE_RAW_SPINLOCK(inject_lock)",
+        )
+        .replace(
+            "\tspin_lock_irqsave(&inject_lock",
+            "\traw_spin_lock_irqsave(&inject_lock",
+        )
+        .replace(
+            "\tspin_unlock_irqrestore(&inject_lock",
+            "\traw_spin_unlock_irqrestore(&inject_lock",
+        );
+    mended
+        .contains("DEFINE_RAW_SPINLOCK(inject_lock)")
+        .then_some(mended)
 }
 
 /// Configures the source: what is asked for, what that brings, and nothing else. Refuses to go on
@@ -142,6 +175,17 @@ fn source_make(setup: &Setup<'_>) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_lock_of_aer_inject_becomes_a_raw_one() {
+        let text = "static DEFINE_SPINLOCK(inject_lock);\n\tspin_lock_irqsave(&inject_lock, flags);\n\
+                    \t\tspin_unlock_irqrestore(&inject_lock, flags);\n\tspin_lock(&other);\n";
+        let mended = "static DEFINE_RAW_SPINLOCK(inject_lock);\n\
+                      \traw_spin_lock_irqsave(&inject_lock, flags);\n\
+                      \t\traw_spin_unlock_irqrestore(&inject_lock, flags);\n\tspin_lock(&other);\n";
+        assert_eq!(with_raw_lock(text).as_deref(), Some(mended));
+        assert_eq!(with_raw_lock("static DEFINE_MUTEX(inject_mutex);\n"), None);
+    }
 
     #[test]
     fn an_option_that_was_not_taken_is_named() {
