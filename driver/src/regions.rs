@@ -98,6 +98,8 @@ impl Region {
         for region in &mut regions {
             region.retired = true;
         }
+        drop(regions);
+        board.kept_less();
     }
 }
 
@@ -115,9 +117,8 @@ struct Held {
     region: Region,
 }
 
-/// The most times that a region is tried again after something was let go for it, and for how long. Who
-/// had nothing to let go may keep something meanwhile.
-const ROUNDS: usize = 32;
+/// For how long a region is tried again after something was let go for it: who had nothing to let go may
+/// keep something meanwhile.
 const PATIENCE: Delta = Delta::from_secs(1);
 
 /// The regions of a context.
@@ -374,11 +375,10 @@ impl Context {
         drop(inside);
         // What is kept makes room: ours first, then others'.
         let mut alone = true;
-        // What somebody was letting go when we were refused is gone when we look.
-        let mut unchanged = false;
         let mut since = None;
         let mut need = self.board.need();
-        for _ in 0..ROUNDS {
+        loop {
+            let departures = self.board.departures();
             let error = match self.make(&wanted, arguments) {
                 Err(error) if [ENOSPC, ENOMEM, EDQUOT].contains(&error) => error,
                 done => return done,
@@ -392,13 +392,12 @@ impl Context {
                 return Err(EINTR);
             }
             let _inside = self.board.gate.enter()?;
-            if self.make_room(core::mem::take(&mut alone), error, &mut need)? {
-                unchanged = false;
-            } else if core::mem::replace(&mut unchanged, true) {
+            let went = self.make_room(core::mem::take(&mut alone), error, &mut need)?;
+            // What was kept when we were refused, and is not any more, may be all that we need.
+            if !went && departures == self.board.departures() {
                 return Err(error);
             }
         }
-        self.make(&wanted, arguments)
     }
 
     /// Lets go what we keep, if `ours_first` and if there is something; else what any context keeps of that
@@ -463,6 +462,9 @@ impl Context {
     fn find(&self, key: &Key, arguments: &mut Register) -> Result<bool> {
         let mut regions = self.regions.lock();
         let found = regions.reuse(key, arguments)?;
+        if found {
+            self.board.kept_less();
+        }
         let is_useless = |region: &Region| !region.usable();
         // Who finds what it looks for does not look through the rest.
         let some_are = !found && regions.kept.iter().any(is_useless);

@@ -3,19 +3,28 @@
 //! Who needs what others keep: as long as somebody does, they keep nothing more of it.
 //!
 //! Otherwise what was let go for a region could be kept anew, again and again, before that region is
-//! tried once more.
+//! tried once more. Nor is a region refused for what was kept when it was tried and is not any more when
+//! somebody looks: others may have let that go, or use it again, so [`Board::departures`] counts.
 
 use super::Board;
 use crate::logic::regs::chan;
 use kernel::sync::atomic::{ordering, Atomic};
 
-/// For each channel, how many need what its context keeps.
-pub(super) struct Needs([Atomic<u32>; chan::COUNT]);
+/// Who needs what is kept.
+pub(super) struct Needs {
+    /// For each channel, how many need what its context keeps.
+    of_channels: [Atomic<u32>; chan::COUNT],
+    /// Times that something that was kept was let go, or is used again.
+    departures: Atomic<u64>,
+}
 
 impl Needs {
     /// Nobody needs anything.
     pub(super) fn none() -> Self {
-        Self([const { Atomic::new(0) }; chan::COUNT])
+        Self {
+            of_channels: [const { Atomic::new(0) }; chan::COUNT],
+            departures: Atomic::new(0),
+        }
     }
 }
 
@@ -31,14 +40,14 @@ impl Need<'_> {
     pub(crate) fn press(&mut self, channel: u32) {
         if self.channels & 1 << channel == 0 {
             self.channels |= 1 << channel;
-            self.board.needs.0[channel as usize].fetch_add(1, ordering::Relaxed);
+            self.board.needs.of_channels[channel as usize].fetch_add(1, ordering::Relaxed);
         }
     }
 }
 
 impl Drop for Need<'_> {
     fn drop(&mut self) {
-        for (channel, needs) in self.board.needs.0.iter().enumerate() {
+        for (channel, needs) in self.board.needs.of_channels.iter().enumerate() {
             if self.channels & 1 << channel != 0 {
                 needs.fetch_add(u32::MAX, ordering::Relaxed);
             }
@@ -57,6 +66,17 @@ impl Board {
 
     /// Whether somebody needs what the context of a channel keeps.
     pub(crate) fn is_pressed(&self, channel: u32) -> bool {
-        self.needs.0[channel as usize].load(ordering::Relaxed) > 0
+        self.needs.of_channels[channel as usize].load(ordering::Relaxed) > 0
+    }
+
+    /// Something that was kept is gone, or is used again.
+    pub(crate) fn kept_less(&self) {
+        self.needs.departures.fetch_add(1, ordering::Release);
+    }
+
+    /// Changes when something that was kept is gone, or is used again. What is not kept any more by the
+    /// time that [`let_go`](Self::let_go) has run something is counted.
+    pub(crate) fn departures(&self) -> u64 {
+        self.needs.departures.load(ordering::Acquire)
     }
 }
