@@ -35,7 +35,7 @@ enum Command {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Kind {
-    /// rust-hdl sources of the register files, with constants.
+    /// rust-hdl sources of the register files.
     Rtl,
     /// `register!` source for a Rust driver in Linux 7.3.
     Kernel,

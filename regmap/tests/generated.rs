@@ -34,9 +34,9 @@ fn compiled_fixtures_are_current() {
 fn writing_leaves_equal_files_alone_and_makes_directories() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("a/b");
-    let files = emit::constants(&Map::load());
+    let files = emit::host(&Map::load());
     let paths = emit::write(&files, &out).unwrap();
-    assert_eq!(paths, [out.join("constants.rs")]);
+    assert_eq!(paths, [out.join("regs.rs")]);
     assert_eq!(std::fs::read_to_string(&paths[0]).unwrap(), files[0].text);
     let before = std::fs::metadata(&paths[0]).unwrap().modified().unwrap();
     emit::write(&files, &out).unwrap();

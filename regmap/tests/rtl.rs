@@ -4,7 +4,7 @@
 #[path = "../../hdl/src/generated/mod.rs"]
 mod generated;
 
-use generated::{ChanRegs, CsrRegs, constants};
+use generated::{ChanRegs, CsrRegs};
 use peerlane_regmap::Map;
 use rust_hdl::prelude::*;
 
@@ -79,7 +79,6 @@ fn after_reset() {
     let mut csr = Csr::new();
     let map = Map::load();
     assert_eq!(csr.read(0x000), map.map_id());
-    assert_eq!(constants::MAP_ID, map.map_id());
     assert_eq!(csr.read(0x010), 0);
     assert_eq!(csr.read(0x018), 0);
     assert_eq!(csr.read(0x020), 12_500_000);

@@ -33,20 +33,27 @@ struct Generated {
     file: Option<&'static str>,
 }
 
-const GENERATED: &[Generated] = &[Generated {
-    page: "docs/registers.md",
-    cargo: &[
-        "run",
-        "--quiet",
-        "-p",
-        "peerlane-regmap",
-        "--",
-        "emit",
-        "markdown",
-        "--out",
-    ],
-    file: Some("peerlane.md"),
-}];
+const GENERATED: &[Generated] = &[
+    Generated {
+        page: "docs/registers.md",
+        cargo: &[
+            "run",
+            "--quiet",
+            "-p",
+            "peerlane-regmap",
+            "--",
+            "emit",
+            "markdown",
+            "--out",
+        ],
+        file: Some("peerlane.md"),
+    },
+    Generated {
+        page: "docs/ports.md",
+        cargo: &["run", "--quiet", "-p", "peerlane-hdl", "--example", "ports"],
+        file: None,
+    },
+];
 
 /// Checks the links of all documents, and builds the book. Says whether there was nothing wrong.
 pub(crate) fn run(root: &Path) -> miette::Result<bool> {

@@ -8,8 +8,6 @@ mod chan;
 #[rustfmt::skip]
 #[allow(clippy::collapsible_else_if, clippy::collapsible_if)] // The tree of address bits.
 mod csr;
-#[rustfmt::skip]
-pub mod constants;
 
 pub use chan::ChanRegs;
 pub use csr::CsrRegs;

@@ -1,6 +1,6 @@
 //! The register map's status codes, as constants of a block.
 
-use crate::generated::constants::status_code;
+use peerlane_core::regs::StatusCode;
 use rust_hdl::prelude::*;
 
 macro_rules! codes {
@@ -14,7 +14,7 @@ macro_rules! codes {
 
         impl Default for Status {
             fn default() -> Self {
-                Self { $($name: Constant::new(status_code::$code.into()),)* }
+                Self { $($name: Constant::new((StatusCode::$code as u64).into()),)* }
             }
         }
 
@@ -40,29 +40,29 @@ macro_rules! codes {
 
 codes! {
     /// Every byte was moved.
-    ok = OK,
+    ok = Ok,
     /// No length, or beyond the FPGA memory.
-    length = LENGTH,
+    length = Length,
     /// Beyond the ATT.
-    att_bounds = ATT_BOUNDS,
+    att_bounds = AttBounds,
     /// An entry that is not valid.
-    att_invalid = ATT_INVALID,
+    att_invalid = AttInvalid,
     /// An entry of another channel.
-    att_owner = ATT_OWNER,
+    att_owner = AttOwner,
     /// An entry that does not permit the direction.
-    att_permission = ATT_PERMISSION,
+    att_permission = AttPermission,
     /// An entry of another page size.
-    att_page_size = ATT_PAGE_SIZE,
+    att_page_size = AttPageSize,
     /// A read that was not answered in time.
-    read_timeout = READ_TIMEOUT,
+    read_timeout = ReadTimeout,
     /// The port carries nothing.
-    port_down = PORT_DOWN,
+    port_down = PortDown,
     /// Stopped by an abort.
-    aborted = ABORTED,
+    aborted = Aborted,
     /// A descriptor that is not well formed.
-    descriptor = DESCRIPTOR,
+    descriptor = Descriptor,
     /// A flush read that has failed.
-    flush = FLUSH,
+    flush = Flush,
     /// Outside the channel's range of FPGA memory.
-    local_range = LOCAL_RANGE,
+    local_range = LocalRange,
 }

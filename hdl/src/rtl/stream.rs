@@ -16,9 +16,9 @@ use super::ports::{AnswerSource, FlushSink, PortAdapter, PostSink, ReadSink, Wri
 use super::status::Status;
 use super::words::{ReadSize, ReadTurn};
 use super::{flushes::Flushes, poster::Poster};
-use crate::generated::constants::status_code;
 use crate::prim::{ForwardRam, Part, SmallFifo, SmallRam, parts};
 use completions::Completions;
+use peerlane_core::regs::StatusCode;
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
@@ -131,7 +131,7 @@ impl<const W: usize, const B: usize> StreamAdapter<W, B> {
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
             tags: Constant::new(super::channel_mask(reads_log2)),
             one: Constant::new(1.into()),
-            refusals: Constant::new((status_code::UNSUPPORTED - 1).into()),
+            refusals: Constant::new((StatusCode::Unsupported as u64 - 1).into()),
         })
     }
 }

@@ -51,8 +51,7 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     pub port_message: PostSink<32>,
     /// Completions; never refused.
     pub port_answer: AnswerSource<W>,
-    /// Control.
-    /// The Avalon master.
+    /// The Avalon-MM master for the hard IP's `Txs` slave.
     pub txs_address: Signal<Out, Bits<64>>,
     pub txs_read: Signal<Out, Bit>,
     pub txs_write: Signal<Out, Bit>,

@@ -1,8 +1,8 @@
 //! Channels: served in turn, kept apart, chained, drained, aborted, revoked.
 
 use crate::rig::{Descriptor, IRQ, MIB, RECORD, Rig, library, near, same};
+use peerlane_core::regs::{chan, csr};
 use peerlane_hdl::Params;
-use peerlane_hdl::generated::constants::{chan, csr};
 use peerlane_sim::{BoardConfig, Space};
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,8 +1,8 @@
 //! The counters of the whole block against what was moved.
 
 use crate::rig::{Descriptor, MIB, RECORD, Rig, library, near};
+use peerlane_core::regs::csr;
 use peerlane_hdl::Params;
-use peerlane_hdl::generated::constants::csr;
 use peerlane_sim::BoardConfig;
 
 fn counter(rig: &mut Rig, channel: u32, low: usize) -> u64 {

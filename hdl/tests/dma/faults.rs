@@ -1,8 +1,8 @@
 //! What goes wrong ends the descriptor that it concerns, with a code, and nothing else.
 
 use crate::rig::{Descriptor, IRQ, MIB, RECORD, Record, Rig, library, same};
+use peerlane_core::regs::{chan, csr};
 use peerlane_hdl::Params;
-use peerlane_hdl::generated::constants::{chan, csr};
 use peerlane_sim::{Answer, BoardConfig, FaultRule, Hits, Space};
 
 const LENGTH: u8 = 1;

@@ -4,7 +4,7 @@
 use crate::channels::{descriptor, rig_with};
 use crate::rig::{MIB, RECORD, Rig, near, same};
 use crate::stream;
-use peerlane_hdl::generated::constants::csr;
+use peerlane_core::regs::csr;
 use peerlane_hdl::{Params, Port};
 use peerlane_sim::{
     Answer, Backpressure, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig, Side,

@@ -1,7 +1,7 @@
 //! Interrupts of the whole block: moderated, by the line and by messages.
 
 use crate::rig::{Descriptor, IRQ, MIB, RECORD, Rig, library};
-use peerlane_hdl::generated::constants::csr;
+use peerlane_core::regs::csr;
 use peerlane_hdl::{Irq, Params, Port};
 use peerlane_sim::{BoardConfig, Space};
 

@@ -1,7 +1,7 @@
 //! A PCIe port that stands still.
 
 use crate::rig::{Descriptor, MIB, RECORD, Rig, library, near};
-use peerlane_hdl::generated::constants::csr;
+use peerlane_core::regs::csr;
 use peerlane_hdl::{Params, Port};
 use peerlane_sim::{Backpressure, BoardConfig};
 

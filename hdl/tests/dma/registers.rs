@@ -3,7 +3,7 @@
 
 use crate::rig::{Descriptor, MIB, RECORD, Rig, library, near};
 use crate::stream::ports;
-use peerlane_hdl::generated::constants::{chan, csr};
+use peerlane_core::regs::{chan, csr};
 use peerlane_hdl::{Params, Port};
 use peerlane_sim::{Backpressure, Space};
 

@@ -4,7 +4,7 @@
 use crate::channels::{descriptor, map_for, rig_with};
 use crate::rig::{IRQ, MIB, RECORD, Rig, near, same};
 use crate::stream::{self, ports};
-use peerlane_hdl::generated::constants::csr;
+use peerlane_core::regs::csr;
 use peerlane_hdl::{Irq, Params};
 use peerlane_sim::{Answer, Backpressure, BoardConfig, FaultRule, Hits, LinkConfig, Side, Space};
 use rand::{Rng, RngCore, SeedableRng};

@@ -1,7 +1,7 @@
 //! The Verilated block on the simulated board, driven register by register. Nothing of the driver or
 //! the host library is used: the addresses come from the generated constants, the rest is by hand.
 
-use peerlane_hdl::generated::constants::{chan, csr};
+use peerlane_core::regs::{chan, csr};
 use peerlane_hdl::{Design, Params, TOP};
 use peerlane_sim::{Access, Board, BoardConfig, LinkConfig, RangeId, Space};
 use peerlane_verilated::Library;

@@ -3,8 +3,8 @@
 use crate::channels::{descriptor, rig_with};
 use crate::rig::{MIB, RECORD, Rig, library, near};
 use crate::stream;
+use peerlane_core::regs::{chan, csr};
 use peerlane_hdl::Params;
-use peerlane_hdl::generated::constants::{chan, csr};
 use peerlane_sim::Space;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -4,7 +4,7 @@
 
 use crate::rig::{Descriptor, MIB, RECORD, Rig, library, library_of, near, same};
 use crate::stream;
-use peerlane_hdl::generated::constants::{chan, csr};
+use peerlane_core::regs::{chan, csr};
 use peerlane_hdl::{Params, generate};
 use peerlane_sim::Space;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -2,7 +2,7 @@
 
 use crate::channels::{descriptor, map_for, rig_with};
 use crate::rig::{Descriptor, MIB, RECORD, Record, Rig, library, near, same};
-use peerlane_hdl::generated::constants::csr;
+use peerlane_core::regs::csr;
 use peerlane_hdl::{Params, Port};
 use peerlane_sim::{Answer, Backpressure, BoardConfig, FaultRule, Hits};
 use rand::{Rng, RngCore, SeedableRng};

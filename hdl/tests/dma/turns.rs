@@ -2,8 +2,8 @@
 
 use crate::channels::{descriptor, map_for, rig, rig_with};
 use crate::rig::{MIB, RECORD, near};
+use peerlane_core::regs::csr;
 use peerlane_hdl::Params;
-use peerlane_hdl::generated::constants::csr;
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]

@@ -1,5 +1,6 @@
 //! Several designs as one: a top module that joins their ports by name.
 
+use crate::module::{PortLine, port_list};
 use crate::{Design, Direction, Module, Port};
 
 /// A port of the joined top that is narrower than the parts have it.
@@ -38,6 +39,8 @@ struct Net {
     width: usize,
     driven: bool,
     used: bool,
+    /// Of the first part that documents it.
+    doc: Vec<String>,
 }
 
 impl Net {
@@ -85,6 +88,7 @@ pub fn join(
                     Direction::Input
                 },
                 width: left,
+                doc: net.doc.clone(),
             });
         }
         if net.inside() {
@@ -110,17 +114,23 @@ pub fn join(
         text += format!("// {line}").trim_end();
         text.push('\n');
     }
-    let list: Vec<String> = ports
+    let lines: Vec<PortLine> = ports
         .iter()
         .map(|port| {
             let direction = match port.direction {
                 Direction::Input => "input wire",
                 Direction::Output => "output wire",
             };
-            format!("  {direction} {}{}", range(port.width), port.name)
+            PortLine {
+                text: format!("{direction} {}{}", range(port.width), port.name),
+                doc: port.doc.clone(),
+                waiver: None,
+            }
         })
         .collect();
-    text += &format!("module {name} (\n{}\n);\n{wires}", list.join(",\n"));
+    text += &format!("module {name}");
+    port_list(&lines, &mut text);
+    text += &wires;
     for part in &parts {
         let connections: Vec<String> = part
             .ports
@@ -162,6 +172,7 @@ fn nets(parts: &[Design]) -> Result<Vec<Net>, JoinError> {
                 width: port.width,
                 driven: drives,
                 used: !drives,
+                doc: port.doc.clone(),
             });
             continue;
         };
@@ -177,6 +188,9 @@ fn nets(parts: &[Design]) -> Result<Vec<Net>, JoinError> {
         }
         net.driven |= drives;
         net.used |= !drives;
+        if net.doc.is_empty() {
+            net.doc.clone_from(&port.doc);
+        }
     }
     Ok(nets)
 }
@@ -205,6 +219,7 @@ mod tests {
                     name: name.to_owned(),
                     direction,
                     width,
+                    doc: Vec::new(),
                 })
                 .collect(),
             unread: Vec::new(),

@@ -126,6 +126,8 @@ pub struct Port {
     pub direction: Direction,
     /// Width in bits.
     pub width: usize,
+    /// Its documentation, a line each.
+    pub doc: Vec<String>,
 }
 
 /// Direction of a port.
@@ -179,6 +181,7 @@ pub fn emit<B: Block>(name: &str, top: &B, header: &str) -> Result<Design, EmitE
                 _ => Direction::Output,
             },
             width: atom.width,
+            doc: atom.doc.clone(),
         })
         .collect();
     Ok(design)

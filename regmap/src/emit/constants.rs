@@ -1,9 +1,6 @@
-//! Rust constants: offsets, positions, masks, enumeration values.
-
-use askama::Template;
+//! Rust constants of register blocks: offsets, positions, masks.
 
 use super::text::{bits, rustdoc};
-use super::{OutputFile, render};
 use crate::model::{Content, Map, Word, ones};
 
 /// One constant.
@@ -19,38 +16,6 @@ pub(super) struct Module {
     pub doc: Vec<String>,
     pub name: String,
     pub consts: Vec<Const>,
-}
-
-#[derive(Template)]
-#[template(path = "constants.rs.txt", escape = "none")]
-struct Constants {
-    name: String,
-    version: u32,
-    map_id: String,
-    modules: Vec<Module>,
-}
-
-/// Rust constants for the RTL sources: `constants.rs` with a module for each block, record and
-/// enumeration. Enumeration values are `u64`, the type of literals in rust-hdl.
-pub fn constants(map: &Map) -> Vec<OutputFile> {
-    let mut modules: Vec<Module> = map.blocks.iter().map(|b| block(map, b)).collect();
-    modules.extend(map.records.iter().map(record));
-    modules.extend(map.enums.iter().map(|e| {
-        Module {
-            doc: rustdoc(&e.doc, 92),
-            name: e.name.clone(),
-            consts: (e.variants.iter())
-                .map(|v| constant(&v.doc, v.name.clone(), "u64", v.value.to_string()))
-                .collect(),
-        }
-    }));
-    let template = Constants {
-        name: map.name.clone(),
-        version: map.version,
-        map_id: hex32(map.map_id()),
-        modules,
-    };
-    vec![OutputFile::new("constants.rs", render(&template))]
 }
 
 /// `0x0123_4567`.
@@ -161,39 +126,5 @@ fn sized(width: u32, value: u64) -> (&'static str, String) {
         ("u64", format!("{}_{}", hex32(high), &hex32(low)[2..]))
     } else {
         ("u32", hex32(value as u32))
-    }
-}
-
-/// Offsets of a record's members, with position, width and mask of every field.
-pub(super) fn record(record: &crate::model::Record) -> Module {
-    let mut consts = vec![constant(
-        "Size in bytes.",
-        "SIZE".into(),
-        "usize",
-        record.size.to_string(),
-    )];
-    for member in &record.members {
-        let name = member.name.to_ascii_uppercase();
-        let doc = format!("Byte offset of `{}`. {}", member.name, member.doc);
-        let offset = format!("{:#x}", member.offset);
-        consts.push(constant(&doc, name.clone(), "usize", offset));
-        for field in &member.fields {
-            let full = format!("{name}_{}", field.name.to_ascii_uppercase());
-            let doc = format!(
-                "Mask of {}.{} (bits {}). {}",
-                member.name,
-                field.name,
-                bits(field.msb(), field.lsb),
-                field.doc
-            );
-            let (kind, mask) = sized(member.width, ones(field.width) << field.lsb);
-            consts.push(constant(&doc, format!("{full}_MASK"), kind, mask));
-            position(&mut consts, &full, field.lsb, field.width);
-        }
-    }
-    Module {
-        doc: rustdoc(&record.doc, 92),
-        name: record.name.clone(),
-        consts,
     }
 }

@@ -14,7 +14,6 @@ mod systemrdl;
 mod text;
 
 pub use c::{c, c_excerpt};
-pub use constants::constants;
 pub use host::host;
 pub use kernel::kernel;
 pub use manual::{html, markdown};

@@ -1,4 +1,4 @@
-//! The RTL: a rust-hdl source for each register block, and the constants.
+//! The RTL: a rust-hdl source for each register block.
 //!
 //! Choices, for size and speed of the logic:
 //! - Only `rw`, `w1c` and `pulse` fields are flip-flops. `ro` fields are inputs and `wo` registers
@@ -15,7 +15,7 @@
 use askama::Template;
 
 use super::text::{camel, joined, rustdoc};
-use super::{OutputFile, constants, render};
+use super::{OutputFile, render};
 use crate::model::{Access, Block, Content, Field, Held, Map, Piece, Register};
 
 /// A port of the generated block.
@@ -51,8 +51,8 @@ struct Modules {
     blocks: Vec<(String, String)>,
 }
 
-/// The rust-hdl sources of the block's register files: `mod.rs`, `constants.rs` and one file for
-/// each block that has registers.
+/// The rust-hdl sources of the block's register files: `mod.rs` and one file for each block that has
+/// registers. Their constants are the ones of [`host`](super::host).
 pub fn rtl(map: &Map) -> Vec<OutputFile> {
     let mut blocks: Vec<_> = (map.blocks.iter())
         .filter(|b| matches!(b.content, Content::Registers(_)))
@@ -64,7 +64,6 @@ pub fn rtl(map: &Map) -> Vec<OutputFile> {
             .collect(),
     };
     let mut files = vec![OutputFile::new("mod.rs", render(&modules))];
-    files.extend(constants(map));
     for block in blocks {
         let text = render(&Builder::new(map, block).build());
         files.push(OutputFile::new(format!("{}.rs", block.name), text));

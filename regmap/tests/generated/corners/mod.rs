@@ -14,8 +14,6 @@ mod three;
 #[rustfmt::skip]
 #[allow(clippy::collapsible_else_if, clippy::collapsible_if)] // The tree of address bits.
 mod two;
-#[rustfmt::skip]
-pub mod constants;
 
 pub use four::FourRegs;
 pub use one::OneRegs;
