@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Node;
 use crate::memory::{Memory, MemoryKind};
 use crate::queue::Queue;
+use crate::sys::Process;
 use peerlane_core::capability::{Capabilities, Identity};
 use peerlane_core::channel::Moderation;
 use peerlane_core::regs::MAP_ID;
@@ -18,6 +19,14 @@ use std::time::Duration;
 
 /// An open device: a context of a board, with a channel of its own. Clones are the same context; it
 /// is closed when the last one is dropped and all regions, queues and transfers of it are.
+///
+/// # Forks
+/// A child that a fork makes has copies of all values of this library, but the context is the parent's
+/// alone. Dropping the copies gives nothing back, and ends nothing. The child must not use them: the
+/// channel would have two writers. It may open a device of its own, or be sent the file of the parent's
+/// ([`from_file`](Self::from_file)). As with every fork of a process with several threads, the child
+/// may do little before it calls `execve`, and a drop can be too much: another thread may have held a
+/// lock (POSIX.1-2017, `fork`).
 #[derive(Debug, Clone)]
 pub struct Device(pub(crate) Arc<Shared>);
 
@@ -25,6 +34,8 @@ pub struct Device(pub(crate) Arc<Shared>);
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) context: Box<dyn Context>,
+    /// Who has the context.
+    process: Process,
     capabilities: Capabilities,
     range: Mutex<Range<u64>>,
     /// Whether somebody reads the ring, and so knows where it stands.
@@ -98,6 +109,7 @@ impl Device {
                 range: Mutex::new(info.local_base..info.local_end),
                 has_queue: AtomicBool::new(false),
                 has_window: AtomicBool::new(false),
+                process: Process::current(),
                 context: Box::new(context),
             }))),
             Err(source) => Err(Error::Identity {
@@ -192,6 +204,12 @@ impl Device {
 }
 
 impl Shared {
+    /// Whether this is a child's copy after a fork. Nothing is given back to the driver then: the
+    /// parent has it.
+    pub(crate) fn is_copy(&self) -> bool {
+        self.process != Process::current()
+    }
+
     /// Takes note of the context's FPGA memory.
     pub(crate) fn set_range(&self, range: Range<u64>) {
         *self.range.lock().unwrap_or_else(PoisonError::into_inner) = range;

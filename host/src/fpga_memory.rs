@@ -128,7 +128,9 @@ impl FpgaMemory {
 
 impl Drop for FpgaMemory {
     fn drop(&mut self) {
-        if let Some(device) = self.device.take() {
+        if let Some(device) = self.device.take()
+            && !device.is_copy()
+        {
             // If that cannot be, it goes with the context.
             let _ = device.free(0);
         }

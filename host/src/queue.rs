@@ -525,7 +525,7 @@ impl State {
 impl Drop for Shared {
     fn drop(&mut self) {
         let state = (self.state.get_mut()).unwrap_or_else(PoisonError::into_inner);
-        if state.flow.under_way() > 0 {
+        if state.flow.under_way() > 0 && !self.device.0.is_copy() {
             // Before the regions of what is under way are given back. A board that is gone
             // has nothing under way.
             let _ = self.device.context().stop(Duration::ZERO);

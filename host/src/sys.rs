@@ -1,4 +1,4 @@
-//! The driver's ioctls, each with its structure.
+//! The driver's ioctls, each with its structure, and which process calls them.
 
 use peerlane_core::uapi;
 use rustix::fd::AsFd;
@@ -72,4 +72,18 @@ pub(crate) fn call<T: Argument>(file: impl AsFd, argument: &mut T) -> Result<(),
     // SAFETY: see the implementation of `Ioctl`. A file that is no Peerlane device does not
     // know the code: the type byte and the size are in it.
     unsafe { rustix::ioctl::ioctl(file, Call(argument)) }
+}
+
+/// The process that made a value.
+///
+/// A fork copies every value into the child, but not what the driver has: both processes hold the same
+/// open file. What the child's copies gave back as they are dropped, the parent would lose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process(u32);
+
+impl Process {
+    /// The one that runs this.
+    pub(crate) fn current() -> Self {
+        Self(std::process::id())
+    }
 }

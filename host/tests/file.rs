@@ -1,0 +1,50 @@
+//! One open file, and more than one who has it: a child after a fork.
+
+mod least;
+
+use least::Least;
+use peerlane_host::{Device, Permissions};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::atomic::Ordering;
+
+/// Runs `f` in a child of this process, as a fork makes it, and fails with the number that it returns,
+/// unless that is 0.
+fn in_a_child(mut f: impl FnMut() -> i32 + Send + Sync + 'static) {
+    let mut command = Command::new("true");
+    // SAFETY: the closure calls nothing but the allocator, whose state the C library takes care of across a
+    // fork, and locks that no other thread knows.
+    unsafe {
+        command.pre_exec(move || match f() {
+            0 => Ok(()),
+            number => Err(std::io::Error::from_raw_os_error(number)),
+        });
+    }
+    let status = command.status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn what_a_child_drops_the_parent_keeps() {
+    let least = Least::new();
+    let device = Device::over(least.clone()).unwrap();
+    let fpga_memory = device.allocate(1 << 20).unwrap();
+    let memory = device
+        .memory(peerlane_host::MemoryKind::Host, 4096)
+        .unwrap();
+    let region = device
+        .register_all(&memory, Permissions::ReadWrite)
+        .unwrap();
+    let queue = device.queue().unwrap();
+    least.stuck.store(true, Ordering::Relaxed);
+    let transfer = queue.write(0, &region, 0, 64).unwrap();
+    let calls = least.count();
+    let seen = least.clone();
+    let mut copies = Some((transfer, queue, fpga_memory, device));
+    in_a_child(move || {
+        copies.take();
+        (seen.count() - calls) as i32
+    });
+    // The closure's own values went with it: the transfer was stopped, and the memory given back.
+    assert_eq!(least.count(), calls + 2);
+}

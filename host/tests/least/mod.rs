@@ -1,0 +1,174 @@
+//! The least driver that can be: its board ends every descriptor as it is rung.
+
+use peerlane_core::att::{AttAddress, PageSize};
+use peerlane_core::descriptor::{DWORDS, Descriptor, Direction};
+use peerlane_core::record::{self, Record};
+use peerlane_core::regs::MAP_ID;
+use peerlane_core::uapi;
+use peerlane_host::{Context, Memory, MemoryKind, Moderation, Result};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// log2 of the records in the ring.
+pub const RING_LOG2: u32 = 5;
+
+/// What the clones share, and a test looks at behind the device's back.
+#[derive(Debug)]
+pub struct State {
+    info: uapi::Info,
+    ring: Mutex<([[u32; record::DWORDS]; 1 << RING_LOG2], u32)>,
+    /// Calls that are system calls on the kernel's device.
+    pub calls: AtomicUsize,
+    /// The board ends nothing.
+    pub stuck: AtomicBool,
+}
+
+/// One open file, as the kernel sees it. Clones are duplicates of its descriptor.
+#[derive(Debug, Clone)]
+pub struct Least(Arc<State>);
+
+impl std::ops::Deref for Least {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+impl Least {
+    pub fn new() -> Self {
+        let mut empty = [0; record::DWORDS];
+        empty[record::STATUS] = record::empty();
+        Self(Arc::new(State {
+            info: uapi::Info {
+                map_id: MAP_ID,
+                // 8 channels, 16 bytes, 64 bits; 2^12 descriptors and entries, 2^9 bytes, 2^40 bytes; 2^5 reads.
+                caps: [
+                    1 | 8 << 8 | 16 << 16 | 64 << 24,
+                    12 | 12 << 8 | 9 << 16 | 40 << 24,
+                    5,
+                ],
+                ring_log2: RING_LOG2,
+                local_end: 1 << 30,
+                ..Default::default()
+            },
+            ring: Mutex::new(([empty; 1 << RING_LOG2], 0)),
+            calls: AtomicUsize::new(0),
+            stuck: AtomicBool::new(false),
+        }))
+    }
+
+    /// Calls so far.
+    pub fn count(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    fn called(&self) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Context for Least {
+    fn name(&self) -> String {
+        "the least board".into()
+    }
+
+    fn info(&self) -> &uapi::Info {
+        &self.0.info
+    }
+
+    fn memory(&self, _: MemoryKind, bytes: usize) -> Result<Memory> {
+        Memory::new(bytes)
+    }
+
+    fn register(&self, region: &mut uapi::Register) -> Result<()> {
+        self.called();
+        region.handle = 1;
+        region.att_address = AttAddress::new(PageSize::Kib64, 0, 0).unwrap().raw();
+        Ok(())
+    }
+
+    fn unregister(&self, _: u32, _: u32) -> Result<()> {
+        self.called();
+        Ok(())
+    }
+
+    fn allocate(&self, _: &mut uapi::Allocate) -> Result<()> {
+        self.called();
+        Ok(())
+    }
+
+    fn free(&self, _: u32) -> Result<[u64; 2]> {
+        self.called();
+        Ok([0; 2])
+    }
+
+    fn open_channel(&self) -> Result<()> {
+        self.called();
+        Ok(())
+    }
+
+    fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], _: u16) -> u32 {
+        if self.stuck.load(Ordering::Relaxed) {
+            return 8;
+        }
+        let descriptor = Descriptor::decode(descriptor).unwrap();
+        let (ring, sequence) = &mut *self.0.ring.lock().unwrap();
+        let record = Record {
+            cookie: descriptor.cookie,
+            direction,
+            channel: 0,
+            phase: *sequence >> RING_LOG2 & 1 == 0,
+            outcome: Ok(()),
+            bytes_done: descriptor.length,
+            sequence: *sequence,
+            fault_address: None,
+        };
+        ring[*sequence as usize % ring.len()] = record.encode();
+        *sequence += 1;
+        8
+    }
+
+    fn queue_free(&self) -> [u32; 2] {
+        [16, 16]
+    }
+
+    fn take_refused(&self) -> bool {
+        false
+    }
+
+    fn status(&self, slot: u32) -> u32 {
+        self.record(slot)[record::STATUS]
+    }
+
+    fn record(&self, slot: u32) -> [u32; record::DWORDS] {
+        self.0.ring.lock().unwrap().0[slot as usize]
+    }
+
+    fn query(&self) -> Result<uapi::Query> {
+        self.called();
+        Ok(uapi::Query::default())
+    }
+
+    fn await_event(&self, _: Option<Duration>) -> Result<bool> {
+        self.called();
+        Ok(true)
+    }
+
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn pause(&self) {}
+
+    fn stop(&self, _: Duration) -> Result<bool> {
+        self.called();
+        Ok(false)
+    }
+
+    fn moderate(&self, _: Moderation) -> Result<()> {
+        self.called();
+        Ok(())
+    }
+}
