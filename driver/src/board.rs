@@ -14,13 +14,14 @@
 //!    tables of pages;
 //! 7. the reservation of a dma-buf, which its owner may hold when it calls us;
 //! 8. a [`Mapping`](crate::mapping::Mapping)'s state;
-//! 9. [`Board::entries`], then [`Board::memory`];
+//! 9. [`Board::lingering`], then [`Board::entries`], then [`Board::memory`];
 //! 10. the board's state and its registers ([`crate::hw`]);
 //! 11. events ([`crate::events`]).
 //!
 //! No user memory is touched and no page of a process pinned under any of them: a page fault
 //! takes locks that come before 7. Nothing is allocated under 8, 10 and 11.
 
+mod lingering;
 mod need;
 mod recovery;
 mod relief;
@@ -102,6 +103,9 @@ pub(crate) struct Board {
     /// The ATT's entries.
     #[pin]
     entries: Mutex<Entries>,
+    /// Those of them that are nobody's yet.
+    #[pin]
+    lingering: lingering::Lingering,
     #[pin]
     users: Mutex<Users>,
     #[pin]
@@ -208,6 +212,7 @@ impl Board {
                 lending <- Lending::new(),
                 memory <- memory,
                 entries <- new_mutex!(entries),
+                lingering <- lingering::Lingering::none(),
                 users <- new_mutex!(users),
                 watchdog <- new_delayed_work!("peerlane::watchdog"),
             }),
@@ -318,6 +323,7 @@ impl Board {
     /// Reserves ATT entries for a channel, one after the other. `EDQUOT`: it may not have so many;
     /// `ENOSPC`: there are not so many.
     pub(crate) fn take_entries(&self, channel: u32, count: u32) -> Result<Run> {
+        self.collect_entries(None);
         let mut entries = self.entries.lock();
         entries.quota.take(channel, count).map_err(|error| {
             explain!(self, "channel {}: {}\n", channel, Text(error));
@@ -330,7 +336,7 @@ impl Board {
         })
     }
 
-    /// Gives a channel's ATT entries back, which the board must not have any more.
+    /// Gives a channel's ATT entries back, which the board must not have any more, and no descriptor name.
     pub(crate) fn give_entries(&self, channel: u32, run: Run) {
         let mut entries = self.entries.lock();
         entries.quota.give(channel, run.count());

@@ -379,6 +379,7 @@ impl Context {
             }
             Region::retire(&self.board, regions);
         });
+        self.board.collect_entries(Some(self.channel));
         *self.share.lock() = Share::NONE;
         self.board.memory.take_back(self.channel, Content::Unknown);
         nvidia::settle_lost();

@@ -40,6 +40,8 @@ pub(crate) mod layout;
 pub(crate) mod lifecycle;
 #[path = "../core/src/link.rs"]
 pub(crate) mod link;
+#[path = "../core/src/named.rs"]
+pub(crate) mod named;
 #[path = "../core/src/orders.rs"]
 pub(crate) mod orders;
 #[path = "../core/src/owners.rs"]

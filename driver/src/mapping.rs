@@ -225,12 +225,12 @@ impl Mapping {
         needed
     }
 
-    /// Gives the entries back. The board must not have them any more.
+    /// Gives the entries back, as soon as no descriptor names them. The board must not have them any more.
     fn forget(&self) {
         let placed = self.state.lock().placed.take();
         if let Some(placed) = placed {
             self.board
-                .give_entries(self.channel, placed.region.into_run());
+                .retire_entries(self.channel, placed.region.into_run());
         }
     }
 

@@ -260,7 +260,8 @@ struct peerlane_unregister {
 /* Bits of peerlane_unregister.flags. */
 /*
  * The region may stay mapped for a later PEERLANE_IOC_REGISTER of the same memory. Without it
- * the board has forgotten the memory when the call returns.
+ * the board has forgotten the memory when the call returns: descriptors with it that have not
+ * ended fail. Its entries of the ATT count as the context's until those have ended.
  */
 #define PEERLANE_UNREGISTER_KEEP 1
 

@@ -57,6 +57,7 @@ pub mod kept;
 pub mod layout;
 pub mod lifecycle;
 pub mod link;
+pub mod named;
 pub mod orders;
 pub mod owners;
 pub mod patience;

@@ -285,7 +285,8 @@ pub struct Unregister {
 /// Bits of [`Unregister::flags`].
 pub mod unregister {
     /// The region may stay mapped for a later [`REGISTER`](super::REGISTER) of the same
-    /// memory. Without it the board has forgotten the memory when the call returns.
+    /// memory. Without it the board has forgotten the memory when the call returns: descriptors with it
+    /// that have not ended fail. Its entries of the ATT count as the context's until those have ended.
     pub const KEEP: u32 = 1;
 }
 

@@ -1,8 +1,8 @@
 //! How transfers, queues and regions end.
 
-use crate::{Bench, LIMIT, Work, bytes, done, fault_of, pattern, same, told};
+use crate::{Bench, LIMIT, PLACE, Work, bytes, done, fault_of, pattern, same, told};
 use anyhow::{Result, bail, ensure};
-use peerlane_host::{Direction, Error, Fault};
+use peerlane_host::{Direction, Error, Fault, Region};
 use std::time::Duration;
 
 const LENGTH: usize = 128 << 10;
@@ -145,4 +145,33 @@ pub fn a_forgotten_region(bench: &dyn Bench) -> Result<()> {
             .write(work.place, &region, 0, 4096)
             .map_err(told)?,
     )
+}
+
+/// What waits in the queue for a region that is taken away fails, and reaches no region that comes after it.
+pub fn forgotten_while_queued(bench: &dyn Bench) -> Result<()> {
+    const LONG: usize = PLACE as usize;
+    const SHORT: usize = 4096;
+    let work = Work::new(bench)?;
+    let (_long_memory, long) = work.host(LONG)?;
+    let expected = pattern(3, SHORT);
+    for direction in Direction::BOTH {
+        let (memory, region) = work.host(SHORT)?;
+        memory.write(0, &pattern(4, SHORT)).map_err(told)?;
+        let submit = |region: &Region, length: usize| {
+            let length = length as u64;
+            let transfer = work.queue.submit(direction, region, 0, work.place, length);
+            transfer.map_err(told)
+        };
+        let first = submit(&long, LONG)?;
+        let second = submit(&region, SHORT)?;
+        region.forget().map_err(told)?;
+        // As long as the one before, so that its entries fit.
+        let (other, other_region) = work.host(SHORT)?;
+        other.write(0, &expected).map_err(told)?;
+        ensure!(fault_of(&second)? == Fault::AttInvalid, "{direction:?}");
+        done(&first)?;
+        same("a region of later", &bytes(&other)?, &expected)?;
+        drop(other_region);
+    }
+    Ok(())
 }

@@ -52,6 +52,7 @@ pub const ALL: &[(&str, Test)] = &[
     ("stopped_by_its_device", ends::stopped),
     ("drained", ends::drained),
     ("a_forgotten_region", ends::a_forgotten_region),
+    ("forgotten_while_queued", ends::forgotten_while_queued),
     ("wrong_requests", contexts::wrong_requests),
     ("one_queue_a_device", contexts::one_queue),
     ("contexts_are_apart", contexts::apart),
