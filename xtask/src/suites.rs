@@ -304,7 +304,14 @@ pub(crate) const SUITES: &[Suite] = &[
             tests(
                 "driver",
                 Of::Targets("peerlane-tests", &["kernel"]),
-                &["--ignored", "--test-threads=1", "--skip", "long::"],
+                &[
+                    "--ignored",
+                    "--test-threads=1",
+                    "--skip",
+                    "long::",
+                    "--skip",
+                    "variants::",
+                ],
             ),
             check(
                 "driver: clippy",
@@ -314,6 +321,17 @@ pub(crate) const SUITES: &[Suite] = &[
             ),
         ],
         ..EVERY_RUN
+    },
+    Suite {
+        name: "kernel-variants",
+        about: "the same on other machines and boards: without an IOMMU, on a line, with another GPU",
+        machines: true,
+        steps: &[tests(
+            "driver",
+            Of::Targets("peerlane-tests", &["kernel"]),
+            &["--ignored", "--test-threads=1", "variants::"],
+        )],
+        ..ON_DEMAND
     },
     Suite {
         name: "kernel-long",

@@ -1,0 +1,159 @@
+//! The driver on other machines and boards than those of the default run.
+
+use super::tracepoints;
+use crate::lab::Setup;
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn transfers() {
+    Setup::default().run("peerlane-guest transfers");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn transfers_without_a_table_of_vectors() {
+    Setup::default().irq_line().run("peerlane-guest transfers");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn wrong_ioctls_where_there_is_no_window() {
+    Setup::default().windowless().run("peerlane-guest ioctls");
+}
+
+/// Loads the driver `$1`, with the parameters `$2`: it must leave the board alone and say `$3`.
+const REFUSED: &str = "refused() {\n\
+    rmmod peerlane\n\
+    dmesg -c >/dev/null\n\
+    insmod /modules/$1.ko $2\n\
+    test ! -e /dev/peerlane0 || exit 1\n\
+    dmesg | grep -F 'not a board of this driver' | grep -F \"$3\" || exit 1\n\
+    }\n";
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn boards_of_another_layout_are_refused() {
+    // The same block elsewhere is another build, and the driver for it says so. Drivers whose tables
+    // name the right build and impossible places do not believe their tables.
+    Setup::default()
+        .other_driver("elsewhere", |board| {
+            board.slaves.att += 0x1_0000;
+            board.build_id ^= 0x1000;
+        })
+        .other_driver("overlapping", |board| {
+            board.slaves.att = board.slaves.chan;
+        })
+        .other_driver("outside", |board| board.slaves.att = 0x4_0000)
+        .other_driver("window", |board| board.slaves.window = Some(0x2_0000))
+        .other_driver("table", |board| board.slaves.msix = None)
+        .other_driver("nowhere", |board| board.slaves.csr = 1 << 40)
+        .run(&format!(
+            "{REFUSED}\
+             test -e /dev/peerlane0\n\
+             refused elsewhere '' 'builds differ: BUILD_ID is '\n\
+             refused elsewhere '' 'extended BSP'\n\
+             refused peerlane build_id=0x12345678 'and 0x12345678 was expected'\n\
+             refused overlapping '' 'chan (0x8000 bytes at 0x20000) overlaps att (0x8000 bytes at 0x20000)'\n\
+             refused outside '' 'att (0x8000 bytes at 0x40000) does not lie in the BAR of 0x40000 bytes'\n\
+             refused window '' 'overlaps s_nondma (0x10000 bytes at 0x20000)'\n\
+             refused table '' 'has an MSI-X table'\n\
+             refused nowhere '' 'csr (0x400 bytes at 0x10000000000) does not lie in the BAR'\n\
+             rmmod peerlane\n\
+             insmod $PEERLANE_MODULE $PEERLANE_PARAMETERS\n\
+             test -e /dev/peerlane0"
+        ));
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn a_board_behind_translation_windows_is_refused() {
+    Setup::default().translated().run(&format!(
+        "{REFUSED}refused peerlane '' 'addresses of 32 bits, which the hard IP translates'"
+    ));
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn fpga_memory_that_everybody_may_hold() {
+    Setup::default()
+        .parameter("memory_pool_mib=16 hold_all=1")
+        .run("peerlane-guest memory --filter memory.all");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn ends_in_every_order_under_an_iommu() {
+    Setup::default().iommu().run("peerlane-guest lifetimes");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn memory_of_a_gpu() {
+    Setup::default().run("peerlane-guest gpu");
+}
+
+/// As NVIDIA's driver does it: NVIDIA/open-gpu-kernel-modules, issue 1324.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn memory_of_a_gpu_that_gives_raw_addresses() {
+    Setup::default().iommu().gpu_at_the_root().run(
+        "echo Y > /sys/module/fakegpu/parameters/raw_addresses\n\
+         peerlane-guest gpu",
+    );
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn memory_of_a_gpu_behind_the_host_bridge_and_an_iommu() {
+    Setup::default()
+        .iommu()
+        .gpu_at_the_root()
+        .run("peerlane-guest gpu --filter data");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn memory_of_a_gpu_on_a_board_that_is_stuck() {
+    // A port that stands still is not found out by itself in that time.
+    Setup::default()
+        .iommu()
+        .port_timeout(1_000_000_000)
+        .parameter("patience_ms=1000")
+        .run("peerlane-guest gpu-stuck");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn memory_of_a_gpu_far_away() {
+    Setup::default().far_gpu().run("peerlane-guest gpu-far");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn faults_where_resets_reach_the_fabric() {
+    Setup::default().reset_fabric().run(
+        "for event in under_load stores_while gone_and_back port_stuck; do\n\
+         peerlane-guest faults --filter $event || exit 1\n\
+         done",
+    );
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn doorbells_refused_without_pause_on_a_line() {
+    Setup::default()
+        .irq_line()
+        .run("peerlane-guest faults --filter refused_without_");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn faults_with_a_status() {
+    Setup::default().tagged().run("peerlane-guest faults");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn what_tracepoints_say_without_a_table_of_vectors() {
+    tracepoints(Setup::default().irq_line());
+}
