@@ -2,9 +2,9 @@
 
 //! Finding out whether the board can read a peer's memory.
 //!
-//! Many platforms pass writes between peers and refuse reads, or never answer them. Software sees
-//! a refused read as ones, and `Txs` carries no status that would tell them from data. So a
-//! little is read, and shown to the caller, who knows what should be there.
+//! Many platforms pass writes between peers, but refuse reads or never answer them. Software sees ones for a
+//! refused read, and `Txs` carries no status that would tell them from data. So the board reads a few bytes,
+//! and the driver shows them to the caller, who knows what they should be.
 
 use crate::{
     context::Context,

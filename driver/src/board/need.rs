@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Who needs what others keep: as long as somebody does, they keep nothing more of it.
+//! Contexts that must keep nothing, because somebody needs what they keep.
 //!
-//! Otherwise what was let go for a region could be kept anew, again and again, before that region is
-//! tried once more. Nor is a region refused for what was kept when it was tried and is not any more when
-//! somebody looks: others may have let that go, or use it again, so [`Board::departures`] counts.
+//! Without this, what was let go for a region could be kept anew, again and again, before that region is tried
+//! once more. A region must also not be refused for regions that were kept when it was tried and are gone when
+//! the driver looks for them: another process may have let them go, or have used them again.
+//! [`Board::departures`] counts those.
 
 use super::Board;
 use crate::logic::regs::chan;

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! When the machine is short of memory, what contexts keep mapped is let go, oldest first.
+//! When the machine is short of memory, regions that contexts keep are let go, oldest first.
 //!
-//! The kernel asks from within any allocation, of whoever holds whatever locks. To let a region go
-//! takes sleeping locks (of pages, of a dma-buf), and a fence for which a board may take its time. So
-//! the shrinker itself takes no lock but tries, waits for nothing, and only notes how much is wanted; a
-//! work item does it, for which no reclaim waits. It allocates for its batches only, and can do without.
+//! The kernel calls a shrinker from within any allocation, whatever locks the caller holds. Letting a region go
+//! takes sleeping locks (of pages, of a dma-buf) and a fence, for which a board may need time. So the shrinker
+//! itself only tries locks, waits for nothing, and notes how much is wanted. A work item does the rest, and no
+//! reclaim waits for it. The work item allocates memory only for its batches, and can do without.
 //!
-//! This is done inside of the gate, and for regions of other processes, who must not be able to hold it
-//! up, or in a circle with it:
-//! - The address space's lock is not taken. A process can hold that for as long as it likes, so pinned
-//!   pages are counted without it ([`crate::memory::host`]).
-//! - The end of a watch waits for no change of the address space: a process can see to it that there
-//!   always is one ([`crate::memory::space`]).
+//! This happens inside of the gate, and for regions of other processes. Those must not be able to delay it, nor
+//! to wait for it in a circle:
+//!
+//! - The address space's lock is not taken, because a process can hold it for as long as it likes. Pinned pages
+//!   are counted without that lock ([`crate::memory::host`]).
+//! - The end of a watch does not wait for changes of the address space, because a process can keep one under
+//!   way all the time ([`crate::memory::space`]).
 //! - Pages that the board may write are locked when they are unpinned. They are anonymous, shared or huge
-//!   ones, which no file system of a process's holds: `FOLL_LONGTERM` gives no others for writing
+//!   pages, and so belong to no file system of a process: `FOLL_LONGTERM` gives no others for writing
 //!   (`writable_file_mapping_allowed` in `mm/gup.c`).
-//! - A dma-buf's reservation is its driver's. Whoever calls us with it held takes a mapping's state, and
-//!   that is not held while a reservation is waited for.
+//! - The reservation of a dma-buf is its driver's. A caller that holds a reservation takes the state of a
+//!   mapping, and we never wait for a reservation with that state held.
 //!
-//! The whole machine's shortage counts, not that of one control group: pages are pinned for the
-//! process that has registered them, and count against its user's limit of locked memory.
+//! Only a shortage of the whole machine counts, not that of one control group: pages are pinned for the process
+//! that registered them, and count against its user's limit of locked memory.
 
 use super::Board;
 use crate::{context::Context, regions::Region};

@@ -1,8 +1,8 @@
-//! Watches a change of the ATT: when has every request ended that was translated before, and when has
-//! what was written to a peer arrived there?
+//! The fence of an ATT change. It is reached when every request that was translated before the change has
+//! ended, and when the data of those requests have arrived at the peer.
 //!
-//! The flush reads of the write direction pass through here, so that one of the fence's own can come
-//! between two of them. Their answers come in the order in which they were taken.
+//! The flush reads of the write direction pass through this block, so that a flush read of the fence can be
+//! placed between two of them. Answers come in the order of the reads.
 
 use super::ports::{FlushSink, FlushSource};
 use peerlane_verilog::DocBlock;

@@ -1,17 +1,18 @@
-//! Who sends next to the bus of the PCIe port, and what stands there: write bursts, records, messages, and
-//! on a bus that carries them too the commands of somebody else (reads). For both adapters.
+//! The arbiter of the PCIe port's bus, for both adapters: write bursts, records, messages, and, where the bus
+//! carries them too, read commands.
 //!
-//! The turn is a register: it is given while the last beat of the turn before goes out. It rests with the
-//! write bursts, which follow each other without a gap; records, messages and the others are rare, and
-//! come between two bursts.
+//! The grant is a register. It is set while the last beat of the previous burst leaves. It rests with the write
+//! bursts, which therefore follow each other without a gap. Records, messages and read commands are rare, and
+//! are sent between two bursts.
 //!
-//! A bus that takes nothing for `timeout` cycles is dead: from then on everything is taken at once, and
-//! dropped. What stands on the bus stays there. Only a reset ends that.
+//! A bus that accepts nothing for `timeout` cycles is dead. From then on the arbiter accepts everything at once
+//! and drops it. The beat that stands on the bus stays there. Only a reset ends this state.
 //!
-//! The engine may be reset while the bus is not. What stands there then stays, and nothing else leaves before.
+//! The engine may be reset while the bus is not. The beat that stands on the bus stays then, too, and nothing
+//! else leaves before it is accepted.
 //!
-//! Of either, were it taken after all, the rest of its burst follows: beats of the same enables, of data that
-//! nobody wants any more. `Txs` takes no beat without bytes in a burst (683411, A.4.2).
+//! In both cases, if the bus accepts that beat after all, the rest of its burst follows: beats with the same
+//! byte enables, and data of no meaning. `Txs` accepts no beat without bytes in a burst (683411, A.4.2).
 
 use super::ports::{PostSink, WriteSink};
 use peerlane_verilog::DocBlock;

@@ -1,13 +1,13 @@
-//! The descriptor queues of one direction: for each channel a ring in block RAM that software fills in
-//! place, and the count of what was accepted, started and ended.
+//! The descriptor queues of one direction. Each channel has a ring in block RAM, which software fills in place,
+//! and counts of the descriptors that were accepted, started and ended.
 //!
-//! The dwords of a descriptor go straight into the slot at the channel's tail, one RAM bank a dword; the
-//! doorbell only moves the tail. So there is no staging register, and a descriptor that is written but
-//! not announced costs nothing. While a channel's ring is full its tail slot is a live descriptor: dword
-//! writes are ignored and a doorbell is refused.
+//! The dwords of a descriptor go straight into the slot at the channel's tail, one RAM bank a dword. The
+//! doorbell only moves the tail. So there is no staging register, and a descriptor that was written but not
+//! announced costs nothing. While a channel's ring is full, the slot at its tail holds a live descriptor:
+//! writes of dwords are ignored, and a doorbell is refused.
 //!
-//! Numbers of descriptors count modulo 2^13, more than twice what a channel may have queued and under way, so a
-//! difference of two says which was first.
+//! Numbers of descriptors count modulo 2^13. That is more than twice what a channel can have queued and in
+//! flight, so the difference of two numbers says which came first.
 
 mod busy;
 mod counts;

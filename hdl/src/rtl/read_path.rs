@@ -1,5 +1,5 @@
-//! Peer → FPGA memory. A request gets a tag and leaves for the port; [`super::receive`] puts what comes
-//! back into memory. A note of each request, in order, waits until all of its bytes are there.
+//! Peer → FPGA memory. A request gets a tag and leaves for the port. [`super::receive`] writes the answer into
+//! memory. The notes of all requests wait, in order, until all bytes of their request are in memory.
 
 mod intake;
 mod retirement;

@@ -1,8 +1,8 @@
-//! From completions to FPGA memory. Each chunk of a completion says by its tag where it belongs; it is
-//! realigned and written there at once, in whatever order chunks of different tags come.
+//! From completions to FPGA memory. The tag of each chunk says where the chunk belongs. It is realigned and
+//! written at once, in whatever order chunks of different tags come.
 //!
-//! A reset of this block that is none of the memory does not cut a burst off there: the word that stands stays
-//! until it is taken, and the rest of its burst follows with no byte enabled.
+//! A reset of this block that does not reset the memory must not cut a burst off. The word that stands at the
+//! port stays until it is accepted, and the rest of its burst follows with no byte enabled.
 
 mod memory;
 mod packing;

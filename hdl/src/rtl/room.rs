@@ -1,12 +1,12 @@
-//! The slots that each channel's ring has for descriptors that are not accepted yet.
+//! The free slots of each channel's completion ring.
 //!
-//! A descriptor that is accepted takes a slot, whether it will have a record or not: one that fails has one in
-//! any case. Software gives slots back with its next doorbell, when it has read the records. So a reader who is
-//! slow is refused doorbells, nothing is written over, and nobody else waits for him.
+//! A descriptor reserves a slot when it is accepted, whether it asks for a record or not, because one that
+//! fails always gets a record. Software gives slots back with its next doorbell, after it has read the records.
+//! So a slow reader is refused doorbells, no record is overwritten, and no other channel waits.
 //!
-//! The count of a ring that was set begins anew: its channel is `fresh` until its first doorbell, which has nothing
-//! to give back yet, so what it says is not looked at. The driver may set one ring while the process of another
-//! rings a doorbell.
+//! When the driver sets a ring, its count starts anew, and the channel is `fresh` until its first doorbell.
+//! That doorbell has nothing to give back, so its count of freed slots is ignored. The driver may set one ring
+//! while the process of another channel rings a doorbell.
 
 use super::words::Slots;
 use crate::prim::ForwardRam;

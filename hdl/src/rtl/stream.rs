@@ -1,14 +1,14 @@
-//! The adapter between the engine's port and tagged streams, as an adapter to transaction layer packets
-//! would take them: posted bursts, read requests with a tag, and completions by tag, in any order, with a
-//! status. It keeps no data: a chunk of a completion goes straight to its place.
+//! The adapter between the engine's port and tagged streams, as an adapter to transaction layer packets would
+//! accept them: posted bursts, read requests with a tag, and completions by tag, in any order, with a status.
+//! It stores no data: a chunk of a completion goes straight to its place.
 //!
-//! A read that is not answered in time is written off: its end is made up, and its tag stays unused until
-//! the late completion has come in full, or the driver lets go. Other reads go on. Reads that flush are
-//! kept apart, in [`super::flushes`].
+//! A read that is not answered in time is written off: the adapter reports its end itself, and its tag stays
+//! unused until the late completion has come in full, or the driver releases the tag. Other reads go on. Flush
+//! reads are kept apart, in [`super::flushes`].
 //!
-//! The engine may be reset while the port is not: reads under way are lost then, all of them.
+//! The engine may be reset while the port is not. All reads in flight are lost then.
 //!
-//! A port that takes nothing for as long is dead, as with [`super::txs`].
+//! A port that accepts nothing for `timeout` cycles is dead, as in [`super::poster`].
 
 mod completions;
 

@@ -1,22 +1,23 @@
-//! The adapter between the engine's port (write bursts, read requests, records, messages) and the
-//! Avalon-MM `Txs` slave of the Stratix V hard IP, within its contract (Stratix V Avalon-MM interface
-//! for PCIe user guide 683411, A.4.2 and A.4.3): bursts of at most 512 bytes, all byte enables set
-//! on reads, at most 8 reads in flight, answered in order.
+//! The adapter between the engine's port (write bursts, read requests, records, messages) and the Avalon-MM
+//! `Txs` slave of the Stratix V hard IP, within its contract (Stratix V Avalon-MM interface for PCIe user guide
+//! 683411, A.4.2 and A.4.3): bursts of at most 512 bytes, all byte enables set on reads, at most 8 reads in
+//! flight, answers in order.
 //!
-//! A read that is not answered in time puts the reads into quarantine: each that is owed an answer ends
-//! with an error, so that whoever waits gets one; what arrives late is dropped; and no new read leaves
-//! until all that was owed has come or the driver lets go.
+//! A read that is not answered in time puts reads into quarantine. Each read that is owed an answer ends with
+//! an error, so that nobody waits for it. A late answer is dropped. No new read leaves until all owed answers
+//! have come, or the driver ends the quarantine.
 //!
-//! A read must not pass the writes in front of it, and the bridge buffers writes: were it kept full, each
-//! read would wait for all of that first, and 8 in flight could not fill the link. So while reads are
-//! under way, writes are paced at the rate of the link (a leaky bucket of the bytes that packets take
-//! there: 24 of header and framing beside the payload, Base Specification 2.2 and 4.2.2), if the driver
-//! has told it.
+//! A read must not pass the writes in front of it, and the bridge buffers writes. If that buffer were kept
+//! full, each read would wait for all of it, and 8 reads in flight could not fill the link. So while reads are
+//! in flight, writes are paced at the rate of the link, if the driver has set it. The pace is a leaky bucket of
+//! the bytes that packets take on the link: 24 bytes of header and framing beside the payload (Base
+//! Specification 2.2 and 4.2.2).
 //!
-//! The engine may be reset while the hard IP is not, from the side of FPGA memory. What the bus owes stays
-//! counted: reads are in quarantine until it has come.
+//! The engine may be reset while the hard IP is not, from the side of FPGA memory. The count of what the bus
+//! owes stays: reads are in quarantine until it has come.
 //!
-//! A port that takes nothing for as long is dead, so that the engine comes to rest: [`super::poster`].
+//! A port that accepts nothing for `timeout` cycles is dead, so that the engine comes to rest:
+//! [`super::poster`].
 
 mod reads;
 

@@ -1,9 +1,9 @@
-//! FPGA memory → peer. A request becomes a memory read command (into the memory clock), an alignment
-//! job and a head (where the burst goes and what to report); the data come back in order.
+//! FPGA memory → peer. A request becomes a memory read command (into the memory clock), an alignment job, and a
+//! head (where the burst goes and what to report). The data come back in order.
 //!
-//! Memory may owe words to commands of before a reset of this block that was none of the memory. A command that
-//! stands there is held until it is taken, what is owed is counted and dropped, and then the first
-//! command of after the reset leaves.
+//! After a reset of this block that does not reset the memory, the memory may owe words to commands from
+//! before. A command that stands at the port is held until it is accepted, owed words are counted and dropped,
+//! and then the first command from after the reset leaves.
 
 mod bursts;
 mod ends;
