@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::kernel::Node;
 use crate::memory::{Memory, MemoryKind};
-use crate::queue::Queue;
+use crate::queue::{self, Queue};
 use crate::sys::Process;
 use peerlane_core::capability::{Capabilities, Identity};
 use peerlane_core::channel::Moderation;
@@ -14,7 +14,7 @@ use rustix::fd::{BorrowedFd, OwnedFd};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// An open device: a context of a board, with a channel of its own. Clones are the same context; it
@@ -38,8 +38,8 @@ pub(crate) struct Shared {
     process: Process,
     capabilities: Capabilities,
     range: Mutex<Range<u64>>,
-    /// Whether somebody reads the ring, and so knows where it stands.
-    pub(crate) has_queue: AtomicBool,
+    /// The queue that the device has, or had: who reads the ring, and so knows where it stands.
+    queue: Mutex<Option<Weak<queue::Shared>>>,
     /// Whether somebody holds the board's window by this value.
     pub(crate) has_window: AtomicBool,
 }
@@ -107,7 +107,7 @@ impl Device {
             Ok(capabilities) => Ok(Self(Arc::new(Shared {
                 capabilities,
                 range: Mutex::new(info.local_base..info.local_end),
-                has_queue: AtomicBool::new(false),
+                queue: Mutex::new(None),
                 has_window: AtomicBool::new(false),
                 process: Process::current(),
                 context: Box::new(context),
@@ -163,9 +163,18 @@ impl Device {
     }
 
     /// The state of the context. It acknowledges its events: `poll` says nothing more until
-    /// the next one.
+    /// the next one. The device's [`Queue`] learns of a restart of the board by this. A thread that
+    /// sleeps in a wait of that queue, and whose event this acknowledges, looks a second later.
     pub fn query(&self) -> Result<uapi::Query> {
-        self.context().query()
+        let queue = self.0.queue_place();
+        match queue.as_ref().and_then(Weak::upgrade) {
+            Some(shared) => {
+                drop(queue);
+                shared.query()
+            }
+            // No queue comes to be meanwhile: this may admit the channel after a restart.
+            None => self.context().query(),
+        }
     }
 
     /// Waits for an event of the context; `None`: for as long as it takes. `false`: none has
@@ -208,6 +217,25 @@ impl Shared {
     /// parent has it.
     pub(crate) fn is_copy(&self) -> bool {
         self.process != Process::current()
+    }
+
+    /// The device's queue; `None` if it never had one.
+    pub(crate) fn queue_place(&self) -> MutexGuard<'_, Option<Weak<queue::Shared>>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something between the descriptors that the queue gives the board. What `f` changes, the
+    /// queue sees before its next descriptor. `f` and whoever holds a lock that it takes must not use
+    /// the queue.
+    pub(crate) fn between_descriptors<T>(&self, f: impl FnOnce() -> T) -> T {
+        let queue = self.queue_place();
+        match queue.as_ref().and_then(Weak::upgrade) {
+            Some(shared) => {
+                drop(queue);
+                shared.between_descriptors(f)
+            }
+            None => f(),
+        }
     }
 
     /// Takes note of the context's FPGA memory.

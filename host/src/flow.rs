@@ -22,8 +22,8 @@ pub(crate) trait Post {
 
 /// What must live as long as the board works on a transfer.
 pub(crate) trait Keep {
-    /// Whether it is still what the transfer was submitted with. Descriptors of one that is not could
-    /// reach something else.
+    /// Whether the board still has it. Descriptors of what it has not could reach something else. It
+    /// changes between two descriptors only, and is found without a lock.
     fn stands(&self) -> bool;
 }
 
@@ -68,8 +68,6 @@ struct Work<K> {
     failure: Option<Error>,
     /// What must live as long as the board works on it.
     keep: K,
-    /// It stood when the transfer was submitted. What is submitted later, the board refuses.
-    stood: bool,
 }
 
 impl<K> Work<K> {
@@ -324,7 +322,6 @@ impl<K: Keep> Flow<K> {
             outstanding: 0,
             done: 0,
             failure: None,
-            stood: keep.stands(),
             keep,
         });
         let entry = Entry {
@@ -392,7 +389,7 @@ impl<K: Keep> Flow<K> {
                 moved = true;
                 continue;
             };
-            if work.stood && !work.keep.stands() {
+            if !work.keep.stands() {
                 work.pieces.stop();
                 // What the board says of a region that is gone.
                 let (bytes_done, length) = (work.done, work.order.length);

@@ -321,6 +321,7 @@ fn no_piece_goes_out_for_a_region_that_was_forgotten() {
     flow.pump(&mut board).unwrap();
     assert_eq!(board.all.len(), 4);
     stands.store(false, Ordering::Relaxed);
+    let late = flow.submit(request(Read, 64, 4096), Arc::clone(&stands));
     for _ in 0..4 {
         board.end(Read, None, Ok(()));
     }
@@ -332,6 +333,14 @@ fn no_piece_goes_out_for_a_region_that_was_forgotten() {
     assert!(matches!(
         flow.result(long),
         Some(Err(Error::Fault { fault: Fault::AttInvalid, bytes_done, .. })) if bytes_done == moved
+    ));
+    assert!(matches!(
+        flow.result(late),
+        Some(Err(Error::Fault {
+            fault: Fault::AttInvalid,
+            bytes_done: 0,
+            ..
+        }))
     ));
     board.end(Read, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();

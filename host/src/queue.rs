@@ -10,7 +10,6 @@ use peerlane_core::descriptor::{DWORDS, Direction};
 use peerlane_core::record;
 use peerlane_core::ring::Slots;
 use peerlane_core::uapi::{Query, state};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -105,11 +104,14 @@ impl Queue {
     /// [`Error::Map`] with `EBUSY` once the slow path was used; [`Error::Taken`] if the device has, or
     /// had, a queue.
     pub fn new(device: &Device) -> Result<Self> {
-        if device.0.has_queue.swap(true, Ordering::Relaxed) {
+        let mut place = device.0.queue_place();
+        if place.is_some() {
             return Err(Error::Taken);
         }
         // Nothing was rung by a queue that did not come to be.
-        Self::open(device).inspect_err(|_| device.0.has_queue.store(false, Ordering::Relaxed))
+        let queue = Self::open(device)?;
+        *place = Some(Arc::downgrade(&queue.0));
+        Ok(queue)
     }
 
     fn open(device: &Device) -> Result<Self> {
@@ -329,6 +331,26 @@ impl Shared {
         self.lock().flow.release(id);
     }
 
+    /// The state of the context, for whoever asks beside the queue: the generation that the driver
+    /// says here admits the channel, so it is the queue's from now on.
+    pub(crate) fn query(&self) -> Result<Query> {
+        let context = self.device.context();
+        let mut state = self.lock();
+        let query = context.query()?;
+        if query.state & state::GONE == 0 {
+            state.admit(context, query.generation)?;
+        }
+        // The event that this has acknowledged may be theirs.
+        self.wake(&state);
+        Ok(query)
+    }
+
+    /// Does something while no descriptor is given to the board.
+    pub(crate) fn between_descriptors<T>(&self, f: impl FnOnce() -> T) -> T {
+        let _state = self.lock();
+        f()
+    }
+
     /// Takes the records that have come, and gives the board what it has room for.
     fn service(&self, state: &mut State) -> Result<()> {
         let context = self.device.context();
@@ -485,6 +507,11 @@ impl State {
     /// its first slot, and doorbells were refused from the reset to this question.
     fn notice(&mut self, context: &dyn Context) -> Result<bool> {
         let generation = self.query(context)?.generation;
+        self.admit(context, generation)
+    }
+
+    /// Takes note of the generation that the driver has said; whether it is a new one.
+    fn admit(&mut self, context: &dyn Context, generation: u32) -> Result<bool> {
         let restarted = generation != self.generation;
         if restarted {
             self.generation = generation;

@@ -195,7 +195,10 @@ impl Region {
     /// Takes it from the board now: when this returns the board has forgotten the memory.
     /// Transfers with it that are under way fail.
     pub fn forget(self) -> Result<()> {
-        if self.0.forgotten.swap(true, Ordering::Relaxed) {
+        // Between two descriptors: one that was made for this region must not be posted when its ATT
+        // entries are another's.
+        let device = &self.0.device;
+        if device.between_descriptors(|| self.0.forgotten.swap(true, Ordering::Relaxed)) {
             return Ok(());
         }
         self.0.device.context.unregister(self.0.handle, 0)

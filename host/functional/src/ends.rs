@@ -124,7 +124,7 @@ pub fn drained(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// The board refuses a region that was taken from it.
+/// What is submitted with a region that was taken from the board ends as the board would end it.
 pub fn a_forgotten_region(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (memory, region) = work.host(4096)?;

@@ -187,6 +187,33 @@ fn a_dead_port_is_told() {
 }
 
 #[test]
+fn a_query_beside_a_queue_does_not_make_a_transfer_end_with_anothers_record() {
+    let (fake, driver) = drive(Config::default());
+    let (device, queue, place) = open_with(&driver, MIB);
+    let (held, region) = memory(&device, MIB);
+    fake.fpga_write(place, &[1; 64]);
+    fake.fpga_write(place + 4096, &[2; 64]);
+    fake.lock().tricks.stuck = true;
+    let lost = queue.write(place, &region, 8192, 64).unwrap();
+    driver.reset().unwrap();
+    // It admits the channel.
+    assert_eq!(device.query().unwrap().generation, 1);
+    assert!(matches!(lost.poll(), Err(Error::Restarted)));
+    let first = queue.write(place, &region, 0, 64).unwrap();
+    let soon = Duration::from_micros(1);
+    assert!(matches!(first.wait(soon), Err(Error::Timeout { .. })));
+    let second = queue.write(place + 4096, &region, 4096, 64).unwrap();
+    fake.lock().tricks.stuck = false;
+    assert_eq!(second.wait(SECOND).unwrap(), 64);
+    assert_eq!(first.wait(SECOND).unwrap(), 64);
+    for (offset, byte) in [(0, 1), (4096, 2), (8192, 0)] {
+        let mut found = [9; 64];
+        held.read(offset, &mut found).unwrap();
+        assert_eq!(found, [byte; 64]);
+    }
+}
+
+#[test]
 fn a_reset_keeps_contexts_regions_and_settings() {
     let (fake, driver) = drive(Config::default());
     let (device, queue, place) = open_with(&driver, MIB);

@@ -13,8 +13,11 @@ use std::time::Duration;
 /// log2 of the records in the ring.
 pub const RING_LOG2: u32 = 5;
 
+/// Something to be done, once, in the middle of a call.
+pub type Hook = Mutex<Option<Box<dyn FnOnce() + Send>>>;
+
 /// What the clones share, and a test looks at behind the device's back.
-#[derive(Debug)]
+#[derive(Default)]
 pub struct State {
     info: uapi::Info,
     ring: Mutex<([[u32; record::DWORDS]; 1 << RING_LOG2], u32)>,
@@ -22,11 +25,29 @@ pub struct State {
     pub calls: AtomicUsize,
     /// The board ends nothing.
     pub stuck: AtomicBool,
+    /// Regions that were given back.
+    pub unregistered: AtomicUsize,
+    /// In the middle of the next doorbell.
+    pub in_post: Hook,
+}
+
+/// Calls a hook.
+fn call(hook: &Hook) {
+    let hook = hook.lock().unwrap().take();
+    if let Some(hook) = hook {
+        hook();
+    }
 }
 
 /// One open file, as the kernel sees it. Clones are duplicates of its descriptor.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Least(Arc<State>);
+
+impl std::fmt::Debug for Least {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Least")
+    }
+}
 
 impl std::ops::Deref for Least {
     type Target = State;
@@ -54,8 +75,7 @@ impl Least {
                 ..Default::default()
             },
             ring: Mutex::new(([empty; 1 << RING_LOG2], 0)),
-            calls: AtomicUsize::new(0),
-            stuck: AtomicBool::new(false),
+            ..Default::default()
         }))
     }
 
@@ -91,6 +111,7 @@ impl Context for Least {
 
     fn unregister(&self, _: u32, _: u32) -> Result<()> {
         self.called();
+        self.unregistered.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
@@ -110,6 +131,7 @@ impl Context for Least {
     }
 
     fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], _: u16) -> u32 {
+        call(&self.in_post);
         if self.stuck.load(Ordering::Relaxed) {
             return 8;
         }

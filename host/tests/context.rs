@@ -1,4 +1,4 @@
-//! One open file, and more than one who has it: a child after a fork.
+//! What the library does to a context, and when: beside other threads, and in a child after a fork.
 
 mod least;
 
@@ -7,6 +7,11 @@ use peerlane_host::{Device, Permissions};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// Longer than another thread needs to do what it can.
+const WHILE: Duration = Duration::from_millis(200);
 
 /// Runs `f` in a child of this process, as a fork makes it, and fails with the number that it returns,
 /// unless that is 0.
@@ -47,4 +52,33 @@ fn what_a_child_drops_the_parent_keeps() {
     });
     // The closure's own values went with it: the transfer was stopped, and the memory given back.
     assert_eq!(least.count(), calls + 2);
+}
+
+#[test]
+fn a_region_is_not_forgotten_in_the_middle_of_a_descriptor() {
+    let least = Least::new();
+    let device = Device::over(least.clone()).unwrap();
+    let memory = device
+        .memory(peerlane_host::MemoryKind::Host, 4096)
+        .unwrap();
+    let region = device
+        .register_all(&memory, Permissions::ReadWrite)
+        .unwrap();
+    let queue = device.queue().unwrap();
+    let (stale, other) = (region.clone(), least.clone());
+    let (early, given_back) = mpsc::channel();
+    *least.in_post.lock().unwrap() = Some(Box::new(move || {
+        // The queue has looked whether the region stands; the descriptor is still to be written.
+        let forgetting = std::thread::spawn(move || region.forget());
+        std::thread::sleep(WHILE);
+        early
+            .send((other.unregistered.load(Ordering::Relaxed), forgetting))
+            .unwrap();
+    }));
+    let transfer = queue.write(0, &stale, 0, 64).unwrap();
+    let (early, forgetting) = given_back.recv().unwrap();
+    assert_eq!(early, 0, "its ATT entries may be another's");
+    forgetting.join().unwrap().unwrap();
+    assert_eq!(least.unregistered.load(Ordering::Relaxed), 1);
+    assert_eq!(transfer.wait(None).unwrap(), 64);
 }
