@@ -138,8 +138,7 @@ pub trait Context: Debug + Send + Sync {
 
     /// Takes, moves or gives back the board's window into FPGA memory.
     fn window(&self, place: &uapi::Window) -> Result<()> {
-        let _ = place;
-        Err(unsupported(uapi::Window::NAME))
+        Err(Error::window(place.base, Errno::OPNOTSUPP))
     }
 
     /// Maps the window into the process.

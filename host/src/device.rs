@@ -251,7 +251,7 @@ impl Shared {
     pub(crate) fn check_local(&self, address: u64, length: u64) -> Result<()> {
         let Range { start: base, end } = self.range();
         match address.checked_add(length) {
-            _ if length == 0 => Err(Error::Empty),
+            _ if length == 0 => Err(Error::Empty { what: "a transfer" }),
             Some(last) if address >= base && last <= end => Ok(()),
             _ => Err(Error::Local {
                 address,

@@ -176,9 +176,12 @@ pub enum Error {
     /// The backend of a driver in the process failed.
     #[error(transparent)]
     Backend(BackendError),
-    /// A transfer of no bytes.
-    #[error("a transfer of no bytes")]
-    Empty,
+    /// Nothing was asked for, or a range ends before it begins.
+    #[error("{what} of no bytes")]
+    Empty {
+        /// What was asked for: "a transfer".
+        what: &'static str,
+    },
     /// The slow path moves what one descriptor can.
     #[error("{length} bytes do not fit one descriptor")]
     TooLong {
@@ -371,13 +374,16 @@ impl Error {
                     "The driver writes this context's descriptors (the slow path was used): open the device once more."
                 }
                 Errno::AGAIN => "Try again when the board has been started.",
+                Errno::ACCESS => "Give a regular file that is open for reading and writing.",
+                Errno::OPNOTSUPP => "Use memory of ordinary pages: the kernel has no huge ones.",
                 _ => "Free memory, or ask for less.",
             },
             Self::NoGpu => {
                 "Allocate it by the GPU's driver, and register its dma-buf or its device pointer."
             }
             Self::Foreign => "Use regions with the device they were registered with.",
-            Self::Bounds { .. } | Self::Empty => "Give an offset and a length that lie inside.",
+            Self::Bounds { .. } => "Give an offset and a length that lie inside.",
+            Self::Empty { .. } => "Ask for one byte at least.",
             Self::Region(RegionError::Permission { .. }) => {
                 "Register the memory with the permission that the transfer needs."
             }
@@ -538,7 +544,7 @@ mod tests {
                 direction: Direction::Write,
                 permissions: Permissions::Read,
             }),
-            Error::Empty,
+            Error::Empty { what: "a region" },
             Error::Restarted,
             Error::Stopped,
             Error::Gone,

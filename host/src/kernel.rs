@@ -105,7 +105,7 @@ impl Node {
         protection: ProtFlags,
     ) -> Result<Mapping> {
         let length = usize::try_from(bytes).unwrap_or(usize::MAX);
-        Mapping::file(what, self.file.as_fd(), offset, length, protection)
+        Mapping::device(what, self.file.as_fd(), offset, length, protection)
     }
 
     fn ring(&self) -> Ring<'_> {

@@ -2,64 +2,107 @@
 
 use crate::error::{Error, Result};
 use crate::memory::check;
+use crate::sys::Process;
 use rustix::fd::BorrowedFd;
+use rustix::io::Errno;
 use rustix::mm::{self, MapFlags, ProtFlags};
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Bytes of a word. Bytes are copied in whole words of this one size: the memory model has no
+/// atomic accesses of different sizes to the same bytes (`std::sync::atomic`, "Memory model for
+/// atomic accesses").
+const WORD: usize = size_of::<AtomicU64>();
 
 /// Memory mapped into the process, unmapped when dropped.
 #[derive(Debug)]
 pub struct Mapping {
     base: NonNull<u8>,
     length: usize,
+    /// Bytes that were mapped: `length`, or with huge pages the whole pages.
+    mapped: usize,
+    /// Who mapped it, if a child gets no copy of it: something else may lie there in the child.
+    owner: Option<Process>,
 }
 
 // SAFETY: it is an address range that belongs to this value and may be used from any thread;
 // every access goes through pointers or atomics.
 unsafe impl Send for Mapping {}
-// SAFETY: as above: nothing hands out a reference to memory that is not atomic.
+// SAFETY: as above. What `&self` gives out are atomics; a window's accesses, which are volatile, take
+// turns by `&mut`.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps a file, shared.
+    /// Maps a file, shared, in whole pages of `page` bytes. A child gets a copy.
     pub(crate) fn file(
+        what: &'static str,
+        file: BorrowedFd<'_>,
+        length: usize,
+        page: usize,
+    ) -> Result<Self> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        Self::new(what, length, page, |mapped| {
+            // SAFETY: a new mapping at a place of the kernel's choice.
+            unsafe {
+                let (anywhere, shared) = (std::ptr::null_mut(), MapFlags::SHARED);
+                mm::mmap(anywhere, mapped, protection, shared, file, 0)
+            }
+        })
+    }
+
+    /// Maps what a device has at an offset, shared. A child may get no copy: the device's driver
+    /// decides that.
+    pub(crate) fn device(
         what: &'static str,
         file: BorrowedFd<'_>,
         offset: u64,
         length: usize,
         protection: ProtFlags,
     ) -> Result<Self> {
-        // SAFETY: a new mapping at a place of the kernel's choice.
-        let base = unsafe {
-            mm::mmap(
-                std::ptr::null_mut(),
-                length,
-                protection,
-                MapFlags::SHARED,
-                file,
-                offset,
-            )
-        };
-        Self::new(what, base, length)
+        let mut mapping = Self::new(what, length, 1, |mapped| {
+            // SAFETY: a new mapping at a place of the kernel's choice.
+            unsafe {
+                let (anywhere, shared) = (std::ptr::null_mut(), MapFlags::SHARED);
+                mm::mmap(anywhere, mapped, protection, shared, file, offset)
+            }
+        })?;
+        mapping.owner = Some(Process::current());
+        Ok(mapping)
     }
 
-    /// Maps new memory of the process, all zero.
-    pub(crate) fn anonymous(what: &'static str, length: usize, flags: MapFlags) -> Result<Self> {
+    /// Maps new memory of the process, all zero, in whole pages of `page` bytes.
+    pub(crate) fn anonymous(
+        what: &'static str,
+        length: usize,
+        page: usize,
+        flags: MapFlags,
+    ) -> Result<Self> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at a place of the kernel's choice.
-        let base = unsafe { mm::mmap_anonymous(std::ptr::null_mut(), length, protection, flags) };
-        Self::new(what, base, length)
+        Self::new(what, length, page, |mapped| {
+            // SAFETY: a new mapping at a place of the kernel's choice.
+            unsafe { mm::mmap_anonymous(std::ptr::null_mut(), mapped, protection, flags) }
+        })
     }
 
+    /// Maps `length` bytes in whole pages of `page` bytes. The kernel makes whole huge pages of a
+    /// length by itself, but takes back whole ones only: `munmap(2)`, "Notes".
     fn new(
         what: &'static str,
-        base: rustix::io::Result<*mut std::ffi::c_void>,
         length: usize,
+        page: usize,
+        map: impl FnOnce(usize) -> rustix::io::Result<*mut std::ffi::c_void>,
     ) -> Result<Self> {
         let error = |source| Error::map(what, length, source);
-        let base = NonNull::new(base.map_err(error)?.cast());
-        let base = base.ok_or_else(|| error(rustix::io::Errno::NOMEM))?;
-        Ok(Self { base, length })
+        let mapped = length.checked_next_multiple_of(page);
+        let mapped = mapped.ok_or_else(|| error(Errno::NOMEM))?;
+        let base = NonNull::new(map(mapped).map_err(error)?.cast());
+        let base = base.ok_or_else(|| error(Errno::NOMEM))?;
+        Ok(Self {
+            base,
+            length,
+            mapped,
+            owner: None,
+        })
     }
 
     /// The first byte.
@@ -72,28 +115,63 @@ impl Mapping {
         self.length
     }
 
-    /// Copies from the mapping.
+    /// Copies from the mapping, which must be memory. What somebody writes meanwhile is seen, or not,
+    /// word by word.
     pub(crate) fn copy_to(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
         check("mapping", self.length, offset, bytes.len())?;
-        // SAFETY: the range lies in the mapping, and nobody has a reference into it, so `bytes` does
-        // not overlap it. The board may be writing: then the bytes are of before or after, each by
-        // itself.
-        unsafe {
-            let from = self.base.as_ptr().add(offset);
-            std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len());
+        let load = |word: &AtomicU64| word.load(Ordering::Relaxed).to_ne_bytes();
+        let (skip, head) = head(offset, bytes.len());
+        let mut words = &self.words()[offset / WORD..];
+        let (head, rest) = bytes.split_at_mut(head);
+        if !head.is_empty()
+            && let Some((word, others)) = words.split_first()
+        {
+            head.copy_from_slice(&load(word)[skip..skip + head.len()]);
+            words = others;
+        }
+        let (middle, tail) = rest.as_chunks_mut();
+        for (to, word) in middle.iter_mut().zip(words) {
+            *to = load(word);
+        }
+        if !tail.is_empty()
+            && let Some(word) = words.get(middle.len())
+        {
+            tail.copy_from_slice(&load(word)[..tail.len()]);
         }
         Ok(())
     }
 
-    /// Copies into the mapping.
+    /// Copies into the mapping, which must be memory. The bytes beside those in the first and the last
+    /// word stay what they are, whoever writes them meanwhile.
     pub(crate) fn copy_from(&self, offset: usize, bytes: &[u8]) -> Result<()> {
         check("mapping", self.length, offset, bytes.len())?;
-        // SAFETY: as in `copy_to`.
-        unsafe {
-            let to = self.base.as_ptr().add(offset);
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+        let (skip, head) = head(offset, bytes.len());
+        let mut words = &self.words()[offset / WORD..];
+        let (head, rest) = bytes.split_at(head);
+        if !head.is_empty()
+            && let Some((word, others)) = words.split_first()
+        {
+            put(word, skip, head);
+            words = others;
+        }
+        let (middle, tail) = rest.as_chunks();
+        for (from, word) in middle.iter().zip(words) {
+            word.store(u64::from_ne_bytes(*from), Ordering::Relaxed);
+        }
+        if !tail.is_empty()
+            && let Some(word) = words.get(middle.len())
+        {
+            put(word, 0, tail);
         }
         Ok(())
+    }
+
+    /// The mapping as words that somebody else may write, to the end of its last page.
+    fn words(&self) -> &[AtomicU64] {
+        let count = self.mapped.div_ceil(WORD);
+        // SAFETY: mappings begin at page boundaries, are of whole pages and live as long as `self`.
+        // Nobody has a reference into them but as atomics.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr().cast(), count) }
     }
 
     /// The mapping as dwords that somebody else may write.
@@ -106,8 +184,136 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        if self.owner.is_some_and(|owner| owner != Process::current()) {
+            return;
+        }
         // SAFETY: the range is ours, and no reference into it outlives `self`.
-        // It cannot fail for a range that was mapped in one piece.
-        let _ = unsafe { mm::munmap(self.base.as_ptr().cast(), self.length) };
+        // It fails where the process has as many mappings as it may, and the kernel had joined this one
+        // to its neighbours (`munmap(2)`, ENOMEM). Then it stays.
+        let _ = unsafe { mm::munmap(self.base.as_ptr().cast(), self.mapped) };
+    }
+}
+
+/// The part of a stretch that lies in a word it does not begin at: where in the word, and bytes.
+fn head(offset: usize, length: usize) -> (usize, usize) {
+    let skip = offset % WORD;
+    (skip, ((WORD - skip) % WORD).min(length))
+}
+
+/// Writes some bytes of a word.
+fn put(word: &AtomicU64, at: usize, bytes: &[u8]) {
+    let change = |old: u64| {
+        let mut new = old.to_ne_bytes();
+        new[at..at + bytes.len()].copy_from_slice(bytes);
+        Some(u64::from_ne_bytes(new))
+    };
+    // It always gives a new value.
+    let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    fn private(length: usize) -> Mapping {
+        Mapping::anonymous("memory", length, 1, MapFlags::PRIVATE).unwrap()
+    }
+
+    /// Whether something is mapped at an address.
+    fn is_mapped(address: usize) -> bool {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let mut ranges = maps.lines().filter_map(|line| {
+            let (from, to) = line.split_once(' ')?.0.split_once('-')?;
+            let number = |text| usize::from_str_radix(text, 16).ok();
+            Some(number(from)?..number(to)?)
+        });
+        ranges.any(|range| range.contains(&address))
+    }
+
+    #[test]
+    fn any_stretch_is_copied_and_nothing_beside_it() {
+        let mapping = private(4099);
+        let data: Vec<u8> = (1..=64).collect();
+        for offset in (0..20).chain(4035..4050) {
+            for length in 0..50 {
+                mapping.copy_from(0, &vec![0xee; 4099]).unwrap();
+                mapping.copy_from(offset, &data[..length]).unwrap();
+                let mut expected = vec![0xee; 4099];
+                expected[offset..offset + length].copy_from_slice(&data[..length]);
+                let mut found = vec![0; 4099];
+                mapping.copy_to(0, &mut found).unwrap();
+                assert!(found == expected, "{length} bytes written at {offset}");
+                let mut found = vec![0; length];
+                mapping.copy_to(offset, &mut found).unwrap();
+                assert!(found == data[..length], "{length} bytes read at {offset}");
+            }
+        }
+    }
+
+    #[test]
+    fn threads_write_neighbouring_bytes() {
+        let mapping = private(4096);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let mapping = &mapping;
+                scope.spawn(move || {
+                    // All of them share every word.
+                    for round in 0..200 {
+                        for place in (2 * thread..4096).step_by(8) {
+                            mapping.copy_from(place, &[round, thread as u8]).unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        let mut found = [0; 4096];
+        mapping.copy_to(0, &mut found).unwrap();
+        let expected = [199, 0, 199, 1, 199, 2, 199, 3];
+        assert!(found.as_chunks().0.iter().all(|word| *word == expected));
+    }
+
+    #[test]
+    fn a_word_is_of_one_write() {
+        let mapping = private(64 << 10);
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for byte in (0..=255).cycle() {
+                    mapping.copy_from(0, &vec![byte; 64 << 10]).unwrap();
+                    if over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+            });
+            let mut found = vec![0; 64 << 10];
+            for _ in 0..500 {
+                mapping.copy_to(0, &mut found).unwrap();
+                let words = found.as_chunks::<WORD>().0;
+                assert!(words.iter().all(|word| *word == [word[0]; WORD]));
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+    }
+
+    #[test]
+    fn huge_pages_are_given_back_whole() {
+        const HUGE: usize = 2 << 20;
+        // Without pages in reserve: it is not touched.
+        let flags =
+            MapFlags::PRIVATE | MapFlags::HUGETLB | MapFlags::HUGE_2MB | MapFlags::NORESERVE;
+        for length in [1, HUGE, HUGE + 4096] {
+            let mapping = match Mapping::anonymous("huge pages", length, HUGE, flags) {
+                Ok(mapping) => mapping,
+                Err(error) => panic!("does the kernel have huge pages of 2 MiB? {error}"),
+            };
+            let base = mapping.base().as_ptr() as usize;
+            let last = base + length.next_multiple_of(HUGE) - 1;
+            assert!(is_mapped(base) && is_mapped(last) && mapping.length() == length);
+            drop(mapping);
+            assert!(!is_mapped(base) && !is_mapped(last), "{length} bytes");
+        }
+        let error = Mapping::anonymous("huge pages", usize::MAX, HUGE, flags).unwrap_err();
+        assert!(error.to_string().contains("huge pages"), "{error}");
     }
 }

@@ -4,9 +4,15 @@ use crate::error::{Error, Result};
 use crate::mapping::Mapping;
 use peerlane_core::uapi::provider;
 use rustix::fd::AsFd;
+use rustix::fs::FileType;
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::fmt::Debug;
 use std::sync::Arc;
+
+/// `f_type` of a file system of huge pages, whose `f_bsize` is the size of one (the kernel's
+/// include/uapi/linux/magic.h, `HUGETLBFS_MAGIC`, and fs/hugetlbfs/inode.c, `hugetlbfs_statfs`).
+const HUGETLBFS: u64 = 0x9584_58f6;
 
 /// Whose memory it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,7 +24,43 @@ pub enum MemoryKind {
 }
 
 /// Memory as its owner sees it: what is behind a [`Memory`].
-pub trait Place: Debug + Send + Sync {
+///
+/// # Safety
+/// Safe code registers the memory by what this says, and the board then writes it at any time. As long
+/// as the value lives,
+///
+/// - [`kind`](Self::kind), [`address`](Self::address) and [`length`](Self::length) do not change;
+/// - the memory that a driver knows by them is the value's own, or no memory at all. Any driver may be
+///   asked, the kernel's too: in host memory it takes the bytes of this process from `address` on. They
+///   stay mapped, and nobody has a reference to them but as atomics. A driver with other memory takes
+///   addresses where no process has any.
+///
+/// So not everybody can say which memory that is:
+///
+/// ```compile_fail,E0200
+/// # use peerlane_host::{MemoryKind, Place, Result};
+/// #[derive(Debug)]
+/// struct Anything(u64);
+///
+/// impl Place for Anything {
+///     fn kind(&self) -> MemoryKind {
+///         MemoryKind::Host
+///     }
+///     fn address(&self) -> u64 {
+///         self.0
+///     }
+///     fn length(&self) -> usize {
+///         4096
+///     }
+///     fn read(&self, _: usize, _: &mut [u8]) -> Result<()> {
+///         Ok(())
+///     }
+///     fn write(&self, _: usize, _: &[u8]) -> Result<()> {
+///         Ok(())
+///     }
+/// }
+/// ```
+pub unsafe trait Place: Debug + Send + Sync {
     /// Whose memory it is: decides how it is registered ([`provider`]).
     fn kind(&self) -> MemoryKind;
 
@@ -43,20 +85,65 @@ pub struct Memory(Arc<dyn Place>);
 
 impl Memory {
     /// New memory of this process, all zero.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] and [`Error::Map`].
     pub fn new(length: usize) -> Result<Self> {
-        Mapping::anonymous("memory", length, MapFlags::PRIVATE).map(Self::over)
+        let length = some(length)?;
+        Mapping::anonymous("memory", length, 1, MapFlags::PRIVATE).map(Self::over)
     }
 
-    /// New memory of huge pages, as many as `length` needs, all zero.
+    /// New memory of huge pages of the default size, as many as `length` needs, all zero.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] and [`Error::Map`]: with `ENOMEM` where not so many are free.
     pub fn huge(length: usize) -> Result<Self> {
+        let what = "huge pages";
+        let length = some(length)?;
+        let page = std::fs::read_to_string("/proc/meminfo").ok();
+        let page = page.as_deref().and_then(huge_page);
+        let page = page.ok_or_else(|| Error::map(what, length, Errno::OPNOTSUPP))?;
         let flags = MapFlags::PRIVATE | MapFlags::HUGETLB;
-        Mapping::anonymous("huge pages", length, flags).map(Self::over)
+        Mapping::anonymous(what, length, page, flags).map(Self::over)
     }
 
-    /// `length` bytes of a file from its start, shared with whoever else maps it.
+    /// `length` bytes of a regular file from its start, shared with whoever else maps it. Nobody may
+    /// make the file shorter meanwhile: an access behind its end is a `SIGBUS`.
+    ///
+    /// # Errors
+    /// [`Error::Empty`]; [`Error::Bounds`] if the file is shorter; [`Error::Map`], with `EACCES` if it is
+    /// not a regular file, or not open for reading and writing.
     pub fn shared(file: impl AsFd, length: usize) -> Result<Self> {
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        Mapping::file("shared memory", file.as_fd(), 0, length, protection).map(Self::over)
+        let what = "shared memory";
+        let length = some(length)?;
+        let error = |source| Error::map(what, length, source);
+        let status = rustix::fs::fstat(&file).map_err(error)?;
+        if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
+            return Err(error(Errno::ACCESS));
+        }
+        let size = usize::try_from(status.st_size).unwrap_or(usize::MAX);
+        check("file", size, 0, length)?;
+        let system = rustix::fs::fstatfs(&file).map_err(error)?;
+        let page = match u64::try_from(system.f_type) {
+            Ok(HUGETLBFS) => usize::try_from(system.f_bsize).unwrap_or(usize::MAX),
+            _ => 1,
+        };
+        Mapping::file(what, file.as_fd(), length, page).map(Self::over)
+    }
+
+    /// `length` bytes of memory that a device's file maps from offset 0 on.
+    ///
+    /// # Safety
+    /// It must be memory, and no registers: whole words are loaded, and around bytes that are written
+    /// stored, with the bytes beside them as they are. It must stay mapped, and nobody may have a
+    /// reference to it in this process but as atomics.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] and [`Error::Map`].
+    pub unsafe fn device(file: impl AsFd, length: usize) -> Result<Self> {
+        let length = some(length)?;
+        let both = ProtFlags::READ | ProtFlags::WRITE;
+        Mapping::device("a device's memory", file.as_fd(), 0, length, both).map(Self::over)
     }
 
     /// Memory of any kind.
@@ -100,6 +187,24 @@ impl Memory {
     }
 }
 
+/// A length that is not 0.
+fn some(length: usize) -> Result<usize> {
+    match length {
+        0 => Err(Error::Empty { what: "memory" }),
+        length => Ok(length),
+    }
+}
+
+/// Bytes of a huge page of the default size, by the text of `/proc/meminfo` (the kernel's
+/// Documentation/admin-guide/mm/hugetlbpage.rst).
+fn huge_page(meminfo: &str) -> Option<usize> {
+    let mut lines = meminfo.lines();
+    let size = lines.find_map(|line| line.strip_prefix("Hugepagesize:"))?;
+    let kib: usize = size.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    kib.checked_mul(1024)
+        .filter(|bytes| bytes.is_power_of_two())
+}
+
 /// Checks that a range lies in so many bytes of something.
 pub(crate) fn check(what: &'static str, size: usize, offset: usize, length: usize) -> Result<()> {
     match offset.checked_add(length) {
@@ -113,7 +218,8 @@ pub(crate) fn check(what: &'static str, size: usize, offset: usize, length: usiz
     }
 }
 
-impl Place for Mapping {
+// SAFETY: the range is mapped as long as the value lives, and what is made from it are atomics.
+unsafe impl Place for Mapping {
     fn kind(&self) -> MemoryKind {
         MemoryKind::Host
     }
@@ -154,5 +260,53 @@ mod tests {
             ));
         }
         memory.write(8192, &[]).unwrap();
+    }
+
+    #[test]
+    fn memory_of_no_bytes_is_named() {
+        let file = rustix::fs::memfd_create("none", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        for memory in [Memory::new(0), Memory::huge(0), Memory::shared(file, 0)] {
+            assert_eq!(memory.unwrap_err().to_string(), "memory of no bytes");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_too_short_is_refused() {
+        let file = rustix::fs::memfd_create("short", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        rustix::fs::ftruncate(&file, 4097).unwrap();
+        let error = Memory::shared(&file, 8193).unwrap_err().to_string();
+        assert!(error.ends_with("the file of 4097 bytes"), "{error}");
+        let memory = Memory::shared(&file, 4097).unwrap();
+        memory.write(4090, &[1, 2, 3, 4, 5, 6, 7]).unwrap();
+        let other = Memory::shared(&file, 4097).unwrap();
+        let mut found = [9; 8];
+        other.read(4089, &mut found).unwrap();
+        assert_eq!(found, [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn a_device_is_no_shared_memory() {
+        let zero = std::fs::File::open("/dev/zero").unwrap();
+        let error = Memory::shared(zero, 4096).unwrap_err();
+        assert!(
+            matches!(&error, Error::Map { source, .. } if *source == Errno::ACCESS),
+            "{error}"
+        );
+        assert!(error.remedy().contains("regular file"), "{error:?}");
+    }
+
+    #[test]
+    fn the_size_of_a_huge_page_is_found() {
+        let text = "HugePages_Total:       2\nHugepagesize:       2048 kB\nHugetlb:   0 kB\n";
+        assert_eq!(huge_page(text), Some(2 << 20));
+        assert_eq!(huge_page("Hugepagesize:    1048576 kB"), Some(1 << 30));
+        for text in [
+            "",
+            "Hugepagesize: 2048",
+            "Hugepagesize: -1 kB",
+            "Hugepagesize: 0 kB",
+        ] {
+            assert_eq!(huge_page(text), None, "{text}");
+        }
     }
 }

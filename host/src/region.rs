@@ -4,14 +4,16 @@ use crate::device::{Device, Shared};
 use crate::error::{Error, Result};
 use crate::flow::Keep;
 use crate::memory::{Memory, check};
+use crate::sys::Process;
 use peerlane_core::att::{AttAddress, Permissions};
 use peerlane_core::descriptor::Direction;
 use peerlane_core::region::RegionError;
 use peerlane_core::uapi::{Probe, Register, access, provider, unregister};
 use rustix::fd::{AsFd, AsRawFd};
+use rustix::io::Errno;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 impl Keep for Region {
     fn stands(&self) -> bool {
@@ -32,19 +34,29 @@ struct Inner {
     length: u64,
     permissions: Permissions,
     found: bool,
-    /// The handle was given back.
+    /// Who registered it: a child's copy gives nothing back.
+    owner: Process,
+    /// Somebody has begun to take it from the board.
     forgotten: AtomicBool,
+    /// The board has forgotten it. Held while the driver is asked.
+    gone: Mutex<bool>,
     /// Keeps the memory where it is. The driver does not need that.
     _memory: Option<Memory>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if !self.forgotten.load(Ordering::Relaxed) {
-            // The device may be gone, and the region with it.
-            let context = &self.device.context;
-            let _ = context.unregister(self.handle, unregister::KEEP);
+        let gone = *self.gone.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if gone || self.owner != Process::current() {
+            return;
         }
+        // What was to be forgotten and could not be is not kept.
+        let flags = match self.forgotten.load(Ordering::Relaxed) {
+            true => 0,
+            false => unregister::KEEP,
+        };
+        // The device may be gone, and the region with it.
+        let _ = self.device.context.unregister(self.handle, flags);
     }
 }
 
@@ -58,9 +70,6 @@ impl Device {
     ) -> Result<Region> {
         let Range { start, end } = range;
         let length = end.saturating_sub(start);
-        if length == 0 {
-            return Err(Error::Empty);
-        }
         check("memory", memory.length(), start, length)?;
         let request = Register {
             provider: memory.provider(),
@@ -146,6 +155,9 @@ impl Region {
         permissions: Permissions,
         memory: Option<Memory>,
     ) -> Result<Self> {
+        if register.length == 0 {
+            return Err(Error::Empty { what: "a region" });
+        }
         register.access = match permissions {
             Permissions::Read => access::READ,
             Permissions::Write => access::WRITE,
@@ -162,7 +174,9 @@ impl Region {
             length: register.length,
             permissions,
             found: register.found != 0,
+            owner: Process::current(),
             forgotten: AtomicBool::new(false),
+            gone: Mutex::new(false),
             _memory: memory,
         })))
     }
@@ -192,16 +206,30 @@ impl Region {
         self.0.found
     }
 
-    /// Takes it from the board now: when this returns the board has forgotten the memory.
-    /// Transfers with it that are under way fail.
+    /// Takes it from the board now: when this returns well, here or at a clone, the board has forgotten
+    /// the memory. Transfers with it that are under way fail.
+    ///
+    /// # Errors
+    /// What the driver says. The board may still reach the memory then; a clone can try it again, and
+    /// so does the drop of the last one.
     pub fn forget(self) -> Result<()> {
-        // Between two descriptors: one that was made for this region must not be posted when its ATT
-        // entries are another's.
-        let device = &self.0.device;
-        if device.between_descriptors(|| self.0.forgotten.swap(true, Ordering::Relaxed)) {
+        let region = &*self.0;
+        let mut gone = region.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        if *gone {
             return Ok(());
         }
-        self.0.device.context.unregister(self.0.handle, 0)
+        // Between two descriptors: one that was made for this region must not be posted when its ATT
+        // entries are another's.
+        let forget = || region.forgotten.swap(true, Ordering::Relaxed);
+        let again = region.device.between_descriptors(forget);
+        match region.device.context.unregister(region.handle, 0) {
+            Ok(()) => {}
+            // The driver has come to it meanwhile, after it could not at first.
+            Err(Error::Call { source, .. }) if again && source == Errno::NOENT => {}
+            Err(error) => return Err(error),
+        }
+        *gone = true;
+        Ok(())
     }
 
     /// Lets the board read [`PROBE_BYTES`](peerlane_core::uapi::PROBE_BYTES) bytes at `offset`

@@ -4,6 +4,7 @@ use crate::device::{Device, Shared};
 use crate::error::{Error, Result};
 use crate::mapping::Mapping;
 use crate::memory::check;
+use crate::sys::Process;
 use peerlane_core::uapi::{self, window};
 use rustix::io::Errno;
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use std::sync::atomic::Ordering;
 /// is stored is lost: [`Device::query`] tells by the generation.
 ///
 /// The kernel knows the file, not this value: where a file is shared, by a fork or because it was
-/// sent, what the one process moves or gives back is moved or given back for the other.
+/// sent, what the one process moves or gives back is moved or given back for the other. A child's copy
+/// of this value has no mapping, and gives nothing back when it is dropped.
 #[derive(Debug)]
 pub struct Window {
     // Unmapped before it is given back.
@@ -28,11 +30,15 @@ pub struct Window {
 
 /// The window is this context's.
 #[derive(Debug)]
-struct Held(Arc<Shared>);
+struct Held {
+    device: Arc<Shared>,
+    /// Who took it: a child's copy does not give it back.
+    owner: Process,
+}
 
 impl Held {
     fn place(&self, base: u64) -> Result<()> {
-        self.0.context.window(&uapi::Window {
+        self.device.context.window(&uapi::Window {
             base,
             ..Default::default()
         })
@@ -41,14 +47,17 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
+        if self.owner != Process::current() {
+            return;
+        }
         let release = uapi::Window {
             base: 0,
             flags: window::RELEASE,
             reserved: 0,
         };
         // If it is not held any more, that is as well.
-        let _ = self.0.context.window(&release);
-        self.0.has_window.store(false, Ordering::Release);
+        let _ = self.device.context.window(&release);
+        self.device.has_window.store(false, Ordering::Release);
     }
 }
 
@@ -62,7 +71,10 @@ impl Device {
         if self.0.has_window.swap(true, Ordering::Acquire) {
             return Err(Error::window(base, Errno::BUSY));
         }
-        let held = Held(Arc::clone(&self.0));
+        let held = Held {
+            device: Arc::clone(&self.0),
+            owner: Process::current(),
+        };
         held.place(base)?;
         Ok(Window {
             shown: Shown(self.context().map_window()?),
@@ -96,7 +108,10 @@ impl Window {
     /// goes to the new one.
     ///
     /// # Errors
-    /// As [`Device::window`]. It stays where it was if it cannot stand there.
+    /// As [`Device::window`]. It stays where it was if it cannot stand there. After `EIO`, and after
+    /// [`Error::Gone`], the board may have been in the middle of the move: the window shows zeros then,
+    /// and what is stored is lost, though [`read`](Self::read) and [`write`](Self::write) return well.
+    /// That ends when this succeeds, or when the board was started again.
     pub fn place(&mut self, base: u64) -> Result<()> {
         self.held.place(base)?;
         self.base = base;
@@ -238,7 +253,7 @@ mod tests {
 
     #[test]
     fn stores_and_loads_keep_to_the_mapping() {
-        let mapping = Mapping::anonymous("memory", 4096, rustix::mm::MapFlags::PRIVATE).unwrap();
+        let mapping = Mapping::anonymous("memory", 4096, 1, rustix::mm::MapFlags::PRIVATE).unwrap();
         let mut shown = Shown(mapping);
         let bytes: Vec<u8> = (0..=255).collect();
         for offset in 0..9 {

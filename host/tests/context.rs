@@ -3,7 +3,8 @@
 mod least;
 
 use least::Least;
-use peerlane_host::{Device, Permissions};
+use peerlane_host::{Device, Memory, Permissions};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::Ordering;
@@ -45,13 +46,42 @@ fn what_a_child_drops_the_parent_keeps() {
     let transfer = queue.write(0, &region, 0, 64).unwrap();
     let calls = least.count();
     let seen = least.clone();
-    let mut copies = Some((transfer, queue, fpga_memory, device));
+    let mut copies = Some((transfer, queue, fpga_memory, region, device));
     in_a_child(move || {
         copies.take();
         (seen.count() - calls) as i32
     });
-    // The closure's own values went with it: the transfer was stopped, and the memory given back.
-    assert_eq!(least.count(), calls + 2);
+    // The closure's own values went with it: the transfer was stopped, and memory and region given back.
+    assert_eq!(least.count(), calls + 3);
+}
+
+#[test]
+fn a_child_does_not_unmap_what_it_has_no_copy_of() {
+    let both = ProtFlags::READ | ProtFlags::WRITE;
+    let zero = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/zero");
+    let file = zero.unwrap();
+    // SAFETY: it maps memory, and it is used by copying alone.
+    let device = unsafe { Memory::device(file, 4096) }.unwrap();
+    let place = device.address() as *mut std::ffi::c_void;
+    // SAFETY: the mapping is there. As the kernel driver has it for its own.
+    unsafe { madvise(place, 4096, Advice::LinuxDontFork) }.unwrap();
+    let place = device.address();
+    let mut copy = Some(device);
+    in_a_child(move || {
+        let flags = MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE;
+        // SAFETY: where nothing is mapped.
+        let other = unsafe { mmap_anonymous(place as *mut _, 4096, both, flags) };
+        let Ok(other) = other else { return 1 };
+        copy.take();
+        // SAFETY: it is mapped, and nobody else knows it.
+        unsafe {
+            other.cast::<u8>().write_volatile(7);
+            i32::from(other.cast::<u8>().read_volatile() != 7)
+        }
+    });
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub fn wrong_requests(bench: &dyn Bench) -> Result<()> {
     ensure!(outside(queue.read(&region, 1, place, 8192)));
     ensure!(outside(queue.write(place, &region, u64::MAX, 2)));
     let nothing = queue.read(&region, 0, place, 0);
-    ensure!(matches!(nothing, Err(Error::Empty)));
+    ensure!(matches!(nothing, Err(Error::Empty { what: "a transfer" })));
     let end = work.device.range().end;
     let elsewhere = |asked: Asked| matches!(asked, Err(Error::Local { .. }));
     ensure!(elsewhere(queue.read(&region, 0, end - 1, 2)));
@@ -39,7 +39,14 @@ pub fn wrong_requests(bench: &dyn Bench) -> Result<()> {
     ensure!(queue.statistics().descriptors - before.descriptors == 2);
     #[allow(clippy::reversed_empty_ranges)]
     let backwards = work.device.register(&memory, 9..5, Permissions::Read);
-    ensure!(matches!(backwards, Err(Error::Empty)));
+    ensure!(matches!(backwards, Err(Error::Empty { what: "a region" })));
+    for kind in bench.kinds() {
+        let none = work.device.memory(*kind, 0);
+        ensure!(
+            matches!(none, Err(Error::Empty { what: "memory" })),
+            "{none:?}"
+        );
+    }
     let behind = work.device.register(&memory, 5..8193, Permissions::Read);
     ensure!(matches!(behind, Err(Error::Bounds { .. })));
     ensure!(matches!(
@@ -144,4 +151,16 @@ pub fn handed_on(bench: &dyn Bench) -> Result<()> {
         &bytes(&memory)?,
         &vec![0; BYTES as usize],
     )
+}
+
+/// The window into FPGA memory is refused as the window: a context without FPGA memory has no place for
+/// it, whether the board has a window or not.
+pub fn no_window(bench: &dyn Bench) -> Result<()> {
+    let device = bench.open()?;
+    let refused = device.window(0);
+    ensure!(
+        matches!(refused, Err(Error::Window { base: 0, .. })),
+        "{refused:?}"
+    );
+    Ok(())
 }

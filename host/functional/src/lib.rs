@@ -55,6 +55,7 @@ pub const ALL: &[(&str, Test)] = &[
     ("forgotten_while_queued", ends::forgotten_while_queued),
     ("wrong_requests", contexts::wrong_requests),
     ("one_queue_a_device", contexts::one_queue),
+    ("no_window_without_fpga_memory", contexts::no_window),
     ("contexts_are_apart", contexts::apart),
     ("fpga_memory_is_zero_at_first", contexts::zeros),
     ("fpga_memory_is_handed_on", contexts::handed_on),

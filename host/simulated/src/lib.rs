@@ -17,6 +17,10 @@ use std::time::Duration;
 
 const HOST_PAGE: u64 = 4096;
 
+/// In every address that a user knows memory by: no process has memory there (the kernel's
+/// Documentation/arch/x86/x86_64/mm.rst), so no other driver takes it for memory of the process.
+const NOWHERE: u64 = 1 << 63;
+
 /// Large pages, as a host with an IOMMU or huge pages would give: allocations of that
 /// size and more are aligned to it.
 const LARGE_PAGE: u64 = 2 << 20;
@@ -46,7 +50,7 @@ struct Sim {
 /// Memory that was handed out.
 struct SimMemory {
     kind: MemoryKind,
-    /// Host: bus address. GPU: address in GPU memory.
+    /// Host: bus address. GPU: address in GPU memory. Without [`NOWHERE`].
     address: u64,
     /// Bytes taken, whole pages.
     length: u64,
@@ -395,20 +399,22 @@ impl Backend for SimBoard {
             board: self.clone(),
             id,
             kind,
-            address,
+            address: address | NOWHERE,
             length,
         }))
     }
 
     fn pin(&mut self, kind: MemoryKind, address: u64, length: u64) -> BackendResult<Pinned> {
         let mut sim = self.lock();
-        let end = address.checked_add(length);
+        let place = address & !NOWHERE;
+        let end = place.checked_add(length);
         let inside = |memory: &SimMemory| {
             let last = memory.address + memory.length;
-            memory.kind == kind && memory.address <= address && end.is_some_and(|end| end <= last)
+            memory.kind == kind && memory.address <= place && end.is_some_and(|end| end <= last)
         };
         let mut memories = sim.memories.iter_mut();
-        let Some((id, memory)) = memories.find(|(_, memory)| inside(memory)) else {
+        let found = memories.find(|(_, memory)| address & NOWHERE != 0 && inside(memory));
+        let Some((id, memory)) = found else {
             return Err(BackendError::Range(format!(
                 "{length} bytes at {address:#x} are no {kind:?} memory of the simulated board: \
                  allocate memory by the device"
@@ -418,7 +424,7 @@ impl Backend for SimBoard {
         Ok(Pinned {
             id: *id,
             segments: segments(memory),
-            offset: address - memory.address,
+            offset: place - memory.address,
         })
     }
 
@@ -466,7 +472,8 @@ impl Backend for SimBoard {
     }
 }
 
-impl Place for UserMemory {
+// SAFETY: no process has memory at such an address.
+unsafe impl Place for UserMemory {
     fn kind(&self) -> MemoryKind {
         self.kind
     }

@@ -141,7 +141,7 @@ impl Context for Held {
 
     fn memory(&self, kind: MemoryKind, bytes: usize) -> Result<Memory> {
         if bytes == 0 {
-            return Err(Error::Empty);
+            return Err(Error::Empty { what: "memory" });
         }
         Ok(self.lock().board.backend.memory(kind, bytes)?)
     }
@@ -159,9 +159,6 @@ impl Context for Held {
             both if both == access::READ | access::WRITE => Permissions::ReadWrite,
             _ => return Err(refused(Errno::INVAL)),
         };
-        if region.length == 0 {
-            return Err(Error::Empty);
-        }
         let mut inner = self.lock();
         let Inner {
             board,

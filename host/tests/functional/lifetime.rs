@@ -175,6 +175,49 @@ fn a_forgotten_region_gives_its_memory_back_and_keeps_its_entries() {
 }
 
 #[test]
+fn forget_is_not_ok_for_the_second_if_it_failed_for_the_first() {
+    let (fake, _driver, device, _queue) = open(Config::default());
+    let at_rest = fake.lock().memories();
+    let (held, region) = memory(&device, MIB);
+    let (second, third) = (region.clone(), region.clone());
+    drop(held);
+    fake.lock().tricks.no_fence = true;
+    for region in [region, second] {
+        let error = region.forget().unwrap_err();
+        assert!(matches!(error, Error::NotReady { .. }), "{error}");
+    }
+    fake.lock().tricks.no_fence = false;
+    let last = third.clone();
+    third.forget().unwrap();
+    last.forget().unwrap();
+    assert_eq!(fake.lock().memories(), at_rest);
+}
+
+#[test]
+fn what_could_not_be_forgotten_is_tried_again() {
+    for reset in [false, true] {
+        let (fake, driver, device, _queue) = open(Config::default());
+        let at_rest = fake.lock().memories();
+        let (held, region) = memory(&device, MIB);
+        let second = region.clone();
+        drop(held);
+        fake.lock().tricks.no_fence = true;
+        region.forget().unwrap_err();
+        assert_eq!(fake.lock().memories(), at_rest + 1);
+        fake.lock().tricks.no_fence = false;
+        match reset {
+            // The driver comes to it by itself.
+            true => {
+                driver.reset().unwrap();
+                second.forget().unwrap();
+            }
+            false => drop(second),
+        }
+        assert_eq!(fake.lock().memories(), at_rest);
+    }
+}
+
+#[test]
 fn a_dead_port_is_told() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = memory(&device, MIB);

@@ -192,7 +192,8 @@ impl Gpu {
         let mut info = Info::default();
         // SAFETY: the code names the structure.
         unsafe { raw::at(&file, INFO, (&raw mut info) as usize)? };
-        let vram = Memory::shared(&file, usize::try_from(info.vram_bytes)?)?;
+        // SAFETY: it is the memory of the GPU, and used by copying alone.
+        let vram = unsafe { Memory::device(&file, usize::try_from(info.vram_bytes)?)? };
         Ok(Self(Arc::new(Card { file, vram })))
     }
 

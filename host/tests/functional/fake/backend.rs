@@ -14,6 +14,9 @@ const PAGE: u64 = 4096;
 /// log2 of the addresses that a memory has for its user.
 const PLACE: u32 = 40;
 
+/// In all of them: no process has memory there (the kernel's Documentation/arch/x86/x86_64/mm.rst).
+const NOWHERE: u64 = 1 << 63;
+
 impl State {
     fn place(&self, id: MemoryId, mut offset: u64, length: u64) -> Vec<(u64, u64)> {
         let mut left = length;
@@ -169,7 +172,9 @@ impl Backend for Fake {
     }
 
     fn pin(&mut self, kind: MemoryKind, address: u64, length: u64) -> BackendResult<Pinned> {
-        let (id, offset) = (MemoryId(address >> PLACE), address & ((1 << PLACE) - 1));
+        let (id, offset) = (address & !NOWHERE, address & ((1 << PLACE) - 1));
+        let id = MemoryId(id >> PLACE);
+        assert!(address & NOWHERE != 0, "{address:#x} is not the fake's");
         let mut state = self.lock();
         let Some(memory) = state.memories.get_mut(&id) else {
             return Err(BackendError::Range(format!("{address:#x}")));
@@ -224,13 +229,14 @@ struct UserMemory {
     length: usize,
 }
 
-impl Place for UserMemory {
+// SAFETY: no process has memory at such an address.
+unsafe impl Place for UserMemory {
     fn kind(&self) -> MemoryKind {
         self.kind
     }
 
     fn address(&self) -> u64 {
-        self.id.0 << PLACE
+        self.id.0 << PLACE | NOWHERE
     }
 
     fn length(&self) -> usize {
