@@ -219,6 +219,14 @@ pub enum Error {
         /// How long was waited, in the board's time.
         waited: Duration,
     },
+    /// Transfers of a queue have not ended in time. They go on; wait again, or restart the queue.
+    #[error("{under_way} transfers have not ended after {waited:?}")]
+    NotDrained {
+        /// Transfers that have not ended, of those that were waited for.
+        under_way: usize,
+        /// How long was waited, in the board's time.
+        waited: Duration,
+    },
     /// The block was reset while the transfer was under way.
     #[error("the board was reset: what was submitted before is lost")]
     Restarted,
@@ -452,6 +460,7 @@ impl Error {
                 fault, direction, ..
             } => fault.remedy(*direction),
             Self::Timeout { .. } => "Wait longer, or stop the channel.",
+            Self::NotDrained { .. } => "Wait longer, or restart the queue.",
             Self::Restarted => "Submit the transfer again: the regions are registered as before.",
             Self::Stopped => {
                 "Submit the transfer again; who shares the device agrees on who stops it."

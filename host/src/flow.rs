@@ -3,15 +3,18 @@
 //!
 //! Once as many transfers were under way together as will ever be, it allocates no more.
 
+mod work;
+
 use crate::error::{Error, Result};
-use crate::transfer::Terms;
-use peerlane_core::att::AttAddress;
-use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction, Pieces};
+use peerlane_core::descriptor::{DWORDS, Direction};
 use peerlane_core::fault::Fault;
 use peerlane_core::queue::{Occupancy, QueueError};
 use peerlane_core::record::Record;
 use peerlane_core::ring::{Ring, RingError, Slots};
 use std::collections::VecDeque;
+use work::{Work, broken};
+
+pub(crate) use work::Order;
 
 /// Where descriptors go.
 pub(crate) trait Post {
@@ -27,23 +30,6 @@ pub(crate) trait Keep {
     fn stands(&self) -> bool;
 }
 
-/// A transfer to be made.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Order {
-    pub(crate) direction: Direction,
-    /// Where in the peer's memory.
-    pub(crate) peer: AttAddress,
-    /// First byte in FPGA memory.
-    pub(crate) local: u64,
-    /// Bytes, at least 1.
-    pub(crate) length: u64,
-    /// Bytes that one descriptor moves at most.
-    pub(crate) piece: u32,
-    pub(crate) terms: Terms,
-    /// The board may not read the memory, so it cannot make sure that a write has arrived.
-    pub(crate) unreadable: bool,
-}
-
 /// Names a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TransferId {
@@ -53,33 +39,12 @@ pub(crate) struct TransferId {
     number: u64,
 }
 
-/// A transfer that the board works on or will.
-#[derive(Debug)]
-struct Work<K> {
-    order: Order,
-    /// Pieces that are still to go to the board.
-    pieces: Pieces,
-    /// A piece has gone to the board.
-    begun: bool,
-    /// Pieces that the board has.
-    outstanding: u32,
-    /// Bytes moved from the start without a gap.
-    done: u64,
-    failure: Option<Error>,
-    /// What must live as long as the board works on it.
-    keep: K,
-}
-
-impl<K> Work<K> {
-    fn over(&self) -> bool {
-        self.outstanding == 0 && self.pieces.remaining() == 0
-    }
-}
-
 #[derive(Debug)]
 enum State<K> {
     Empty,
     UnderWay(Work<K>),
+    /// The board is done with it, but the data may not have arrived.
+    Unflushed(Result<u64>, K),
     Ended(Result<u64>),
 }
 
@@ -130,23 +95,17 @@ pub(crate) struct Flow<K> {
     /// Empty places of the table.
     empty: Vec<u32>,
     under_way: usize,
-    /// What was kept for writes that have ended, and that the block could not flush.
-    unflushed: Vec<K>,
+    /// Places of the writes that are to be flushed.
+    unflushed: Vec<u32>,
+    /// What was kept for transfers that have ended.
+    ended: Vec<K>,
     /// A record that came out of turn: descriptors before it were refused, or it is a wrong one.
     odd: Option<Record>,
+    /// What a record said that cannot be, of a descriptor that the board has.
+    wrong: Option<Error>,
     next: u64,
     /// Descriptors that each queue takes.
     slots: u32,
-}
-
-fn broken(reason: impl ToString) -> Error {
-    Error::Broken {
-        reason: reason.to_string(),
-    }
-}
-
-fn out_of_turn() -> Error {
-    broken("a record names a descriptor out of turn: those before it were refused")
 }
 
 impl From<QueueError> for Error {
@@ -179,7 +138,9 @@ impl<K: Keep> Flow<K> {
             empty: Vec::with_capacity(2 * room),
             under_way: 0,
             unflushed: Vec::with_capacity(room),
+            ended: Vec::with_capacity(2 * room),
             odd: None,
+            wrong: None,
             next: 0,
             slots,
         })
@@ -195,24 +156,28 @@ impl<K: Keep> Flow<K> {
     pub(crate) fn renew(&mut self, slots: u32) -> Result<()> {
         let fresh = Self::new(slots, self.ring.size_log2(), self.channel)?;
         for index in 0..self.table.len() {
-            if let State::UnderWay(work) = &mut self.table[index].state {
-                work.pieces.stop();
-                work.outstanding = 0;
-                work.failure = Some(Error::Restarted);
-                self.settle(index);
+            match std::mem::replace(&mut self.table[index].state, State::Empty) {
+                State::UnderWay(work) => self.end(index, Err(Error::Restarted), work.keep),
+                // What was written before the reset has arrived, or never will.
+                State::Unflushed(result, keep) => {
+                    self.end(index, result.and(Err(Error::Restarted)), keep);
+                }
+                other => self.table[index].state = other,
             }
         }
-        // What was written before the reset has arrived or never will.
-        self.unflushed.clear();
-        let (mut table, mut empty) = (
+        let (mut table, mut empty, mut ended) = (
             std::mem::take(&mut self.table),
             std::mem::take(&mut self.empty),
+            std::mem::take(&mut self.ended),
         );
-        table.reserve(fresh.table.capacity());
-        empty.reserve(fresh.empty.capacity());
+        let room = 2 * slots as usize;
+        table.reserve(room);
+        empty.reserve(room);
+        ended.reserve(room);
         *self = Self {
             table,
             empty,
+            ended,
             next: self.next,
             ..fresh
         };
@@ -227,8 +192,7 @@ impl<K: Keep> Flow<K> {
         for index in 0..self.table.len() {
             if let State::UnderWay(work) = &mut self.table[index].state {
                 if work.pieces.remaining() > 0 {
-                    work.pieces.stop();
-                    work.failure.get_or_insert(Error::Stopped);
+                    work.fail(Error::Stopped);
                 }
                 self.settle(index);
             }
@@ -251,7 +215,8 @@ impl<K: Keep> Flow<K> {
             for _ in 0..self.place_of(&record).unwrap_or(0) {
                 self.lose(record.direction);
             }
-            self.complete(&record)?;
+            self.complete(&record);
+            self.check_odd()?;
             records += 1;
         }
         for direction in Direction::BOTH {
@@ -268,7 +233,7 @@ impl<K: Keep> Flow<K> {
         self.occupancy.lose(direction);
         if let Some(work) = self.work(flight.transfer) {
             work.outstanding -= 1;
-            work.failure.get_or_insert(Error::Stopped);
+            work.fail(Error::Stopped);
             self.settle(flight.transfer.index as usize);
         }
         true
@@ -278,7 +243,7 @@ impl<K: Keep> Flow<K> {
         self.table.get_mut(id.index as usize)?.work(id)
     }
 
-    /// Notes the result of a transfer once nothing of it is left to be done.
+    /// Notes the result of a transfer once the board has nothing more to do with it.
     fn settle(&mut self, index: usize) {
         let Some(entry) = self.table.get_mut(index) else {
             return;
@@ -289,25 +254,49 @@ impl<K: Keep> Flow<K> {
         let State::UnderWay(work) = std::mem::replace(&mut entry.state, State::Empty) else {
             return;
         };
-        self.under_way -= 1;
-        let order = &work.order;
-        let unflushed = match order.direction {
-            Direction::Write => work.failure.is_some() || order.unreadable && !order.terms.no_flush,
-            Direction::Read => false,
-        };
-        if entry.held {
-            entry.state = State::Ended(work.failure.map_or(Ok(work.done), Err));
-        } else {
-            self.empty.push(index as u32);
-        }
+        let unflushed = work.unflushed();
+        let result = work.failure.map_or(Ok(work.done), Err);
         if unflushed {
-            self.unflushed.push(work.keep);
+            entry.state = State::Unflushed(result, work.keep);
+            self.unflushed.push(index as u32);
+        } else {
+            self.end(index, result, work.keep);
         }
     }
 
-    /// What was kept for a write that has ended, but may not have arrived.
-    pub(crate) fn take_unflushed(&mut self) -> Option<K> {
-        self.unflushed.pop()
+    /// Ends a transfer, whose state was taken out of its place.
+    fn end(&mut self, index: usize, result: Result<u64>, keep: K) {
+        self.under_way -= 1;
+        self.ended.push(keep);
+        let entry = &mut self.table[index];
+        if entry.held {
+            entry.state = State::Ended(result);
+        } else {
+            entry.state = State::Empty;
+            self.empty.push(index as u32);
+        }
+    }
+
+    /// Flushes what the block could not flush, and ends those writes. One that cannot be flushed fails.
+    pub(crate) fn flush(&mut self, mut flush: impl FnMut(&K) -> Result<()>) {
+        while let Some(index) = self.unflushed.pop() {
+            let state = &mut self.table[index as usize].state;
+            if let State::Unflushed(result, keep) = std::mem::replace(state, State::Empty) {
+                let flushed = flush(&keep);
+                let result = result.and_then(|bytes| flushed.map(|()| bytes));
+                self.end(index as usize, result, keep);
+            }
+        }
+    }
+
+    /// Whether something is still kept for a transfer that has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
+    /// What was kept for a transfer that has ended, to be let go where that does no harm.
+    pub(crate) fn take_ended(&mut self) -> Option<K> {
+        self.ended.pop()
     }
 
     /// Takes a transfer on. What the board has room for goes to it by [`pump`](Self::pump). Its place is
@@ -315,15 +304,7 @@ impl<K: Keep> Flow<K> {
     pub(crate) fn submit(&mut self, order: Order, keep: K) -> TransferId {
         let number = self.next;
         self.next += 1;
-        let state = State::UnderWay(Work {
-            order,
-            pieces: Pieces::new(order.peer, order.length, order.piece),
-            begun: false,
-            outstanding: 0,
-            done: 0,
-            failure: None,
-            keep,
-        });
+        let state = State::UnderWay(Work::new(order, keep));
         let entry = Entry {
             number,
             held: true,
@@ -365,14 +346,13 @@ impl<K: Keep> Flow<K> {
     }
 
     /// Gives the board what it has room for.
-    pub(crate) fn pump(&mut self, port: &mut impl Post) -> Result<()> {
+    pub(crate) fn pump(&mut self, port: &mut impl Post) {
         // A piece of one direction can be what the other one waited for.
-        while self.pump_lane(Direction::Write, port)? | self.pump_lane(Direction::Read, port)? {}
-        Ok(())
+        while self.pump_lane(Direction::Write, port) | self.pump_lane(Direction::Read, port) {}
     }
 
     /// Gives the board pieces of one direction; says whether any could go.
-    fn pump_lane(&mut self, direction: Direction, port: &mut impl Post) -> Result<bool> {
+    fn pump_lane(&mut self, direction: Direction, port: &mut impl Post) -> bool {
         let [write, read] = Direction::BOTH.map(|of| self.lanes[of as usize].waiting.front());
         let first_of_other = match direction {
             Direction::Write => read,
@@ -390,10 +370,9 @@ impl<K: Keep> Flow<K> {
                 continue;
             };
             if !work.keep.stands() {
-                work.pieces.stop();
                 // What the board says of a region that is gone.
                 let (bytes_done, length) = (work.done, work.order.length);
-                work.failure.get_or_insert(Error::Fault {
+                work.fail(Error::Fault {
                     direction,
                     fault: Fault::AttInvalid,
                     bytes_done,
@@ -412,58 +391,57 @@ impl<K: Keep> Flow<K> {
                 Direction::Read => terms.after_writes,
             };
             if chained && !work.begun && first_of_other.is_some_and(|first| first < id.number) {
-                return Ok(moved);
+                return moved;
             }
             let Some(ticket) = self.occupancy.submit(direction, more) else {
-                return Ok(moved);
+                return moved;
             };
-            let short = || broken("a transfer has fewer pieces than it said");
-            let piece = work.pieces.next().ok_or_else(short)?;
-            let descriptor = Descriptor {
-                peer: (work.order.peer.checked_add(piece.start)).ok_or_else(short)?,
-                local: work.order.local + piece.start,
-                length: piece.length,
-                control: Control {
-                    // Each piece: one that fails without a record would go unseen.
-                    record: true,
-                    interrupt: ticket.interrupt,
-                    urgent: ticket.interrupt && terms.urgent,
-                    // The flush of the last piece covers those before it.
-                    no_flush: direction == Direction::Write && (more > 0 || terms.no_flush),
-                    // The pieces behind the first start after it.
-                    after_write: terms.after_writes && !work.begun,
-                    after_read: terms.after_reads && !work.begun,
-                },
-                cookie: ticket.cookie,
-            };
-            let dwords = descriptor.encode().map_err(broken)?;
-            port.post(direction, &dwords, ticket.freed);
-            work.begun = true;
-            work.outstanding += 1;
+            match work.next(&ticket, more) {
+                Ok((length, dwords)) => {
+                    port.post(direction, &dwords, ticket.freed);
+                    lane.flights.push_back(Flight {
+                        cookie: ticket.cookie,
+                        transfer: id,
+                        length,
+                        interrupt: ticket.interrupt,
+                    });
+                }
+                Err(error) => {
+                    self.occupancy.withdraw(direction, ticket);
+                    work.fail(error);
+                    self.settle(id.index as usize);
+                }
+            }
             moved = true;
-            lane.flights.push_back(Flight {
-                cookie: ticket.cookie,
-                transfer: id,
-                length: piece.length,
-                interrupt: ticket.interrupt,
-            });
         }
-        Ok(moved)
+        moved
     }
 
-    /// Takes the records that have come; says how many.
+    /// Takes the records that have come; says how many. Once a record said what cannot be, this fails
+    /// until [`forgive`](Self::forgive).
     pub(crate) fn drain(&mut self, slots: &mut impl Slots) -> Result<u64> {
-        let mut records = 0;
-        while self.odd.is_none()
-            && let Some(record) = self.ring.poll(slots)?
-        {
-            self.complete(&record)?;
-            records += 1;
-        }
-        match self.odd {
-            Some(_) => Err(out_of_turn()),
+        let records = self.take(slots)?;
+        match &self.wrong {
+            Some(error) => Err(error.clone()),
             None => Ok(records),
         }
+    }
+
+    /// Takes the records that have come, whatever they say of their transfers.
+    pub(crate) fn take(&mut self, slots: &mut impl Slots) -> Result<u64> {
+        self.check_odd()?;
+        let mut records = 0;
+        while let Some(record) = self.ring.poll(slots)? {
+            self.complete(&record);
+            self.check_odd()?;
+            records += 1;
+        }
+        Ok(records)
+    }
+
+    /// Nothing is under way any more, so that nothing depends on a wrong record.
+    pub(crate) fn forgive(&mut self) {
+        self.wrong = None;
     }
 
     /// How many descriptors of its direction went out before the one that a record names.
@@ -472,45 +450,43 @@ impl<K: Keep> Flow<K> {
         flights.position(|flight| flight.cookie == record.cookie)
     }
 
-    fn complete(&mut self, record: &Record) -> Result<()> {
-        if self.place_of(record).is_some_and(|place| place > 0) {
-            self.odd = Some(*record);
-            return Err(out_of_turn());
-        }
-        self.occupancy.complete(record.direction, record.cookie)?;
-        let flight = self.lane(record.direction).flights.pop_front();
-        let flight = flight.ok_or_else(out_of_turn)?;
-        let work = self.work(flight.transfer);
-        let work = work.ok_or_else(|| broken("a record names a transfer that has ended"))?;
-        work.outstanding -= 1;
-        if work.failure.is_none() {
-            work.done += u64::from(record.bytes_done.min(flight.length));
-            match record.outcome {
-                Ok(()) if record.bytes_done == flight.length => {}
-                Ok(()) => {
-                    return Err(broken(format_args!(
-                        "a descriptor of {} bytes ended well after {}",
-                        flight.length, record.bytes_done
-                    )));
-                }
-                Err(fault) => {
-                    // What the board has goes on to its end; the rest is not worth sending.
-                    work.pieces.stop();
-                    let order = &work.order;
-                    work.failure = Some(Error::Fault {
-                        direction: order.direction,
-                        fault,
-                        bytes_done: work.done,
-                        length: order.length,
-                        offset: (record.fault_address)
-                            .and_then(|at| at.offset_from(order.peer))
-                            .filter(|offset| *offset < order.length),
-                    });
-                }
+    /// Fails while there is a record that cannot be taken.
+    fn check_odd(&self) -> Result<()> {
+        let Some(record) = &self.odd else {
+            return Ok(());
+        };
+        let &Record {
+            direction, cookie, ..
+        } = record;
+        Err(match self.place_of(record) {
+            None => QueueError::Cookie { direction, cookie }.into(),
+            Some(_) => {
+                broken("a record names a descriptor out of turn: those before it were refused")
             }
-        }
+        })
+    }
+
+    /// Takes a record's descriptor for ended. A record that is not of the oldest one is kept as odd.
+    fn complete(&mut self, record: &Record) {
+        let &Record {
+            direction, cookie, ..
+        } = record;
+        let oldest = self.place_of(record) == Some(0);
+        let taken = oldest && self.occupancy.complete(direction, cookie).is_ok();
+        let flight = match taken {
+            true => self.lane(direction).flights.pop_front(),
+            false => None,
+        };
+        let Some(flight) = flight else {
+            self.odd = Some(*record);
+            return;
+        };
+        let Some(work) = self.work(flight.transfer) else {
+            return;
+        };
+        let wrong = work.complete(record, flight.length);
+        self.wrong = self.wrong.take().or(wrong);
         self.settle(flight.transfer.index as usize);
-        Ok(())
     }
 
     /// The result of a transfer, if it has ended.
@@ -534,11 +510,16 @@ impl<K: Keep> Flow<K> {
         self.next
     }
 
-    /// Whether all transfers before a number have ended.
-    pub(crate) fn rests(&self, before: u64) -> bool {
-        let under_way = |entry: &Entry<K>| matches!(entry.state, State::UnderWay(_));
-        let mut entries = self.table.iter();
-        self.under_way == 0 || !entries.any(|entry| under_way(entry) && entry.number < before)
+    /// Transfers before a number that have not ended.
+    pub(crate) fn left(&self, before: u64) -> usize {
+        let left = |entry: &&Entry<K>| {
+            let under_way = matches!(entry.state, State::UnderWay(_) | State::Unflushed(..));
+            under_way && entry.number < before
+        };
+        match self.under_way {
+            0 => 0,
+            _ => self.table.iter().filter(left).count(),
+        }
     }
 
     /// Transfers that have not ended.
@@ -546,11 +527,12 @@ impl<K: Keep> Flow<K> {
         self.under_way
     }
 
-    /// Whether the board will raise an interrupt for what it has. After a fault the last
-    /// pieces of a transfer may all be silent.
+    /// Whether the board will raise an interrupt for what it has, in each direction that it has
+    /// something of. After a fault the last pieces of a transfer may all be silent.
     pub(crate) fn will_interrupt(&self) -> bool {
-        let mut flights = self.lanes.iter().flat_map(|lane| &lane.flights);
-        flights.any(|flight| flight.interrupt)
+        let mut busy = self.lanes.iter().filter(|lane| !lane.flights.is_empty());
+        let will = |lane: &Lane| lane.flights.iter().any(|flight| flight.interrupt);
+        self.lanes.iter().any(will) && busy.all(will)
     }
 }
 

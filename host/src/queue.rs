@@ -22,7 +22,7 @@ const SILENT: Duration = Duration::from_micros(100);
 /// How long the last records may take that belong to a channel at rest.
 const RESTART: Duration = Duration::from_secs(1);
 
-/// How often to look whether a doorbell was refused, which brings no record, while waiting for one.
+/// How often to look for what brings no record, while waiting for one.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What a queue has done so far.
@@ -172,7 +172,12 @@ impl Queue {
     }
 
     /// Begins to move `length` bytes between `offset` of the region and an FPGA address. It never waits
-    /// for room on the board, and makes no system call.
+    /// for room on the board. It makes no system call, unless it finds something wrong, or gives a
+    /// region back whose last handle a transfer had that has ended.
+    ///
+    /// # Errors
+    /// [`Error::Local`], [`Error::Region`], [`Error::Foreign`]: the bytes cannot be moved so.
+    /// [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`]. Nothing is moved after an error.
     pub fn submit(
         &self,
         direction: Direction,
@@ -230,40 +235,49 @@ impl Queue {
         device.0.check_local(fpga_address, length)?;
         region.check(direction, offset, length)?;
         let peer = region.att_address().checked_add(offset);
+        let peer = peer.ok_or_else(|| Error::Broken {
+            reason: format!("offset {offset:#x} of a region has no ATT address"),
+        })?;
         let mut state = self.0.lock();
-        let order = Order {
-            direction,
-            peer: peer.ok_or_else(|| Error::Broken {
-                reason: format!("offset {offset:#x} of a region has no ATT address"),
-            })?,
-            local: fpga_address,
-            length,
-            piece: piece.unwrap_or(state.piece).max(1),
-            terms,
-            unreadable: !region.permissions().read(),
-        };
-        let id = state.flow.submit(order, region.clone());
-        let transfer = Transfer {
+        // First, for this can fail: what is refused must not be made later.
+        let taken = self.0.take_records(&mut state).map(|()| {
+            let order = Order {
+                direction,
+                peer,
+                local: fpga_address,
+                length,
+                piece: piece.unwrap_or(state.piece).max(1),
+                terms,
+                unreadable: !region.permissions().read(),
+            };
+            let id = state.flow.submit(order, region.clone());
+            self.0.pump(&mut state);
+            id
+        });
+        self.0.unlock(state);
+        Ok(Transfer {
             queue: Arc::clone(&self.0),
-            id,
+            id: taken?,
             direction,
             length,
-        };
-        let served = self.0.service(&mut state);
-        // The transfer is dropped where that failed, which takes the lock.
-        drop(state);
-        served.map(|()| transfer)
+        })
     }
 
     /// Waits until all that was submitted before has ended, well or not; `None`: for as long as it
     /// takes.
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`].
+    /// [`Error::NotDrained`]; [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`].
     pub fn drain(&self, limit: impl Into<Option<Duration>>) -> Result<()> {
         let before = self.0.lock().flow.submitted();
-        self.0
-            .until(limit.into(), |flow| (flow.rests(before)).then_some(Ok(())))
+        self.0.until(
+            limit.into(),
+            |flow| (flow.left(before) == 0).then_some(Ok(())),
+            |flow, waited| Error::NotDrained {
+                under_way: flow.left(before),
+                waited,
+            },
+        )
     }
 
     /// Ends what is under way, and leaves an empty queue. Transfers that had not ended fail with
@@ -272,8 +286,61 @@ impl Queue {
     /// # Errors
     /// [`Error::Broken`] if board and queue do not agree even so: open the device anew.
     pub fn restart(&self) -> Result<()> {
-        let context = self.0.device.context();
         let mut state = self.0.lock();
+        let restarted = self.0.restart(&mut state);
+        self.0.wake(&state);
+        self.0.unlock(state);
+        restarted
+    }
+}
+
+/// Descriptors that each direction takes while nothing is under way; 0 while doorbells are refused,
+/// and on a page with nothing in it, which stands for a board that is being started.
+fn slots(context: &dyn Context) -> u32 {
+    let [writes, reads] = context.queue_free();
+    writes.min(reads)
+}
+
+impl Shared {
+    /// The state. A panic elsewhere leaves it consistent: every change is made after what can fail.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Unlocks the state, and lets go what was kept for transfers that have ended: the last handle of a
+    /// region calls the driver.
+    fn unlock<'a>(&'a self, mut state: MutexGuard<'a, State>) {
+        while let Some(kept) = state.flow.take_ended() {
+            drop(state);
+            drop(kept);
+            state = self.lock();
+        }
+    }
+
+    pub(crate) fn release(&self, id: TransferId) {
+        self.lock().flow.release(id);
+    }
+
+    /// The state of the context, for whoever asks beside the queue: the generation that the driver
+    /// says here admits the channel, so it is the queue's from now on.
+    pub(crate) fn query(&self) -> Result<Query> {
+        let context = self.device.context();
+        let mut state = self.lock();
+        let query = context.query().and_then(|query| {
+            if query.state & state::GONE == 0 {
+                state.admit(context, query.generation)?;
+            }
+            Ok(query)
+        });
+        // The event that this has acknowledged may be theirs.
+        self.wake(&state);
+        self.unlock(state);
+        query
+    }
+
+    /// [`Queue::restart`].
+    fn restart(&self, state: &mut State) -> Result<()> {
+        let context = self.device.context();
         context.stop(Duration::ZERO)?;
         let begin = context.now();
         while !state.notice(context)? {
@@ -285,8 +352,9 @@ impl Queue {
                 state.flow.salvage(ring)
             } else {
                 state.flow.abandon();
-                state.flow.drain(ring)
+                state.flow.take(ring)
             };
+            state.flush(context);
             match records {
                 Ok(records) => state.statistics.records += records,
                 // The board may have been started meanwhile, which empties the ring.
@@ -308,41 +376,8 @@ impl Queue {
             context.await_event(Some(SILENT))?;
         }
         state.refused = false;
-        state.flush(context)?;
-        self.0.wake(&state);
+        state.flow.forgive();
         Ok(())
-    }
-}
-
-/// Descriptors that each direction takes while nothing is under way; 0 while doorbells are refused,
-/// and on a page with nothing in it, which stands for a board that is being started.
-fn slots(context: &dyn Context) -> u32 {
-    let [writes, reads] = context.queue_free();
-    writes.min(reads)
-}
-
-impl Shared {
-    /// The state. A panic elsewhere leaves it consistent: every change is made after what can fail.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn release(&self, id: TransferId) {
-        self.lock().flow.release(id);
-    }
-
-    /// The state of the context, for whoever asks beside the queue: the generation that the driver
-    /// says here admits the channel, so it is the queue's from now on.
-    pub(crate) fn query(&self) -> Result<Query> {
-        let context = self.device.context();
-        let mut state = self.lock();
-        let query = context.query()?;
-        if query.state & state::GONE == 0 {
-            state.admit(context, query.generation)?;
-        }
-        // The event that this has acknowledged may be theirs.
-        self.wake(&state);
-        Ok(query)
     }
 
     /// Does something while no descriptor is given to the board.
@@ -351,20 +386,33 @@ impl Shared {
         f()
     }
 
-    /// Takes the records that have come, and gives the board what it has room for.
-    fn service(&self, state: &mut State) -> Result<()> {
+    /// Takes the records that have come.
+    fn take_records(&self, state: &mut State) -> Result<()> {
         let context = self.device.context();
-        match state.flow.drain(&mut Records(context)) {
-            Ok(0) => {}
+        let records = state.flow.drain(&mut Records(context));
+        state.flush(context);
+        match records {
+            Ok(0) => Ok(()),
             Ok(records) => {
                 state.statistics.records += records;
-                state.flush(context)?;
                 self.wake(state);
+                Ok(())
             }
             // After a reset the ring starts anew, and after an unbind it is a page of zeros.
-            Err(error) => return state.notice(context)?.then_some(()).ok_or(error),
+            Err(error) => {
+                let restarted = state.notice(context);
+                self.wake(state);
+                restarted?.then_some(()).ok_or(error)
+            }
         }
-        (state.flow).pump(&mut Page(context, &mut state.statistics))
+    }
+
+    /// Gives the board what it has room for.
+    fn pump(&self, state: &mut State) {
+        let State {
+            flow, statistics, ..
+        } = state;
+        flow.pump(&mut Page(self.device.context(), statistics));
     }
 
     /// Has those look who wait for the thread that sleeps.
@@ -376,10 +424,12 @@ impl Shared {
 
     pub(crate) fn poll(&self, id: TransferId) -> Result<Option<u64>> {
         let mut state = self.lock();
-        self.look(&mut state, &mut |flow| flow.result(id))
+        let found = self.look(&mut state, &mut |flow| flow.result(id));
+        self.unlock(state);
+        found
     }
 
-    /// Looks whether something has happened. Once in a while it is seen whether a doorbell was refused.
+    /// Looks whether something has happened. Once in a while this looks for what brings no record.
     fn look<T>(
         &self,
         state: &mut State,
@@ -389,67 +439,98 @@ impl Shared {
         if let Some(result) = happened(&state.flow) {
             return result.map(Some);
         }
-        self.service(state)?;
+        self.take_records(state)?;
+        self.pump(state);
         if let Some(result) = happened(&state.flow) {
             return result.map(Some);
         }
-        let context = self.device.context();
-        if context.now().saturating_sub(state.looked) >= LOOK {
-            state.check_refused(context)?;
+        let now = self.device.context().now();
+        // Whoever sleeps looks by itself.
+        if state.sleeping || now.saturating_sub(state.looked) < LOOK {
+            return Ok(None);
         }
-        Ok(None)
+        self.check(state)?;
+        happened(&state.flow).transpose()
+    }
+
+    /// Looks for what brings no record: a doorbell that was refused, and a restart or the end of the
+    /// board while something is under way.
+    fn check(&self, state: &mut State) -> Result<()> {
+        let context = self.device.context();
+        state.note_refused(context);
+        if state.refused || state.flow.under_way() > 0 {
+            let restarted = state.notice(context);
+            self.wake(state);
+            // A reset refuses doorbells too, until its notice is taken; they are lost with the rest.
+            if restarted? {
+                return Ok(());
+            }
+        }
+        match state.refused {
+            false => Ok(()),
+            true => Err(Error::Broken {
+                reason:
+                    "the board refused a doorbell: the channel was stopped, or its queue was full"
+                        .into(),
+            }),
+        }
     }
 
     pub(crate) fn wait(&self, transfer: &Transfer, limit: Option<Duration>) -> Result<u64> {
-        let ended = self.until(limit, |flow| flow.result(transfer.id));
-        match ended {
-            Err(Error::Timeout { waited, .. }) => Err(Error::Timeout {
+        self.until(
+            limit,
+            |flow| flow.result(transfer.id),
+            |flow, waited| Error::Timeout {
                 direction: transfer.direction,
-                bytes_done: self.lock().flow.done(transfer.id),
+                bytes_done: flow.done(transfer.id),
                 length: transfer.length,
                 waited,
-            }),
-            ended => ended,
-        }
+            },
+        )
     }
 
-    /// Waits until something has happened.
+    /// Waits until something has happened. `late` says what has not.
     fn until<T>(
         &self,
         limit: Option<Duration>,
         mut happened: impl FnMut(&Flow<Region>) -> Option<Result<T>>,
+        late: impl FnOnce(&mut Flow<Region>, Duration) -> Error,
     ) -> Result<T> {
         let context = self.device.context();
         let begin = context.now();
         let mut state = self.lock();
-        loop {
-            if let Some(done) = self.look(&mut state, &mut happened)? {
-                return Ok(done);
+        let result = loop {
+            if let Some(result) = self.look(&mut state, &mut happened).transpose() {
+                break result;
             }
             let waited = context.now().saturating_sub(begin);
-            if waited < state.spin && limit.is_none_or(|limit| waited < limit) {
-                drop(state);
+            let left = limit.map_or(LOOK, |limit| limit.saturating_sub(waited));
+            if left.is_zero() {
+                // Was it only slow, or does nothing work any more?
+                let checked = self.check(&mut state);
+                let found = checked.and_then(|()| self.look(&mut state, &mut happened));
+                break found.and_then(|found| found.ok_or_else(|| late(&mut state.flow, waited)));
+            }
+            if waited < state.spin {
+                self.unlock(state);
                 context.pause();
                 state = self.lock();
                 continue;
             }
-            let left = limit.map_or(LOOK, |limit| limit.saturating_sub(waited));
-            if left.is_zero() {
-                // Was it only slow, or does nothing work any more?
-                state.check_refused(context)?;
-                state.notice(context)?;
-                return match self.look(&mut state, &mut happened)? {
-                    Some(done) => Ok(done),
-                    None => Err(Error::Timeout {
-                        direction: Direction::Write,
-                        bytes_done: 0,
-                        length: 0,
-                        waited,
-                    }),
-                };
+            if state.flow.has_ended() {
+                // Not kept for as long as this sleeps.
+                self.unlock(state);
+                state = self.lock();
+                continue;
             }
-            state = self.sleep(state, left.min(LOOK))?;
-        }
+            let slept;
+            (state, slept) = self.sleep(state, left.min(LOOK));
+            if let Err(error) = slept {
+                break Err(error);
+            }
+        };
+        self.unlock(state);
+        result
     }
 
     /// Sleeps until something has happened, and takes note of what the driver says.
@@ -457,13 +538,13 @@ impl Shared {
         &'a self,
         mut state: MutexGuard<'a, State>,
         limit: Duration,
-    ) -> Result<MutexGuard<'a, State>> {
+    ) -> (MutexGuard<'a, State>, Result<()>) {
         if state.sleeping {
             state.followers += 1;
             let (mut state, _) =
                 (self.woken.wait_timeout(state, limit)).unwrap_or_else(PoisonError::into_inner);
             state.followers -= 1;
-            return Ok(state);
+            return (state, Ok(()));
         }
         let context = self.device.context();
         let limit = if state.flow.will_interrupt() {
@@ -478,20 +559,19 @@ impl Shared {
         let mut state = self.lock();
         state.sleeping = false;
         self.wake(&state);
-        if event? {
-            state.notice(context)?;
-        }
-        Ok(state)
+        let noticed = match event {
+            Ok(true) => state.notice(context).map(drop),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        (state, noticed)
     }
 }
 
 impl State {
     /// Makes sure that what the block could not flush has arrived.
-    fn flush(&mut self, context: &dyn Context) -> Result<()> {
-        while let Some(region) = self.flow.take_unflushed() {
-            context.flush(region.handle())?;
-        }
-        Ok(())
+    fn flush(&mut self, context: &dyn Context) {
+        self.flow.flush(|region| context.flush(region.handle()));
     }
 
     /// The state of the context, whose events are acknowledged by that.
@@ -526,20 +606,6 @@ impl State {
             self.refused = false;
         }
         Ok(restarted)
-    }
-
-    /// A doorbell that was refused leaves no record.
-    fn check_refused(&mut self, context: &dyn Context) -> Result<()> {
-        self.note_refused(context);
-        // A reset refuses doorbells too, until its notice is taken; they are lost with the rest.
-        match self.refused && !self.notice(context)? {
-            false => Ok(()),
-            true => Err(Error::Broken {
-                reason:
-                    "the board refused a doorbell: the channel was stopped, or its queue was full"
-                        .into(),
-            }),
-        }
     }
 
     /// Looks whether doorbells were refused, and takes the note off the board.

@@ -62,6 +62,10 @@ impl Drop for Inner {
 
 impl Device {
     /// Registers a part of memory.
+    ///
+    /// With [`Permissions::Write`] alone the kernel's device reports the end of a write before its data
+    /// are proven to have arrived; [`Permissions::ReadWrite`] lets the board prove that. This holds for all
+    /// kinds of registration ([`access::WRITE`]).
     pub fn register(
         &self,
         memory: &Memory,

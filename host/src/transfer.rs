@@ -28,6 +28,10 @@ pub struct Request<'a> {
 /// When a transfer starts, what it makes sure of, and how it is told of. By default it starts in its
 /// turn, beside what the other direction does; its end is reported when the data have arrived; and its
 /// interrupt is moderated like all others.
+///
+/// A write to a region that the board may not read is an exception: the board makes sure of the arrival
+/// by a read. On the kernel's device the end of such a write is reported before its data are proven to
+/// have arrived ([`access::WRITE`](peerlane_core::uapi::access::WRITE)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Terms {
     /// Start when all writes that were submitted to the channel before have ended, well or
@@ -66,9 +70,12 @@ impl Transfer {
         self.length
     }
 
-    /// Looks whether the transfer has ended, and returns the bytes moved. No system call is made and
-    /// no register read, unless something is found to be wrong; what the queue holds back is given to
-    /// the board.
+    /// Looks whether the transfer has ended, and returns the bytes moved; what the queue holds back is
+    /// given to the board.
+    ///
+    /// A system call is made once a second, to learn of a restart and the end of the board, and once
+    /// something is found to be wrong. Another one gives a region back whose last handle a transfer had
+    /// that has ended.
     ///
     /// # Errors
     /// As [`wait`](Self::wait).

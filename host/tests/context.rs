@@ -3,7 +3,7 @@
 mod least;
 
 use least::Least;
-use peerlane_host::{Device, Memory, Permissions};
+use peerlane_host::{Device, Memory, MemoryKind, Permissions};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -35,9 +35,7 @@ fn what_a_child_drops_the_parent_keeps() {
     let least = Least::new();
     let device = Device::over(least.clone()).unwrap();
     let fpga_memory = device.allocate(1 << 20).unwrap();
-    let memory = device
-        .memory(peerlane_host::MemoryKind::Host, 4096)
-        .unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
     let region = device
         .register_all(&memory, Permissions::ReadWrite)
         .unwrap();
@@ -88,9 +86,7 @@ fn a_child_does_not_unmap_what_it_has_no_copy_of() {
 fn a_region_is_not_forgotten_in_the_middle_of_a_descriptor() {
     let least = Least::new();
     let device = Device::over(least.clone()).unwrap();
-    let memory = device
-        .memory(peerlane_host::MemoryKind::Host, 4096)
-        .unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
     let region = device
         .register_all(&memory, Permissions::ReadWrite)
         .unwrap();
@@ -111,4 +107,27 @@ fn a_region_is_not_forgotten_in_the_middle_of_a_descriptor() {
     forgetting.join().unwrap().unwrap();
     assert_eq!(least.unregistered.load(Ordering::Relaxed), 1);
     assert_eq!(transfer.wait(None).unwrap(), 64);
+}
+
+#[test]
+fn a_region_is_given_back_while_others_use_the_queue() {
+    let least = Least::new();
+    let device = Device::over(least.clone()).unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let region = device
+        .register_all(&memory, Permissions::ReadWrite)
+        .unwrap();
+    let queue = device.queue().unwrap();
+    let transfer = queue.write(0, &region, 0, 64).unwrap();
+    // The transfer has the last handle.
+    drop(region);
+    let (asked, answer) = mpsc::channel();
+    let (told, free) = mpsc::channel();
+    *least.in_unregister.lock().unwrap() = Some(Box::new(move || {
+        std::thread::spawn(move || asked.send(queue.under_way()));
+        told.send(answer.recv_timeout(WHILE).is_ok()).unwrap();
+    }));
+    assert_eq!(transfer.poll().unwrap(), Some(64));
+    assert_eq!(least.unregistered.load(Ordering::Relaxed), 1);
+    assert!(free.recv().unwrap(), "the queue is locked");
 }

@@ -116,7 +116,7 @@ pub fn drained(bench: &dyn Bench) -> Result<()> {
         .write(work.place, &region, 0, length)
         .map_err(told)?;
     match work.queue.drain(Duration::ZERO) {
-        Ok(()) | Err(Error::Timeout { .. }) => {}
+        Ok(()) | Err(Error::NotDrained { .. }) => {}
         Err(error) => return Err(told(error)),
     }
     work.queue.drain(LIMIT).map_err(told)?;

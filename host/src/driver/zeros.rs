@@ -140,7 +140,7 @@ impl Inner {
         let begin = self.board.backend.now();
         loop {
             let mut page = Page(self, number, Ok(()));
-            flow.pump(&mut page)?;
+            flow.pump(&mut page);
             page.2?;
             self.await_interrupt(Duration::from_micros(100))?;
             flow.drain(&mut Records(self, ring))?;

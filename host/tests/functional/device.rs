@@ -266,6 +266,47 @@ fn lost_and_repeated_records_are_noticed() {
 }
 
 #[test]
+fn a_short_record_is_no_success() {
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    fake.lock().tricks.fault = Some((0, 0, 0, 10));
+    let transfer = queue.write(0, &region, 0, 64).unwrap();
+    let short = |found: Result<u64, Error>| {
+        let error = found.unwrap_err();
+        assert!(error.to_string().contains("after 10"), "{error}");
+    };
+    short(transfer.wait(SECOND));
+    short(transfer.wait(10 * SECOND));
+    queue.restart().unwrap();
+    short(transfer.wait(SECOND));
+    let next = queue.write(0, &region, 0, 64).unwrap();
+    assert_eq!(next.wait(SECOND).unwrap(), 64);
+}
+
+#[test]
+fn what_was_refused_is_not_made() {
+    let (fake, driver, device, queue) = open(Config::default());
+    let (memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    let clock = driver.open().unwrap();
+    fake.fpga_write(0, &[7; 64]);
+    fake.lock().tricks.fault = Some((0, 0, 0, 10));
+    let _short = queue.write(0, &region, 0, 64).unwrap();
+    clock.query().unwrap();
+    assert!(clock.poll(Some(SECOND)).unwrap());
+    // The submission finds the record.
+    let refused = queue.write(0, &region, 8192, 64);
+    assert!(matches!(refused, Err(Error::Broken { .. })), "{refused:?}");
+    queue.restart().unwrap();
+    let next = queue.write(0, &region, 4096, 64).unwrap();
+    assert_eq!(next.wait(SECOND).unwrap(), 64);
+    for (offset, byte) in [(4096, 7), (8192, 0)] {
+        let mut found = [9; 64];
+        memory.read(offset, &mut found).unwrap();
+        assert_eq!(found, [byte; 64]);
+    }
+}
+
+#[test]
 fn after_a_reset_a_broken_queue_is_as_new() {
     let (fake, driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);

@@ -4,7 +4,7 @@ use crate::common::{
     MIB, SECOND, drive, fault_of, memory, open, open_at, open_with, registered, submit,
 };
 use crate::fake::Config;
-use peerlane_host::{Direction, Error, Fault, MemoryKind, Permissions, Terms};
+use peerlane_host::{Direction, Error, Fault, MemoryKind, Permissions, Terms, Transfer};
 use std::time::Duration;
 
 #[test]
@@ -253,6 +253,41 @@ fn a_query_beside_a_queue_does_not_make_a_transfer_end_with_anothers_record() {
         let mut found = [9; 64];
         held.read(offset, &mut found).unwrap();
         assert_eq!(found, [byte; 64]);
+    }
+}
+
+#[test]
+fn a_poll_sees_a_restart_and_an_end() {
+    for spins in [false, true] {
+        let (fake, driver) = drive(Config::default());
+        let (device, queue, place) = open_with(&driver, MIB);
+        let (_held, region) = memory(&device, MIB);
+        let clock = driver.open().unwrap();
+        // Time passes, whatever the board says.
+        let pass = || {
+            let _ = clock.query();
+            let _ = clock.poll(Some(2 * SECOND));
+        };
+        // No record comes, so no event does.
+        let lost = |transfer: &Transfer| {
+            if spins {
+                return std::thread::scope(|scope| {
+                    scope.spawn(pass);
+                    transfer.wait(None).unwrap_err()
+                });
+            }
+            assert_eq!(transfer.poll().unwrap(), None);
+            pass();
+            transfer.poll().unwrap_err()
+        };
+        queue.set_spin(if spins { Duration::MAX } else { Duration::ZERO });
+        fake.lock().tricks.stuck = true;
+        let transfer = queue.write(place, &region, 0, 64).unwrap();
+        driver.reset().unwrap();
+        assert!(matches!(lost(&transfer), Error::Restarted));
+        let transfer = queue.write(place, &region, 0, 64).unwrap();
+        fake.lock().tricks.gone = true;
+        assert!(matches!(lost(&transfer), Error::Gone));
     }
 }
 

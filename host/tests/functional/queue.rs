@@ -95,6 +95,32 @@ fn what_the_block_cannot_flush_is_flushed_for_it() {
 }
 
 #[test]
+fn a_write_that_cannot_be_flushed_is_no_success() {
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (_memory, closed) = registered(&device, MemoryKind::Gpu, MIB, Permissions::Write);
+    fake.lock().tricks.no_flush = true;
+    let write = queue.write(0, &closed, 0, 64).unwrap();
+    for _ in 0..2 {
+        assert!(matches!(write.wait(SECOND), Err(Error::Backend(_))));
+    }
+    fake.lock().tricks.no_flush = false;
+    let write = queue.write(0, &closed, 0, 64).unwrap();
+    assert_eq!(write.wait(SECOND).unwrap(), 64);
+}
+
+#[test]
+fn a_drain_that_is_late_says_how_many_are_left() {
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::ReadWrite);
+    fake.lock().tricks.stuck = true;
+    let _reads = [0, 64].map(|offset| queue.read(&region, offset, 0, 64).unwrap());
+    let error = queue.drain(Duration::from_micros(5)).unwrap_err();
+    assert_eq!(error.to_string(), "2 transfers have not ended after 5µs");
+    fake.lock().tricks.stuck = false;
+    queue.drain(SECOND).unwrap();
+}
+
+#[test]
 fn a_transfer_larger_than_the_queue_goes_on() {
     let (fake, _driver, device, queue) = open(small_queue(4));
     let (_memory, region) = registered(&device, MemoryKind::Gpu, 4 * MIB, Permissions::ReadWrite);

@@ -29,6 +29,8 @@ pub struct State {
     pub unregistered: AtomicUsize,
     /// In the middle of the next doorbell.
     pub in_post: Hook,
+    /// While the next region is given back.
+    pub in_unregister: Hook,
 }
 
 /// Calls a hook.
@@ -112,6 +114,7 @@ impl Context for Least {
     fn unregister(&self, _: u32, _: u32) -> Result<()> {
         self.called();
         self.unregistered.fetch_add(1, Ordering::Relaxed);
+        call(&self.in_unregister);
         Ok(())
     }
 

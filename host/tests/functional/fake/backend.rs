@@ -205,8 +205,12 @@ impl Backend for Fake {
     }
 
     fn flush(&mut self, _id: MemoryId) -> BackendResult<()> {
-        self.lock().seen.flushes += 1;
-        Ok(())
+        let mut state = self.lock();
+        state.seen.flushes += 1;
+        match state.tricks.no_flush {
+            true => Err(BackendError::Range("the memory".into())),
+            false => Ok(()),
+        }
     }
 
     fn read_memory(&mut self, id: MemoryId, offset: u64, bytes: &mut [u8]) -> BackendResult<()> {

@@ -37,6 +37,8 @@ pub struct Tricks {
     pub lose_record: bool,
     /// The next record is written a second time behind itself.
     pub repeat_record: bool,
+    /// What was written cannot be flushed.
+    pub no_flush: bool,
     /// Doorbells are refused from this fill on.
     pub refuse_at: Option<usize>,
 }

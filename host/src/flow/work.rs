@@ -1,0 +1,154 @@
+//! One transfer, and the descriptors that it is cut into.
+
+use crate::error::{Error, Result};
+use crate::transfer::Terms;
+use peerlane_core::att::AttAddress;
+use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction, Pieces};
+use peerlane_core::queue::Ticket;
+use peerlane_core::record::Record;
+
+/// A transfer to be made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Order {
+    pub(crate) direction: Direction,
+    /// Where in the peer's memory.
+    pub(crate) peer: AttAddress,
+    /// First byte in FPGA memory.
+    pub(crate) local: u64,
+    /// Bytes, at least 1.
+    pub(crate) length: u64,
+    /// Bytes that one descriptor moves at most.
+    pub(crate) piece: u32,
+    pub(crate) terms: Terms,
+    /// The board may not read the memory, so it cannot make sure that a write has arrived.
+    pub(crate) unreadable: bool,
+}
+
+/// A transfer that the board works on or will.
+#[derive(Debug)]
+pub(super) struct Work<K> {
+    pub(super) order: Order,
+    /// Pieces that are still to go to the board.
+    pub(super) pieces: Pieces,
+    /// A piece has gone to the board.
+    pub(super) begun: bool,
+    /// Pieces that the board has.
+    pub(super) outstanding: u32,
+    /// Bytes moved from the start without a gap.
+    pub(super) done: u64,
+    pub(super) failure: Option<Error>,
+    /// What must live as long as the board works on it.
+    pub(super) keep: K,
+}
+
+impl<K> Work<K> {
+    pub(super) fn new(order: Order, keep: K) -> Self {
+        Self {
+            order,
+            pieces: Pieces::new(order.peer, order.length, order.piece),
+            begun: false,
+            outstanding: 0,
+            done: 0,
+            failure: None,
+            keep,
+        }
+    }
+
+    /// Whether the board has nothing of it, and gets nothing.
+    pub(super) fn over(&self) -> bool {
+        self.outstanding == 0 && self.pieces.remaining() == 0
+    }
+
+    /// Nothing more of it goes to the board. What the board has goes on to its end. The first failure
+    /// is the transfer's.
+    pub(super) fn fail(&mut self, error: Error) {
+        self.pieces.stop();
+        self.failure.get_or_insert(error);
+    }
+
+    /// The next piece as a descriptor, and its bytes. `more` pieces follow it.
+    pub(super) fn next(&mut self, ticket: &Ticket, more: u64) -> Result<(u32, [u32; DWORDS])> {
+        let Order {
+            direction,
+            peer,
+            local,
+            terms,
+            ..
+        } = self.order;
+        let short = || broken("a transfer has fewer pieces than it said");
+        let piece = self.pieces.next().ok_or_else(short)?;
+        let descriptor = Descriptor {
+            peer: peer.checked_add(piece.start).ok_or_else(short)?,
+            local: local + piece.start,
+            length: piece.length,
+            control: Control {
+                // Each piece: one that fails without a record would go unseen.
+                record: true,
+                interrupt: ticket.interrupt,
+                urgent: ticket.interrupt && terms.urgent,
+                // The flush of the last piece covers those before it.
+                no_flush: direction == Direction::Write && (more > 0 || terms.no_flush),
+                // The pieces behind the first start after it.
+                after_write: terms.after_writes && !self.begun,
+                after_read: terms.after_reads && !self.begun,
+            },
+            cookie: ticket.cookie,
+        };
+        let dwords = descriptor.encode().map_err(broken)?;
+        self.begun = true;
+        self.outstanding += 1;
+        Ok((piece.length, dwords))
+    }
+
+    /// Takes the record of one of its descriptors, of so many bytes. Returns what the record says that
+    /// cannot be.
+    pub(super) fn complete(&mut self, record: &Record, length: u32) -> Option<Error> {
+        self.outstanding -= 1;
+        if self.failure.is_some() {
+            return None;
+        }
+        self.done += u64::from(record.bytes_done.min(length));
+        match record.outcome {
+            Ok(()) if record.bytes_done == length => None,
+            Ok(()) => {
+                let error = broken(format_args!(
+                    "a descriptor of {length} bytes ended well after {}",
+                    record.bytes_done
+                ));
+                self.fail(error.clone());
+                Some(error)
+            }
+            Err(fault) => {
+                let order = &self.order;
+                self.fail(Error::Fault {
+                    direction: order.direction,
+                    fault,
+                    bytes_done: self.done,
+                    length: order.length,
+                    offset: (record.fault_address)
+                        .and_then(|at| at.offset_from(order.peer))
+                        .filter(|offset| *offset < order.length),
+                });
+                None
+            }
+        }
+    }
+
+    /// Whether it is a write that the block does not flush: its data may not have arrived.
+    pub(super) fn unflushed(&self) -> bool {
+        let Order {
+            direction,
+            terms,
+            unreadable,
+            ..
+        } = self.order;
+        let silent = unreadable && !terms.no_flush;
+        direction == Direction::Write && self.begun && (self.failure.is_some() || silent)
+    }
+}
+
+pub(super) fn broken(reason: impl ToString) -> Error {
+    Error::Broken {
+        reason: reason.to_string(),
+    }
+}
