@@ -111,8 +111,8 @@ pub trait Context: Debug + Send + Sync {
     /// A moment between two looks at the ring.
     fn pause(&self);
 
-    /// Ends what the channel was given: what has not ended by itself after `drain` is aborted.
-    /// Returns whether something had to be. Every descriptor has its record then.
+    /// Ends what the channel was given: what has not ended by itself after `drain`, a second at most, is
+    /// aborted. Returns whether something had to be. Every descriptor has its record then.
     fn stop(&self, drain: Duration) -> Result<bool>;
 
     /// Sets how the channel's interrupts are held back.

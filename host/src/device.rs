@@ -17,6 +17,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+/// How long a channel's work may end by itself when it is stopped: as long as the kernel driver waits at
+/// most ([`uapi::Stop::deadline_ns`]).
+const LONGEST_DRAIN: Duration = Duration::from_secs(1);
+
 /// An open device: a context of a board, with a channel of its own. Clones are the same context; it
 /// is closed when the last one is dropped and all regions, queues and transfers of it are.
 ///
@@ -38,6 +42,9 @@ pub(crate) struct Shared {
     process: Process,
     capabilities: Capabilities,
     range: Mutex<Range<u64>>,
+    /// Held while the driver gives FPGA memory or takes it back, so that `range` is what came of the last
+    /// call. Who only asks for the range does not wait for that.
+    changes_range: Mutex<()>,
     /// The queue that the device has, or had: who reads the ring, and so knows where it stands.
     queue: Mutex<Option<Weak<queue::Shared>>>,
     /// Whether somebody holds the board's window by this value.
@@ -82,7 +89,8 @@ impl Device {
     }
 
     /// Takes a device node over that is open already: inherited, or sent by another process. The
-    /// context is then one for both; they must agree who uses it. `path` is for messages.
+    /// context is then one for both; they must agree who uses it, and one of them at most has a
+    /// [`Queue`]. `path` is for messages.
     pub fn from_file(file: OwnedFd, path: impl Into<PathBuf>) -> Result<Self> {
         Self::from_file_with(file, path, 0)
     }
@@ -109,6 +117,7 @@ impl Device {
                 range: Mutex::new(info.local_base..info.local_end),
                 queue: Mutex::new(None),
                 has_window: AtomicBool::new(false),
+                changes_range: Mutex::new(()),
                 process: Process::current(),
                 context: Box::new(context),
             }))),
@@ -193,12 +202,12 @@ impl Device {
         self.context().file()
     }
 
-    /// Ends what the channel was given: what has not ended by itself after `drain` is aborted.
-    /// Says whether something had to be. Meanwhile the board refuses the doorbells of a
+    /// Ends what the channel was given: what has not ended by itself after `drain`, or after a second
+    /// if that is longer, is aborted. Says whether something had to be. Meanwhile the board refuses the doorbells of a
     /// [`Queue`](crate::Queue), which has to be [restarted](crate::Queue::restart) then: who shares a
     /// device agrees on who stops it.
     pub fn stop(&self, drain: Duration) -> Result<bool> {
-        self.context().stop(drain)
+        self.context().stop(drain.min(LONGEST_DRAIN))
     }
 
     /// FPGA memory that the context has ([`allocate`](Self::allocate)); none at first.
@@ -238,9 +247,15 @@ impl Shared {
         }
     }
 
-    /// Takes note of the context's FPGA memory.
-    pub(crate) fn set_range(&self, range: Range<u64>) {
+    /// Has the driver change the context's FPGA memory, and takes note of the range that `call` returns.
+    pub(crate) fn change_range<T>(
+        &self,
+        call: impl FnOnce(&dyn Context) -> Result<(Range<u64>, T)>,
+    ) -> Result<T> {
+        let _alone = (self.changes_range.lock()).unwrap_or_else(PoisonError::into_inner);
+        let (range, result) = call(&*self.context)?;
         *self.range.lock().unwrap_or_else(PoisonError::into_inner) = range;
+        Ok(result)
     }
 
     fn range(&self) -> Range<u64> {

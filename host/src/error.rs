@@ -128,8 +128,9 @@ pub enum Error {
         /// Why.
         source: Errno,
     },
-    /// The device has, or had, a queue: nobody else knows where its ring stands.
-    #[error("the device has a queue already")]
+    /// The channel has, or had, a queue, of this device or of another one over the same file: nobody else
+    /// knows where its ring stands.
+    #[error("the channel has a queue already")]
     Taken,
     /// The block has not done in time what it promises to.
     #[error(

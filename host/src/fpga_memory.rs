@@ -68,10 +68,12 @@ impl Device {
     }
 
     fn call_allocate(&self, wanted: uapi::Allocate) -> Result<FpgaMemory> {
-        let mut argument = wanted;
-        self.context().allocate(&mut argument)?;
-        let range = argument.base..argument.base + argument.bytes;
-        self.0.set_range(range.clone());
+        let range = self.0.change_range(|context| {
+            let mut argument = wanted;
+            context.allocate(&mut argument)?;
+            let range = argument.base..argument.base + argument.bytes;
+            Ok((range.clone(), range))
+        })?;
         Ok(FpgaMemory {
             device: Some(Arc::clone(&self.0)),
             range,
@@ -139,8 +141,6 @@ impl Drop for FpgaMemory {
 
 impl Shared {
     fn free(&self, flags: u32) -> Result<[u64; 2]> {
-        let token = self.context.free(flags)?;
-        self.set_range(0..0);
-        Ok(token)
+        self.change_range(|context| Ok((0..0, context.free(flags)?)))
     }
 }

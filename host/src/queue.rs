@@ -102,7 +102,9 @@ impl Queue {
     ///
     /// # Errors
     /// [`Error::Map`] with `EBUSY` once the slow path was used; [`Error::Taken`] if the device has, or
-    /// had, a queue.
+    /// had, a queue, or somebody else who has its file has used the channel
+    /// ([`Device::from_file`]). That shows by the ring and the descriptors under way, so not where
+    /// the board was started anew since, or that somebody has not begun.
     pub fn new(device: &Device) -> Result<Self> {
         let mut place = device.0.queue_place();
         if place.is_some() {
@@ -131,6 +133,9 @@ impl Queue {
             followers: 0,
         };
         state.generation = state.query(context)?.generation;
+        if !is_unused(context, device.capabilities().queue_depth()) {
+            return Err(Error::Taken);
+        }
         // While the channel is being stopped, or the board started, the page does not say it. After a
         // start it is asked for again.
         let slots = match slots(context) {
@@ -292,6 +297,16 @@ impl Queue {
         self.0.unlock(state);
         restarted
     }
+}
+
+/// Whether the channel shows no sign of use since it was started, by whoever else has the same file.
+/// Slot 0 of the ring holds no record then; a driver in the process fills the ring with zeros, which are
+/// a status of the second lap too, but no record with a number. And no descriptor is under way.
+fn is_unused(context: &dyn Context, depth: u32) -> bool {
+    let empty = context.status(0) == record::empty() || context.record(0) == [0; record::DWORDS];
+    let free = context.queue_free();
+    // Where nothing takes doorbells, the page does not say what is under way.
+    empty && (free == [0, 0] || free.iter().all(|free| *free >= depth))
 }
 
 /// Descriptors that each direction takes while nothing is under way; 0 while doorbells are refused,

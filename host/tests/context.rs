@@ -3,7 +3,7 @@
 mod least;
 
 use least::Least;
-use peerlane_host::{Device, Memory, MemoryKind, Permissions};
+use peerlane_host::{Device, Error, Memory, MemoryKind, Permissions};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -130,4 +130,59 @@ fn a_region_is_given_back_while_others_use_the_queue() {
     assert_eq!(transfer.poll().unwrap(), Some(64));
     assert_eq!(least.unregistered.load(Ordering::Relaxed), 1);
     assert!(free.recv().unwrap(), "the queue is locked");
+}
+
+#[test]
+fn memory_that_is_allocated_while_other_is_freed_is_known() {
+    let least = Least::new();
+    let device = Device::over(least.clone()).unwrap();
+    let old = device.allocate(1 << 20).unwrap();
+    let (told, allocating) = mpsc::channel();
+    let other = device.clone();
+    *least.in_free.lock().unwrap() = Some(Box::new(move || {
+        told.send(std::thread::spawn(move || other.allocate(2 << 20)))
+            .unwrap();
+        std::thread::sleep(WHILE);
+    }));
+    old.free().unwrap();
+    let new = allocating.recv().unwrap().join().unwrap().unwrap();
+    assert_eq!((new.range(), device.range()), (0..2 << 20, 0..2 << 20));
+}
+
+/// The first owner of a file has taken so many records, and has so many descriptors under way. Whoever
+/// gets the file then gets no queue.
+fn the_second_owner_of_a_file(records: usize, under_way: usize) {
+    let least = Least::new();
+    let device = Device::over(least.clone()).unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let region = device
+        .register_all(&memory, Permissions::ReadWrite)
+        .unwrap();
+    let queue = device.queue().unwrap();
+    for _ in 0..records {
+        let transfer = queue.write(0, &region, 0, 4096).unwrap();
+        assert_eq!(transfer.wait(None).unwrap(), 4096);
+    }
+    least.stuck.store(true, Ordering::Relaxed);
+    for _ in 0..under_way {
+        queue.read(&region, 0, 0, 4096).unwrap();
+    }
+    let second = Device::over(least.clone()).unwrap();
+    assert!(matches!(second.queue(), Err(Error::Taken)));
+}
+
+#[test]
+fn the_second_owner_of_a_file_on_the_first_lap() {
+    the_second_owner_of_a_file(3, 0);
+}
+
+#[test]
+fn the_second_owner_of_a_file_on_the_second_lap() {
+    // The status of a write of channel 0 that ended well is 0.
+    the_second_owner_of_a_file(33, 0);
+}
+
+#[test]
+fn the_second_owner_of_a_file_before_the_first_record() {
+    the_second_owner_of_a_file(0, 1);
 }

@@ -24,6 +24,11 @@ fn a_stopped_channel_ends_its_work_if_it_is_given_the_time() {
     let taken = device.now() - start;
     assert!(taken >= patience && taken < patience + Duration::from_millis(1));
     assert_eq!(fault_of(&stuck), Fault::Aborted);
+    // A second is as long as anybody waits.
+    let _stuck = queue.write(0, &region, 0, 64).unwrap();
+    let start = device.now();
+    assert!(device.stop(10 * SECOND).unwrap());
+    assert!(device.now() - start < SECOND + patience);
     fake.lock().tricks.stuck = false;
     let next = queue.write(0, &region, 0, 64).unwrap();
     assert_eq!(next.wait(SECOND).unwrap(), 64);

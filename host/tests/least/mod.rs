@@ -6,7 +6,7 @@ use peerlane_core::record::{self, Record};
 use peerlane_core::regs::MAP_ID;
 use peerlane_core::uapi;
 use peerlane_host::{Context, Memory, MemoryKind, Moderation, Result};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -25,12 +25,16 @@ pub struct State {
     pub calls: AtomicUsize,
     /// The board ends nothing.
     pub stuck: AtomicBool,
+    /// What it has not ended, writes and reads.
+    left: [AtomicU32; 2],
     /// Regions that were given back.
     pub unregistered: AtomicUsize,
     /// In the middle of the next doorbell.
     pub in_post: Hook,
     /// While the next region is given back.
     pub in_unregister: Hook,
+    /// When the driver has taken FPGA memory back, before its call returns.
+    pub in_free: Hook,
 }
 
 /// Calls a hook.
@@ -125,6 +129,7 @@ impl Context for Least {
 
     fn free(&self, _: u32) -> Result<[u64; 2]> {
         self.called();
+        call(&self.in_free);
         Ok([0; 2])
     }
 
@@ -136,6 +141,7 @@ impl Context for Least {
     fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], _: u16) -> u32 {
         call(&self.in_post);
         if self.stuck.load(Ordering::Relaxed) {
+            self.left[direction as usize].fetch_add(1, Ordering::Relaxed);
             return 8;
         }
         let descriptor = Descriptor::decode(descriptor).unwrap();
@@ -156,7 +162,8 @@ impl Context for Least {
     }
 
     fn queue_free(&self) -> [u32; 2] {
-        [16, 16]
+        let left = |side: usize| self.left[side].load(Ordering::Relaxed);
+        [512 - left(0), 512 - left(1)]
     }
 
     fn take_refused(&self) -> bool {
