@@ -20,8 +20,13 @@ use rustix::mm::ProtFlags;
 use rustix::time::ClockId;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Duration;
+
+// The order of stores to the channel's page, and of stores to memory before them, is that of x86-64:
+// another processor needs barriers of its own in `post`.
+#[cfg(not(target_arch = "x86_64"))]
+compile_error!("the kernel's device is driven on x86-64 only: see `post` in host/src/kernel.rs");
 
 /// An open device node.
 #[derive(Debug)]
@@ -231,8 +236,10 @@ impl Context for Node {
         Ok(())
     }
 
-    /// 5 stores: the bus carries 64 bits in one packet. Stores to an uncached mapping leave in
-    /// program order (Intel SDM, volume 3, 8.2.2), so the doorbell comes last.
+    /// 5 stores: the bus carries 64 bits in one packet. Stores leave in program order, those to memory
+    /// and those to an uncached mapping (Intel SDM, volume 3, 8.2.2 and 11.3), so the doorbell comes last.
+    /// A store to an uncached mapping also empties the buffers of non-temporal stores and of stores to
+    /// write-combining memory (11.3, "Write Combining").
     fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) -> u32 {
         let Some(page) = self.channel.get() else {
             return 0;
@@ -241,6 +248,9 @@ impl Context for Node {
             Direction::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
             Direction::Read => (chan::READ_DESC, chan::READ_DOORBELL),
         };
+        // The compiler keeps no order of its own between data in memory, which the board reads, and
+        // volatile stores. The processor needs no instruction for it.
+        fence(Ordering::Release);
         let (pairs, rest) = descriptor.as_chunks::<2>();
         for (index, [low, high]) in pairs.iter().enumerate() {
             page.store(place + 8 * index, u64::from(*high) << 32 | u64::from(*low));

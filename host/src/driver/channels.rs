@@ -8,7 +8,6 @@ use peerlane_core::fpga_memory::Content;
 use peerlane_core::queue::Occupancy;
 use peerlane_core::regs::Completion;
 use peerlane_core::table::{self, Reach};
-use std::time::Duration;
 
 /// A channel that a context holds.
 pub(crate) struct Channel {
@@ -23,8 +22,13 @@ pub(crate) struct Channel {
     pub(crate) handed_out: bool,
     /// Events of the board that were acknowledged.
     pub(crate) seen: u64,
-    /// What went wrong where it could not be said.
+    /// A doorbell went wrong where that could not be said. Until the channel was stopped or started
+    /// anew it is rung no more, and who asks is told.
     pub(crate) trouble: Option<Error>,
+    /// Doorbells were not rung because of that: they count as refused.
+    pub(crate) refused: bool,
+    /// Slots of the ring that they should have told of.
+    pub(crate) owed: u16,
     /// Nobody holds it, but it could not be closed.
     lost: bool,
 }
@@ -69,6 +73,8 @@ impl Inner {
             handed_out: false,
             seen: self.events,
             trouble: None,
+            refused: false,
+            owed: 0,
             lost: false,
         });
         match self.restart(number) {
@@ -90,6 +96,8 @@ impl Inner {
         };
         state.untold = true;
         state.trouble = None;
+        state.refused = false;
+        state.owed = 0;
         let settings = Settings {
             ring: state.ring.address,
             ring_log2,
@@ -101,32 +109,31 @@ impl Inner {
         self.board.run("opened a channel", steps)
     }
 
-    /// Ends what a channel was given, by itself within `drain` or else by an abort; whether something
-    /// had to be aborted. All records are in the ring then.
-    pub(crate) fn stop_channel(&mut self, number: u32, drain: Duration) -> Result<bool> {
-        if self.channel(number)?.untold {
-            return Ok(false);
+    /// Has a channel accept nothing more, and work on; its generation. `None`: it has nothing to do
+    /// before its context was told of the last start.
+    pub(crate) fn begin_stop(&mut self, number: u32) -> Result<Option<u32>> {
+        let state = self.channel(number)?;
+        let generation = state.generation;
+        if state.untold {
+            return Ok(None);
         }
-        let board = &mut self.board;
-        let begin = board.backend.now();
-        // Accepts nothing more, and works on.
         let [stop, _] = channel::drain(number);
-        board.run("stopped a channel", [stop])?;
-        let aborted = loop {
-            if !board.busy(number)? {
-                break false;
-            }
-            if board.backend.now().saturating_sub(begin) >= drain {
-                break true;
-            }
-            board.backend.pause(super::board::POLL)?;
-        };
-        if aborted {
+        self.board.run("stopped a channel", [stop])?;
+        Ok(Some(generation))
+    }
+
+    /// Lets a channel accept again after [`begin_stop`](Self::begin_stop), when it has ended what it was
+    /// given, or after an abort. All records are in the ring then.
+    pub(crate) fn end_stop(&mut self, number: u32, abort: bool) -> Result<()> {
+        let board = &mut self.board;
+        if abort {
             board.run("aborted a channel", channel::abort(number))?;
         }
         let steps = table::fence(Reach::Host).chain([channel::resume(number)]);
         board.run("stopped a channel", steps)?;
-        Ok(aborted)
+        // What was rung has its record, and what was not counts as refused.
+        self.channel(number)?.trouble = None;
+        Ok(())
     }
 
     /// Gives the channel of a context back that is closed.

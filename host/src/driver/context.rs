@@ -1,7 +1,7 @@
 //! A context of the driver in the process.
 
 use super::backend::MemoryId;
-use super::board::Board;
+use super::board::{Board, POLL};
 use super::zeros::Records;
 use super::{Inner, Shared};
 use crate::context::Context;
@@ -17,7 +17,7 @@ use peerlane_core::ring::Slots;
 use peerlane_core::uapi::{self, access, allocate, feature, free, provider};
 use rustix::io::Errno;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long to wait at a stretch: others get their turn in between.
@@ -34,6 +34,8 @@ pub(crate) struct Held {
     name: String,
     info: uapi::Info,
     ring: MemoryId,
+    /// Held by who stops or restarts the channel, across several looks at the board.
+    turn: Mutex<()>,
 }
 
 /// Writes a descriptor and rings the doorbell.
@@ -100,11 +102,27 @@ impl Held {
             name: inner.board.backend.name(),
             info,
             ring,
+            turn: Mutex::new(()),
         })
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.shared.lock()
+    }
+
+    /// The state, unless the board did not answer at some time since it was started. It may answer
+    /// again, but what it was told meanwhile went nowhere: it is gone until it is reset.
+    fn present(&self) -> Result<MutexGuard<'_, Inner>> {
+        let inner = self.lock();
+        match inner.board.gone {
+            true => Err(Error::Gone),
+            false => Ok(inner),
+        }
+    }
+
+    /// The right to stop or restart the channel.
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives the channel its range of FPGA memory.
@@ -159,7 +177,7 @@ impl Context for Held {
             both if both == access::READ | access::WRITE => Permissions::ReadWrite,
             _ => return Err(refused(Errno::INVAL)),
         };
-        let mut inner = self.lock();
+        let mut inner = self.present()?;
         let Inner {
             board,
             regions,
@@ -191,7 +209,8 @@ impl Context for Held {
     }
 
     fn allocate(&self, wanted: &mut uapi::Allocate) -> Result<()> {
-        let mut inner = self.lock();
+        let _turn = self.turn();
+        let mut inner = self.present()?;
         self.check_idle(&mut inner, wanted.bytes)?;
         let fpga = &mut inner.fpga;
         let grant = match wanted.flags {
@@ -220,7 +239,8 @@ impl Context for Held {
     }
 
     fn free(&self, flags: u32) -> Result<[u64; 2]> {
-        let mut inner = self.lock();
+        let _turn = self.turn();
+        let mut inner = self.present()?;
         self.check_idle(&mut inner, 0)?;
         let refused = |source| Error::memory(0, source);
         if inner.fpga.held(self.number).is_none() {
@@ -246,7 +266,7 @@ impl Context for Held {
     }
 
     fn open_channel(&self) -> Result<()> {
-        self.lock().channel(self.number)?.handed_out = true;
+        self.present()?.channel(self.number)?.handed_out = true;
         Ok(())
     }
 
@@ -256,13 +276,27 @@ impl Context for Held {
         let Ok(state) = inner.channel(self.number) else {
             return 0;
         };
+        let owed = state.owed.saturating_add(freed);
+        if state.trouble.is_some() {
+            (state.refused, state.owed) = (true, owed);
+            return 0;
+        }
         // What was started anew refuses doorbells until the library knows of it.
         if state.untold || inner.board.gone {
             return 0;
         }
-        let rung = doorbell(&mut inner.board, self.number, direction, descriptor, freed);
-        if let (Err(error), Ok(state)) = (rung, inner.channel(self.number)) {
-            state.trouble.get_or_insert(error);
+        let rung = doorbell(&mut inner.board, self.number, direction, descriptor, owed);
+        let Ok(state) = inner.channel(self.number) else {
+            return 0;
+        };
+        match rung {
+            Ok(()) => state.owed = 0,
+            Err(error) => {
+                state.trouble = Some(error);
+                (state.refused, state.owed) = (true, owed);
+                // Whoever waits is to look.
+                inner.events += 1;
+            }
         }
         DWORDS as u32 + 1
     }
@@ -275,12 +309,16 @@ impl Context for Held {
 
     fn take_refused(&self) -> bool {
         let place = page(self.number, chan::REFUSED);
-        let board = &mut self.lock().board;
-        match board.read(place) {
+        let mut inner = self.lock();
+        let state = inner.channel(self.number);
+        let unrung = state.is_ok_and(|state| std::mem::take(&mut state.refused));
+        let board = &mut inner.board;
+        let refused = match board.read(place) {
             Ok(refused) if refused != 0 => board.write(place, refused).is_ok(),
             // A board that does not answer has refused nothing.
             _ => false,
-        }
+        };
+        unrung || refused
     }
 
     fn status(&self, slot: u32) -> u32 {
@@ -292,16 +330,14 @@ impl Context for Held {
     }
 
     fn query(&self) -> Result<uapi::Query> {
-        let mut inner = self.lock();
-        if inner.board.gone {
-            inner.board.check_present()?;
-        }
+        let mut inner = self.present()?;
         let events = inner.events;
         let state = inner.channel(self.number)?;
-        state.seen = events;
-        if let Some(error) = state.trouble.take() {
-            return Err(error);
+        if let Some(error) = &state.trouble {
+            // Not acknowledged: all who wait are told.
+            return Err(error.clone());
         }
+        state.seen = events;
         let generation = state.generation;
         if std::mem::take(&mut state.untold) {
             let steps = [channel::resume(self.number)];
@@ -320,7 +356,7 @@ impl Context for Held {
     fn await_event(&self, limit: Option<Duration>) -> Result<bool> {
         let begin = self.now();
         loop {
-            let mut inner = self.lock();
+            let mut inner = self.present()?;
             if inner.channel(self.number)?.seen != inner.events {
                 return Ok(true);
             }
@@ -346,11 +382,37 @@ impl Context for Held {
     }
 
     fn stop(&self, drain: Duration) -> Result<bool> {
-        self.lock().stop_channel(self.number, drain)
+        let _turn = self.turn();
+        let mut inner = self.present()?;
+        let begin = inner.board.backend.now();
+        let Some(generation) = inner.begin_stop(self.number)? else {
+            return Ok(false);
+        };
+        loop {
+            let late = inner.board.backend.now().saturating_sub(begin) >= drain;
+            let aborted = match inner.board.busy(self.number)? {
+                false => Some(false),
+                true if late => Some(true),
+                true => None,
+            };
+            if let Some(aborted) = aborted {
+                inner.end_stop(self.number, aborted)?;
+                return Ok(aborted);
+            }
+            inner.board.backend.pause(POLL)?;
+            // Others get their turn: with this channel, their doorbells are refused meanwhile.
+            drop(inner);
+            std::thread::yield_now();
+            inner = self.present()?;
+            // A reset of the block has ended what there was.
+            if inner.channel(self.number)?.generation != generation {
+                return Ok(false);
+            }
+        }
     }
 
     fn moderate(&self, moderation: Moderation) -> Result<()> {
-        let mut inner = self.lock();
+        let mut inner = self.present()?;
         inner.channel(self.number)?.moderation = moderation;
         let steps = [channel::moderate(self.number, moderation)];
         inner.board.run("taken the moderation", steps)

@@ -139,18 +139,30 @@ impl Regions {
             board.backend.unpin(state.pinned.id);
             self.named.push((state.channel, state.region.into_run()));
         }
-        self.collect(board)
+        // The region is gone, whatever becomes of its entries. Who needs some is told if they cannot go.
+        let _ = self.collect(board);
+        Ok(())
     }
 
-    /// Gives entries back that no descriptor can name any more: those of channels at rest.
+    /// Gives entries back that no descriptor can name any more: those of channels at rest. After an
+    /// error, the rest go the next time.
     fn collect(&mut self, board: &mut Board) -> Result<()> {
+        let mut collected = Ok(());
         for (channel, run) in std::mem::take(&mut self.named) {
-            match board.gone || board.busy(channel)? {
-                true => self.named.push((channel, run)),
-                false => self.give_back(run)?,
-            }
+            let busy = match collected.is_err() || board.gone {
+                true => Ok(true),
+                false => board.busy(channel),
+            };
+            let given = match busy {
+                Ok(false) => self.give_back(run),
+                kept => {
+                    self.named.push((channel, run));
+                    kept.map(drop)
+                }
+            };
+            collected = collected.and(given);
         }
-        Ok(())
+        collected
     }
 
     /// Tries again to give back what could not be given back before.

@@ -252,6 +252,145 @@ fn a_device_that_goes_is_noticed() {
 }
 
 #[test]
+fn who_was_gone_is_gone_until_a_reset() {
+    let (fake, driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    fake.lock().tricks.gone = true;
+    let lost = queue.write(0, &region, 0, 64).unwrap();
+    let soon = Duration::from_millis(1);
+    assert!(matches!(lost.wait(soon), Err(Error::Gone)));
+    // It answers again, but what it was told meanwhile went nowhere.
+    fake.lock().tricks.gone = false;
+    let next = queue.write(0, &region, 0, 64).unwrap();
+    for transfer in [&next, &lost] {
+        assert!(matches!(transfer.wait(60 * SECOND), Err(Error::Gone)));
+    }
+    assert!(matches!(device.query(), Err(Error::Gone)));
+    assert!(matches!(device.poll(None), Err(Error::Gone)));
+    assert!(matches!(device.stop(SECOND), Err(Error::Gone)));
+    assert!(matches!(driver.open(), Err(Error::Gone)));
+    driver.reset().unwrap();
+    for transfer in [&next, &lost] {
+        assert!(matches!(transfer.wait(SECOND), Err(Error::Restarted)));
+    }
+    let again = queue.write(0, &region, 0, 64).unwrap();
+    assert_eq!(again.wait(SECOND).unwrap(), 64);
+}
+
+#[test]
+fn all_who_wait_are_told_of_a_doorbell_that_failed() {
+    let (fake, _driver, device, queue) = open(Config {
+        depth_log2: 2,
+        ..Config::default()
+    });
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    for round in 0..20 {
+        fake.lock().tricks.stuck = true;
+        let before = queue.read(&region, 0, 0, 4096).unwrap();
+        fake.lock().tricks.fail_write = true;
+        let failed = queue.write(0, &region, 0, 4096).unwrap();
+        // Nothing is rung behind it: it might be chained to what is lost.
+        let behind = queue.write(0, &region, 0, 4096).unwrap();
+        let (told, ends) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            for transfer in [&failed, &behind] {
+                let told = told.clone();
+                scope.spawn(move || told.send(transfer.wait(None)).unwrap());
+            }
+            for _ in 0..2 {
+                let end = ends.recv_timeout(Duration::from_secs(20));
+                let error = end.expect("somebody waits for ever").unwrap_err();
+                assert!(matches!(error, Error::Backend(_)), "round {round}: {error}");
+            }
+        });
+        assert!(matches!(device.query(), Err(Error::Backend(_))));
+        fake.lock().tricks.stuck = false;
+        queue.restart().unwrap();
+        assert!(before.poll().is_err());
+        for transfer in [failed, behind] {
+            assert!(matches!(transfer.poll(), Err(Error::Stopped)));
+        }
+        let again = queue.write(0, &region, 0, 4096).unwrap();
+        assert_eq!(again.wait(SECOND).unwrap(), 4096);
+    }
+}
+
+#[test]
+fn a_stop_refuses_doorbells_meanwhile() {
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    fake.lock().tricks.stuck = true;
+    let first = queue.read(&region, 0, 0, 4096).unwrap();
+    let refused = std::thread::scope(|scope| {
+        let stop = scope.spawn(|| device.stop(1_000_000 * SECOND));
+        while fake.lock().channels[0].control != 0b10 {
+            std::thread::yield_now();
+        }
+        let refused = queue.read(&region, 0, 0, 4096).unwrap();
+        fake.lock().tricks.stuck = false;
+        let aborted = stop.join().unwrap().unwrap();
+        assert!(!aborted, "there was time enough");
+        refused
+    });
+    assert_eq!(first.wait(SECOND).unwrap(), 4096);
+    let error = refused.wait(2 * SECOND).unwrap_err();
+    assert!(error.to_string().contains("refused a doorbell"), "{error}");
+    queue.restart().unwrap();
+    assert!(matches!(refused.poll(), Err(Error::Stopped)));
+    let again = queue.read(&region, 0, 0, 4096).unwrap();
+    assert_eq!(again.wait(SECOND).unwrap(), 4096);
+}
+
+#[test]
+fn a_reset_in_the_middle_of_a_stop_ends_the_stop() {
+    let (fake, driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    fake.lock().tricks.stuck = true;
+    let lost = queue.read(&region, 0, 0, 4096).unwrap();
+    std::thread::scope(|scope| {
+        let stop = scope.spawn(|| device.stop(1_000_000 * SECOND));
+        while fake.lock().channels[0].control != 0b10 {
+            std::thread::yield_now();
+        }
+        driver.reset().unwrap();
+        assert!(!stop.join().unwrap().unwrap());
+    });
+    fake.lock().tricks.stuck = false;
+    assert!(matches!(lost.wait(SECOND), Err(Error::Restarted)));
+    let again = queue.read(&region, 0, 0, 4096).unwrap();
+    assert_eq!(again.wait(SECOND).unwrap(), 4096);
+}
+
+#[test]
+fn entries_that_cannot_be_collected_are_not_lost() {
+    let (fake, driver, device, queue) = open(Config {
+        att_log2: 8,
+        ..Config::default()
+    });
+    let kib = |kib: u64| kib * KIB;
+    let (memory, _region) = registered(&device, MemoryKind::Host, kib(64), Permissions::Read);
+    fake.lock().tricks.stuck = true;
+    let regions = [(); 2].map(|()| {
+        let region = device.register_all(&memory, Permissions::Read).unwrap();
+        drop(queue.read(&region, 0, 0, 64).unwrap());
+        region
+    });
+    // The channel is at work: the entries stay named.
+    for region in regions {
+        region.forget().unwrap();
+    }
+    fake.lock().tricks.gone = true;
+    let error = device.register_all(&memory, Permissions::Read).unwrap_err();
+    assert!(matches!(error, Error::Gone), "{error}");
+    fake.lock().tricks.gone = false;
+    fake.lock().tricks.stuck = false;
+    driver.reset().unwrap();
+    // All 256 entries, less the 16 that are in use.
+    let (_rest, _all) = registered(&device, MemoryKind::Host, kib(960), Permissions::Read);
+    assert_eq!(fake.lock().valid_entries(), 256);
+}
+
+#[test]
 fn lost_and_repeated_records_are_noticed() {
     for lose in [true, false] {
         let (fake, _driver, device, queue) = open(Config::default());

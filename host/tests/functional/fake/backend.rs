@@ -131,6 +131,16 @@ impl Backend for Fake {
         Ok(())
     }
 
+    fn write_block(&mut self, space: Space, offset: usize, values: &[u32]) -> BackendResult<()> {
+        if std::mem::take(&mut self.lock().tricks.fail_write) {
+            return Err(BackendError::Other("the write failed".into()));
+        }
+        for (index, value) in values.iter().enumerate() {
+            self.write32(space, offset + 4 * index, *value)?;
+        }
+        Ok(())
+    }
+
     fn link(&self) -> Option<Link> {
         self.lock().config.link
     }

@@ -41,6 +41,8 @@ pub struct Tricks {
     pub no_flush: bool,
     /// Doorbells are refused from this fill on.
     pub refuse_at: Option<usize>,
+    /// The next descriptor is not written: its backend fails.
+    pub fail_write: bool,
 }
 
 /// What was seen.
