@@ -82,17 +82,12 @@ pub fn qsys(data: &[u8]) {
 /// A settings file of Quartus, and a script of its flow.
 pub fn qsf(data: &[u8]) {
     if let Ok(source) = text::decode(data.to_vec()) {
-        let roles = [Role::Settings, Role::Flow];
-        let sources = roles.map(|role| Source {
-            path: "fuzz".into(),
-            role,
-            text: source.clone(),
-            revisions: BTreeSet::from(["fuzz".into()]),
+        let roles = [Role::Settings, Role::Flow, Role::Shell];
+        let sources = roles.map(|role| {
+            let revisions = BTreeSet::from(["fuzz".into()]);
+            Source::new("fuzz.sh".into(), role, source.clone(), revisions)
         });
-        let _ = settings::rewrite(&Project {
-            directory: "fuzz".into(),
-            sources: sources.into(),
-        });
+        let _ = settings::rewrite(&Project::of("fuzz".into(), sources.into()));
         for command in read::settings::commands(Path::new("fuzz"), &source) {
             let _ = command.assignment();
         }

@@ -82,6 +82,26 @@ impl Layout {
         self.root.join(&self.hardware)
     }
 
+    /// The path, relative to the root, of the file or directory that a path leads to: links are followed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Link`] if it lies outside of the BSP, [`ErrorKind::Io`] if it is not there.
+    pub fn inside(&self, path: &Path) -> Result<PathBuf> {
+        let real = |path: &Path| {
+            fs::canonicalize(path).map_err(|e| Error::io(path, "look at the file", &e))
+        };
+        let whole = real(path)?;
+        match whole.strip_prefix(real(&self.root)?) {
+            Ok(inside) => Ok(inside.to_path_buf()),
+            Err(_) => Err(Error::new(
+                ErrorKind::Link,
+                Place::file(path),
+                format!("it lies outside of the BSP ({})", whole.display()),
+                "Put it into the BSP, or give the BSP's root instead of its hardware directory.",
+            )),
+        }
+    }
+
     /// All `.qsys` files, sorted. Directories that Quartus makes are left out.
     ///
     /// # Errors
@@ -97,6 +117,30 @@ impl Layout {
         Ok(found)
     }
 
+    /// All files, relative to the root, sorted; links are left out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn files(&self) -> Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        let mut open = vec![self.root.clone()];
+        while let Some(dir) = open.pop() {
+            let failed = |e| Error::io(&dir, "list the directory", &e);
+            for entry in fs::read_dir(&dir).map_err(failed)? {
+                let entry = entry.map_err(failed)?;
+                let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
+                interrupt::check(&path)?;
+                if kind.is_dir() {
+                    open.push(path);
+                } else if kind.is_file() {
+                    found.push(path.strip_prefix(&self.root).unwrap_or(&path).to_path_buf());
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
     /// The revisions that the project files name, with the place of each.
     ///
     /// # Errors
@@ -104,50 +148,56 @@ impl Layout {
     pub fn revisions(&self) -> Result<Vec<(String, Place)>> {
         let mut revisions = Vec::new();
         for project in with_extension(&self.hardware_dir(), "qpf")? {
-            for (n, line) in text::read(&project)?.lines().enumerate() {
-                if let Some(value) = line.trim().strip_prefix("PROJECT_REVISION") {
-                    let name =
-                        value.trim_matches(|c: char| c == '=' || c == '"' || c.is_whitespace());
-                    revisions.push((name.to_string(), Place::line(&project, n + 1)));
-                }
-            }
+            let named = revisions_in(&text::read(&project)?);
+            let place = |(name, line)| (name, Place::line(&project, line));
+            revisions.extend(named.into_iter().map(place));
         }
         Ok(revisions)
     }
 
-    /// The Quartus settings files: of the revisions that the project file names, else all.
+    /// The Quartus settings files beside the project file, sorted. Each may be a revision's.
     ///
     /// # Errors
     /// [`ErrorKind::NotABsp`] if there is none, [`ErrorKind::Io`].
     pub fn settings_files(&self) -> Result<Vec<PathBuf>> {
         let dir = self.hardware_dir();
-        let mut all = with_extension(&dir, "qsf")?;
-        let revisions = self.revisions()?;
-        if !revisions.is_empty() {
-            all.retain(|p| {
-                revisions
-                    .iter()
-                    .any(|(r, _)| p.file_stem().is_some_and(|s| *s == **r))
-            });
+        let all = with_extension(&dir, "qsf")?;
+        if !all.is_empty() {
+            return Ok(all);
         }
-        if let (true, Some((name, place))) = (all.is_empty(), revisions.first()) {
+        if let Some((name, place)) = self.revisions()?.into_iter().next() {
             return Err(Error::new(
                 ErrorKind::NotABsp,
-                place.clone(),
+                place,
                 format!("the revision \"{name}\" has no settings file {name}.qsf"),
                 "Name a revision whose .qsf is there, or put the .qsf beside the project file.",
             ));
         }
-        if all.is_empty() {
-            return Err(Error::new(
-                ErrorKind::NotABsp,
-                Place::file(&dir),
-                "no Quartus settings file (.qsf) of the project",
-                "Give the hardware directory with the Quartus project (top.qpf, top.qsf) in it.",
-            ));
-        }
-        Ok(all)
+        Err(Error::new(
+            ErrorKind::NotABsp,
+            Place::file(&dir),
+            "no Quartus settings file (.qsf) of the project",
+            "Give the hardware directory with the Quartus project (top.qpf, top.qsf) in it.",
+        ))
     }
+}
+
+/// The revisions that a project file names, with the line of each: `PROJECT_REVISION = "top"`, and what follows is
+/// a comment.
+pub fn revisions_in(project: &str) -> Vec<(String, usize)> {
+    let name = |line: &str| {
+        let value = line.trim().strip_prefix("PROJECT_REVISION")?.trim_start();
+        let value = value.strip_prefix('=')?.trim();
+        let name = match value.strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next(),
+            None => value.split([' ', '\t', '#']).next(),
+        };
+        Some(name.unwrap_or_default().to_string())
+    };
+    let lines = project.lines().enumerate();
+    lines
+        .filter_map(|(n, line)| Some((name(line)?, n + 1)))
+        .collect()
 }
 
 fn is_hardware(dir: &Path) -> bool {
@@ -155,7 +205,7 @@ fn is_hardware(dir: &Path) -> bool {
         && with_extension(dir, "qsys").is_ok_and(|files| !files.is_empty())
 }
 
-/// Files of a directory with an extension, sorted.
+/// Files of a directory with an extension, in capitals or not; sorted.
 ///
 /// # Errors
 /// [`ErrorKind::Io`].
@@ -163,10 +213,16 @@ pub fn with_extension(dir: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(dir).map_err(|e| Error::io(dir, "list the directory", &e))?;
     let mut files: Vec<PathBuf> = entries
         .filter_map(|e| Some(e.ok()?.path()))
-        .filter(|p| p.is_file() && p.extension().is_some_and(|e| e == extension))
+        .filter(|p| p.is_file() && has_extension(p, extension))
         .collect();
     files.sort();
     Ok(files)
+}
+
+/// Whether a file has an extension, in capitals or not: Windows, which Quartus runs on, too, makes no difference.
+pub fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case(extension))
 }
 
 fn collect(dir: &Path, take: &mut dyn FnMut(&Path)) -> Result<()> {
@@ -231,11 +287,7 @@ struct Copy<'a> {
 impl Copy<'_> {
     /// The path in the copy of one in the original, both relative.
     fn place(&self, path: &Path) -> PathBuf {
-        let (old, new) = self.moved;
-        match path.strip_prefix(old) {
-            Ok(inside) if !old.as_os_str().is_empty() => new.join(inside),
-            _ => path.to_path_buf(),
-        }
+        place(path, self.moved)
     }
 
     /// What a link in the directory `below` says in the copy.
@@ -298,6 +350,17 @@ impl Copy<'_> {
     }
 }
 
+/// Where a path stands when one directory, the first of `moved`, has become the second; all are relative to the same.
+pub fn place(path: &Path, moved: (&Path, &Path)) -> PathBuf {
+    let (old, new) = moved;
+    match path.strip_prefix(old) {
+        // With nothing behind it, a join would end in a slash.
+        Ok(inside) if inside.as_os_str().is_empty() => new.to_path_buf(),
+        Ok(inside) if !old.as_os_str().is_empty() => new.join(inside),
+        _ => path.to_path_buf(),
+    }
+}
+
 /// A relative path without `.` and `..`.
 fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
@@ -335,23 +398,80 @@ fn stays_inside(below: &Path, link: &Path) -> bool {
     true
 }
 
-/// Writes a file of the copy, in place of a link too.
+/// Writes a file of the copy, in place of a link too. Nothing outside of `root` is written, whatever the path is.
 ///
 /// # Errors
-/// [`ErrorKind::Io`].
-pub fn write(path: &Path, content: &[u8]) -> Result<()> {
-    if let Some(dir) = path.parent() {
-        fs::create_dir_all(dir).map_err(|e| Error::io(dir, "make the directory", &e))?;
+/// [`ErrorKind::Inconsistent`] for a path that does not name a place below `root`, [`ErrorKind::Io`].
+pub fn write_below(root: &Path, path: &Path, content: &[u8]) -> Result<()> {
+    let outside = || {
+        Error::new(
+            ErrorKind::Inconsistent,
+            Place::file(path),
+            "a file would be written outside of the output",
+            "This is a defect of Peerlane; report it with the BSP.",
+        )
+    };
+    let below = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    let (true, Some(_)) = (below, path.file_name()) else {
+        return Err(outside());
+    };
+    let file = root.join(path);
+    let dir = file.parent().unwrap_or(root);
+    fs::create_dir_all(dir).map_err(|e| Error::io(dir, "make the directory", &e))?;
+    // A directory on the way may be a link.
+    let real = |path: &Path| {
+        fs::canonicalize(path).map_err(|e| Error::io(path, "look at the directory", &e))
+    };
+    if !real(dir)?.starts_with(real(root)?) {
+        return Err(outside());
     }
-    if path.is_symlink() {
-        fs::remove_file(path).map_err(|e| Error::io(path, "replace the link", &e))?;
+    if file.is_symlink() {
+        fs::remove_file(&file).map_err(|e| Error::io(&file, "replace the link", &e))?;
     }
-    fs::write(path, content).map_err(|e| Error::io(path, "write the file", &e))
+    fs::write(&file, content).map_err(|e| Error::io(&file, "write the file", &e))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn revisions_of_a_project_file() {
+        let text = "PROJECT_REVISION = \"base\" # first\r\nPROJECT_REVISION\t=\t\"a b\"\r\nPROJECT_REVISION=top\n\
+                    PROJECT_REVISION = flat   # last\n# PROJECT_REVISION = \"no\"\nPROJECT_REVISION =\n";
+        let found = revisions_in(text);
+        let found: Vec<_> = found
+            .iter()
+            .map(|(name, line)| (name.as_str(), *line))
+            .collect();
+        assert_eq!(
+            found,
+            [("base", 1), ("a b", 2), ("top", 3), ("flat", 4), ("", 6)]
+        );
+    }
+
+    #[test]
+    fn nothing_is_written_outside_of_the_output() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("out");
+        fs::create_dir(&out).unwrap();
+        std::os::unix::fs::symlink(dir.path(), out.join("up")).unwrap();
+        write_below(&out, Path::new("a/b"), b"in").unwrap();
+        let absolute = dir.path().join("victim");
+        for path in [
+            absolute.as_path(),
+            Path::new("../victim"),
+            Path::new("up/victim"),
+            Path::new(""),
+        ] {
+            let error = write_below(&out, path, b"out").unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Inconsistent, "{error}");
+        }
+        assert!(!absolute.exists());
+        assert_eq!(fs::read(out.join("a/b")).unwrap(), b"in");
+    }
 
     #[test]
     fn links_are_judged_by_where_they_lead() {

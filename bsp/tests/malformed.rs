@@ -547,14 +547,22 @@ fn settings_and_specifications() {
             "alms num=\"many\"",
         ),
         content(
-            "a revision that does not exist",
-            Refused("top.qpf:2", "\"base\" has no settings file"),
+            "a revision that does not exist beside one that does",
+            Sound,
             "top.qpf",
             "# x\nPROJECT_REVISION = \"base\"\n",
         ),
+        case(
+            "a revision that does not exist",
+            Refused("top.qpf:2", "\"base\" has no settings file"),
+            |w| {
+                w.put("top.qpf", "# x\nPROJECT_REVISION = \"base\"\n");
+                fs::remove_file(w.input("top.qsf")).unwrap();
+            },
+        ),
         content(
             "a revision without a name",
-            Refused("top.qpf:1", "no settings file"),
+            Sound,
             "top.qpf",
             "PROJECT_REVISION =",
         ),

@@ -8,6 +8,7 @@ mod host_writer;
 pub mod identity;
 pub mod interrupts;
 pub mod ipx;
+mod leftovers;
 pub mod old_master;
 pub mod output;
 mod plan;
@@ -15,6 +16,7 @@ pub mod report;
 pub mod resources;
 pub mod rewrite;
 pub mod settings;
+mod steps;
 pub mod writer;
 
 use std::fs;

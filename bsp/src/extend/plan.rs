@@ -1,8 +1,9 @@
 //! All that an extension writes, gathered before anything is written.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::block;
 use crate::build::{self, Build};
@@ -15,10 +16,10 @@ use crate::extend::report::{Change, Report};
 use crate::extend::resources::{self, Resources};
 use crate::extend::rewrite::{self, Rewritten};
 use crate::extend::settings::{self, Import};
-use crate::extend::{Options, ipx};
+use crate::extend::{Options, ipx, leftovers};
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
-use crate::layout::{self, BUILD_FILE, Layout};
+use crate::layout::{self, BUILD_FILE, Layout, SCRIPT_DIR};
 use crate::system::library::{Library, NEW_DMA};
 use crate::system::project::Project;
 use crate::system::qsys::System;
@@ -27,13 +28,14 @@ use crate::system::xml::{Document, Edits};
 use crate::text;
 use crate::verilog;
 
+/// Directory of the vendor's files from outside of the hardware directory, beside those from inside of it.
+const PLATFORM: &str = "vendor_platform";
+
 /// All of the output that differs from the input.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Files in place of old ones and new files, relative to the hardware directory.
+    /// Files in place of old ones and new files, relative to the BSP that was given.
     files: Vec<Written>,
-    /// Files in place of old ones, relative to the BSP.
-    root_files: Vec<(PathBuf, String)>,
     /// Files not to be copied, relative to the BSP.
     left_out: Vec<PathBuf>,
     /// What is said about it.
@@ -60,9 +62,9 @@ impl Plan {
         let block = Block::generate(&site, &new, config, &specification)?;
 
         let mut builder = Builder::new(layout, missing, name);
-        builder.design(&site);
+        builder.design(&site)?;
         builder.block(config, &block);
-        builder.system(&site.system.document.path, &new);
+        builder.system(&site.system.document.path, &new)?;
         builder.settings()?;
         builder.component_list()?;
         let resources = builder.specification(&specification, config, &block)?;
@@ -78,22 +80,19 @@ impl Plan {
         let skip = |path: &Path| self.left_out.iter().any(|left| left == path);
         let moved = (layout.hardware.as_path(), self.report.hardware.as_path());
         layout::copy_moved(&layout.root, to, &skip, moved)?;
-        let hardware = to.join(&self.report.hardware);
         for file in &self.files {
             interrupt::check(&file.path)?;
-            layout::write(&hardware.join(&file.path), &text::encode(&file.text))?;
+            let path = layout::place(&file.path, moved);
+            layout::write_below(to, &path, &text::encode(&file.text))?;
         }
-        for (path, text) in &self.root_files {
-            layout::write(&to.join(path), &text::encode(text))?;
+        let report = [
+            ("peerlane-report.md", self.report.markdown()),
+            ("peerlane-report.json", self.report.json()),
+        ];
+        for (path, text) in report {
+            layout::write_below(to, Path::new(path), text.as_bytes())?;
         }
-        layout::write(
-            &to.join("peerlane-report.md"),
-            self.report.markdown().as_bytes(),
-        )?;
-        layout::write(
-            &to.join("peerlane-report.json"),
-            self.report.json().as_bytes(),
-        )
+        Ok(())
     }
 }
 
@@ -144,9 +143,10 @@ struct Builder<'a> {
     hardware: PathBuf,
     /// The board's name.
     name: Name,
+    /// Files in place of old ones and new files, relative to the BSP.
     files: Vec<Written>,
-    /// Files in place of old ones, relative to the BSP.
-    root_files: Vec<(PathBuf, String)>,
+    /// The names, relative to the hardware directory, of files that are replaced: also those of links to them.
+    replaced: BTreeSet<PathBuf>,
     /// SHA-256 of each generated file, by its path.
     generated: BTreeMap<String, String>,
     changes: Vec<Change>,
@@ -170,7 +170,7 @@ impl<'a> Builder<'a> {
             hardware: layout.hardware_dir(),
             name,
             files: Vec::new(),
-            root_files: Vec::new(),
+            replaced: BTreeSet::new(),
             generated: BTreeMap::new(),
             changes: Vec::new(),
             added: Vec::new(),
@@ -183,14 +183,18 @@ impl<'a> Builder<'a> {
     }
 
     /// What was found to be the design.
-    fn design(&mut self, site: &Site<'_>) {
-        let file = |system: &System| self.relative(&system.document.path).display().to_string();
-        let all: Vec<_> = site.library.systems().map(file).collect();
+    fn design(&mut self, site: &Site<'_>) -> Result<()> {
+        let file = |system: &System| {
+            let inside = self.layout.inside(&system.document.path)?;
+            let hardware = inside.strip_prefix(&self.layout.hardware);
+            Ok(hardware.unwrap_or(&inside).display().to_string())
+        };
+        let all: Vec<_> = site.library.systems().map(file).collect::<Result<_>>()?;
         self.notes.push(format!(
             "The DMA is the instance {} of {}. The design, as the project and its search path name it, is {}; other \
              .qsys files are no part of it and were not looked at.",
             site.dma.name,
-            file(site.system),
+            file(site.system)?,
             all.join(", ")
         ));
         self.unresolved = site.library.unresolved();
@@ -201,25 +205,40 @@ impl<'a> Builder<'a> {
                 kinds.join(", ")
             ));
         }
+        Ok(())
     }
 
-    /// A path relative to the hardware directory.
-    fn relative(&self, path: &Path) -> PathBuf {
-        path.strip_prefix(&self.hardware)
-            .unwrap_or(path)
-            .to_path_buf()
+    /// A file in place of one of the input: of the one that a link leads to, since the link stays.
+    fn replace(&mut self, path: &Path, text: String) -> Result<()> {
+        let inside = self.layout.inside(path)?;
+        if let Ok(name) = path.strip_prefix(&self.hardware) {
+            self.replaced.insert(name.to_path_buf());
+        }
+        match self.files.iter().find(|file| file.path == inside) {
+            None => self.files.push(Written { path: inside, text }),
+            Some(file) if file.text == text => {}
+            Some(_) => {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    Place::file(path),
+                    format!(
+                        "{} stands here under two names, which would have to differ",
+                        inside.display()
+                    ),
+                    "Put a file of its own in place of each link to it.",
+                ));
+            }
+        }
+        Ok(())
     }
 
-    /// A file in place of one of the input.
-    fn replace(&mut self, path: &Path, text: String) {
-        let path = self.relative(path);
-        self.files.push(Written { path, text });
-    }
-
-    /// A file that the input does not have.
+    /// A file that the input does not have, by its path in the hardware directory.
     fn add(&mut self, file: Written) {
         self.added.push(file.path.display().to_string());
-        self.files.push(file);
+        self.files.push(Written {
+            path: self.layout.hardware.join(file.path),
+            text: file.text,
+        });
     }
 
     /// The block's Verilog, component and constraints.
@@ -233,12 +252,13 @@ impl<'a> Builder<'a> {
     }
 
     /// The system that the block is in, and others that change.
-    fn system(&mut self, path: &Path, new: &Rewritten) {
-        self.replace(path, new.text.clone());
+    fn system(&mut self, path: &Path, new: &Rewritten) -> Result<()> {
+        self.replace(path, new.text.clone())?;
         for other in &new.others {
-            self.replace(&other.path, other.text.clone());
+            self.replace(&other.path, other.text.clone())?;
         }
         self.changes.extend(new.changes.iter().cloned());
+        Ok(())
     }
 
     /// The project's settings and scripts without anything compiled; and the script that makes it anew.
@@ -246,7 +266,7 @@ impl<'a> Builder<'a> {
         let project = Project::read(self.layout)?;
         let settings = settings::rewrite(&project)?;
         for file in &settings.files {
-            self.replace(&file.path, file.text.clone());
+            self.replace(&file.path, file.text.clone())?;
         }
         self.changes.extend(settings.changes.iter().cloned());
         // What is not named any more cannot be missing.
@@ -254,7 +274,7 @@ impl<'a> Builder<'a> {
         let gone: Vec<_> = gone.map(|import| format!(" {}", import.file)).collect();
         (self.missing).retain(|missing| !gone.iter().any(|file| missing.ends_with(file)));
         let root = &self.layout.root;
-        let left_out = left_out(&self.hardware, &settings.imports)?;
+        let left_out = left_out(self.layout, &settings.compiled)?;
         let inside = left_out
             .iter()
             .filter_map(|path| path.strip_prefix(&self.hardware).ok());
@@ -266,11 +286,29 @@ impl<'a> Builder<'a> {
             .iter()
             .map(|path| path.strip_prefix(root).unwrap_or(path).to_path_buf())
             .collect();
-        for script in component::scripts(&project_name(self.layout)?, &settings, &images) {
+        let stays = {
+            let changed: Vec<(PathBuf, &str)> = (settings.files.iter())
+                .map(|file| Ok((self.layout.inside(&file.path)?, file.text.as_str())))
+                .collect::<Result<_>>()?;
+            let changed = changed
+                .iter()
+                .map(|(path, text)| (path.as_path(), *text))
+                .collect();
+            let gone = |path: &Path| self.left_out.iter().any(|left| path.starts_with(left));
+            leftovers::note(self.layout, &project, &changed, &gone)?
+        };
+        let importer = settings
+            .imports
+            .first()
+            .map(|import| import.revision.as_str());
+        for script in component::scripts(&project_name(self.layout, importer)?, &settings, &images)
+        {
             self.add(script);
         }
         self.notes.extend(settings.notes.iter().cloned());
-        self.notes.push(compiled_note(&settings, &self.left_out));
+        self.notes
+            .push(compiled_note(&settings, &self.left_out, stays.is_some()));
+        self.notes.extend(stays);
         self.imports = settings.imports;
         Ok(())
     }
@@ -293,8 +331,7 @@ impl<'a> Builder<'a> {
             why: "Platform Designer finds the block's component by this list".into(),
         });
         let text = ipx::add(&Document::read(list)?, &hw_tcl)?;
-        self.replace(list, text);
-        Ok(())
+        self.replace(list, text)
     }
 
     /// The board's specification, with what the block takes.
@@ -313,7 +350,7 @@ impl<'a> Builder<'a> {
         self.replace(
             &specification.path,
             edits.apply(&specification.path, &specification.source)?,
-        );
+        )?;
         Ok(resources)
     }
 
@@ -323,7 +360,7 @@ impl<'a> Builder<'a> {
             let suffix = &config.identity.board_suffix;
             let (text, changes) = self.name.in_environment(&environment, suffix)?;
             self.changes.extend(changes);
-            self.root_files.push((PathBuf::from("board_env.xml"), text));
+            self.replace(&environment.path, text)?;
         }
         Ok(())
     }
@@ -352,9 +389,34 @@ impl<'a> Builder<'a> {
 
     /// The vendor's files that are replaced, for the check and for the way back.
     fn vendor(&mut self) -> Result<()> {
-        let replaced = self.files.iter().map(|file| file.path.as_path());
-        let replaced = replaced.filter(|path| self.hardware.join(path).is_file());
-        for (path, text) in check::vendor::keep(self.layout, replaced)? {
+        let hardware = &self.layout.hardware;
+        let given = |file: &&Written| self.layout.root.join(&file.path).is_file();
+        let all = self
+            .files
+            .iter()
+            .filter(given)
+            .map(|file| file.path.as_path());
+        let (inside, outside): (Vec<&Path>, Vec<_>) =
+            all.partition(|path| path.starts_with(hardware));
+        let inside = inside
+            .iter()
+            .filter_map(|path| path.strip_prefix(hardware).ok());
+        let mut names: BTreeSet<&Path> = self.replaced.iter().map(PathBuf::as_path).collect();
+        names.extend(inside);
+        let names = names
+            .into_iter()
+            .filter(|name| name.components().all(is_normal));
+        let mut kept = check::vendor::keep(self.layout, names)?;
+        // Those of the platform are kept in a directory of their own: the hardware directory may have the same paths.
+        for path in outside {
+            let mut name = Path::new(SCRIPT_DIR)
+                .join(PLATFORM)
+                .join(path)
+                .into_os_string();
+            name.push(".vendor");
+            kept.push((name.into(), text::read(&self.layout.root.join(path))?));
+        }
+        for (path, text) in kept {
             self.add(Written { path, text });
         }
         Ok(())
@@ -379,10 +441,8 @@ impl<'a> Builder<'a> {
         let root = &self.layout.root;
         for change in &mut self.changes {
             // Where it is in the output.
-            if let Ok(inside) = change.file.strip_prefix(&self.hardware) {
-                change.file = self.name.hardware.join(inside);
-            } else if let Ok(inside) = change.file.strip_prefix(root) {
-                change.file = inside.to_path_buf();
+            if let Ok(inside) = self.layout.inside(&change.file) {
+                change.file = layout::place(&inside, (&self.layout.hardware, &self.name.hardware));
             }
         }
         let name = root.file_name();
@@ -406,11 +466,14 @@ impl<'a> Builder<'a> {
         };
         Plan {
             files: self.files,
-            root_files: self.root_files,
             left_out: self.left_out,
             report,
         }
     }
+}
+
+fn is_normal(part: Component<'_>) -> bool {
+    matches!(part, Component::Normal(_))
 }
 
 fn unreached(site: &Site<'_>, bar: u32, slave: &str) -> Error {
@@ -422,12 +485,36 @@ fn unreached(site: &Site<'_>, bar: u32, slave: &str) -> Error {
     )
 }
 
-/// Name of the Quartus project: of its `.qpf`, or of its first revision.
-fn project_name(layout: &Layout) -> Result<String> {
+/// Name of the Quartus project: of the `.qpf` that names the revision, that `board_spec.xml` has compiled, or that
+/// comes first; else of the first revision.
+fn project_name(layout: &Layout, revision: Option<&str>) -> Result<String> {
     let hardware = layout.hardware_dir();
     let projects = layout::with_extension(&hardware, "qpf")?;
-    let first = projects.into_iter().chain(layout.settings_files()?).next();
-    let stem = first
+    let specification = Document::read(&hardware.join("board_spec.xml"))?;
+    let asked = specification
+        .root
+        .children("compile")
+        .find_map(|c| c.attribute("project"));
+    let called = |path: &PathBuf| {
+        path.file_stem()
+            .is_some_and(|stem| asked.is_some_and(|a| *stem == *a))
+    };
+    let mut naming = Vec::new();
+    for project in &projects {
+        let all = layout::revisions_in(&text::read(project)?);
+        if all.iter().any(|(name, _)| Some(name.as_str()) == revision) {
+            naming.push(project.clone());
+        }
+    }
+    let best = naming.iter().find(|path| called(path)).or(naming.first());
+    let best = best
+        .or_else(|| projects.iter().find(|path| called(path)))
+        .or(projects.first());
+    let best = match best {
+        Some(path) => Some(path.clone()),
+        None => layout.settings_files()?.into_iter().next(),
+    };
+    let stem = best
         .as_deref()
         .and_then(Path::file_stem)
         .unwrap_or_default();
@@ -435,13 +522,17 @@ fn project_name(layout: &Layout) -> Result<String> {
 }
 
 /// What became of what the vendor shipped compiled.
-fn compiled_note(settings: &settings::Settings, left_out: &[PathBuf]) -> String {
+fn compiled_note(settings: &settings::Settings, left_out: &[PathBuf], named: bool) -> String {
     if settings.imports.is_empty() {
         let also = match left_out {
             [] => String::new(),
             _ => " What lay compiled in the BSP was left out all the same.".into(),
         };
-        return format!("The project imports nothing compiled.{also}");
+        let but = match named {
+            true => " by an assignment that was found, but names of imports stay in its files",
+            false => "",
+        };
+        return format!("The project imports nothing compiled{but}.{also}");
     }
     let imports: Vec<_> = settings
         .imports
@@ -504,23 +595,30 @@ fn mentions(hardware: &Path, removed: &[String]) -> Result<Option<String>> {
     }))
 }
 
-/// What was compiled from the vendor's design, anywhere in the hardware directory: files, and directories of
-/// Quartus's records.
-fn left_out(hardware: &Path, imports: &[Import]) -> Result<Vec<PathBuf>> {
-    let mut dirs = vec![hardware.to_path_buf()];
+/// What was compiled from the vendor's design, anywhere in the BSP: files, and directories of Quartus's records.
+fn left_out(layout: &Layout, compiled: &BTreeSet<OsString>) -> Result<Vec<PathBuf>> {
+    let hardware = layout.hardware_dir();
+    let mut dirs = vec![layout.root.clone()];
     let mut found = Vec::new();
     while let Some(dir) = dirs.pop() {
-        let entries = fs::read_dir(&dir).map_err(|e| Error::io(&dir, "list the directory", &e))?;
-        for path in entries.filter_map(|e| Some(e.ok()?.path())) {
-            let relative = path.strip_prefix(hardware).unwrap_or(&path);
-            let directory = path.is_dir() && !path.is_symlink();
-            match directory {
-                true if settings::is_record(relative) => found.push(path),
-                true => dirs.push(path),
-                false if settings::is_compiled(relative, imports) => found.push(path),
-                false => {}
-            }
+        let failed = |e| Error::io(&dir, "list the directory", &e);
+        let entries: Vec<PathBuf> = fs::read_dir(&dir)
+            .map_err(failed)?
+            .filter_map(|e| Some(e.ok()?.path()))
+            .collect();
+        let (directories, files): (Vec<_>, Vec<_>) =
+            (entries.into_iter()).partition(|path| path.is_dir() && !path.is_symlink());
+        let relative = dir.strip_prefix(&hardware).unwrap_or(&dir);
+        if settings::is_record(relative, &files) {
+            found.push(dir);
+            continue;
         }
+        dirs.extend(directories);
+        found.extend(
+            files
+                .into_iter()
+                .filter(|path| settings::is_compiled(path, compiled)),
+        );
     }
     found.sort();
     Ok(found)

@@ -3,16 +3,20 @@
 //!
 //! What was compiled holds the old DMA. It comes into a revision as a partition that is imported (`.qxp`), as the
 //! persona of the base revision (`.personax`, the CvP flow: s5_net porting guide 683645, 3.10.1.3) or as a netlist
-//! among the sources, and a step of a script has Quartus take it. Quartus would take it instead of the sources, without a word.
+//! among the sources, and a step of a script has Quartus take it ([`steps`]). Quartus would take it instead of the
+//! sources, without a word.
 
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::report::Change;
-use crate::layout::{OWN_DIR, SCRIPT_DIR};
+use crate::extend::steps;
+use crate::layout::{OWN_DIR, SCRIPT_DIR, has_extension};
 use crate::system::project::{Project, Role, Source};
 use crate::system::qsf::Assignment;
-use crate::system::tcl::{Command, commands};
+use crate::system::values::UNKNOWN;
 use crate::system::xml::Edits;
 
 /// Usual name of the compiled partition.
@@ -20,7 +24,7 @@ const USUAL_QXP: &str = "acl_iface_partition.qxp";
 
 /// Assignments by which something compiled comes into a section of the design (Quartus Prime Standard Edition
 /// Settings File Reference Manual 683084).
-const IMPORTS: [&str; 4] = [
+pub(super) const IMPORTS: [&str; 4] = [
     "PARTITION_IMPORT_FILE",
     "PARTITION_LAST_IMPORTED_FILE",
     "INPUT_PERSONA",
@@ -28,10 +32,12 @@ const IMPORTS: [&str; 4] = [
 ];
 /// The one that only remembers what was imported last.
 const REMEMBERED: &str = "PARTITION_LAST_IMPORTED_FILE";
-/// What tells a command of a script that imports a partition (`quartus_cdb --help`).
-const IMPORT_STEP: &str = "incremental_compilation_import";
+/// The one of Quartus Prime Pro, which names its partition by `-to`.
+const PRO: &str = "QDB_FILE_PARTITION";
+/// The one for a netlist among the sources.
+const NETLIST: &str = "QXP_FILE";
 
-const STALE: &str =
+pub(super) const STALE: &str =
     "it was compiled with the old DMA: importing it would build every kernel against that";
 const FROM_SOURCE: &str = "the partition is compiled from source until it is made anew";
 
@@ -75,8 +81,10 @@ pub struct Settings {
     pub files: Vec<Rewritten>,
     /// Changes.
     pub changes: Vec<Change>,
-    /// The imports that were taken out.
+    /// The imports that were taken out, and that a script makes anew.
     pub imports: Vec<Import>,
+    /// Names of the compiled files, wherever they lie.
+    pub compiled: BTreeSet<OsString>,
     /// The revision that compiles everything from source, where another one imports what it makes.
     pub base: Option<String>,
     /// What a person should look at.
@@ -86,23 +94,28 @@ pub struct Settings {
 /// Rewrites the project's settings and scripts.
 ///
 /// # Errors
-/// [`crate::error::ErrorKind::Unsupported`] if two of the changes are to the same bytes.
+/// [`ErrorKind::Unsupported`] for an import that cannot be read, and if two of the changes are to the same bytes.
 pub fn rewrite(project: &Project) -> Result<Settings> {
     let mut settings = Settings {
-        imports: imports(project),
         base: value_of(project, "BASE_REVISION"),
+        notes: project.notes.clone(),
         ..Settings::default()
     };
     for source in &project.sources {
-        let mut edits = FileEdits::new(source);
-        edits.take_out_imports(&settings.imports);
+        refuse_unread(project, source)?;
+    }
+    imports(project, &mut settings)?;
+    settings.compiled.extend(steps::files(project));
+    for source in &project.sources {
+        let mut edits = FileEdits::new(project, source);
+        edits.take_out_imports(&settings.compiled);
         edits.compile_from_source(&settings.imports);
-        match source.role {
-            Role::Settings => edits.fragment(),
-            Role::Sourced => {}
-            Role::Flow => edits.hold_back_steps(),
+        if source.role == Role::Settings && !takes_in_a_revision(project, source) {
+            edits.fragment();
         }
+        steps::hold_back(&mut edits)?;
         settings.notes.extend(edits.netlists());
+        settings.notes.append(&mut edits.notes);
         if !edits.edits.is_empty() {
             settings.files.push(Rewritten {
                 path: source.path.clone(),
@@ -122,56 +135,178 @@ fn value_of(project: &Project, name: &str) -> Option<String> {
         .map(|(_, assignment)| assignment.value.clone())
 }
 
-/// Every import, once for each revision.
-fn imports(project: &Project) -> Vec<Import> {
-    let mut found: Vec<Import> = Vec::new();
+/// Refuses an assignment that may import, by a name that is put together.
+fn refuse_unread(project: &Project, source: &Source) -> Result<()> {
+    for command in source.commands() {
+        if !matches!(
+            command.name(),
+            "set_global_assignment" | "set_instance_assignment"
+        ) {
+            continue;
+        }
+        let mut words = command.words.iter();
+        let name = words
+            .find(|word| word.text == "-name")
+            .and_then(|_| words.next());
+        let Some(name) = name.filter(|name| name.text.contains(['$', '['])) else {
+            continue;
+        };
+        let values = project.values(source, name.span.clone());
+        let import = |value: &&String| {
+            let name = value.to_uppercase();
+            IMPORTS.contains(&name.as_str()) || name == NETLIST
+        };
+        let unread =
+            values.iter().any(|value| value.contains(UNKNOWN)) && source.role <= Role::Sourced;
+        let what = match values.iter().find(import) {
+            Some(name) => format!("{name} is assigned by a name that is put together"),
+            None if unread => "an assignment whose name cannot be read without Quartus: it may import the vendor's \
+                               compiled board"
+                .into(),
+            None => continue,
+        };
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            Place::line(&source.path, command.line),
+            what,
+            "Write out each of these assignments, with the name of its file.",
+        ));
+    }
+    Ok(())
+}
+
+/// Finds every import, once for each revision, and the names of what is imported.
+fn imports(project: &Project, settings: &mut Settings) -> Result<()> {
     for source in &project.sources {
         let assignments = source.assignments();
         // What remembers an import is one where nothing else does.
         let mut these: Vec<&Assignment> = assignments.iter().filter(|a| is_import(a)).collect();
         these.sort_by_key(|a| a.name == REMEMBERED);
         for assignment in these {
-            let section = assignment.section.clone().unwrap_or_default();
+            let files = files_of(project, source, assignment)?;
+            let names = files.iter().filter_map(|file| Path::new(file).file_name());
+            settings.compiled.extend(names.map(OsStr::to_os_string));
+            if assignment.name == PRO {
+                settings.notes.push(format!(
+                    "{}:{}: {PRO} {} was taken out. It is an import of Quartus Prime Pro, which nothing here makes \
+                     anew: when the board is compiled, export the partition {} to that file and put the assignment \
+                     back.",
+                    name_of(source),
+                    assignment.line,
+                    assignment.value,
+                    assignment.to.as_deref().unwrap_or_default(),
+                ));
+                continue;
+            }
+            let Some(file) = files.first() else {
+                continue;
+            };
             for revision in &source.revisions {
-                if found
-                    .iter()
-                    .any(|i| i.revision == *revision && i.section == section)
-                {
-                    continue;
-                }
-                let setting = |name: &str| {
-                    let all = project.settings(&[name]);
-                    let mut of = all.iter().filter(|(source, a)| {
-                        source.revisions.contains(revision) && a.section == assignment.section
-                    });
-                    of.next().map_or_else(String::new, |(_, a)| a.value.clone())
-                };
-                let name = match assignment.name.as_str() {
-                    REMEMBERED => "PARTITION_IMPORT_FILE",
-                    name => name,
-                };
-                found.push(Import {
-                    revision: revision.clone(),
-                    assignment: name.into(),
-                    file: literal(&assignment.value),
-                    section: section.clone(),
-                    netlist: setting("PARTITION_NETLIST_TYPE"),
-                    ignore_changes: setting("PARTITION_IGNORE_SOURCE_FILE_CHANGES"),
-                });
+                add_import(project, settings, (revision, assignment, file));
             }
         }
     }
-    found
+    Ok(())
 }
 
-/// The name of a file, or the usual one where a script puts it together.
-fn literal(value: &str) -> String {
-    let last = value.rsplit('/').next().unwrap_or(value);
-    match value.contains(['$', '[']) {
-        false => value.into(),
-        true if last.contains(['$', '[']) => USUAL_QXP.into(),
-        true => last.into(),
+/// Adds an import of a revision, unless it is known.
+fn add_import(project: &Project, settings: &mut Settings, import: (&str, &Assignment, &str)) {
+    let (revision, assignment, file) = import;
+    let section = assignment.section.clone().unwrap_or_default();
+    let found = &mut settings.imports;
+    if (found.iter()).any(|i| i.revision == *revision && i.section == section) {
+        return;
     }
+    let setting = |name: &str| {
+        let all = project.settings(&[name]);
+        let mut of = all.iter().filter(|(source, a)| {
+            source.revisions.contains(revision) && a.section == assignment.section
+        });
+        of.next().map_or_else(String::new, |(_, a)| a.value.clone())
+    };
+    let name = match assignment.name.as_str() {
+        REMEMBERED => "PARTITION_IMPORT_FILE",
+        name => name,
+    };
+    found.push(Import {
+        revision: revision.into(),
+        assignment: name.into(),
+        file: file.into(),
+        section,
+        netlist: setting("PARTITION_NETLIST_TYPE"),
+        ignore_changes: setting("PARTITION_IGNORE_SOURCE_FILE_CHANGES"),
+    });
+}
+
+/// The files that an import may name. Where nothing of the name can be read, it is the only one of its kind in the BSP.
+fn files_of(project: &Project, source: &Source, assignment: &Assignment) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for value in project.values(source, assignment.value_span.clone()) {
+        let last = value.rsplit('/').next().unwrap_or(&value);
+        if !value.contains(UNKNOWN) {
+            files.push(value.strip_prefix("./").unwrap_or(&value).to_string());
+        } else if !last.contains(UNKNOWN) {
+            files.push(last.to_string());
+        } else {
+            files.push(the_only(project, source, assignment)?);
+        }
+    }
+    files.retain(|file| !file.is_empty());
+    Ok(files)
+}
+
+fn the_only(project: &Project, source: &Source, assignment: &Assignment) -> Result<String> {
+    let kind = match assignment.name.as_str() {
+        "INPUT_PERSONA" => "personax",
+        PRO => "qdb",
+        _ => "qxp",
+    };
+    let all: Vec<_> = (project.tree.iter())
+        .filter(|path| has_extension(path, kind))
+        .collect();
+    match all.as_slice() {
+        [] => Ok(USUAL_QXP.into()),
+        [one] => Ok(one
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()),
+        [one, other, ..] => Err(Error::new(
+            ErrorKind::Unsupported,
+            Place::line(&source.path, assignment.line),
+            format!(
+                "the name of the file that {} imports cannot be read without Quartus, and the BSP has {} and {}",
+                assignment.name,
+                one.display(),
+                other.display()
+            ),
+            "Write the file's name out in the assignment.",
+        )),
+    }
+}
+
+/// Whether a revision's settings take in those of another one, which have the fragment already.
+fn takes_in_a_revision(project: &Project, source: &Source) -> bool {
+    let reached = |from: &Source| {
+        let mut found: BTreeSet<&Path> = BTreeSet::new();
+        let mut open = vec![from.path.as_path()];
+        while let Some(path) = open.pop() {
+            let source = project.sources.iter().find(|s| s.path == path);
+            let inner = source.iter().flat_map(|s| s.takes_in.iter());
+            let inner = inner.map(|(path, _)| path.as_path());
+            open.extend(inner.filter(|path| found.insert(path)).collect::<Vec<_>>());
+        }
+        found
+    };
+    let all = reached(source);
+    let revisions = project.sources.iter().filter(|s| s.role == Role::Settings);
+    let mut others = revisions.filter(|s| s.path != source.path && all.contains(s.path.as_path()));
+    others.any(|other| !reached(other).contains(source.path.as_path()))
+}
+
+fn name_of(source: &Source) -> String {
+    let name = source.path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 fn is_import(assignment: &Assignment) -> bool {
@@ -179,24 +314,28 @@ fn is_import(assignment: &Assignment) -> bool {
 }
 
 /// The edits of one file.
-struct FileEdits<'a> {
-    source: &'a Source,
+pub(super) struct FileEdits<'a> {
+    pub(super) project: &'a Project,
+    pub(super) source: &'a Source,
     assignments: Vec<Assignment>,
-    edits: Edits,
+    pub(super) edits: Edits,
     changes: Vec<Change>,
+    pub(super) notes: Vec<String>,
 }
 
 impl<'a> FileEdits<'a> {
-    fn new(source: &'a Source) -> Self {
+    fn new(project: &'a Project, source: &'a Source) -> Self {
         Self {
+            project,
             source,
             assignments: source.assignments(),
             edits: Edits::default(),
             changes: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
-    fn note(&mut self, what: String, why: &str) {
+    pub(super) fn note(&mut self, what: String, why: &str) {
         self.changes.push(Change {
             file: self.source.path.clone(),
             what,
@@ -213,11 +352,14 @@ impl<'a> FileEdits<'a> {
     }
 
     /// Takes out the assignments that import, and netlists that are the same file.
-    fn take_out_imports(&mut self, imports: &[Import]) {
-        let stale = |a: &&Assignment| {
-            let compiled = a.name == "QXP_FILE" && is_compiled(Path::new(&a.value), imports);
-            is_import(a) || compiled
+    fn take_out_imports(&mut self, compiled: &BTreeSet<OsString>) {
+        let same_file = |a: &Assignment| {
+            let values = self.project.values(self.source, a.value_span.clone());
+            values
+                .iter()
+                .any(|value| is_compiled(Path::new(value), compiled))
         };
+        let stale = |a: &&Assignment| is_import(a) || a.name == NETLIST && same_file(a);
         let gone: Vec<_> = self.assignments.iter().filter(stale).cloned().collect();
         for assignment in &gone {
             self.take_out(assignment);
@@ -257,15 +399,19 @@ impl<'a> FileEdits<'a> {
             "\n"
         };
         let line = format!("set_global_assignment -name SOURCE_TCL_SCRIPT_FILE {fragment}{eol}");
-        let last = self.assignments.iter().rev().find(|a| a.name == "SDC_FILE");
-        match last {
-            Some(last) if source[last.span.clone()].ends_with('\n') => {
-                self.edits.insert(last.span.end, line);
+        match self.behind_constraints() {
+            Some(at) => self.edits.insert(at, line),
+            None => {
+                let end = match () {
+                    () if source.is_empty() => "",
+                    () if !source.ends_with('\n') => eol,
+                    () => "",
+                };
+                // A backslash takes the next line into a comment, too: Tcl(n), rules 9 and 10.
+                let continued = source.trim_end_matches(['\r', '\n']).ends_with('\\');
+                let gap = if continued { eol } else { "" };
+                self.edits.insert(source.len(), format!("{end}{gap}{line}"));
             }
-            _ if source.is_empty() || source.ends_with('\n') => {
-                self.edits.insert(source.len(), line)
-            }
-            _ => self.edits.insert(source.len(), format!("{eol}{line}")),
         }
         self.note(
             format!("{fragment} taken in"),
@@ -273,38 +419,27 @@ impl<'a> FileEdits<'a> {
         );
     }
 
-    /// Has the commands of a script that import a partition wait until the imports are on again: with none, they
-    /// would take what Quartus remembers.
-    fn hold_back_steps(&mut self) {
+    /// The line behind the last command that takes in constraints; `None` where only the end of the file will do.
+    fn behind_constraints(&self) -> Option<usize> {
         let text = &self.source.text;
-        let all = commands(text);
-        let imports = |command: &&Command| {
-            let mut words = command.words[1..].iter();
-            words.any(|word| word.text.contains(IMPORT_STEP))
+        let own = self.assignments.iter().filter(|a| a.name == "SDC_FILE");
+        let own = own.map(|a| a.value_span.start);
+        let has = |path: &Path| {
+            let source = self.project.sources.iter().find(|s| s.path == path);
+            source.is_some_and(|s| s.assignments().iter().any(|a| a.name == "SDC_FILE"))
         };
-        let steps: Vec<_> = all.iter().filter(imports).collect();
-        for step in &steps {
-            // Of a command in another one's body, the body's.
-            let inside = |other: &&&Command| {
-                let (outer, inner) = (&step.span, &other.span);
-                outer != inner && outer.start <= inner.start && inner.end <= outer.end
-            };
-            if steps.iter().any(|other| inside(&other)) {
-                continue;
-            }
-            let (from, to) = (step.span.start, step.span.end);
-            self.edits
-                .insert(from, format!("if {{[file exists {}]}} {{ ", marker()));
-            self.edits.insert(to, " }");
-            self.note(
-                format!(
-                    "the step that imports a partition waits for {} (line {})",
-                    marker(),
-                    step.line
-                ),
-                STALE,
-            );
-        }
+        let inner = self.source.takes_in.iter().filter(|(path, _)| has(path));
+        let last = own.chain(inner.map(|(_, at)| *at)).max()?;
+        // Not in the body of another command: that may not be run.
+        let commands = self.source.commands();
+        let around = commands
+            .iter()
+            .filter(|c| c.span.start <= last && last <= c.span.end);
+        let outermost = around.min_by_key(|c| c.span.start)?;
+        let rest = &text[outermost.span.end..];
+        let line = &rest[..=rest.find('\n')?];
+        let alone = line.chars().all(|c| c.is_whitespace() || c == ';');
+        (alone && outermost.name() != "proc").then(|| outermost.span.end + line.len())
     }
 
     /// Says which compiled netlists stay among the sources.
@@ -317,11 +452,11 @@ impl<'a> FileEdits<'a> {
         let stay = self
             .assignments
             .iter()
-            .filter(|a| a.name == "QXP_FILE" && !gone(a));
+            .filter(|a| a.name == NETLIST && !gone(a));
         stay.map(|a| {
             format!(
                 "{}:{}: {} is a compiled netlist among the sources; see that the board's system is not in it.",
-                self.source.path.file_name().unwrap_or_default().to_string_lossy(),
+                name_of(self.source),
                 a.line,
                 a.value
             )
@@ -340,43 +475,40 @@ pub fn fragment() -> String {
     format!("{OWN_DIR}/peerlane.qsf")
 }
 
-/// Whether a file (relative to the hardware directory) was compiled from the vendor's design, and must not be
-/// copied: a partition that was imported, a persona, the `.aocx` of a base revision.
-pub fn is_compiled(relative: &Path, imports: &[Import]) -> bool {
-    let by_name = relative.file_name().is_some_and(|name| name == USUAL_QXP);
-    let by_kind = relative
-        .extension()
-        .is_some_and(|e| e == "personax" || e == "aocx");
+/// Whether a file was compiled from the vendor's design, and must not be copied: a partition that was imported, a
+/// persona, an `.aocx`.
+pub fn is_compiled(path: &Path, compiled: &BTreeSet<OsString>) -> bool {
+    let kind = ["personax", "aocx"]
+        .iter()
+        .any(|kind| has_extension(path, kind));
     // By its name alone: scripts put paths together.
-    let imported = |import: &Import| Path::new(&import.file).file_name() == relative.file_name();
-    by_name || by_kind || imports.iter().any(imported)
+    let name = path.file_name();
+    kind || name.is_some_and(|name| name == USUAL_QXP || compiled.contains(name))
 }
 
-/// Whether a directory (relative to the hardware directory) is Quartus's record of compiles, from which it would
-/// take a partition as it was compiled before.
-pub fn is_record(relative: &Path) -> bool {
-    relative
-        .file_name()
-        .is_some_and(|name| name == "db" || name == "incremental_db")
+/// Files of Quartus's records of compiles.
+const RECORDS: [&str; 6] = ["db_info", "cdb", "hdb", "rdb", "kpt", "qmsg"];
+
+/// Whether a directory (relative to the hardware directory, with the names of the files in it) is Quartus's record of
+/// compiles, from which it would take a partition as it was compiled before. A directory of sources may be called so.
+pub fn is_record(relative: &Path, files: &[PathBuf]) -> bool {
+    let is = |called: &str| relative.file_name().is_some_and(|name| name == called);
+    let quartus = |file: &PathBuf| RECORDS.iter().any(|kind| has_extension(file, kind));
+    let of_project = relative.components().count() == 1;
+    is("incremental_db") || is("db") && (of_project || files.iter().any(quartus))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     fn rewritten(sources: &[(&str, Role, &str)]) -> Settings {
-        let source = |(path, role, text): &(&str, Role, &str)| Source {
-            path: path.into(),
-            role: *role,
-            text: text.to_string(),
-            revisions: BTreeSet::from(["top".into()]),
+        let source = |(path, role, text): &(&str, Role, &str)| {
+            let revisions = BTreeSet::from(["top".into()]);
+            Source::new(path.into(), *role, text.to_string(), revisions)
         };
-        rewrite(&Project {
-            directory: PathBuf::new(),
-            sources: sources.iter().map(source).collect(),
-        })
-        .unwrap()
+        let sources = sources.iter().map(source).collect();
+        rewrite(&Project::of(PathBuf::new(), sources)).unwrap()
     }
 
     #[test]
@@ -413,7 +545,7 @@ mod tests {
             ("other.qxp", false),
         ] {
             assert_eq!(
-                is_compiled(Path::new(path), &new.imports),
+                is_compiled(Path::new(path), &new.compiled),
                 compiled,
                 "{path}"
             );

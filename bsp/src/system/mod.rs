@@ -11,4 +11,5 @@ pub mod qsys;
 pub mod search;
 pub mod site;
 pub mod tcl;
+pub mod values;
 pub mod xml;

@@ -13,6 +13,8 @@ pub struct Assignment {
     pub value: String,
     /// The value of `-section_id`.
     pub section: Option<String>,
+    /// The value of `-to`.
+    pub to: Option<String>,
     /// Line, counted from 1.
     pub line: usize,
     /// The bytes to delete so that the assignment is gone: its line, or in a body its command.
@@ -39,6 +41,7 @@ fn assignment(text: &str, command: &Command) -> Option<Assignment> {
         name: String::new(),
         value: String::new(),
         section: None,
+        to: None,
         line: command.line,
         span: command.lines(text),
         value_span: command.span.start..command.span.start,
@@ -48,7 +51,8 @@ fn assignment(text: &str, command: &Command) -> Option<Assignment> {
         match word.text.as_str() {
             "-name" => found.name = rest.next()?.text.to_uppercase(),
             "-section_id" => found.section = Some(rest.next()?.text.clone()),
-            "-to" | "-from" | "-tag" | "-entity" | "-comment" | "-library" => {
+            "-to" => found.to = Some(rest.next()?.text.clone()),
+            "-from" | "-tag" | "-entity" | "-comment" | "-library" => {
                 rest.next();
             }
             "-remove" => return None,

@@ -34,10 +34,10 @@ pub struct Command {
 }
 
 impl Command {
-    /// Its name, without the `::` of the global namespace.
+    /// Its name, without its namespaces.
     pub fn name(&self) -> &str {
         let name = self.words.first().map_or("", |word| word.text.as_str());
-        name.strip_prefix("::").unwrap_or(name)
+        name.rsplit("::").next().unwrap_or(name)
     }
 
     /// What is to be deleted so that the command is gone: its lines, if they are its own, else its bytes.

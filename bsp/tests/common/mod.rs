@@ -66,6 +66,44 @@ impl Work {
         self.hardware(&self.out).join(file)
     }
 
+    /// Writes an input file, in a directory that may be new.
+    pub fn put(&self, file: &str, text: &str) {
+        let path = self.input(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Adds text to the end of an input file.
+    pub fn append(&self, file: &str, text: &str) {
+        let path = self.input(file);
+        let before = fs::read_to_string(&path).unwrap();
+        fs::write(path, before + text).unwrap();
+    }
+
+    /// Moves an input file, both names relative to the hardware directory, to a directory that may be new.
+    pub fn rename(&self, from: &str, to: &str) {
+        fs::create_dir_all(self.input(to).parent().unwrap()).unwrap();
+        fs::rename(self.input(from), self.input(to)).unwrap();
+    }
+
+    /// The text of an output file.
+    pub fn made(&self, file: &str) -> String {
+        fs::read_to_string(self.output(file)).unwrap()
+    }
+
+    /// Extends, and has the result checked.
+    pub fn sound(&self, config: &str) -> Report {
+        let report = self
+            .extend(config)
+            .unwrap_or_else(|e| panic!("{}", e.paragraph()));
+        let findings = check(&Layout::find(&self.out).unwrap()).unwrap();
+        let bad: Vec<_> = (findings.0.iter())
+            .filter(|f| f.level == Level::Bad)
+            .collect();
+        assert!(bad.is_empty(), "{bad:#?}");
+        report
+    }
+
     /// Replaces text in an input file; it must be there.
     pub fn edit(&self, file: &str, from: &str, to: &str) {
         edit(&self.input(file), from, to);
@@ -78,26 +116,28 @@ impl Work {
 
     /// Extends, expecting an error; nothing may be left behind and nothing may have been changed.
     pub fn refused(&self, config: &str) -> Error {
-        let before = snapshot(&self.bsp);
         let error = self.extend(config).expect_err("the input must be refused");
         let left: Vec<_> = fs::read_dir(self.dir.path().join("work"))
             .unwrap()
             .collect();
         assert!(left.is_empty(), "left behind: {left:?}");
-        assert_eq!(snapshot(&self.bsp), before, "the input was changed");
         one_paragraph(&error);
         error
     }
 }
 
-/// Extends a BSP that is not copied first.
+/// Extends a BSP that is not copied first. Whatever comes of it, the input stays as it is.
 pub fn extend_to(bsp: &Path, out: &Path, config: Config, report: Option<&Path>) -> Result<Report> {
-    extend(&Options {
+    let before = snapshot(bsp);
+    let done = extend(&Options {
         bsp: bsp.to_path_buf(),
         out: out.to_path_buf(),
         config,
         report: report.map(Path::to_path_buf),
-    })
+    });
+    // Not `assert_eq`: it would print every file.
+    assert!(snapshot(bsp) == before, "the input was changed");
+    done
 }
 
 /// An error is a paragraph with a place, and tells what to do.
@@ -134,10 +174,13 @@ pub fn snapshot(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             } else if path.is_dir() {
                 open.push(path);
             } else {
-                found.insert(
-                    path.strip_prefix(dir).unwrap().into(),
-                    fs::read(&path).unwrap(),
-                );
+                // Of a special file there is no more than its name.
+                let content = if path.is_file() {
+                    fs::read(&path).unwrap()
+                } else {
+                    Vec::new()
+                };
+                found.insert(path.strip_prefix(dir).unwrap().into(), content);
             }
         }
     }

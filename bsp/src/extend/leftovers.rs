@@ -1,0 +1,94 @@
+//! What still names an import in the files of the extended BSP: the last look, which goes by words alone.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::extend::settings::{IMPORTS, marker};
+use crate::extend::steps::WORDS;
+use crate::layout::Layout;
+use crate::system::project::Project;
+use crate::text;
+
+/// Lines that are named one by one.
+const MOST: usize = 20;
+
+/// Lines that name an import, of the files that are copied, with the new texts of those that change (both by their
+/// paths in the BSP). Gives what is to be said, if there are any.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] if a step runs a script whose name cannot be read, and one that nothing else runs names
+/// an import.
+pub fn note(
+    layout: &Layout,
+    project: &Project,
+    changed: &BTreeMap<&Path, &str>,
+    left_out: &dyn Fn(&Path) -> bool,
+) -> Result<Option<String>> {
+    let mut lines: Vec<(PathBuf, usize)> = Vec::new();
+    for path in project.tree.iter().filter(|path| !left_out(path)) {
+        let file = layout.root.join(path);
+        let read;
+        let content = match changed.get(path.as_path()) {
+            Some(text) => *text,
+            None => match text::read_bytes(&file) {
+                // What is too large to be a script, and what has bytes that no text has.
+                Err(_) => continue,
+                Ok(bytes) if bytes.contains(&0) => continue,
+                Ok(bytes) => {
+                    read = String::from_utf8_lossy(&bytes).into_owned();
+                    &read
+                }
+            },
+        };
+        let found = lines_of(content);
+        let known = project.sources.iter().any(|source| source.path == file);
+        if let (Some(line), false, Some(step)) = (found.first(), known, project.unread.first()) {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                step.clone(),
+                format!(
+                    "a script is sourced whose name cannot be read without Quartus; it may be {}, which imports \
+                     something compiled (line {line})",
+                    path.display()
+                ),
+                "Write the script's name out, relative to the project's directory.",
+            ));
+        }
+        lines.extend(found.into_iter().map(|line| (path.clone(), line)));
+    }
+    let shown: Vec<_> = (lines.iter().take(MOST))
+        .map(|(path, line)| format!("{}:{line}", path.display()))
+        .collect();
+    let more = lines.len().saturating_sub(MOST);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    Ok((!lines.is_empty()).then(|| {
+        format!(
+            "These lines still have the name of an import: {}{more}. Nothing that a compile of this project is known \
+             to run imports by them; see that none takes the vendor's compiled board.",
+            shown.join(", ")
+        )
+    }))
+}
+
+/// The lines that name an import, but for comments and for steps that wait.
+fn lines_of(text: &str) -> Vec<usize> {
+    let waits = marker();
+    let names = |line: &str| {
+        let comment = ["#", "//", "--", "::", "rem ", "<!--"];
+        let trimmed = line.trim_start();
+        let mut names = IMPORTS.iter().chain(&WORDS);
+        names.any(|name| line.contains(name))
+            && !comment.iter().any(|start| trimmed.starts_with(start))
+            && !line.contains(&waits)
+    };
+    let lines = text.lines().enumerate();
+    lines
+        .filter(|(_, line)| names(line))
+        .map(|(n, _)| n + 1)
+        .collect()
+}
