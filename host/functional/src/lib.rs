@@ -7,6 +7,7 @@ mod contexts;
 mod data;
 mod ends;
 mod order;
+mod restarts;
 
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_host::{
@@ -28,6 +29,11 @@ pub trait Bench {
     /// Kinds of memory that the device can allocate.
     fn kinds(&self) -> &[MemoryKind] {
         &[MemoryKind::Host]
+    }
+
+    /// Resets the board and starts it anew, where the side can do that. Says whether it can.
+    fn reset(&self) -> Result<bool> {
+        Ok(false)
     }
 }
 
@@ -52,6 +58,9 @@ pub const ALL: &[(&str, Test)] = &[
     ("stopped_by_its_device", ends::stopped),
     ("drained", ends::drained),
     ("a_forgotten_region", ends::a_forgotten_region),
+    ("a_restart_ends_transfers", restarts::under_way),
+    ("a_query_beside_a_queue", restarts::query_beside_a_queue),
+    ("queues_after_a_restart", restarts::queues_after),
     ("forgotten_while_queued", ends::forgotten_while_queued),
     ("wrong_requests", contexts::wrong_requests),
     ("one_queue_a_device", contexts::one_queue),

@@ -25,6 +25,11 @@ impl Bench for OnFake {
     fn kinds(&self) -> &[MemoryKind] {
         &[MemoryKind::Host, MemoryKind::Gpu]
     }
+
+    fn reset(&self) -> anyhow::Result<bool> {
+        self.0.reset()?;
+        Ok(true)
+    }
 }
 
 #[test]

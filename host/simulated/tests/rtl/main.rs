@@ -78,6 +78,11 @@ impl Bench for OnTheSimulatedBoard {
     fn kinds(&self) -> &[MemoryKind] {
         &[MemoryKind::Host, MemoryKind::Gpu]
     }
+
+    fn reset(&self) -> anyhow::Result<bool> {
+        self.0.reset()?;
+        Ok(true)
+    }
 }
 
 #[test]

@@ -1,0 +1,105 @@
+//! The board is reset, and started anew.
+
+use crate::{Bench, LIMIT, Work, bytes, done, pattern, same, told};
+use anyhow::{Result, ensure};
+use peerlane_host::{Direction, Error, Region, Transfer};
+
+const LENGTH: usize = 128 << 10;
+
+/// Transfers both ways, in many pieces.
+fn begin(work: &Work, region: &Region) -> Result<Vec<Transfer>> {
+    work.queue.set_piece(256);
+    let length = LENGTH as u64;
+    let begun = Direction::BOTH.map(|direction| {
+        let transfer = work.queue.submit(direction, region, 0, work.place, length);
+        transfer.map_err(told)
+    });
+    begun.into_iter().collect()
+}
+
+/// Region, FPGA memory and queue are used on.
+fn goes_on(work: &Work, region: &Region) -> Result<()> {
+    work.queue.set_piece(u32::MAX);
+    let data = pattern(12, LENGTH);
+    work.set_fpga(work.place, &data)?;
+    done(
+        &work
+            .queue
+            .write(work.place, region, 0, LENGTH as u64)
+            .map_err(told)?,
+    )?;
+    same("FPGA memory", &work.fpga(work.place, LENGTH)?, &data)
+}
+
+/// What was under way ends with the restart, in every context; regions and FPGA memory stay.
+pub fn under_way(bench: &dyn Bench) -> Result<()> {
+    let works = [Work::new(bench)?, Work::new(bench)?];
+    let [one, other] = &works;
+    let buffers = [one.host(LENGTH)?, other.host(LENGTH)?];
+    for _ in 0..2 {
+        let mut transfers = Vec::new();
+        for (work, (_, region)) in works.iter().zip(&buffers) {
+            transfers.extend(begin(work, region)?);
+        }
+        if !bench.reset()? {
+            return Ok(());
+        }
+        for transfer in &transfers {
+            let ended = transfer.wait(LIMIT);
+            ensure!(matches!(ended, Err(Error::Restarted)), "{ended:?}");
+        }
+        for (work, (memory, region)) in works.iter().zip(&buffers) {
+            ensure!(work.queue.under_way() == 0);
+            goes_on(work, region)?;
+            same("the memory", &bytes(memory)?, &pattern(12, LENGTH))?;
+        }
+    }
+    Ok(())
+}
+
+/// Who asks for the device's state beside the queue takes nothing from it: the generation is another
+/// one, polling alone finds what has ended, and what is submitted next is made.
+pub fn query_beside_a_queue(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    let (_memory, region) = work.host(LENGTH)?;
+    let before = work.device.query().map_err(told)?.generation;
+    let transfers = begin(&work, &region)?;
+    if !bench.reset()? {
+        return Ok(());
+    }
+    let after = work.device.query().map_err(told)?.generation;
+    ensure!(after != before, "generation {after} as before");
+    let again = work.device.query().map_err(told)?.generation;
+    ensure!(again == after, "generation {again} without a restart");
+    for transfer in &transfers {
+        let ended = transfer.poll();
+        ensure!(matches!(ended, Err(Error::Restarted)), "{ended:?}");
+    }
+    goes_on(&work, &region)
+}
+
+/// A queue that is made after a restart, and one that is restarted by itself after it, are as new.
+pub fn queues_after(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    let (_memory, region) = work.host(LENGTH)?;
+    let transfers = begin(&work, &region)?;
+    let late = bench.open()?;
+    let place = late.allocate(LENGTH as u64).map_err(told)?.keep().start;
+    if !bench.reset()? {
+        return Ok(());
+    }
+    work.queue.restart().map_err(told)?;
+    for transfer in &transfers {
+        let ended = transfer.poll();
+        ensure!(matches!(ended, Err(Error::Restarted)), "{ended:?}");
+    }
+    goes_on(&work, &region)?;
+    let queue = late.queue().map_err(told)?;
+    let late = Work {
+        device: late,
+        queue,
+        place,
+    };
+    let (_memory, region) = late.host(LENGTH)?;
+    goes_on(&late, &region)
+}
