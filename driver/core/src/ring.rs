@@ -4,16 +4,21 @@
 use super::record::{self, Record, RecordError};
 use super::regs;
 use core::fmt;
+use core::sync::atomic::{Ordering, fence};
 
 const RECORD_BYTES: u64 = regs::Completion::SIZE as u64;
 
 /// log2 of the records in the largest ring, the bound of `CHANNEL_RING.size_log2`.
 pub const MAX_LOG2: u32 = 15;
 
+/// How often a record is read whose sequence number is not the next: far longer than a packet takes into
+/// memory once its first dwords are there.
+const READS: u32 = 1000;
+
 /// Access to the records of a ring in memory that the board writes.
 ///
 /// The ring reads a slot's status first and the whole record only when the phase
-/// bit says that it is new. An implementation over real memory must keep that
+/// bit says that it is new, more than once. An implementation over real memory must keep that
 /// order: a volatile or atomic load of the status with acquire ordering.
 pub trait Slots {
     /// The status dword of slot `index`.
@@ -74,6 +79,18 @@ pub enum RingError {
         /// log2 of the size asked for.
         size_log2: u32,
     },
+}
+
+impl RingError {
+    /// Whether this may be of a record that is still on its way into memory.
+    fn may_pass(self) -> bool {
+        let late = |error| matches!(error, RecordError::FaultAddress { .. });
+        match self {
+            Self::Lost { .. } | Self::Duplicate { .. } => true,
+            Self::Record { error, .. } => late(error),
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for RingError {
@@ -167,7 +184,7 @@ impl Ring {
         }
         let taken = match status == record::empty() {
             true => Err(RingError::Emptied { slot }),
-            false => self.accept(slot, &slots.record(slot)),
+            false => self.read(slot, slots),
         };
         match taken {
             Ok(record) => {
@@ -181,7 +198,38 @@ impl Ring {
         }
     }
 
+    /// Reads the record of a slot whose status is new.
+    ///
+    /// A record is one posted write. Its dwords are promised to be seen in ascending order, and not all
+    /// at once (PCI Express Base Specification 4.0, 2.4.3). So the status, the second dword, can be there
+    /// before the sequence number, the fourth: what is wrong behind the status is looked at again. And the number can
+    /// come after the dwords before it were read: once it is right, these are read again. What stands
+    /// behind the number, the fault address, is for messages alone.
+    ///
+    /// A slot that held a record of the same number in an earlier life of the channel, or zeros where the
+    /// number is 0, does not tell on the first lap. There the order of the host's memory has to do, which
+    /// takes an aligned record, half a cache line, at once on the hosts that the driver is for (x86-64).
+    fn read(&self, slot: u32, slots: &mut impl Slots) -> Result<Record, RingError> {
+        let mut reads = 1;
+        loop {
+            let error = match self.accept(slot, &slots.record(slot)) {
+                Ok(_) => break,
+                Err(error) => error,
+            };
+            if !error.may_pass() || reads == READS {
+                return Err(error);
+            }
+            reads += 1;
+            core::hint::spin_loop();
+        }
+        fence(Ordering::Acquire);
+        self.accept(slot, &slots.record(slot))
+    }
+
     fn accept(&self, slot: u32, dwords: &[u32; record::DWORDS]) -> Result<Record, RingError> {
+        if dwords[record::STATUS] == record::empty() {
+            return Err(RingError::Emptied { slot });
+        }
         let record = Record::decode(dwords).map_err(|error| RingError::Record { slot, error })?;
         if record.channel != self.channel {
             return Err(RingError::Channel {

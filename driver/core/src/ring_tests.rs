@@ -26,7 +26,7 @@ impl Memory {
             channel: 0,
             phase: sequence / 4 % 2 == 0,
             outcome: Ok(()),
-            bytes_done: 1,
+            bytes_done: sequence % 3,
             sequence,
             fault_address: None,
         };
@@ -51,6 +51,73 @@ fn laps_are_followed_by_the_phase() {
         assert_eq!(ring.poll(&mut memory).unwrap().unwrap().sequence, sequence);
     }
     assert_eq!(ring.poll(&mut memory), Ok(None));
+}
+
+/// Memory that a record gets into while it is read: first `early` dwords of it, and the others after so
+/// many loads.
+struct Slow {
+    ring: Memory,
+    sequence: u32,
+    loads: u32,
+    early: usize,
+    late: u32,
+}
+
+impl Slow {
+    fn load(&mut self, index: u32, dword: usize) -> u32 {
+        self.loads += 1;
+        let slot = self.sequence as usize % 4;
+        let before = self.ring.0[slot];
+        self.ring.write(self.sequence);
+        let there = if self.loads > self.late {
+            8
+        } else {
+            self.early
+        };
+        self.ring.0[slot][there..].copy_from_slice(&before[there..]);
+        self.ring.0[index as usize][dword]
+    }
+}
+
+impl Slots for Slow {
+    fn status(&mut self, index: u32) -> u32 {
+        self.load(index, 1)
+    }
+    fn record(&mut self, index: u32) -> [u32; 8] {
+        core::array::from_fn(|dword| self.load(index, dword))
+    }
+}
+
+/// The dwords of a packet may be seen in ascending order, whenever they are read.
+#[test]
+fn a_record_that_is_still_coming_is_waited_for() {
+    for (early, late) in (0..8).flat_map(|early| (0..40).map(move |late| (early, late))) {
+        let mut slow = Slow {
+            ring: Memory(vec![[u32::MAX; 8]; 4]),
+            sequence: 0,
+            loads: 0,
+            early,
+            late,
+        };
+        let mut ring = Ring::new(2, 0).unwrap();
+        for slot in &mut slow.ring.0 {
+            slot[1] = crate::record::empty();
+        }
+        for sequence in 0..12 {
+            (slow.sequence, slow.loads) = (sequence, 0);
+            let record = loop {
+                if let Some(record) = ring.poll(&mut slow).unwrap() {
+                    break record;
+                }
+            };
+            let found = (record.cookie, record.bytes_done, record.sequence);
+            let whole = (sequence + 100, sequence % 3, sequence);
+            assert_eq!(
+                found, whole,
+                "{early} dwords first, the others after {late} loads"
+            );
+        }
+    }
 }
 
 /// A ring that was emptied beneath its reader holds no records: not on a lap whose records have

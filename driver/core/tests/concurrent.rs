@@ -40,8 +40,9 @@ impl Shared {
         }
     }
 
-    /// The board's write of a record. It is one packet, of which a processor may see parts in
-    /// any order but the last: what is there with the status is there whole.
+    /// The board's write of a record, on a host that takes an aligned packet at once: a processor may see
+    /// parts in any order but the last, and what is there with the status is there whole. The unit tests
+    /// have hosts that keep to the order of addresses alone.
     fn write(&self, sequence: u32) {
         let record = Self::expected(sequence).encode();
         let slot = &self.dwords[sequence as usize % SLOTS];

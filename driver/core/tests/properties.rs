@@ -339,7 +339,6 @@ impl Slots for Board {
         self.ring[index as usize][1]
     }
     fn record(&mut self, index: u32) -> [u32; 8] {
-        self.unread -= 1;
         self.ring[index as usize]
     }
 }
@@ -397,6 +396,7 @@ proptest! {
                 },
                 _ => match ring.poll(&mut board) {
                     Ok(Some(record)) => {
+                        board.unread -= 1;
                         let side = usize::from(record.direction == Direction::Read);
                         prop_assert_eq!(Some(record.cookie), expected[side].pop_front());
                         prop_assert_eq!(occupancy.complete(record.direction, record.cookie), Ok(1));
