@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::interrupt;
 use crate::system::library::NEW_DMA;
+use crate::system::xml::Document;
 use crate::text;
 
 /// Directory of what Peerlane writes for the design, in the BSP's IP path.
@@ -53,15 +54,28 @@ impl Layout {
                 hardware: PathBuf::new(),
             });
         }
-        let mut boards: Vec<PathBuf> = match fs::read_dir(dir.join("hardware")) {
+        let below = boards_directory(dir);
+        let mut boards: Vec<PathBuf> = match fs::read_dir(dir.join(&below)) {
             Ok(entries) => entries
                 .filter_map(|e| Some(e.ok()?.path()))
                 .filter(|p| is_hardware(p))
-                .filter_map(|p| Some(Path::new("hardware").join(p.file_name()?)))
+                .filter_map(|p| Some(below.join(p.file_name()?)))
                 .collect(),
             Err(_) => Vec::new(),
         };
         boards.sort();
+        let link = |path: &Path| {
+            path.ancestors()
+                .any(|p| dir.join(p).is_symlink() && p != Path::new(""))
+        };
+        if let Some(board) = boards.iter().find(|board| link(board)) {
+            return Err(Error::new(
+                ErrorKind::Link,
+                Place::file(dir.join(board)),
+                "the board's directory is a link",
+                "Put the directory that it leads to in its place: the extended board has a name of its own.",
+            ));
+        }
         match boards.as_slice() {
             [one] => Ok(Self {
                 root: dir.to_path_buf(),
@@ -198,6 +212,21 @@ pub fn revisions_in(project: &str) -> Vec<(String, usize)> {
     lines
         .filter_map(|(n, line)| Some((name(line)?, n + 1)))
         .collect()
+}
+
+/// The directory of a platform's boards, as its `board_env.xml` names it (Custom Platform Toolkit user guide 683398,
+/// 1.4.2.1), relative to the platform.
+fn boards_directory(platform: &Path) -> PathBuf {
+    let environment = Document::read(&platform.join("board_env.xml")).ok();
+    let named = environment.and_then(|document| {
+        let mut all = document.root.children("hardware");
+        let dir = PathBuf::from(all.find_map(|hardware| hardware.attribute("dir"))?);
+        let below = dir
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        (below && platform.join(&dir).is_dir()).then_some(dir)
+    });
+    named.unwrap_or_else(|| "hardware".into())
 }
 
 fn is_hardware(dir: &Path) -> bool {

@@ -142,7 +142,7 @@ fn kinds_and_instances() {
         "iface.ipx",
         "name=\"peerlane_dma\"",
         "name=\"peerlane\"",
-        "hierarchy",
+        "component list",
         "peerlane_dma",
     );
     finds(

@@ -6,7 +6,7 @@ use crate::block;
 use crate::check::{Extended, Findings};
 use crate::error::Place;
 use crate::system::host_bus;
-use crate::system::library::{Extent, Known, Role, bridge_bytes, is_pcie_hip};
+use crate::system::library::{Extent, Known, Role, is_pcie_hip};
 use crate::system::qsys::{Connection, End, System};
 use crate::system::site::Site;
 
@@ -282,7 +282,7 @@ fn reach(bsp: &Extended<'_>, master: &End) -> Option<u128> {
         return (1..64).contains(&bits).then(|| 1 << bits);
     }
     match master.interface.as_str() {
-        "m0" => bridge_bytes(module),
+        "m0" => bsp.library.bridge_bytes(module),
         _ => None,
     }
 }

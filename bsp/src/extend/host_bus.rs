@@ -15,8 +15,8 @@ use crate::block;
 use crate::config::{Config, NewSlave};
 use crate::error::{Error, ErrorKind, Result};
 use crate::system::host_bus::{HostPath, bar_number, slaves_but, space};
-use crate::system::library::{bridge_bytes, bridge_unit, is_bridge};
-use crate::system::qsys::{Connection, End, Module};
+use crate::system::library::{bridge_unit, is_automatic, is_bridge};
+use crate::system::qsys::{Connection, End, Export, Module};
 use crate::system::site::Site;
 use crate::system::xml::Edits;
 
@@ -180,6 +180,22 @@ impl<'a> HostBus<'a> {
     /// Decides which BARs need a bridge of their own.
     fn receive_side(&mut self, site: &Site<'a>) -> Result<()> {
         let gone = self.gone_at();
+        let exported = |export: &&Export| {
+            let inside = export.internal.as_ref().filter(|_| !export.stale);
+            inside.is_some_and(|end| end.instance == site.hip.name && bar_number(end).is_some())
+        };
+        if let Some(export) = site.system.exports.iter().find(exported) {
+            return Err(site.unsupported(
+                site.system.place(site.hip),
+                format!(
+                    "a BAR's master of {} is exported as {}: with 64-bit addresses it drives the PCIe address, not \
+                     the offset in the BAR, and what it leads to is not in this system",
+                    site.hip.name, export.name
+                ),
+                "Put an altera_avalon_mm_bridge with as many address bits as the BAR has between the two, in Platform \
+                 Designer, and export its m0.",
+            ));
+        }
         let mut masters: Vec<&End> = site
             .from(&site.hip.name, None)
             .filter(|c| bar_number(&c.start).is_some())
@@ -387,8 +403,16 @@ impl<'a> HostBus<'a> {
             let Some(bridge) = site.system.module(&hop.end.instance) else {
                 continue;
             };
-            let (Some(bits), Some(old)) = (bridge.number("ADDRESS_WIDTH"), bridge_bytes(bridge))
-            else {
+            let automatic = is_automatic(bridge);
+            let mut old = site.library.bridge_bytes(bridge);
+            if automatic && old.is_none() {
+                // What is behind it, as far as it is known: the width has to be that of the whole.
+                let master = End::new(&bridge.name, "m0");
+                let ends = slaves_but(site, &master, &gone).into_iter();
+                let ends = ends.map(|e| u128::from(e.base) + u128::from(e.bytes));
+                old = ends.max().unwrap_or(1).checked_next_power_of_two();
+            }
+            let (Some(bits), Some(old)) = (bridge.number("ADDRESS_WIDTH"), old) else {
                 return Err(site.unsupported(
                     site.system.place(bridge),
                     format!("bridge {} has no ADDRESS_WIDTH", bridge.name),
@@ -401,6 +425,10 @@ impl<'a> HostBus<'a> {
                 let to = u64::from((bytes / u128::from(bridge_unit(bridge))).ilog2());
                 site.system
                     .set_parameter(edits, bridge, "ADDRESS_WIDTH", &to.to_string());
+                if automatic {
+                    site.system
+                        .set_parameter(edits, bridge, "USE_AUTO_ADDRESS_WIDTH", "0");
+                }
                 raised.push(Raised {
                     instance: bridge.name.clone(),
                     parameter: "ADDRESS_WIDTH".into(),

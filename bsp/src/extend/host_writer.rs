@@ -72,7 +72,12 @@ impl Writer<'_> {
         let (hip, name) = (&site.hip.name, &bridge.name);
         let width = site.hip.number("avmm_width_hwtcl").unwrap_or(128);
         let kind = "altera_avalon_mm_bridge";
-        let version = site.hip.element.attribute("version").unwrap_or("13.1");
+        // As the system has it, if it has one: a hard IP may be kept at an older version than its bridges.
+        let mut others = site.system.modules.iter().filter(|m| m.kind == kind);
+        let version = others.find_map(|m| m.element.attribute("version"));
+        let version = version
+            .or(site.hip.element.attribute("version"))
+            .unwrap_or("13.1");
         let parameters = [
             ("DATA_WIDTH", width.to_string()),
             ("SYMBOL_WIDTH", "8".into()),

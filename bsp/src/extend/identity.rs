@@ -121,8 +121,24 @@ pub fn other_systems(
 }
 
 /// What a person should know of the PCI IDs and the version.
-pub fn note(site: &Site<'_>, config: &Config) -> String {
+///
+/// # Errors
+/// [`ErrorKind::Config`] if they would be those of the vendor's board.
+pub fn note(site: &Site<'_>, config: &Config) -> Result<String> {
     let identity = &config.identity;
+    let same = |(name, id): (&str, String)| site.hip.number(name) == id.parse().ok();
+    if settings(identity).into_iter().all(same) {
+        return Err(Error::new(
+            ErrorKind::Config,
+            site.system.place(site.hip),
+            format!(
+                "the vendor's board has these PCI IDs already (subsystem {:04x}): its driver would take the extended \
+                 board for its own",
+                identity.subsystem_device
+            ),
+            "Set another identity.subsystem_device in the configuration.",
+        ));
+    }
     let id = |asked: Option<u16>, name: &str| {
         let has = || {
             site.hip
@@ -137,14 +153,14 @@ pub fn note(site: &Site<'_>, config: &Config) -> String {
         true => format!("its version_id reads {:#010x}", identity.version_id),
         false => "the design has no version_id with a board's version that could be changed".into(),
     };
-    format!(
+    Ok(format!(
         "The board is a PCI function {}:{} with the subsystem {}:{:04x}, and {version}. A vendor's driver that goes by \
          vendor and device alone still binds to it: do not load both, or set identity.device in the configuration.",
         id(identity.vendor, "vendor_id_hwtcl"),
         id(identity.device, "device_id_hwtcl"),
         id(identity.subsystem_vendor, "subsystem_vendor_id_hwtcl"),
         identity.subsystem_device,
-    )
+    ))
 }
 
 /// The board's names.

@@ -11,15 +11,25 @@ use crate::system::xml::{Document, Edits};
 /// [`ErrorKind::BadXml`] if the file is no list.
 pub fn add(document: &Document, hw_tcl: &str) -> Result<String> {
     let root = &document.root;
-    let (Some(content), "library") = (&root.content, root.name.as_str()) else {
+    if root.name != "library" {
         return Err(Error::new(
             ErrorKind::BadXml,
             Place::file(&document.path),
             "not a list of components (<library>)",
             "Take the .ipx file from the vendor's BSP package again.",
         ));
-    };
+    }
     let eol = document.line_end_after(0);
+    let Some(content) = &root.content else {
+        // `<library/>`: it gets an end of its own.
+        let mut edits = Edits::default();
+        let end = root.span.end;
+        edits.replace(
+            end - 2..end,
+            format!(">{eol}{}</library>", entry(hw_tcl, eol)),
+        );
+        return edits.apply(&document.path, &document.source);
+    };
     let before = &document.source[content.clone()];
     let gap = if before.ends_with('\n') { "" } else { eol };
     let mut edits = Edits::default();
@@ -73,6 +83,10 @@ mod tests {
         );
         let new = Document::parse(Path::new("i.ipx"), new_list("f")).unwrap();
         assert_eq!(new.root.children.len(), 1);
+        let empty = Document::parse(Path::new("i.ipx"), "<library/>\n".into()).unwrap();
+        let filled = add(&empty, "f").unwrap();
+        let filled = Document::parse(Path::new("i.ipx"), filled).unwrap();
+        assert_eq!(filled.root.children.len(), 1);
         let wrong = Document::parse(Path::new("i.ipx"), "<x/>".into()).unwrap();
         assert!(add(&wrong, "f").is_err());
     }

@@ -71,12 +71,15 @@ fn extend_from(bsp: &Path, options: &Options) -> Result<Report> {
         root: temporary.path().to_path_buf(),
         hardware: plan.report.hardware.clone(),
     };
-    let proof = check::structure(&made)?;
+    let proof = check::structure(&made).map_err(|e| output::of_the_input(e, &made, &layout))?;
     if let Some(finding) = proof.first_error() {
         return Err(Error::new(
             ErrorKind::Inconsistent,
             output::in_the_input(finding, &made, &layout),
-            format!("the extended BSP would not be sound: {}", finding.what),
+            format!(
+                "the extended BSP would not be sound: {}",
+                output::without_copy(&finding.what, &made, &layout)
+            ),
             "If the input has the same fault, mend it there; else report it with the BSP.",
         ));
     }

@@ -16,19 +16,40 @@ pub fn named_as_given(mut error: Error, canonical: &Path, given: &Path) -> Error
     } else if let Ok(inside) = error.place.path.strip_prefix(canonical) {
         error.place.path = given.join(inside);
     }
+    let (canonical, given) = (canonical.to_string_lossy(), given.to_string_lossy());
+    error.what = error.what.replace(canonical.as_ref(), &given);
     error
+}
+
+/// An error of reading the copy, with the input's places: the copy will be gone.
+pub fn of_the_input(mut error: Error, copy: &Layout, input: &Layout) -> Error {
+    error.place.path = path_in_the_input(&error.place.path, copy, input);
+    error.what = without_copy(&error.what, copy, input);
+    error
+}
+
+/// A message without the copy's directory.
+pub fn without_copy(what: &str, copy: &Layout, input: &Layout) -> String {
+    let name = |path: &Path| path.to_string_lossy().into_owned();
+    // The board's directory first: it may have another name in the copy.
+    let what = what.replace(&name(&copy.hardware_dir()), &name(&input.hardware_dir()));
+    what.replace(&name(&copy.root), &name(&input.root))
+}
+
+fn path_in_the_input(path: &Path, copy: &Layout, input: &Layout) -> PathBuf {
+    // The board's directory may have another name in the copy.
+    if let Ok(inside) = path.strip_prefix(copy.hardware_dir()) {
+        return input.hardware_dir().join(inside);
+    }
+    match path.strip_prefix(&copy.root) {
+        Ok(inside) => input.root.join(inside),
+        Err(_) => path.to_path_buf(),
+    }
 }
 
 /// Where in the input that is which a check found in the copy: the copy will be gone.
 pub fn in_the_input(finding: &Finding, copy: &Layout, input: &Layout) -> Place {
-    // The board's directory may have another name in the copy.
-    let path = match finding.place.strip_prefix(copy.hardware_dir()) {
-        Ok(inside) => input.hardware_dir().join(inside),
-        Err(_) => {
-            let inside = finding.place.strip_prefix(&copy.root);
-            input.root.join(inside.unwrap_or(Path::new("")))
-        }
-    };
+    let path = path_in_the_input(&finding.place, copy, input);
     let line = finding.line.and_then(|line| {
         let made = text::read(&finding.place).ok()?;
         same_line(&made, line, &text::read(&path).ok()?)

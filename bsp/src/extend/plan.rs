@@ -65,7 +65,7 @@ impl Plan {
         builder.design(&site)?;
         builder.block(config, &block);
         builder.system(&site.system.document.path, &new)?;
-        builder.settings()?;
+        builder.settings(&site)?;
         builder.component_list()?;
         let resources = builder.specification(&specification, config, &block)?;
         builder.environment(config)?;
@@ -197,6 +197,14 @@ impl<'a> Builder<'a> {
             file(site.system)?,
             all.join(", ")
         ));
+        let outside: Vec<_> = site.library.outside.iter().map(String::as_str).collect();
+        if !outside.is_empty() {
+            self.notes.push(format!(
+                "Platform Designer searches these paths, too, which lie outside of the BSP or cannot be read without \
+                 Quartus, and were not looked at: {}.",
+                outside.join(", ")
+            ));
+        }
         self.unresolved = site.library.unresolved();
         if !self.unresolved.is_empty() {
             let kinds: Vec<_> = self.unresolved.iter().map(String::as_str).collect();
@@ -262,10 +270,26 @@ impl<'a> Builder<'a> {
     }
 
     /// The project's settings and scripts without anything compiled; and the script that makes it anew.
-    fn settings(&mut self) -> Result<()> {
+    fn settings(&mut self, site: &Site<'_>) -> Result<()> {
         let project = Project::read(self.layout)?;
         let settings = settings::rewrite(&project)?;
-        for file in &settings.files {
+        let root = &self.layout.root;
+        let mut left_out = left_out(self.layout, &settings.compiled)?;
+        let generated = generated(site);
+        if !generated.is_empty() {
+            let names: Vec<_> = generated
+                .iter()
+                .map(|dir| inside(&self.hardware, dir))
+                .collect();
+            self.notes.push(format!(
+                "What the vendor had generated from the systems with the old DMA was left out: {}. Generate it anew \
+                 (qsys-generate) where no step of the compile does.",
+                names.join(", ")
+            ));
+            left_out.extend(generated);
+        }
+        let stays = |path: &Path| !left_out.iter().any(|left| path.starts_with(left));
+        for file in settings.files.iter().filter(|file| stays(&file.path)) {
             self.replace(&file.path, file.text.clone())?;
         }
         self.changes.extend(settings.changes.iter().cloned());
@@ -273,12 +297,10 @@ impl<'a> Builder<'a> {
         let gone = settings.imports.iter();
         let gone: Vec<_> = gone.map(|import| format!(" {}", import.file)).collect();
         (self.missing).retain(|missing| !gone.iter().any(|file| missing.ends_with(file)));
-        let root = &self.layout.root;
-        let left_out = left_out(self.layout, &settings.compiled)?;
-        let inside = left_out
+        let images = left_out
             .iter()
             .filter_map(|path| path.strip_prefix(&self.hardware).ok());
-        let images: Vec<String> = inside
+        let images: Vec<String> = images
             .filter(|path| path.extension().is_some_and(|e| e == "aocx"))
             .map(|path| path.display().to_string())
             .collect();
@@ -622,6 +644,43 @@ fn left_out(layout: &Layout, compiled: &BTreeSet<OsString>) -> Result<Vec<PathBu
     }
     found.sort();
     Ok(found)
+}
+
+/// Directories of what Platform Designer generated from the systems that the old DMA is in.
+fn generated(site: &Site<'_>) -> Vec<PathBuf> {
+    let mut with: BTreeSet<&str> = BTreeSet::from([site.system.kind.as_str()]);
+    // From the inside out; systems do not contain themselves.
+    for _ in site.library.systems() {
+        let around = site.library.systems().filter(|system| {
+            let mut modules = system.modules.iter();
+            modules.any(|module| with.contains(module.kind.as_str()))
+        });
+        let around: Vec<&str> = around.map(|system| system.kind.as_str()).collect();
+        with.extend(around);
+    }
+    let mut found = Vec::new();
+    for system in site
+        .library
+        .systems()
+        .filter(|s| with.contains(s.kind.as_str()))
+    {
+        let path = &system.document.path;
+        let beside = path.parent().unwrap_or(path).join(&system.kind);
+        let all = ["synthesis", "simulation", "submodules"].map(|name| beside.join(name));
+        found.extend(
+            all.into_iter()
+                .filter(|dir| dir.is_dir() && !dir.is_symlink()),
+        );
+    }
+    found
+}
+
+/// A path for a person: from the hardware directory on.
+fn inside(hardware: &Path, path: &Path) -> String {
+    path.strip_prefix(hardware)
+        .unwrap_or(path)
+        .display()
+        .to_string()
 }
 
 /// Checks that the Verilog has the ports that the component will declare, and that all files carry

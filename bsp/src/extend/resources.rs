@@ -49,9 +49,17 @@ pub fn estimate(modules: &[VerilogModule], top: &str) -> Result<Resources> {
 /// Adds the estimate to the used resources.
 ///
 /// # Errors
-/// [`ErrorKind::BadXml`] if the file has no `used_resources`.
+/// [`ErrorKind::BadXml`] if the file has no `used_resources`, two devices, or a figure that is no whole number.
 pub fn raise(document: &Document, add: Resources, edits: &mut Edits) -> Result<Vec<Change>> {
     let mut changes = Vec::new();
+    if let Some(second) = document.root.children("device").nth(1) {
+        return Err(Error::new(
+            ErrorKind::BadXml,
+            document.place(second),
+            "a second <device>: which one's resources the block takes cannot be told",
+            "Leave the board's own <device> alone in board_spec.xml.",
+        ));
+    }
     let used = document
         .root
         .children("device")
@@ -70,7 +78,12 @@ pub fn raise(document: &Document, add: Resources, edits: &mut Edits) -> Result<V
             continue;
         };
         let Ok(before) = attribute.value.trim().parse::<u64>() else {
-            continue;
+            return Err(Error::new(
+                ErrorKind::BadXml,
+                Place::line(&document.path, document.line_of(attribute.span.start)),
+                format!("{name} num=\"{}\" is no whole number", attribute.value),
+                "Write what the vendor's design uses as a whole number: the block's share is added to it.",
+            ));
         };
         let Some(after) = before.checked_add(more) else {
             return Err(Error::new(

@@ -91,7 +91,7 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     let mut writer = Writer::new(site, &bus, &old);
     let mut notes = bus.notes.clone();
     notes.push(found_from(site, path));
-    notes.push(identity::note(site, config));
+    notes.push(identity::note(site, config)?);
     writer.replace_block();
     writer.clocks_and_resets(path)?;
     writer.masters(&old)?;
@@ -109,6 +109,7 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
         notes.extend(table.notes(site, kernel));
     }
     writer.bonus(&old, &bus);
+    writer.leftovers(&old, &bus);
     notes.extend(assumption_notes(&bar_before));
     if old.to_pcie.is_empty() && old.legs.is_empty() {
         notes.push(format!(
@@ -145,6 +146,8 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
 /// The BAR map of the new text.
 fn map_after(site: &Site<'_>, config: &Config, text: &str, bar: u32) -> Result<BarMap> {
     let system = System::from_document(Document::parse(&site.system.document.path, text.into())?)?;
+    let mut system = system.generated(|_| false);
+    system.kind.clone_from(&site.system.kind);
     let mut library = site.library.with(system.clone());
     library.set_block(config.clone());
     let (Some(dma), Some(hip)) = (system.module(&site.dma.name), system.module(&site.hip.name))

@@ -3,7 +3,7 @@
 //!
 //! What was compiled holds the old DMA. It comes into a revision as a partition that is imported (`.qxp`), as the
 //! persona of the base revision (`.personax`, the CvP flow: s5_net porting guide 683645, 3.10.1.3) or as a netlist
-//! among the sources, and a step of a script has Quartus take it ([`steps`]). Quartus would take it instead of the
+//! among the sources, and a step of a script has Quartus take it (`extend/steps.rs`). Quartus would take it instead of the
 //! sources, without a word.
 
 use std::collections::BTreeSet;

@@ -390,6 +390,37 @@ impl<'a> Writer<'a> {
         self.set_hard_ip(&settings, "MSI-X, with the table in the block");
     }
 
+    /// Takes out what else names the instances that go: connections of instances that are not enabled, and requirements
+    /// to the interconnect.
+    pub fn leftovers(&mut self, old: &OldMaster<'_>, bus: &HostBus<'_>) {
+        let system = self.site.system;
+        let bridges = old.bridges.iter().chain(&bus.bridges);
+        let bridges: BTreeSet<&str> = bridges.map(|b| b.name.as_str()).collect();
+        let master = End::new(&self.site.dma.name, "m");
+        let gone = |end: &End| *end == master || bridges.contains(end.instance.as_str());
+        for connection in &system.dormant {
+            if gone(&connection.start) || gone(&connection.end) {
+                self.remove(connection, MASTER_GONE);
+            }
+        }
+        for requirement in system.document.root.children("interconnectRequirement") {
+            let subject = requirement.attribute("for").unwrap_or_default();
+            let mut parts = subject.split(['|', '/']);
+            let names = |part: &str| {
+                let (instance, interface) = part.split_once('.').unwrap_or((part, ""));
+                gone(&End::new(instance, interface))
+            };
+            if parts.any(names) {
+                system.remove(&mut self.edits, requirement);
+                let name = requirement.attribute("name").unwrap_or_default();
+                self.note(
+                    format!("requirement {name} to the interconnect at {subject} removed"),
+                    "it is for a connection that is gone",
+                );
+            }
+        }
+    }
+
     /// Keeps Platform Designer's notes true.
     pub fn bonus(&mut self, old: &OldMaster<'_>, bus: &HostBus<'_>) {
         let dma = &self.site.dma.name;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::system::clocks;
-use crate::system::library::{bridge_bytes, is_bridge};
+use crate::system::library::is_bridge;
 use crate::system::qsys::{Connection, End, Module};
 use crate::system::site::Site;
 
@@ -169,7 +169,7 @@ pub(crate) fn space(site: &Site<'_>, master: &End) -> Option<u128> {
             let bits = module.number(&format!("SLAVE_ADDRESS_MAP_{bar}"))?;
             (1..64).contains(&bits).then(|| 1 << bits)
         }
-        None => bridge_bytes(module),
+        None => site.library.bridge_bytes(module),
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::block;
 use crate::config::{Config, Irq};
@@ -13,7 +14,7 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::layout::{self, Layout};
 use crate::system::project::Project;
 use crate::system::qsys::{Module, System};
-use crate::system::search::{Catalog, Definition};
+use crate::system::search::{self, Catalog, Definition};
 use crate::system::xml::Document;
 
 /// The kind that is replaced.
@@ -119,6 +120,10 @@ pub struct Library {
     /// Kinds that a component of the BSP, or one in a list of components, defines.
     components: BTreeSet<String>,
     block: Option<Config>,
+    /// Paths that Platform Designer searches, too, and nothing here can: outside of the BSP, or not to be read.
+    pub outside: BTreeSet<String>,
+    /// Instances of the old DMA that are not enabled.
+    pub disabled: Vec<Place>,
 }
 
 impl Library {
@@ -133,26 +138,61 @@ impl Library {
         let project = Project::read(layout)?;
         let catalog = Catalog::read(layout, &project)?;
         let hardware = layout.hardware_dir();
-        let mut library = Self::default();
-        let mut open: Vec<PathBuf> = tops(&hardware, &project)?;
-        while let Some(path) = open.pop() {
-            let system = System::read(&path)?;
+        let mut library = Self {
+            outside: catalog.outside.clone(),
+            ..Self::default()
+        };
+        let named = tops(&hardware, &project)?;
+        library.take(layout, &project, &catalog, &named)?;
+        if !library.systems().any(System::has_dma) {
+            // What the settings name may be the systems of single cores.
+            let all = unused(&hardware)?;
+            library.take(layout, &project, &catalog, &all)?;
+        }
+        library.refuse_cycles()?;
+        Ok(library)
+    }
+
+    /// Takes systems and what is instantiated in them.
+    fn take(
+        &mut self,
+        layout: &Layout,
+        project: &Project,
+        catalog: &Catalog,
+        tops: &[PathBuf],
+    ) -> Result<()> {
+        let library = self;
+        let mut open: Vec<(PathBuf, Option<String>)> =
+            tops.iter().map(|path| (path.clone(), None)).collect();
+        while let Some((path, kind)) = open.pop() {
+            let mut system = System::read(&path)?;
+            // A link to a file with another name has its own.
+            system.kind = kind.unwrap_or(system.kind);
+            let off = system
+                .modules
+                .iter()
+                .filter(|m| m.kind == OLD_DMA && !m.is_enabled());
+            let off: Vec<Place> = off.map(|m| system.place(m)).collect();
+            library.disabled.extend(off);
+            // A block that is not enabled is for the check to say.
+            let system = system.generated(|module| module.kind == NEW_DMA);
             let kinds: BTreeSet<&str> = system.modules.iter().map(|m| m.kind.as_str()).collect();
             for kind in kinds {
                 if library.systems.contains_key(kind) || kind == system.kind {
                     // Itself: refused below.
                     continue;
                 }
-                match one(kind, &catalog)? {
-                    Some(Definition::System(file)) => open.push(as_given(layout, file)),
+                match one(kind, catalog, project, layout)? {
+                    Some(Definition::System(file)) => {
+                        open.push((as_given(layout, file), Some(kind.to_string())));
+                    }
                     Some(_) => drop(library.components.insert(kind.to_string())),
                     None => {}
                 }
             }
             library.systems.insert(system.kind.clone(), system);
         }
-        library.refuse_cycles()?;
-        Ok(library)
+        Ok(())
     }
 
     /// Refuses a system that contains itself, directly or through others.
@@ -207,6 +247,8 @@ impl Library {
             systems,
             components: self.components.clone(),
             block: self.block.clone(),
+            outside: self.outside.clone(),
+            disabled: self.disabled.clone(),
         }
     }
 
@@ -263,8 +305,51 @@ impl Library {
                 return extent;
             }
         }
+        if is_plain_bridge(kind) && interface == "s0" && is_automatic(module) {
+            return match self.behind(module, depth) {
+                Some(bytes) => Extent::exact(
+                    bytes,
+                    "what is behind the bridge, which has its width from that",
+                ),
+                None => Extent::unknown(kind),
+            };
+        }
         known_extent(module, interface, self.block.as_ref())
             .unwrap_or_else(|| Extent::unknown(kind))
+    }
+
+    /// Bytes that a bridge passes on: by its width, or where it has that from its slaves (`USE_AUTO_ADDRESS_WIDTH`),
+    /// by those; `None` if that is not known.
+    pub fn bridge_bytes(&self, module: &Module) -> Option<u128> {
+        match is_automatic(module) {
+            true => self.behind(module, DEPTH),
+            false => bridge_bytes(module),
+        }
+    }
+
+    /// Bytes that the slaves behind a bridge take, as a power of two: Platform Designer sets the width of an automatic
+    /// bridge so, and what the file says is left over from when it was not automatic.
+    fn behind(&self, bridge: &Module, depth: u32) -> Option<u128> {
+        let depth = depth.checked_sub(1)?;
+        let of = |system: &&System| {
+            let mut modules = system.modules.iter();
+            modules.any(|module| Arc::ptr_eq(&module.element, &bridge.element))
+        };
+        let system = self.systems().find(of)?;
+        if system.exported(&bridge.name, Some("m0")).is_some() {
+            return None;
+        }
+        let all = system.of_kind("avalon");
+        let slaves = all.filter(|c| c.start.instance == bridge.name && c.start.interface == "m0");
+        let mut end = None;
+        for slave in slaves {
+            let module = system.module(&slave.end.instance)?;
+            let most = self
+                .extent_within(module, &slave.end.interface, depth)
+                .most?;
+            end = end.max(Some(u128::from(slave.base.unwrap_or(0)).checked_add(most)?));
+        }
+        end?.checked_next_power_of_two()
     }
 
     /// Whether an instance has an interface, and of which role.
@@ -309,23 +394,39 @@ fn tops(hardware: &Path, project: &Project) -> Result<Vec<PathBuf>> {
             found.push(path);
         }
     };
-    for (_, assignment) in project.settings(&["QSYS_FILE", "QIP_FILE"]) {
-        match assignment.name.as_str() {
-            "QSYS_FILE" => take(&assignment.value),
-            // What Platform Designer generates from NAME.qsys is NAME/synthesis/NAME.qip.
-            _ => take(&format!(
-                "{}.qsys",
-                assignment.value.split('/').next().unwrap_or_default()
-            )),
+    for (source, assignment) in project.settings(&["QSYS_FILE", "QIP_FILE"]) {
+        for value in project.values(source, assignment.value_span.clone()) {
+            let value = value.strip_prefix("./").unwrap_or(&value);
+            match assignment.name.as_str() {
+                "QSYS_FILE" => take(value),
+                // What Platform Designer generates from NAME.qsys is NAME/synthesis/NAME.qip.
+                _ => take(&format!(
+                    "{}.qsys",
+                    value.split('/').next().unwrap_or_default()
+                )),
+            }
         }
     }
     let specification = Document::read(&hardware.join("board_spec.xml"))?;
     for compile in specification.root.children("compile") {
         take(compile.attribute("qsys_file").unwrap_or_default());
     }
-    if !found.is_empty() {
-        return Ok(found);
+    if found.is_empty() {
+        found = unused(hardware)?;
     }
+    if found.is_empty() {
+        return Err(Error::new(
+            ErrorKind::NotABsp,
+            Place::file(hardware),
+            "no top system: no revision names one (QSYS_FILE), and each .qsys file here is instantiated in another one",
+            "Name the top system in the project's settings: set_global_assignment -name QSYS_FILE system.qsys.",
+        ));
+    }
+    Ok(found)
+}
+
+/// The systems of the project's directory that no other one there instantiates.
+fn unused(hardware: &Path) -> Result<Vec<PathBuf>> {
     let all = layout::with_extension(hardware, "qsys")?;
     let systems: Vec<System> = all
         .iter()
@@ -341,20 +442,16 @@ fn tops(hardware: &Path, project: &Project) -> Result<Vec<PathBuf>> {
         })
         .collect();
     let tops = systems.iter().filter(|s| !used.contains(s.kind.as_str()));
-    found.extend(tops.map(|s| s.document.path.clone()));
-    if found.is_empty() {
-        return Err(Error::new(
-            ErrorKind::NotABsp,
-            Place::file(hardware),
-            "no top system: no revision names one (QSYS_FILE), and each .qsys file here is instantiated in another one",
-            "Name the top system in the project's settings: set_global_assignment -name QSYS_FILE system.qsys.",
-        ));
-    }
-    Ok(found)
+    Ok(tops.map(|s| s.document.path.clone()).collect())
 }
 
 /// The one definition of a kind that counts; the others are errors where a system is among them.
-fn one<'a>(kind: &str, catalog: &'a Catalog) -> Result<Option<&'a Definition>> {
+fn one<'a>(
+    kind: &str,
+    catalog: &'a Catalog,
+    project: &Project,
+    layout: &Layout,
+) -> Result<Option<&'a Definition>> {
     let inside = |d: &&Definition| !matches!(d, Definition::Outside(_));
     let all: Vec<&Definition> = catalog.definitions(kind).filter(inside).collect();
     let system = all.iter().any(|d| matches!(d, Definition::System(_)));
@@ -375,10 +472,52 @@ fn one<'a>(kind: &str, catalog: &'a Catalog) -> Result<Option<&'a Definition>> {
              SEARCH_PATH of the settings, the paths of .ipx files), or give it another name.",
         ));
     }
+    if let Some(Definition::System(file)) = all.first() {
+        refuse_double(kind, file, catalog, project, layout)?;
+    }
     Ok(all
         .first()
         .copied()
         .or_else(|| catalog.definitions(kind).next()))
+}
+
+/// Refuses a system of which a second file lies where a search path may lead that cannot be read here.
+fn refuse_double(
+    kind: &str,
+    file: &Path,
+    catalog: &Catalog,
+    project: &Project,
+    layout: &Layout,
+) -> Result<()> {
+    let root = std::fs::canonicalize(&layout.root).unwrap_or_else(|_| layout.root.clone());
+    let name = |path: &&PathBuf| {
+        path.file_stem().is_some_and(|stem| *stem == *kind) && layout::has_extension(path, "qsys")
+    };
+    let others = project
+        .tree
+        .iter()
+        .filter(name)
+        .filter(|path| root.join(path) != file);
+    for other in others {
+        let directory = other.parent().unwrap_or(Path::new(""));
+        if let Some(pattern) = catalog
+            .outside
+            .iter()
+            .find(|pattern| search::may_reach(pattern, directory))
+        {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                Place::file(file),
+                format!(
+                    "two files define kind {kind}, this one and {}, and the search path has {pattern}, which cannot \
+                     be read without Quartus and may lead to the other",
+                    layout.root.join(other).display()
+                ),
+                "Write that search path out, or take the file that the design does not use out of the BSP.",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A file of the BSP by the path that the BSP was given with.
@@ -403,8 +542,24 @@ pub fn is_bridge(kind: &str) -> bool {
     )
 }
 
-/// Bytes that a bridge with `ADDRESS_WIDTH` passes on.
-pub fn bridge_bytes(module: &Module) -> Option<u128> {
+/// Whether a kind is a bridge that hands on its whole address space.
+fn is_plain_bridge(kind: &str) -> bool {
+    matches!(
+        kind,
+        "altera_avalon_mm_bridge" | "altera_avalon_mm_clock_crossing_bridge"
+    )
+}
+
+/// Whether a bridge has its address width from its slaves.
+pub fn is_automatic(module: &Module) -> bool {
+    matches!(
+        module.parameter("USE_AUTO_ADDRESS_WIDTH"),
+        Some("1" | "true")
+    )
+}
+
+/// Bytes that a bridge with a width of its own (`ADDRESS_WIDTH`) passes on.
+fn bridge_bytes(module: &Module) -> Option<u128> {
     let bits = module.number("ADDRESS_WIDTH")?;
     // Addresses have 64 bits at most.
     let steps = 1u128 << u32::try_from(bits).ok().filter(|&bits| bits <= 64)?;

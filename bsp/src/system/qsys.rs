@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::system::library::{NEW_DMA, OLD_DMA};
 use crate::system::xml::{Document, Edits, Element, escape};
 
 /// One end of a connection: `instance.interface`.
@@ -59,6 +60,11 @@ impl Module {
         Some(p.attribute("value").unwrap_or(&p.text))
     }
 
+    /// Whether Platform Designer generates it.
+    pub fn is_enabled(&self) -> bool {
+        !matches!(self.element.attribute("enabled"), Some("0" | "false"))
+    }
+
     /// A parameter that is a number.
     pub fn number(&self, name: &str) -> Option<u64> {
         number(self.parameter(name)?)
@@ -106,6 +112,8 @@ pub struct System {
     pub connections: Vec<Connection>,
     /// Exports in file order.
     pub exports: Vec<Export>,
+    /// Connections of instances that are not enabled.
+    pub dormant: Vec<Connection>,
 }
 
 impl System {
@@ -201,8 +209,31 @@ impl System {
             modules,
             connections,
             exports,
+            dormant: Vec::new(),
             document,
         })
+    }
+
+    /// The system as Platform Designer generates it: without the instances that are not enabled, of which `keep` says
+    /// which count all the same.
+    pub fn generated(mut self, keep: impl Fn(&Module) -> bool) -> Self {
+        let off = |module: &Module| !module.is_enabled() && !keep(module);
+        let (gone, stays): (Vec<_>, Vec<_>) = self.modules.into_iter().partition(off);
+        let is_gone = |end: &End| gone.iter().any(|module| module.name == end.instance);
+        let (dormant, connections) =
+            (self.connections.into_iter()).partition(|c| is_gone(&c.start) || is_gone(&c.end));
+        self.exports
+            .retain(|e| !e.internal.as_ref().is_some_and(is_gone));
+        (self.modules, self.connections, self.dormant) = (stays, connections, dormant);
+        self
+    }
+
+    /// Whether it has a DMA block, the old one or the new one.
+    pub fn has_dma(&self) -> bool {
+        let kinds = [OLD_DMA, NEW_DMA];
+        self.modules
+            .iter()
+            .any(|m| kinds.contains(&m.kind.as_str()))
     }
 
     /// The instance of that name.

@@ -10,9 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::layout::Layout;
+use crate::layout::{Layout, has_extension};
 use crate::system::project::Project;
 use crate::system::tcl::commands;
+use crate::system::values::UNKNOWN;
 use crate::system::xml::Document;
 use crate::text;
 
@@ -52,9 +53,15 @@ impl Catalog {
         };
         search.directory(&hardware)?;
         search.below(&hardware.join("ip"))?;
-        for (_, assignment) in project.settings(&["SEARCH_PATH", "IP_SEARCH_PATHS"]) {
-            for pattern in assignment.value.split(';').map(str::trim) {
-                search.pattern(&hardware, pattern)?;
+        for (source, assignment) in project.settings(&["SEARCH_PATH", "IP_SEARCH_PATHS"]) {
+            for value in project.values(source, assignment.value_span.clone()) {
+                let shown = match value.contains(UNKNOWN) {
+                    true => Some(assignment.value.as_str()),
+                    false => None,
+                };
+                for pattern in value.split([';', ',']).map(str::trim) {
+                    search.pattern(&hardware, pattern, shown)?;
+                }
             }
         }
         Ok(search.catalog)
@@ -82,15 +89,19 @@ impl Search {
             .insert(definition);
     }
 
-    /// A path of the settings or of an index, relative to `base`.
-    fn pattern(&mut self, base: &Path, pattern: &str) -> Result<()> {
-        if pattern.is_empty() {
+    /// A path of the settings or of an index, relative to `base`. One that cannot be read is remembered as `shown`.
+    fn pattern(&mut self, base: &Path, pattern: &str, shown: Option<&str>) -> Result<()> {
+        // A dollar sign alone stands for the paths that are searched anyway, two for the directory of an index.
+        let pattern = pattern.strip_prefix("$$/").unwrap_or(pattern);
+        if pattern.is_empty() || pattern == "$" || pattern == "$$" {
             return Ok(());
         }
-        if pattern.contains('$') || pattern.starts_with(['/', '~']) {
+        if pattern.contains(['$', UNKNOWN]) || pattern.starts_with(['/', '~']) {
+            let pattern = shown.unwrap_or(pattern);
             self.catalog.outside.insert(pattern.to_string());
             return Ok(());
         }
+        let pattern = pattern.replace('\\', "/");
         let mut directory = base.to_path_buf();
         let mut parts = pattern.split('/').peekable();
         while let Some(part) = parts.next() {
@@ -188,7 +199,7 @@ impl Search {
                 entry.attribute("path"),
                 entry.attribute("file"),
             ) {
-                ("path", Some(pattern), _) => self.pattern(&base, pattern)?,
+                ("path", Some(pattern), _) => self.pattern(&base, pattern, None)?,
                 ("component", _, Some(file)) => {
                     let inside = fs::canonicalize(base.join(file)).ok();
                     let inside = inside.filter(|f| f.is_file() && f.starts_with(&self.root));
@@ -208,8 +219,24 @@ impl Search {
     }
 }
 
-fn has_extension(path: &Path, extension: &str) -> bool {
-    path.extension().is_some_and(|e| e == extension)
+/// Whether a search path that cannot be read may lead to a directory (relative to the BSP): what of it can be read, its
+/// end, must be on the way.
+pub fn may_reach(pattern: &str, directory: &Path) -> bool {
+    // An absolute path leads out of the copy.
+    if pattern.starts_with(['/', '~']) {
+        return false;
+    }
+    let readable = |part: &&str| !part.contains(['$', '[', ']', '*', '"', '{', '}', ' ']);
+    let end: Vec<&str> = (pattern.split('/').rev())
+        .skip_while(|part| part.is_empty() || part.contains('*'))
+        .take_while(readable)
+        .collect();
+    let names: Vec<_> = directory
+        .iter()
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    let end: Vec<&str> = end.into_iter().rev().collect();
+    end.is_empty() || names.windows(end.len()).any(|way| way == end)
 }
 
 fn is_component(path: &Path) -> bool {

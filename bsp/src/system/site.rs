@@ -17,6 +17,21 @@ pub struct Site<'a> {
     pub hip: &'a Module,
 }
 
+/// The DMA of a design that does not have Altera's `acl_dma`.
+fn other_dma(library: &Library) -> Option<(&System, &Module)> {
+    let all: Vec<_> = library
+        .systems()
+        .flat_map(|s| s.modules.iter().map(move |m| (s, m)))
+        .collect();
+    let dma = |text: &str| text.to_lowercase().contains("dma");
+    // The kind of an .ip file's instance is the same for all; its name tells.
+    let generic = |m: &Module| m.kind == "altera_generic_component";
+    let named = all.iter().find(|(_, m)| dma(&m.kind));
+    named
+        .or_else(|| all.iter().find(|(_, m)| generic(m) && dma(&m.name)))
+        .copied()
+}
+
 impl<'a> Site<'a> {
     /// Finds the block and the hard IP by their kinds.
     ///
@@ -47,6 +62,28 @@ impl<'a> Site<'a> {
         let dmas: Vec<_> = instances(OLD_DMA).collect();
         let (system, dma) = match dmas.as_slice() {
             [] => {
+                if let Some(place) = library.disabled.first() {
+                    return Err(Error::new(
+                        ErrorKind::NoDma,
+                        place.clone(),
+                        format!(
+                            "the only instance of kind {OLD_DMA} is not enabled (enabled=\"0\")"
+                        ),
+                        "Enable it in Platform Designer; Peerlane takes that instance's place.",
+                    ));
+                }
+                if let Some((system, other)) = other_dma(library) {
+                    return Err(Error::new(
+                        ErrorKind::NoDma,
+                        system.place(other),
+                        format!(
+                            "no instance of kind {OLD_DMA} in the design: its DMA is {} of kind {}",
+                            other.name, other.kind
+                        ),
+                        "Peerlane takes the place of Altera's acl_dma, which BSPs for Arria 10, for Cyclone V SoC and \
+                         newer ones do not have; give the hardware directory of a BSP that has it.",
+                    ));
+                }
                 let systems: Vec<_> = library
                     .systems()
                     .map(|s| format!("{}.qsys", s.kind))
