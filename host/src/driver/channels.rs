@@ -143,13 +143,13 @@ impl Inner {
             return;
         };
         match closed {
-            // A board that is gone writes no more records.
-            Ok(()) | Err(Error::Gone) => {
+            Ok(()) => {
                 if let Some(state) = slot.take() {
                     self.board.backend.free(state.ring.id);
                     self.fpga.free(number, Content::Unknown);
                 }
             }
+            // The board may still write records, even if it does not answer at the moment.
             Err(_) => {
                 if let Some(state) = slot {
                     state.lost = true;

@@ -110,7 +110,8 @@ impl Driver {
     /// Opens a context on a channel that is free.
     ///
     /// # Errors
-    /// [`Error::ChannelsTaken`] if none is.
+    /// [`Error::ChannelsTaken`] if none is; [`Error::Gone`] if the board did not answer at some time
+    /// since it was started.
     pub fn open(&self) -> Result<Device> {
         Device::over(Held::new(&self.0)?)
     }
@@ -157,7 +158,8 @@ impl Driver {
 
     /// Resets the block and starts it anew. Transfers under way end with [`Error::Restarted`]; contexts
     /// stay open and regions registered. This is the way out of [`Error::NotReady`] and
-    /// [`Error::Timeout`] where [`Queue::restart`](crate::Queue::restart) is not enough.
+    /// [`Error::Timeout`] where [`Queue::restart`](crate::Queue::restart) is not enough, and of
+    /// [`Error::Gone`] where the board answers again.
     pub fn reset(&self) -> Result<()> {
         self.0.lock().reset()
     }
@@ -268,20 +270,14 @@ impl Inner {
 
     /// Leaves the block at rest, unable to reach any memory, and gives all memory back.
     fn shut_down(&mut self) -> Result<()> {
-        let rested = self.stop().and_then(|()| {
-            for number in 0..self.caps.channels {
-                self.board.run("closed a channel", channel::close(number))?;
-            }
-            self.regions.unmap_all(&mut self.board)?;
-            self.board.check_port()
-        });
-        // A board that is gone reaches no memory. One that does not come to rest may: what
-        // it knows is kept.
-        if let Err(error) = rested
-            && !matches!(error, Error::Gone)
-        {
-            return Err(error);
+        // A board that does not come to rest, or does not answer, may reach memory: what it knows is
+        // kept.
+        self.stop()?;
+        for number in 0..self.caps.channels {
+            self.board.run("closed a channel", channel::close(number))?;
         }
+        self.regions.unmap_all(&mut self.board)?;
+        self.board.check_port()?;
         for state in self.channels.drain(..).flatten() {
             self.board.backend.free(state.ring.id);
         }

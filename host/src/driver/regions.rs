@@ -127,13 +127,10 @@ impl Regions {
         let Some(state) = self.all.get_mut(&name) else {
             return Err(Error::call("UNREGISTER", rustix::io::Errno::NOENT));
         };
-        match state.invalidate(board) {
-            // A board that is gone, as the next call will say, reaches no memory.
-            Ok(()) | Err(Error::Gone) => {}
-            Err(error) => {
-                state.kept = true;
-                return Err(error);
-            }
+        if let Err(error) = state.invalidate(board) {
+            // One that does not answer, too, may go on with what it has.
+            state.kept = true;
+            return Err(error);
         }
         if let Some(state) = self.all.remove(&name) {
             board.backend.unpin(state.pinned.id);

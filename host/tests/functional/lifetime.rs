@@ -4,6 +4,7 @@ use crate::common::{
     MIB, SECOND, drive, fault_of, memory, open, open_at, open_with, registered, submit,
 };
 use crate::fake::Config;
+use peerlane_host::driver::Backend;
 use peerlane_host::{Direction, Error, Fault, MemoryKind, Permissions, Terms, Transfer};
 use std::time::Duration;
 
@@ -148,6 +149,34 @@ fn memory_goes_only_when_the_fence_is_reached() {
         assert_eq!(fake.lock().memories(), memories - 1);
         assert_eq!(fake.lock().valid_entries(), 0);
     }
+}
+
+#[test]
+fn a_board_that_is_gone_may_come_back_and_go_on() {
+    let (fake, driver) = drive(Config::default());
+    let at_rest = fake.lock().memories();
+    let (device, queue) = open_at(&driver);
+    let (held, region) = memory(&device, MIB);
+    let memories = fake.lock().memories();
+    fake.lock().tricks.stuck = true;
+    drop(queue.write(0, &region, 0, MIB).unwrap());
+    let copy = region.clone();
+    fake.lock().tricks.gone = true;
+    let error = copy.forget().unwrap_err();
+    assert!(matches!(error, Error::Gone), "{error}");
+    drop((region, held, queue, device));
+    // It has the descriptor, and entries, ring and memory.
+    assert_eq!(fake.lock().memories(), memories);
+    fake.lock().tricks.gone = false;
+    fake.lock().tricks.stuck = false;
+    // The fake sees that it reaches nothing that was given back.
+    assert!(matches!(driver.open(), Err(Error::Gone)));
+    fake.clone().pause(SECOND).unwrap();
+    assert_eq!(fake.lock().seen.ended.len(), 1);
+    driver.reset().unwrap();
+    assert_eq!(fake.lock().memories(), at_rest);
+    assert_eq!(fake.lock().valid_entries(), 0);
+    assert_eq!(driver.open().unwrap().info().channel, 0);
 }
 
 #[test]
