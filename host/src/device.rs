@@ -5,7 +5,6 @@ use crate::error::{Error, Result};
 use crate::kernel::Node;
 use crate::memory::{Memory, MemoryKind};
 use crate::queue::{self, Queue};
-use crate::sys::Process;
 use peerlane_core::capability::{Capabilities, Identity};
 use peerlane_core::channel::Moderation;
 use peerlane_core::regs::MAP_ID;
@@ -38,8 +37,6 @@ pub struct Device(pub(crate) Arc<Shared>);
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) context: Box<dyn Context>,
-    /// Who has the context.
-    process: Process,
     capabilities: Capabilities,
     range: Mutex<Range<u64>>,
     /// Held while the driver gives FPGA memory or takes it back, so that `range` is what came of the last
@@ -118,7 +115,6 @@ impl Device {
                 queue: Mutex::new(None),
                 has_window: AtomicBool::new(false),
                 changes_range: Mutex::new(()),
-                process: Process::current(),
                 context: Box::new(context),
             }))),
             Err(source) => Err(Error::Identity {
@@ -173,7 +169,7 @@ impl Device {
 
     /// The state of the context. It acknowledges its events: `poll` says nothing more until
     /// the next one. The device's [`Queue`] learns of a restart of the board by this. A thread that
-    /// sleeps in a wait of that queue, and whose event this acknowledges, looks a second later.
+    /// sleeps in a wait of that queue, and whose event this acknowledges, looks a second later at the latest.
     pub fn query(&self) -> Result<uapi::Query> {
         let queue = self.0.queue_place();
         match queue.as_ref().and_then(Weak::upgrade) {
@@ -222,12 +218,6 @@ impl Device {
 }
 
 impl Shared {
-    /// Whether this is a child's copy after a fork. Nothing is given back to the driver then: the
-    /// parent has it.
-    pub(crate) fn is_copy(&self) -> bool {
-        self.process != Process::current()
-    }
-
     /// The device's queue; `None` if it never had one.
     pub(crate) fn queue_place(&self) -> MutexGuard<'_, Option<Weak<queue::Shared>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)

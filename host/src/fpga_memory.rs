@@ -2,6 +2,7 @@
 
 use crate::device::{Device, Shared};
 use crate::error::Result;
+use crate::sys::Process;
 use peerlane_core::uapi::{self, allocate, free};
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ pub struct FpgaMemory {
     /// `None` once it was given back, or is left to the context.
     device: Option<Arc<Shared>>,
     range: Range<u64>,
+    /// Who got it: a child's copy gives nothing back.
+    owner: Process,
 }
 
 /// A secret: whoever has it may take memory over that was offered.
@@ -77,6 +80,7 @@ impl Device {
         Ok(FpgaMemory {
             device: Some(Arc::clone(&self.0)),
             range,
+            owner: Process::current(),
         })
     }
 }
@@ -131,7 +135,7 @@ impl FpgaMemory {
 impl Drop for FpgaMemory {
     fn drop(&mut self) {
         if let Some(device) = self.device.take()
-            && !device.is_copy()
+            && self.owner == Process::current()
         {
             // If that cannot be, it goes with the context.
             let _ = device.free(0);

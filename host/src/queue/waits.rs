@@ -1,0 +1,160 @@
+//! How threads look and wait for what a queue has under way.
+
+use super::{SILENT, Shared, State};
+use crate::error::{Error, Result};
+use crate::flow::{Flow, TransferId};
+use crate::region::Region;
+use crate::transfer::Transfer;
+use std::sync::{MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often to look for what brings no record, while waiting for one. Nobody sleeps for longer: an event
+/// that another thread acknowledges, which asks the driver for something else, may wake nobody.
+const LOOK: Duration = Duration::from_secs(1);
+
+impl Shared {
+    pub(crate) fn poll(&self, id: TransferId) -> Result<Option<u64>> {
+        let mut state = self.lock();
+        let found = self.look(&mut state, &mut |flow| flow.result(id));
+        self.unlock(state);
+        found
+    }
+
+    /// Looks whether something has happened. Once in a while this looks for what brings no record.
+    fn look<T>(
+        &self,
+        state: &mut State,
+        happened: &mut impl FnMut(&Flow<Region>) -> Option<Result<T>>,
+    ) -> Result<Option<T>> {
+        // What is known to have ended stays so, whatever happens to the device.
+        if let Some(result) = happened(&state.flow) {
+            return result.map(Some);
+        }
+        self.take_records(state)?;
+        self.pump(state);
+        if let Some(result) = happened(&state.flow) {
+            return result.map(Some);
+        }
+        let now = self.device.context().now();
+        // Whoever sleeps looks by itself.
+        if state.sleeping || now.saturating_sub(state.looked) < LOOK {
+            return Ok(None);
+        }
+        self.check(state)?;
+        happened(&state.flow).transpose()
+    }
+
+    /// Looks for what brings no record: a doorbell that was refused, and a restart or the end of the
+    /// board while something is under way.
+    fn check(&self, state: &mut State) -> Result<()> {
+        let context = self.device.context();
+        state.note_refused(context);
+        if state.refused || state.flow.under_way() > 0 {
+            let restarted = state.notice(context);
+            self.wake(state);
+            // A reset refuses doorbells too, until its notice is taken; they are lost with the rest.
+            if restarted? {
+                return Ok(());
+            }
+        }
+        match state.refused {
+            false => Ok(()),
+            true => Err(Error::Broken {
+                reason:
+                    "the board refused a doorbell: the channel was stopped, or its queue was full"
+                        .into(),
+            }),
+        }
+    }
+
+    pub(crate) fn wait(&self, transfer: &Transfer, limit: Option<Duration>) -> Result<u64> {
+        self.until(
+            limit,
+            |flow| flow.result(transfer.id),
+            |flow, waited| Error::Timeout {
+                direction: transfer.direction,
+                bytes_done: flow.done(transfer.id),
+                length: transfer.length,
+                waited,
+            },
+        )
+    }
+
+    /// Waits until something has happened. `late` says what has not.
+    pub(super) fn until<T>(
+        &self,
+        limit: Option<Duration>,
+        mut happened: impl FnMut(&Flow<Region>) -> Option<Result<T>>,
+        late: impl FnOnce(&mut Flow<Region>, Duration) -> Error,
+    ) -> Result<T> {
+        let context = self.device.context();
+        let begin = context.now();
+        let mut state = self.lock();
+        let result = loop {
+            if let Some(result) = self.look(&mut state, &mut happened).transpose() {
+                break result;
+            }
+            let waited = context.now().saturating_sub(begin);
+            let left = limit.map_or(LOOK, |limit| limit.saturating_sub(waited));
+            if left.is_zero() {
+                // Was it only slow, or does nothing work any more?
+                let checked = self.check(&mut state);
+                let found = checked.and_then(|()| self.look(&mut state, &mut happened));
+                break found.and_then(|found| found.ok_or_else(|| late(&mut state.flow, waited)));
+            }
+            if waited < state.spin {
+                self.unlock(state);
+                context.pause();
+                state = self.lock();
+                continue;
+            }
+            if state.flow.has_ended() {
+                // Not kept for as long as this sleeps.
+                self.unlock(state);
+                state = self.lock();
+                continue;
+            }
+            let slept;
+            (state, slept) = self.sleep(state, left.min(LOOK));
+            if let Err(error) = slept {
+                break Err(error);
+            }
+        };
+        self.unlock(state);
+        result
+    }
+
+    /// Sleeps until something has happened, and takes note of what the driver says.
+    fn sleep<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        limit: Duration,
+    ) -> (MutexGuard<'a, State>, Result<()>) {
+        if state.sleeping {
+            state.followers += 1;
+            let (mut state, _) =
+                (self.woken.wait_timeout(state, limit)).unwrap_or_else(PoisonError::into_inner);
+            state.followers -= 1;
+            return (state, Ok(()));
+        }
+        let context = self.device.context();
+        let limit = if state.flow.will_interrupt() {
+            limit
+        } else {
+            limit.min(SILENT)
+        };
+        state.statistics.system_calls += 1;
+        state.sleeping = true;
+        drop(state);
+        let event = context.await_event(Some(limit));
+        let mut state = self.lock();
+        state.sleeping = false;
+        self.wake(&state);
+        let noticed = match event {
+            Ok(true) => state.notice(context).map(drop),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        (state, noticed)
+    }
+}
