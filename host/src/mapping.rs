@@ -220,10 +220,11 @@ mod tests {
         Mapping::anonymous("memory", length, 1, MapFlags::PRIVATE).unwrap()
     }
 
-    /// Whether something is mapped at an address.
-    fn is_mapped(address: usize) -> bool {
+    /// Whether a huge page is mapped at an address. Other tests may map other memory there.
+    fn is_huge(address: usize) -> bool {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let mut ranges = maps.lines().filter_map(|line| {
+        let huge = maps.lines().filter(|line| line.contains("/anon_hugepage"));
+        let mut ranges = huge.filter_map(|line| {
             let (from, to) = line.split_once(' ')?.0.split_once('-')?;
             let number = |text| usize::from_str_radix(text, 16).ok();
             Some(number(from)?..number(to)?)
@@ -309,9 +310,9 @@ mod tests {
             };
             let base = mapping.base().as_ptr() as usize;
             let last = base + length.next_multiple_of(HUGE) - 1;
-            assert!(is_mapped(base) && is_mapped(last) && mapping.length() == length);
+            assert!(is_huge(base) && is_huge(last) && mapping.length() == length);
             drop(mapping);
-            assert!(!is_mapped(base) && !is_mapped(last), "{length} bytes");
+            assert!(!is_huge(base) && !is_huge(last), "{length} bytes");
         }
         let error = Mapping::anonymous("huge pages", usize::MAX, HUGE, flags).unwrap_err();
         assert!(error.to_string().contains("huge pages"), "{error}");

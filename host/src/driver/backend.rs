@@ -69,6 +69,10 @@ pub type BackendResult<T> = Result<T, BackendError>;
 ///
 /// A backend need not be fast at anything but register writes: a transfer costs two
 /// packets a piece, and two accesses when it has ended.
+///
+/// Whoever has a backend writes the ATT, and so can have the board write any memory. One for real
+/// hardware must not be had by safe code: its crate makes it and hands out the [`Driver`](super::Driver)
+/// alone, or the function that makes it is unsafe.
 pub trait Backend: Send {
     /// The board, for messages.
     fn name(&self) -> String;
