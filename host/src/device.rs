@@ -87,7 +87,8 @@ impl Device {
 
     /// Takes a device node over that is open already: inherited, or sent by another process. The
     /// context is then one for both; they must agree who uses it, and one of them at most has a
-    /// [`Queue`]. `path` is for messages.
+    /// [`Queue`]. The other one then leaves [`query`](Self::query) and [`stop`](Self::stop) alone: its
+    /// questions tell the driver that a restart of the board is known. `path` is for messages.
     pub fn from_file(file: OwnedFd, path: impl Into<PathBuf>) -> Result<Self> {
         Self::from_file_with(file, path, 0)
     }

@@ -134,10 +134,12 @@ impl Queue {
             sleeping: false,
             followers: 0,
         };
-        state.generation = state.query(context)?.generation;
+        // Before the question, which would acknowledge events of whoever uses it, and tell the driver that
+        // the generation is known.
         if !is_unused(context, device.capabilities().queue_depth()) {
             return Err(Error::Taken);
         }
+        state.generation = state.query(context)?.generation;
         // While the channel is being stopped, or the board started, the page does not say it. After a
         // start it is asked for again.
         let slots = match slots(context) {

@@ -168,7 +168,10 @@ fn the_second_owner_of_a_file(records: usize, under_way: usize) {
         queue.read(&region, 0, 0, 4096).unwrap();
     }
     let second = Device::over(least.clone()).unwrap();
+    let calls = least.count();
     assert!(matches!(second.queue(), Err(Error::Taken)));
+    // No query is among them.
+    assert_eq!(least.count(), calls + 1);
 }
 
 #[test]
