@@ -1,0 +1,162 @@
+//! What to do about an error.
+
+use super::Error;
+use crate::driver::BackendError;
+use peerlane_core::capability::IdentityError;
+use peerlane_core::region::RegionError;
+use rustix::io::Errno;
+
+impl Error {
+    /// What to do about it, in one sentence or two.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::None => {
+                "Load the driver (modprobe peerlane), and look into the kernel's log for why it takes no board."
+            }
+            Self::Open { source, .. } => match *source {
+                Errno::ACCESS => "Give your user the right to read and write the device node.",
+                Errno::BUSY => "All channels of the board are taken: close a context.",
+                Errno::DQUOT => {
+                    "You have as many channels of the board as one user may: close a context, or have \
+                     the administrator raise the driver's parameter user_channels."
+                }
+                _ => "Look into the kernel's log for the board's state.",
+            },
+            Self::Version { .. } => "Use driver and library of the same release.",
+            Self::Features { .. } => {
+                "Do without it, load a newer driver, or take a board whose BSP has it."
+            }
+            Self::Identity { source, .. } => match source {
+                IdentityError::Gone => {
+                    "Check that the board is configured and its link is up, then rescan the bus."
+                }
+                _ => "Generate BSP, driver and library from the same version of the register map.",
+            },
+            Self::Call { source, .. } => match *source {
+                Errno::BUSY => {
+                    "A queue of this context exists: use it, or open the device once more."
+                }
+                Errno::NOMEM | Errno::NOSPC => {
+                    "Drop regions that are not needed, raise the limit of locked memory (ulimit -l), or register less."
+                }
+                Errno::DQUOT => {
+                    "Drop regions that are not needed, register less, or have the driver loaded with a larger context_entries or user_entries."
+                }
+                Errno::FAULT => {
+                    "Give an address and a length of memory that is mapped and may be written."
+                }
+                Errno::PERM | Errno::ACCESS => {
+                    "Register memory for what its owner permits, within the limit of locked memory (ulimit -l)."
+                }
+                Errno::OPNOTSUPP | Errno::NODEV => {
+                    "Look at the device's features: this one is not there."
+                }
+                Errno::AGAIN => {
+                    "The queue is full, or the board is being started: wait for a transfer to end, then try again."
+                }
+                Errno::STALE => "The memory's owner took it back: register it again.",
+                Errno::NOENT => {
+                    "The region was given back, or the transfer's end was asked for too late."
+                }
+                Errno::INVAL => {
+                    "Give an offset and a length that lie inside of the memory, and flags that the driver knows."
+                }
+                _ => {
+                    "Load the driver with verbose=1, and look into the kernel's log for the reason."
+                }
+            },
+            Self::Map { source, .. } => match *source {
+                Errno::BUSY => {
+                    "The driver writes this context's descriptors (the slow path was used): open the device once more."
+                }
+                Errno::AGAIN => "Try again when the board has been started.",
+                Errno::ACCESS => "Give a regular file that is open for reading and writing.",
+                Errno::OPNOTSUPP => "Use memory of ordinary pages: the kernel has no huge ones.",
+                _ => "Free memory, or ask for less.",
+            },
+            Self::NoGpu => {
+                "Allocate it by the GPU's driver, and register its dma-buf or its device pointer."
+            }
+            Self::Foreign => "Use regions with the device they were registered with.",
+            Self::Bounds { .. } => "Give an offset and a length that lie inside.",
+            Self::Empty { .. } => "Ask for one byte at least.",
+            Self::Region(RegionError::Permission { .. }) => {
+                "Register the memory with the permission that the transfer needs."
+            }
+            Self::Region(_) => "Give an offset and a length that lie inside the region.",
+            Self::Local { .. } => "Give an address and a length inside the context's FPGA memory.",
+            Self::Memory { source, .. } => match *source {
+                Errno::EXIST => {
+                    "A context has one piece: give it back, or open the device once more."
+                }
+                Errno::BUSY => {
+                    "Wait for the transfers, drop the window, and allocate before the queue is made; only one context holds all."
+                }
+                Errno::NOSPC => "Ask for less, or close contexts that have FPGA memory.",
+                Errno::DQUOT => {
+                    "You have as much FPGA memory of the board as one user may: ask for less, give some \
+                     back, or have the administrator raise the driver's parameter user_memory_mib."
+                }
+                Errno::NOENT => {
+                    "The memory is somebody else's by now, or was: allocate other memory."
+                }
+                Errno::PERM => {
+                    "Give the process CAP_SYS_RAWIO, or have the driver loaded with hold_all=1."
+                }
+                Errno::INVAL => "Ask for one byte at least.",
+                Errno::CANCELED => "The channel was stopped meanwhile: allocate again.",
+                Errno::IO => {
+                    "Look into the kernel's log for the board's state, then allocate again."
+                }
+                _ => "Try again when the board has been started.",
+            },
+            Self::Window { source, .. } => match *source {
+                Errno::BUSY => {
+                    "A board has one window: drop it where it is held, in this process or another."
+                }
+                Errno::OPNOTSUPP => {
+                    "The board's BSP has no window into its memory: use transfers instead."
+                }
+                Errno::INVAL => "Give a multiple of 64 KiB.",
+                Errno::PERM => {
+                    "Give a place from which on 64 KiB lie inside the context's FPGA memory."
+                }
+                _ => "Try again when the board has been started.",
+            },
+            Self::NotReady { .. } => {
+                "A peer may be holding the bus up: reset the link or the board."
+            }
+            Self::ChannelsTaken { .. } => {
+                "Drop a device with its queues and transfers, or build the block with more channels."
+            }
+            Self::LocalRange(_) => "Have the backend name whole 4 KiB of FPGA memory.",
+            Self::PortDead => {
+                "Reset the FPGA: nothing less opens the port again. Look at the hard IP and the link for the cause."
+            }
+            Self::Layout(_) => "Register a smaller range, or memory in larger contiguous pieces.",
+            Self::AttFull(_) => {
+                "Drop regions that are not needed, or build the block with a larger ATT."
+            }
+            Self::Unreachable { .. } => {
+                "Use memory below the limit, or a build with 64-bit addresses."
+            }
+            Self::Backend(BackendError::OutOfMemory { .. }) => "Free memory, or ask for less.",
+            Self::Backend(_) => "See the message of the backend.",
+            Self::Taken => "Use that queue, or open the device once more.",
+            Self::TooLong { .. } => "Use a queue, or cut the transfer.",
+            Self::Fault {
+                fault, direction, ..
+            } => fault.remedy(*direction),
+            Self::Timeout { .. } => "Wait longer, or stop the channel.",
+            Self::NotDrained { .. } => "Wait longer, or restart the queue.",
+            Self::Restarted => "Submit the transfer again: the regions are registered as before.",
+            Self::Stopped => {
+                "Submit the transfer again; who shares the device agrees on who stops it."
+            }
+            Self::Gone => "Check the board and its link, then open the device again.",
+            Self::Broken { .. } => {
+                "Restart the queue, or open the device anew; what is under way is lost."
+            }
+        }
+    }
+}
