@@ -88,8 +88,18 @@ pub fn qsf(data: &[u8]) {
             Source::new("fuzz.sh".into(), role, source.clone(), revisions)
         });
         let _ = settings::rewrite(&Project::of("fuzz".into(), sources.into()));
-        for command in read::settings::commands(Path::new("fuzz"), &source) {
+        let (commands, _) = read::tcl::read(Path::new("fuzz"), &source);
+        let variables = read::tcl::Variables::new();
+        let context = read::tcl::Context {
+            project: Path::new("fuzz"),
+            file: Path::new("fuzz"),
+            variables: &variables,
+        };
+        for command in commands {
             let _ = command.assignment();
+            for word in &command.words {
+                let _ = context.value(word);
+            }
         }
     }
 }

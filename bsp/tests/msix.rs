@@ -182,19 +182,19 @@ fn interrupts_that_would_not_arrive() {
         (
             "name=\"msix_table_offset_hwtcl\" value=\"196608\"",
             "name=\"msix_table_offset_hwtcl\" value=\"24576\"",
-            "interrupts",
-            "msix_table_offset_hwtcl is 24576, it must be 196608",
+            "parameters",
+            "msix_table_offset_hwtcl is \"24576\", the block needs \"196608\"",
         ),
         (
             "name=\"msix_table_bir_hwtcl\" value=\"2\"",
             "name=\"msix_table_bir_hwtcl\" value=\"0\"",
-            "interrupts",
+            "parameters",
             "msix_table_bir_hwtcl",
         ),
         (
             "name=\"CG_ENABLE_ADVANCED_INTERRUPT\" value=\"1\"",
             "name=\"CG_ENABLE_ADVANCED_INTERRUPT\" value=\"0\"",
-            "interrupts",
+            "parameters",
             "CG_ENABLE_ADVANCED_INTERRUPT",
         ),
         (
@@ -206,8 +206,8 @@ fn interrupts_that_would_not_arrive() {
         (
             "end=\"dma_engine.intx\"",
             "end=\"dma_engine.intc\"",
-            "block",
-            "intx has 0 connections",
+            "wiring",
+            "dma_engine.intx is not connected",
         ),
         (
             kernel,
@@ -215,12 +215,12 @@ fn interrupts_that_would_not_arrive() {
             "interrupts",
             "kernels.kernel_irq_to_host interrupts through host_link.RxmIrq",
         ),
-        (kernel, "start=\"dma_engine.irq\"", "block", "kernel_irq"),
+        (kernel, "start=\"dma_engine.irq\"", "wiring", "kernel_irq"),
         (
             "end=\"dma_engine.msix\"",
             "end=\"dma_engine.att\"",
-            "block",
-            "msix has 0 connections",
+            "wiring",
+            "dma_engine.msix is not connected",
         ),
     ] {
         let work = extended_with("irq = \"msix\"");

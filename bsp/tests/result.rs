@@ -5,9 +5,8 @@ mod common;
 use std::fs;
 use std::path::PathBuf;
 
+use common::faults::faults;
 use common::{Work, extended_with};
-use peerlane_bsp::check::{Level, structure};
-use peerlane_bsp::layout::Layout;
 
 const SYSTEM: &str = "acl_iface_system.qsys";
 const STATUS: &str = "iface/board_status.qsys";
@@ -42,21 +41,6 @@ const fn mutation(
 
 fn clock(from: &str, to: &str) -> String {
     format!("start=\"{from}\"\n   end=\"{to}\"")
-}
-
-/// The faults that a check found; none twice.
-fn faults(work: &Work) -> Vec<(&'static str, String)> {
-    let findings = structure(&Layout::find(&work.out).unwrap()).unwrap();
-    let bad = findings.0.into_iter().filter(|f| f.level == Level::Bad);
-    bad.map(|f| {
-        assert!(
-            !f.remedy.is_empty() && !f.place.as_os_str().is_empty(),
-            "{}",
-            f.what
-        );
-        (f.test, f.what)
-    })
-    .collect()
 }
 
 /// Spoils one BSP with each, and mends it again.
@@ -212,8 +196,8 @@ fn names_versions_and_instances() {
                     "name=\"ACTIVE_LOW_RESET\" value=\"1\"",
                     "name=\"ACTIVE_LOW_RESET\" value=\"0\"",
                 ],
-                "names",
-                "ACTIVE_LOW_RESET is 0",
+                "parameters",
+                "ACTIVE_LOW_RESET is \"0\"",
             ),
             mutation(
                 "the block listed twice",

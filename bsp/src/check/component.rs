@@ -8,10 +8,10 @@ use std::path::Path;
 use peerlane_tools::Cache;
 
 use crate::block::{self, Direction, Port};
-use crate::check::{Extended, Findings};
+use crate::build::Build;
+use crate::check::Findings;
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::layout::OWN_DIR;
-use crate::layout::hw_tcl_path;
+use crate::layout::{Layout, OWN_DIR, hw_tcl_path};
 use crate::system::library::{NEW_DMA, Role};
 use crate::verilog;
 
@@ -123,12 +123,12 @@ fn parse(text: &str) -> Option<Component> {
 ///
 /// # Errors
 /// [`ErrorKind::Tool`], [`ErrorKind::Io`].
-pub fn check(bsp: &Extended<'_>, findings: &mut Findings) -> Result<()> {
+pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "component";
     const AGAIN: &str = "Extend the vendor's BSP again.";
     let before = findings.errors();
-    let path = bsp.layout.hardware_dir().join(hw_tcl_path());
-    let own = bsp.layout.hardware_dir().join(OWN_DIR);
+    let path = layout.hardware_dir().join(hw_tcl_path());
+    let own = layout.hardware_dir().join(OWN_DIR);
     let place = Place::file(&path);
     let component = match run(&path) {
         Ok(component) => component,
@@ -138,7 +138,7 @@ pub fn check(bsp: &Extended<'_>, findings: &mut Findings) -> Result<()> {
         }
         Err(e) => return Err(e),
     };
-    let irq = bsp.build.config.irq;
+    let irq = build.config.irq;
     if component.name != NEW_DMA || component.top != block::top(irq) {
         let what = format!(
             "it declares {} with the top module {}",

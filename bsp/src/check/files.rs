@@ -1,10 +1,9 @@
-//! Every file that the BSP names is there, and every component kind is known.
+//! Files that the vendor's BSP names and does not have, for the report.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::check::{Extended, Findings};
 use crate::error::{Error, Place, Result};
 use crate::layout::{Layout, with_extension};
 use crate::system::library::Library;
@@ -140,100 +139,4 @@ pub fn missing(layout: &Layout, library: &Library) -> Result<Vec<String>> {
 fn exists(hardware: &Path, reference: &Reference) -> bool {
     let beside = reference.place.path.parent().unwrap_or(hardware);
     hardware.join(&reference.target).exists() || beside.join(&reference.target).exists()
-}
-
-/// Tests that every file named exists. What the vendor's BSP lacked already is a note.
-///
-/// # Errors
-/// Those of reading the files.
-pub fn check(bsp: &Extended<'_>, findings: &mut Findings) -> Result<()> {
-    const TEST: &str = "files";
-    let hardware = bsp.layout.hardware_dir();
-    let before = findings.errors();
-    let all = references(bsp.layout, bsp.library)?;
-    let mut absent = 0;
-    for reference in &all {
-        if exists(&hardware, reference) {
-            continue;
-        }
-        absent += 1;
-        let key = reference.key();
-        if bsp.build.missing_in_input.contains(&key) {
-            findings.note(
-                TEST,
-                reference.place.clone(),
-                format!(
-                    "{} is not there; the vendor's BSP lacked it too",
-                    reference.target
-                ),
-            );
-        } else {
-            findings.bad(
-                TEST,
-                reference.place.clone(),
-                format!("{} is named and does not exist", reference.target),
-                "Put the file back, or extend the vendor's BSP again.",
-            );
-        }
-    }
-    let stale: Vec<PathBuf> = with_extension(&hardware, "qxp")?;
-    for path in stale.iter().filter(|p| {
-        p.file_name()
-            .is_some_and(|n| n == "acl_iface_partition.qxp")
-    }) {
-        findings.note(
-            TEST,
-            Place::file(path),
-            "a compiled partition is there; it must have been exported from this extended BSP",
-        );
-    }
-    if findings.unchanged(before) {
-        findings.good(
-            TEST,
-            format!(
-                "{} of {} files named are there",
-                all.len() - absent,
-                all.len()
-            ),
-        );
-    }
-    Ok(())
-}
-
-/// Tests that every instance's kind is defined: by a `.qsys` file or a component on the project's search path, by a
-/// list of components, or by Quartus. What the vendor's BSP left open is a note.
-pub fn kinds(bsp: &Extended<'_>, findings: &mut Findings) {
-    const TEST: &str = "hierarchy";
-    let before = findings.errors();
-    let mut count = 0;
-    for system in bsp.library.systems() {
-        for module in &system.modules {
-            count += 1;
-            let kind = module.kind.as_str();
-            if bsp.library.defines(kind) {
-                continue;
-            }
-            if bsp.build.unresolved_in_input.contains(kind) {
-                findings.note(
-                    TEST,
-                    system.place(module),
-                    format!(
-                        "kind {kind} of {} is not defined in the BSP, nor was it in the vendor's: it must come from \
-                         the OpenCL SDK",
-                        module.name
-                    ),
-                );
-            } else {
-                findings.bad(
-                    TEST,
-                    system.place(module),
-                    format!("kind {kind} of instance {} is defined nowhere", module.name),
-                    "Add its component to the BSP's .ipx list or its .qsys file to the IP path.",
-                );
-            }
-        }
-    }
-    if findings.unchanged(before) {
-        findings.good(TEST, format!("the kinds of {count} instances are defined"));
-    }
 }

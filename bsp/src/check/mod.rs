@@ -1,23 +1,17 @@
 //! `peerlane extend --check`: proves an extended BSP sound, as far as that goes without Quartus.
 
 pub mod component;
-pub mod connections;
 pub mod files;
 pub mod ids;
-pub mod interrupts;
-pub mod memory;
 pub mod read;
-pub mod resets;
 pub mod result;
 pub mod vendor;
 
 use std::path::PathBuf;
 
 use crate::build::Build;
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Place, Result};
 use crate::layout::Layout;
-use crate::system::library::{Library, NEW_DMA, OLD_DMA};
-use crate::system::qsys::{Module, System};
 
 /// How grave a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,21 +89,6 @@ impl Findings {
     }
 }
 
-/// An extended BSP, read.
-#[derive(Debug)]
-pub struct Extended<'a> {
-    /// Where.
-    pub layout: &'a Layout,
-    /// Its record.
-    pub build: &'a Build,
-    /// Its systems.
-    pub library: &'a Library,
-    /// The system with the block.
-    pub system: &'a System,
-    /// The block's instance.
-    pub block: &'a Module,
-}
-
 /// Everything that can be checked, with the component run under `tclsh`.
 ///
 /// # Errors
@@ -130,72 +109,10 @@ pub fn structure(layout: &Layout) -> Result<Findings> {
 fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     let build = Build::read(layout)?;
     let mut findings = Findings::default();
-    by_model(layout, &build, with_tcl, &mut findings)?;
     result::check(layout, &build, &mut findings)?;
-    Ok(findings)
-}
-
-/// What the model of the BSP that the extension works with can tell.
-fn by_model(layout: &Layout, build: &Build, with_tcl: bool, findings: &mut Findings) -> Result<()> {
-    let mut library = Library::find(layout)?;
-    library.set_block(build.config.clone());
-    let instances = |kind: &'static str| {
-        library
-            .systems()
-            .flat_map(move |s| {
-                s.modules
-                    .iter()
-                    .filter(move |m| m.kind == kind)
-                    .map(move |m| (s, m))
-            })
-            .collect::<Vec<_>>()
-    };
-    let old = instances(OLD_DMA);
-    for (system, module) in &old {
-        findings.bad(
-            "instances",
-            system.place(module),
-            format!("instance {} is still of kind {OLD_DMA}", module.name),
-            "Extend the vendor's BSP again.",
-        );
-    }
-    let new = instances(NEW_DMA);
-    let [(system, block)] = new.as_slice() else {
-        return Err(Error::new(
-            ErrorKind::Inconsistent,
-            Place::file(layout.hardware_dir()),
-            format!(
-                "{} instances of kind {NEW_DMA}; there must be exactly one",
-                new.len()
-            ),
-            "Extend the vendor's BSP again.",
-        ));
-    };
-    if old.is_empty() {
-        findings.good(
-            "instances",
-            format!("one {NEW_DMA} ({}), no {OLD_DMA}", block.name),
-        );
-    }
-    let bsp = Extended {
-        layout,
-        build,
-        library: &library,
-        system,
-        block,
-    };
-    files::check(&bsp, findings)?;
-    files::kinds(&bsp, findings);
-    connections::dangling(&bsp, findings);
-    connections::block(&bsp, findings);
-    connections::overlaps(&bsp, findings);
-    connections::hard_ip(&bsp, findings);
-    interrupts::check(&bsp, findings);
-    resets::check(&bsp, findings);
-    memory::check(&bsp, findings);
-    ids::check(&bsp, findings)?;
+    ids::check(layout, &build, &mut findings)?;
     if with_tcl {
-        component::check(&bsp, findings)?;
+        component::check(layout, &build, &mut findings)?;
     }
-    Ok(())
+    Ok(findings)
 }

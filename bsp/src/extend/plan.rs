@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::block;
 use crate::build::{self, Build};
 use crate::check;
+use crate::check::vendor::from_hardware;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::component::{self, Written};
@@ -19,7 +20,7 @@ use crate::extend::settings::{self, Import};
 use crate::extend::{Options, ipx, leftovers};
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
-use crate::layout::{self, BUILD_FILE, Layout, SCRIPT_DIR};
+use crate::layout::{self, BUILD_FILE, Layout};
 use crate::system::library::{Library, NEW_DMA};
 use crate::system::project::Project;
 use crate::system::qsys::System;
@@ -27,9 +28,6 @@ use crate::system::site::Site;
 use crate::system::xml::{Document, Edits};
 use crate::text;
 use crate::verilog;
-
-/// Directory of the vendor's files from outside of the hardware directory, beside those from inside of it.
-const PLATFORM: &str = "vendor_platform";
 
 /// All of the output that differs from the input.
 #[derive(Debug)]
@@ -411,33 +409,19 @@ impl<'a> Builder<'a> {
 
     /// The vendor's files that are replaced, for the check and for the way back.
     fn vendor(&mut self) -> Result<()> {
-        let hardware = &self.layout.hardware;
         let given = |file: &&Written| self.layout.root.join(&file.path).is_file();
         let all = self
             .files
             .iter()
             .filter(given)
             .map(|file| file.path.as_path());
-        let (inside, outside): (Vec<&Path>, Vec<_>) =
-            all.partition(|path| path.starts_with(hardware));
-        let inside = inside
-            .iter()
-            .filter_map(|path| path.strip_prefix(hardware).ok());
-        let mut names: BTreeSet<&Path> = self.replaced.iter().map(PathBuf::as_path).collect();
-        names.extend(inside);
-        let names = names
-            .into_iter()
-            .filter(|name| name.components().all(is_normal));
-        let mut kept = check::vendor::keep(self.layout, names)?;
-        // Those of the platform are kept in a directory of their own: the hardware directory may have the same paths.
-        for path in outside {
-            let mut name = Path::new(SCRIPT_DIR)
-                .join(PLATFORM)
-                .join(path)
-                .into_os_string();
-            name.push(".vendor");
-            kept.push((name.into(), text::read(&self.layout.root.join(path))?));
-        }
+        let replaced = self.replaced.iter().cloned();
+        let mut names: BTreeSet<PathBuf> = replaced
+            .filter(|name| name.components().all(is_normal))
+            .collect();
+        // As the hardware directory sees those of the platform.
+        names.extend(all.map(|path| from_hardware(self.layout, &self.layout.root.join(path))));
+        let kept = check::vendor::keep(self.layout, names.iter().map(PathBuf::as_path))?;
         for (path, text) in kept {
             self.add(Written { path, text });
         }

@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs, unused_imports)] // Each test crate uses a part of it.
 
 pub mod elements;
+pub mod faults;
 mod fixtures;
 
 use std::collections::BTreeMap;

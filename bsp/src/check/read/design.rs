@@ -79,6 +79,8 @@ pub struct Design {
     pub wires: Vec<Wire>,
     /// Exports in file order.
     pub outside: Vec<Outside>,
+    /// What the whole system asks of its interconnect, by name.
+    pub requirements: BTreeMap<String, String>,
     by_name: BTreeMap<String, usize>,
 }
 
@@ -146,6 +148,10 @@ impl Design {
                     inside: node.get("internal").unwrap_or_default().into(),
                     line: node.line,
                 }),
+                "interconnectRequirement" if node.get("for") == Some("$system") => {
+                    let word = |name| node.get(name).unwrap_or_default().to_string();
+                    design.requirements.insert(word("name"), word("value"));
+                }
                 _ => {}
             }
         }
@@ -168,9 +174,44 @@ impl Design {
             .filter(move |w| w.kind == kind && w.to == to)
     }
 
+    /// Connections of masters and slaves.
+    pub fn avalon(&self) -> impl Iterator<Item = &Wire> {
+        self.wires.iter().filter(|w| w.kind == "avalon")
+    }
+
+    /// Connections of resets.
+    pub fn resets(&self) -> impl Iterator<Item = &Wire> {
+        self.wires.iter().filter(|w| w.kind == "reset")
+    }
+
     /// A line of the file.
     pub fn place(&self, line: usize) -> Place {
         Place::line(&self.path, line)
+    }
+
+    /// The receiver that an interrupt reaches, bridges of interrupts looked through (Embedded Peripherals IP user guide
+    /// 683130, "IRQ Bridge" and "IRQ Clock Crosser").
+    pub fn interrupted<'a>(&'a self, receiver: &'a str) -> &'a str {
+        let mut receiver = receiver;
+        for _ in 0..=self.instances.len() {
+            let name = instance(receiver);
+            let kind = self.instance(name).map_or("", |i| i.kind.as_str());
+            let sender = match kind {
+                "altera_irq_bridge" | "altera_irq_clock_crosser" => "sender",
+                _ => return receiver,
+            };
+            let onward = self.wires.iter().find(|w| {
+                w.kind == "interrupt"
+                    && w.to
+                        .split_once('.')
+                        .is_some_and(|(to, end)| to == name && end.starts_with(sender))
+            });
+            match onward {
+                Some(wire) => receiver = &wire.from,
+                None => return receiver,
+            }
+        }
+        receiver
     }
 
     /// Where the clock of an input is made, bridges of clocks looked through.

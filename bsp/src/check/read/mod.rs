@@ -5,12 +5,14 @@
 
 pub mod component;
 pub mod design;
+pub mod search;
 pub mod settings;
+pub mod tcl;
 
 use std::path::Path;
 
 use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::text;
@@ -42,6 +44,11 @@ impl Node {
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.attributes.iter().find(|(n, _)| n == name);
         found.map(|(_, value)| value.as_str())
+    }
+
+    /// Names of its attributes.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.attributes.iter().map(|(name, _)| name.as_str())
     }
 
     /// Elements inside with a tag.
@@ -121,8 +128,14 @@ pub fn parse(source: &str) -> std::result::Result<Node, (usize, String)> {
                 Ok(text) => open[innermost].text.push_str(&text),
                 Err(e) => return fail(&e),
             },
-            // Platform Designer writes other entities into attributes only.
-            Event::GeneralRef(_) | Event::CData(_) => {}
+            Event::CData(text) => match text.decode() {
+                Ok(text) => open[innermost].text.push_str(&text),
+                Err(e) => return fail(&e),
+            },
+            Event::GeneralRef(reference) => match character(&reference) {
+                Some(c) => open[innermost].text.push(c),
+                None => return fail(&"a reference to an entity that is not known"),
+            },
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
             Event::Eof => break,
         }
@@ -134,6 +147,21 @@ pub fn parse(source: &str) -> std::result::Result<Node, (usize, String)> {
         }
         (_, Some(node)) => Err((line, format!("the file ends inside of <{}>", node.tag))),
         _ => Err((line, "there is not one outermost element".into())),
+    }
+}
+
+/// The character of a reference: one of XML's five names, or a number.
+fn character(reference: &BytesRef<'_>) -> Option<char> {
+    if let Some(c) = reference.resolve_char_ref().ok()? {
+        return Some(c);
+    }
+    match reference.decode().ok()?.as_ref() {
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "amp" => Some('&'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => None,
     }
 }
 
@@ -184,6 +212,14 @@ mod tests {
             root.inside[1].parameters().collect::<Vec<_>>(),
             [("p", "3")]
         );
+    }
+
+    #[test]
+    fn text_in_any_spelling() {
+        let root = parse("<a><parameter name='p'><![CDATA[0x1]]>0&#48;&#x30;&lt;</parameter></a>")
+            .unwrap();
+        assert_eq!(root.parameters().collect::<Vec<_>>(), [("p", "0x1000<")]);
+        assert!(parse("<a>&what;</a>").is_err());
     }
 
     #[test]

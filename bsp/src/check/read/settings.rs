@@ -1,191 +1,292 @@
-//! The settings of a revision: its `.qsf` and every file that it sources, in order.
+//! The settings of a revision: its `.qsf` and every file that it sources, in order; and the scripts of its flow.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
 
+use crate::check::read::tcl::{self, Command, Context, Runs, Variables, Word, last_part};
 use crate::error::{Place, Result};
 use crate::text;
 
 /// Files that one revision may source.
 const MOST_FILES: usize = 1000;
 
-/// Words of a command that are read; an assignment with all its options has fewer.
-const MOST_WORDS: usize = 32;
+/// Assignments that name a script which runs in a compile (Quartus Prime Standard Edition Settings File Reference
+/// Manual 683084).
+const FLOW: [&str; 4] = [
+    "PRE_FLOW_SCRIPT_FILE",
+    "POST_FLOW_SCRIPT_FILE",
+    "POST_MODULE_SCRIPT_FILE",
+    "PRE_MODULE_SCRIPT_FILE",
+];
 
-/// A command of a settings file.
+/// The files of a BSP by their names, for what is named by a path that cannot be told.
+pub type Files = BTreeMap<String, Vec<PathBuf>>;
+
+/// A path without `.` and `..`, as far as that goes without looking at links.
+pub fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir
+                if matches!(normal.components().next_back(), Some(Component::Normal(_))) =>
+            {
+                normal.pop();
+            }
+            part => normal.push(part),
+        }
+    }
+    normal
+}
+
+/// An assignment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
-    /// Its words, without quotes.
-    pub words: Vec<String>,
+pub struct Assignment {
+    /// Its name, in capitals; `None` if it cannot be told.
+    pub name: Option<String>,
+    /// Its value; `None` if it cannot be told, empty if it has none.
+    pub value: Option<String>,
+    /// Its section.
+    pub section: String,
     /// Where.
     pub place: Place,
+    /// Whether it is made.
+    pub runs: Runs,
 }
 
-impl Command {
-    /// The word behind an option.
-    pub fn option(&self, name: &str) -> Option<&str> {
-        let at = self.words.iter().position(|word| word == name)?;
-        self.words.get(at + 1).map(String::as_str)
-    }
-
-    /// Name, in capitals, and value of a `set_global_assignment` or `set_instance_assignment`.
-    pub fn assignment(&self) -> Option<(String, &str)> {
-        let command = self.words.first()?;
-        if !matches!(
-            command.as_str(),
-            "set_global_assignment" | "set_instance_assignment"
-        ) {
-            return None;
-        }
-        let name = self.option("-name")?.to_uppercase();
-        let mut words = self.words[1..].iter();
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "-name" | "-section_id" | "-to" | "-from" | "-entity" | "-tag" | "-comment"
-                | "-library" => {
-                    words.next();
-                }
-                option if option.starts_with('-') && option.len() > 1 => {}
-                value => return Some((name, value)),
-            }
-        }
-        Some((name, ""))
-    }
-}
-
-/// All commands of a revision.
+/// All of a revision, or of a script and what it sources.
 #[derive(Debug, Default)]
 pub struct Revision {
-    /// The `.qsf`.
-    pub path: PathBuf,
     /// Commands, those of a sourced file where it is sourced.
     pub commands: Vec<Command>,
-    /// Files that are sourced, as often as they are, relative to the hardware directory where they are in it.
-    pub sourced: Vec<PathBuf>,
-    /// Commands whose file is not there.
-    pub missing: Vec<Command>,
+    /// Assignments in the same order.
+    pub assignments: Vec<Assignment>,
+    /// Files that are sourced, as often as they are, and whether they are.
+    pub sourced: Vec<(PathBuf, Runs)>,
+    /// What is sourced and is not there, with its name.
+    pub missing: Vec<(Place, String)>,
+    /// What is sourced and cannot be told, and what cannot be read.
+    pub unread: Vec<(Place, String)>,
+    /// Scripts of the flow that the assignments name.
+    pub flow: Vec<PathBuf>,
+    /// Variables at its end.
+    variables: Variables,
 }
 
-impl Revision {
-    /// Reads a `.qsf` and follows what it sources. A name with a variable in it is not followed.
+/// Reads revisions of one project.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    /// The directory that Quartus runs in.
+    pub hardware: &'a Path,
+    /// The BSP's files.
+    pub files: &'a Files,
+}
+
+impl Reader<'_> {
+    /// Reads a `.qsf`, or another file of Tcl, and follows what it sources.
     ///
     /// # Errors
     /// Those of [`text::read`].
-    pub fn read(hardware: &Path, qsf: &Path) -> Result<Self> {
-        let mut revision = Self {
-            path: qsf.to_path_buf(),
-            ..Self::default()
-        };
-        revision.take(hardware, qsf, &mut BTreeSet::new())?;
+    pub fn read(&self, path: &Path) -> Result<Revision> {
+        let mut revision = Revision::default();
+        self.take(&mut revision, path, Runs::Always, &mut BTreeSet::new())?;
         Ok(revision)
     }
 
-    fn take(&mut self, hardware: &Path, path: &Path, above: &mut BTreeSet<PathBuf>) -> Result<()> {
+    /// Where a name of a file leads: from the project, or from the file that has it.
+    pub fn find(&self, name: &str, from: &Path) -> Option<PathBuf> {
+        let beside = from.parent().unwrap_or(self.hardware);
+        let mut places = [self.hardware, beside].into_iter();
+        places.find_map(|place| Some(normal(&place.join(name))).filter(|path| path.is_file()))
+    }
+
+    fn take(
+        &self,
+        revision: &mut Revision,
+        path: &Path,
+        runs: Runs,
+        above: &mut BTreeSet<PathBuf>,
+    ) -> Result<()> {
         // A file that sources itself is followed once.
-        if above.len() > 50 || self.sourced.len() > MOST_FILES || !above.insert(path.to_path_buf())
-        {
+        if above.len() > 50 || !above.insert(path.to_path_buf()) {
             return Ok(());
         }
-        for command in commands(path, &text::read(path)?) {
-            let name = match (
-                command.words.first().map(String::as_str),
-                command.assignment(),
-            ) {
-                (Some("source"), _) => command.words.last().cloned(),
-                (_, Some((name, value))) if name == "SOURCE_TCL_SCRIPT_FILE" => Some(value.into()),
-                _ => None,
-            };
-            let Some(name) = name.filter(|name| !name.contains(['$', '['])) else {
-                self.commands.push(command);
-                continue;
-            };
-            self.commands.push(command.clone());
-            let beside = path.parent().unwrap_or(hardware).join(&name);
-            let file = Some(hardware.join(&name)).filter(|f| f.is_file());
-            match file.or(Some(beside).filter(|f| f.is_file())) {
-                Some(file) => {
-                    let inside = file.strip_prefix(hardware).unwrap_or(&file);
-                    self.sourced.push(inside.to_path_buf());
-                    self.take(hardware, &file, above)?;
-                }
-                None => self.missing.push(command),
-            }
+        if revision.sourced.len() > MOST_FILES {
+            let what = "more files than are followed".to_string();
+            revision.unread.push((Place::file(path), what));
+            return Ok(());
+        }
+        let (commands, open) = tcl::read(path, &text::read(path)?);
+        if let Some(line) = open {
+            let what = "from here on it cannot be read: a quote, brace or bracket is not closed";
+            revision
+                .unread
+                .push((Place::line(path, line), what.to_string()));
+        }
+        for mut command in commands {
+            command.runs = command.runs.max(runs);
+            self.command(revision, path, command, above)?;
         }
         above.remove(path);
         Ok(())
     }
-}
 
-/// The commands of a file. Braces and quotes may go over lines, a backslash joins two.
-pub fn commands(path: &Path, source: &str) -> Vec<Command> {
-    let mut found = Vec::new();
-    let mut words: Vec<String> = Vec::new();
-    let mut word: Option<String> = None;
-    let (mut line, mut first) = (1, 1);
-    let mut rest = source.chars().peekable();
-    while let Some(c) = rest.next() {
-        let starts = word.is_none();
-        match c {
-            '\\' => match rest.next() {
-                Some('\r') => {}
-                Some('\n') => {
-                    line += 1;
-                    end_word(&mut words, &mut word);
+    fn command(
+        &self,
+        revision: &mut Revision,
+        path: &Path,
+        command: Command,
+        above: &mut BTreeSet<PathBuf>,
+    ) -> Result<()> {
+        let context = Context {
+            project: self.hardware,
+            file: path,
+            variables: &revision.variables,
+        };
+        let mut named = None;
+        let mut learnt = Vec::new();
+        match command.name() {
+            "source" => named = command.words.last().cloned(),
+            "set" => {
+                if let [_, name, value] = command.words.as_slice() {
+                    let value = context.value(value);
+                    let name = name.text.trim_start_matches(':').to_string();
+                    let known = revision.variables.get(&name);
+                    // What may have two values has none that can be told.
+                    let value = match (command.runs, known) {
+                        (Runs::Always, _) | (_, None) => value,
+                        (_, Some(old)) if *old == value => value,
+                        _ => None,
+                    };
+                    learnt.push((name, value));
                 }
-                Some(c) => word.get_or_insert_default().push(c),
-                None => {}
+            }
+            "foreach" | "lassign" | "append" | "lappend" | "incr" => {
+                let names = command.words.get(1).map_or("", |word| word.text.as_str());
+                for name in names.split_whitespace() {
+                    learnt.push((name.to_string(), None));
+                }
+            }
+            _ => {}
+        }
+        if let Some((name, value)) = command.assignment() {
+            let assignment = Assignment {
+                name: context.value(name).map(|name| name.to_uppercase()),
+                value: value.map_or(Some(String::new()), |value| context.value(value)),
+                section: command
+                    .option("-section_id")
+                    .and_then(|section| context.value(section))
+                    .unwrap_or_default(),
+                place: command.place.clone(),
+                runs: command.runs,
+            };
+            match assignment.name.as_deref() {
+                Some("SOURCE_TCL_SCRIPT_FILE") => named = value.cloned(),
+                Some("QIP_FILE") => {
+                    // One that Quartus makes is not there before.
+                    let file = assignment.value.as_ref();
+                    let file = file.and_then(|name| self.find(name, path));
+                    if file.is_some() || assignment.value.is_none() {
+                        named = value.cloned();
+                    }
+                }
+                Some(name) if FLOW.contains(&name) => {
+                    let file = assignment.value.clone().unwrap_or_default();
+                    let file = file.split_once(':').map_or(file.as_str(), |(_, file)| file);
+                    match self.find(file, path) {
+                        Some(file) => revision.flow.push(file),
+                        None => {
+                            let last = value.and_then(last_part);
+                            let last = last.map(|l| l.rsplit(':').next().unwrap_or(l));
+                            let named = last.and_then(|last| self.files.get(last));
+                            revision.flow.extend(named.into_iter().flatten().cloned());
+                        }
+                    }
+                }
+                _ => {}
+            }
+            revision.assignments.push(assignment);
+        }
+        let (place, runs) = (command.place.clone(), command.runs);
+        let name = named.as_ref().map(|word| context.value(word));
+        revision.commands.push(command);
+        revision.variables.extend(learnt);
+        match (name, named) {
+            (Some(Some(name)), _) => match self.find(&name, path) {
+                Some(file) => self.follow(revision, &file, runs, above)?,
+                None => revision.missing.push((place, name)),
             },
-            '#' if starts && words.is_empty() => while rest.next_if(|&c| c != '\n').is_some() {},
-            '"' | '{' if starts => {
-                let text = word.insert(String::new());
-                let mut depth = 1;
-                for inner in rest.by_ref() {
-                    line += usize::from(inner == '\n');
-                    match (c, inner) {
-                        ('"', '"') => depth = 0,
-                        ('{', '{') => depth += 1,
-                        ('{', '}') => depth -= 1,
-                        _ => {}
+            // Of a name that is put together, every file that it may be.
+            (Some(None), Some(word)) => match last_part(&word) {
+                Some(last) => {
+                    for file in self.files.get(last).into_iter().flatten() {
+                        self.follow(revision, file, runs.max(Runs::Perhaps), above)?;
                     }
-                    if depth == 0 {
-                        break;
-                    }
-                    text.push(inner);
                 }
-            }
-            '\n' | ';' | '\r' => {
-                end_word(&mut words, &mut word);
-                if !words.is_empty() && c != '\r' {
-                    let place = Place::line(path, first);
-                    found.push(Command {
-                        words: std::mem::take(&mut words),
-                        place,
-                    });
+                None => {
+                    let what = format!("\"{}\" is sourced: its name cannot be told", word.text);
+                    revision.unread.push((place, what));
                 }
-                line += usize::from(c == '\n');
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn follow(
+        &self,
+        revision: &mut Revision,
+        file: &Path,
+        runs: Runs,
+        above: &mut BTreeSet<PathBuf>,
+    ) -> Result<()> {
+        revision.sourced.push((file.to_path_buf(), runs));
+        self.take(revision, file, runs, above)
+    }
+
+    /// The scripts that a text names and the BSP has.
+    pub fn scripts(&self, text: &str, from: &Path) -> Vec<PathBuf> {
+        let apart = |c: char| {
+            c.is_whitespace() || matches!(c, '"' | '\'' | '{' | '}' | '[' | ']' | ';' | '=')
+        };
+        let words = text.split(apart).filter(|word| is_script(Path::new(word)));
+        let mut found = Vec::new();
+        for word in words {
+            // Steps are named as tool:file.
+            let name = word.rsplit(':').next().unwrap_or(word);
+            match self.find(name, from) {
+                Some(file) => found.push(file),
+                None if name.contains('$') || name.starts_with('/') => {
+                    let last = name.rsplit('/').next().unwrap_or(name);
+                    found.extend(self.files.get(last).into_iter().flatten().cloned());
+                }
+                None => {}
             }
-            c if c.is_whitespace() => end_word(&mut words, &mut word),
-            c => word.get_or_insert_default().push(c),
         }
-        if words.is_empty() && word.is_none() {
-            first = line;
-        }
+        found
     }
-    end_word(&mut words, &mut word);
-    if !words.is_empty() {
-        let place = Place::line(path, first);
-        found.push(Command { words, place });
-    }
-    found
 }
 
-/// Takes a word to those of its command; what is beyond the last that counts is dropped.
-fn end_word(words: &mut Vec<String>, word: &mut Option<String>) {
-    if let Some(word) = word.take()
-        && words.len() < MOST_WORDS
-    {
-        words.push(word);
-    }
+/// Whether a file is a script, by its name.
+pub fn is_script(path: &Path) -> bool {
+    path.extension().is_some_and(|e| {
+        ["tcl", "sh", "bash", "csh", "bat", "cmd", "pl", "py"]
+            .iter()
+            .any(|kind| e.eq_ignore_ascii_case(kind))
+    })
+}
+
+/// What a command's words may come to, for a search of words: values as far as they can be told, else as written.
+pub fn wording(words: &[Word], revision: &Revision, hardware: &Path, file: &Path) -> String {
+    let context = Context {
+        project: hardware,
+        file,
+        variables: &revision.variables,
+    };
+    let texts = words
+        .iter()
+        .map(|word| context.value(word).unwrap_or_else(|| word.text.clone()));
+    texts.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -193,52 +294,93 @@ mod tests {
     use super::*;
     use std::fs;
 
-    #[test]
-    fn commands_as_tcl_has_them() {
-        let source = "# c \\\r\nset_global_assignment -name A \"b c\" ;# d\r\nsource {x y}; source z\nif {1} {\n a\n}\na\\\n b\nlast";
-        let found: Vec<_> = commands(Path::new("t"), source)
-            .into_iter()
-            .map(|c| (c.words.join("|"), c.place.line.unwrap()))
-            .collect();
-        let found: Vec<_> = found.iter().map(|(w, l)| (w.as_str(), *l)).collect();
-        assert_eq!(
-            found,
-            [
-                ("set_global_assignment|-name|A|b c", 2),
-                ("source|x y", 3),
-                ("source|z", 3),
-                ("if|1|\n a\n", 4),
-                ("a|b", 7),
-                ("last", 9),
-            ]
-        );
+    /// What `top.qsf` comes to.
+    fn revision(files: &[(&str, &str)]) -> (tempfile::TempDir, Revision) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut names = Files::new();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            names.entry(name).or_default().push(path);
+        }
+        let reader = Reader {
+            hardware: dir.path(),
+            files: &names,
+        };
+        let revision = reader.read(&dir.path().join("top.qsf")).unwrap();
+        (dir, revision)
+    }
+
+    fn sourced(dir: &tempfile::TempDir, revision: &Revision) -> Vec<(String, Runs)> {
+        let inside = |path: &Path| path.strip_prefix(dir.path()).unwrap().display().to_string();
+        let all = revision.sourced.iter();
+        all.map(|(path, runs)| (inside(path), *runs)).collect()
     }
 
     #[test]
     fn sources_are_followed() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
-        fs::create_dir(dir.path().join("sub")).unwrap();
-        file(
-            "a.qsf",
-            "source sub/b.tcl\nset_global_assignment -name SOURCE_TCL_SCRIPT_FILE gone.tcl\nsource $x\n",
-        );
-        file(
-            "sub/b.tcl",
-            "source c.tcl\nsource a.qsf\nset_global_assignment -name input_persona p -section_id Top\n",
-        );
-        file("sub/c.tcl", "");
-        let revision = Revision::read(dir.path(), &dir.path().join("a.qsf")).unwrap();
+        let (dir, revision) = revision(&[
+            (
+                "top.qsf",
+                "source sub/b.tcl\nset_global_assignment -name SOURCE_TCL_SCRIPT_FILE gone.tcl\nsource $x\n\
+                 if {1} { source $here/sub/c.tcl }\nset_global_assignment -name QIP_FILE d/d.qip\n",
+            ),
+            (
+                "sub/b.tcl",
+                "source c.tcl\nsource top.qsf\nset_global_assignment -name input_persona p -section_id Top\n",
+            ),
+            ("sub/c.tcl", ""),
+            (
+                "d/d.qip",
+                "set_global_assignment -name QXP_FILE [file join $::quartus(qip_path) \"e.qxp\"]\n",
+            ),
+        ]);
         assert_eq!(
-            revision.sourced,
-            ["sub/b.tcl", "sub/c.tcl", "a.qsf"].map(PathBuf::from)
+            sourced(&dir, &revision),
+            [
+                ("sub/b.tcl".to_string(), Runs::Always),
+                ("sub/c.tcl".into(), Runs::Always),
+                ("top.qsf".into(), Runs::Always),
+                ("sub/c.tcl".into(), Runs::Perhaps),
+                ("d/d.qip".into(), Runs::Always),
+            ]
         );
         assert_eq!(revision.missing.len(), 1);
-        let assignments: Vec<_> = revision
-            .commands
+        assert_eq!(revision.unread.len(), 1);
+        let names: Vec<_> = revision
+            .assignments
             .iter()
-            .filter_map(Command::assignment)
+            .map(|a| a.name.as_deref().unwrap())
             .collect();
-        assert_eq!(assignments[0], ("INPUT_PERSONA".to_string(), "p"));
+        assert_eq!(
+            names,
+            [
+                "INPUT_PERSONA",
+                "SOURCE_TCL_SCRIPT_FILE",
+                "QIP_FILE",
+                "QXP_FILE"
+            ]
+        );
+        let netlist = revision.assignments.last().unwrap().value.clone().unwrap();
+        assert_eq!(Path::new(&netlist), dir.path().join("d/e.qxp"));
+    }
+
+    #[test]
+    fn names_that_are_put_together() {
+        let (dir, revision) = revision(&[
+            (
+                "top.qsf",
+                "set d s\nsource $d/a.tcl\nsource [file join s b.tcl]\nforeach {n v} {A b} { set_global_assignment -name $n $v }\n\
+                 set_global_assignment -name POST_FLOW_SCRIPT_FILE \"quartus_cdb:$x/post.tcl\"\n",
+            ),
+            ("s/a.tcl", ""),
+            ("s/b.tcl", ""),
+            ("s/post.tcl", ""),
+        ]);
+        assert_eq!(sourced(&dir, &revision).len(), 2);
+        assert_eq!(revision.assignments[0].name, None);
+        assert_eq!(revision.flow, [dir.path().join("s/post.tcl")]);
     }
 }

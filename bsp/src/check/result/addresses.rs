@@ -12,7 +12,7 @@ use crate::check::result::{BLOCK, Bsp, OLD, bad};
 
 const TEST: &str = "bases";
 /// Systems inside of each other that are looked through.
-const DEPTH: u32 = 8;
+pub(super) const DEPTH: u32 = 8;
 /// Slaves of one BAR that are compared at most.
 const MOST_SLAVES: usize = 10_000;
 
@@ -90,7 +90,7 @@ fn as_recorded(
 }
 
 /// The base address of a connection; 0 where none is given, as Platform Designer has it.
-fn base(wire: &Wire) -> Option<u128> {
+pub(super) fn base(wire: &Wire) -> Option<u128> {
     let text = wire.parameters.get("baseAddress");
     text.map_or(Some(0), |text| number(text).map(u128::from))
 }
@@ -141,14 +141,53 @@ fn apart(
             bad(findings, TEST, place, what);
         }
         let end = base + bytes;
+        if let Some(reach) = reach(bsp, design, &wire.from).filter(|reach| end > *reach) {
+            let what = format!(
+                "{} ends at {end:#x}, past the {reach:#x} that {} reaches",
+                wire.to, wire.from
+            );
+            let mut old = vendor.avalon();
+            match old.any(|w| (&w.from, &w.to, self::base(w)) == (&wire.from, &wire.to, Some(base)))
+            {
+                true => findings.note(
+                    TEST,
+                    design.place(wire.line),
+                    format!("{what}; in the vendor's BSP too"),
+                ),
+                false => bad(findings, TEST, design.place(wire.line), what),
+            }
+        }
         if highest.is_none_or(|(other, _)| end > other) {
             highest = Some((end, wire));
         }
     }
 }
 
+/// Bytes that a master reaches, where that is known.
+fn reach(bsp: &Bsp, design: &Design, master: &str) -> Option<u128> {
+    let (name, interface) = master.split_once('.')?;
+    let found = design.instance(name)?;
+    if found.kind == BLOCK {
+        // Avalon Interface Specifications 683091, "address": a master's counts bytes.
+        let bits = bsp.declared.width(interface, "address")?;
+        return (bits < 128).then(|| 1 << bits);
+    }
+    if is_hard_ip(&found.kind) {
+        let bar = interface.rsplit("BAR").next()?;
+        let bits = found.number(&format!("SLAVE_ADDRESS_MAP_{bar}"))?;
+        return (1..64).contains(&bits).then(|| 1 << bits);
+    }
+    match interface {
+        "m0" if is_bridge(&found.kind) && found.number("USE_AUTO_ADDRESS_WIDTH") != Some(1) => {
+            let bits = found.number("ADDRESS_WIDTH").filter(|&bits| bits <= 64)?;
+            Some((1u128 << bits) * unit(found))
+        }
+        _ => None,
+    }
+}
+
 /// Bytes that a slave takes, where public documents or the BSP's own files say so.
-fn span(bsp: &Bsp, design: &Design, end: &str, depth: u32) -> Option<u128> {
+pub(super) fn span(bsp: &Bsp, design: &Design, end: &str, depth: u32) -> Option<u128> {
     let (name, interface) = end.split_once('.')?;
     let found = design.instance(name)?;
     if found.kind == BLOCK {
@@ -161,6 +200,9 @@ fn span(bsp: &Bsp, design: &Design, end: &str, depth: u32) -> Option<u128> {
     let bits = |name: &str| found.number(name).filter(|&bits| bits <= 64);
     match (found.kind.as_str(), interface) {
         // Embedded Peripherals IP user guide 683130, "Avalon-MM Pipeline Bridge" and "Clock Crossing Bridge".
+        (kind, "s0") if is_bridge(kind) && found.number("USE_AUTO_ADDRESS_WIDTH") == Some(1) => {
+            behind(bsp, design, &found.name, depth.checked_sub(1)?)
+        }
         (kind, "s0") if is_bridge(kind) => Some((1u128 << bits("ADDRESS_WIDTH")?) * unit(found)),
         ("altera_avalon_onchip_memory2", "s1") => found.number("memorySize").map(u128::from),
         // Stratix V Avalon-MM user guide 683411, "Control Register Access": 14 address bits.
@@ -168,6 +210,18 @@ fn span(bsp: &Bsp, design: &Design, end: &str, depth: u32) -> Option<u128> {
         (kind, "Txs") if is_hard_ip(kind) => Some(1u128 << bits("TX_S_ADDR_WIDTH")?),
         _ => None,
     }
+}
+
+/// Bytes that a bridge hands on whose address is as wide as its slaves need (the same user guide, "Use
+/// automatically-determined address width"). `ADDRESS_WIDTH` is what it was set to before.
+fn behind(bsp: &Bsp, design: &Design, bridge: &str, depth: u32) -> Option<u128> {
+    let master = format!("{bridge}.m0");
+    let mut end = 0;
+    for wire in design.avalon().filter(|w| w.from == master) {
+        let bytes = span(bsp, design, &wire.to, depth)?;
+        end = end.max(base(wire)?.checked_add(bytes)?);
+    }
+    (end > 0).then(|| end.checked_next_power_of_two()).flatten()
 }
 
 /// Bytes of one step of a bridge's address.

@@ -1,10 +1,15 @@
 //! The list of components, and the board's specification.
 
+use std::collections::BTreeSet;
+
 use crate::check::Findings;
 use crate::check::read::{Node, number, xml};
 use crate::check::result::{BLOCK, Bsp, bad};
 use crate::error::{Place, Result};
 use crate::layout::{hw_tcl_path, with_extension};
+
+/// The resources that the block adds to.
+const USED: [&str; 3] = ["alms", "ffs", "rams"];
 
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     components(bsp, findings)?;
@@ -71,8 +76,13 @@ fn resources(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         );
         return Ok(());
     };
+    let mut paths = Vec::new();
+    compare(&was, &now, "board", &mut paths);
+    for (line, what) in paths {
+        bad(findings, TEST, Place::line(&path, line), what);
+    }
     let mut said = Vec::new();
-    for name in ["alms", "ffs", "rams"] {
+    for name in USED {
         let Some((old, _)) = used(&was, name) else {
             continue;
         };
@@ -106,6 +116,55 @@ fn resources(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Compares an element of the board's specification with the vendor's: all but the board's name and the resources that
+/// the block adds to.
+fn compare(was: &Node, now: &Node, at: &str, found: &mut Vec<(usize, String)>) {
+    let ours = |name: &str| {
+        (at == "board" && name == "name")
+            || (name == "num"
+                && USED
+                    .iter()
+                    .any(|used| at.ends_with(&format!("used_resources/{used}"))))
+    };
+    let names: BTreeSet<&str> = was.names().chain(now.names()).collect();
+    for name in names.into_iter().filter(|name| !ours(name)) {
+        let (old, new) = (was.get(name), now.get(name));
+        if old != new {
+            let text = |value: Option<&str>| value.map_or("not set".into(), |v| format!("\"{v}\""));
+            let what = format!(
+                "{name} of {at} is {}, in the vendor's BSP {}",
+                text(new),
+                text(old)
+            );
+            found.push((now.line, what));
+        }
+    }
+    let mut rest = now.inside.iter();
+    for old in &was.inside {
+        let path = format!("{at}/{}", old.tag);
+        match rest.next() {
+            Some(new) if new.tag == old.tag => compare(old, new, &path, found),
+            // What is said of the figures is said of them elsewhere.
+            Some(new) => {
+                if !USED.contains(&old.tag.as_str()) {
+                    found.push((new.line, format!("<{}> stands where {path} was", new.tag)));
+                }
+                return;
+            }
+            None => {
+                found.push((now.line, format!("{path} is gone")));
+                return;
+            }
+        }
+    }
+    if let Some(more) = rest.next() {
+        found.push((
+            more.line,
+            format!("<{}> in {at} is not of the vendor's BSP", more.tag),
+        ));
+    }
 }
 
 /// A figure of the used resources, and its line.

@@ -2,20 +2,32 @@
 //! what the vendor's BSP was.
 
 mod addresses;
+mod avalon;
+mod files;
+mod identity;
+mod interrupts;
 mod lists;
+mod memory;
 mod names;
+mod parameters;
+mod project;
+mod receive;
+mod resets;
 mod settings;
+mod steps;
 mod wiring;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::build::Build;
 use crate::check::Findings;
 use crate::check::read::component::Declared;
 use crate::check::read::design::{Design, Instance};
-use crate::check::vendor::Vendor;
-use crate::error::{Error, Place, Result};
+use crate::check::read::search::Catalog;
+use crate::check::read::settings::normal;
+use crate::check::vendor::{self, Vendor};
+use crate::error::{Place, Result};
 use crate::layout::{Layout, hw_tcl_path};
 
 /// The kind of the block.
@@ -26,11 +38,16 @@ const AGAIN: &str = "Mend it in Platform Designer, or extend the vendor's BSP ag
 
 /// All that is judged.
 struct Bsp {
+    layout: Layout,
     hardware: PathBuf,
     vendor: Vendor,
-    /// Systems by their kind. Of several with one name this cannot tell which one Quartus takes.
+    /// The project's settings.
+    project: project::Project,
+    /// What is on its search path.
+    catalog: Catalog,
+    /// The design's systems by their kind. Of several with one name this cannot tell which one Quartus takes.
     designs: BTreeMap<String, Vec<Design>>,
-    /// The vendor's, of those that the extension replaced, by their path.
+    /// The vendor's, by the path of what stands in their place.
     was: BTreeMap<PathBuf, Design>,
     declared: Declared,
 }
@@ -39,31 +56,89 @@ impl Bsp {
     fn read(layout: &Layout) -> Result<Self> {
         let hardware = layout.hardware_dir();
         let vendor = Vendor::read(&hardware)?;
-        let mut designs: BTreeMap<String, Vec<Design>> = BTreeMap::new();
-        let mut was = BTreeMap::new();
-        for path in systems(&hardware)? {
-            let stem = path.file_stem().unwrap_or_default();
-            let kind = stem.to_string_lossy().into_owned();
-            designs.entry(kind).or_default().push(Design::read(&path)?);
-            let inside = path.strip_prefix(&hardware).unwrap_or(&path);
-            if let Some(old) = vendor.design(inside)? {
-                was.insert(path, old);
-            }
-        }
-        Ok(Self {
-            vendor,
-            was,
+        let project = project::Project::read(&hardware, &layout.root)?;
+        let mut paths = project.values("SEARCH_PATH");
+        paths.extend(project.values("IP_SEARCH_PATHS"));
+        let catalog = Catalog::read(&hardware, &paths)?;
+        let mut bsp = Self {
+            layout: layout.clone(),
             declared: Declared::read(&hardware.join(hw_tcl_path()))?,
-            designs,
+            designs: BTreeMap::new(),
+            was: BTreeMap::new(),
+            vendor,
+            project,
+            catalog,
             hardware,
-        })
+        };
+        bsp.follow(bsp.tops())?;
+        if bsp.with_block().next().is_none() {
+            // Not found from the top: it may be anywhere on the search path.
+            let all = bsp.catalog.systems.values().flatten().cloned().collect();
+            bsp.follow(all)?;
+        }
+        Ok(bsp)
+    }
+
+    /// The systems that the project names, or those of its directory.
+    fn tops(&self) -> Vec<PathBuf> {
+        let mut named = self.project.values("QSYS_FILE");
+        named.extend(self.project.top.clone());
+        // Of a system that is generated before, the project names what that makes.
+        for made in self.project.values("QIP_FILE") {
+            let stem = Path::new(&made).file_stem().unwrap_or_default();
+            named.push(format!("{}.qsys", stem.to_string_lossy()));
+        }
+        let mut tops: Vec<_> = named
+            .iter()
+            .map(|name| normal(&self.hardware.join(name)))
+            .collect();
+        tops.retain(|path| path.is_file());
+        if tops.is_empty() {
+            let all = self.catalog.systems.values().flatten();
+            let here = all.filter(|path| path.parent() == Some(self.hardware.as_path()));
+            tops.extend(here.cloned());
+        }
+        tops
+    }
+
+    /// Reads systems, and those of their instances' kinds.
+    fn follow(&mut self, mut open: Vec<PathBuf>) -> Result<()> {
+        let mut seen = BTreeSet::new();
+        while let Some(path) = open.pop() {
+            let known = self.all().any(|design| design.path == path);
+            if known || !seen.insert(std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone()))
+            {
+                continue;
+            }
+            let design = Design::read(&path)?;
+            for instance in &design.instances {
+                open.extend(
+                    self.catalog
+                        .systems
+                        .get(&instance.kind)
+                        .into_iter()
+                        .flatten()
+                        .cloned(),
+                );
+            }
+            if let Some(old) = self.vendor.design(&self.inside(&path))? {
+                self.was.insert(path.clone(), old);
+            }
+            let kind = path
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            self.designs.entry(kind).or_default().push(design);
+        }
+        Ok(())
     }
 
     fn all(&self) -> impl Iterator<Item = &Design> {
         self.designs.values().flatten()
     }
 
-    /// The vendor's system, if the extension replaced it.
+    /// The vendor's system in place of a system.
     fn was(&self, design: &Design) -> Option<&Design> {
         self.was.get(&design.path)
     }
@@ -84,59 +159,50 @@ impl Bsp {
         })
     }
 
-    /// A path in the hardware directory.
-    fn inside<'a>(&self, path: &'a Path) -> &'a Path {
-        path.strip_prefix(&self.hardware).unwrap_or(path)
+    /// The path of a file from the hardware directory, links followed.
+    fn inside(&self, path: &Path) -> PathBuf {
+        let whole = |path: &Path| std::fs::canonicalize(path).ok();
+        let inside = whole(path)
+            .zip(whole(&self.layout.root))
+            .and_then(|(path, root)| Some(path.strip_prefix(root).ok()?.to_path_buf()));
+        let path = inside.map_or_else(
+            || path.to_path_buf(),
+            |inside| self.layout.root.join(inside),
+        );
+        vendor::from_hardware(&self.layout, &path)
     }
 }
 
-/// Judges the result. Of the record only the places of the slaves are taken, which the driver is told.
+/// Judges the result. Of the record only what was asked for is taken, and the places of the slaves, which the driver is
+/// told.
 ///
 /// # Errors
 /// What cannot be read: [`crate::error::ErrorKind::BadXml`], [`crate::error::ErrorKind::Io`] and the like.
 pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<()> {
     let component = layout.hardware_dir().join(hw_tcl_path());
     if !component.is_file() {
-        let what = "the block's component is gone".to_string();
-        bad(findings, "component list", Place::file(&component), what);
+        let what = format!("{} is named and does not exist", hw_tcl_path());
+        bad(findings, "files", Place::file(&component), what);
         return Ok(());
     }
     let bsp = Bsp::read(layout)?;
+    files::instances(&bsp, findings);
+    files::check(&bsp, findings)?;
+    files::kinds(&bsp, findings);
+    files::ends(&bsp, findings);
     names::check(&bsp, findings)?;
+    parameters::check(&bsp, build, findings);
+    avalon::check(&bsp, findings);
     wiring::check(&bsp, findings);
     addresses::check(&bsp, build, findings);
+    receive::check(&bsp, findings);
+    resets::check(&bsp, findings);
+    memory::check(&bsp, findings);
+    interrupts::check(&bsp, build, findings);
+    identity::check(&bsp, build, findings)?;
     settings::check(&bsp, findings)?;
+    files::compiled(&bsp, findings)?;
     lists::check(&bsp, findings)
-}
-
-/// The `.qsys` files of a hardware directory, without what Quartus makes.
-fn systems(hardware: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut open = vec![hardware.to_path_buf()];
-    while let Some(dir) = open.pop() {
-        let failed = |e| Error::io(&dir, "list the directory", &e);
-        for entry in std::fs::read_dir(&dir).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let path = entry.path();
-            let made = [
-                "db",
-                "incremental_db",
-                "output_files",
-                "synthesis",
-                "simulation",
-            ];
-            if entry.file_type().map_err(failed)?.is_dir() {
-                if !made.iter().any(|name| entry.file_name() == *name) {
-                    open.push(path);
-                }
-            // A link that leads nowhere is no part of the design; one that is missed there, another test finds.
-            } else if path.extension().is_some_and(|e| e == "qsys") && path.exists() {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 /// Says what is wrong with a system by itself. What the vendor's has, too, is a note.

@@ -1,100 +1,189 @@
-//! The project's revisions: the block's fragment is sourced, and nothing is imported that was compiled with the old
-//! DMA.
+//! The project's revisions and the scripts of its compile: the block's fragment is taken in, and nothing is imported
+//! that was compiled with the old DMA.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::build::digest_of;
 use crate::check::Findings;
-use crate::check::read::settings::{Command, Revision};
-use crate::check::result::{Bsp, bad};
+use crate::check::read::settings::{Assignment, Files, Reader, Revision, normal};
+use crate::check::read::tcl::Runs;
+use crate::check::result::{Bsp, bad, steps};
 use crate::error::{Place, Result};
-use crate::layout::with_extension;
-use crate::text;
 
-const TEST: &str = "settings";
+pub(super) const TEST: &str = "settings";
 /// The block's constraints and synchroniser settings.
 const FRAGMENT: &str = "iface/peerlane/peerlane.qsf";
 /// Assignments that bring something compiled in: of the Quartus II settings reference, "Incremental Compilation
 /// Assignments", and of CvP's revisions.
-const IMPORTS: [&str; 5] = [
+pub(super) const IMPORTS: [&str; 5] = [
     "PARTITION_IMPORT_FILE",
     "PARTITION_LAST_IMPORTED_FILE",
     "INPUT_PERSONA",
-    "QXP_FILE",
+    NETLIST,
     "QDB_FILE_PARTITION",
 ];
-
+/// The one for a netlist among the sources, which may be a core that the vendor bought.
+const NETLIST: &str = "QXP_FILE";
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let before = findings.errors();
     let mut names = Vec::new();
-    for qsf in revisions(&bsp.hardware)? {
-        let revision = Revision::read(&bsp.hardware, &qsf)?;
-        names.push(
-            qsf.file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
-        );
-        let times = revision
-            .sourced
-            .iter()
-            .filter(|f| *f == Path::new(FRAGMENT))
-            .count();
-        if times != 1 {
-            let what = format!("{FRAGMENT} is sourced {times} times; it must be once");
-            bad(findings, TEST, Place::file(&qsf), what);
+    let project = &bsp.project;
+    let old = vendors_imports(bsp)?;
+    let mut unread = false;
+    for (qsf, revision) in &project.revisions {
+        // What another one sources is none of its own.
+        let mut others = project.revisions.iter().filter(|(other, _)| *other != qsf);
+        let part = others.any(|(_, r)| r.sourced.iter().any(|(path, _)| path == qsf));
+        if part && !project.named.contains(qsf) {
+            continue;
         }
-        for command in &revision.missing {
-            let name = command.words.last().map_or("", String::as_str);
-            let what = format!("{name} is sourced and does not exist");
+        let name = qsf.file_stem().unwrap_or_default();
+        names.push(name.to_string_lossy().into_owned());
+        fragment(bsp, qsf, revision, findings);
+        for (place, name) in &revision.missing {
             // The vendor's own may be made by its scripts.
-            findings.note(TEST, command.place.clone(), what);
+            let what = format!("{name} is sourced and does not exist");
+            findings.note(TEST, place.clone(), what);
         }
-        for command in &revision.commands {
-            imported(bsp, command, findings)?;
+        unread |= not_read(revision, findings);
+        for assignment in &revision.assignments {
+            imported(bsp, assignment, &old, findings)?;
         }
+        netlists(bsp, qsf, revision, findings)?;
     }
+    unread |= steps::check(bsp, &old, findings)?;
     if findings.unchanged(before) {
-        let what = format!(
-            "{}: the block's settings are taken in, no old import",
-            names.join(", ")
-        );
+        let names = names.join(", ");
+        let what = match unread {
+            false => format!("{names}: the block's settings are taken in, no old import"),
+            true => format!(
+                "{names}: the block's settings are taken in; no old import in what could be read, which is not all"
+            ),
+        };
         findings.good(TEST, what);
     }
     Ok(())
 }
 
-/// The settings files of the revisions that project files name, or all.
-fn revisions(hardware: &Path) -> Result<Vec<std::path::PathBuf>> {
-    let mut named = Vec::new();
-    for project in with_extension(hardware, "qpf")? {
-        for line in text::read(&project)?.lines() {
-            let Some((key, value)) = line.split_once('=') else {
-                continue;
-            };
-            if key.trim() == "PROJECT_REVISION" {
-                let name = value.trim().trim_matches('"');
-                named.push(hardware.join(format!("{name}.qsf")));
-            }
+/// The fragment is taken in once, in any case.
+fn fragment(bsp: &Bsp, qsf: &Path, revision: &Revision, findings: &mut Findings) {
+    let fragment = normal(&bsp.hardware.join(FRAGMENT));
+    let all = revision
+        .sourced
+        .iter()
+        .filter(|(path, _)| *path == fragment);
+    let (always, perhaps): (Vec<_>, Vec<_>) = all.partition(|(_, runs)| *runs == Runs::Always);
+    let what = match (always.len(), perhaps.len()) {
+        (1, 0) => return,
+        (0, 1..) => {
+            format!("{FRAGMENT} is sourced only if something else holds; it must be in any case")
         }
-    }
-    named.retain(|path| path.is_file());
-    match named.is_empty() {
-        true => with_extension(hardware, "qsf"),
-        false => Ok(named),
+        (times, more) => format!(
+            "{FRAGMENT} is sourced {} times; it must be once",
+            times + more
+        ),
+    };
+    match bsp.project.named.contains(qsf) || bsp.project.named.is_empty() {
+        true => bad(findings, TEST, Place::file(qsf), what),
+        false => findings.note(
+            TEST,
+            Place::file(qsf),
+            format!("{what}, if this is a revision: nothing names it"),
+        ),
     }
 }
 
-/// Judges a command that imports something.
-fn imported(bsp: &Bsp, command: &Command, findings: &mut Findings) -> Result<()> {
-    let Some((name, file)) = command.assignment() else {
+/// Says what could not be read of a revision; whether there is such.
+pub(super) fn not_read(revision: &Revision, findings: &mut Findings) -> bool {
+    for (place, what) in &revision.unread {
+        findings.note(TEST, place.clone(), what.clone());
+    }
+    let mut unknown = revision
+        .assignments
+        .iter()
+        .filter(|a| a.name.is_none() && a.runs != Runs::Held)
+        .peekable();
+    let Some(first) = unknown.peek() else {
+        return !revision.unread.is_empty();
+    };
+    // A name that is put together may be that of an import, which stands somewhere then.
+    let named = revision.commands.iter().find(|command| {
+        let mut words = command.words[1..].iter();
+        let own = command
+            .assignment()
+            .map(|(name, _)| name.text.to_uppercase());
+        let plain = own.is_some_and(|name| IMPORTS.contains(&name.as_str()));
+        !plain
+            && command.runs != Runs::Held
+            && words.any(|word| {
+                let mut tokens = word.text.split(|c: char| !c.is_alphanumeric() && c != '_');
+                tokens.any(|token| IMPORTS.contains(&token.to_uppercase().as_str()))
+            })
+    });
+    match named {
+        Some(command) => {
+            let what =
+                "this names an import, and there are assignments whose names are put together";
+            bad(findings, TEST, command.place.clone(), what.into());
+        }
+        None => {
+            let what = "the name of this assignment is put together, and cannot be told";
+            findings.note(TEST, first.place.clone(), what);
+        }
+    }
+    true
+}
+
+/// Names of the files that the vendor's revisions import into a partition.
+fn vendors_imports(bsp: &Bsp) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::from(["acl_iface_partition.qxp".to_string()]);
+    let reader = Reader {
+        hardware: &bsp.hardware,
+        files: &Files::new(),
+    };
+    for name in bsp.vendor.files() {
+        if ![".qsf", ".tcl", ".qip"]
+            .iter()
+            .any(|kind| name.ends_with(kind))
+        {
+            continue;
+        }
+        let Some(path) = bsp.vendor.kept(Path::new(name))? else {
+            continue;
+        };
+        for assignment in reader.read(&path)?.assignments {
+            let name = assignment.name.unwrap_or_default();
+            let import = name != NETLIST && IMPORTS.contains(&name.as_str());
+            let value = assignment.value.filter(|_| import).unwrap_or_default();
+            let file = Path::new(&value).file_name();
+            found.extend(file.map(|file| file.to_string_lossy().into_owned()));
+        }
+    }
+    Ok(found)
+}
+
+/// Judges an assignment that imports something.
+pub(super) fn imported(
+    bsp: &Bsp,
+    assignment: &Assignment,
+    old: &BTreeSet<String>,
+    findings: &mut Findings,
+) -> Result<()> {
+    let name = assignment.name.as_deref().unwrap_or_default();
+    if !IMPORTS.contains(&name) || assignment.runs == Runs::Held {
+        return Ok(());
+    }
+    let place = assignment.place.clone();
+    let Some(file) = &assignment.value else {
+        let what = format!("{name} imports a file whose name cannot be told");
+        bad(findings, TEST, place, what);
         return Ok(());
     };
-    if !IMPORTS.contains(&name.as_str()) || file.is_empty() {
+    if file.is_empty() {
         return Ok(());
     }
     let path = bsp.hardware.join(file);
-    let place = command.place.clone();
     if !path.is_file() {
         let what = format!(
             "{name} imports {file}, which is not there: it has not been compiled with the block"
@@ -102,13 +191,83 @@ fn imported(bsp: &Bsp, command: &Command, findings: &mut Findings) -> Result<()>
         bad(findings, TEST, place, what);
         return Ok(());
     }
-    if bsp.vendor.hash(Path::new(file)) == Some(&digest_of(&path)?) {
-        let what =
-            format!("{name} imports the vendor's {file}, which was compiled with the old DMA");
-        bad(findings, TEST, place, what);
-    } else {
-        let what = format!("{file} is imported; it must have been compiled from this extended BSP");
-        findings.note(TEST, place, what);
+    let last = path.file_name().unwrap_or_default().to_string_lossy();
+    match bsp.vendor.name_of(&digest_of(&path)?) {
+        Some(was) if name == NETLIST && !old.contains(last.as_ref()) && !is_import(was, old) => {
+            let what = format!(
+                "{file} is a netlist that the vendor compiled; see that the old board's system is not in it"
+            );
+            findings.note(TEST, place, what);
+        }
+        Some(was) => {
+            let what = format!(
+                "{name} imports {file}, which is the vendor's {was}, compiled with the old DMA"
+            );
+            bad(findings, TEST, place, what);
+        }
+        None => {
+            let what =
+                format!("{file} is imported; it must have been compiled from this extended BSP");
+            findings.note(TEST, place, what);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file of the vendor's was imported.
+fn is_import(name: &str, old: &BTreeSet<String>) -> bool {
+    let last = Path::new(name).file_name();
+    last.is_some_and(|last| old.contains(last.to_string_lossy().as_ref()))
+}
+
+/// A partition is compiled from source, unless something is imported into it, or the vendor has it otherwise.
+fn netlists(bsp: &Bsp, qsf: &Path, revision: &Revision, findings: &mut Findings) -> Result<()> {
+    const TYPE: &str = "PARTITION_NETLIST_TYPE";
+    let reader = Reader {
+        hardware: &bsp.hardware,
+        files: &Files::new(),
+    };
+    let kept = bsp.vendor.kept(&bsp.inside(qsf))?;
+    let vendor = kept.map(|path| reader.read(&path)).transpose()?;
+    let imports = |revision: &Revision, section: &str| {
+        revision.assignments.iter().any(|a| {
+            a.section == section
+                && a.name
+                    .as_deref()
+                    .is_some_and(|n| n != TYPE && IMPORTS.contains(&n))
+        })
+    };
+    for assignment in &revision.assignments {
+        let (Some(TYPE), Some(value)) = (assignment.name.as_deref(), &assignment.value) else {
+            continue;
+        };
+        let section = &assignment.section;
+        // `SOURCE`, or "Source File" as the user interface calls it.
+        if value.to_uppercase().starts_with("SOURCE") || imports(revision, section) {
+            continue;
+        }
+        let same = vendor.as_ref().is_some_and(|vendor| {
+            let mut all = vendor.assignments.iter();
+            !imports(vendor, section)
+                && all.any(|a| {
+                    (&a.name, &a.value, &a.section)
+                        == (&assignment.name, &assignment.value, section)
+                })
+        });
+        let what = format!("{TYPE} of {section} is {value}, and nothing is imported into it");
+        match same {
+            true => findings.note(
+                TEST,
+                assignment.place.clone(),
+                format!("{what}; in the vendor's BSP too"),
+            ),
+            false => bad(
+                findings,
+                TEST,
+                assignment.place.clone(),
+                format!("{what}: Quartus would take what it compiled before"),
+            ),
+        }
     }
     Ok(())
 }

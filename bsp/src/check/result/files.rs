@@ -1,0 +1,338 @@
+//! Every file that the BSP names is there, and every component kind is defined.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::build::digest_of;
+use crate::check::Findings;
+use crate::check::read::settings::normal;
+use crate::check::read::tcl::Runs;
+use crate::check::read::xml;
+use crate::check::result::{AGAIN, Bsp, bad};
+use crate::error::{Place, Result};
+use crate::layout::with_extension;
+use crate::text;
+
+/// Assignments that name a file to be read (Quartus Prime Standard Edition Settings File Reference Manual 683084).
+const NAMES: [&str; 13] = [
+    "SDC_FILE",
+    "VERILOG_FILE",
+    "SYSTEMVERILOG_FILE",
+    "VHDL_FILE",
+    "QIP_FILE",
+    "QSYS_FILE",
+    "IP_FILE",
+    "MIF_FILE",
+    "HEX_FILE",
+    "SOURCE_TCL_SCRIPT_FILE",
+    "PRE_FLOW_SCRIPT_FILE",
+    "POST_FLOW_SCRIPT_FILE",
+    "POST_MODULE_SCRIPT_FILE",
+];
+/// The kind of the bridges that the extension puts in, of Quartus itself.
+const BRIDGE: &str = "altera_avalon_mm_bridge";
+
+/// What is named, and where.
+type Named = BTreeSet<(String, std::path::PathBuf, Option<usize>)>;
+
+pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    const TEST: &str = "files";
+    let before = findings.errors();
+    let named = named(bsp)?;
+    let mut absent = 0;
+    for (target, from, line) in &named {
+        let beside = from.parent().unwrap_or(&bsp.hardware);
+        let places = [bsp.hardware.join(target), beside.join(target)];
+        if places.iter().any(|path| path.exists()) {
+            continue;
+        }
+        absent += 1;
+        let place = Place {
+            path: from.clone(),
+            line: *line,
+        };
+        let had = places
+            .iter()
+            .any(|path| bsp.vendor.hash(&bsp.inside(&normal(path))).is_some());
+        if !had && vendor_names(bsp, from, target)? {
+            let what = format!("{target} is not there; the vendor's BSP lacked it too");
+            findings.note(TEST, place, what);
+        } else {
+            let what = format!("{target} is named and does not exist");
+            findings.bad(
+                TEST,
+                place,
+                what,
+                "Put the file back, or extend the vendor's BSP again.",
+            );
+        }
+    }
+    if findings.unchanged(before) {
+        let what = format!(
+            "{} of {} files named are there",
+            named.len() - absent,
+            named.len()
+        );
+        findings.good(TEST, what);
+    }
+    Ok(())
+}
+
+/// Whether the vendor's file in place of one names something, too.
+fn vendor_names(bsp: &Bsp, from: &Path, target: &str) -> Result<bool> {
+    let inside = bsp.inside(from);
+    if bsp.vendor.hash(&inside) == Some(digest_of(from)?.as_str()) {
+        return Ok(true);
+    }
+    Ok(match bsp.vendor.kept(&inside)? {
+        Some(kept) => text::read(&kept)?.contains(target),
+        None => false,
+    })
+}
+
+/// All file names in settings files, lists of components and project files.
+fn named(bsp: &Bsp) -> Result<Named> {
+    let mut found = Named::new();
+    let all = bsp.project.revisions.values();
+    for assignment in all.flat_map(|revision| &revision.assignments) {
+        let (Some(name), Some(value)) = (&assignment.name, &assignment.value) else {
+            continue;
+        };
+        if !NAMES.contains(&name.as_str()) || assignment.runs == Runs::Held || value.is_empty() {
+            continue;
+        }
+        // Scripts are named as tool:file.
+        let target = match value.split_once(':') {
+            Some((tool, file)) if tool.starts_with("quartus_") => file,
+            _ => value,
+        };
+        if !is_made(bsp, target) {
+            let Place { path, line } = assignment.place.clone();
+            found.insert((target.to_string(), path, line));
+        }
+    }
+    for list in with_extension(&bsp.hardware, "ipx")? {
+        for entry in xml(&list)?.all("component") {
+            // Others are of the SDK's own installation.
+            if let Some(file) = entry.get("file").filter(|file| !file.contains('$')) {
+                found.insert((file.to_string(), list.clone(), Some(entry.line)));
+            }
+        }
+    }
+    for project in with_extension(&bsp.hardware, "qpf")? {
+        for (n, line) in text::read(&project)?.lines().enumerate() {
+            if let Some(name) = super::project::revision_of(line) {
+                found.insert((format!("{name}.qsf"), project.clone(), Some(n + 1)));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether Quartus or Platform Designer makes a file in a compile.
+fn is_made(bsp: &Bsp, target: &str) -> bool {
+    let first = target.split('/').next().unwrap_or_default();
+    matches!(first, "db" | "incremental_db" | "output_files")
+        || (bsp.catalog.systems.contains_key(first) && target.contains("/synthesis/"))
+}
+
+/// Every instance's kind is defined: in the BSP, or where the vendor's was, of which neither has a file.
+pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
+    const TEST: &str = "hierarchy";
+    let before = findings.errors();
+    let old: BTreeSet<&str> = bsp
+        .was
+        .values()
+        .flat_map(|design| design.instances.iter().map(|i| i.kind.as_str()))
+        .collect();
+    let (mut count, mut outside) = (0, BTreeSet::new());
+    for design in bsp.all() {
+        for instance in &design.instances {
+            count += 1;
+            let kind = instance.kind.as_str();
+            let defined =
+                bsp.catalog.systems.contains_key(kind) || bsp.catalog.components.contains(kind);
+            if defined || kind == BRIDGE {
+                continue;
+            }
+            let files = [format!("{kind}.qsys"), format!("{kind}_hw.tcl")];
+            let mut gone = bsp.vendor.files().filter(|name| {
+                let last = name.rsplit('/').next().unwrap_or(name);
+                files.iter().any(|file| file == last) && !bsp.hardware.join(name).exists()
+            });
+            let what = match (old.contains(kind), gone.next()) {
+                (true, None) => {
+                    outside.insert(kind);
+                    continue;
+                }
+                (_, Some(file)) => format!(
+                    "kind {kind} of instance {} was defined by {file} of the vendor's BSP, which is gone",
+                    instance.name
+                ),
+                (false, None) => format!(
+                    "kind {kind} of instance {} is defined nowhere",
+                    instance.name
+                ),
+            };
+            findings.bad(
+                TEST,
+                design.place(instance.line),
+                what,
+                "Add its component to the BSP's .ipx list or its .qsys file to the IP path.",
+            );
+        }
+    }
+    if findings.unchanged(before) {
+        let outside: Vec<_> = outside.into_iter().collect();
+        findings.good(
+            TEST,
+            format!(
+                "the kinds of {count} instances are defined; not in the BSP, as in the vendor's, but by Quartus or \
+                 the OpenCL SDK: {}",
+                outside.join(", ")
+            ),
+        );
+    }
+}
+
+/// The block stands once, and the old DMA nowhere.
+pub(super) fn instances(bsp: &Bsp, findings: &mut Findings) {
+    const TEST: &str = "instances";
+    let before = findings.errors();
+    for design in bsp.all() {
+        for old in design.instances.iter().filter(|i| i.kind == super::OLD) {
+            let what = format!("instance {} is still of kind {}", old.name, super::OLD);
+            findings.bad(
+                TEST,
+                design.place(old.line),
+                what,
+                "Extend the vendor's BSP again.",
+            );
+        }
+    }
+    let names: Vec<_> = bsp
+        .with_block()
+        .map(|(_, block)| block.name.as_str())
+        .collect();
+    let [name] = names.as_slice() else {
+        let what = format!(
+            "{} instances of kind {}; there must be exactly one",
+            names.len(),
+            super::BLOCK
+        );
+        return findings.bad(TEST, Place::file(&bsp.hardware), what, AGAIN);
+    };
+    if findings.unchanged(before) {
+        let what = format!("one {} ({name}), no {}", super::BLOCK, super::OLD);
+        findings.good(TEST, what);
+    }
+}
+
+/// Both ends of every connection, and every export, name an instance, and an interface where that is known.
+pub(super) fn ends(bsp: &Bsp, findings: &mut Findings) {
+    const TEST: &str = "connections";
+    let before = findings.errors();
+    let mut count = 0;
+    for design in bsp.all() {
+        count += design.wires.len();
+        for wire in &design.wires {
+            for what in [&wire.from, &wire.to]
+                .into_iter()
+                .filter_map(|end| fault(bsp, design, end))
+            {
+                let what = format!(
+                    "{} connection {} → {}: {what}",
+                    wire.kind, wire.from, wire.to
+                );
+                bad(findings, TEST, design.place(wire.line), what);
+            }
+        }
+        // Platform Designer leaves exports behind.
+        super::new_faults(findings, TEST, design, bsp.was(design), |design| {
+            let exports = design.outside.iter().filter(|o| !o.inside.is_empty());
+            exports
+                .filter_map(|o| {
+                    let what = fault(bsp, design, &o.inside)?;
+                    Some((o.line, format!("export {}: {what}", o.name)))
+                })
+                .collect()
+        });
+    }
+    if findings.unchanged(before) {
+        findings.good(TEST, format!("all {count} connections end at an instance"));
+    }
+}
+
+/// What is wrong with an end.
+fn fault(bsp: &Bsp, design: &super::Design, end: &str) -> Option<String> {
+    let (name, interface) = end.split_once('.').unwrap_or((end, ""));
+    let Some(instance) = design.instance(name) else {
+        return Some(format!("there is no instance {name}"));
+    };
+    let known = match bsp.system(&instance.kind) {
+        _ if instance.kind == super::BLOCK => bsp.declared.interfaces.contains_key(interface),
+        Some(inner) => inner.outside.iter().any(|o| o.name == interface),
+        None => true,
+    };
+    (!known).then(|| {
+        format!(
+            "{name} (kind {}) has no interface {interface}",
+            instance.kind
+        )
+    })
+}
+
+/// Nothing that the vendor compiled lies where a compile finds it.
+pub(super) fn compiled(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    const TEST: &str = "compiled files";
+    let before = findings.errors();
+    for path in bsp.project.compiled() {
+        let hash = digest_of(path)?;
+        let Some(was) = bsp.vendor.name_of(&hash) else {
+            continue;
+        };
+        let kind = path.extension().unwrap_or_default().to_string_lossy();
+        let inside = path.starts_with(&bsp.hardware);
+        match kind.as_ref() {
+            "aocx" | "personax" | "" if inside => {
+                let what = format!("this is the vendor's {was}, compiled with the old DMA");
+                bad(findings, TEST, Place::file(path), what);
+            }
+            _ => findings.note(
+                TEST,
+                Place::file(path),
+                format!(
+                    "this is the vendor's {was}, which was compiled; see that no old DMA is in it"
+                ),
+            ),
+        }
+    }
+    // What Quartus remembers of compiles.
+    for name in ["db", "incremental_db"] {
+        let mut open = vec![bsp.hardware.join(name)];
+        while let Some(directory) = open.pop() {
+            for entry in std::fs::read_dir(&directory)
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
+                let path = entry.path();
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    open.push(path);
+                } else if path.is_file()
+                    && let Some(was) = bsp.vendor.name_of(&digest_of(&path)?)
+                {
+                    let what = format!(
+                        "Quartus would take what it remembers of the vendor's compile: {was}, as it was"
+                    );
+                    bad(findings, TEST, Place::file(&path), what);
+                    return Ok(());
+                }
+            }
+        }
+    }
+    if findings.unchanged(before) {
+        findings.good(TEST, "none of the vendor's in the board's directory");
+    }
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! Whether a write that was chained to a read finds in memory what the read brought.
+//!
+//! The block starts it when `mem_wr` has been rid of the last word, and it reads through `mem_rd`. Two masters have
+//! no order (Avalon Interface Specifications 683091, "Transaction Order for Avalon-MM Read and Write Responses"):
+//! there is one only from their common arbiter on. What waits in a stage in front of it may be passed.
+
+use std::collections::BTreeSet;
+
+use crate::check::Findings;
+use crate::check::result::Bsp;
+use crate::check::result::addresses::base;
+
+const TEST: &str = "memory order";
+/// The system's limit of pipeline stages in a path of the interconnect (Platform Designer user guide 683364,
+/// "Limit interconnect pipeline stages to").
+const STAGES: &str = "qsys_mm.maxAdditionalLatency";
+
+/// The two masters meet at the memory; whether something may stand in between.
+pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
+    for (design, block) in bsp.with_block() {
+        let slaves = |master: &str| -> BTreeSet<String> {
+            let master = format!("{}.{master}", block.name);
+            let wires = design.avalon().filter(|w| w.from == master);
+            wires
+                .map(|w| format!("{} at {:#x}", w.to, base(w).unwrap_or(0)))
+                .collect()
+        };
+        let (read, written) = (slaves("mem_rd"), slaves("mem_wr"));
+        if read != written {
+            let list = |ends: BTreeSet<String>| ends.into_iter().collect::<Vec<_>>().join(", ");
+            findings.bad(
+                TEST,
+                design.place(block.line),
+                format!(
+                    "{0}.mem_wr reaches {1}, {0}.mem_rd reaches {2}: a write chained to a read may find what memory \
+                     had before",
+                    block.name,
+                    list(written),
+                    list(read)
+                ),
+                "Connect both to the same interfaces at the same addresses, without a bridge of their own.",
+            );
+            continue;
+        }
+        let limit = design.requirements.get(STAGES).map(String::as_str);
+        match limit.and_then(|limit| limit.trim().parse::<u64>().ok()) {
+            Some(0) => findings.good(
+                TEST,
+                "the block's masters to memory meet at its arbiter; no stage may be put in between",
+            ),
+            limit => findings.note(
+                TEST,
+                design.place(block.line),
+                format!(
+                    "the interconnect may have {} stages in a path ({STAGES}), and one in front of memory's arbiter \
+                     lets a write chained to a read find what memory had before; set it to 0, or see to it that none \
+                     of them is between {}.mem_wr and the arbiter",
+                    limit.map_or("some".into(), |n| format!("up to {n}")),
+                    block.name
+                ),
+            ),
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Which resets the two sides of the block have, and whether it survives each of them.
+//!
+//! The block survives a reset of either side alone: what it owes on the other side, and what it is owed there, is
+//! counted. It has to know of each reset of what it talks to, though. A memory that is reset without the block
+//! never answers what the block waits for; and a block that is reset on the side of a memory which is not takes
+//! answers from before for new ones. The same holds of the hard IP.
+
+use std::collections::BTreeSet;
+
+use crate::check::Findings;
+use crate::check::read::design::{Design, Instance, Wire, instance};
+use crate::check::result::names::{is_bridge, is_hard_ip};
+use crate::check::result::{Bsp, bad};
+
+const TEST: &str = "resets";
+
+/// The block is reset with the hard IP, and its memory side with what its masters reach.
+pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
+    let before = findings.errors();
+    let mut said = Vec::new();
+    for (design, block) in bsp.with_block() {
+        let memory = roots(design, &format!("{}.reset", block.name));
+        let pcie = roots(design, &format!("{}.pcie_reset", block.name));
+        with_hard_ip(bsp, design, block, &pcie, findings);
+        with_memory(design, block, &memory, findings);
+        domains(bsp, design, block, findings);
+        let alone: BTreeSet<_> = memory.symmetric_difference(&pcie).cloned().collect();
+        said.push(match alone.is_empty() {
+            true => format!("{} reset both sides of the block", list(&memory)),
+            false => format!(
+                "{} reset one side of the block alone, which it survives",
+                list(&alone)
+            ),
+        });
+    }
+    if findings.unchanged(before) {
+        findings.good(TEST, said.join("; "));
+    }
+}
+
+fn with_hard_ip(
+    bsp: &Bsp,
+    design: &Design,
+    block: &Instance,
+    pcie: &BTreeSet<String>,
+    findings: &mut Findings,
+) {
+    let Some(hip) = design.instances.iter().find(|i| is_hard_ip(&i.kind)) else {
+        return;
+    };
+    let status = format!("{}.nreset_status", hip.name);
+    if pcie.contains(&status) {
+        return;
+    }
+    let what = format!(
+        "{}.pcie_reset comes from {}, not from {status}: a reset of the hard IP would leave the block waiting in the \
+         middle of a burst",
+        block.name,
+        list(pcie)
+    );
+    // What an instance of an unknown kind does with a reset, the vendor knew: his host bus has the same.
+    let unknown = pcie.iter().find(|root| {
+        let name = instance(root);
+        let takes = design
+            .resets()
+            .any(|w| w.from == status && instance(&w.to) == name);
+        let old = bsp.was(design).is_some_and(|vendor| {
+            let host = vendor.avalon().find(|w| instance(&w.from) == hip.name);
+            let host = host.map_or("", |w| instance(&w.to));
+            vendor
+                .resets()
+                .any(|w| w.from == **root && instance(&w.to) == host)
+        });
+        takes && old
+    });
+    match unknown {
+        Some(root) => {
+            let kind = design.instance(instance(root)).map_or("", |i| i.kind.as_str());
+            let what = format!(
+                "{}.pcie_reset comes from {root}, as the reset of the host's bus does in the vendor's BSP; that {kind} \
+                 hands on {status} was not tested",
+                block.name
+            );
+            findings.note(TEST, design.place(block.line), what);
+        }
+        None => findings.bad(
+            TEST,
+            design.place(block.line),
+            what,
+            "Connect the hard IP's nreset_status, through a reset controller, to the block's pcie_reset.",
+        ),
+    }
+}
+
+fn with_memory(
+    design: &Design,
+    block: &Instance,
+    memory: &BTreeSet<String>,
+    findings: &mut Findings,
+) {
+    let mut unknown = BTreeSet::new();
+    let masters = ["mem_rd", "mem_wr", "mem_win"].map(|m| format!("{}.{m}", block.name));
+    for wire in design.avalon().filter(|w| masters.contains(&w.from)) {
+        let Some(sink) = reset_of(design, &wire.to) else {
+            unknown.insert(wire.to.clone());
+            continue;
+        };
+        let there = roots(design, sink);
+        let alone: BTreeSet<_> = there.difference(memory).cloned().collect();
+        if !alone.is_empty() {
+            findings.bad(
+                TEST,
+                design.place(wire.line),
+                format!(
+                    "{} resets {sink} and not {}.reset: answers that the block waits for would never come",
+                    list(&alone),
+                    block.name
+                ),
+                "Lead it to the reset controller of the block's memory side, too.",
+            );
+        }
+        let alone: BTreeSet<_> = memory.difference(&there).cloned().collect();
+        if !alone.is_empty() {
+            findings.bad(
+                TEST,
+                design.place(wire.line),
+                format!(
+                    "{} resets {}.reset and not {sink}: the block would take answers of before for new ones",
+                    list(&alone),
+                    block.name
+                ),
+                "Lead it to that reset, too, or take it from the block's.",
+            );
+        }
+    }
+    if !unknown.is_empty() {
+        let what = format!(
+            "no reset is connected to {}: whether the memory is reset with {}.reset was not tested",
+            unknown.into_iter().collect::<Vec<_>>().join(", "),
+            block.name
+        );
+        findings.note(TEST, design.place(block.line), what);
+    }
+}
+
+/// A reset that is new comes out of a controller in the clock domain that it goes into.
+fn domains(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings) {
+    let Some(vendor) = bsp.was(design) else {
+        return;
+    };
+    let old: BTreeSet<_> = vendor.resets().map(|w| (&w.from, &w.to)).collect();
+    for wire in design.resets().filter(|w| !old.contains(&(&w.from, &w.to))) {
+        let to = instance(&wire.to);
+        let ours = to == block.name
+            || vendor.instance(to).is_none()
+                && design.instance(to).is_some_and(|i| is_bridge(&i.kind));
+        let from = design.instance(instance(&wire.from));
+        if !ours || from.is_none_or(|i| i.kind != "altera_reset_controller") {
+            continue;
+        }
+        // The names of clocks and resets belong together: `reset` and `clk`, `pcie_reset` and `pcie_clk`.
+        let clock = wire.to.replace("reset", "clk");
+        let there = design.clock(&clock);
+        let here = design.clock(&format!("{}.clk", instance(&wire.from)));
+        if here.is_some() && there.is_some() && here != there {
+            let what = format!(
+                "{} is a reset in the clock domain of {}, and {} is in that of {}",
+                wire.from,
+                here.unwrap_or_default(),
+                wire.to,
+                there.unwrap_or_default()
+            );
+            bad(findings, TEST, design.place(wire.line), what);
+        }
+    }
+}
+
+fn list(roots: &BTreeSet<String>) -> String {
+    match roots.is_empty() {
+        true => "nothing".into(),
+        false => roots.iter().cloned().collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// The reset sink that belongs to a slave, if it is connected: by the names of Platform Designer's bridges, and
+/// `reset` elsewhere, as the memory dividers of these BSPs have it.
+fn reset_of<'a>(design: &'a Design, slave: &str) -> Option<&'a str> {
+    let (name, interface) = slave.split_once('.')?;
+    let sinks = [format!("{name}.{interface}_reset"), format!("{name}.reset")];
+    sinks.iter().find_map(|sink| {
+        let mut all = design.resets().map(|w| w.to.as_str());
+        all.find(|to| to == sink)
+    })
+}
+
+/// Where the resets of a sink begin: outputs of what neither gathers nor hands on resets.
+fn roots(design: &Design, sink: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    let mut open = vec![sink.to_string()];
+    while let Some(sink) = open.pop() {
+        for wire in design.resets().filter(|w| w.to == sink) {
+            if !seen.insert(&wire.from) {
+                continue;
+            }
+            let inputs = handed_on(design, &wire.from);
+            if inputs.is_empty() {
+                found.insert(wire.from.clone());
+            }
+            open.extend(inputs.into_iter().map(|w| w.to.clone()));
+        }
+    }
+    found
+}
+
+/// The resets that an output hands on (Platform Designer user guide 683364: "Reset Bridge", "Reset Controller",
+/// "Clock Source").
+fn handed_on<'a>(design: &'a Design, source: &str) -> Vec<&'a Wire> {
+    let Some((name, interface)) = source.split_once('.') else {
+        return Vec::new();
+    };
+    let kind = design.instance(name).map_or("", |i| i.kind.as_str());
+    let input = match (kind, interface) {
+        ("altera_reset_controller", "reset_out") => "reset_in",
+        ("altera_reset_bridge", "out_reset") => "in_reset",
+        ("clock_source", "clk_reset") => "clk_in_reset",
+        _ => return Vec::new(),
+    };
+    let into = design.resets().filter(|w| {
+        w.to.split_once('.')
+            .is_some_and(|(to, end)| to == name && end.starts_with(input))
+    });
+    into.collect()
+}

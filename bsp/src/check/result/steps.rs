@@ -1,0 +1,204 @@
+//! The scripts that run in a compile: none takes what the vendor compiled, unless it waits until that is made anew.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::check::Findings;
+use crate::check::read::settings::{Reader, Revision, is_script, wording};
+use crate::check::read::tcl::{Command, IMPORTS_ON, Runs};
+use crate::check::result::project::Project;
+use crate::check::result::settings::{IMPORTS, TEST, imported, not_read};
+use crate::check::result::{Bsp, bad};
+use crate::error::{Place, Result};
+use crate::text;
+
+/// Options of Quartus' programs (`quartus_cdb --help`, `quartus_sh --help`) and commands of its Tcl packages that take
+/// something compiled.
+const STEPS: [&str; 6] = [
+    "incremental_compilation_import",
+    "import_design",
+    "import_block",
+    "import_partition",
+    "import_database",
+    "project_restore",
+];
+/// Commands that do nothing with their words but to look at them, or to say or keep them.
+const LOOKING: [&str; 14] = [
+    "puts",
+    "post_message",
+    "string",
+    "lsearch",
+    "regexp",
+    "regsub",
+    "expr",
+    "set",
+    "list",
+    "info",
+    "lappend",
+    "append",
+    "if",
+    "proc",
+];
+
+/// Judges the scripts that run in a compile; whether something of them cannot be told.
+pub(super) fn check(bsp: &Bsp, old: &BTreeSet<String>, findings: &mut Findings) -> Result<bool> {
+    let project = &bsp.project;
+    let reader = Reader {
+        hardware: &bsp.hardware,
+        files: &project.files,
+    };
+    let specification = bsp.hardware.join("board_spec.xml");
+    let mut open: Vec<PathBuf> = Vec::new();
+    for (command, line) in &project.steps {
+        if STEPS.iter().any(|step| command.contains(step)) {
+            let what = "this step takes something compiled".to_string();
+            bad(findings, TEST, Place::line(&specification, *line), what);
+        }
+        open.extend(reader.scripts(command, &specification));
+    }
+    // What a revision sources runs, too.
+    for revision in project.revisions.values() {
+        open.extend(revision.flow.iter().cloned());
+        for command in &revision.commands {
+            step(bsp, revision, command, findings);
+        }
+    }
+    let mut seen = BTreeSet::new();
+    let mut unread = false;
+    while let Some(path) = open.pop() {
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        if !path
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("tcl"))
+        {
+            let text = text::read(&path)?;
+            lines(&path, &text, findings);
+            open.extend(text.lines().flat_map(|line| reader.scripts(line, &path)));
+            continue;
+        }
+        let script = reader.read(&path)?;
+        unread |= not_read(&script, findings);
+        for command in &script.commands {
+            step(bsp, &script, command, findings);
+            let from = &command.place.path;
+            let words = wording(&command.words, &script, &bsp.hardware, from);
+            open.extend(reader.scripts(&words, from));
+        }
+        for assignment in &script.assignments {
+            imported(bsp, assignment, old, findings)?;
+        }
+        open.extend(script.flow);
+    }
+    left_over(project, &seen, findings);
+    Ok(unread)
+}
+
+/// Judges a command of a script.
+fn step(bsp: &Bsp, script: &Revision, command: &Command, findings: &mut Findings) {
+    if command.runs == Runs::Held {
+        return;
+    }
+    let words = wording(&command.words, script, &bsp.hardware, &command.place.path);
+    // What holds another command is judged by that.
+    let literal = command
+        .words
+        .iter()
+        .filter(|word| !word.braced)
+        .map(|word| word.text.as_str())
+        .any(|text| !text.contains('[') && STEPS.iter().any(|step| text.contains(step)));
+    let by_variable = kept_in_a_variable(script, command);
+    if !literal && !by_variable && !STEPS.contains(&command.name()) {
+        return;
+    }
+    let place = command.place.clone();
+    if LOOKING.contains(&command.name()) {
+        let what = format!(
+            "{words}: this names a step that takes something compiled; see that nothing runs it"
+        );
+        findings.note(TEST, place, what);
+    } else {
+        let what = format!(
+            "this step takes something compiled with the old DMA, and does not wait for {IMPORTS_ON}: {words}"
+        );
+        bad(findings, TEST, place, what);
+    }
+}
+
+/// Whether a command uses a variable that was given the words of a step.
+fn kept_in_a_variable(script: &Revision, command: &Command) -> bool {
+    let used = |name: &str| {
+        let (plain, braces) = (format!("${name}"), format!("${{{name}}}"));
+        command.words.iter().any(|word| {
+            let text = &word.text;
+            let ends =
+                |at: usize| !text[at..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
+            text.contains(&braces)
+                || text
+                    .match_indices(&plain)
+                    .any(|(at, found)| ends(at + found.len()))
+        })
+    };
+    !matches!(
+        command.name(),
+        "if" | "proc" | "foreach" | "while" | "catch"
+    ) && script.commands.iter().any(|set| {
+        let text = set.words.get(2).map_or("", |word| word.text.as_str());
+        // What is put together where it waits is empty until then.
+        let held = text.contains(IMPORTS_ON);
+        set.name() == "set"
+            && !held
+            && STEPS.iter().any(|step| text.contains(step))
+            && used(&set.words[1].text)
+    })
+}
+
+/// Judges the lines of a script that is no Tcl.
+fn lines(path: &Path, text: &str, findings: &mut Findings) {
+    let mut waits = false;
+    for (n, line) in text.lines().enumerate() {
+        let comment = ["#", "rem ", "REM ", "::"];
+        if comment
+            .iter()
+            .any(|start| line.trim_start().starts_with(start))
+        {
+            continue;
+        }
+        // As `[ ! -e FILE ] || step`, or with its step on the line behind it.
+        let held = line.contains(IMPORTS_ON) || waits;
+        waits = line.contains(IMPORTS_ON) && line.trim_end().ends_with('\\');
+        let imports = STEPS.iter().chain(&IMPORTS).any(|word| line.contains(word));
+        if imports && !held {
+            let what = format!(
+                "this step takes something compiled with the old DMA, and does not wait for {IMPORTS_ON}"
+            );
+            bad(findings, TEST, Place::line(path, n + 1), what);
+        }
+    }
+}
+
+/// Says which scripts name an import that no compile is known to run.
+fn left_over(project: &Project, seen: &BTreeSet<PathBuf>, findings: &mut Findings) {
+    let sourced: BTreeSet<&PathBuf> = project
+        .revisions
+        .values()
+        .flat_map(|r| r.sourced.iter().map(|(path, _)| path))
+        .collect();
+    let all = project.files.values().flatten();
+    for path in
+        all.filter(|path| is_script(path) && !seen.contains(*path) && !sourced.contains(path))
+    {
+        let text = text::read(path).unwrap_or_default();
+        let names = |line: &str| {
+            let words = STEPS.iter().chain(&IMPORTS);
+            !line.trim_start().starts_with('#')
+                && !line.contains(IMPORTS_ON)
+                && words.into_iter().any(|word| line.contains(word))
+        };
+        if let Some(line) = text.lines().position(names) {
+            let what = "this names an import; nothing that a compile is known to run runs it";
+            findings.note(TEST, Place::line(path, line + 1), what);
+        }
+    }
+}

@@ -1,0 +1,675 @@
+//! What is planted in an extended BSP is found, or at least said.
+
+mod common;
+
+use std::fs;
+
+use common::faults::{Planted, each, faults, notes, refusal, without};
+use common::{Work, reference_net};
+use peerlane_bsp::error::ErrorKind;
+
+const BOARD: &str = "board.qsys";
+
+fn extended_net() -> Work {
+    let work = Work::of(&reference_net());
+    work.extend("").unwrap();
+    work
+}
+
+/// Replaces text once; it must be there.
+fn replaced(text: &str, from: &str, to: &str) -> String {
+    assert!(text.contains(from), "no {from:?}");
+    text.replacen(from, to, 1)
+}
+
+/// With 64-bit addresses a BAR has one slave, at 0, within the BAR.
+#[test]
+fn the_receive_side() {
+    let mut planted = Planted::new(extended_net());
+    let mut board = |name: &str, change: &dyn Fn(&str) -> String, words: &str| {
+        planted.fault(name, BOARD, |s| change(&s), ("receive side", words));
+    };
+    board(
+        "the inserted bridge taken out",
+        &|s| {
+            each(s, |e| {
+                let gone =
+                    e.contains("name=\"peerlane_bar0\"") || e.contains("end=\"peerlane_bar0.");
+                (!gone).then(|| e.replace("peerlane_bar0.m0", "endpoint.Rxm_BAR0"))
+            })
+        },
+        "has the slaves host_pipe.s0, flash_pipe.s0",
+    );
+    board(
+        "a slave past the inserted bridge",
+        &|s| {
+            replaced(
+                s,
+                "start=\"peerlane_bar0.m0\"\n   end=\"flash_pipe.s0\"",
+                "start=\"endpoint.Rxm_BAR0\"\n   end=\"flash_pipe.s0\"",
+            )
+        },
+        "has the slaves",
+    );
+    board(
+        "a bridge wider than the BAR",
+        &|s| {
+            replaced(
+                s,
+                "\"SLAVE_ADDRESS_MAP_0\" value=\"29\"",
+                "\"SLAVE_ADDRESS_MAP_0\" value=\"20\"",
+            )
+        },
+        "takes 0x20000000 bytes of endpoint.Rxm_BAR0, which has 0x100000",
+    );
+    board(
+        "not at 0",
+        &|s| {
+            each(s, |e| {
+                let e = e.to_string();
+                Some(match e.contains("end=\"peerlane_bar0.s0\"") {
+                    true => replaced(&e, "value=\"0x0000\"", "value=\"0x20000000\""),
+                    false => e,
+                })
+            })
+        },
+        "is not at 0",
+    );
+    board(
+        "a slave of unknown size",
+        &|s| {
+            each(s, |e| {
+                let auto = e.contains("name=\"peerlane_bar0\"");
+                Some(match auto {
+                    true => replaced(
+                        e,
+                        "\"USE_AUTO_ADDRESS_WIDTH\" value=\"0\"",
+                        "\"USE_AUTO_ADDRESS_WIDTH\" value=\"1\"",
+                    )
+                    .replace("peerlane_bar0_", ""),
+                    false => e.replace("end=\"flash_pipe.s0\"", "end=\"flash_port.s\""),
+                })
+            })
+        },
+        "is not known",
+    );
+    planted.all_were_found();
+}
+
+/// Connections off the host's bus: memory, kernels, and the block's way there.
+#[test]
+fn avalon_connections() {
+    let mut planted = Planted::new(extended_net());
+    let mut board = |name: &str, change: &dyn Fn(&str) -> String, words: &str| {
+        planted.fault(name, BOARD, |s| change(&s), ("avalon", words));
+    };
+    let masters = ["mem_rd", "mem_wr", "mem_win"].map(|m| format!("start=\"copier.{m}\""));
+    let of_block = |e: &str| masters.iter().any(|m| e.contains(m.as_str()));
+    board(
+        "the block's masters at another address",
+        &|s| {
+            each(s, |e| {
+                Some(match of_block(e) {
+                    true => replaced(e, "value=\"0x0000\"", "value=\"0x0000004000000000\""),
+                    false => e.into(),
+                })
+            })
+        },
+        "copier.m → splitter.s at 0x0 of the vendor's BSP is not that of copier's masters",
+    );
+    board(
+        "one master elsewhere",
+        &|s| {
+            each(s, |e| {
+                Some(match e.contains("start=\"copier.mem_win\"") {
+                    true => e.replace("splitter.s", "scratch.s1"),
+                    false => e.into(),
+                })
+            })
+        },
+        "copier.mem_win → scratch.s1 at 0x0 is neither",
+    );
+    board(
+        "all masters elsewhere",
+        &|s| {
+            each(s, |e| {
+                Some(match of_block(e) {
+                    true => e.replace("splitter.s", "bank_b_pipe.s0"),
+                    false => e.into(),
+                })
+            })
+        },
+        "copier.mem_rd → bank_b_pipe.s0",
+    );
+    board(
+        "a bank of memory off",
+        &|s| without(s, "start=\"splitter.bank2\""),
+        "splitter.bank2 → cross_to_bank_b.s0 at 0x0 of the vendor's BSP is gone",
+    );
+    board(
+        "the banks swapped",
+        &|s| {
+            s.replace("start=\"splitter.bank1\"", "start=\"splitter.bankX\"")
+                .replace("start=\"splitter.bank2\"", "start=\"splitter.bank1\"")
+                .replace("start=\"splitter.bankX\"", "start=\"splitter.bank2\"")
+        },
+        "splitter.bank1 → cross_to_bank_b.s0 at 0x0 is neither",
+    );
+    board(
+        "a bridge of the vendor's with all its connections gone",
+        &|s| without(s, "bank_b_pipe"),
+        "bank_b_pipe.m0 → bank_b.avl at 0x0 of the vendor's BSP is gone",
+    );
+    board(
+        "the kernel's way to memory gone",
+        &|s| without(s, "start=\"kernel_port_a.m0\""),
+        "kernel_port_a.m0 → bank_a_pipe.s0",
+    );
+    board(
+        "a second master on memory",
+        &|s| {
+            let more = " <connection kind=\"avalon\" version=\"14.0\" start=\"kernel_port_b.m0\" end=\"bank_a_pipe.s0\">\n  <parameter name=\"baseAddress\" value=\"0x0\" />\n </connection>\n <connection";
+            replaced(s, " <connection", more)
+        },
+        "kernel_port_b.m0 → bank_a_pipe.s0 at 0x0 is neither",
+    );
+    planted.all_were_found();
+}
+
+/// The vendor's software must not take the board for the vendor's.
+#[test]
+fn identity() {
+    let mut planted = Planted::new(extended_net());
+    let mut fault = |name: &str, file: &str, change: [&str; 2], found: (&str, &str)| {
+        planted.fault(name, file, |s| replaced(&s, change[0], change[1]), found);
+    };
+    let id = [
+        "\"subsystem_device_id_hwtcl\" value=\"20556\"",
+        "\"subsystem_device_id_hwtcl\" value=\"291\"",
+    ];
+    fault(
+        "the vendor's IDs",
+        BOARD,
+        id,
+        ("identity", "are those of the vendor's board"),
+    );
+    fault(
+        "another ID",
+        BOARD,
+        id,
+        ("parameters", "subsystem_device_id_hwtcl is \"291\""),
+    );
+    let version = [
+        "\"VERSION_ID\" value=\"1347158017\"",
+        "\"VERSION_ID\" value=\"-1597521440\"",
+    ];
+    fault(
+        "the vendor's version",
+        BOARD,
+        version,
+        ("parameters", "VERSION_ID is \"-1597521440\""),
+    );
+    let version = [version[0], "\"VERSION_ID\" value=\"1347158018\""];
+    fault(
+        "another version",
+        BOARD,
+        version,
+        ("parameters", "the block needs \"1347158017\""),
+    );
+    let name = ["name=\"peerlane_net_peerlane\"", "name=\"peerlane_net\""];
+    fault(
+        "the vendor's name",
+        "board_spec.xml",
+        name,
+        ("identity", "it must be \"peerlane_net_peerlane\""),
+    );
+    fault(
+        "another name",
+        "board_spec.xml",
+        [name[0], "name=\"foo\""],
+        ("identity", "its directory"),
+    );
+    let environment = "../../board_env.xml";
+    let default = [
+        "default=\"peerlane_net_peerlane\"",
+        "default=\"peerlane_net\"",
+    ];
+    fault(
+        "another default",
+        environment,
+        default,
+        ("identity", "the default board is"),
+    );
+    fault(
+        "the vendor's platform",
+        environment,
+        name,
+        ("identity", "the platform is called"),
+    );
+    planted.all_were_found();
+}
+
+/// What the extension does not set is as it was.
+#[test]
+fn parameters() {
+    let mut planted = Planted::new(extended_net());
+    let mut fault = |name: &str, from: &str, to: &str, words: &str| {
+        planted.fault(
+            name,
+            BOARD,
+            |s| replaced(&s, from, to),
+            ("parameters", words),
+        );
+    };
+    for (from, to) in [
+        (
+            "\"BYPASSS_A2P_TRANSLATION\" value=\"0\"",
+            "\"BYPASSS_A2P_TRANSLATION\" value=\"1\"",
+        ),
+        (
+            "\"AVALON_ADDR_WIDTH\" value=\"64\"",
+            "\"AVALON_ADDR_WIDTH\" value=\"32\"",
+        ),
+        (
+            "\"SLAVE_ADDRESS_MAP_0\" value=\"29\"",
+            "\"SLAVE_ADDRESS_MAP_0\" value=\"31\"",
+        ),
+        (
+            "\"vendor_id_hwtcl\" value=\"4466\"",
+            "\"vendor_id_hwtcl\" value=\"1\"",
+        ),
+        (
+            "\"max_payload_size_hwtcl\" value=\"",
+            "\"max_payload_size_hwtcl\" value=\"4096",
+        ),
+        ("\"DATA_WIDTH\" value=\"512\"", "\"DATA_WIDTH\" value=\"8\""),
+    ] {
+        let name = from.split('"').nth(1).unwrap();
+        fault(name, from, to, name);
+    }
+    fault(
+        "a parameter more",
+        "<parameter name=\"AVALON_ADDR_WIDTH\"",
+        "<parameter name=\"force_hrc\" value=\"1\" />\n  <parameter name=\"AVALON_ADDR_WIDTH\"",
+        "force_hrc is \"1\", in the vendor's BSP not set",
+    );
+    planted.fault(
+        "the inserted bridge narrower than the port",
+        BOARD,
+        |s| {
+            each(&s, |e| {
+                Some(match e.contains("name=\"peerlane_bar0\"") {
+                    true => replaced(
+                        e,
+                        "\"DATA_WIDTH\" value=\"128\"",
+                        "\"DATA_WIDTH\" value=\"32\"",
+                    ),
+                    false => e.into(),
+                })
+            })
+        },
+        ("parameters", "peerlane_bar0: DATA_WIDTH is 32"),
+    );
+    planted.all_were_found();
+}
+
+/// What the result is compared with is verified first.
+#[test]
+fn the_vendors_file_that_was_kept() {
+    let work = extended_net();
+    let kept = work.output("scripts/peerlane/vendor/board.qsys.vendor");
+    let board = fs::read_to_string(work.output(BOARD)).unwrap();
+    fs::write(&kept, board).unwrap();
+    let error = refusal(&work);
+    assert_eq!(error.kind, ErrorKind::Inconsistent, "{error}");
+    assert!(error.paragraph().contains("board.qsys.vendor"), "{error}");
+    // Gone: nothing to compare with.
+    fs::remove_file(&kept).unwrap();
+    let found = faults(&work);
+    assert!(
+        found
+            .iter()
+            .any(|(t, w)| *t == "names" && w.contains("was not kept")),
+        "{found:?}"
+    );
+    // A file that the extension does not change is kept, too.
+    let work = extended_net();
+    let path = work.output("system.qsys");
+    let system = fs::read_to_string(&path).unwrap();
+    let of_board = system.find("internal=\"board.").unwrap();
+    let spoilt = replaced(
+        &system[of_board..],
+        "internal=\"board.",
+        "internal=\"board.x",
+    );
+    fs::write(&path, format!("{}{spoilt}", &system[..of_board])).unwrap();
+    let found = faults(&work);
+    assert!(
+        found
+            .iter()
+            .any(|(t, w)| *t == "wiring" && w.contains("in the vendor's BSP board.")),
+        "{found:?}"
+    );
+}
+
+const PERSONA: &str = "persona/base.root_partition.personax";
+const FRAGMENT: &str =
+    "set_global_assignment -name SOURCE_TCL_SCRIPT_FILE iface/peerlane/peerlane.qsf\n";
+
+/// An import of the vendor's persona, in any spelling and under any name.
+#[test]
+fn the_vendors_persona_put_back() {
+    let mut planted = Planted::new(extended_net());
+    let persona = fs::read(planted.work.input(PERSONA)).unwrap();
+    let board = planted.work.output("");
+    let absolute = board.join(PERSONA).display().to_string();
+    let old = ("settings", "compiled with the old DMA");
+    for (name, place, import) in [
+        (
+            "as it was",
+            PERSONA,
+            format!("-name INPUT_PERSONA {PERSONA}"),
+        ),
+        (
+            "another spelling",
+            PERSONA,
+            format!("-name INPUT_PERSONA ./persona/../{PERSONA}"),
+        ),
+        (
+            "by its whole path",
+            PERSONA,
+            format!("-name INPUT_PERSONA {absolute}"),
+        ),
+        (
+            "another name",
+            "shell.personax",
+            "-name INPUT_PERSONA shell.personax".into(),
+        ),
+        (
+            "another directory",
+            "../../common/x.personax",
+            "-name INPUT_PERSONA ../../common/x.personax".into(),
+        ),
+        (
+            "by a variable",
+            "s.personax",
+            "-name INPUT_PERSONA [file join [pwd] s.personax]".into(),
+        ),
+        (
+            "another assignment",
+            "x.qxp",
+            "-name PARTITION_IMPORT_FILE x.qxp".into(),
+        ),
+    ] {
+        let path = board.join(place);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, &persona).unwrap();
+        for (form, line) in [
+            (
+                name.to_string(),
+                format!("set_global_assignment {import} -section_id Top\n"),
+            ),
+            (
+                format!("{name}, in a body"),
+                format!(
+                    "if {{$x}} {{\n  ::quartus::project::set_global_assignment {import} -section_id Top\n}}\n"
+                ),
+            ),
+        ] {
+            planted.fault(&form, "top.qsf", |s| s + &line, old);
+        }
+        fs::remove_file(path).unwrap();
+    }
+    let mut lines = |name: &str, lines: &str, words: &str| {
+        planted.fault(name, "top.qsf", |s| s + lines, ("settings", words));
+    };
+    lines(
+        "by a name that cannot be told",
+        "set_global_assignment -name INPUT_PERSONA $shell -section_id Top\n",
+        "a file whose name cannot be told",
+    );
+    lines(
+        "an assignment that is put together",
+        "foreach {n v} {INPUT_PERSONA a.personax} {\n set_global_assignment -name $n $v\n}\n",
+        "names an import",
+    );
+    lines(
+        "in a procedure",
+        "proc import {f} {\n set_global_assignment -name INPUT_PERSONA $f\n}\nimport a.personax\n",
+        "a file whose name cannot be told",
+    );
+    planted.all_were_found();
+}
+
+/// What a settings file sources by whatever name is read, and a `.qip` file too.
+#[test]
+fn imports_in_files_that_are_sourced() {
+    let mut planted = Planted::new(extended_net());
+    let import = "set_global_assignment -name PARTITION_IMPORT_FILE x.qxp -section_id Top\n";
+    for name in ["partitions.tcl", "partitions.qsf", "partitions.qip"] {
+        fs::write(planted.work.output("scripts").join(name), import).unwrap();
+    }
+    let common = planted.work.out.join("common");
+    fs::create_dir(&common).unwrap();
+    fs::write(common.join("shared.tcl"), import).unwrap();
+    for line in [
+        "source $here/scripts/partitions.tcl",
+        "source [file join scripts partitions.tcl]",
+        "set_global_assignment -name SOURCE_TCL_SCRIPT_FILE \"$::quartus(project_dir)/scripts/partitions.tcl\"",
+        "set_global_assignment -name SOURCE_TCL_SCRIPT_FILE scripts/partitions.qsf",
+        "set_global_assignment -name QIP_FILE scripts/partitions.qip",
+        "source ../../common/shared.tcl",
+        "source $x/shared.tcl",
+    ] {
+        planted.fault(
+            line,
+            "top.qsf",
+            |s| format!("{s}{line}\n"),
+            ("settings", "x.qxp"),
+        );
+    }
+    planted.all_were_found();
+}
+
+/// What cannot be read is said, and not called free of imports.
+#[test]
+fn what_cannot_be_read() {
+    let work = extended_net();
+    let path = work.output("top.qsf");
+    let text = fs::read_to_string(&path).unwrap();
+    for (line, words) in [
+        ("source $a/$b\n", "its name cannot be told"),
+        ("set_global_assignment -name $a b\n", "is put together"),
+        ("post_message \"x\n", "is not closed"),
+    ] {
+        fs::write(&path, format!("{text}{line}")).unwrap();
+        let said = notes(&work);
+        assert!(
+            said.iter()
+                .any(|(t, w)| *t == "settings" && w.contains(words)),
+            "{line}: {said:?}"
+        );
+        let good = common::faults::proved(&work);
+        let settings = good.iter().find(|(t, _)| *t == "settings").unwrap();
+        assert!(settings.1.contains("which is not all"), "{settings:?}");
+    }
+}
+
+/// Scripts of the flow, of any kind, take nothing compiled but where it was made anew.
+#[test]
+fn steps_of_scripts() {
+    let mut planted = Planted::new(extended_net());
+    let step = ("settings", "takes something compiled");
+    for line in [
+        "qexec \"quartus_cdb top -c top --incremental_compilation_import=on\"",
+        "if {[file exists base.qar]} { project_restore base.qar -overwrite }",
+        "::quartus::project::project_restore base.qar",
+        "set cmd [list quartus_cdb top --import_design --file base.qdb]\nexec {*}$cmd",
+        "execute_module -tool cdb -args \"--incremental_compilation_import=on\"",
+        "if {![file exists scripts/peerlane/imports_on]} { exec quartus_cdb --import_design }",
+        "execute_flow \\\n  -incremental_compilation_import",
+    ] {
+        planted.fault(
+            line,
+            "scripts/pre_flow.tcl",
+            |s| format!("{s}{line}\n"),
+            step,
+        );
+    }
+    let import = "set_global_assignment -name PARTITION_IMPORT_FILE x.qxp";
+    planted.fault(
+        "an assignment",
+        "scripts/pre_flow.tcl",
+        |s| s + import,
+        ("settings", "x.qxp"),
+    );
+    for (file, text) in [
+        ("more.tcl", "exec quartus_cdb --import_design\n"),
+        ("more.sh", "quartus_cdb top \\\n  --import_design\n"),
+        ("more.bat", "quartus_cdb top --import_design\r\n"),
+        ("more.pl", "system(\"quartus_cdb top --import_design\");\n"),
+    ] {
+        fs::write(planted.work.output("scripts").join(file), text).unwrap();
+        let run = format!("\"quartus_sh --flow compile top -c top; sh scripts/{file}\"");
+        planted.fault(
+            file,
+            "board_spec.xml",
+            |s| replaced(&s, "\"quartus_sh --flow compile top -c top\"", &run),
+            step,
+        );
+        fs::remove_file(planted.work.output("scripts").join(file)).unwrap();
+    }
+    // Where it waits it is right, and where nothing is run by it.
+    let path = planted.work.output("scripts/pre_flow.tcl");
+    let text = fs::read_to_string(&path).unwrap();
+    let waits = "if {[file exists scripts/peerlane/imports_on]} { exec quartus_cdb --import_design }\n\
+                 if {[lsearch $quartus(args) --import_design] >= 0} { puts \"import_design\" }\n";
+    fs::write(&path, format!("{text}{waits}")).unwrap();
+    assert_eq!(faults(&planted.work), []);
+    fs::write(&path, text).unwrap();
+    planted.all_were_found();
+}
+
+/// Every revision that may be compiled has the block's settings, whoever names it.
+#[test]
+fn revisions() {
+    let mut planted = Planted::new(extended_net());
+    let without = |s: String| replaced(&s, FRAGMENT, "");
+    let none = ("settings", "sourced 0 times");
+    for project in [
+        "PROJECT_REVISION = \"top\"\n",
+        "PROJECT_REVISION = \"base\" # \"top\"\n",
+        "PROJECT_REVISION\t=\t\"base\"\r\n",
+    ] {
+        fs::write(planted.work.output("top.qpf"), project).unwrap();
+        for qsf in ["base.qsf", "top.qsf"] {
+            planted.fault(&format!("{project}: {qsf}"), qsf, without, none);
+        }
+    }
+    let qsf = fs::read_to_string(planted.work.output("top.qsf")).unwrap();
+    let other = planted.work.output("kernel_flow.qsf");
+    fs::write(&other, qsf.replace(FRAGMENT, "")).unwrap();
+    planted.fault(
+        "a revision that a step alone names",
+        "board_spec.xml",
+        |s| replaced(&s, "-c top", "-c kernel_flow"),
+        none,
+    );
+    fs::remove_file(other).unwrap();
+    let mut fragment = |name: &str, to: &str, words: &str| {
+        planted.fault(
+            name,
+            "top.qsf",
+            |s| replaced(&s, FRAGMENT, to),
+            ("settings", words),
+        );
+    };
+    fragment(
+        "behind a comment that goes on",
+        &format!("# off: \\\n{FRAGMENT}"),
+        "0 times",
+    );
+    fragment(
+        "taken away",
+        &FRAGMENT.replace("-name", "-remove -name"),
+        "0 times",
+    );
+    fragment(
+        "in a body",
+        &format!("if {{$x}} {{\n{FRAGMENT}}}\n"),
+        "only if something else holds",
+    );
+    fragment(
+        "behind the end",
+        &format!("return\n{FRAGMENT}"),
+        "only if something else holds",
+    );
+    let own = "iface/peerlane/peerlane.qsf";
+    planted.fault("emptied", own, |_| String::new(), ("ids", "changed since"));
+    let (from, to) = (
+        "PARTITION_NETLIST_TYPE SOURCE -section_id Top",
+        "PARTITION_NETLIST_TYPE POST_FIT -section_id Top",
+    );
+    planted.fault(
+        "a partition as it was compiled",
+        "top.qsf",
+        |s| replaced(&s, from, to),
+        ("settings", "PARTITION_NETLIST_TYPE of Top is POST_FIT"),
+    );
+    planted.all_were_found();
+}
+
+/// What the vendor compiled, put back without an import.
+#[test]
+fn compiled_files() {
+    let mut planted = Planted::new(extended_net());
+    let aocx = fs::read(planted.work.input("base.aocx")).unwrap();
+    let found = ("compiled files", "base.aocx");
+    for name in ["base.aocx", "other.aocx"] {
+        planted.found(
+            name,
+            (
+                |work: &Work| fs::write(work.output(name), &aocx).unwrap(),
+                |work: &Work| fs::remove_file(work.output(name)).unwrap(),
+            ),
+            found,
+        );
+    }
+    planted.all_were_found();
+    let work = Work::of(&reference_net());
+    let record = work.input("incremental_db/compiled_partitions");
+    fs::create_dir_all(&record).unwrap();
+    fs::write(record.join("top.cdb"), "compiled").unwrap();
+    work.extend("").unwrap();
+    let mut planted = Planted::new(work);
+    planted.found(
+        "what Quartus remembers",
+        (
+            |work: &Work| {
+                fs::create_dir(work.output("incremental_db")).unwrap();
+                fs::write(work.output("incremental_db/top.cdb"), "compiled").unwrap();
+            },
+            |work: &Work| fs::remove_dir_all(work.output("incremental_db")).unwrap(),
+        ),
+        ("compiled files", "what it remembers"),
+    );
+    planted.all_were_found();
+}
+
+/// A compiled core of the vendor's that nothing imports is named, and is no fault.
+#[test]
+fn a_core_that_the_vendor_bought() {
+    let work = Work::of(&reference_net());
+    fs::write(work.input("core.qxp"), "a core").unwrap();
+    let qsf = fs::read_to_string(work.input("top.qsf")).unwrap();
+    let core = "set_global_assignment -name QXP_FILE core.qxp\n";
+    fs::write(work.input("top.qsf"), format!("{qsf}{core}")).unwrap();
+    work.extend("").unwrap();
+    assert_eq!(faults(&work), []);
+    let said = notes(&work);
+    assert!(
+        said.iter()
+            .any(|(t, w)| *t == "settings" && w.contains("core.qxp is a netlist")),
+        "{said:?}"
+    );
+}
