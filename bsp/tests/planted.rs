@@ -673,3 +673,192 @@ fn a_core_that_the_vendor_bought() {
         "{said:?}"
     );
 }
+
+/// The specification is the vendor's, but for the board's name and the resources that the block adds to.
+#[test]
+fn the_boards_specification() {
+    let mut planted = Planted::new(extended_net());
+    for (from, to, words) in [
+        (
+            "maxburst=\"16\"",
+            "maxburst=\"1\"",
+            "maxburst of board/global_mem/interface is \"1\"",
+        ),
+        (
+            "size=\"0x100000000\"",
+            "size=\"0x80000000\"",
+            "size of board/global_mem/interface",
+        ),
+        ("5sgxea7n2f45c2_dm", "foo", "device_model of board/device"),
+        (
+            "<dsps num=\"0\"",
+            "<dsps num=\"9\"",
+            "num of board/device/used_resources/dsps",
+        ),
+        (
+            "  <host>",
+            "  <host/>\n  <host>",
+            "board/host/kernel_config is gone",
+        ),
+        (
+            "<kernel_config start=\"0x00000000\" size=\"0x0100000\"/>",
+            "",
+            "kernel_config is gone",
+        ),
+    ] {
+        planted.fault(
+            from,
+            "board_spec.xml",
+            |s| replaced(&s, from, to),
+            ("board_spec", words),
+        );
+    }
+    planted.all_were_found();
+}
+
+/// The block's reset of PCIe is in the clock domain of PCIe.
+#[test]
+fn a_reset_of_another_clock_domain() {
+    let mut planted = Planted::new(extended_net());
+    planted.fault(
+        "the block's reset of PCIe",
+        BOARD,
+        |s| {
+            replaced(
+                &s,
+                "start=\"endpoint_reset.reset_out\"\n   end=\"copier.pcie_reset\"",
+                "start=\"bank_reset.reset_out\"\n   end=\"copier.pcie_reset\"",
+            )
+        },
+        (
+            "resets",
+            "bank_reset.reset_out is a reset in the clock domain of bank_a.afi_clk",
+        ),
+    );
+    planted.all_were_found();
+}
+
+/// A text of a parameter is one in any spelling of XML.
+#[test]
+fn addresses_in_any_spelling() {
+    let mut planted = Planted::new(extended_net());
+    let base = "<parameter name=\"baseAddress\" value=\"0xc000\" />";
+    for (spelling, value) in [
+        ("<![CDATA[0xc000]]>", "<![CDATA[0xe000]]>"),
+        ("&#48;xc000", "&#48;xe000"),
+        ("&#x30;xc000", "&#x30;xe000"),
+    ] {
+        let parameter =
+            |value: &str| format!("<parameter name=\"baseAddress\">{value}</parameter>");
+        let path = planted.work.output(BOARD);
+        let before = fs::read_to_string(&path).unwrap();
+        fs::write(&path, replaced(&before, base, &parameter(spelling))).unwrap();
+        assert_eq!(faults(&planted.work), [], "{spelling}");
+        planted.fault(
+            value,
+            BOARD,
+            |s| replaced(&s, &parameter(spelling), &parameter(value)),
+            (
+                "avalon",
+                "host_pipe.m0 → kernel_pll.ctrl at 0xe000 is neither",
+            ),
+        );
+        fs::write(&path, before).unwrap();
+    }
+    planted.all_were_found();
+}
+
+/// Systems that are no part of the design are not looked at: backups, templates, anything by that ending.
+#[test]
+fn systems_off_the_search_path() {
+    let work = Work::of(&reference_net());
+    let board = fs::read_to_string(work.input(BOARD)).unwrap();
+    for (file, text) in [
+        ("old/board.qsys", board.as_str()),
+        ("older/board.qsys", &board[..3000]),
+        ("examples/x.qsys", "<library/>"),
+        ("examples/y.qsys", ""),
+        ("board_backup.qsys", &board[..3000]),
+    ] {
+        let path = work.input(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    work.extend("").unwrap();
+    assert_eq!(faults(&work), []);
+}
+
+/// What the vendor led through an instance of a kind that nobody here knows is said, and is no fault.
+#[test]
+fn resets_and_interrupts_through_unknown_kinds() {
+    let work = Work::of(&reference_net());
+    work.edit(
+        BOARD,
+        "kind=\"altera_reset_controller\"",
+        "kind=\"board_reset_hub\"",
+    );
+    work.extend("").unwrap();
+    assert_eq!(faults(&work), []);
+    let said = notes(&work);
+    assert!(
+        said.iter()
+            .any(|(t, w)| *t == "resets" && w.contains("was not tested")),
+        "{said:?}"
+    );
+
+    let hub = |kind: &str, [receiver, sender]: [&str; 2]| {
+        let work = Work::of(&reference_net());
+        let from = "start=\"endpoint.RxmIrq\"\n   end=\"copier.dma_irq\"";
+        work.edit(
+            BOARD,
+            from,
+            &format!("start=\"irq_hub.{receiver}\"\n   end=\"copier.dma_irq\""),
+        );
+        let instance = format!(
+            " <module kind=\"{kind}\" version=\"14.0\" enabled=\"1\" name=\"irq_hub\" />\n <module"
+        );
+        work.edit(BOARD, " <module", &instance);
+        let more = format!(
+            " <connection kind=\"interrupt\" version=\"14.0\" start=\"endpoint.RxmIrq\" end=\"irq_hub.{sender}\">\n  \
+             <parameter name=\"irqNumber\" value=\"1\" />\n </connection>\n <connection"
+        );
+        work.edit(BOARD, " <connection", &more);
+        work.extend("").unwrap();
+        assert_eq!(faults(&work), [], "{kind}");
+        let said = notes(&work);
+        said.iter()
+            .any(|(t, w)| *t == "wiring" && w.contains("was not tested"))
+    };
+    assert!(!hub("altera_irq_bridge", ["receiver_irq", "sender0_irq"]));
+    assert!(!hub("altera_irq_clock_crosser", ["receiver", "sender"]));
+    assert!(hub("board_irq_hub", ["irq_in", "irq_out"]));
+}
+
+/// Where a bridge takes the width that its slaves need, its old width says nothing.
+#[test]
+fn bridges_of_automatic_width() {
+    let mut planted = Planted::new(extended_net());
+    let automatic = |e: &str, width: &str| {
+        let from = "\"USE_AUTO_ADDRESS_WIDTH\" value=\"0\"";
+        let auto = replaced(e, from, "\"USE_AUTO_ADDRESS_WIDTH\" value=\"1\"");
+        replaced(
+            &auto,
+            "\"ADDRESS_WIDTH\" value=\"29\"",
+            &format!("\"ADDRESS_WIDTH\" value=\"{width}\""),
+        )
+    };
+    planted.fault(
+        "a BAR's bridge whose slaves are not known",
+        BOARD,
+        |s| {
+            each(&s, |e| {
+                Some(match e.contains("name=\"peerlane_bar0\"") {
+                    true => automatic(e, "10"),
+                    false => e.replace("end=\"flash_pipe.s0\"", "end=\"flash_port.s\""),
+                })
+            })
+        },
+        ("receive side", "is not known"),
+    );
+    planted.all_were_found();
+}

@@ -194,6 +194,20 @@ fn brackets(text: &str) -> Vec<(String, usize)> {
     found
 }
 
+/// A text without what stands in brackets in it.
+pub fn without_brackets(text: &str) -> String {
+    let mut rest = text;
+    let mut left = String::new();
+    while let Some((before, length)) = rest
+        .find('[')
+        .and_then(|at| Some((at, bracket(&rest[at..])?)))
+    {
+        left.push_str(&rest[..before]);
+        rest = &rest[before + length..];
+    }
+    left + rest
+}
+
 /// Bytes of a text in brackets, which begins with one.
 fn bracket(text: &str) -> Option<usize> {
     let mut depth = 0usize;

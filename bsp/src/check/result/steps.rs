@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::check::Findings;
 use crate::check::read::settings::{Reader, Revision, is_script, wording};
-use crate::check::read::tcl::{Command, IMPORTS_ON, Runs};
+use crate::check::read::tcl::{Command, IMPORTS_ON, Runs, without_brackets};
 use crate::check::result::project::Project;
 use crate::check::result::settings::{IMPORTS, TEST, imported, not_read};
 use crate::check::result::{Bsp, bad};
@@ -59,8 +59,9 @@ pub(super) fn check(bsp: &Bsp, old: &BTreeSet<String>, findings: &mut Findings) 
     // What a revision sources runs, too.
     for revision in project.revisions.values() {
         open.extend(revision.flow.iter().cloned());
+        let variables = variables(revision);
         for command in &revision.commands {
-            step(bsp, revision, command, findings);
+            step(bsp, revision, command, &variables, findings);
         }
     }
     let mut seen = BTreeSet::new();
@@ -80,8 +81,9 @@ pub(super) fn check(bsp: &Bsp, old: &BTreeSet<String>, findings: &mut Findings) 
         }
         let script = reader.read(&path)?;
         unread |= not_read(&script, findings);
+        let variables = variables(&script);
         for command in &script.commands {
-            step(bsp, &script, command, findings);
+            step(bsp, &script, command, &variables, findings);
             let from = &command.place.path;
             let words = wording(&command.words, &script, &bsp.hardware, from);
             open.extend(reader.scripts(&words, from));
@@ -96,22 +98,29 @@ pub(super) fn check(bsp: &Bsp, old: &BTreeSet<String>, findings: &mut Findings) 
 }
 
 /// Judges a command of a script.
-fn step(bsp: &Bsp, script: &Revision, command: &Command, findings: &mut Findings) {
+fn step(
+    bsp: &Bsp,
+    script: &Revision,
+    command: &Command,
+    variables: &BTreeSet<&str>,
+    findings: &mut Findings,
+) {
     if command.runs == Runs::Held {
         return;
     }
-    let words = wording(&command.words, script, &bsp.hardware, &command.place.path);
     // What holds another command is judged by that.
     let literal = command
         .words
         .iter()
         .filter(|word| !word.braced)
         .map(|word| word.text.as_str())
-        .any(|text| !text.contains('[') && STEPS.iter().any(|step| text.contains(step)));
-    let by_variable = kept_in_a_variable(script, command);
+        .map(without_brackets)
+        .any(|text| STEPS.iter().any(|step| text.contains(step)));
+    let by_variable = uses(command, variables);
     if !literal && !by_variable && !STEPS.contains(&command.name()) {
         return;
     }
+    let words = wording(&command.words, script, &bsp.hardware, &command.place.path);
     let place = command.place.clone();
     if LOOKING.contains(&command.name()) {
         let what = format!(
@@ -126,32 +135,34 @@ fn step(bsp: &Bsp, script: &Revision, command: &Command, findings: &mut Findings
     }
 }
 
-/// Whether a command uses a variable that was given the words of a step.
-fn kept_in_a_variable(script: &Revision, command: &Command) -> bool {
-    let used = |name: &str| {
-        let (plain, braces) = (format!("${name}"), format!("${{{name}}}"));
-        command.words.iter().any(|word| {
-            let text = &word.text;
-            let ends =
-                |at: usize| !text[at..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
-            text.contains(&braces)
-                || text
-                    .match_indices(&plain)
-                    .any(|(at, found)| ends(at + found.len()))
-        })
-    };
-    !matches!(
-        command.name(),
-        "if" | "proc" | "foreach" | "while" | "catch"
-    ) && script.commands.iter().any(|set| {
+/// Variables that were given the words of a step.
+fn variables(script: &Revision) -> BTreeSet<&str> {
+    let sets = script
+        .commands
+        .iter()
+        .filter(|command| command.name() == "set");
+    let of_steps = sets.filter(|set| {
         let text = set.words.get(2).map_or("", |word| word.text.as_str());
         // What is put together where it waits is empty until then.
-        let held = text.contains(IMPORTS_ON);
-        set.name() == "set"
-            && !held
-            && STEPS.iter().any(|step| text.contains(step))
-            && used(&set.words[1].text)
-    })
+        !text.contains(IMPORTS_ON) && STEPS.iter().any(|step| text.contains(step))
+    });
+    of_steps.map(|set| set.words[1].text.as_str()).collect()
+}
+
+/// Whether a command uses one of these variables itself, not in a body or in brackets.
+fn uses(command: &Command, variables: &BTreeSet<&str>) -> bool {
+    let ends = |text: &str| !text.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let used = |text: &str, name: &str| {
+        let plain = format!("${name}");
+        let mut places = text.match_indices(&plain);
+        text.contains(&format!("${{{name}}}"))
+            || places.any(|(at, found)| ends(&text[at + found.len()..]))
+    };
+    let words = command.words.iter().filter(|word| !word.braced);
+    let texts: Vec<String> = words.map(|word| without_brackets(&word.text)).collect();
+    variables
+        .iter()
+        .any(|name| texts.iter().any(|text| used(text, name)))
 }
 
 /// Judges the lines of a script that is no Tcl.
