@@ -1,6 +1,6 @@
 //! A system of Platform Designer (`.qsys`), as far as the check compares it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::check::read::{Node, xml};
@@ -75,9 +75,9 @@ pub struct Design {
     pub path: PathBuf,
     /// Instances in file order.
     pub instances: Vec<Instance>,
-    /// Connections in file order.
+    /// Connections in file order, but for those of instances that take no part.
     pub wires: Vec<Wire>,
-    /// Exports in file order.
+    /// Exports in file order, but for those of instances that take no part.
     pub outside: Vec<Outside>,
     /// What the whole system asks of its interconnect, by name.
     pub requirements: BTreeMap<String, String>,
@@ -155,6 +155,12 @@ impl Design {
                 _ => {}
             }
         }
+        // Platform Designer generates nothing of an instance that is not enabled, nor of what is connected to it.
+        let off = design.instances.iter().filter(|i| !i.enabled);
+        let off: BTreeSet<String> = off.map(|i| i.name.clone()).collect();
+        let on = |end: &str| !off.contains(instance(end));
+        design.wires.retain(|w| on(&w.from) && on(&w.to));
+        design.outside.retain(|o| on(&o.inside));
         Ok(design)
     }
 

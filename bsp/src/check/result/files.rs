@@ -147,7 +147,7 @@ pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
         .collect();
     let (mut count, mut outside) = (0, BTreeSet::new());
     for design in bsp.all() {
-        for instance in &design.instances {
+        for instance in design.instances.iter().filter(|i| i.enabled) {
             count += 1;
             let kind = instance.kind.as_str();
             let defined =
@@ -200,7 +200,11 @@ pub(super) fn instances(bsp: &Bsp, findings: &mut Findings) {
     const TEST: &str = "instances";
     let before = findings.errors();
     for design in bsp.all() {
-        for old in design.instances.iter().filter(|i| i.kind == super::OLD) {
+        for old in design
+            .instances
+            .iter()
+            .filter(|i| i.enabled && i.kind == super::OLD)
+        {
             let what = format!("instance {} is still of kind {}", old.name, super::OLD);
             findings.bad(
                 TEST,
