@@ -439,6 +439,52 @@ fn scripts_of_a_shell() {
     }
 }
 
+#[test]
+fn a_command_that_imports_is_refused() {
+    let work = net();
+    let command = "quartus_sh --flow compile top -c top";
+    work.edit(
+        "board_spec.xml",
+        command,
+        "quartus_cdb top --incremental_compilation_import=on",
+    );
+    let error = work.refused("");
+    expect(
+        &error,
+        ErrorKind::Unsupported,
+        &["board_spec.xml:", "imports what the vendor compiled"],
+    );
+}
+
+/// A path of the vendor's own tree: the copy would take in the vendor's file, with the import in it.
+#[test]
+fn absolute_paths_into_the_vendors_tree() {
+    let work = with_partition();
+    let path = work.input("scripts/partitions.tcl");
+    work.append("top.qsf", &format!("source {}\n", path.display()));
+    let error = work.refused("");
+    expect(
+        &error,
+        ErrorKind::Unsupported,
+        &["not in the copy", "top.qsf:"],
+    );
+    let work = Work::new();
+    let path = work.input("iface");
+    work.append(
+        "top.qsf",
+        &format!(
+            "set_global_assignment -name SEARCH_PATH {}\n",
+            path.display()
+        ),
+    );
+    let error = work.refused("");
+    expect(
+        &error,
+        ErrorKind::Unsupported,
+        &["search path", "leads into the BSP that was given"],
+    );
+}
+
 /// The last look goes by words alone, through all files.
 #[test]
 fn names_of_imports_that_stay_are_said() {

@@ -79,16 +79,22 @@ pub fn note(
 fn lines_of(text: &str) -> Vec<usize> {
     let waits = marker();
     let names = |line: &str| {
-        let comment = ["#", "//", "--", "::", "rem ", "<!--"];
-        let trimmed = line.trim_start();
         let mut names = IMPORTS.iter().chain(&WORDS);
-        names.any(|name| line.contains(name))
-            && !comment.iter().any(|start| trimmed.starts_with(start))
-            && !line.contains(&waits)
+        names.any(|name| line.contains(name)) && !line.contains(&waits)
     };
-    let lines = text.lines().enumerate();
-    lines
-        .filter(|(_, line)| names(line))
-        .map(|(n, _)| n + 1)
-        .collect()
+    let mut comment = false;
+    let mut found = Vec::new();
+    for (n, line) in text.lines().enumerate() {
+        // A backslash takes the next line into a comment.
+        let starts = ["#", "//", "--", "::", "rem ", "<!--"];
+        comment = comment
+            || starts
+                .iter()
+                .any(|start| line.trim_start().starts_with(start));
+        if !comment && names(line) {
+            found.push(n + 1);
+        }
+        comment = comment && line.ends_with('\\');
+    }
+    found
 }

@@ -101,6 +101,7 @@ pub fn rewrite(project: &Project) -> Result<Settings> {
         notes: project.notes.clone(),
         ..Settings::default()
     };
+    steps::refuse_commands(project)?;
     for source in &project.sources {
         refuse_unread(project, source)?;
     }
@@ -580,6 +581,17 @@ mod tests {
         assert_eq!(text("other.tcl"), None);
         assert_eq!(new.imports[0].file, USUAL_QXP);
         assert_eq!(new.imports[0].netlist, "POST_FIT");
+    }
+
+    #[test]
+    fn a_comment_that_a_backslash_continues_imports_nothing() {
+        for eol in ["\n", "\r\n"] {
+            let import = "set_global_assignment -name PARTITION_IMPORT_FILE p.qxp -section_id s";
+            let text = format!("# the old flow: \\{eol}{import}{eol}");
+            let new = rewritten(&[("top.qsf", Role::Settings, &text)]);
+            assert!(new.imports.is_empty() && new.compiled.is_empty());
+            assert!(new.files[0].text.starts_with(&text));
+        }
     }
 
     #[test]

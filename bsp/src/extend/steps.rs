@@ -34,6 +34,27 @@ fn imports(text: &str) -> bool {
     WORDS.iter().any(|word| text.contains(word))
 }
 
+/// Refuses a step that imports in a command of `board_spec.xml`, which cannot wait.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`].
+pub fn refuse_commands(project: &Project) -> Result<()> {
+    match project
+        .commands
+        .iter()
+        .find(|(command, _)| imports(command))
+    {
+        None => Ok(()),
+        Some((_, place)) => Err(Error::new(
+            ErrorKind::Unsupported,
+            place.clone(),
+            "a command that `aoc` runs imports what the vendor compiled",
+            "Put the commands into a script, a .sh file with a tool's name at the beginning of each line or a .tcl \
+             file, and have the command run that: a step of a script can wait until the import is made anew.",
+        )),
+    }
+}
+
 /// The archives and compiled designs that such steps name, which are the old board's.
 pub fn files(project: &Project) -> Vec<OsString> {
     let mut found = Vec::new();

@@ -97,6 +97,8 @@ pub struct Project {
     pub unread: Vec<Place>,
     /// All files of the BSP, relative to its root.
     pub tree: Vec<PathBuf>,
+    /// What `board_spec.xml` has `aoc` run.
+    pub commands: Vec<(String, Place)>,
     values: Values,
 }
 
@@ -109,6 +111,7 @@ impl Project {
             notes: Vec::new(),
             unread: Vec::new(),
             tree: Vec::new(),
+            commands: Vec::new(),
             values: Values::default(),
         };
         project.values = project.learned();
@@ -140,6 +143,7 @@ impl Project {
             let mut project = Self::of(layout.hardware_dir(), walk.sources);
             project.sources.sort_by_key(|source| source.role);
             project.notes = revisions.notes;
+            project.commands = revisions.commands;
             project.unread = walk.unread;
             project.tree = tree;
             return Ok(project);
@@ -216,8 +220,8 @@ struct Revisions {
     files: BTreeMap<String, PathBuf>,
     /// Names of revisions that something else says are revisions.
     named: BTreeSet<String>,
-    /// Scripts that `board_spec.xml` has `aoc` run, as the commands name them.
-    commands: Vec<String>,
+    /// What `board_spec.xml` has `aoc` run.
+    commands: Vec<(String, Place)>,
     notes: Vec<String>,
 }
 
@@ -260,7 +264,7 @@ impl Revisions {
                 }
                 let long = words.iter().filter_map(|word| word.strip_prefix("--rev="));
                 named.extend(long.map(|name| (name.to_string(), place.clone())));
-                commands.push(command.to_string());
+                commands.push((command.to_string(), place));
             }
         }
         for path in files.values() {
@@ -313,7 +317,7 @@ struct Named {
     files: Vec<PathBuf>,
     /// A name of which nothing can be read.
     unread: bool,
-    /// An existing file outside of the BSP.
+    /// An existing file that a copy of the BSP has not: one outside of it, or by an absolute path.
     outside: Option<PathBuf>,
 }
 
@@ -360,7 +364,7 @@ impl<'a> Walk<'a> {
                 source.role = Role::Sourced;
             }
         }
-        for command in &revisions.commands {
+        for (command, _) in &revisions.commands {
             for (path, role) in self.run(command, &self.directory.clone()) {
                 self.take(&path, role, &all)?;
             }
@@ -515,8 +519,11 @@ impl<'a> Walk<'a> {
                 continue;
             }
             match self.layout.inside(&place) {
-                Ok(inside) => named.files.push(self.layout.root.join(inside)),
-                Err(_) => named.outside = Some(place),
+                // By an absolute path, the copy would take the original's.
+                Ok(inside) if !name.starts_with('/') => {
+                    named.files.push(self.layout.root.join(inside));
+                }
+                _ => named.outside = Some(place),
             }
             break;
         }
@@ -539,8 +546,11 @@ impl<'a> Walk<'a> {
             self.unread.push(place.clone());
         } else if let (Some(_), true) = (&named.outside, role <= Role::Sourced) {
             self.problems.push(problem(
-                format!("settings are taken in from {value}, outside of the BSP that was given"),
-                "Give the BSP's root, with that file in it; or put the file into the hardware directory.",
+                format!(
+                    "settings are taken in from {value}, which is outside of the BSP that was given, or named by an \
+                     absolute path: it would be not in the copy"
+                ),
+                "Give the BSP's root, with that file in it, and name the file relative to the project's directory.",
             ));
         }
     }

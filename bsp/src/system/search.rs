@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Place, Result};
 use crate::layout::{Layout, has_extension};
 use crate::system::project::Project;
 use crate::system::tcl::commands;
@@ -43,7 +43,8 @@ impl Catalog {
     /// Searches as Platform Designer does.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::Io`]; those of [`Document::read`] for an index, of [`text::read`] for a component.
+    /// [`ErrorKind::Unsupported`] for an absolute path into the BSP, [`ErrorKind::Io`]; those of [`Document::read`] for
+    /// an index, of [`text::read`] for a component.
     pub fn read(layout: &Layout, project: &Project) -> Result<Self> {
         let hardware = layout.hardware_dir();
         let mut search = Search {
@@ -95,6 +96,18 @@ impl Search {
         let pattern = pattern.strip_prefix("$$/").unwrap_or(pattern);
         if pattern.is_empty() || pattern == "$" || pattern == "$$" {
             return Ok(());
+        }
+        let literal = pattern.split(['*', UNKNOWN, '$']).next().unwrap_or(pattern);
+        let absolute = Path::new(literal).is_absolute();
+        if absolute && fs::canonicalize(literal).is_ok_and(|whole| whole.starts_with(&self.root)) {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                Place::file(base),
+                format!(
+                    "the search path {pattern} leads into the BSP that was given, not into its copy"
+                ),
+                "Write it relative to the project's directory.",
+            ));
         }
         if pattern.contains(['$', UNKNOWN]) || pattern.starts_with(['/', '~']) {
             let pattern = shown.unwrap_or(pattern);
@@ -222,8 +235,14 @@ impl Search {
 /// Whether a search path that cannot be read may lead to a directory (relative to the BSP): what of it can be read, its
 /// end, must be on the way.
 pub fn may_reach(pattern: &str, directory: &Path) -> bool {
-    // An absolute path leads out of the copy.
-    if pattern.starts_with(['/', '~']) {
+    // An absolute path leads out of the copy, and so do those of Quartus and of the SDK.
+    const OTHERS: [&str; 4] = [
+        "ALTERAOCLSDKROOT",
+        "INTELFPGAOCLSDKROOT",
+        "QUARTUS_ROOTDIR",
+        "QSYS_ROOTDIR",
+    ];
+    if pattern.starts_with(['/', '~']) || OTHERS.iter().any(|name| pattern.contains(name)) {
         return false;
     }
     let readable = |part: &&str| !part.contains(['$', '[', ']', '*', '"', '{', '}', ' ']);

@@ -115,7 +115,11 @@ impl Scanner<'_> {
     fn comment(&self, start: usize, end: usize) -> usize {
         let mut at = start;
         while at < end && self.bytes[at] != b'\n' {
-            at += if self.bytes[at] == b'\\' { 2 } else { 1 };
+            at += match self.bytes[at] {
+                b'\\' if self.continued(at, end) => self.bytes_after_break(at) - at,
+                b'\\' => 2,
+                _ => 1,
+            };
         }
         at.min(end)
     }
@@ -294,6 +298,16 @@ mod tests {
             .rfind(|c| c.name() == "import")
             .unwrap();
         assert_eq!(&source[last.lines(source)], "import c");
+    }
+
+    #[test]
+    fn a_comment_goes_on_behind_a_backslash() {
+        for eol in ["\n", "\r\n"] {
+            let found = texts(&format!(
+                "# the old flow: \\{eol}import a{eol}import b{eol}"
+            ));
+            assert_eq!(found, [["import", "b"]]);
+        }
     }
 
     #[test]
