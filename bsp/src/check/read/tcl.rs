@@ -456,7 +456,16 @@ impl Context<'_> {
                 value.push_str(&self.bracket(&rest[1..length - 1], depth)?);
                 rest = &rest[length..];
             } else {
-                let (name, length) = variable(rest)?;
+                let Some((name, length)) = variable(rest) else {
+                    // With no name behind it, it stands for itself: Tcl(n), rule 8.
+                    let name = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '{' | '(');
+                    if rest[1..].starts_with(name) {
+                        return None;
+                    }
+                    value.push('$');
+                    rest = &rest[1..];
+                    continue;
+                };
                 value.push_str(&self.variable(name)?);
                 rest = &rest[length..];
             }
@@ -618,7 +627,7 @@ mod tests {
             ("$c", None),
             ("$d", None),
             ("[lindex $a 0]", None),
-            ("$", None),
+            ("cores/*,$", Some("cores/*,$")),
         ] {
             let word = Word {
                 text: text.into(),
