@@ -402,7 +402,7 @@ impl Context for Held {
             inner.board.backend.pause(POLL)?;
             // Others get their turn: with this channel, their doorbells are refused meanwhile.
             drop(inner);
-            std::thread::yield_now();
+            self.shared.make_way();
             inner = self.present()?;
             // A reset of the block has ended what there was.
             if inner.channel(self.number)?.generation != generation {

@@ -29,6 +29,7 @@ use peerlane_core::steps::{self, Register};
 use peerlane_core::table::{self, Reach};
 use regions::Regions;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -75,7 +76,11 @@ pub struct Counters {
 pub struct Driver(Arc<Shared>);
 
 /// What the driver and its contexts share.
-pub(crate) struct Shared(Mutex<Inner>);
+pub(crate) struct Shared {
+    inner: Mutex<Inner>,
+    /// Threads that want it.
+    waiting: AtomicUsize,
+}
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -87,14 +92,28 @@ impl Shared {
     /// The state. A panic elsewhere leaves it consistent enough to clean up: every
     /// change is made after what can fail.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let inner = self.inner.lock();
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        inner.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets others have the state who wait for it: a mutex goes to whoever asks first, and that is the
+    /// thread that has just let it go. Only a few times, for there may always be some.
+    pub(crate) fn make_way(&self) {
+        for _ in 0..16 {
+            if self.waiting.load(Ordering::Relaxed) == 0 {
+                break;
+            }
+            std::thread::yield_now();
+        }
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
         // Nobody is left to report a failure to.
-        let inner = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let inner = (self.inner.get_mut()).unwrap_or_else(PoisonError::into_inner);
         let _ = inner.shut_down();
     }
 }
@@ -104,7 +123,10 @@ impl Driver {
     /// one is named) is this library's, resets the engines, and starts them.
     pub fn new(backend: impl Backend + 'static, options: &Options) -> Result<Self> {
         let inner = Inner::new(Box::new(backend), options)?;
-        Ok(Self(Arc::new(Shared(Mutex::new(inner)))))
+        Ok(Self(Arc::new(Shared {
+            inner: Mutex::new(inner),
+            waiting: AtomicUsize::new(0),
+        })))
     }
 
     /// Opens a context on a channel that is free.

@@ -320,14 +320,16 @@ fn a_stop_refuses_doorbells_meanwhile() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.stuck = true;
+    fake.lock().tricks.still = true;
     let first = queue.read(&region, 0, 0, 4096).unwrap();
     let refused = std::thread::scope(|scope| {
-        let stop = scope.spawn(|| device.stop(1_000_000 * SECOND));
+        let stop = scope.spawn(|| device.stop(SECOND));
         while fake.lock().channels[0].control != 0b10 {
             std::thread::yield_now();
         }
         let refused = queue.read(&region, 0, 0, 4096).unwrap();
         fake.lock().tricks.stuck = false;
+        fake.lock().tricks.still = false;
         let aborted = stop.join().unwrap().unwrap();
         assert!(!aborted, "there was time enough");
         refused
@@ -346,9 +348,10 @@ fn a_reset_in_the_middle_of_a_stop_ends_the_stop() {
     let (fake, driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.stuck = true;
+    fake.lock().tricks.still = true;
     let lost = queue.read(&region, 0, 0, 4096).unwrap();
     std::thread::scope(|scope| {
-        let stop = scope.spawn(|| device.stop(1_000_000 * SECOND));
+        let stop = scope.spawn(|| device.stop(SECOND));
         while fake.lock().channels[0].control != 0b10 {
             std::thread::yield_now();
         }
@@ -356,6 +359,7 @@ fn a_reset_in_the_middle_of_a_stop_ends_the_stop() {
         assert!(!stop.join().unwrap().unwrap());
     });
     fake.lock().tricks.stuck = false;
+    fake.lock().tricks.still = false;
     assert!(matches!(lost.wait(SECOND), Err(Error::Restarted)));
     let again = queue.read(&region, 0, 0, 4096).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), 4096);

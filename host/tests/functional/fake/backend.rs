@@ -151,6 +151,9 @@ impl Backend for Fake {
 
     fn pause(&mut self, time: Duration) -> BackendResult<()> {
         let mut state = self.lock();
+        if state.tricks.still {
+            return Ok(());
+        }
         let end = state.now + time;
         while state.now < end && state.step() {}
         state.now = state.now.max(end);

@@ -23,6 +23,8 @@ pub struct Tricks {
     pub gone: bool,
     /// Descriptors are not worked on.
     pub stuck: bool,
+    /// No time passes in pauses.
+    pub still: bool,
     /// Aborts and resets do not end what is queued.
     pub stubborn: bool,
     /// Fences are never reached.
