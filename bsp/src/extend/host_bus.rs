@@ -15,7 +15,7 @@ use crate::block;
 use crate::config::{Config, NewSlave};
 use crate::error::{Error, ErrorKind, Result};
 use crate::system::host_bus::{HostPath, bar_number, slaves_but, space};
-use crate::system::library::{bridge_unit, is_automatic, is_bridge};
+use crate::system::kinds::{bridge_unit, is_automatic, is_bridge};
 use crate::system::qsys::{Connection, End, Export, Module};
 use crate::system::site::Site;
 use crate::system::xml::Edits;

@@ -2,6 +2,7 @@
 
 pub mod area;
 pub mod bonus;
+mod compiled;
 pub mod component;
 pub mod host_bus;
 mod host_writer;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::Result;
-use crate::system::library::is_bridge;
+use crate::system::kinds::is_bridge;
 use crate::system::qsys::{Connection, Module};
 use crate::system::site::Site;
 

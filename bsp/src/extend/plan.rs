@@ -1,8 +1,6 @@
 //! All that an extension writes, gathered before anything is written.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::block;
@@ -17,7 +15,7 @@ use crate::extend::report::{Change, Report};
 use crate::extend::resources::{self, Resources};
 use crate::extend::rewrite::{self, Rewritten};
 use crate::extend::settings::{self, Import};
-use crate::extend::{Options, ipx, leftovers};
+use crate::extend::{Options, compiled, ipx, leftovers};
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
 use crate::layout::{self, BUILD_FILE, Layout};
@@ -272,12 +270,12 @@ impl<'a> Builder<'a> {
         let project = Project::read(self.layout)?;
         let settings = settings::rewrite(&project)?;
         let root = &self.layout.root;
-        let mut left_out = left_out(self.layout, &settings.compiled)?;
-        let generated = generated(site);
+        let mut left_out = compiled::left_out(self.layout, &settings.compiled)?;
+        let generated = compiled::generated(site);
         if !generated.is_empty() {
             let names: Vec<_> = generated
                 .iter()
-                .map(|dir| inside(&self.hardware, dir))
+                .map(|dir| compiled::inside(&self.hardware, dir))
                 .collect();
             self.notes.push(format!(
                 "What the vendor had generated from the systems with the old DMA was left out: {}. Generate it anew \
@@ -321,13 +319,16 @@ impl<'a> Builder<'a> {
             .imports
             .first()
             .map(|import| import.revision.as_str());
-        for script in component::scripts(&project_name(self.layout, importer)?, &settings, &images)
-        {
+        for script in component::scripts(
+            &compiled::project_name(self.layout, importer)?,
+            &settings,
+            &images,
+        ) {
             self.add(script);
         }
         self.notes.extend(settings.notes.iter().cloned());
         self.notes
-            .push(compiled_note(&settings, &self.left_out, stays.is_some()));
+            .push(compiled::note(&settings, &self.left_out, stays.is_some()));
         self.notes.extend(stays);
         self.imports = settings.imports;
         Ok(())
@@ -432,7 +433,7 @@ impl<'a> Builder<'a> {
     fn notes(&mut self, new: &Rewritten, out: &Path) -> Result<()> {
         self.notes.extend(self.name.note(self.layout, out));
         self.notes.extend(new.notes.iter().cloned());
-        let mentions = mentions(&self.hardware, &new.removed_instances)?;
+        let mentions = compiled::mentions(&self.hardware, &new.removed_instances)?;
         self.notes.extend(mentions);
         Ok(())
     }
@@ -489,182 +490,6 @@ fn unreached(site: &Site<'_>, bar: u32, slave: &str) -> Error {
         format!("the host would not reach {slave} of the block in BAR {bar}"),
         "This is a defect of Peerlane; report it with the BSP.",
     )
-}
-
-/// Name of the Quartus project: of the `.qpf` that names the revision, that `board_spec.xml` has compiled, or that
-/// comes first; else of the first revision.
-fn project_name(layout: &Layout, revision: Option<&str>) -> Result<String> {
-    let hardware = layout.hardware_dir();
-    let projects = layout::with_extension(&hardware, "qpf")?;
-    let specification = Document::read(&hardware.join("board_spec.xml"))?;
-    let asked = specification
-        .root
-        .children("compile")
-        .find_map(|c| c.attribute("project"));
-    let called = |path: &PathBuf| {
-        path.file_stem()
-            .is_some_and(|stem| asked.is_some_and(|a| *stem == *a))
-    };
-    let mut naming = Vec::new();
-    for project in &projects {
-        let all = layout::revisions_in(&text::read(project)?);
-        if all.iter().any(|(name, _)| Some(name.as_str()) == revision) {
-            naming.push(project.clone());
-        }
-    }
-    let best = naming.iter().find(|path| called(path)).or(naming.first());
-    let best = best
-        .or_else(|| projects.iter().find(|path| called(path)))
-        .or(projects.first());
-    let best = match best {
-        Some(path) => Some(path.clone()),
-        None => layout.settings_files()?.into_iter().next(),
-    };
-    let stem = best
-        .as_deref()
-        .and_then(Path::file_stem)
-        .unwrap_or_default();
-    Ok(stem.to_string_lossy().into_owned())
-}
-
-/// What became of what the vendor shipped compiled.
-fn compiled_note(settings: &settings::Settings, left_out: &[PathBuf], named: bool) -> String {
-    if settings.imports.is_empty() {
-        let also = match left_out {
-            [] => String::new(),
-            _ => " What lay compiled in the BSP was left out all the same.".into(),
-        };
-        let but = match named {
-            true => " by an assignment that was found, but names of imports stay in its files",
-            false => "",
-        };
-        return format!("The project imports nothing compiled{but}.{also}");
-    }
-    let imports: Vec<_> = settings
-        .imports
-        .iter()
-        .map(|i| {
-            format!(
-                "{} ({} of {}, revision {})",
-                i.file, i.assignment, i.section, i.revision
-            )
-        })
-        .collect();
-    let script = format!("{}/rebuild.tcl", layout::SCRIPT_DIR);
-    let then = match settings
-        .base
-        .as_deref()
-        .filter(|_| settings.imports.iter().any(Import::is_persona))
-    {
-        Some(base) => format!(
-            "Until revision {base} was compiled once, the other one has nothing to import, and Quartus stops: {script} \
-             compiles {base}, collects what it makes and turns the import on again."
-        ),
-        None => format!(
-            "Kernels compile the board from source until then: {script} exports what a base compile makes and turns \
-             the import on again."
-        ),
-    };
-    format!(
-        "The vendor shipped the board compiled, with the old DMA in it. Taken out: {}. {then} Its head says how; it \
-         stops at the first error. It was not tried with Quartus.",
-        imports.join(", ")
-    )
-}
-
-/// Lines of constraints and settings that speak of instances which are gone.
-fn mentions(hardware: &Path, removed: &[String]) -> Result<Option<String>> {
-    let mut lines = Vec::new();
-    for extension in ["qsf", "sdc"] {
-        for path in layout::with_extension(hardware, extension)? {
-            for (n, line) in text::read(&path)?.lines().enumerate() {
-                if removed
-                    .iter()
-                    .any(|name| line.contains(&format!("|{name}")))
-                {
-                    let name = path
-                        .file_name()
-                        .unwrap_or_default()
-                        .to_string_lossy()
-                        .into_owned();
-                    lines.push(format!("{name}:{}", n + 1));
-                }
-            }
-        }
-    }
-    Ok((!lines.is_empty()).then(|| {
-        format!(
-            "These lines name what was inside the old DMA or its bridges; Quartus will warn that they \
-             match nothing: {}.",
-            lines.join(", ")
-        )
-    }))
-}
-
-/// What was compiled from the vendor's design, anywhere in the BSP: files, and directories of Quartus's records.
-fn left_out(layout: &Layout, compiled: &BTreeSet<OsString>) -> Result<Vec<PathBuf>> {
-    let hardware = layout.hardware_dir();
-    let mut dirs = vec![layout.root.clone()];
-    let mut found = Vec::new();
-    while let Some(dir) = dirs.pop() {
-        let failed = |e| Error::io(&dir, "list the directory", &e);
-        let entries: Vec<PathBuf> = fs::read_dir(&dir)
-            .map_err(failed)?
-            .filter_map(|e| Some(e.ok()?.path()))
-            .collect();
-        let (directories, files): (Vec<_>, Vec<_>) =
-            (entries.into_iter()).partition(|path| path.is_dir() && !path.is_symlink());
-        let relative = dir.strip_prefix(&hardware).unwrap_or(&dir);
-        if settings::is_record(relative, &files) {
-            found.push(dir);
-            continue;
-        }
-        dirs.extend(directories);
-        found.extend(
-            files
-                .into_iter()
-                .filter(|path| settings::is_compiled(path, compiled)),
-        );
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// Directories of what Platform Designer generated from the systems that the old DMA is in.
-fn generated(site: &Site<'_>) -> Vec<PathBuf> {
-    let mut with: BTreeSet<&str> = BTreeSet::from([site.system.kind.as_str()]);
-    // From the inside out; systems do not contain themselves.
-    for _ in site.library.systems() {
-        let around = site.library.systems().filter(|system| {
-            let mut modules = system.modules.iter();
-            modules.any(|module| with.contains(module.kind.as_str()))
-        });
-        let around: Vec<&str> = around.map(|system| system.kind.as_str()).collect();
-        with.extend(around);
-    }
-    let mut found = Vec::new();
-    for system in site
-        .library
-        .systems()
-        .filter(|s| with.contains(s.kind.as_str()))
-    {
-        let path = &system.document.path;
-        let beside = path.parent().unwrap_or(path).join(&system.kind);
-        let all = ["synthesis", "simulation", "submodules"].map(|name| beside.join(name));
-        found.extend(
-            all.into_iter()
-                .filter(|dir| dir.is_dir() && !dir.is_symlink()),
-        );
-    }
-    found
-}
-
-/// A path for a person: from the hardware directory on.
-fn inside(hardware: &Path, path: &Path) -> String {
-    path.strip_prefix(hardware)
-        .unwrap_or(path)
-        .display()
-        .to_string()
 }
 
 /// Checks that the Verilog has the ports that the component will declare, and that all files carry

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::system::clocks;
-use crate::system::library::is_bridge;
+use crate::system::kinds::is_bridge;
 use crate::system::qsys::{Connection, End, Module};
 use crate::system::site::Site;
 

@@ -4,6 +4,7 @@
 pub mod clocks;
 pub mod host_bus;
 pub mod interrupts;
+pub mod kinds;
 pub mod library;
 pub mod project;
 pub mod qsf;

@@ -1,0 +1,223 @@
+//! What public documents say of kinds of components that no file of the BSP composes.
+
+use crate::block;
+use crate::config::Config;
+use crate::system::library::{Extent, Known, NEW_DMA, OLD_DMA, Role};
+use crate::system::qsys::Module;
+
+/// Widths of data that Avalon-MM allows (Avalon Interface Specifications 683091, "Avalon Memory Mapped Interface
+/// Signal Roles").
+const WIDTHS: std::ops::RangeInclusive<u64> = 8..=1024;
+
+/// Whether a kind is a PCIe hard IP with an Avalon-MM interface, of whatever device family.
+pub fn is_pcie_hip(kind: &str) -> bool {
+    kind.starts_with("altera_pcie_") && kind.ends_with("_hip_avmm")
+}
+
+/// Whether a kind only passes transfers on, so that it can go when nothing uses it any more.
+pub fn is_bridge(kind: &str) -> bool {
+    matches!(
+        kind,
+        "altera_avalon_mm_bridge" | "altera_avalon_mm_clock_crossing_bridge" | "dma_pcie_bridge"
+    )
+}
+
+/// Whether a kind is a bridge that hands on its whole address space.
+pub(super) fn is_plain_bridge(kind: &str) -> bool {
+    matches!(
+        kind,
+        "altera_avalon_mm_bridge" | "altera_avalon_mm_clock_crossing_bridge"
+    )
+}
+
+/// Whether a bridge has its address width from its slaves.
+pub fn is_automatic(module: &Module) -> bool {
+    matches!(
+        module.parameter("USE_AUTO_ADDRESS_WIDTH"),
+        Some("1" | "true")
+    )
+}
+
+/// Bytes that a bridge with a width of its own (`ADDRESS_WIDTH`) passes on.
+pub(super) fn bridge_bytes(module: &Module) -> Option<u128> {
+    let bits = module.number("ADDRESS_WIDTH")?;
+    // Addresses have 64 bits at most.
+    let steps = 1u128 << u32::try_from(bits).ok().filter(|&bits| bits <= 64)?;
+    Some(steps * u128::from(bridge_unit(module)))
+}
+
+/// Bytes that one step of a bridge's address stands for.
+pub fn bridge_unit(module: &Module) -> u64 {
+    match module.parameter("ADDRESS_UNITS") {
+        Some("WORDS") => {
+            let bits = module
+                .number("DATA_WIDTH")
+                .filter(|bits| WIDTHS.contains(bits));
+            bits.unwrap_or(32) / 8
+        }
+        _ => 1,
+    }
+}
+
+pub(super) fn known_extent(
+    module: &Module,
+    interface: &str,
+    block: Option<&Config>,
+) -> Option<Extent> {
+    let bits = |name: &str| module.number(name).filter(|&b| b <= 64).map(|b| 1u128 << b);
+    let kind = module.kind.as_str();
+    let extent = match (kind, interface) {
+        ("altera_avalon_mm_bridge" | "altera_avalon_mm_clock_crossing_bridge", "s0") => {
+            Extent::exact(bridge_bytes(module)?, "the bridge's ADDRESS_WIDTH")
+        }
+        ("altera_address_span_extender", "windowed_slave") => {
+            let width = module.number("DATA_WIDTH").filter(|w| WIDTHS.contains(w))?;
+            let bytes = u128::from(width / 8);
+            Extent::exact(
+                bits("SLAVE_ADDRESS_WIDTH")? * bytes,
+                "the extender's SLAVE_ADDRESS_WIDTH",
+            )
+        }
+        ("altera_avalon_onchip_memory2", "s1" | "s2") => Extent::exact(
+            module.number("memorySize")?.into(),
+            "the memory's memorySize",
+        ),
+        // The whole memory of a bank divider is its byte address width.
+        ("acl_memory_bank_divider", "s") => {
+            Extent::exact(bits("ADDRESS_WIDTH")?, "the divider's ADDRESS_WIDTH")
+        }
+        // Stratix V Avalon-MM user guide 683411, "Control Register Access": 14 address bits.
+        (kind, "Cra") if is_pcie_hip(kind) => Extent::exact(0x4000, "the hard IP's CRA, 16 KiB"),
+        (kind, "Txs") if is_pcie_hip(kind) => txs_extent(module)?,
+        // The public BAR map of these BSPs puts the next slave this far away.
+        ("version_id", "s") => bounded(0x20),
+        ("uniphy_status" | "temperature", "s") => bounded(0x10),
+        (OLD_DMA, "csr") => Extent::exact(0x400, "acl_dma's CSR, 1 KiB"),
+        (OLD_DMA | NEW_DMA, "s_nondma") => Extent::exact(0x1_0000, "the DMA window, 64 KiB"),
+        (NEW_DMA, "csr") => Extent::exact(block::CSR_BYTES.into(), "peerlane_dma's CSR"),
+        (NEW_DMA, "chan") => Extent::exact(block?.chan_bytes().into(), "peerlane_dma's channels"),
+        (NEW_DMA, "att") => {
+            Extent::exact(block?.att_bytes().into(), "peerlane_dma's address table")
+        }
+        (NEW_DMA, "msix") => Extent::exact(
+            block::MSIX_BYTES.into(),
+            "peerlane_dma's interrupt vectors, with their pending bits",
+        ),
+        _ => return None,
+    };
+    Some(extent)
+}
+
+fn bounded(most: u128) -> Extent {
+    Extent {
+        least: 4,
+        most: Some(most),
+        source: "the public BAR map of these BSPs".into(),
+    }
+}
+
+fn txs_extent(module: &Module) -> Option<Extent> {
+    let width = module.number("TX_S_ADDR_WIDTH")?;
+    if width == 64 {
+        return Some(Extent::exact(1 << 64, "Txs with 64 address bits"));
+    }
+    let entries = u128::from(module.number("CB_A2P_ADDR_MAP_NUM_ENTRIES")?);
+    let page = module
+        .number("CB_A2P_ADDR_MAP_PASS_THRU_BITS")
+        .filter(|&b| b <= 32)?;
+    Some(Extent::exact(
+        entries << page,
+        "the hard IP's translated pages",
+    ))
+}
+
+/// Interfaces of kinds whose interfaces are all known.
+pub(super) fn known_interface(kind: &str, interface: &str) -> Known {
+    use Role::*;
+    let list: &[(&str, Role)] = match kind {
+        "altera_avalon_mm_bridge" => &[
+            ("clk", ClockSink),
+            ("reset", ResetSink),
+            ("s0", Slave),
+            ("m0", Master),
+        ],
+        "altera_avalon_mm_clock_crossing_bridge" => &[
+            ("m0_clk", ClockSink),
+            ("m0_reset", ResetSink),
+            ("s0_clk", ClockSink),
+            ("s0_reset", ResetSink),
+            ("s0", Slave),
+            ("m0", Master),
+        ],
+        "altera_clock_bridge" => &[("in_clk", ClockSink), ("out_clk", ClockSource)],
+        "clock_source" => &[
+            ("clk_in", ClockSink),
+            ("clk_in_reset", ResetSink),
+            ("clk", ClockSource),
+            ("clk_reset", ResetSource),
+        ],
+        OLD_DMA => &[
+            ("clk", ClockSink),
+            ("reset", ResetSink),
+            ("csr", Slave),
+            ("m", Master),
+            ("s_nondma", Slave),
+            ("dma_irq", IrqSender),
+        ],
+        "altera_reset_controller" => {
+            let input = interface
+                .strip_prefix("reset_in")
+                .and_then(|n| n.parse::<u32>().ok())
+                .is_some_and(|n| n < 16);
+            return match interface {
+                "clk" => Known::Yes(Some(ClockSink)),
+                "reset_out" => Known::Yes(Some(ResetSource)),
+                _ if input => Known::Yes(Some(ResetSink)),
+                _ => Known::No,
+            };
+        }
+        // Of the hard IP only the Avalon side and the interrupts are listed: its other conduits differ from
+        // family to family.
+        kind if is_pcie_hip(kind) => {
+            return match interface {
+                "Txs" | "Cra" => Known::Yes(Some(Slave)),
+                "RxmIrq" => Known::Yes(Some(IrqReceiver)),
+                "coreclkout" => Known::Yes(Some(ClockSource)),
+                "MSI_Interface" | "MSIX_Interface" | "INTX_Interface" => Known::Yes(Some(Conduit)),
+                _ if interface
+                    .strip_prefix("Rxm_BAR")
+                    .and_then(|n| n.parse::<u32>().ok())
+                    .is_some_and(|n| n < 6) =>
+                {
+                    Known::Yes(Some(Master))
+                }
+                _ => Known::Unknown,
+            };
+        }
+        _ => return Known::Unknown,
+    };
+    match list.iter().find(|(name, _)| *name == interface) {
+        Some((_, role)) => Known::Yes(Some(*role)),
+        None => Known::No,
+    }
+}
+
+/// Whether Quartus brings a kind along. Its own are called so by habit; the others are components of Quartus 13.1 to
+/// 18.1 that BSPs use.
+pub fn comes_with_quartus(kind: &str) -> bool {
+    const PREFIXES: [&str; 4] = ["altera_", "alt_", "altpcie_", "intel_"];
+    const OTHERS: [&str; 11] = [
+        "altpll",
+        "clock_source",
+        "channel_adapter",
+        "data_format_adapter",
+        "demultiplexer",
+        "error_adapter",
+        "interrupt_latency",
+        "multiplexer",
+        "sysid",
+        "timing_adapter",
+        "timing_bridge",
+    ];
+    PREFIXES.iter().any(|prefix| kind.starts_with(prefix)) || OTHERS.contains(&kind)
+}
