@@ -92,8 +92,9 @@ impl Findings {
 /// Everything that can be checked, with the component run under `tclsh`.
 ///
 /// # Errors
-/// [`ErrorKind::NotABsp`] if it is no extended BSP, [`ErrorKind::BadXml`], [`ErrorKind::Tool`] if there
-/// is no `tclsh`, [`ErrorKind::Io`]. What is wrong with the BSP itself is a [`Finding`].
+/// [`crate::error::ErrorKind::NotABsp`] if it is no extended BSP, [`crate::error::ErrorKind::BadXml`],
+/// [`crate::error::ErrorKind::Tool`] if there is no `tclsh`, [`crate::error::ErrorKind::Io`]. What is wrong with the
+/// BSP itself is a [`Finding`].
 pub fn check(layout: &Layout) -> Result<Findings> {
     run(layout, true)
 }
