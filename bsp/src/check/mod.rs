@@ -1,7 +1,6 @@
 //! `peerlane extend --check`: proves an extended BSP sound, as far as that goes without Quartus.
 
 pub mod component;
-pub mod files;
 pub mod ids;
 pub mod read;
 pub mod result;

@@ -20,6 +20,7 @@ use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
 use crate::layout::{self, BUILD_FILE, Layout};
 use crate::system::library::{Library, NEW_DMA};
+use crate::system::missing;
 use crate::system::project::Project;
 use crate::system::qsys::System;
 use crate::system::site::Site;
@@ -51,7 +52,7 @@ impl Plan {
             system = %site.system.document.path.display(),
             "found by kind"
         );
-        let missing = check::files::missing(layout, &library)?;
+        let missing = missing::files(layout, &library)?;
         let new = rewrite::rewrite(&site, config)?;
         let specification = Document::read(&hardware.join("board_spec.xml"))?;
         let name = Name::of(layout, &specification, config)?;

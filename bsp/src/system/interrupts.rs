@@ -10,7 +10,7 @@
 //! component of Quartus 13.1. Offsets are in bytes: the capability holds bits 31:3 of them.
 
 use crate::block;
-use crate::system::qsys::{Connection, End, System};
+use crate::system::qsys::{Connection, System};
 use crate::system::site::Site;
 
 /// The hard IP's interrupt input, which makes MSI of a level.
@@ -90,10 +90,4 @@ pub fn other_senders<'a>(
     system.of_kind("interrupt").filter(move |c| {
         c.start.instance == hip && c.start.interface == RXM_IRQ && c.end.instance != block
     })
-}
-
-/// Whether a connection joins two interfaces, in either order.
-pub fn joins(connection: &Connection, one: &End, other: &End) -> bool {
-    let ends = (&connection.start, &connection.end);
-    ends == (one, other) || ends == (other, one)
 }

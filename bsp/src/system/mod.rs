@@ -6,6 +6,7 @@ pub mod host_bus;
 pub mod interrupts;
 pub mod kinds;
 pub mod library;
+pub mod missing;
 pub mod project;
 pub mod qsf;
 pub mod qsys;

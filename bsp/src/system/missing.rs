@@ -125,7 +125,7 @@ fn references(layout: &Layout, library: &Library) -> Result<Vec<Reference>> {
 ///
 /// # Errors
 /// Those of reading the files that name them.
-pub fn missing(layout: &Layout, library: &Library) -> Result<Vec<String>> {
+pub fn files(layout: &Layout, library: &Library) -> Result<Vec<String>> {
     let hardware = layout.hardware_dir();
     let keys: BTreeSet<String> = references(layout, library)?
         .iter()
