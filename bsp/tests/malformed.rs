@@ -351,6 +351,11 @@ fn files_of_odd_kinds_and_sizes() {
                 .unwrap();
             file.set_len(79_000_000).unwrap();
         }),
+        case(
+            "settings of 60,000 lines",
+            Refused("top.qsf", "more than 50000 commands"),
+            |w| fs::write(w.input("top.qsf"), "set_a b\n".repeat(60_000)).unwrap(),
+        ),
         case("a system whose name is not UTF-8", Sound, |w| {
             let name = OsStr::from_bytes(b"old_\xff\xe4.qsys");
             fs::copy(

@@ -54,6 +54,11 @@ fn memory_is_bounded() {
             "top.qsf",
             many("set_global_assignment -name A B\n", mib(7)),
         ),
+        (
+            "as many settings as may be",
+            "top.qsf",
+            "set_global_assignment -name A B\n".repeat(49_000),
+        ),
         ("words", "top.qsf", many("a ", mib(7))),
         (
             "a configuration",

@@ -324,7 +324,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "kernel-variants",
-        about: "the same on other machines and boards: without an IOMMU, on a line, with another GPU",
+        about: "all faults, costs, and the same on other machines and boards: on a line, with another GPU",
         machines: true,
         steps: &[tests(
             "driver",

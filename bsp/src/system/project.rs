@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::layout::Layout;
 use crate::system::qsf::{Assignment, assignments};
-use crate::system::tcl::{Command, commands};
+use crate::system::tcl::{Command, MOST_COMMANDS, commands};
 use crate::system::values::{Script, UNKNOWN, Values};
 use crate::system::xml::Document;
 use crate::text;
@@ -198,6 +198,20 @@ impl Project {
     }
 }
 
+/// Reads a Tcl file of the project.
+fn read_script(path: &Path) -> Result<String> {
+    let text = text::read(path)?;
+    if commands(&text).len() > MOST_COMMANDS {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            Place::file(path),
+            format!("more than {MOST_COMMANDS} commands in the file"),
+            "Is it the project's? If so, divide it into files that it sources.",
+        ));
+    }
+    Ok(text)
+}
+
 /// The path of a script from the project's directory.
 fn script_path(directory: &Path, path: &Path) -> String {
     let mut up = String::new();
@@ -269,7 +283,7 @@ impl Revisions {
         }
         for path in files.values() {
             let other = ["BASE_REVISION", "CVP_REVISION"];
-            let all = assignments(&text::read(path)?).into_iter();
+            let all = assignments(&read_script(path)?).into_iter();
             for a in all.filter(|a| other.contains(&a.name.as_str())) {
                 named.push((a.value.clone(), Place::line(path, a.line)));
             }
@@ -387,7 +401,10 @@ impl<'a> Walk<'a> {
                 open.extend(self.named(&path, &text, role).0);
                 continue;
             }
-            let text = text::read(&path)?;
+            let text = match role {
+                Role::Shell => text::read(&path)?,
+                _ => read_script(&path)?,
+            };
             let (named, takes_in) = self.named(&path, &text, role);
             open.extend(named);
             self.sources.push(Source {

@@ -13,6 +13,10 @@ const DEPTH: u32 = 32;
 /// size.
 const WORDS: usize = 1000;
 
+/// Commands of a file, those in bodies included. A board with every pin written out has a fifth of them, and a
+/// larger file would take many times its size.
+pub const MOST_COMMANDS: usize = 50_000;
+
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {

@@ -27,16 +27,6 @@ fn the_host_library() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
-fn costs() {
-    // Room for the pages of the largest transfer.
-    Setup::default()
-        .memory(2048)
-        .parameter("kept_gpu_mib=256")
-        .run("peerlane-guest cost");
-}
-
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
 fn wrong_ioctls() {
     Setup::default()
         .parameter("context_entries=512")
@@ -51,24 +41,10 @@ fn regions_that_are_kept() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
-fn the_window_into_fpga_memory() {
-    Setup::default().run("peerlane-guest window");
-}
-
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
 fn what_an_administrator_sees_and_sets() {
     Setup::default()
         .parameter("user_entries=64 user_memory_mib=1")
         .run("mount -t cgroup2 cgroup2 /sys/fs/cgroup; peerlane-guest admin");
-}
-
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
-fn fpga_memory() {
-    Setup::default()
-        .parameter("memory_pool_mib=16")
-        .run("peerlane-guest memory");
 }
 
 #[test]
@@ -90,12 +66,6 @@ fn an_attacker_beside_a_victim() {
     Setup::default()
         .parameter("memory_pool_mib=16")
         .run("peerlane-guest hostile");
-}
-
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
-fn faults() {
-    Setup::default().run("peerlane-guest faults");
 }
 
 #[test]
@@ -124,4 +94,20 @@ fn what_tracepoints_say() {
 #[ignore = "external tools: cargo xtask test kernel"]
 fn a_board_that_dies() {
     Setup::default().run("peerlane-guest killed");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn a_reset_under_load_and_a_port_that_is_stuck() {
+    Setup::default().run(
+        "peerlane-guest faults --filter under_load && peerlane-guest faults --filter port_stuck",
+    );
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn fpga_memory_that_everybody_may_hold() {
+    Setup::default()
+        .parameter("memory_pool_mib=16 hold_all=1")
+        .run("peerlane-guest memory --filter memory.all");
 }

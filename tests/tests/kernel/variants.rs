@@ -1,4 +1,4 @@
-//! The driver on other machines and boards than those of the default run.
+//! The driver on other machines and boards than those of the default run, and what takes longer.
 
 use super::tracepoints;
 use crate::lab::Setup;
@@ -70,14 +70,6 @@ fn a_board_behind_translation_windows_is_refused() {
     Setup::default().translated().run(&format!(
         "{REFUSED}refused peerlane '' 'addresses of 32 bits, which the hard IP translates'"
     ));
-}
-
-#[test]
-#[ignore = "external tools: cargo xtask test kernel-variants"]
-fn fpga_memory_that_everybody_may_hold() {
-    Setup::default()
-        .parameter("memory_pool_mib=16 hold_all=1")
-        .run("peerlane-guest memory --filter memory.all");
 }
 
 #[test]
@@ -156,4 +148,34 @@ fn faults_with_a_status() {
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn what_tracepoints_say_without_a_table_of_vectors() {
     tracepoints(Setup::default().irq_line());
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn costs() {
+    // Room for the pages of the largest transfer.
+    Setup::default()
+        .memory(2048)
+        .parameter("kept_gpu_mib=256")
+        .run("peerlane-guest cost");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn the_window_into_fpga_memory() {
+    Setup::default().run("peerlane-guest window");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn faults() {
+    Setup::default().run("peerlane-guest faults");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn fpga_memory() {
+    Setup::default()
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest memory");
 }

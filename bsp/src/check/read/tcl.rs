@@ -13,7 +13,7 @@ const MOST_WORDS: usize = 256;
 /// Bodies and brackets inside of each other that are read.
 const MOST_DEPTH: usize = 12;
 /// Commands of one file that are read.
-const MOST_COMMANDS: usize = 200_000;
+const MOST_COMMANDS: usize = 60_000;
 
 /// The file that says that what is compiled may be imported again: the script that makes it anew writes it.
 pub const IMPORTS_ON: &str = "scripts/peerlane/imports_on";
