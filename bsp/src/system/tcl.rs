@@ -102,7 +102,7 @@ struct Scanner<'a> {
     inner: Vec<Range<usize>>,
 }
 
-impl Scanner<'_> {
+impl<'a> Scanner<'a> {
     /// The commands of one script; those inside of them are left for later.
     fn script(&mut self, range: Range<usize>) {
         let mut at = range.start;
@@ -139,11 +139,12 @@ impl Scanner<'_> {
                 b'\\' if self.continued(at, end) => at = self.bytes_after_break(at),
                 c if c.is_ascii_whitespace() => at += 1,
                 _ => {
-                    let word = self.word(at, end);
-                    last = word.span.end;
+                    let (text, span) = self.word(at, end);
+                    last = span.end;
                     at = last.max(at + 1);
                     if words.len() < WORDS {
-                        words.push(word);
+                        let text = text.to_string();
+                        words.push(Word { text, span });
                     }
                 }
             }
@@ -169,7 +170,9 @@ impl Scanner<'_> {
         at + if self.bytes[at + 1] == b'\r' { 3 } else { 2 }
     }
 
-    fn word(&mut self, start: usize, end: usize) -> Word {
+    /// A word's text, and its bytes.
+    fn word(&mut self, start: usize, end: usize) -> (&'a str, Range<usize>) {
+        let source = self.source;
         let closed = match self.bytes[start] {
             b'{' => self.braces(start, end).inspect(|&close| {
                 self.inner.push(start + 1..close);
@@ -178,11 +181,7 @@ impl Scanner<'_> {
             _ => None,
         };
         if let Some(close) = closed {
-            let text = self.source[start + 1..close].to_string();
-            return Word {
-                text,
-                span: start..close + 1,
-            };
+            return (&source[start + 1..close], start..close + 1);
         }
         let mut at = start;
         while at < end {
@@ -196,16 +195,11 @@ impl Scanner<'_> {
             }
         }
         // A backslash may have been in front of a character of several bytes.
-        while !self.source.is_char_boundary(at) {
+        while !source.is_char_boundary(at) {
             at += 1;
         }
-        let text = self.source[start..at]
-            .trim_matches(['"', '{', '}'])
-            .to_string();
-        Word {
-            text,
-            span: start..at,
-        }
+        let text = source[start..at].trim_matches(['"', '{', '}']);
+        (text, start..at)
     }
 
     /// The brace that closes the one at `start`.
