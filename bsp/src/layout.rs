@@ -137,6 +137,21 @@ impl Layout {
     /// [`ErrorKind::Io`].
     pub fn files(&self) -> Result<Vec<PathBuf>> {
         let mut found = Vec::new();
+        self.entries(|path, kind| {
+            if kind.is_file() {
+                found.push(path.strip_prefix(&self.root).unwrap_or(path).to_path_buf());
+            }
+            Ok(())
+        })?;
+        found.sort();
+        Ok(found)
+    }
+
+    /// Shows `take` everything below the root but directories, in any order; links are not followed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`], and those of `take`.
+    pub fn entries(&self, mut take: impl FnMut(&Path, fs::FileType) -> Result<()>) -> Result<()> {
         let mut open = vec![self.root.clone()];
         while let Some(dir) = open.pop() {
             let failed = |e| Error::io(&dir, "list the directory", &e);
@@ -146,13 +161,12 @@ impl Layout {
                 interrupt::check(&path)?;
                 if kind.is_dir() {
                     open.push(path);
-                } else if kind.is_file() {
-                    found.push(path.strip_prefix(&self.root).unwrap_or(&path).to_path_buf());
+                } else {
+                    take(&path, kind)?;
                 }
             }
         }
-        found.sort();
-        Ok(found)
+        Ok(())
     }
 
     /// The revisions that the project files name, with the place of each.

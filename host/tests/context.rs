@@ -3,7 +3,7 @@
 mod least;
 
 use least::Least;
-use peerlane_host::{Device, Error, Memory, MemoryKind, Permissions};
+use peerlane_host::{Device, Error, Memory, MemoryKind, Permissions, Queue, Region};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -82,8 +82,8 @@ fn a_child_does_not_unmap_what_it_has_no_copy_of() {
     });
 }
 
-#[test]
-fn a_region_is_not_forgotten_in_the_middle_of_a_descriptor() {
+/// A device with a queue, and a page that it may read and write.
+fn with_queue() -> (Least, Region, Queue) {
     let least = Least::new();
     let device = Device::over(least.clone()).unwrap();
     let memory = device.memory(MemoryKind::Host, 4096).unwrap();
@@ -91,6 +91,12 @@ fn a_region_is_not_forgotten_in_the_middle_of_a_descriptor() {
         .register_all(&memory, Permissions::ReadWrite)
         .unwrap();
     let queue = device.queue().unwrap();
+    (least, region, queue)
+}
+
+#[test]
+fn a_region_is_not_forgotten_in_the_middle_of_a_descriptor() {
+    let (least, region, queue) = with_queue();
     let (stale, other) = (region.clone(), least.clone());
     let (early, given_back) = mpsc::channel();
     *least.in_post.lock().unwrap() = Some(Box::new(move || {
@@ -111,13 +117,7 @@ fn a_region_is_not_forgotten_in_the_middle_of_a_descriptor() {
 
 #[test]
 fn a_region_is_given_back_while_others_use_the_queue() {
-    let least = Least::new();
-    let device = Device::over(least.clone()).unwrap();
-    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
-    let region = device
-        .register_all(&memory, Permissions::ReadWrite)
-        .unwrap();
-    let queue = device.queue().unwrap();
+    let (least, region, queue) = with_queue();
     let transfer = queue.write(0, &region, 0, 64).unwrap();
     // The transfer has the last handle.
     drop(region);
@@ -152,13 +152,7 @@ fn memory_that_is_allocated_while_other_is_freed_is_known() {
 /// The first owner of a file has taken so many records, and has so many descriptors under way. Whoever
 /// gets the file then gets no queue.
 fn the_second_owner_of_a_file(records: usize, under_way: usize) {
-    let least = Least::new();
-    let device = Device::over(least.clone()).unwrap();
-    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
-    let region = device
-        .register_all(&memory, Permissions::ReadWrite)
-        .unwrap();
-    let queue = device.queue().unwrap();
+    let (least, region, queue) = with_queue();
     for _ in 0..records {
         let transfer = queue.write(0, &region, 0, 4096).unwrap();
         assert_eq!(transfer.wait(None).unwrap(), 4096);

@@ -2,7 +2,6 @@
 //! hash of every other file. The check compares the result with them.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +11,7 @@ use crate::check::read::design::Design;
 use crate::check::read::{Node, xml};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::layout::{Layout, SCRIPT_DIR};
-use crate::{interrupt, text};
+use crate::text;
 
 /// Behind the names of files that are kept, so that no tool takes them for its own.
 const SUFFIX: &str = ".vendor";
@@ -88,33 +87,23 @@ pub fn keep<'a>(layout: &Layout, replaced: impl Iterator<Item = &'a Path>) -> Re
         kept.insert(kept_at(path), text::read(&hardware.join(path))?);
     }
     let mut hashes = Hashes::default();
-    let mut open = vec![layout.root.clone()];
-    while let Some(dir) = open.pop() {
-        let failed = |e| Error::io(&dir, "list the directory", &e);
-        for entry in fs::read_dir(&dir).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
-            interrupt::check(&path)?;
-            if kind.is_dir() {
-                open.push(path);
-                continue;
-            }
-            // A link may become a file; one that leads nowhere, or to something else, is none.
-            if !path.is_file() {
-                continue;
-            }
-            let inside = from_hardware(layout, &path);
-            let name = inside.to_string_lossy().into_owned();
-            hashes.sha256.insert(name, digest_of(&path)?);
-            let at = kept_at(&inside);
-            if always(&path) && !kept.contains_key(&at) {
-                // What cannot be read is no part of a design that can.
-                if let Ok(text) = text::read(&path) {
-                    kept.insert(at, text);
-                }
+    layout.entries(|path, _| {
+        // A link may become a file; one that leads nowhere, or to something else, is none.
+        if !path.is_file() {
+            return Ok(());
+        }
+        let inside = from_hardware(layout, path);
+        let name = inside.to_string_lossy().into_owned();
+        hashes.sha256.insert(name, digest_of(path)?);
+        let at = kept_at(&inside);
+        if always(path) && !kept.contains_key(&at) {
+            // What cannot be read is no part of a design that can.
+            if let Ok(text) = text::read(path) {
+                kept.insert(at, text);
             }
         }
-    }
+        Ok(())
+    })?;
     let mut json = serde_json::to_string_pretty(&hashes).expect("the hashes hold plain data only");
     json.push('\n');
     kept.insert(directory().join("files.json"), json);

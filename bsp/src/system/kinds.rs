@@ -2,7 +2,7 @@
 
 use crate::block;
 use crate::config::Config;
-use crate::system::library::{Extent, Known, NEW_DMA, OLD_DMA, Role};
+use crate::system::library::{Extent, NEW_DMA, OLD_DMA};
 use crate::system::qsys::Module;
 
 /// Widths of data that Avalon-MM allows (Avalon Interface Specifications 683091, "Avalon Memory Mapped Interface
@@ -129,77 +129,6 @@ fn txs_extent(module: &Module) -> Option<Extent> {
         entries << page,
         "the hard IP's translated pages",
     ))
-}
-
-/// Interfaces of kinds whose interfaces are all known.
-pub(super) fn known_interface(kind: &str, interface: &str) -> Known {
-    use Role::*;
-    let list: &[(&str, Role)] = match kind {
-        "altera_avalon_mm_bridge" => &[
-            ("clk", ClockSink),
-            ("reset", ResetSink),
-            ("s0", Slave),
-            ("m0", Master),
-        ],
-        "altera_avalon_mm_clock_crossing_bridge" => &[
-            ("m0_clk", ClockSink),
-            ("m0_reset", ResetSink),
-            ("s0_clk", ClockSink),
-            ("s0_reset", ResetSink),
-            ("s0", Slave),
-            ("m0", Master),
-        ],
-        "altera_clock_bridge" => &[("in_clk", ClockSink), ("out_clk", ClockSource)],
-        "clock_source" => &[
-            ("clk_in", ClockSink),
-            ("clk_in_reset", ResetSink),
-            ("clk", ClockSource),
-            ("clk_reset", ResetSource),
-        ],
-        OLD_DMA => &[
-            ("clk", ClockSink),
-            ("reset", ResetSink),
-            ("csr", Slave),
-            ("m", Master),
-            ("s_nondma", Slave),
-            ("dma_irq", IrqSender),
-        ],
-        "altera_reset_controller" => {
-            let input = interface
-                .strip_prefix("reset_in")
-                .and_then(|n| n.parse::<u32>().ok())
-                .is_some_and(|n| n < 16);
-            return match interface {
-                "clk" => Known::Yes(Some(ClockSink)),
-                "reset_out" => Known::Yes(Some(ResetSource)),
-                _ if input => Known::Yes(Some(ResetSink)),
-                _ => Known::No,
-            };
-        }
-        // Of the hard IP only the Avalon side and the interrupts are listed: its other conduits differ from
-        // family to family.
-        kind if is_pcie_hip(kind) => {
-            return match interface {
-                "Txs" | "Cra" => Known::Yes(Some(Slave)),
-                "RxmIrq" => Known::Yes(Some(IrqReceiver)),
-                "coreclkout" => Known::Yes(Some(ClockSource)),
-                "MSI_Interface" | "MSIX_Interface" | "INTX_Interface" => Known::Yes(Some(Conduit)),
-                _ if interface
-                    .strip_prefix("Rxm_BAR")
-                    .and_then(|n| n.parse::<u32>().ok())
-                    .is_some_and(|n| n < 6) =>
-                {
-                    Known::Yes(Some(Master))
-                }
-                _ => Known::Unknown,
-            };
-        }
-        _ => return Known::Unknown,
-    };
-    match list.iter().find(|(name, _)| *name == interface) {
-        Some((_, role)) => Known::Yes(Some(*role)),
-        None => Known::No,
-    }
 }
 
 /// Whether Quartus brings a kind along. Its own are called so by habit; the others are components of Quartus 13.1 to

@@ -8,12 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::block;
-use crate::config::{Config, Irq};
+use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::layout::{self, Layout};
 use crate::system::kinds::{
-    bridge_bytes, comes_with_quartus, is_automatic, is_plain_bridge, known_extent, known_interface,
+    bridge_bytes, comes_with_quartus, is_automatic, is_plain_bridge, known_extent,
 };
 use crate::system::project::Project;
 use crate::system::qsys::{Module, System};
@@ -79,39 +78,6 @@ pub enum Role {
     IrqSender,
     /// Wires without a protocol.
     Conduit,
-}
-
-impl Role {
-    /// Kind of connection that goes to such an interface.
-    pub fn connection_kind(self) -> &'static str {
-        match self {
-            Role::Master | Role::Slave => "avalon",
-            Role::ClockSource | Role::ClockSink => "clock",
-            Role::ResetSource | Role::ResetSink => "reset",
-            Role::IrqReceiver | Role::IrqSender => "interrupt",
-            Role::Conduit => "conduit",
-        }
-    }
-
-    /// Whether connections start here (`Some(true)`), end here, or either (`None`).
-    pub fn starts(self) -> Option<bool> {
-        match self {
-            Role::Master | Role::ClockSource | Role::ResetSource | Role::IrqReceiver => Some(true),
-            Role::Slave | Role::ClockSink | Role::ResetSink | Role::IrqSender => Some(false),
-            Role::Conduit => None,
-        }
-    }
-}
-
-/// What is known of an interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
-    /// The interface exists, with this role if that is known too.
-    Yes(Option<Role>),
-    /// The kind is known and has no such interface.
-    No,
-    /// Nothing is known of the kind.
-    Unknown,
 }
 
 /// The systems of a BSP's design by the kind that each defines.
@@ -352,37 +318,6 @@ impl Library {
         }
         end?.checked_next_power_of_two()
     }
-
-    /// Whether an instance has an interface, and of which role.
-    pub fn interface(&self, module: &Module, interface: &str) -> Known {
-        self.interface_within(module, interface, DEPTH)
-    }
-
-    fn interface_within(&self, module: &Module, interface: &str, depth: u32) -> Known {
-        if depth == 0 {
-            return Known::Unknown;
-        }
-        if let Some(inside) = self.systems.get(&module.kind) {
-            return match inside.exports.iter().find(|e| e.name == interface) {
-                None => Known::No,
-                Some(export) => Known::Yes(export.internal.as_ref().and_then(|end| {
-                    let inner = inside.module(&end.instance)?;
-                    match self.interface_within(inner, &end.interface, depth - 1) {
-                        Known::Yes(role) => role,
-                        _ => None,
-                    }
-                })),
-            };
-        }
-        if module.kind == NEW_DMA {
-            let irq = self.block.as_ref().map_or(Irq::Rxm, |config| config.irq);
-            return match block::roles(irq).find(|(name, _)| *name == interface) {
-                Some((_, role)) => Known::Yes(Some(role)),
-                None => Known::No,
-            };
-        }
-        known_interface(&module.kind, interface)
-    }
 }
 
 /// The top systems of a project: those that a revision compiles, else that of `board_spec.xml`, else those of the
@@ -575,17 +510,5 @@ mod tests {
         let wide = module(hip, &[("TX_S_ADDR_WIDTH", "64")]);
         assert_eq!(empty().extent(&wide, "Txs").most, Some(1 << 64));
         assert_eq!(empty().extent(&module("anything", &[]), "s").most, None);
-    }
-
-    #[test]
-    fn interfaces_of_known_kinds() {
-        let bridge = module("altera_avalon_mm_bridge", &[]);
-        assert_eq!(
-            empty().interface(&bridge, "m0"),
-            Known::Yes(Some(Role::Master))
-        );
-        assert_eq!(empty().interface(&bridge, "m1"), Known::No);
-        assert_eq!(empty().interface(&module("odd", &[]), "m1"), Known::Unknown);
-        assert_eq!(empty().interface(&module(NEW_DMA, &[]), "m"), Known::No);
     }
 }

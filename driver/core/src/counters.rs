@@ -63,7 +63,7 @@ pub struct BlockCounters {
 }
 
 /// Reads the two words of a counter. A snapshot stands still, so their order is free.
-fn wide<E>(
+pub(super) fn wide<E>(
     read: &mut impl FnMut(Register) -> Result<u32, E>,
     place: impl Fn(usize) -> Register,
     low: usize,

@@ -6,6 +6,7 @@
 //! reserved until each queue of the channel has been seen empty, or has ended as many descriptors as it can
 //! hold: it ends them in their order.
 
+use super::counters::wide;
 use super::regs::csr;
 use super::steps::Register;
 
@@ -26,8 +27,8 @@ impl Progress {
         mut read: impl FnMut(Register) -> Result<u32, E>,
         snapshot: impl FnOnce() -> Result<(), E>,
     ) -> Result<Self, E> {
-        let mut get = |offset| read(Register::Channel { channel, offset });
-        let status = get(csr::CHANNEL_STATUS)?;
+        let place = |offset| Register::Channel { channel, offset };
+        let status = read(place(csr::CHANNEL_STATUS))?;
         let busy = [
             status & csr::CHANNEL_STATUS_WRITE_BUSY_MASK != 0,
             status & csr::CHANNEL_STATUS_READ_BUSY_MASK != 0,
@@ -37,8 +38,7 @@ impl Progress {
             snapshot()?;
             let counters = [csr::WRITE_DESCRIPTORS_LO, csr::READ_DESCRIPTORS_LO];
             for (ended, low) in ended.iter_mut().zip(counters) {
-                let words = [get(low)?, get(low + 4)?];
-                *ended = u64::from(words[1]) << 32 | u64::from(words[0]);
+                *ended = wide(&mut read, place, low)?;
             }
         }
         Ok(Self { busy, ended })

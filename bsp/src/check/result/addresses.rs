@@ -19,11 +19,8 @@ const MOST_SLAVES: usize = 10_000;
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     let before = findings.errors();
     let mut count = 0;
-    for design in bsp.all() {
-        // What the extension does not change is the vendor's to answer for.
-        let Some(vendor) = bsp.was(design) else {
-            continue;
-        };
+    // What the extension does not change is the vendor's to answer for.
+    for (design, vendor) in bsp.replaced() {
         let mut masters: BTreeMap<&str, Vec<(u128, &Wire)>> = BTreeMap::new();
         for wire in design.wires.iter().filter(|w| w.kind == "avalon") {
             count += 1;

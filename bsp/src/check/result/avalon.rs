@@ -21,10 +21,7 @@ const OLD_SLAVES: [&str; 2] = ["csr", "s_nondma"];
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
     let before = findings.errors();
     let mut count = 0;
-    for design in bsp.all() {
-        let Some(vendor) = bsp.was(design) else {
-            continue;
-        };
+    for (design, vendor) in bsp.replaced() {
         count += vendor.avalon().count();
         Change::of(bsp, design, vendor).judge(findings);
     }

@@ -151,6 +151,12 @@ impl Bsp {
         }
     }
 
+    /// The systems in place of the vendor's, each with that.
+    fn replaced(&self) -> impl Iterator<Item = (&Design, &Design)> {
+        self.all()
+            .filter_map(|design| Some((design, self.was(design)?)))
+    }
+
     /// The systems with the block.
     fn with_block(&self) -> impl Iterator<Item = (&Design, &Instance)> {
         self.all().flat_map(|design| {

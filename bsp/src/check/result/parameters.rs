@@ -16,10 +16,7 @@ const TEST: &str = "parameters";
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     let before = findings.errors();
     let mut count = 0;
-    for design in bsp.all() {
-        let Some(vendor) = bsp.was(design) else {
-            continue;
-        };
+    for (design, vendor) in bsp.replaced() {
         for now in &design.instances {
             match vendor.instance(&now.name) {
                 Some(was) if was.kind == now.kind => {
