@@ -5,7 +5,7 @@
 use crate::{
     ffi::{peerlane_page_address, peerlane_page_to_pfn, raw_device},
     logic::{
-        record::{self, DWORDS, STATUS},
+        record::{self, DWORDS},
         regs::Completion,
     },
 };
@@ -95,10 +95,11 @@ impl DmaPages {
 /// # Safety
 /// So many bytes are there, aligned. A process may be reading them.
 pub(crate) unsafe fn empty_ring(start: *mut u32, bytes: usize) {
-    let empty = record::empty().to_le();
     for slot in 0..bytes / Completion::SIZE {
-        // SAFETY: by contract. In one store: a reader sees a record or none.
-        unsafe { start.add(slot * DWORDS + STATUS).write_volatile(empty) };
+        for (dword, value) in record::emptied(slot as u32) {
+            // SAFETY: by contract. A dword is stored at once: a reader sees a record or none.
+            unsafe { start.add(slot * DWORDS + dword).write_volatile(value.to_le()) };
+        }
     }
 }
 

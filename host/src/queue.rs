@@ -305,10 +305,9 @@ impl Queue {
 }
 
 /// Whether the channel shows no sign of use since it was started, by whoever else has the same file.
-/// Slot 0 of the ring holds no record then; a driver in the process fills the ring with zeros, which are
-/// a status of the second lap too, but no record with a number. And no descriptor is under way.
+/// Slot 0 of the ring holds no record then, and no descriptor is under way.
 fn is_unused(context: &dyn Context, depth: u32) -> bool {
-    let empty = context.status(0) == record::empty() || context.record(0) == [0; record::DWORDS];
+    let empty = context.status(0) == record::empty();
     let free = context.queue_free();
     // Where nothing takes doorbells, the page does not say what is under way.
     empty && (free == [0, 0] || free.iter().all(|free| *free >= depth))

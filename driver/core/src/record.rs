@@ -76,6 +76,9 @@ pub const DWORDS: usize = regs::Completion::SIZE / 4;
 /// Index of the status dword, which holds the phase bit.
 pub const STATUS: usize = core::mem::offset_of!(regs::Completion, status) / 4;
 
+/// Index of the dword that holds the sequence number.
+pub const SEQUENCE: usize = core::mem::offset_of!(regs::Completion, sequence) / 4;
+
 /// The phase bit of a record's status dword.
 pub fn phase(status: u32) -> bool {
     let record = regs::Completion {
@@ -86,14 +89,22 @@ pub fn phase(status: u32) -> bool {
 }
 
 /// The status dword of a slot of a ring that holds no record: phase 0, as the first lap needs it, and
-/// a code that no block writes, so that a reader on another lap does not take it for a record. To
-/// empty a slot no other dword is written: who has seen a record there reads the whole of it.
+/// a code that no block writes, so that a reader on another lap does not take it for a record.
 pub fn empty() -> u32 {
     let record = regs::Completion {
         status: u32::MAX,
         ..Default::default()
     };
     record.with_status_phase(false).status
+}
+
+/// What empties a slot: indices and values of dwords, in the order in which they are stored.
+///
+/// The status comes first: who has seen a record there, and finds the number wrong, finds the slot empty
+/// when it looks again. The number is none that a record of the first lap has there, so that the parts of
+/// a record that is still coming are told from those of a record that the slot held before.
+pub fn emptied(slot: u32) -> [(usize, u32); 2] {
+    [(STATUS, empty()), (SEQUENCE, !slot)]
 }
 
 impl Record {

@@ -126,9 +126,8 @@ impl fmt::Display for RingError {
 impl core::error::Error for RingError {}
 
 impl Ring {
-    /// A ring of `2^size_log2` records, from its first slot and lap on. The status of each
-    /// slot must be [`empty`](record::empty) or zero, and the sequence numbers of the channel start
-    /// at 0 too.
+    /// A ring of `2^size_log2` records, from its first slot and lap on. Each slot must have been
+    /// [emptied](record::emptied), and the sequence numbers of the channel start at 0 too.
     pub fn new(size_log2: u32, channel: u32) -> Result<Self, RingError> {
         if size_log2 > MAX_LOG2 {
             return Err(RingError::Size { size_log2 });
@@ -206,9 +205,8 @@ impl Ring {
     /// come after the dwords before it were read: once it is right, these are read again. What stands
     /// behind the number, the fault address, is for messages alone.
     ///
-    /// A slot that held a record of the same number in an earlier life of the channel, or zeros where the
-    /// number is 0, does not tell on the first lap. There the order of the host's memory has to do, which
-    /// takes an aligned record, half a cache line, at once on the hosts that the driver is for (x86-64).
+    /// That holds on the first lap, too: a slot that was [emptied](record::emptied) has a number that no
+    /// record of that lap has.
     fn read(&self, slot: u32, slots: &mut impl Slots) -> Result<Record, RingError> {
         let mut reads = 1;
         loop {

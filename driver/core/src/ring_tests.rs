@@ -120,6 +120,41 @@ fn a_record_that_is_still_coming_is_waited_for() {
     }
 }
 
+/// The same where each slot held a record of the same number before the channel was started anew.
+#[test]
+fn a_record_of_before_is_not_taken_for_the_rest_of_one_that_is_coming() {
+    for (early, late) in (2..8).flat_map(|early| (0..40).map(move |late| (early, late))) {
+        let mut slow = Slow {
+            ring: Memory(vec![[0; 8]; 4]),
+            sequence: 0,
+            loads: 0,
+            early,
+            late,
+        };
+        for (slot, dwords) in slow.ring.0.iter_mut().enumerate() {
+            *dwords = [0xdead, 0, 0xbad, slot as u32, 0, 0, 0, 0];
+            for (dword, value) in crate::record::emptied(slot as u32) {
+                dwords[dword] = value;
+            }
+        }
+        let mut ring = Ring::new(2, 0).unwrap();
+        for sequence in 0..4 {
+            (slow.sequence, slow.loads) = (sequence, 0);
+            let record = loop {
+                if let Some(record) = ring.poll(&mut slow).unwrap() {
+                    break record;
+                }
+            };
+            let found = (record.cookie, record.bytes_done);
+            let whole = (sequence + 100, sequence % 3);
+            assert_eq!(
+                found, whole,
+                "{early} dwords first, the others after {late} loads"
+            );
+        }
+    }
+}
+
 /// A ring that was emptied beneath its reader holds no records: not on a lap whose records have
 /// phase 1, and not on one whose records have the phase that an empty slot has, too.
 #[test]
@@ -131,8 +166,10 @@ fn an_emptied_ring_holds_no_record() {
             memory.write(sequence);
             ring.poll(&mut memory).unwrap().unwrap();
         }
-        for slot in &mut memory.0 {
-            slot[1] = crate::record::empty();
+        for (slot, dwords) in memory.0.iter_mut().enumerate() {
+            for (dword, value) in crate::record::emptied(slot as u32) {
+                dwords[dword] = value;
+            }
         }
         let slot = sequence % 4;
         let expected = match sequence / 4 % 2 {

@@ -145,7 +145,8 @@ pub mod map {
 
 /// The status code of a slot of the completion ring that holds no record; no board writes it. The
 /// status of all slots is this code and phase 0 whenever the channel is started at its first slot,
-/// and when the board is let go; the rest of a slot stays as it was. A process that then expects
+/// and when the board is let go. The sequence number of a slot becomes the complement of the slot's
+/// index, which no record of the first lap has there; the rest stays as it was. A process that then expects
 /// phase 1 sees no record; one that expects phase 0 sees this code: what was submitted is lost, and
 /// [`QUERY`] says how to go on. So whoever finds a new phase looks at the code first.
 pub const RING_EMPTY: u32 = 255;

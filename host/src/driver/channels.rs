@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use peerlane_core::channel::{self, LocalRange, Moderation, Settings};
 use peerlane_core::fpga_memory::Content;
 use peerlane_core::queue::Occupancy;
+use peerlane_core::record;
 use peerlane_core::regs::Completion;
 use peerlane_core::table::{self, Reach};
 
@@ -31,6 +32,15 @@ pub(crate) struct Channel {
     pub(crate) owed: u16,
     /// Nobody holds it, but it could not be closed.
     lost: bool,
+}
+
+/// The bytes of a slot of a ring that holds no record.
+fn empty_slot(slot: u32) -> impl Iterator<Item = u8> {
+    let mut dwords = [0; record::DWORDS];
+    for (dword, value) in record::emptied(slot) {
+        dwords[dword] = value;
+    }
+    dwords.into_iter().flat_map(u32::to_le_bytes)
 }
 
 impl Inner {
@@ -90,7 +100,7 @@ impl Inner {
     /// its context has been told.
     pub(crate) fn restart(&mut self, number: u32) -> Result<()> {
         let ring_log2 = self.ring_log2();
-        let zeros = vec![0; self.ring_bytes() as usize];
+        let emptied: Vec<u8> = (0..1 << ring_log2).flat_map(empty_slot).collect();
         let Some(Some(state)) = self.channels.get_mut(number as usize) else {
             return Ok(());
         };
@@ -104,7 +114,7 @@ impl Inner {
             range: state.range,
             moderation: state.moderation,
         };
-        (self.board.backend).write_memory(state.ring.id, 0, &zeros)?;
+        (self.board.backend).write_memory(state.ring.id, 0, &emptied)?;
         let steps = channel::prepare(number, &settings);
         self.board.run("opened a channel", steps)
     }
