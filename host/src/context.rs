@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::mapping::Mapping;
 use crate::memory::{Memory, MemoryKind};
+use crate::opencl::OpenCl;
 use crate::sys::Argument;
 use peerlane_core::channel::Moderation;
 use peerlane_core::descriptor::{DWORDS, Direction};
@@ -144,6 +145,11 @@ pub trait Context: Debug + Send + Sync {
     /// Maps the window into the process.
     fn map_window(&self) -> Result<Mapping> {
         Err(unsupported(uapi::Window::NAME))
+    }
+
+    /// Takes the OpenCL side of the board. What is returned keeps what it needs of the context alive.
+    fn open_cl(&self) -> Result<Box<dyn OpenCl>> {
+        Err(Error::no_opencl())
     }
 }
 

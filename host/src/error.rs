@@ -130,6 +130,18 @@ pub enum Error {
         /// Why.
         source: Errno,
     },
+    /// The OpenCL side of the board cannot be had.
+    #[error("the OpenCL side of the board: {source}")]
+    OpenCl {
+        /// Why.
+        source: Errno,
+    },
+    /// The FPGA was not programmed.
+    #[error("the FPGA was not programmed: {reason}")]
+    Program {
+        /// Why.
+        reason: String,
+    },
     /// The channel has, or had, a queue, of this device or of another one over the same file: nobody else
     /// knows where its ring stands.
     #[error("the channel has a queue already")]
@@ -314,6 +326,19 @@ impl Error {
         }
     }
 
+    /// The error of a call that takes the OpenCL side of a board.
+    pub(crate) fn opencl(source: Errno) -> Self {
+        match source {
+            Errno::NODEV => Self::Gone,
+            source => Self::OpenCl { source },
+        }
+    }
+
+    /// Board or driver have no OpenCL side, or not this part of one.
+    pub(crate) fn no_opencl() -> Self {
+        Self::opencl(Errno::OPNOTSUPP)
+    }
+
     /// The error of a call that places the window into FPGA memory.
     pub(crate) fn window(base: u64, source: Errno) -> Self {
         match source {
@@ -418,7 +443,9 @@ mod tests {
         let refused = errnos.map(|source| Error::call("SUBMIT", source));
         let unmapped = [Errno::BUSY, Errno::AGAIN, Errno::NOMEM]
             .map(|source| Error::map("the channel's page", 4096, source));
+        let opencl = [Errno::BUSY, Errno::OPNOTSUPP, Errno::PERM].map(Error::opencl);
         let errors = errors.into_iter().chain(refused).chain(unmapped);
+        let errors = errors.chain(opencl);
         for error in errors {
             assert!(error.remedy().ends_with(['.', '?']), "{error:?}");
             assert!(!error.to_string().ends_with('.'), "{error:?}");

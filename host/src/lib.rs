@@ -15,6 +15,9 @@
 //! Little data can be stored and loaded by the processor itself: [`Device::window`] is the
 //! board's window into FPGA memory.
 //!
+//! What an OpenCL BSP has beside the block, kernels and their clock, is [`Device::open_cl`]'s, for the
+//! one program that runs kernels.
+//!
 //! "Write" is FPGA to peer, "read" is peer to FPGA, as everywhere in Peerlane. The library starts no
 //! thread; all handles can be sent to and used from several threads. What a driver promises is written
 //! at [`Context`] and at [`peerlane_core::uapi`].
@@ -28,6 +31,7 @@ mod fpga_memory;
 mod kernel;
 mod mapping;
 mod memory;
+mod opencl;
 mod queue;
 mod region;
 mod submitted;
@@ -41,6 +45,7 @@ pub use error::{Error, Result};
 pub use fpga_memory::{FpgaMemory, Offer};
 pub use mapping::Mapping;
 pub use memory::{Memory, MemoryKind, Place};
+pub use opencl::{Area, OpenCl};
 pub use peerlane_core::att::Permissions;
 pub use peerlane_core::channel::Moderation;
 pub use peerlane_core::descriptor::Direction;

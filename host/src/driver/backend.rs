@@ -1,6 +1,7 @@
 //! What stands between the driver and a board.
 
 use crate::memory::{Memory, MemoryKind};
+use crate::opencl::Area;
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
 use std::time::Duration;
@@ -137,4 +138,31 @@ pub trait Backend: Send {
 
     /// Writes memory of the driver.
     fn write_memory(&mut self, id: MemoryId, offset: u64, bytes: &[u8]) -> BackendResult<()>;
+
+    /// The OpenCL side of the board, where it has one.
+    fn opencl(&mut self) -> Option<&mut dyn Bar> {
+        None
+    }
+}
+
+/// The OpenCL side of a board, as a driver in the process reaches it through the BAR. Ranges were found to
+/// lie in their parts.
+pub trait Bar: Send {
+    /// Bytes of a part; 0: the board has none.
+    fn bytes(&self, area: Area) -> u64;
+
+    /// Reads bytes, as [`OpenCl::read`](crate::OpenCl::read) says.
+    fn read(&mut self, area: Area, offset: u64, data: &mut [u8]) -> BackendResult<()>;
+
+    /// Writes bytes, as [`OpenCl::write`](crate::OpenCl::write) says.
+    fn write(&mut self, area: Area, offset: u64, data: &[u8]) -> BackendResult<()>;
+
+    /// Whether the line of the kernels' interrupt is high.
+    fn interrupt(&mut self) -> BackendResult<bool>;
+
+    /// Whether the line may change as time passes. `false` spares whoever waits the simulation of a board
+    /// where nothing happens.
+    fn running(&self) -> bool {
+        true
+    }
 }

@@ -52,6 +52,11 @@ impl Board {
         self.patience = SETTLE + SLOWEST_CYCLE * port_timeout * 3;
     }
 
+    /// Takes note that the block's registers may have changed by themselves.
+    pub(crate) fn forget_selection(&mut self) {
+        self.selected = None;
+    }
+
     /// Chooses the channel that a register behind CHANNEL_SELECT belongs to.
     fn select(&mut self, register: Register) -> Result<()> {
         if let Some(channel) = register.select()

@@ -2,11 +2,13 @@
 
 use super::backend::MemoryId;
 use super::board::{Board, POLL};
+use super::opencl::Side;
 use super::zeros::Records;
 use super::{Inner, Shared};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::memory::{Memory, MemoryKind};
+use crate::opencl::OpenCl;
 use peerlane_core::att::Permissions;
 use peerlane_core::channel::{self, LocalRange, Moderation, page};
 use peerlane_core::descriptor::{DWORDS, Direction};
@@ -263,6 +265,10 @@ impl Context for Held {
         };
         inner.fpga.free(self.number, content);
         Ok(token)
+    }
+
+    fn open_cl(&self) -> Result<Box<dyn OpenCl>> {
+        Ok(Box::new(Side::new(&self.shared)?))
     }
 
     fn open_channel(&self) -> Result<()> {

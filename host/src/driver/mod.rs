@@ -5,12 +5,13 @@
 //! writes its ATT, gives out channels and FPGA memory; [`Driver::open`] is what opening a
 //! `/dev/peerlane*` is there. It keeps to the same rules ([`peerlane_core::uapi`]), but it protects
 //! nobody: all contexts are of one process. It has no slow path, no probes, no dma-bufs and no window,
-//! as its [features](crate::Device::has) say.
+//! as its [features](crate::Device::has) say. It has an OpenCL side where the backend has a [`Bar`].
 
 mod backend;
 mod board;
 mod channels;
 mod context;
+mod opencl;
 mod regions;
 mod zeros;
 
@@ -33,7 +34,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub use backend::{Allocation, Backend, BackendError, BackendResult, MemoryId, Pinned, Space};
+pub use backend::{Allocation, Backend, BackendError, BackendResult, Bar, MemoryId, Pinned, Space};
 
 /// Settings of a driver.
 #[derive(Debug, Clone, Default)]
@@ -210,6 +211,8 @@ pub(crate) struct Inner {
     channels: Vec<Option<Channel>>,
     /// Interrupts so far, of any channel: the block has one line.
     events: u64,
+    /// A context has the board's OpenCL side.
+    opencl_held: bool,
 }
 
 impl Inner {
@@ -237,6 +240,7 @@ impl Inner {
             fpga: FpgaMemory::new(bytes, None),
             channels: (0..caps.channels).map(|_| None).collect(),
             events: 0,
+            opencl_held: false,
         };
         inner.stop()?;
         // What somebody else may have left open.
@@ -280,7 +284,14 @@ impl Inner {
     fn reset(&mut self) -> Result<()> {
         self.stop()?;
         // Nobody knows what a transfer that was cut off has left.
-        self.fpga.forget();
+        self.renew(true)
+    }
+
+    /// Starts the block, which must be at rest, as a new one: contexts are told.
+    fn renew(&mut self, memory_lost: bool) -> Result<()> {
+        if memory_lost {
+            self.fpga.forget();
+        }
         for state in self.channels.iter_mut().flatten() {
             state.generation = state.generation.wrapping_add(1);
         }

@@ -123,6 +123,21 @@ impl Error {
                 }
                 _ => "Try again when the board has been started.",
             },
+            Self::OpenCl { source } => match *source {
+                Errno::BUSY => {
+                    "One program at a time runs OpenCL kernels on a board: end the other one."
+                }
+                Errno::OPNOTSUPP => {
+                    "Load a driver, and take a board's BSP, that have an OpenCL side with this part."
+                }
+                Errno::PERM => {
+                    "Give the process CAP_SYS_RAWIO, or have the driver loaded with hold_all=1."
+                }
+                _ => "Look into the kernel's log for the board's state.",
+            },
+            Self::Program { .. } => {
+                "Give an image that was compiled for this board, and check the programming tool and cable."
+            }
             Self::NotReady { .. } => {
                 "A peer may be holding the bus up: reset the link or the board."
             }

@@ -6,6 +6,7 @@ mod common;
 mod device;
 mod fake;
 mod lifetime;
+mod opencl;
 mod queue;
 mod store;
 

@@ -4,9 +4,9 @@ use super::{Fake, FakeMemory, State};
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
 use peerlane_host::driver::{
-    Allocation, Backend, BackendError, BackendResult, MemoryId, Pinned, Space,
+    Allocation, Backend, BackendError, BackendResult, Bar, MemoryId, Pinned, Space,
 };
-use peerlane_host::{Memory, MemoryKind, Place, Result};
+use peerlane_host::{Area, Memory, MemoryKind, Place, Result};
 use std::time::Duration;
 
 const PAGE: u64 = 4096;
@@ -234,6 +234,39 @@ impl Backend for Fake {
     fn write_memory(&mut self, id: MemoryId, offset: u64, bytes: &[u8]) -> BackendResult<()> {
         self.lock().write(id, offset, bytes);
         Ok(())
+    }
+
+    fn opencl(&mut self) -> Option<&mut dyn Bar> {
+        let has = self.lock().opencl.is_some();
+        has.then_some(self)
+    }
+}
+
+impl Fake {
+    fn bar<T>(&self, f: impl FnOnce(&mut dyn Bar) -> T) -> T {
+        f(&mut **self.lock().opencl.as_mut().expect("it has an OpenCL side"))
+    }
+}
+
+impl Bar for Fake {
+    fn bytes(&self, area: Area) -> u64 {
+        self.bar(|bar| bar.bytes(area))
+    }
+
+    fn read(&mut self, area: Area, offset: u64, data: &mut [u8]) -> BackendResult<()> {
+        self.bar(|bar| bar.read(area, offset, data))
+    }
+
+    fn write(&mut self, area: Area, offset: u64, data: &[u8]) -> BackendResult<()> {
+        self.bar(|bar| bar.write(area, offset, data))
+    }
+
+    fn interrupt(&mut self) -> BackendResult<bool> {
+        self.bar(|bar| bar.interrupt())
+    }
+
+    fn running(&self) -> bool {
+        self.bar(|bar| bar.running())
     }
 }
 

@@ -11,7 +11,7 @@ use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
 use peerlane_core::regs::MAP_ID;
 use peerlane_host::MemoryKind;
-use peerlane_host::driver::MemoryId;
+use peerlane_host::driver::{Bar, MemoryId};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -143,6 +143,8 @@ struct FakeMemory {
 
 pub struct State {
     config: Config,
+    /// The OpenCL side, where the board has one.
+    pub opencl: Option<Box<dyn Bar>>,
     pub tricks: Tricks,
     pub seen: Seen,
     pub bus: Store,
@@ -182,6 +184,7 @@ impl Fake {
         let channels = (0..config.channels).map(|_| Channel::default()).collect();
         Self(Arc::new(Mutex::new(State {
             config,
+            opencl: None,
             tricks: Tricks::default(),
             seen: Seen::default(),
             bus: Store::default(),

@@ -1,0 +1,194 @@
+//! The OpenCL side of a board that is driven from the process.
+
+use super::backend::Bar;
+use super::{Inner, Shared};
+use crate::error::{Error, Result};
+use crate::opencl::{Area, OpenCl, check_area};
+use peerlane_core::capability::Identity;
+use rustix::io::Errno;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Any write to this register of `acl_kernel_interface` resets the kernels (`sw_reset`).
+const RESET: u64 = 0x30;
+
+/// How much of the board's time passes between two looks at the kernels' interrupt.
+const STRETCH: Duration = Duration::from_micros(20);
+
+/// How long a thread sleeps at most that waits for kernels which do nothing.
+const SLEEP: Duration = Duration::from_millis(10);
+
+/// The OpenCL side, held by a context.
+#[derive(Debug)]
+pub(crate) struct Side {
+    shared: Arc<Shared>,
+    signal: Mutex<Signal>,
+    changed: Condvar,
+}
+
+/// What whoever waits is told.
+#[derive(Debug, Default)]
+struct Signal {
+    armed: bool,
+    woken: bool,
+}
+
+impl Side {
+    /// Takes the board's OpenCL side.
+    pub(super) fn new(shared: &Arc<Shared>) -> Result<Self> {
+        let mut inner = shared.lock();
+        if inner.board.gone {
+            return Err(Error::Gone);
+        }
+        if inner.board.backend.opencl().is_none() {
+            return Err(Error::no_opencl());
+        }
+        if std::mem::replace(&mut inner.opencl_held, true) {
+            return Err(Error::opencl(Errno::BUSY));
+        }
+        Ok(Self {
+            shared: Arc::clone(shared),
+            signal: Mutex::default(),
+            changed: Condvar::new(),
+        })
+    }
+
+    fn signal(&self) -> MutexGuard<'_, Signal> {
+        self.signal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with the board's OpenCL side.
+    fn with<T>(&self, f: impl FnOnce(&mut dyn Bar) -> Result<T>) -> Result<T> {
+        let mut inner = self.shared.lock();
+        if inner.board.gone {
+            return Err(Error::Gone);
+        }
+        let bar = inner.board.backend.opencl();
+        f(bar.ok_or_else(Error::no_opencl)?)
+    }
+
+    /// Lets time pass until the kernels have something to say; `true`: they have nothing to do now.
+    fn pass(&self) -> Result<bool> {
+        let mut inner = self.shared.lock();
+        let backend = &mut inner.board.backend;
+        if !backend.opencl().is_some_and(|bar| bar.running()) {
+            return Ok(true);
+        }
+        backend.pause(STRETCH)?;
+        drop(inner);
+        self.shared.make_way();
+        Ok(false)
+    }
+}
+
+impl Drop for Side {
+    fn drop(&mut self) {
+        // A board that does not answer has nothing to reset.
+        let _ = self.write(Area::Kernels, RESET, &[0; 4]);
+        self.shared.lock().opencl_held = false;
+    }
+}
+
+impl OpenCl for Side {
+    fn bytes(&self, area: Area) -> u64 {
+        self.with(|bar| Ok(bar.bytes(area))).unwrap_or(0)
+    }
+
+    fn read(&self, area: Area, offset: u64, data: &mut [u8]) -> Result<()> {
+        self.with(|bar| {
+            check_area(area, bar.bytes(area), offset, data.len())?;
+            Ok(bar.read(area, offset, data)?)
+        })
+    }
+
+    fn write(&self, area: Area, offset: u64, data: &[u8]) -> Result<()> {
+        self.with(|bar| {
+            check_area(area, bar.bytes(area), offset, data.len())?;
+            Ok(bar.write(area, offset, data)?)
+        })?;
+        // It may have started a kernel.
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    fn arm(&self) -> Result<()> {
+        self.signal().armed = true;
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    fn wait(&self, limit: Option<Duration>) -> Result<bool> {
+        let end = limit.and_then(|limit| Instant::now().checked_add(limit));
+        loop {
+            let high = self.with(|bar| Ok(bar.interrupt()?))?;
+            let mut signal = self.signal();
+            if high && std::mem::take(&mut signal.armed) {
+                return Ok(true);
+            }
+            if std::mem::take(&mut signal.woken) {
+                return Ok(false);
+            }
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(false);
+            }
+            let still = high || !signal.armed;
+            drop(signal);
+            if still || self.pass()? {
+                let signal = self.signal();
+                if !signal.woken {
+                    let nap = left.unwrap_or(SLEEP).min(SLEEP);
+                    let _ = self.changed.wait_timeout(signal, nap);
+                }
+            }
+        }
+    }
+
+    fn wake(&self) {
+        self.signal().woken = true;
+        self.changed.notify_all();
+    }
+
+    fn reprogram(&self, keeps_memory: bool, image: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        let mut inner = self.shared.lock();
+        if inner.board.gone {
+            return Err(Error::Gone);
+        }
+        self.signal().armed = false;
+        inner.reprogram(keeps_memory, image)
+    }
+}
+
+impl Inner {
+    /// Brings the block to rest, has the FPGA programmed, and starts what is there then.
+    fn reprogram(
+        &mut self,
+        keeps_memory: bool,
+        image: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        self.stop()?;
+        let programmed = image();
+        let found = self.find(keeps_memory);
+        programmed.and(found)
+    }
+
+    /// Starts the block that is there now, if it is the same as before.
+    fn find(&mut self, keeps_memory: bool) -> Result<()> {
+        // Until it has shown that it answers.
+        self.board.gone = true;
+        let mut words = [0; Identity::OFFSETS.len()];
+        for (word, offset) in words.iter_mut().zip(Identity::OFFSETS) {
+            *word = self.board.backend.read32(super::Space::Csr, offset)?;
+        }
+        let checked =
+            Identity::new(words).check(self.identity.map_id, Some(self.identity.build_id));
+        checked.map_err(|source| Error::Identity {
+            board: self.board.backend.name(),
+            source,
+        })?;
+        // The registers of a new configuration hold their reset values.
+        self.board.forget_selection();
+        self.stop()?;
+        self.renew(!keeps_memory)
+    }
+}

@@ -1,0 +1,120 @@
+//! The OpenCL side of a board: what the vendor's BSP has in the BAR beside the DMA block.
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::memory::check;
+use std::fmt::Debug;
+use std::time::Duration;
+
+/// Parts of a board's OpenCL side. Their offsets are the vendor's own, counted from the first byte of the
+/// part; where a part lies in the BAR is the driver's business.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Area {
+    /// `acl_kernel_interface`: version, segment, reset, the window into the kernels' registers, and the
+    /// autodiscovery ROM.
+    Kernels,
+    /// `acl_kernel_clk`: the PLL of the kernels' clock.
+    Clock,
+    /// `version_id`: one register of 4 bytes that names the kind of board.
+    Version,
+    /// The temperature sensor: one register of 4 bytes, as the sensor gives it.
+    Temperature,
+}
+
+impl Area {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Kernels, Self::Clock, Self::Version, Self::Temperature];
+
+    /// For messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kernels => "kernel interface",
+            Self::Clock => "kernel clock",
+            Self::Version => "version register",
+            Self::Temperature => "temperature sensor",
+        }
+    }
+}
+
+/// The OpenCL side of a board, held by one context at a time. Dropping this gives it back: kernels that
+/// run are reset then, and nothing of their registers reaches this process any more.
+///
+/// All methods can be called from several threads at once. A child that a fork makes must use none of
+/// them, and its copies give nothing back.
+///
+/// # Interrupts
+/// The kernels' interrupt is a level. Whoever holds the side calls [`arm`](Self::arm); the next time that
+/// the line is high the driver masks the interrupt and lets [`wait`](Self::wait) return. The holder
+/// handles it, which takes the line low, and arms again. Nothing is armed at first, nor after
+/// [`reprogram`](Self::reprogram).
+pub trait OpenCl: Debug + Send + Sync {
+    /// Bytes of a part; 0: the board has none.
+    fn bytes(&self, area: Area) -> u64;
+
+    /// Reads bytes of a part, in the order of their addresses, each once: some registers change as they
+    /// are read. An access is as wide as its alignment and the bytes that are left allow, 8 bytes at most,
+    /// and reaches no byte beside them. Whatever was written before has arrived when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Bounds`]; [`Error::Gone`].
+    fn read(&self, area: Area, offset: u64, data: &mut [u8]) -> Result<()>;
+
+    /// Writes bytes of a part, in the order of their addresses, in accesses as those of
+    /// [`read`](Self::read): the bytes beside them stay as they are. Writes arrive in the order in which
+    /// they were made.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn write(&self, area: Area, offset: u64, data: &[u8]) -> Result<()>;
+
+    /// Lets the kernels' interrupt come, once. If the line is high, it comes at once.
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    fn arm(&self) -> Result<()>;
+
+    /// Waits for the kernels' interrupt, for at most `limit`, in real time; `None`: for as long as it
+    /// takes. `false`: none has come, because the time is over, or somebody has called
+    /// [`wake`](Self::wake). A signal does not end it.
+    ///
+    /// # Errors
+    /// [`Error::Gone`], also while it waits.
+    fn wait(&self, limit: Option<Duration>) -> Result<bool>;
+
+    /// Has the [`wait`](Self::wait) that another thread is in, or else the next one, return.
+    fn wake(&self);
+
+    /// Has the FPGA programmed by `image`. Before it, everybody's transfers are brought to rest, the board
+    /// can reach no memory, and what the PCI function needs is saved. After it, whether it went well or not,
+    /// the board is looked for, and started if it is the same kind of board: as after a reset, all
+    /// contexts stay open and their regions registered, and what was under way fails with
+    /// [`Error::Restarted`].
+    ///
+    /// `keeps_memory` says that FPGA memory keeps its contents while `image` works. `image` must use
+    /// nothing of this board.
+    ///
+    /// # Errors
+    /// That of `image`; or that of the board that is found, [`Error::Identity`] for one.
+    fn reprogram(&self, keeps_memory: bool, image: &mut dyn FnMut() -> Result<()>) -> Result<()>;
+}
+
+impl Device {
+    /// Takes the OpenCL side of the board. The kernels in the FPGA reach all of its memory: see
+    /// [`allocate_all`](Self::allocate_all).
+    ///
+    /// # Errors
+    /// [`Error::OpenCl`]: with `EBUSY` if a context has it already, this one or another; with `EOPNOTSUPP` if
+    /// board or driver have none. [`Error::Gone`].
+    pub fn open_cl(&self) -> Result<Box<dyn OpenCl>> {
+        self.context().open_cl()
+    }
+}
+
+/// Checks that a range lies in a part of so many bytes.
+pub(crate) fn check_area(area: Area, bytes: u64, offset: u64, length: usize) -> Result<()> {
+    let size = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
+    match bytes {
+        0 => Err(Error::no_opencl()),
+        bytes => check(area.name(), size(bytes), size(offset), length),
+    }
+}

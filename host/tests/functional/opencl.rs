@@ -1,0 +1,218 @@
+//! The OpenCL side of a board that is driven from the process.
+
+use crate::common::{MIB, SECOND, drive, open_at, registered};
+use crate::fake::{Config, Fake};
+use peerlane_host::driver::{BackendResult, Bar, Driver};
+use peerlane_host::{Area, Error, MemoryKind, OpenCl, Permissions};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// What happened to the OpenCL side, and its interrupt line.
+#[derive(Default)]
+struct Wires {
+    line: bool,
+    writes: Vec<(Area, u64, Vec<u8>)>,
+}
+
+/// Registers that answer with their offsets.
+struct Registers(Arc<Mutex<Wires>>);
+
+impl Bar for Registers {
+    fn bytes(&self, area: Area) -> u64 {
+        match area {
+            Area::Kernels => 0x4000,
+            Area::Clock => 0x800,
+            Area::Version => 4,
+            Area::Temperature => 0,
+        }
+    }
+
+    fn read(&mut self, _: Area, offset: u64, data: &mut [u8]) -> BackendResult<()> {
+        let bytes = (offset..).map(|at| at as u8);
+        data.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+        Ok(())
+    }
+
+    fn write(&mut self, area: Area, offset: u64, data: &[u8]) -> BackendResult<()> {
+        let write = (area, offset, data.to_vec());
+        self.0.lock().unwrap().writes.push(write);
+        Ok(())
+    }
+
+    fn interrupt(&mut self) -> BackendResult<bool> {
+        Ok(self.0.lock().unwrap().line)
+    }
+
+    fn running(&self) -> bool {
+        false
+    }
+}
+
+fn board() -> (Fake, Driver, Arc<Mutex<Wires>>) {
+    let (fake, driver) = drive(Config::default());
+    let wires = Arc::default();
+    fake.lock().opencl = Some(Box::new(Registers(Arc::clone(&wires))));
+    (fake, driver, wires)
+}
+
+/// Longer than a thread that was told of something takes to look.
+const SOON: Duration = Duration::from_secs(10);
+
+#[test]
+fn one_context_has_it_and_its_end_resets_the_kernels() {
+    let (_fake, driver, wires) = board();
+    let (device, other) = (driver.open().unwrap(), driver.open().unwrap());
+    let side = device.open_cl().unwrap();
+    for device in [&device, &other] {
+        let error = device.open_cl().unwrap_err();
+        assert!(matches!(&error, Error::OpenCl { .. }), "{error}");
+        assert!(error.remedy().contains("One program at a time"), "{error}");
+    }
+    assert!(wires.lock().unwrap().writes.is_empty());
+    // The side outlives its device.
+    drop(device);
+    assert!(other.open_cl().is_err());
+    drop(side);
+    let [(area, offset, _)] = wires.lock().unwrap().writes[..] else {
+        panic!("one write of sw_reset")
+    };
+    assert_eq!((area, offset), (Area::Kernels, 0x30));
+    other.open_cl().unwrap();
+}
+
+#[test]
+fn a_board_without_it_says_so() {
+    let (_fake, driver) = drive(Config::default());
+    let error = driver.open().unwrap().open_cl().unwrap_err();
+    assert!(matches!(&error, Error::OpenCl { .. }), "{error}");
+    let (_fake, driver, _) = board();
+    let side = driver.open().unwrap().open_cl().unwrap();
+    assert_eq!(side.bytes(Area::Temperature), 0);
+    let error = side.read(Area::Temperature, 0, &mut [0; 4]).unwrap_err();
+    assert!(matches!(&error, Error::OpenCl { .. }), "{error}");
+}
+
+#[test]
+fn accesses_keep_to_their_part() {
+    let (_fake, driver, wires) = board();
+    let side = driver.open().unwrap().open_cl().unwrap();
+    let mut bytes = [0; 3];
+    side.read(Area::Clock, 0x7fd, &mut bytes).unwrap();
+    assert_eq!(bytes, [0xfd, 0xfe, 0xff]);
+    side.write(Area::Kernels, 0x1001, &[1, 2, 3]).unwrap();
+    for (area, offset) in [
+        (Area::Clock, 0x7fe),
+        (Area::Version, 2),
+        (Area::Kernels, u64::MAX),
+    ] {
+        let error = side.write(area, offset, &[0; 3]).unwrap_err();
+        assert!(error.to_string().contains(area.name()), "{error}");
+        assert!(side.read(area, offset, &mut bytes).is_err());
+    }
+    let writes = &wires.lock().unwrap().writes;
+    assert_eq!(writes[..], [(Area::Kernels, 0x1001, vec![1, 2, 3])]);
+}
+
+#[test]
+fn an_interrupt_comes_once_for_each_time_it_is_armed() {
+    let (_fake, driver, wires) = board();
+    let side = driver.open().unwrap().open_cl().unwrap();
+    let moment = Some(Duration::from_millis(1));
+    wires.lock().unwrap().line = true;
+    assert!(!side.wait(moment).unwrap(), "nobody has armed it");
+    side.arm().unwrap();
+    assert!(side.wait(None).unwrap());
+    assert!(!side.wait(moment).unwrap(), "it is masked");
+    wires.lock().unwrap().line = false;
+    side.arm().unwrap();
+    assert!(!side.wait(moment).unwrap(), "the line is low");
+    wires.lock().unwrap().line = true;
+    assert!(side.wait(None).unwrap());
+}
+
+#[test]
+fn a_thread_that_waits_is_woken() {
+    let (fake, driver, wires) = board();
+    let side: Arc<dyn OpenCl> = driver.open().unwrap().open_cl().unwrap().into();
+    let wait = || {
+        let side = Arc::clone(&side);
+        std::thread::spawn(move || side.wait(None))
+    };
+    let begin = Instant::now();
+    side.wake();
+    assert!(!side.wait(None).unwrap(), "woken before it waited");
+    let thread = wait();
+    side.wake();
+    assert!(!thread.join().unwrap().unwrap());
+    side.arm().unwrap();
+    let thread = wait();
+    wires.lock().unwrap().line = true;
+    assert!(thread.join().unwrap().unwrap());
+    let thread = wait();
+    fake.lock().tricks.gone = true;
+    // The driver notices at the next access to the block.
+    assert!(driver.status().is_err());
+    assert!(matches!(thread.join().unwrap(), Err(Error::Gone)));
+    assert!(begin.elapsed() < SOON);
+}
+
+#[test]
+fn contexts_live_through_a_programming() {
+    let (fake, driver, _) = board();
+    let (device, queue) = open_at(&driver);
+    let (memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    let side = device.open_cl().unwrap();
+    fake.lock().tricks.stuck = true;
+    let lost = queue.write(0, &region, 0, MIB).unwrap();
+    side.arm().unwrap();
+    let mut times = 0;
+    let image = &mut || {
+        times += 1;
+        let mut state = fake.lock();
+        state.tricks.stuck = false;
+        assert!(state.channels.iter().all(|channel| channel.busy() == 0));
+        assert_eq!(state.control() & 1, 0, "the block works");
+        // A new configuration knows nothing.
+        state.att.fill((0, 0));
+        state.fpga.write(0, b"new");
+        Ok(())
+    };
+    side.reprogram(false, image).unwrap();
+    assert_eq!(times, 1);
+    assert!(matches!(lost.wait(SECOND), Err(Error::Restarted)));
+    let moved = queue.write(0, &region, 0, MIB).unwrap().wait(SECOND);
+    assert_eq!(moved.unwrap(), MIB);
+    let mut bytes = [0; 3];
+    memory.read(0, &mut bytes).unwrap();
+    assert_eq!(&bytes, b"new");
+}
+
+#[test]
+fn a_programming_that_fails_leaves_a_board_that_works() {
+    let (fake, driver, _) = board();
+    let (device, queue) = open_at(&driver);
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    let side = device.open_cl().unwrap();
+    let refuse = &mut || {
+        Err(Error::Program {
+            reason: "no cable".into(),
+        })
+    };
+    let error = side.reprogram(true, refuse).unwrap_err();
+    assert!(error.to_string().contains("no cable"), "{error}");
+    // The queue learns of the restart.
+    device.query().unwrap();
+    queue
+        .write(0, &region, 0, MIB)
+        .unwrap()
+        .wait(SECOND)
+        .unwrap();
+    // What was loaded is no board of ours.
+    let spoil = &mut || {
+        fake.lock().tricks.gone = true;
+        Ok(())
+    };
+    let error = side.reprogram(true, spoil).unwrap_err();
+    assert!(matches!(&error, Error::Identity { .. }), "{error}");
+    assert!(matches!(side.arm().and(side.wait(None)), Err(Error::Gone)));
+}
