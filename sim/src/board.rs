@@ -1,8 +1,10 @@
 //! The board: clocks, the design, and the models around it.
 
 mod host_access;
+mod opencl;
 mod view;
 
+use peerlane_sim_opencl::{Cra, OpenClSide};
 use peerlane_verilated::{Direction, Library, Model, Port};
 
 use crate::{
@@ -11,7 +13,7 @@ use crate::{
     ddr::{Budget, DdrPort},
     memory::{Gpu, HostMemory, Memory},
     pcie::{Pcie, Shape},
-    slaves::{Slaves, Window},
+    slaves::{Slaves, Space, Window},
     stream::Stream,
     txs::Txs,
     violation::{Error, Log, Result},
@@ -65,7 +67,12 @@ pub struct Board {
     slaves: Slaves,
     window: Window,
     wires: Wires,
+    opencl: Option<OpenClSide>,
+    /// `kernel_irq` as set from outside.
+    kernel_irq: bool,
     irq: Option<Port>,
+    /// The hard IP makes messages of lines. A design with an MSI-X table has messages of its own.
+    lines: bool,
     irq_level: bool,
     irqs: u64,
     /// Each side's reset is asserted: nothing of its models moves.
@@ -194,9 +201,12 @@ impl Board {
             slaves: Slaves::bind(&library)?,
             window: Window::bind(&library)?,
             wires: Wires::bind(&library)?,
+            opencl: None,
+            kernel_irq: false,
             irq: irq
                 .then(|| library.port_as("dma_irq", Direction::Output, 1))
                 .transpose()?,
+            lines: true,
             irq_level: false,
             irqs: 0,
             in_reset: InReset::default(),
@@ -204,6 +214,7 @@ impl Board {
             model,
             config,
         };
+        board.lines = board.space_size(Space::Msix) == 0;
         board.reset()?;
         Ok(board)
     }
@@ -251,6 +262,7 @@ impl Board {
     fn forget_pcie(&mut self) {
         self.pcie.reset();
         self.slaves.reset();
+        self.reset_hard_ip();
         if let Some(txs) = &mut self.txs {
             txs.reset();
         }
@@ -370,13 +382,32 @@ impl Board {
             stream.sample(&self.model, now, cycle, pcie, bus, &mut self.log);
         }
         self.slaves.sample(&self.model, now, cycle);
-        if let Some(irq) = self.irq {
-            let level = self.model.get(irq) != 0;
-            if level && !self.irq_level {
-                self.irqs += 1;
-                self.pcie.interrupt(now);
+        self.sample_interrupts(now);
+    }
+
+    /// Looks at the interrupt lines. With the hard IP's interrupt registers these decide what becomes a
+    /// message, without them every rising edge of `dma_irq` is one.
+    fn sample_interrupts(&mut self, now: u64) {
+        let opencl = self.opencl.as_ref().is_some_and(OpenClSide::kernel_irq);
+        let kernel = self.kernel_irq || opencl;
+        self.wires.set_kernel_irq(kernel);
+        let Some(irq) = self.irq else {
+            return;
+        };
+        let level = self.model.get(irq) != 0;
+        let rises = level && !self.irq_level;
+        self.irq_level = level;
+        self.irqs += u64::from(rises);
+        let message = match self.opencl.as_mut().and_then(OpenClSide::cra_mut) {
+            Some(cra) => {
+                let line = |level: bool, line: u16| if level && self.lines { line } else { 0 };
+                cra.set_lines(line(kernel, Cra::KERNEL) | line(level, Cra::DMA));
+                cra.take_message()
             }
-            self.irq_level = level;
+            None => rises,
+        };
+        if message {
+            self.pcie.interrupt(now);
         }
     }
 

@@ -9,7 +9,8 @@
 //! - host memory and a GPU behind its BAR ([`HostMemory`], [`Gpu`], [`Bus`]), with faults on
 //!   demand;
 //! - FPGA memory behind three Avalon-MM ports ([`DdrConfig`]);
-//! - the host's accesses to the block's slaves ([`Space`]).
+//! - the host's accesses to the block's slaves ([`Space`]);
+//! - on demand, the OpenCL side of the board ([`OpenClSide`], [`Board::attach_opencl`]).
 //!
 //! Where a model follows a document, its module says which; what is an assumption is called one.
 //!
@@ -56,6 +57,8 @@ pub use config::{
 };
 pub use link::{COMPLETION_HEADER_BYTES, FRAMING_BYTES, Generation, LinkConfig};
 pub use memory::{GPU_PAGE, Gpu, HostMemory, Memory};
+pub use peerlane_sim_opencl as opencl;
+pub use peerlane_sim_opencl::OpenClSide;
 pub use slaves::Space;
 pub use stats::{DdrPortStats, Stats, TxsStats};
 pub use violation::{Clock, Error, Result, Rule, Violation};

@@ -182,6 +182,9 @@ impl Endpoint {
         let model = library.instance().map_err(peerlane_block::Error::from)?;
         let mut board = Board::new(model, config.board.clone())?;
         board.bus_mut().attach(Box::new(memory.clone()));
+        if let Some(side) = config.layout.opencl() {
+            board.attach_opencl(side);
+        }
         let map = Map::new(&config.layout, &board)?;
         let messages = config.messages();
         let (irq_index, vectors) = match messages {

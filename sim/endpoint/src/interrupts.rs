@@ -10,8 +10,9 @@
 //! of the messages, and that the guest's mask bit of a vector closes it in the client and not in the
 //! block: a masked vector's message stays pending there.
 //!
-//! Of a build without a table the hard IP makes an MSI of the rising edge of the interrupt line; here
-//! that signals the client's one descriptor while MSI is enabled.
+//! Of a build without a table the hard IP makes an MSI of the interrupt lines that its registers enable
+//! ([`peerlane_sim::opencl::Cra`]), or, in a layout without these, of every rising edge of the block's line;
+//! here that signals the client's one descriptor while MSI is enabled.
 
 use std::fs::File;
 use std::io::Write;

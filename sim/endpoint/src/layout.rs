@@ -1,7 +1,8 @@
 //! Where the block's slaves lie in the function's BAR.
 
 use peerlane_hdl::{Irq, Params, Slaves};
-use peerlane_sim::{Board, Space};
+use peerlane_sim::opencl::Offsets;
+use peerlane_sim::{Board, OpenClSide, Space};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -34,6 +35,11 @@ pub struct Layout {
     pub att: u64,
     /// MSI-X table and, at 0x800 in it, pending bits: 4 KiB. In builds with a table.
     pub msix: Option<u64>,
+    /// The hard IP's `Cra`, 16 KiB, with its interrupt registers. With it a build without a table interrupts
+    /// only as far as these are set, as on a board ([`peerlane_sim::opencl::Cra`] says which transitions send
+    /// a message). Without it every rising edge of the block's line is a message.
+    #[serde(default)]
+    pub cra: Option<u64>,
 }
 
 impl Layout {
@@ -58,7 +64,14 @@ impl Layout {
             chan,
             att,
             msix,
+            cra: None,
         }
+    }
+
+    /// The OpenCL side of the board, with the parts that have a place in this layout.
+    pub(crate) fn opencl(&self) -> Option<OpenClSide> {
+        let offsets = Offsets { cra: self.cra };
+        (offsets != Offsets::default()).then(|| OpenClSide::new(offsets))
     }
 
     /// What a block that is built for this layout knows of it.
@@ -86,6 +99,8 @@ pub(crate) enum Place {
     Slave(Space, u64),
     /// The window into FPGA memory, and the offset in it.
     Window(u64),
+    /// A part of the OpenCL side, and the offset in the BAR.
+    OpenCl(u64),
     /// Nothing: reads give 0, writes are ignored, as an Avalon interconnect does.
     Nothing,
 }
@@ -133,6 +148,10 @@ impl Map {
         if let Some(base) = layout.window {
             ranges.push((base, WINDOW_BYTES, Place::Window(0)));
         }
+        if let Some(side) = board.opencl() {
+            let parts = side.offsets().ranges();
+            ranges.extend(parts.map(|(base, bytes, _)| (base, bytes, Place::OpenCl(base))));
+        }
         ranges.sort_by_key(|range| range.0);
         let ends = ranges.iter().map(|(base, bytes, _)| base + bytes);
         let next = ranges.iter().skip(1).map(|range| range.0);
@@ -155,6 +174,7 @@ impl Map {
             {
                 return match place {
                     Place::Slave(space, _) => Place::Slave(*space, at),
+                    Place::OpenCl(_) => Place::OpenCl(offset),
                     _ => Place::Window(at),
                 };
             }

@@ -13,7 +13,8 @@
 //!   nothing leaves the board while it may not be bus master: writes are dropped, reads end as
 //!   unsupported requests;
 //! - the addresses and data in the block's MSI-X table, which the client keeps to itself;
-//! - the BAR outside of the block's slaves: reads give 0, writes do nothing;
+//! - the parts of the board beside the block, of a layout that has them ([`peerlane_sim::opencl`]);
+//! - the BAR outside of all that: reads give 0, writes do nothing;
 //! - time: the clock runs only while something can happen, and as fast as this machine can simulate it.
 //!
 //! A register read ends when the block has answered, or after a million cycles with all-ones. Before the

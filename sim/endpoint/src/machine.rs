@@ -120,6 +120,7 @@ fn name(place: Place) -> &'static str {
         Place::Slave(Space::Att, _) => "att",
         Place::Slave(Space::Msix, _) => "msix",
         Place::Window(_) => "window",
+        Place::OpenCl(_) => "opencl",
         Place::Nothing => "nothing",
     }
 }
@@ -327,19 +328,27 @@ impl Machine {
             bytes[lane..lane + take].copy_from_slice(&data[from..from + take]);
             let value = u32::from_le_bytes(bytes);
             let enable = ((1_u8 << take) - 1) << lane;
-            // The table is the model's to write.
-            if let Place::Slave(space, at) = self.map.locate(at - lane as u64)
-                && space != Space::Msix
-            {
-                if space == Space::Csr && enable == 15 {
-                    self.patience.note_write(at, value);
+            match self.map.locate(at - lane as u64) {
+                // The table is the model's to write.
+                Place::Slave(Space::Msix, _) => {}
+                Place::Slave(space, at) => self.write_slave(space, at, value, enable),
+                Place::OpenCl(at) => {
+                    let written = self.board.opencl_write(at, value, enable);
+                    self.checked(written);
                 }
-                let written = self.board.bar_write_bytes(space, at, value, enable);
-                self.checked(written);
-                if (space, at) == (Space::Csr, csr::IRQ_STATUS as u64) {
-                    self.ring_again();
-                }
+                _ => {}
             }
+        }
+    }
+
+    fn write_slave(&mut self, space: Space, at: u64, value: u32, enable: u8) {
+        if space == Space::Csr && enable == 15 {
+            self.patience.note_write(at, value);
+        }
+        let written = self.board.bar_write_bytes(space, at, value, enable);
+        self.checked(written);
+        if (space, at) == (Space::Csr, csr::IRQ_STATUS as u64) {
+            self.ring_again();
         }
     }
 
@@ -368,6 +377,10 @@ impl Machine {
                         _ => read,
                     }
                 }
+                Place::OpenCl(at) => {
+                    let read = self.board.opencl_read(at);
+                    self.checked(read).unwrap_or(u32::MAX)
+                }
                 _ => 0,
             };
             data[from..from + take].copy_from_slice(&value.to_le_bytes()[lane..lane + take]);
@@ -392,6 +405,7 @@ impl Machine {
         if resets == Resets::Fabric {
             self.configure();
         }
+        self.board.reset_hard_ip();
         // The kernel writes the table again behind the reset, which the client keeps to itself.
         self.program_table();
     }

@@ -42,7 +42,7 @@ pub struct Status {
     pub cycles: u64,
     /// Seconds of this machine's time that the clock ran for these cycles.
     pub seconds: f64,
-    /// Accesses by the part of the BAR: `csr`, `chan`, `att`, `msix`, `window`, `nothing`.
+    /// Accesses by the part of the BAR: `csr`, `chan`, `att`, `msix`, `window`, `opencl`, `nothing`.
     pub mmio: BTreeMap<&'static str, Accesses>,
     /// Interrupts signalled to the client, by vector.
     pub interrupts: Vec<u64>,

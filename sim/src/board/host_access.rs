@@ -81,8 +81,14 @@ impl Board {
             .map_err(|error| waited("a register read", error))?;
         let value = self.slaves.answer(number).unwrap_or(u32::MAX);
         let back = self.pcie.host_answer(self.now) + self.mmio_latency();
-        self.run_until(|board| board.now >= back, PATIENCE)?;
+        self.run_until_time(back)?;
         Ok(value)
+    }
+
+    /// Runs until this time, in femtoseconds.
+    pub(super) fn run_until_time(&mut self, time: u64) -> Result<()> {
+        self.run_until(|board| board.now >= time, PATIENCE)
+            .map(|_| ())
     }
 
     /// Writes dwords and then reads one, all of which reach the slaves in cycles that follow each other
@@ -120,7 +126,7 @@ impl Board {
             .map_err(|error| waited("a register write", error))
     }
 
-    fn mmio_latency(&self) -> u64 {
+    pub(super) fn mmio_latency(&self) -> u64 {
         u64::from(self.config.link.mmio_latency_ns) * FS_PER_NS
     }
 

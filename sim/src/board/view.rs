@@ -100,9 +100,9 @@ impl Board {
     }
 
     /// Drives `kernel_irq`, the interrupt of the OpenCL kernels, from the next edge of `pcie_clk`
-    /// on.
+    /// on. A kernel of an attached OpenCL side may drive it, too: the level is the OR of both.
     pub fn set_kernel_irq(&mut self, level: bool) {
-        self.wires.set_kernel_irq(level);
+        self.kernel_irq = level;
     }
 
     /// Interrupt messages that have arrived and that nobody has taken yet, the oldest first.
@@ -135,7 +135,8 @@ impl Board {
         self.irqs
     }
 
-    /// Rising edges of `dma_irq` whose message has reached the host.
+    /// Messages of the interrupt lines that have reached the host: one for each rising edge of `dma_irq`, or,
+    /// of a board with the hard IP's interrupt registers, what these let through.
     pub fn irqs_delivered(&self) -> u64 {
         self.pcie.stats.interrupts_delivered
     }

@@ -121,11 +121,16 @@ impl Slots for Records<'_> {
 impl Guest {
     /// A client that has mapped its memory and enabled the function, with a descriptor a vector.
     pub fn new(params: Params) -> Self {
-        Self::with_resets(params, Resets::default())
+        Self::with(params, |_| ())
     }
 
     /// The same of a function whose resets reach so far.
     pub fn with_resets(params: Params, resets: Resets) -> Self {
+        Self::with(params, |config| config.resets = resets)
+    }
+
+    /// The same with a changed configuration.
+    pub fn with(params: Params, change: impl FnOnce(&mut Config)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("gpu");
         let file = File::options()
@@ -137,7 +142,7 @@ impl Guest {
         let ram = Shared::new(tempfile::tempfile().unwrap(), RAM_BYTES);
         let mut config = Config::new(params);
         config.gpu = Some(path);
-        config.resets = resets;
+        change(&mut config);
         let socket = dir.path().join(SOCKET);
         let endpoint = Endpoint::with_library(built(&config.block()), &config, &socket).unwrap();
         let mut guest = Self {

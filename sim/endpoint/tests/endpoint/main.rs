@@ -3,4 +3,5 @@
 mod faults;
 mod function;
 mod guest;
+mod opencl;
 mod transfers;

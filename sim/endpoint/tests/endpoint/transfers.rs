@@ -6,10 +6,10 @@ use peerlane_core::regs::csr;
 use peerlane_endpoint::{Access, Irq, Port, Ranges, Resets, Touched};
 
 /// Where the tests' page of guest memory is.
-const PAGE: u64 = 2 * MIB;
+pub const PAGE: u64 = 2 * MIB;
 
 /// Moves bytes both ways, checks them, the record and the interrupt.
-fn both_ways(guest: &mut Guest, vector: usize) {
+pub fn both_ways(guest: &mut Guest, vector: usize) {
     guest.open();
     let host = guest.map(0, RAM + PAGE);
     let gpu = guest.map(1, GPU);
