@@ -115,9 +115,9 @@ pub enum Error {
         end: u64,
     },
     /// FPGA memory cannot be had, or not be given back.
-    #[error("FPGA memory ({bytes:#x} bytes): {source}")]
+    #[error("{}: {source}", fpga_memory(*.bytes))]
     Memory {
-        /// Bytes asked for; 0: it was to be given back, or as much as there is.
+        /// Bytes asked for; 0: it was to be given back or taken over, or as much as there is.
         bytes: u64,
         /// Why.
         source: Errno,
@@ -144,7 +144,7 @@ pub enum Error {
     },
     /// The channel has, or had, a queue, of this device or of another one over the same file: nobody else
     /// knows where its ring stands.
-    #[error("the channel has a queue already")]
+    #[error("the channel has, or had, a queue already")]
     Taken,
     /// The block has not done in time what it promises to.
     #[error(
@@ -198,7 +198,10 @@ pub enum Error {
         what: &'static str,
     },
     /// The slow path moves what one descriptor can.
-    #[error("{length} bytes do not fit one descriptor")]
+    #[error(
+        "{length} bytes do not fit one descriptor, which moves {} at most",
+        u32::MAX
+    )]
     TooLong {
         /// Bytes asked for.
         length: u64,
@@ -220,7 +223,8 @@ pub enum Error {
         /// Offset in the transfer of the request that failed, if the board named one.
         offset: Option<u64>,
     },
-    /// The transfer has not ended in time. It goes on; wait again, or stop the channel.
+    /// The transfer has not ended in time. It goes on; wait again, or end it by
+    /// [`Queue::restart`](crate::Queue::restart), on the slow path by [`Device::stop`](crate::Device::stop).
     #[error(
         "{direction} of {length} bytes has not ended after {waited:?}; {bytes_done} bytes are done"
     )]
@@ -242,8 +246,10 @@ pub enum Error {
         /// How long was waited, in the board's time.
         waited: Duration,
     },
-    /// The block was reset while the transfer was under way.
-    #[error("the board was reset: what was submitted before is lost")]
+    /// The block was reset while the transfer was under way, or before it was submitted and the queue had
+    /// not learnt of that yet. A queue learns of it by the first wait that comes upon it, and by
+    /// [`Device::query`](crate::Device::query).
+    #[error("the board was reset: what was submitted before the queue knew of it is lost")]
     Restarted,
     /// The channel was stopped before the transfer had ended.
     #[error("the channel was stopped before the transfer had ended")]
@@ -282,6 +288,13 @@ fn features(bits: u64) -> String {
         missing.push(format!("features {unknown:#x}"));
     }
     missing.join(", ")
+}
+
+fn fpga_memory(bytes: u64) -> String {
+    match bytes {
+        0 => "FPGA memory cannot be had, or not be given back".into(),
+        bytes => format!("{bytes} bytes of FPGA memory cannot be had"),
+    }
 }
 
 fn place(offset: Option<u64>) -> String {
@@ -408,6 +421,44 @@ mod tests {
     }
 
     #[test]
+    fn remedies_lead_out() {
+        let open = |source| Error::Open {
+            path: "/dev/peerlane7".into(),
+            source,
+        };
+        assert!(open(Errno::NOENT).remedy().contains("modprobe"));
+        assert!(open(Errno::AGAIN).remedy().contains("Try again"));
+        // What was opened is no device of Peerlane's.
+        let remedy = Error::call("INFO", Errno::NOTTY).remedy();
+        assert!(remedy.contains("device node"), "{remedy}");
+        // Who has a queue restarts it: a stop beside it has its doorbells refused.
+        let late = Error::Timeout {
+            direction: Direction::Read,
+            bytes_done: 0,
+            length: 1,
+            waited: Duration::ZERO,
+        };
+        assert!(late.remedy().contains("restart the queue"));
+        // The range of a context without memory.
+        let local = |end| Error::Local {
+            address: 0x1_0000,
+            length: 1,
+            base: 0,
+            end,
+        };
+        assert!(local(0).remedy().contains("Allocate"));
+        assert!(local(0x1_0000).remedy().contains("inside"));
+        assert!(
+            Error::TooLong { length: 1 << 32 }
+                .to_string()
+                .contains("4294967295")
+        );
+        let refused = |bytes| Error::memory(bytes, Errno::BUSY).to_string();
+        assert!(refused(65536).starts_with("65536 bytes of FPGA memory cannot"));
+        assert!(!refused(0).contains(" bytes"), "{}", refused(0));
+    }
+
+    #[test]
     fn remedies_are_sentences() {
         let path = PathBuf::from("/dev/peerlane0");
         let errors = [
@@ -439,6 +490,9 @@ mod tests {
             Errno::NOENT,
             Errno::INVAL,
             Errno::IO,
+            Errno::NOMEM,
+            Errno::NOSPC,
+            Errno::NOTTY,
         ];
         let refused = errnos.map(|source| Error::call("SUBMIT", source));
         let unmapped = [Errno::BUSY, Errno::AGAIN, Errno::NOMEM]

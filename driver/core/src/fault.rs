@@ -116,7 +116,7 @@ impl Fault {
                 | Self::Poisoned,
                 Direction::Write,
             ) => {
-                "The block could not read back what it wrote: register the memory for writing only, if the platform passes no reads between peers."
+                "The block could not read back what it wrote: register the memory for writing only, if the platform passes no reads between peers. After a read that was never answered, reads are refused for a while: see to that one first."
             }
             (Self::ReadTimeout, Direction::Read) => {
                 "The platform may not pass reads between peers: use a route by writes. Reads may stay refused until the late answers have come."
@@ -128,11 +128,14 @@ impl Fault {
             (Self::AttOwner, _) => {
                 "Register the memory for this channel too, or use the channel that it was registered for."
             }
-            (Self::AttPermission | Self::AttInvalid | Self::AttBounds | Self::AttPageSize, _) => {
+            (Self::AttInvalid, _) => {
+                "The region was given back during the transfer, or the memory's owner took it back: register the memory again."
+            }
+            (Self::AttPermission | Self::AttBounds | Self::AttPageSize, _) => {
                 "The board's ATT does not hold what was registered: register the memory again, and see that no other program uses the board."
             }
             (Self::LocalRange, _) => {
-                "Give an FPGA address inside the channel's range, or open the channel with a larger one."
+                "Give FPGA addresses inside the context's FPGA memory, or allocate more of it before the channel is used."
             }
             (Self::Length | Self::Descriptor, _) => {
                 "The board refused the descriptor: check that the FPGA image matches this software."
@@ -206,6 +209,12 @@ mod tests {
                 assert!(fault.remedy(direction).ends_with('.'));
             }
         }
+        // What the library does itself comes before what other programs might.
+        let invalid = Fault::AttInvalid.remedy(Direction::Read);
+        assert!(invalid.contains("given back"), "{invalid}");
+        // FPGA memory is a context's, and a channel is not opened with any.
+        let local = Fault::LocalRange.remedy(Direction::Read);
+        assert!(local.contains("allocate"), "{local}");
         assert!(Fault::Poisoned.remedy(Direction::Read).contains("damaged"));
         assert!(
             Fault::Poisoned

@@ -20,6 +20,12 @@ impl Error {
                     "You have as many channels of the board as one user may: close a context, or have \
                      the administrator raise the driver's parameter user_channels."
                 }
+                Errno::NOENT => {
+                    "Name a device node that is there (/dev/peerlane*). If there is none, load the driver (modprobe peerlane), \
+                     and look into the kernel's log for why it takes no board."
+                }
+                Errno::AGAIN => "Try again when the board has been started.",
+                Errno::NODEV => "Check the board and its link, then open the device again.",
                 _ => "Look into the kernel's log for the board's state.",
             },
             Self::Version { .. } => "Use driver and library of the same release.",
@@ -36,8 +42,14 @@ impl Error {
                 Errno::BUSY => {
                     "A queue of this context exists: use it, or open the device once more."
                 }
-                Errno::NOMEM | Errno::NOSPC => {
+                Errno::NOMEM => {
                     "Drop regions that are not needed, raise the limit of locked memory (ulimit -l), or register less."
+                }
+                Errno::NOSPC => {
+                    "Drop regions that are not needed, register less, or memory of huge pages: it takes fewer ATT entries."
+                }
+                Errno::NOTTY => {
+                    "Name a device node of Peerlane's (/dev/peerlane*): this file is none."
                 }
                 Errno::DQUOT => {
                     "Drop regions that are not needed, register less, or have the driver loaded with a larger context_entries or user_entries."
@@ -84,13 +96,17 @@ impl Error {
                 "Register the memory with the permission that the transfer needs."
             }
             Self::Region(_) => "Give an offset and a length that lie inside the region.",
+            Self::Local { base, end, .. } if base == end => {
+                "Allocate FPGA memory before the queue is made, and hold what you get for as long as it is used: its drop gives it back."
+            }
             Self::Local { .. } => "Give an address and a length inside the context's FPGA memory.",
             Self::Memory { source, .. } => match *source {
                 Errno::EXIST => {
                     "A context has one piece: give it back, or open the device once more."
                 }
                 Errno::BUSY => {
-                    "Wait for the transfers, drop the window, and allocate before the queue is made; only one context holds all."
+                    "Allocate before the queue is made: from then on the context keeps what it has until the device is closed. \
+                     Without a queue, wait for the transfers and drop the window first. Only one context holds all."
                 }
                 Errno::NOSPC => "Ask for less, or close contexts that have FPGA memory.",
                 Errno::DQUOT => {
@@ -150,19 +166,23 @@ impl Error {
             }
             Self::Layout(_) => "Register a smaller range, or memory in larger contiguous pieces.",
             Self::AttFull(_) => {
-                "Drop regions that are not needed, or build the block with a larger ATT."
+                "Drop regions that are not needed, register memory that lies in larger contiguous pieces, or build the block with a larger ATT."
             }
             Self::Unreachable { .. } => {
                 "Use memory below the limit, or a build with 64-bit addresses."
             }
             Self::Backend(BackendError::OutOfMemory { .. }) => "Free memory, or ask for less.",
             Self::Backend(_) => "See the message of the backend.",
-            Self::Taken => "Use that queue, or open the device once more.",
+            Self::Taken => {
+                "Use that queue. If it was dropped, open the device once more: a channel has one queue in its life."
+            }
             Self::TooLong { .. } => "Use a queue, or cut the transfer.",
             Self::Fault {
                 fault, direction, ..
             } => fault.remedy(*direction),
-            Self::Timeout { .. } => "Wait longer, or stop the channel.",
+            Self::Timeout { .. } => {
+                "Wait longer, or end it: restart the queue, or on the slow path stop the device's channel."
+            }
             Self::NotDrained { .. } => "Wait longer, or restart the queue.",
             Self::Restarted => "Submit the transfer again: the regions are registered as before.",
             Self::Stopped => {
