@@ -7,12 +7,22 @@ use peerlane_core::uapi::{self, allocate, free};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The range of FPGA memory that a context has, and no other context. Dropping this gives it back.
+/// The range of FPGA memory that a context has, and no other context. Dropping this gives it back:
+/// `device.allocate(bytes)?.base()` is the address of memory that is gone already.
+///
+/// ```compile_fail
+/// # #![deny(unused_must_use)]
+/// # fn begin(device: &peerlane_host::Device) -> peerlane_host::Result<()> {
+/// device.allocate(1 << 20)?;
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// A context that has, or had, a [`Queue`](crate::Queue) writes descriptors without the kernel's
 /// knowledge: its memory stays its own until the device is closed. So allocate before you make the
 /// queue.
 #[derive(Debug)]
+#[must_use = "the memory is given back when this is dropped"]
 pub struct FpgaMemory {
     /// `None` once it was given back, or is left to the context.
     device: Option<Arc<Shared>>,
@@ -32,8 +42,9 @@ impl std::fmt::Debug for Offer {
 }
 
 impl Device {
-    /// Allocates FPGA memory: so many bytes in one piece, rounded up to whole 64 KiB, all zero. The
-    /// board fills it with zeros first, a few gigabytes a second. A context has one piece.
+    /// Allocates FPGA memory: so many bytes in one piece, rounded up to whole 64 KiB, all zero. The call
+    /// waits while the board fills it with zeros, a few gigabytes a second; a signal does not end it. A
+    /// context has one piece.
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory).

@@ -12,7 +12,8 @@ use peerlane_core::uapi::{self, submit};
 use rustix::time::ClockId;
 use std::time::{Duration, Instant};
 
-/// So much later than now, as the driver wants to be told; `None`: never.
+/// So much later than now, as the driver wants to be told, for who calls it or implements
+/// [`Context`](crate::Context): nanoseconds of CLOCK_MONOTONIC, or [`uapi::NEVER`] for `None`.
 pub fn deadline(limit: Option<Duration>) -> i64 {
     let now = rustix::time::clock_gettime(ClockId::Monotonic);
     let now = Duration::try_from(now).unwrap_or_default();
@@ -23,6 +24,7 @@ pub fn deadline(limit: Option<Duration>) -> i64 {
 
 /// A descriptor on its way. Dropping it does not stop it.
 #[derive(Debug)]
+#[must_use = "only this tells whether the transfer fails: wait for it, or drop it on purpose"]
 pub struct Submitted {
     device: Device,
     region: Region,
@@ -42,10 +44,12 @@ pub(crate) fn outcome(status: u32, fault: impl FnOnce(Fault) -> Error) -> Result
 
 impl Device {
     /// Hands one descriptor to the kernel: `length` bytes between `offset` of the region and
-    /// the FPGA address `local`.
+    /// the FPGA address `local`, 4 GiB less 1 at most. [`Terms::urgent`] is not looked at.
     ///
     /// # Errors
-    /// `EBUSY` once the device has a [`Queue`](crate::Queue).
+    /// [`Error::TooLong`], and what [`Queue::submit`](crate::Queue::submit) refuses. [`Error::Call`] with
+    /// `EBUSY` once the device has a [`Queue`](crate::Queue), with `EAGAIN` while the channel has as many
+    /// descriptors of this direction as it takes, with `EOPNOTSUPP` of a driver in the process.
     pub fn submit(
         &self,
         direction: Direction,
@@ -92,7 +96,8 @@ impl Submitted {
     /// Waits for its end; `None`: for as long as it takes. Returns the bytes moved.
     ///
     /// # Errors
-    /// [`Error::Timeout`]: it goes on, wait again. [`Error::Fault`]: the board ended it.
+    /// [`Error::Timeout`]: it goes on, wait again. [`Error::Fault`]: the board ended it. [`Error::Call`] with
+    /// `ENOENT`: too many of its direction were submitted since, its end is forgotten.
     pub fn wait(&self, limit: impl Into<Option<Duration>>) -> Result<u64> {
         let begin = Instant::now();
         let mut wait = uapi::Wait {

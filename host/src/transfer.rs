@@ -21,7 +21,7 @@ pub struct Request<'a> {
     pub fpga_address: u64,
     /// Bytes to move.
     pub length: u64,
-    /// Bytes a descriptor; `None` takes the queue's setting.
+    /// Bytes a descriptor; `None` takes the setting of [`Queue::set_piece`](crate::Queue::set_piece).
     pub piece: Option<u32>,
 }
 
@@ -50,8 +50,19 @@ pub struct Terms {
 /// A transfer of a [`Queue`](crate::Queue), under way or ended.
 ///
 /// Dropping it does not stop the transfer: the board finishes it as long as the queue, or another
-/// transfer of it, is there; and the region's memory stays mapped until then.
+/// transfer of it, is there; and the region's memory stays mapped until then. But nobody is told any
+/// more if it fails:
+///
+/// ```compile_fail
+/// # #![deny(unused_must_use)]
+/// # use peerlane_host::{Queue, Region, Result};
+/// # fn send(queue: &Queue, region: &Region) -> Result<()> {
+/// queue.read(region, 0, 0, 64)?;
+/// # queue.drain(None)
+/// # }
+/// ```
 #[derive(Debug)]
+#[must_use = "only this tells whether the transfer fails: wait for it, or drop it on purpose"]
 pub struct Transfer {
     pub(crate) queue: Arc<Shared>,
     pub(crate) id: TransferId,
@@ -71,7 +82,9 @@ impl Transfer {
     }
 
     /// Looks whether the transfer has ended, and returns the bytes moved; what the queue holds back is
-    /// given to the board.
+    /// given to the board. It does not wait: on a board whose time goes on only while somebody waits, as on
+    /// the simulated one, nothing happens between two polls unless [`Device::poll`](crate::Device::poll)
+    /// lets time pass.
     ///
     /// A system call is made once a second, to learn of a restart and the end of the board, and once
     /// something is found to be wrong. Another one gives a region back whose last handle a transfer had

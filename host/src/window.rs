@@ -21,6 +21,7 @@ use std::sync::atomic::Ordering;
 /// sent, what the one process moves or gives back is moved or given back for the other. A child's copy
 /// of this value has no mapping, and gives nothing back when it is dropped.
 #[derive(Debug)]
+#[must_use = "the window is given back when this is dropped"]
 pub struct Window {
     // Unmapped before it is given back.
     shown: Shown,
@@ -90,7 +91,7 @@ impl Window {
         self.base
     }
 
-    /// Bytes.
+    /// Bytes: 64 KiB.
     pub fn length(&self) -> usize {
         self.shown.0.length()
     }

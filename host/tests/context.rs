@@ -159,7 +159,7 @@ fn the_second_owner_of_a_file(records: usize, under_way: usize) {
     }
     least.stuck.store(true, Ordering::Relaxed);
     for _ in 0..under_way {
-        queue.read(&region, 0, 0, 4096).unwrap();
+        let _ = queue.read(&region, 0, 0, 4096).unwrap();
     }
     let second = Device::over(least.clone()).unwrap();
     let calls = least.count();

@@ -213,7 +213,7 @@ fn drop_while_busy(lab: &mut Lab) -> Result<&'static str> {
         let place = lab.place(&device)?;
         lab.host.fpga_write(place, lab.rng.random(), 4 << 20)?;
         let queue = mover.queue()?;
-        queue
+        let _ = queue
             .submit(Direction::Write, &buffer.region, 0, place, 4 << 20)
             .map_err(told)?;
         std::thread::sleep(Duration::from_micros(lab.rng.random_range(0..20_000)));
@@ -255,7 +255,7 @@ fn end_while_busy(lab: &mut Lab, killed: bool) -> Result<&'static str> {
                 let (device, length) = (mover.device().clone(), 4 << 20);
                 match &mut mover {
                     Mover::Fast(queue) => {
-                        queue
+                        let _ = queue
                             .submit(direction, region, 0, place, length)
                             .map_err(told)?;
                     }

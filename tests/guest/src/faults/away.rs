@@ -577,7 +577,7 @@ pub(super) fn open_beside_stuck(lab: &mut Lab) -> Result<String> {
             branch.host.fault(Fault::StickPort { after: 100 })?;
             let region = &buffer.region;
             let queue = mover.queue()?;
-            queue
+            let _ = queue
                 .submit(Direction::Write, region, 0, place, 1 << 20)
                 .map_err(told)?;
             theirs.signal()?;
