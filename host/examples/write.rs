@@ -3,7 +3,7 @@
 //! `cargo run -p peerlane-simulated --example simulated-write`.
 
 use anyhow::{Result, ensure};
-use peerlane_host::{Device, Direction, MemoryKind, Permissions, Request, Terms};
+use peerlane_host::{Device, Direction, Error, MemoryKind, Permissions, Request, Terms};
 use std::time::Duration;
 
 const LENGTH: usize = 1 << 20;
@@ -58,8 +58,14 @@ pub fn run(device: &Device, kind: MemoryKind) -> Result<()> {
 #[allow(dead_code, reason = "others run the example on other boards")]
 fn main() -> Result<()> {
     let path = std::env::args().nth(1);
-    run(
-        &Device::open(path.as_deref().unwrap_or("/dev/peerlane0"))?,
-        MemoryKind::Host,
-    )
+    let device = Device::open(path.as_deref().unwrap_or("/dev/peerlane0"));
+    let done = (device.map_err(Into::into)).and_then(|device| run(&device, MemoryKind::Host));
+    // What to do about an error is no part of its text.
+    done.map_err(|error| match error.downcast_ref::<Error>() {
+        Some(known) => {
+            let remedy = known.remedy();
+            error.context(remedy)
+        }
+        None => error,
+    })
 }

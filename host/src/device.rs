@@ -59,7 +59,10 @@ impl Device {
         Self::over(Node::open(path.as_ref().to_path_buf())?)
     }
 
-    /// Opens the first device node, by number, that has a free channel.
+    /// Opens the first device node, by number, that can be opened.
+    ///
+    /// # Errors
+    /// [`Error::None`] if there is no node, else what [`open`](Self::open) said of the last one.
     pub fn first() -> Result<Self> {
         let mut numbers: Vec<u32> = std::fs::read_dir("/dev")
             .into_iter()
@@ -139,7 +142,8 @@ impl Device {
         self.context().info()
     }
 
-    /// Whether driver and board have all of these features: bits of [`uapi::feature`]. What an
+    /// Whether driver and board have all of these features: bits of
+    /// [`peerlane_core::uapi::feature`](uapi::feature). What an
     /// NVIDIA driver brings may have come, or gone, since the device was opened.
     pub fn has(&self, features: u64) -> bool {
         features & !self.info().features == 0
@@ -150,7 +154,8 @@ impl Device {
         &self.0.capabilities
     }
 
-    /// The board's time: CLOCK_MONOTONIC, or simulated time. Limits of waits are in it.
+    /// The board's time: CLOCK_MONOTONIC, or simulated time. Limits of waits are in it. Simulated time
+    /// goes on only while somebody waits.
     pub fn now(&self) -> Duration {
         self.context().now()
     }
@@ -160,10 +165,12 @@ impl Device {
         Queue::new(self)
     }
 
-    /// New memory that can be registered, all zero.
+    /// New memory that can be registered, all zero. The kernel's device takes any memory of the process,
+    /// a driver in the process only what comes from here.
     ///
     /// # Errors
-    /// [`Error::NoGpu`]: memory of a real GPU is allocated by the GPU's own driver.
+    /// [`Error::Empty`]; [`Error::Map`], and [`Error::Backend`] of a driver in the process, if there is not
+    /// so much; [`Error::NoGpu`]: memory of a real GPU is allocated by the GPU's own driver.
     pub fn memory(&self, kind: MemoryKind, length: usize) -> Result<Memory> {
         self.context().memory(kind, length)
     }
@@ -184,12 +191,15 @@ impl Device {
     }
 
     /// Waits for an event of the context; `None`: for as long as it takes. `false`: none has
-    /// come in time. Look at the ring, or at [`query`](Self::query), for what has happened.
+    /// come in time. `true` comes without one, too, after a signal. Look at the ring, or at [`query`](Self::query), for what has happened.
     pub fn poll(&self, limit: Option<Duration>) -> Result<bool> {
         self.context().await_event(limit)
     }
 
     /// Names an eventfd that each event of the context adds 1 to, or none any more.
+    ///
+    /// # Errors
+    /// [`Error::Call`], with `EOPNOTSUPP` of a driver in the process.
     pub fn set_eventfd(&self, eventfd: Option<BorrowedFd<'_>>) -> Result<()> {
         self.context().set_eventfd(eventfd)
     }
@@ -200,9 +210,9 @@ impl Device {
     }
 
     /// Ends what the channel was given: what has not ended by itself after `drain`, or after a second
-    /// if that is longer, is aborted. Says whether something had to be. Meanwhile the board refuses the doorbells of a
-    /// [`Queue`](crate::Queue), which has to be [restarted](crate::Queue::restart) then: who shares a
-    /// device agrees on who stops it.
+    /// if that is longer, is aborted. Says whether something had to be. Meanwhile the board refuses the
+    /// doorbells of a [`Queue`](crate::Queue), which has to be [restarted](crate::Queue::restart) then:
+    /// who has one calls that instead, and who shares a device agrees on who stops it.
     pub fn stop(&self, drain: Duration) -> Result<bool> {
         self.context().stop(drain.min(LONGEST_DRAIN))
     }
@@ -212,7 +222,9 @@ impl Device {
         self.0.range()
     }
 
-    /// How the channel's interrupts are held back.
+    /// Sets how the channel's interrupts are held back; at first none is. Give it an age. Without one, the
+    /// last completions may raise no interrupt, and a wait sees them at the end of its limit, or a second
+    /// late. [`Terms::urgent`](crate::Terms::urgent) is the way past it for one transfer.
     pub fn moderate(&self, moderation: Moderation) -> Result<()> {
         self.context().moderate(moderation)
     }

@@ -1,5 +1,31 @@
 //! Moves data between an FPGA board and the memory of a GPU or the host.
 //!
+//! ```no_run
+//! use peerlane_host::{Device, MemoryKind, Permissions};
+//! use std::time::Duration;
+//!
+//! # fn main() -> peerlane_host::Result<()> {
+//! let device = Device::first()?;
+//! // FPGA memory of our own, for as long as this value lives. It has to be there before the queue.
+//! let fpga = device.allocate(1 << 20)?;
+//! let queue = device.queue()?;
+//! let memory = device.memory(MemoryKind::Host, 1 << 20)?;
+//! memory.write(0, b"some data")?;
+//! let region = device.register_all(&memory, Permissions::ReadWrite)?;
+//! // From the host to the FPGA. Any alignment and length will do.
+//! let transfer = queue.read(&region, 0, fpga.base(), 1 << 20)?;
+//! match transfer.wait(Duration::from_secs(1)) {
+//!     Ok(bytes) => println!("{bytes} bytes moved"),
+//!     // The text says what has happened; what to do about it is the remedy.
+//!     Err(error) => println!("{error}. {}", error.remedy()),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Two whole programs are in `host/examples`. Without a board, a program opens its devices at the
+//! simulated one: the crate `peerlane-simulated`, in `host/simulated`.
+//!
 //! A [`Device`] is a context of a board, with a channel of its own: one open `/dev/peerlane*`, or one
 //! of any other driver that implements [`Context`]. Memory that the board
 //! is to reach is registered and becomes a [`Region`]; memory of the FPGA's own is
@@ -18,9 +44,27 @@
 //! What an OpenCL BSP has beside the block, kernels and their clock, is [`Device::open_cl`]'s, for the
 //! one program that runs kernels.
 //!
-//! "Write" is FPGA to peer, "read" is peer to FPGA, as everywhere in Peerlane. The library starts no
+//! "Write" is FPGA to peer, "read" is peer to FPGA, as everywhere in Peerlane. (What the processor does
+//! to a [`Memory`] or a [`Window`] is the processor's own writing and reading.) The library starts no
 //! thread; all handles can be sent to and used from several threads. What a driver promises is written
 //! at [`Context`] and at [`peerlane_core::uapi`].
+//!
+//! What blocks: [`Device::allocate`] while the board fills the memory, [`Device::register`] while the
+//! driver pins and maps, [`Region::forget`], [`Device::stop`] and [`Queue::restart`] for as long as the
+//! board needs, and what waits by its name. Submitting never waits for the board.
+//!
+//! Error numbers and the structures of the driver's interface come with the library:
+//!
+//! ```no_run
+//! use peerlane_host::peerlane_core::uapi::feature;
+//! use peerlane_host::{Device, Errno, Error};
+//!
+//! match Device::open("/dev/peerlane0") {
+//!     Ok(device) => println!("a window: {}", device.has(feature::WINDOW)),
+//!     Err(Error::Open { source: Errno::BUSY, .. }) => println!("all channels are taken"),
+//!     Err(error) => println!("{error}. {}", error.remedy()),
+//! }
+//! ```
 
 mod context;
 mod device;
@@ -46,12 +90,14 @@ pub use fpga_memory::{FpgaMemory, Offer};
 pub use mapping::Mapping;
 pub use memory::{Memory, MemoryKind, Place};
 pub use opencl::{Area, OpenCl};
+pub use peerlane_core;
 pub use peerlane_core::att::Permissions;
 pub use peerlane_core::channel::Moderation;
 pub use peerlane_core::descriptor::Direction;
 pub use peerlane_core::fault::Fault;
 pub use queue::{Queue, Statistics};
 pub use region::Region;
+pub use rustix::io::Errno;
 pub use submitted::{Submitted, deadline};
 pub use transfer::{Request, Terms, Transfer};
 pub use window::Window;

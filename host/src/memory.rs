@@ -84,7 +84,8 @@ pub unsafe trait Place: Debug + Send + Sync {
 pub struct Memory(Arc<dyn Place>);
 
 impl Memory {
-    /// New memory of this process, all zero.
+    /// New memory of this process, all zero: for the kernel's device. A driver in the process may take
+    /// only what [`Device::memory`](crate::Device::memory) gives.
     ///
     /// # Errors
     /// [`Error::Empty`] and [`Error::Map`].
@@ -175,12 +176,18 @@ impl Memory {
     }
 
     /// Copies from the memory at `offset`.
+    ///
+    /// # Errors
+    /// [`Error::Bounds`], and what the memory's owner says.
     pub fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
         check("memory", self.length(), offset, bytes.len())?;
         self.0.read(offset, bytes)
     }
 
     /// Copies into the memory at `offset`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
     pub fn write(&self, offset: usize, bytes: &[u8]) -> Result<()> {
         check("memory", self.length(), offset, bytes.len())?;
         self.0.write(offset, bytes)

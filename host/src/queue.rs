@@ -160,13 +160,15 @@ impl Queue {
         &self.0.device
     }
 
-    /// Sets how many bytes one descriptor moves at most; 0 counts as 1. Smaller pieces let
-    /// the end of a long transfer be seen earlier, larger ones cost fewer stores.
+    /// Sets how many bytes one descriptor moves at most, for transfers that are submitted later; at
+    /// first 4 GiB less 1. 0 counts as 1, which is a descriptor a byte. Smaller pieces show the progress
+    /// of a long transfer, larger ones cost fewer stores.
     pub fn set_piece(&self, bytes: u32) {
         self.0.lock().piece = bytes.max(1);
     }
 
-    /// Sets how long [`Transfer::wait`] looks at the ring before it sleeps. None by default.
+    /// Sets how long [`Transfer::wait`] and [`drain`](Self::drain) look at the ring before they sleep.
+    /// They sleep at once by default.
     pub fn set_spin(&self, spin: Duration) {
         self.0.lock().spin = spin;
     }
@@ -183,10 +185,11 @@ impl Queue {
 
     /// Begins to move `length` bytes between `offset` of the region and an FPGA address. It never waits
     /// for room on the board. It makes no system call, unless it finds something wrong, or gives a
-    /// region back whose last handle a transfer had that has ended.
+    /// region back whose last handle a transfer had that has ended. There is no limit to what may be
+    /// submitted but the process's memory.
     ///
     /// # Errors
-    /// [`Error::Local`], [`Error::Region`], [`Error::Foreign`]: the bytes cannot be moved so.
+    /// [`Error::Empty`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`]: the bytes cannot be moved so.
     /// [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`]. Nothing is moved after an error.
     pub fn submit(
         &self,
@@ -207,7 +210,10 @@ impl Queue {
         self.submit_with(&request, Terms::default())
     }
 
-    /// Moves `length` bytes of FPGA memory into a region.
+    /// Begins to move `length` bytes of FPGA memory into a region.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit).
     pub fn write(
         &self,
         fpga_address: u64,
@@ -218,7 +224,14 @@ impl Queue {
         self.submit(Direction::Write, region, offset, fpga_address, length)
     }
 
-    /// Moves `length` bytes of a region into FPGA memory.
+    /// Begins to move `length` bytes of a region into FPGA memory.
+    ///
+    /// A board without [`TAGGED_READS`](peerlane_core::uapi::feature::TAGGED_READS) is not told that a
+    /// read was refused, by an IOMMU or by a GPU that is not there: the transfer ends well then, with ones
+    /// for data. [`Region::probe`] finds out beforehand.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit).
     pub fn read(
         &self,
         region: &Region,
@@ -231,6 +244,9 @@ impl Queue {
 
     /// Submits a transfer on other terms: chained to those before, or urgent. The board keeps the order
     /// by itself; nothing needs to be waited for in between.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit).
     pub fn submit_with(&self, request: &Request<'_>, terms: Terms) -> Result<Transfer> {
         let &Request {
             direction,
@@ -274,7 +290,7 @@ impl Queue {
     }
 
     /// Waits until all that was submitted before has ended, well or not; `None`: for as long as it
-    /// takes.
+    /// takes. It does not say what has failed: that is told by the [`Transfer`]s alone.
     ///
     /// # Errors
     /// [`Error::NotDrained`]; [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`].
@@ -291,10 +307,11 @@ impl Queue {
     }
 
     /// Ends what is under way, and leaves an empty queue. Transfers that had not ended fail with
-    /// [`Error::Stopped`], or as the board says.
+    /// [`Error::Stopped`], or as the board says. Regions and FPGA memory stay, and the queue can be used
+    /// on. It does not mend the board: that is the driver's business.
     ///
     /// # Errors
-    /// [`Error::Broken`] if board and queue do not agree even so: open the device anew.
+    /// [`Error::Gone`]; [`Error::Broken`] if board and queue do not agree even so: open the device anew.
     pub fn restart(&self) -> Result<()> {
         let mut state = self.0.lock();
         let restarted = self.0.restart(&mut state);

@@ -63,9 +63,19 @@ impl Drop for Inner {
 impl Device {
     /// Registers a part of memory.
     ///
+    /// A region takes an entry of the board's address translation table for each page of 4 KiB, 64 KiB or
+    /// 2 MiB, the largest that all of its contiguous pieces keep to. The table has
+    /// [`att_entries`](peerlane_core::capability::Capabilities::att_entries) for all contexts of the board
+    /// together: 4096 of the default build are 16 MiB of memory in pages of 4 KiB, and 8 GiB of memory
+    /// that lies in pieces of 2 MiB ([`Memory::huge`]).
+    ///
     /// With [`Permissions::Write`] alone the kernel's device reports the end of a write before its data
     /// are proven to have arrived; [`Permissions::ReadWrite`] lets the board prove that. This holds for all
     /// kinds of registration ([`access::WRITE`]).
+    ///
+    /// # Errors
+    /// [`Error::Bounds`], [`Error::Empty`]; [`Error::Call`] with `ENOSPC`, `EDQUOT` or `ENOMEM` if there is no
+    /// room, and [`Error::AttFull`] of a driver in the process.
     pub fn register(
         &self,
         memory: &Memory,
@@ -241,7 +251,8 @@ impl Region {
     /// between peers, and some answer them with ones. Only before the device has a queue.
     ///
     /// # Errors
-    /// [`Error::Fault`] if the read failed.
+    /// [`Error::Fault`] if the read failed; [`Error::Call`] with `EBUSY` once the device has a queue, and
+    /// with `EOPNOTSUPP` where the driver has no probes.
     pub fn probe(&self, offset: u64, local: u64) -> Result<[u8; peerlane_core::uapi::PROBE_BYTES]> {
         let mut probe = Probe {
             handle: self.0.handle,

@@ -6,6 +6,9 @@
 //! `/dev/peerlane*` is there. It keeps to the same rules ([`peerlane_core::uapi`]), but it protects
 //! nobody: all contexts are of one process. It has no slow path, no probes, no dma-bufs and no window,
 //! as its [features](crate::Device::has) say. It has an OpenCL side where the backend has a [`Bar`].
+//!
+//! It does not notice that somebody else has reset the block: waits end with [`Error::Timeout`] then, until
+//! [`Driver::reset`].
 
 mod backend;
 mod board;
@@ -44,7 +47,7 @@ pub struct Options {
     pub build_id: Option<u32>,
     /// Longest wait of the board for its PCIe port, in cycles of the port's clock: for the
     /// answer to a read, and for a request or data to be taken. 0 is for ever, `None`
-    /// leaves the block's own value.
+    /// leaves the block's own value, which is 50 ms at 250 MHz.
     pub port_timeout_cycles: Option<u32>,
 }
 
@@ -179,10 +182,17 @@ impl Driver {
         })
     }
 
-    /// Resets the block and starts it anew. Transfers under way end with [`Error::Restarted`]; contexts
+    /// Resets the block's engines and starts them anew. Transfers under way end with [`Error::Restarted`]; contexts
     /// stay open and regions registered. This is the way out of [`Error::NotReady`] and
     /// [`Error::Timeout`] where [`Queue::restart`](crate::Queue::restart) is not enough, and of
-    /// [`Error::Gone`] where the board answers again.
+    /// [`Error::Gone`] where the board answers again. It does not end a quarantine of reads.
+    ///
+    /// A queue learns of it by its next wait, or by [`Device::query`]. What is submitted before ends with
+    /// [`Error::Restarted`], too.
+    ///
+    /// # Errors
+    /// [`Error::NotReady`] and [`Error::Gone`] if the board does not come back. A port that is dead stays
+    /// so: the next wait says [`Error::PortDead`] again.
     pub fn reset(&self) -> Result<()> {
         self.0.lock().reset()
     }
