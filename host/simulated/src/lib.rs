@@ -1,7 +1,39 @@
 //! The simulated board: the block's Verilog, with models of link, host, GPU and FPGA memory around it,
 //! driven by `peerlane-host`'s driver in the process.
 //!
-//! A program for a real board does not need this crate.
+//! A program for a real board does not need this crate. One without a board opens its devices here, and
+//! all else is as with `/dev/peerlane0`:
+//!
+//! ```no_run
+//! use peerlane_host::driver::Options;
+//! use peerlane_sim::BoardConfig;
+//! use peerlane_simulated::SimBoard;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // The block's Verilog, compiled. The first time takes a minute; then it comes from the cache.
+//! let library = peerlane_block::library(&peerlane_hdl::Params::default())?;
+//! let board = SimBoard::new(library.instance()?, BoardConfig::default())?;
+//! let driver = board.drive(&Options::default())?;
+//! let device = driver.open()?;
+//! # drop(device);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! In a workspace of its own, a program names these crates by their paths in Peerlane's repository:
+//! `host`, `host/simulated`, `sim`, `sim/block` and `hdl`. It should have `peerlane-sim` optimised
+//! (`[profile.dev.package.peerlane-sim]`, `opt-level = 3`): that is the clock loop.
+//!
+//! What is different from a board:
+//!
+//! - Time is the board's ([`Device::now`](peerlane_host::Device::now)), and so are the limits of waits. It goes
+//!   on only while somebody waits, or accesses a register. A loop that only polls a transfer never ends:
+//!   it has to wait in between, by [`Device::poll`](peerlane_host::Device::poll) for one.
+//! - A second of it takes many minutes, and a few megabytes of a transfer one of our seconds, those too
+//!   that [`Device::allocate`](peerlane_host::Device::allocate) fills with zeros. Keep limits short, and where
+//!   a peer is not to answer, the [time-out of the port](Options::port_timeout_cycles), too.
+//! - Memory that can be registered comes from [`Device::memory`](peerlane_host::Device::memory) alone.
+//! - [`SimBoard::with`] reaches the models: [`Board::bus_mut`] takes faults to inject.
 
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
@@ -162,12 +194,18 @@ impl SimBoard {
         }))))
     }
 
-    /// Starts a driver for the board, which contexts are opened at.
+    /// Starts a driver for the board, which contexts are opened at. A board has one at a time.
+    ///
+    /// # Errors
+    /// As [`Driver::new`].
     pub fn drive(&self, options: &Options) -> Result<Driver> {
         Driver::new(self.clone(), options)
     }
 
-    /// Reads FPGA memory behind the board's back.
+    /// Reads FPGA memory behind the board's back, at any address of it. No time passes.
+    ///
+    /// # Errors
+    /// [`Error::Backend`](peerlane_host::Error::Backend) if the range does not lie in FPGA memory.
     pub fn fpga_read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
         Ok(self
             .lock()
@@ -177,13 +215,17 @@ impl SimBoard {
             .map_err(failed)?)
     }
 
-    /// Writes FPGA memory behind the board's back.
+    /// Writes FPGA memory behind the board's back. No time passes.
+    ///
+    /// # Errors
+    /// As [`fpga_read`](Self::fpga_read).
     pub fn fpga_write(&self, address: u64, bytes: &[u8]) -> Result<()> {
         let mut sim = self.lock();
         Ok(sim.board.ddr_mut().write(address, bytes).map_err(failed)?)
     }
 
-    /// Access to the board itself: statistics, faults, back-pressure.
+    /// Access to the board itself: statistics, faults, back-pressure. `f` must not use the board's
+    /// devices: they wait for the same lock.
     pub fn with<R>(&self, f: impl FnOnce(&mut Board) -> R) -> R {
         f(&mut self.lock().board)
     }
