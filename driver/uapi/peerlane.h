@@ -426,7 +426,7 @@ struct peerlane_probe {
 
 /* Argument of PEERLANE_IOC_MODERATE: CHANNEL_MODERATION of the register map. */
 struct peerlane_moderate {
-	/* An interrupt follows every so many completions that ask for one. */
+	/* An interrupt follows every so many completions that ask for one, 255 at most; 0 is as 1. */
 	__u32 count;
 	/*
 	 * And at the latest so many times 256 cycles of the PCIe clock after the first; 0: no

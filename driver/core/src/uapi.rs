@@ -460,7 +460,7 @@ impl Default for Probe {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Moderate {
-    /// An interrupt follows every so many completions that ask for one.
+    /// An interrupt follows every so many completions that ask for one, 255 at most; 0 is as 1.
     pub count: u32,
     /// And at the latest so many times 256 cycles of the PCIe clock after the first; 0: no limit
     /// by time, so that the last completions may never raise one. 65535 at most.
