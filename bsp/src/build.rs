@@ -61,6 +61,8 @@ pub struct Build {
     /// Kinds of components in the vendor's BSP that neither it nor Quartus defines: the OpenCL SDK may.
     #[serde(default)]
     pub unresolved_in_input: BTreeSet<String>,
+    /// Hash of the vendor's tree in the record of what is kept.
+    pub vendor: String,
 }
 
 impl Build {

@@ -46,7 +46,7 @@ impl Board {
     /// [`ErrorKind::NotABsp`] if it is none, [`ErrorKind::Inconsistent`] if its record and its hard IP
     /// do not say what is needed, [`ErrorKind::Unsupported`] for a link that the driver does not know.
     pub fn read(dir: &Path) -> Result<Self> {
-        let layout = Layout::find(dir)?;
+        let layout = Layout::of_result(dir)?;
         let build = Build::read(&layout)?;
         let library = Library::find(&layout)?;
         let hardware = layout.hardware_dir();

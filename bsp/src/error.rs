@@ -35,6 +35,8 @@ pub enum ErrorKind {
     Inconsistent,
     /// A tool that the check needs could not be run.
     Tool,
+    /// Files that Peerlane wrote were changed since.
+    Edited,
     /// A signal asked for an early end.
     Interrupted,
 }

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::interrupt;
+use crate::kept::{self, Record};
 use crate::system::library::NEW_DMA;
 use crate::system::xml::Document;
 use crate::text;
@@ -88,6 +89,44 @@ impl Layout {
                 let names: Vec<_> = many.iter().map(|p| p.display().to_string()).collect();
                 Err(not(format!("holds several boards ({})", names.join(", "))))
             }
+        }
+    }
+
+    /// Takes a platform that `peerlane extend` wrote, or its hardware directory.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotABsp`], and those of [`Record::read`].
+    pub fn of_result(dir: &Path) -> Result<Self> {
+        let Ok(root) = Self::root_of_result(dir) else {
+            return Self::find(dir);
+        };
+        let hardware = Record::read(&root)?.hardware();
+        Ok(Self { root, hardware })
+    }
+
+    /// The platform that `peerlane extend` wrote and that a directory is, or is the hardware directory of.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotABsp`].
+    pub fn root_of_result(dir: &Path) -> Result<PathBuf> {
+        if dir.join(kept::RECORD).is_file() {
+            return Ok(dir.to_path_buf());
+        }
+        let here = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
+        let above = here.ancestors().skip(1);
+        let mut results = above.filter(|root| root.join(kept::RECORD).is_file());
+        let of = |root: &Path| Record::read(root).map(|record| root.join(record.hardware()));
+        match results.next() {
+            Some(root) if of(root).is_ok_and(|hardware| hardware == here) => Ok(root.to_path_buf()),
+            _ => Err(Error::new(
+                ErrorKind::NotABsp,
+                Place::file(dir),
+                format!(
+                    "no {}: this is not a platform that `peerlane extend` wrote",
+                    kept::RECORD
+                ),
+                "Give the directory that was --out of `peerlane extend`.",
+            )),
         }
     }
 
@@ -230,7 +269,7 @@ pub fn revisions_in(project: &str) -> Vec<(String, usize)> {
 
 /// The directory of a platform's boards, as its `board_env.xml` names it (Custom Platform Toolkit user guide 683398,
 /// 1.4.2.1), relative to the platform.
-fn boards_directory(platform: &Path) -> PathBuf {
+pub fn boards_directory(platform: &Path) -> PathBuf {
     let environment = Document::read(&platform.join("board_env.xml")).ok();
     let named = environment.and_then(|document| {
         let mut all = document.root.children("hardware");
@@ -399,8 +438,8 @@ pub fn place(path: &Path, moved: (&Path, &Path)) -> PathBuf {
     match path.strip_prefix(old) {
         // With nothing behind it, a join would end in a slash.
         Ok(inside) if inside.as_os_str().is_empty() => new.to_path_buf(),
-        Ok(inside) if !old.as_os_str().is_empty() => new.join(inside),
-        _ => path.to_path_buf(),
+        Ok(inside) => new.join(inside),
+        Err(_) => path.to_path_buf(),
     }
 }
 

@@ -22,6 +22,13 @@
 #         quartus_sh -t {{ dir }}/rebuild.tcl import-on DIRECTORY_OF_THE_COMPILE
 #      From now on `aoc` imports it. `import-off` goes back to step 1, for a change of the board.
 #
+{%- if !archives.is_empty() %}
+# Steps of the flow take these files too, which were left out and which this script does not make:
+#     {% for archive in archives %} {{ archive }}{% endfor %}
+# What goes into them is the vendor's choice: make them in the directory of the base compile, as the vendor's notes or
+# scripts do it. `import-on` does nothing until they are there.
+#
+{%- endif %}
 # Each step that fails ends the script with an error; nothing after it is done.
 
 package require ::quartus::project
@@ -43,6 +50,12 @@ set images {
 {%- endfor %}
 }
 
+# Archives and databases that steps of the flow take. This script does not make them.
+set archives {
+{%- for archive in archives %}
+    {{"{"}}{{ archive }}{{"}"}}
+{%- endfor %}
+}
 # Steps of the flow's scripts that import wait for this file.
 set marker {{ marker }}
 
@@ -72,7 +85,7 @@ proc require_made {file begin} {
 }
 
 proc export_all {} {
-    global project base imports images
+    global project base imports images archives
     each_import {
         if {[get_global_assignment -name $assignment -section_id $section] ne ""} {
             error "the import of $section is on in revision $revision: what would be compiled is the old board"
@@ -110,11 +123,22 @@ proc export_all {} {
         exec aocl binedit $image add .acl.fpga.bin fpga.bin
         require_made $image $begin
     }
+    foreach archive $archives {
+        if {![file exists $archive]} {
+            post_message "$archive is still to be made: this script does not make it (see its head)"
+        }
+    }
 }
 
 proc import_on {from} {
-    global imports images marker
-    set files $images
+    global imports images archives marker
+    foreach archive $archives {
+        if {![file exists $from/$archive]} {
+            error "$from/$archive is not there: a step of the flow takes it, and this script does not make it (see\
+                its head)"
+        }
+    }
+    set files [concat $images $archives]
     foreach import $imports {
         lappend files [lindex $import 2]
     }

@@ -128,7 +128,7 @@ fn already_extended() {
     expect(
         &error,
         ErrorKind::AlreadyExtended,
-        &["dma_engine", "--check"],
+        &["peerlane/files.json", "peerlane revert", "--check"],
     );
     assert!(!work.out.exists());
     refuses(&work, None, None, &["extended already"]);

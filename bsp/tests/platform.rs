@@ -33,8 +33,8 @@ fn a_system_in_a_shared_directory_is_changed_in_the_copy() {
         "{files:?}"
     );
     // What the vendor had is kept.
-    let kept =
-        work.made("scripts/peerlane/vendor_platform/common/iface/acl_iface_system.qsys.vendor");
+    let kept = work.out.join("peerlane/vendor/common/iface").join(SYSTEM);
+    let kept = fs::read_to_string(kept).unwrap();
     assert_eq!(
         kept,
         fs::read_to_string(work.bsp.join("common/iface").join(SYSTEM)).unwrap()
@@ -114,4 +114,195 @@ fn the_version_in_a_shared_directory() {
     let made = fs::read_to_string(work.out.join("common/ident.qsys")).unwrap();
     assert!(!made.contains("-1597521440"), "{made}");
     assert!(fs::read_to_string(ident).unwrap().contains("-1597521440"));
+}
+
+const ENVIRONMENT: &str = "board_env.xml";
+
+/// The text of an element, and an attribute, by another XML parser.
+fn told(work: &Work, tag: &str) -> Vec<String> {
+    let text = fs::read_to_string(work.out.join(ENVIRONMENT)).unwrap();
+    let document = roxmltree::Document::parse(&text).unwrap();
+    let linux = document
+        .descendants()
+        .find(|n| n.attribute("name") == Some("linux64"))
+        .unwrap();
+    let all = linux.children().filter(|n| n.has_tag_name(tag));
+    all.map(|n| n.text().unwrap_or_default().to_string())
+        .collect()
+}
+
+/// What a platform needs besides the board's directory is written where there was nothing.
+#[test]
+fn a_boards_directory_becomes_a_platform() {
+    let work = Work::of(&reference_net().join("hardware/peerlane_net"));
+    work.sound("");
+    let text = fs::read_to_string(work.out.join(ENVIRONMENT)).unwrap();
+    let document = roxmltree::Document::parse(&text).unwrap();
+    let root = document.root_element();
+    assert_eq!(root.attribute("name"), Some("peerlane_net_peerlane"));
+    // As the project says.
+    assert_eq!(root.attribute("version"), Some("14.0"));
+    let hardware = root
+        .children()
+        .find(|n| n.has_tag_name("hardware"))
+        .unwrap();
+    assert_eq!(hardware.attribute("dir"), Some("hardware"));
+    assert_eq!(hardware.attribute("default"), Some("peerlane_net_peerlane"));
+    assert_eq!(told(&work, "utilbindir"), ["%b/linux64/libexec"]);
+    for file in [
+        "README.md",
+        "linux64/lib/README.md",
+        "linux64/libexec/README.md",
+    ] {
+        assert!(work.out.join(file).is_file(), "{file}");
+    }
+    assert!(
+        work.out
+            .join("hardware/peerlane_net_peerlane/board_spec.xml")
+            .is_file()
+    );
+}
+
+/// The vendor's library and utilities are for a DMA that is gone: nothing leads to them, and they are kept.
+#[test]
+fn the_vendors_runtime_is_set_aside() {
+    for (version, before, links) in [
+        (
+            "an old SDK: programs are linked with the MMD",
+            "<linkflags>-L%b/linux64/lib</linkflags><linklibs>-lalterahalmmd -lvendor_mmd</linklibs>",
+            "-lalterahalmmd -lpeerlane_mmd",
+        ),
+        (
+            "a library of the vendor's and one of the system",
+            "<mmdlib>%b/linux64/lib/libvendor_mmd.so</mmdlib><linkflags>-L%b/linux64/lib -L%a/lib</linkflags>\
+             <linklibs>-lvendor_mmd -lhelper -lstdc++</linklibs>",
+            "-lpeerlane_mmd -lstdc++",
+        ),
+        (
+            "a new SDK: the runtime finds the MMD",
+            "<mmdlib>%b/linux64/lib/libvendor_mmd.so</mmdlib><linkflags>-L%b/linux64/lib</linkflags><linklibs/>",
+            "",
+        ),
+    ] {
+        let work = Work::of(&reference_net());
+        fs::write(
+            work.bsp.join(ENVIRONMENT),
+            format!(
+                "<?xml version=\"1.0\"?>\n<!-- caf\u{e9} -->\n<board_env version=\"14.0\" name=\"v\">\n\
+                 <hardware dir=\"hardware\" default=\"peerlane_net\"/>\n<platform name=\"linux64\">{before}\
+                 <utilbindir>%b/linux64/libexec</utilbindir></platform>\n\
+                 <platform name=\"windows64\"><utilbindir>%b\\tools\\bin</utilbindir></platform>\n</board_env>\n"
+            ),
+        )
+        .unwrap();
+        let files = [
+            "linux64/lib/libvendor_mmd.so",
+            "linux64/lib/libhelper.a",
+            "linux64/libexec/install",
+            "linux64/driver/aclpci.c",
+            "tools/bin/install.exe",
+        ];
+        for file in files {
+            let path = work.bsp.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, file).unwrap();
+        }
+        let report = work.sound("");
+        for file in files {
+            assert!(!work.out.join(file).exists(), "{version}: {file}");
+            let kept = work.out.join("peerlane/vendor").join(file);
+            assert_eq!(fs::read_to_string(kept).unwrap(), file);
+        }
+        let aside: Vec<_> = report
+            .set_aside
+            .iter()
+            .map(|p| p.to_str().unwrap())
+            .collect();
+        assert_eq!(aside, ["linux64", "tools/bin"], "{version}");
+        assert!(report.notes.iter().any(|note| note.contains("set aside")));
+        assert_eq!(told(&work, "linklibs"), [links], "{version}");
+        assert_eq!(
+            told(&work, "linkflags")[0].split(' ').next(),
+            Some("-L%b/linux64/lib")
+        );
+        for library in told(&work, "mmdlib") {
+            assert_eq!(library, "%b/linux64/lib/libpeerlane_mmd.so");
+        }
+        let text = fs::read_to_string(work.out.join(ENVIRONMENT)).unwrap();
+        assert!(
+            text.contains("<!-- caf\u{e9} -->") && text.contains("%b\\tools\\bin"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn the_check_looks_at_the_platform() {
+    let work = Work::of(&reference_net());
+    let install = work.bsp.join("linux64/libexec/install");
+    fs::create_dir_all(install.parent().unwrap()).unwrap();
+    fs::write(&install, "#!/bin/sh\ninsmod aclpci_drv.ko\n").unwrap();
+    work.sound("");
+    let out = |file: &str| work.out.join(file);
+    let finds = |words: &str| {
+        let found = common::faults::faults(&work);
+        let has = |(test, what): &(&str, String)| *test == "platform" && what.contains(words);
+        assert!(found.iter().any(has), "no {words:?} in {found:#?}");
+    };
+    for (file, from, to, words) in [
+        (ENVIRONMENT, "libpeerlane_mmd", "libvendor_mmd", "mmdlib is"),
+        (
+            ENVIRONMENT,
+            "linux64/libexec",
+            "vendor/libexec",
+            "utilbindir is",
+        ),
+        (
+            ENVIRONMENT,
+            "dir=\"hardware\"",
+            "dir=\"boards\"",
+            "said to be in \"boards\"",
+        ),
+        (
+            ENVIRONMENT,
+            "\"linux64\"",
+            "\"linux32\"",
+            "no platform linux64",
+        ),
+        (
+            "README.md",
+            "# The board peerlane_net_peerlane",
+            "# The board other",
+            "not of the board",
+        ),
+    ] {
+        let before = fs::read(out(file)).unwrap();
+        common::edit(&out(file), from, to);
+        finds(words);
+        fs::write(out(file), before).unwrap();
+    }
+    fs::copy(&install, out("linux64/libexec/install")).unwrap();
+    finds("this is the vendor's ../../linux64/libexec/install");
+    fs::remove_file(out("linux64/libexec/install")).unwrap();
+    fs::remove_dir_all(out("linux64/libexec")).unwrap();
+    finds("a directory that is not there");
+    fs::create_dir(out("linux64/libexec")).unwrap();
+    fs::rename(out(ENVIRONMENT), out("hidden")).unwrap();
+    finds("aoc finds no board");
+    fs::rename(out("hidden"), out(ENVIRONMENT)).unwrap();
+    assert_eq!(common::faults::faults(&work), []);
+}
+
+#[test]
+fn what_the_platform_needs_may_not_be_taken() {
+    for dir in ["peerlane", "hardware/peerlane_net_peerlane"] {
+        let work = Work::of(&reference_net());
+        fs::create_dir(work.bsp.join(dir)).unwrap();
+        let error = work.refused("");
+        common::expect(
+            &error,
+            peerlane_bsp::error::ErrorKind::Unsupported,
+            &[dir, "Rename it"],
+        );
+    }
 }

@@ -107,32 +107,8 @@ fn constraints_under(set_max_skew: &str, warns: bool) {
     assert!(!said.contains("critical"), "{said}");
 }
 
-/// A stand-in for Quartus that knows only commands which Quartus has. Its settings are empty; what a compile and an
-/// export make, it makes.
-const QUARTUS: &str = r#"
-    package provide ::quartus::project 1.0
-    package provide ::quartus::flow 1.0
-    proc project_open {p option revision} { puts "open $p $revision" }
-    proc project_close {} { puts close }
-    proc export_assignments {} { puts save }
-    proc post_message {m} {}
-    proc set_global_assignment {args} { puts "set $args" }
-    proc get_global_assignment {args} { return $::env(IMPORT) }
-    proc make {file} { set f [open $file w]; puts $f new; close $f }
-    proc execute_flow {what} {
-        puts "flow $what"
-        if {$::env(FAILS) eq "compile"} { error "Quartus: timing not met" }
-        if {$::env(FAILS) ne "persona"} { make base.root_partition.personax }
-        make fpga.bin
-    }
-    proc execute_module {option tool more args} {
-        puts "module $args"
-        if {[regexp {export=(\S+)} $args all file]} { make $file }
-    }
-    proc exec {args} { puts "exec $args"; make [lindex $args 2] }
-    array set quartus [list args [lrange $argv 1 end]]
-    source [lindex $argv 0]
-"#;
+/// A stand-in for Quartus.
+const QUARTUS: &str = include_str!("common/quartus.tcl");
 
 /// The script of an extended BSP, run in a directory; whether it came to its end, and what it did.
 fn rebuild(
@@ -258,4 +234,42 @@ fn the_script_compiles_the_base_revision() {
     assert!(said.contains(&import), "{said}");
     assert!(!said.contains("PARTITION_NETLIST_TYPE"), "{said}");
     assert!(board.join(persona).is_file() && board.join("base.aocx").is_file());
+}
+
+/// An archive that a step of the flow takes is not made anew: that is said, and the imports stay off without it.
+#[test]
+fn an_archive_that_the_script_does_not_make_is_asked_for() {
+    let work = Work::of(&common::reference_net());
+    work.append(
+        "scripts/pre_flow.tcl",
+        "project_restore archives/shell.qar -destination .\n",
+    );
+    work.put("archives/shell.qar", "compiled");
+    let report = work.extend("").unwrap();
+    let notes = report.notes.join("\n");
+    assert!(notes.contains("archives/shell.qar"), "{notes}");
+    let readme = fs::read_to_string(work.out.join("README.md")).unwrap();
+    assert!(readme.contains("archives/shell.qar"), "{readme}");
+    assert!(!work.output("archives/shell.qar").exists());
+
+    let board = work.hardware(&work.out);
+    let compile = work.dir.path().join("compile");
+    fs::create_dir(&compile).unwrap();
+    let (good, said) = rebuild(&work, &compile, &["export"], "", "");
+    assert!(
+        good && said.contains("archives/shell.qar is still to be made"),
+        "{said}"
+    );
+    let on = ["import-on", text(&compile)];
+    let (good, said) = rebuild(&work, &board, &on, "", "");
+    assert!(
+        !good && said.contains("archives/shell.qar is not there") && !said.contains("set "),
+        "{said}"
+    );
+    assert!(!board.join("scripts/peerlane/imports_on").exists());
+    fs::create_dir(compile.join("archives")).unwrap();
+    fs::write(compile.join("archives/shell.qar"), "anew").unwrap();
+    let (good, said) = rebuild(&work, &board, &on, "", "");
+    assert!(good, "{said}");
+    assert_eq!(work.made("archives/shell.qar"), "anew");
 }

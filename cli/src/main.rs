@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{FAILED, Outcome, bench, config, driver, extend};
+use commands::{FAILED, Outcome, bench, config, driver, extend, revert};
 use peerlane_bsp::error::ErrorKind;
 use signals::Signals;
 
@@ -32,6 +32,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Extend(extend::Args),
+    Revert(revert::Args),
     Config(config::Args),
     Driver(driver::Args),
     Demo(commands::demo::Args),
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         .init();
     let outcome = match &cli.command {
         Command::Extend(args) => until_interrupted(|| extend::run(args)),
+        Command::Revert(args) => until_interrupted(|| revert::run(args)),
         Command::Config(args) => config::run(args),
         Command::Driver(args) => driver::run(args),
         Command::Demo(args) => commands::demo::run(args),

@@ -1,120 +1,43 @@
-//! What the vendor's BSP was, kept in the extended one: the files that the extension replaces, as they were, and the
-//! hash of every other file. The check compares the result with them.
+//! What the vendor's BSP was, kept in the extended platform. The check compares the result with it.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
 
 use crate::build::{digest, digest_of};
 use crate::check::read::design::Design;
 use crate::check::read::{Node, xml};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::layout::{Layout, SCRIPT_DIR};
-use crate::text;
+use crate::kept::{self, Entry, Record, Tree};
+use crate::layout::Layout;
 
-/// Behind the names of files that are kept, so that no tool takes them for its own.
-const SUFFIX: &str = ".vendor";
-const AGAIN: &str = "Extend the vendor's BSP again.";
-
-/// Directory of what is kept, in the hardware directory.
-fn directory() -> PathBuf {
-    Path::new(SCRIPT_DIR).join("vendor")
-}
-
-/// Directory of what is kept of the BSP outside of the hardware directory.
-fn directory_outside() -> PathBuf {
-    Path::new(SCRIPT_DIR).join("vendor_platform")
-}
-
-/// Where a file is kept, by its path from the hardware directory.
-fn kept_at(inside: &Path) -> PathBuf {
-    let outside: PathBuf = inside
-        .components()
-        .skip_while(|part| *part == Component::ParentDir)
-        .collect();
-    let mut name = match outside == inside {
-        true => directory().join(inside),
-        false => directory_outside().join(outside),
-    }
-    .into_os_string();
-    name.push(SUFFIX);
-    name.into()
-}
+/// Most links that lead to each other.
+const MOST_LINKS: usize = 40;
 
 /// The path of a file of the BSP from its hardware directory.
 pub fn from_hardware(layout: &Layout, path: &Path) -> PathBuf {
-    let hardware = layout.hardware_dir();
-    if let Ok(inside) = path.strip_prefix(&hardware) {
+    from(
+        &layout.hardware,
+        path.strip_prefix(&layout.root).unwrap_or(path),
+    )
+}
+
+/// The path from a directory; both are relative to the same.
+fn from(hardware: &Path, path: &Path) -> PathBuf {
+    if let Ok(inside) = path.strip_prefix(hardware) {
         return inside.to_path_buf();
     }
-    let up: PathBuf = layout.hardware.components().map(|_| "..").collect();
-    up.join(path.strip_prefix(&layout.root).unwrap_or(path))
+    let up: PathBuf = hardware.components().map(|_| "..").collect();
+    up.join(path)
 }
 
-/// Whether a file is kept although the extension does not name it: what it does not know that it changed must not be
-/// lost to the check.
-fn always(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let by_kind = path.extension().is_some_and(|e| {
-        ["qsys", "qsf", "qpf", "ipx"]
-            .iter()
-            .any(|kind| e.eq_ignore_ascii_case(kind))
-    });
-    by_kind || matches!(name.as_ref(), "board_spec.xml" | "board_env.xml")
-}
-
-/// A file to be kept, with its path in the hardware directory.
-pub type Kept = (PathBuf, String);
-
-/// Hashes of the vendor's files.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Hashes {
-    /// SHA-256 by the path from the hardware directory: those outside of it begin with `..`.
-    sha256: BTreeMap<String, String>,
-}
-
-/// Files to be added to an extended BSP: those of the vendor's that are replaced or that the check compares, and the
-/// hashes of all.
-///
-/// # Errors
-/// [`ErrorKind::Io`]; those of [`text::read`] for a file that is replaced.
-pub fn keep<'a>(layout: &Layout, replaced: impl Iterator<Item = &'a Path>) -> Result<Vec<Kept>> {
-    let hardware = layout.hardware_dir();
-    let mut kept = BTreeMap::new();
-    for path in replaced {
-        kept.insert(kept_at(path), text::read(&hardware.join(path))?);
-    }
-    let mut hashes = Hashes::default();
-    layout.entries(|path, _| {
-        // A link may become a file; one that leads nowhere, or to something else, is none.
-        if !path.is_file() {
-            return Ok(());
-        }
-        let inside = from_hardware(layout, path);
-        let name = inside.to_string_lossy().into_owned();
-        hashes.sha256.insert(name, digest_of(path)?);
-        let at = kept_at(&inside);
-        if always(path) && !kept.contains_key(&at) {
-            // What cannot be read is no part of a design that can.
-            if let Ok(text) = text::read(path) {
-                kept.insert(at, text);
-            }
-        }
-        Ok(())
-    })?;
-    let mut json = serde_json::to_string_pretty(&hashes).expect("the hashes hold plain data only");
-    json.push('\n');
-    kept.insert(directory().join("files.json"), json);
-    Ok(kept.into_iter().collect())
-}
-
-/// The vendor's BSP as far as it was kept.
+/// The vendor's BSP.
 #[derive(Debug)]
 pub struct Vendor {
+    kept: PathBuf,
     hardware: PathBuf,
-    hashes: Hashes,
+    tree: Tree,
+    /// Files by their path from the hardware directory: those outside of it begin with `..`.
+    files: BTreeMap<PathBuf, String>,
     /// Names by hash, of files with content.
     names: BTreeMap<String, String>,
 }
@@ -123,69 +46,99 @@ impl Vendor {
     /// Reads what was kept.
     ///
     /// # Errors
-    /// [`ErrorKind::Inconsistent`] if nothing was, or it is damaged.
-    pub fn read(hardware: &Path) -> Result<Self> {
-        let path = hardware.join(directory()).join("files.json");
-        let json = text::read(&path)?;
-        let hashes: Hashes = serde_json::from_str(&json).map_err(|e| {
-            Error::new(
-                ErrorKind::Inconsistent,
-                Place::line(&path, e.line().max(1)),
-                format!("the hashes of the vendor's files are damaged: {e}"),
-                AGAIN,
-            )
-        })?;
+    /// Those of [`Record::read`].
+    pub fn read(layout: &Layout) -> Result<Self> {
+        let record = Record::read(&layout.root)?;
+        let hardware = record.vendor_hardware();
+        let mut files = BTreeMap::new();
+        let mut names = BTreeMap::new();
         let empty = digest(b"");
-        let names = hashes.sha256.iter().filter(|(_, hash)| **hash != empty);
-        let names = names.map(|(name, hash)| (hash.clone(), name.clone()));
+        for (name, entry) in &record.vendor {
+            if let (Entry::File { sha256, .. }, Some(path)) = (entry, kept::path_of(name)) {
+                let path = from(&hardware, &path);
+                if *sha256 != empty {
+                    names.insert(sha256.clone(), path.to_string_lossy().into_owned());
+                }
+                files.insert(path, sha256.clone());
+            }
+        }
         Ok(Self {
-            hardware: hardware.to_path_buf(),
-            names: names.collect(),
-            hashes,
+            kept: layout.root.join(kept::VENDOR),
+            hardware,
+            tree: record.vendor,
+            files,
+            names,
         })
     }
 
-    /// The vendor's system in place of a file, if it was kept.
+    /// The vendor's system in place of a file, if there was one.
     ///
     /// # Errors
-    /// Those of [`Design::read`]; [`ErrorKind::Inconsistent`] if it is not the vendor's any more.
+    /// Those of [`Design::read`] and [`Vendor::kept`].
     pub fn design(&self, inside: &Path) -> Result<Option<Design>> {
         let kept = self.kept(inside)?;
         kept.map(|path| Design::read(&path)).transpose()
     }
 
-    /// The vendor's XML file in place of a file, if it was kept.
+    /// The vendor's XML file in place of a file, if there was one.
     ///
     /// # Errors
-    /// Those of [`xml`]; [`ErrorKind::Inconsistent`] if it is not the vendor's any more.
+    /// Those of [`xml`] and [`Vendor::kept`].
     pub fn xml(&self, inside: &Path) -> Result<Option<Node>> {
         self.kept(inside)?.map(|path| xml(&path)).transpose()
     }
 
-    /// Where the vendor's file in place of a file lies, if it was kept.
+    /// Where the vendor's file in place of a file lies, if there was one.
     ///
     /// # Errors
-    /// [`ErrorKind::Inconsistent`] if it is not the vendor's any more; [`ErrorKind::Io`].
+    /// [`ErrorKind::Inconsistent`] if it is not the vendor's any more, or gone; [`ErrorKind::Io`].
     pub fn kept(&self, inside: &Path) -> Result<Option<PathBuf>> {
-        let path = self.hardware.join(kept_at(inside));
-        if !path.is_file() {
+        let Some((path, hash)) = self.file(inside) else {
             return Ok(None);
-        }
-        if self.hash(inside) == Some(digest_of(&path)?.as_str()) {
+        };
+        let path = self.kept.join(path);
+        if path.is_file() && *hash == digest_of(&path)? {
             return Ok(Some(path));
         }
         Err(Error::new(
             ErrorKind::Inconsistent,
             Place::file(&path),
             "the vendor's file that was kept here is not the vendor's any more, so nothing can be compared with it",
-            AGAIN,
+            "Extend the vendor's BSP again.",
         ))
     }
 
     /// The hash that a file had; `None` if the vendor had no such file.
     pub fn hash(&self, inside: &Path) -> Option<&str> {
-        let name = inside.to_string_lossy();
-        self.hashes.sha256.get(name.as_ref()).map(String::as_str)
+        self.file(inside).map(|(_, hash)| hash)
+    }
+
+    /// The file that a path from the hardware directory led to, links followed, and its hash.
+    fn file(&self, inside: &Path) -> Option<(PathBuf, &str)> {
+        let parts = |path: &Path| -> Vec<PathBuf> {
+            let parts = path.components().rev();
+            parts.map(|part| part.as_os_str().into()).collect()
+        };
+        let mut rest = parts(&self.hardware.join(inside));
+        let (mut path, mut links) = (PathBuf::new(), 0);
+        while let Some(part) = rest.pop() {
+            match part.components().next()? {
+                Component::CurDir => continue,
+                Component::ParentDir if path.pop() => continue,
+                Component::Normal(part) => path.push(part),
+                _ => return None,
+            }
+            if let Some(Entry::Link { to }) = self.tree.get(&kept::name(&path)) {
+                links += 1;
+                let to = kept::path_of(to).filter(|_| links <= MOST_LINKS)?;
+                path.pop();
+                rest.extend(parts(&to));
+            }
+        }
+        match self.tree.get(&kept::name(&path))? {
+            Entry::File { sha256, .. } => Some((path, sha256)),
+            _ => None,
+        }
     }
 
     /// The vendor's name of a file with this hash, wherever it was.
@@ -194,7 +147,17 @@ impl Vendor {
     }
 
     /// All files of the vendor's, by their path from the hardware directory.
-    pub fn files(&self) -> impl Iterator<Item = &str> {
-        self.hashes.sha256.keys().map(String::as_str)
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.files.keys().map(PathBuf::as_path)
+    }
+
+    /// All that the vendor's tree has.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Where the vendor's files are.
+    pub fn directory(&self) -> &Path {
+        &self.kept
     }
 }

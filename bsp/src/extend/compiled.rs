@@ -49,7 +49,12 @@ pub fn project_name(layout: &Layout, revision: Option<&str>) -> Result<String> {
 }
 
 /// What became of what the vendor shipped compiled.
-pub fn note(settings: &settings::Settings, left_out: &[PathBuf], named: bool) -> String {
+pub fn note(
+    settings: &settings::Settings,
+    archives: &[String],
+    left_out: &[PathBuf],
+    named: bool,
+) -> String {
     if settings.imports.is_empty() {
         let also = match left_out {
             [] => String::new(),
@@ -86,9 +91,17 @@ pub fn note(settings: &settings::Settings, left_out: &[PathBuf], named: bool) ->
              the import on again."
         ),
     };
+    let also = match archives {
+        [] => String::new(),
+        _ => format!(
+            " It does not make {}, which steps of the flow take, too: these are to be made by hand before the imports \
+             are turned on.",
+            archives.join(", ")
+        ),
+    };
     format!(
         "The vendor shipped the board compiled, with the old DMA in it. Taken out: {}. {then} Its head says how; it \
-         stops at the first error. It was not tried with Quartus.",
+         stops at the first error. It was not tried with Quartus.{also}",
         imports.join(", ")
     )
 }

@@ -75,6 +75,7 @@ struct RebuildTcl<'a> {
     /// Files of the imports, each once.
     files: BTreeSet<&'a str>,
     images: &'a [String],
+    archives: &'a [String],
     marker: String,
 }
 
@@ -158,28 +159,50 @@ pub fn ip_files(config: &Config, port_bits: u32, modules: &[VerilogModule]) -> V
     files
 }
 
+/// How the board is compiled, for the script that makes anew what was imported, and for people.
+#[derive(Debug, Default)]
+pub struct Compile {
+    /// The Quartus project.
+    pub project: String,
+    /// The base revision, where another one imports what it makes; else empty.
+    pub base: String,
+    /// Whether anything was imported.
+    pub imports: bool,
+    /// Programming files of the base revision that were left out.
+    pub images: Vec<String>,
+    /// Archives and databases that steps of the flow take, which the script does not make anew.
+    pub archives: Vec<String>,
+}
+
+impl Compile {
+    /// What the settings say of it.
+    pub fn of(settings: &Settings) -> Self {
+        let persona = settings.imports.iter().any(Import::is_persona);
+        let base = settings.base.clone().filter(|_| persona);
+        Self {
+            base: base.unwrap_or_default(),
+            imports: !settings.imports.is_empty(),
+            ..Self::default()
+        }
+    }
+}
+
 /// The script that makes anew what was imported, if anything was.
-///
-/// `images` are programming files of the base revision that were left out.
-pub fn scripts(project: &str, settings: &Settings, images: &[String]) -> Vec<Written> {
+pub fn scripts(compile: &Compile, settings: &Settings) -> Vec<Written> {
     let imports = settings.imports.as_slice();
     let Some(first) = imports.iter().find(|i| i.is_persona()).or(imports.first()) else {
         return Vec::new();
     };
     let files: BTreeSet<&str> = imports.iter().map(|import| import.file.as_str()).collect();
-    let persona = first.is_persona();
     let script = RebuildTcl {
         dir: SCRIPT_DIR,
-        project,
-        base: settings
-            .base
-            .as_deref()
-            .filter(|_| persona)
-            .unwrap_or_default(),
+        project: &compile.project,
+        base: &compile.base,
         importer: &first.revision,
         imports,
         files,
-        images,
+        images: &compile.images,
+        archives: &compile.archives,
         marker: settings::marker(),
     };
     vec![Written {

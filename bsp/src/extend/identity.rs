@@ -9,9 +9,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::config::{Config, Identity};
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::extend::report::Change;
-use crate::layout::Layout;
 use crate::system::qsys::{Module, System};
 use crate::system::site::Site;
 use crate::system::xml::{Document, Edits, escape};
@@ -120,6 +119,36 @@ pub fn other_systems(
     Ok(others)
 }
 
+/// The board's PCI IDs, in four digits each, or "not set" where the hard IP says none.
+#[derive(Debug, Clone)]
+pub struct PciIds {
+    /// Vendor.
+    pub vendor: String,
+    /// Device.
+    pub device: String,
+    /// Vendor of the subsystem.
+    pub subsystem_vendor: String,
+    /// Subsystem.
+    pub subsystem: String,
+}
+
+impl PciIds {
+    /// Those that the board of a site gets.
+    pub fn of(site: &Site<'_>, identity: &Identity) -> Self {
+        let id = |asked: Option<u16>, name: &str| {
+            let has = || site.hip.number(name);
+            let id = asked.map(u64::from).or_else(has);
+            id.map_or("not set".into(), |id| format!("{id:04x}"))
+        };
+        Self {
+            vendor: id(identity.vendor, "vendor_id_hwtcl"),
+            device: id(identity.device, "device_id_hwtcl"),
+            subsystem_vendor: id(identity.subsystem_vendor, "subsystem_vendor_id_hwtcl"),
+            subsystem: id(Some(identity.subsystem_device), "subsystem_device_id_hwtcl"),
+        }
+    }
+}
+
 /// What a person should know of the PCI IDs and the version.
 ///
 /// # Errors
@@ -139,14 +168,7 @@ pub fn note(site: &Site<'_>, config: &Config) -> Result<String> {
             "Set another identity.subsystem_device in the configuration.",
         ));
     }
-    let id = |asked: Option<u16>, name: &str| {
-        let has = || {
-            site.hip
-                .number(name)
-                .map_or("not set".into(), |id| format!("{id:04x}"))
-        };
-        asked.map_or_else(has, |id| format!("{id:04x}"))
-    };
+    let ids = PciIds::of(site, identity);
     let mut all = site.library.systems().flat_map(|s| &s.modules);
     let versions = all.any(|module| version(module).is_some());
     let version = match versions {
@@ -154,12 +176,9 @@ pub fn note(site: &Site<'_>, config: &Config) -> Result<String> {
         false => "the design has no version_id with a board's version that could be changed".into(),
     };
     Ok(format!(
-        "The board is a PCI function {}:{} with the subsystem {}:{:04x}, and {version}. A vendor's driver that goes by \
+        "The board is a PCI function {}:{} with the subsystem {}:{}, and {version}. A vendor's driver that goes by \
          vendor and device alone still binds to it: do not load both, or set identity.device in the configuration.",
-        id(identity.vendor, "vendor_id_hwtcl"),
-        id(identity.device, "device_id_hwtcl"),
-        id(identity.subsystem_vendor, "subsystem_vendor_id_hwtcl"),
-        identity.subsystem_device,
+        ids.vendor, ids.device, ids.subsystem_vendor, ids.subsystem,
     ))
 }
 
@@ -170,16 +189,16 @@ pub struct Name {
     pub old: String,
     /// The new one.
     pub new: String,
-    /// The hardware directory of the output, relative to its root; empty if it is the same.
+    /// The hardware directory of the output, relative to its root.
     pub hardware: PathBuf,
 }
 
 impl Name {
-    /// The name of a BSP's board, and what it becomes.
+    /// The name of a BSP's board, and what it becomes in the directory of the boards.
     ///
     /// # Errors
-    /// [`ErrorKind::BadXml`] if the board has no name.
-    pub fn of(layout: &Layout, specification: &Document, config: &Config) -> Result<Self> {
+    /// [`ErrorKind::BadXml`] if the board has no name, [`ErrorKind::Unsupported`] if no directory can have it.
+    pub fn of(boards: &Path, specification: &Document, config: &Config) -> Result<Self> {
         let old = specification
             .root
             .attribute("name")
@@ -193,14 +212,18 @@ impl Name {
             )
         })?;
         let new = format!("{old}{}", config.identity.board_suffix);
-        let mut hardware = layout.hardware.clone();
-        if hardware.file_name().is_some() {
-            hardware.set_file_name(&new);
+        if Path::new(&new).file_name() != Some(new.as_ref()) {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                specification.place(&specification.root),
+                format!("the board's name \"{old}\" is no directory's, and aoc wants both equal"),
+                "Give the board the name of its directory.",
+            ));
         }
         Ok(Self {
             old: old.into(),
+            hardware: boards.join(&new),
             new,
-            hardware,
         })
     }
 
@@ -218,77 +241,11 @@ impl Name {
         })
     }
 
-    /// The new text of a `board_env.xml`, which names the board that is compiled for by default, and itself.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] if two of the changes are to the same bytes.
-    pub fn in_environment(
-        &self,
-        environment: &Document,
-        suffix: &str,
-    ) -> Result<(String, Vec<Change>)> {
-        let mut edits = Edits::default();
-        let mut changes = Vec::new();
-        let root = &environment.root;
-        let platform = root
-            .attribute_at("name")
-            .map(|name| (name, format!("{}{suffix}", name.value)));
-        let hardware = root
-            .children("hardware")
-            .find_map(|h| h.attribute_at("default"));
-        let board = hardware.map(|default| (default, self.new.clone()));
-        for (attribute, to) in platform.into_iter().chain(board) {
-            if attribute.value != to {
-                edits.replace(attribute.span.clone(), escape(&to));
-                changes.push(Change {
-                    file: environment.path.clone(),
-                    what: format!("{} {} → {to}", attribute.name, attribute.value),
-                    why: "a platform of its own for aoc, beside the vendor's".into(),
-                });
-            }
-        }
-        Ok((
-            edits.apply(&environment.path, &environment.source)?,
-            changes,
-        ))
-    }
-
     /// What a person should know of it.
-    pub fn note(&self, layout: &Layout, out: &Path) -> Option<String> {
-        if layout.hardware.as_os_str().is_empty() {
-            let is = out.file_name().is_some_and(|name| *name == *self.new);
-            return (!is).then(|| {
-                format!(
-                    "The board is called {}, and aoc wants its directory to be called so, too: put this directory \
-                     into the platform's hardware/ under that name.",
-                    self.new
-                )
-            });
-        }
-        Some(format!(
+    pub fn note(&self) -> String {
+        format!(
             "The board is called {}: `aoc --board {}`.",
             self.new, self.new
-        ))
-    }
-}
-
-/// The `board_env.xml` of a BSP's root, if there is one.
-///
-/// # Errors
-/// [`ErrorKind::BadXml`], [`ErrorKind::Io`].
-pub fn environment(layout: &Layout) -> Result<Option<Document>> {
-    let path = layout.root.join("board_env.xml");
-    if layout.hardware.as_os_str().is_empty() || !path.is_file() {
-        return Ok(None);
-    }
-    let document = Document::read(&path)?;
-    match document.root.name.as_str() {
-        "board_env" => Ok(Some(document)),
-        other => Err(Error::new(
-            ErrorKind::BadXml,
-            Place::file(&path),
-            format!("the outermost element is <{other}>, not <board_env>"),
-            "Take board_env.xml from the vendor's BSP package again.",
-        )),
+        )
     }
 }

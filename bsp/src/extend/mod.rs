@@ -13,11 +13,14 @@ mod leftovers;
 pub mod old_master;
 pub mod output;
 mod plan;
+mod platform;
+mod readme;
 pub mod report;
 pub mod resources;
 pub mod rewrite;
 pub mod settings;
 mod steps;
+mod traces;
 pub mod writer;
 
 use std::fs;
@@ -56,7 +59,9 @@ pub fn extend(options: &Options) -> Result<Report> {
 
 /// Extends the BSP in a directory, whose canonical name stands in errors.
 fn extend_from(bsp: &Path, options: &Options) -> Result<Report> {
+    traces::refuse_above(bsp)?;
     let layout = Layout::find(bsp)?;
+    traces::refuse(&layout)?;
     let parent = output::check_output(&options.out, bsp)?;
     if let Some(report) = &options.report {
         output::check_report(report, bsp, &options.out)?;

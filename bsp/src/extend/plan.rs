@@ -1,23 +1,24 @@
 //! All that an extension writes, gathered before anything is written.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use crate::block;
 use crate::build::{self, Build};
-use crate::check;
-use crate::check::vendor::from_hardware;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::extend::component::{self, Written};
-use crate::extend::identity::{self, Name};
+use crate::extend::component::{self, Compile, Written};
+use crate::extend::identity::{Name, PciIds};
+use crate::extend::platform::Platform;
 use crate::extend::report::{Change, Report};
 use crate::extend::resources::{self, Resources};
 use crate::extend::rewrite::{self, Rewritten};
 use crate::extend::settings::{self, Import};
-use crate::extend::{Options, compiled, ipx, leftovers};
+use crate::extend::{Options, compiled, ipx, leftovers, readme};
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
+use crate::kept::{self, Record, Tree};
 use crate::layout::{self, BUILD_FILE, Layout};
 use crate::system::library::{Library, NEW_DMA};
 use crate::system::missing;
@@ -33,8 +34,12 @@ use crate::verilog;
 pub(super) struct Plan {
     /// Files in place of old ones and new files, relative to the BSP that was given.
     files: Vec<Written>,
+    /// Files of the platform around it, relative to the output.
+    around: Vec<Written>,
     /// Files not to be copied, relative to the BSP.
     left_out: Vec<PathBuf>,
+    /// All that the vendor has.
+    vendor: Tree,
     /// What is said about it.
     pub(super) report: Report,
 }
@@ -55,7 +60,9 @@ impl Plan {
         let missing = missing::files(layout, &library)?;
         let new = rewrite::rewrite(&site, config)?;
         let specification = Document::read(&hardware.join("board_spec.xml"))?;
-        let name = Name::of(layout, &specification, config)?;
+        let platform = Platform::of(layout)?;
+        let name = Name::of(&platform.boards, &specification, config)?;
+        platform.refuse_taken(layout, &name)?;
         let block = Block::generate(&site, &new, config, &specification)?;
 
         let mut builder = Builder::new(layout, missing, name);
@@ -65,22 +72,30 @@ impl Plan {
         builder.settings(&site)?;
         builder.component_list()?;
         let resources = builder.specification(&specification, config, &block)?;
-        builder.environment(config)?;
-        builder.build_file(config, &new, &block);
-        builder.notes(&new, &options.out)?;
-        builder.vendor()?;
-        Ok(builder.finish(config, new, &block, resources))
+        builder.platform(&platform, config)?;
+        let vendor = kept::tree(&layout.root, &|_| false)?;
+        builder.build_file(config, &new, &block, &vendor);
+        builder.notes(&new)?;
+        builder.readme(&site, &platform, config, &block)?;
+        Ok(builder.finish(config, new, &block, resources, vendor))
     }
 
     /// Writes the extended BSP into a directory.
     pub(super) fn write(&self, layout: &Layout, to: &Path) -> Result<()> {
         let skip = |path: &Path| self.left_out.iter().any(|left| left == path);
-        let moved = (layout.hardware.as_path(), self.report.hardware.as_path());
+        let made = Layout {
+            root: to.to_path_buf(),
+            hardware: self.report.hardware.clone(),
+        };
+        let moved = (layout.hardware.as_path(), made.hardware.as_path());
         layout::copy_moved(&layout.root, to, &skip, moved)?;
         for file in &self.files {
             interrupt::check(&file.path)?;
             let path = layout::place(&file.path, moved);
             layout::write_below(to, &path, &text::encode(&file.text))?;
+        }
+        for file in &self.around {
+            layout::write_below(to, &file.path, &text::encode(&file.text))?;
         }
         let report = [
             ("peerlane-report.md", self.report.markdown()),
@@ -89,7 +104,9 @@ impl Plan {
         for (path, text) in report {
             layout::write_below(to, Path::new(path), text.as_bytes())?;
         }
-        Ok(())
+        kept::copy_files(&self.vendor, &layout.root, &to.join(kept::VENDOR))?;
+        let record = Record::new(layout, self.vendor.clone(), &made)?;
+        layout::write_below(to, Path::new(kept::RECORD), record.json().as_bytes())
     }
 }
 
@@ -142,8 +159,8 @@ struct Builder<'a> {
     name: Name,
     /// Files in place of old ones and new files, relative to the BSP.
     files: Vec<Written>,
-    /// The names, relative to the hardware directory, of files that are replaced: also those of links to them.
-    replaced: BTreeSet<PathBuf>,
+    /// Files of the platform around the BSP, relative to the output.
+    around: Vec<Written>,
     /// SHA-256 of each generated file, by its path.
     generated: BTreeMap<String, String>,
     changes: Vec<Change>,
@@ -151,6 +168,10 @@ struct Builder<'a> {
     added: Vec<String>,
     /// Files not to be copied, relative to the BSP.
     left_out: Vec<PathBuf>,
+    /// Directories of the vendor's runtime, relative to the BSP.
+    set_aside: Vec<PathBuf>,
+    /// How the board is compiled.
+    compile: Compile,
     /// Imports that were taken out.
     imports: Vec<Import>,
     /// Files that the input names and does not have.
@@ -167,11 +188,13 @@ impl<'a> Builder<'a> {
             hardware: layout.hardware_dir(),
             name,
             files: Vec::new(),
-            replaced: BTreeSet::new(),
+            around: Vec::new(),
             generated: BTreeMap::new(),
             changes: Vec::new(),
             added: Vec::new(),
             left_out: Vec::new(),
+            set_aside: Vec::new(),
+            compile: Compile::default(),
             imports: Vec::new(),
             missing,
             unresolved: BTreeSet::new(),
@@ -216,9 +239,6 @@ impl<'a> Builder<'a> {
     /// A file in place of one of the input: of the one that a link leads to, since the link stays.
     fn replace(&mut self, path: &Path, text: String) -> Result<()> {
         let inside = self.layout.inside(path)?;
-        if let Ok(name) = path.strip_prefix(&self.hardware) {
-            self.replaced.insert(name.to_path_buf());
-        }
         match self.files.iter().find(|file| file.path == inside) {
             None => self.files.push(Written { path: inside, text }),
             Some(file) if file.text == text => {}
@@ -320,19 +340,34 @@ impl<'a> Builder<'a> {
             .imports
             .first()
             .map(|import| import.revision.as_str());
-        for script in component::scripts(
-            &compiled::project_name(self.layout, importer)?,
-            &settings,
-            &images,
-        ) {
+        let archives: Vec<String> = (settings.archives.iter())
+            .map(|name| self.left_out_as(name))
+            .collect();
+        self.compile = Compile {
+            project: compiled::project_name(self.layout, importer)?,
+            images,
+            archives,
+            ..Compile::of(&settings)
+        };
+        for script in component::scripts(&self.compile, &settings) {
             self.add(script);
         }
         self.notes.extend(settings.notes.iter().cloned());
-        self.notes
-            .push(compiled::note(&settings, &self.left_out, stays.is_some()));
+        let archives = self.compile.archives.as_slice();
+        let named = stays.is_some();
+        let note = compiled::note(&settings, archives, &self.left_out, named);
+        self.notes.push(note);
         self.notes.extend(stays);
         self.imports = settings.imports;
         Ok(())
+    }
+
+    /// The path in the board's directory of a file that was left out, by its name.
+    fn left_out_as(&self, name: &OsStr) -> String {
+        let all = self.left_out.iter();
+        let mut inside = all.filter_map(|path| path.strip_prefix(&self.layout.hardware).ok());
+        let path = inside.find(|path| path.file_name() == Some(name));
+        path.unwrap_or(name.as_ref()).display().to_string()
     }
 
     /// The list of components with the block in it.
@@ -376,19 +411,83 @@ impl<'a> Builder<'a> {
         Ok(resources)
     }
 
-    /// The platform's description, with the board's name.
-    fn environment(&mut self, config: &Config) -> Result<()> {
-        if let Some(environment) = identity::environment(self.layout)? {
-            let suffix = &config.identity.board_suffix;
-            let (text, changes) = self.name.in_environment(&environment, suffix)?;
-            self.changes.extend(changes);
-            self.replace(&environment.path, text)?;
+    /// The platform's description, and the places for the runtime.
+    fn platform(&mut self, platform: &Platform, config: &Config) -> Result<()> {
+        let suffix = &config.identity.board_suffix;
+        let (text, changes) = platform.environment(self.layout, &self.name, suffix)?;
+        match platform.replaced() {
+            Some(path) => {
+                self.changes.extend(changes);
+                self.replace(path, text)?;
+            }
+            None => self.add_around(Written {
+                path: "board_env.xml".into(),
+                text,
+            }),
+        }
+        for place in Platform::places() {
+            self.add_around(place);
+        }
+        self.set_aside = platform.set_aside(self.layout);
+        if !self.set_aside.is_empty() {
+            let all: Vec<_> = (self.set_aside.iter())
+                .map(|path| path.display().to_string())
+                .collect();
+            self.notes.push(format!(
+                "The vendor's runtime ({}) was set aside: its library and its utilities drive the old DMA, and \
+                 `install` would load a driver for it. Peerlane's are still to come.",
+                all.join(", ")
+            ));
+        }
+        Ok(())
+    }
+
+    /// A file of the platform that is not in the board's directory.
+    fn add_around(&mut self, file: Written) {
+        self.added.push(file.path.display().to_string());
+        self.around.push(file);
+    }
+
+    /// The steps from here to a board that works.
+    fn readme(
+        &mut self,
+        site: &Site<'_>,
+        platform: &Platform,
+        config: &Config,
+        block: &Block,
+    ) -> Result<()> {
+        let vendors = self.layout.root.join(readme::FILE);
+        let facts = readme::Facts {
+            board: &self.name.new,
+            vendors_board: &self.name.old,
+            hardware: &self.name.hardware,
+            version: &platform.version(self.layout)?,
+            ids: PciIds::of(site, &config.identity),
+            map_id: block.ids.map,
+            build_id: block.ids.build,
+            compile: &self.compile,
+            set_aside: &self.set_aside,
+            replaced: !self.layout.hardware.as_os_str().is_empty() && vendors.exists(),
+        };
+        let readme = Written {
+            path: readme::FILE.into(),
+            text: readme::text(&facts),
+        };
+        if facts.replaced {
+            self.changes.push(Change {
+                file: vendors,
+                what: "the steps for this board in place of the vendor's text".into(),
+                why: "the vendor's is about a board that this one is not any more".into(),
+            });
+            self.around.push(readme);
+        } else {
+            self.add_around(readme);
         }
         Ok(())
     }
 
     /// The record of how the block was built.
-    fn build_file(&mut self, config: &Config, new: &Rewritten, block: &Block) {
+    fn build_file(&mut self, config: &Config, new: &Rewritten, block: &Block, vendor: &Tree) {
         let build = Build {
             version: env!("CARGO_PKG_VERSION").into(),
             config: config.clone(),
@@ -402,6 +501,7 @@ impl<'a> Builder<'a> {
             generated: self.generated.clone(),
             missing_in_input: self.missing.clone(),
             unresolved_in_input: self.unresolved.clone(),
+            vendor: kept::digest_of_tree(vendor),
         };
         self.add(Written {
             path: BUILD_FILE.into(),
@@ -409,30 +509,9 @@ impl<'a> Builder<'a> {
         });
     }
 
-    /// The vendor's files that are replaced, for the check and for the way back.
-    fn vendor(&mut self) -> Result<()> {
-        let given = |file: &&Written| self.layout.root.join(&file.path).is_file();
-        let all = self
-            .files
-            .iter()
-            .filter(given)
-            .map(|file| file.path.as_path());
-        let replaced = self.replaced.iter().cloned();
-        let mut names: BTreeSet<PathBuf> = replaced
-            .filter(|name| name.components().all(is_normal))
-            .collect();
-        // As the hardware directory sees those of the platform.
-        names.extend(all.map(|path| from_hardware(self.layout, &self.layout.root.join(path))));
-        let kept = check::vendor::keep(self.layout, names.iter().map(PathBuf::as_path))?;
-        for (path, text) in kept {
-            self.add(Written { path, text });
-        }
-        Ok(())
-    }
-
     /// What a person should know.
-    fn notes(&mut self, new: &Rewritten, out: &Path) -> Result<()> {
-        self.notes.extend(self.name.note(self.layout, out));
+    fn notes(&mut self, new: &Rewritten) -> Result<()> {
+        self.notes.push(self.name.note());
         self.notes.extend(new.notes.iter().cloned());
         let mentions = compiled::mentions(&self.hardware, &new.removed_instances)?;
         self.notes.extend(mentions);
@@ -445,6 +524,7 @@ impl<'a> Builder<'a> {
         new: Rewritten,
         block: &Block,
         resources: Resources,
+        vendor: Tree,
     ) -> Plan {
         let root = &self.layout.root;
         for change in &mut self.changes {
@@ -469,19 +549,19 @@ impl<'a> Builder<'a> {
             changes: self.changes,
             added: self.added,
             left_out: self.left_out.clone(),
+            set_aside: self.set_aside.clone(),
             missing_in_input: self.missing,
             notes: self.notes,
         };
+        self.left_out.extend(self.set_aside);
         Plan {
             files: self.files,
+            around: self.around,
             left_out: self.left_out,
+            vendor,
             report,
         }
     }
-}
-
-fn is_normal(part: Component<'_>) -> bool {
-    matches!(part, Component::Normal(_))
 }
 
 fn unreached(site: &Site<'_>, bar: u32, slave: &str) -> Error {

@@ -30,7 +30,7 @@ pub struct Report {
     pub version: &'static str,
     /// Name of the BSP's directory.
     pub bsp: String,
-    /// Hardware directory within the output; empty if it is the same.
+    /// Hardware directory within the output.
     #[serde(serialize_with = "shown")]
     pub hardware: PathBuf,
     /// Instance name of the block.
@@ -56,6 +56,9 @@ pub struct Report {
     /// Files that were not copied.
     #[serde(serialize_with = "all_shown")]
     pub left_out: Vec<PathBuf>,
+    /// Directories of the vendor's runtime, which were not copied.
+    #[serde(serialize_with = "all_shown")]
+    pub set_aside: Vec<PathBuf>,
     /// Files that the BSP names and that were not there to begin with.
     pub missing_in_input: Vec<String>,
     /// What a person should know.
@@ -154,10 +157,19 @@ impl Report {
         )?;
         list(
             out,
+            "The vendor's runtime, set aside",
+            paths(&self.set_aside),
+        )?;
+        list(
+            out,
             "Files that the BSP names and that were missing before",
             self.missing_in_input.clone(),
         )?;
-        writeln!(out, "Every other file is a byte-for-byte copy.")
+        writeln!(
+            out,
+            "Every other file is a byte-for-byte copy. All of the vendor's files are kept in `peerlane/vendor`; \
+             `peerlane revert` gives them back."
+        )
     }
 
     fn write_bars(&self, out: &mut String) -> std::fmt::Result {

@@ -85,6 +85,8 @@ pub struct Settings {
     pub imports: Vec<Import>,
     /// Names of the compiled files, wherever they lie.
     pub compiled: BTreeSet<OsString>,
+    /// Those among them that steps of scripts take, and that are no partitions.
+    pub archives: BTreeSet<OsString>,
     /// The revision that compiles everything from source, where another one imports what it makes.
     pub base: Option<String>,
     /// What a person should look at.
@@ -106,7 +108,12 @@ pub fn rewrite(project: &Project) -> Result<Settings> {
         refuse_unread(project, source)?;
     }
     imports(project, &mut settings)?;
-    settings.compiled.extend(steps::files(project));
+    for file in steps::files(project) {
+        if !has_extension(Path::new(&file), "qxp") {
+            settings.archives.insert(file.clone());
+        }
+        settings.compiled.insert(file);
+    }
     for source in &project.sources {
         let mut edits = FileEdits::new(project, source);
         edits.take_out_imports(&settings.compiled);

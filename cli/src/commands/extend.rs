@@ -14,8 +14,9 @@ use peerlane_bsp::size::size;
 
 /// Put the Peerlane DMA block into an OpenCL BSP, or check a BSP that has it.
 ///
-/// The vendor's BSP is only read; a complete copy is written in which the acl_dma instance is replaced
-/// by peerlane_dma. The report in the copy says what was changed and why.
+/// The vendor's BSP is only read. A whole platform for `aoc` is written, in which the acl_dma instance is replaced
+/// by peerlane_dma. Its README.md has the steps from there to a board that works, and peerlane-report.md says what
+/// was changed and why. `peerlane revert` gives the vendor's BSP back.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane extend --bsp de5net/hardware/de5net_a7 --out de5net_peerlane
@@ -124,7 +125,7 @@ fn print_report(report: &Report, out: &Path) {
 }
 
 fn check(dir: &Path) -> Outcome {
-    let layout = Layout::find(dir)?;
+    let layout = Layout::of_result(dir)?;
     let findings = check::check(&layout)?;
     print_findings(&findings, dir);
     Ok(if findings.errors() == 0 {

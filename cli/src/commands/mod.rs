@@ -5,6 +5,7 @@ pub mod config;
 pub mod demo;
 pub mod driver;
 pub mod extend;
+pub mod revert;
 
 use std::io::Write;
 use std::path::Path;

@@ -66,7 +66,7 @@ pub fn run(options: &Options) -> Result<Summary> {
         config: Config::default(),
         report: None,
     })?;
-    let layout = Layout::find(&out)?;
+    let layout = Layout::of_result(&out)?;
     let build = Build::read(&layout)?;
     finish(
         &step,

@@ -51,6 +51,11 @@ impl Node {
         self.attributes.iter().map(|(name, _)| name.as_str())
     }
 
+    /// Text inside, without spaces around it.
+    pub fn text(&self) -> &str {
+        self.text.trim()
+    }
+
     /// Elements inside with a tag.
     pub fn all<'a>(&'a self, tag: &'a str) -> impl Iterator<Item = &'a Node> {
         self.inside.iter().filter(move |node| node.tag == tag)

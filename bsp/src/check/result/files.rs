@@ -156,9 +156,9 @@ pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
                 continue;
             }
             let files = [format!("{kind}.qsys"), format!("{kind}_hw.tcl")];
-            let mut gone = bsp.vendor.files().filter(|name| {
-                let last = name.rsplit('/').next().unwrap_or(name);
-                files.iter().any(|file| file == last) && !bsp.hardware.join(name).exists()
+            let mut gone = bsp.vendor.files().filter(|path| {
+                let last = path.file_name().unwrap_or_default();
+                files.iter().any(|file| last == file.as_str()) && !bsp.hardware.join(path).exists()
             });
             let what = match (old.contains(kind), gone.next()) {
                 (true, None) => {
@@ -166,8 +166,9 @@ pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
                     continue;
                 }
                 (_, Some(file)) => format!(
-                    "kind {kind} of instance {} was defined by {file} of the vendor's BSP, which is gone",
-                    instance.name
+                    "kind {kind} of instance {} was defined by {} of the vendor's BSP, which is gone",
+                    instance.name,
+                    file.display()
                 ),
                 (false, None) => format!(
                     "kind {kind} of instance {} is defined nowhere",

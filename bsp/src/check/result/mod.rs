@@ -10,6 +10,7 @@ mod lists;
 mod memory;
 mod names;
 mod parameters;
+mod platform;
 mod project;
 mod receive;
 mod resets;
@@ -55,7 +56,7 @@ struct Bsp {
 impl Bsp {
     fn read(layout: &Layout) -> Result<Self> {
         let hardware = layout.hardware_dir();
-        let vendor = Vendor::read(&hardware)?;
+        let vendor = Vendor::read(layout)?;
         let project = project::Project::read(&hardware, &layout.root)?;
         let mut paths = project.values("SEARCH_PATH");
         paths.extend(project.values("IP_SEARCH_PATHS"));
@@ -206,6 +207,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     memory::check(&bsp, findings);
     interrupts::check(&bsp, build, findings);
     identity::check(&bsp, build, findings)?;
+    platform::check(&bsp, build, findings)?;
     settings::check(&bsp, findings)?;
     files::compiled(&bsp, findings)?;
     lists::check(&bsp, findings)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::check::read::settings::{Files, Reader, Revision};
 use crate::check::read::{Node, xml};
 use crate::error::Result;
+use crate::kept;
 use crate::layout::with_extension;
 use crate::text;
 
@@ -126,7 +127,7 @@ pub(super) fn revision_of(line: &str) -> Option<String> {
 
 /// The files of a BSP by their names, but for what Peerlane and Quartus make.
 fn files(hardware: &Path, root: &Path) -> Files {
-    let own = hardware.join("scripts/peerlane");
+    let own = [hardware.join("scripts/peerlane"), root.join(kept::DIR)];
     let mut found = Files::new();
     let mut open = vec![root.to_path_buf()];
     while let Some(dir) = open.pop() {
@@ -135,7 +136,8 @@ fn files(hardware: &Path, root: &Path) -> Files {
             let name = entry.file_name().to_string_lossy().into_owned();
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => {
-                    let made = path == own || matches!(name.as_str(), "db" | "incremental_db");
+                    let made =
+                        own.contains(&path) || matches!(name.as_str(), "db" | "incremental_db");
                     open.extend(Some(path).filter(|_| !made));
                 }
                 _ if path.is_file() => found.entry(name).or_default().push(path),

@@ -142,14 +142,18 @@ fn vendors_imports(bsp: &Bsp) -> Result<BTreeSet<String>> {
         hardware: &bsp.hardware,
         files: &Files::new(),
     };
-    for name in bsp.vendor.files() {
-        if ![".qsf", ".tcl", ".qip"]
-            .iter()
-            .any(|kind| name.ends_with(kind))
-        {
+    for file in bsp.vendor.files() {
+        let kind = file.extension().unwrap_or_default().to_string_lossy();
+        let settings = matches!(kind.as_ref(), "qsf" | "tcl" | "qip");
+        // What stayed as it was imports nothing, or the test of it says so.
+        let stayed = || -> Result<bool> {
+            let now = bsp.hardware.join(file);
+            Ok(now.is_file() && bsp.vendor.hash(file) == Some(digest_of(&now)?.as_str()))
+        };
+        if !settings || (kind != "qsf" && stayed()?) {
             continue;
         }
-        let Some(path) = bsp.vendor.kept(Path::new(name))? else {
+        let Some(path) = bsp.vendor.kept(file)? else {
             continue;
         };
         for assignment in reader.read(&path)?.assignments {

@@ -1,0 +1,178 @@
+//! The platform around the board: what `board_env.xml` leads to, the README, and all that is kept of the vendor's.
+
+use std::path::{Path, PathBuf};
+
+use crate::build::{Build, digest_of};
+use crate::check::Findings;
+use crate::check::read::xml;
+use crate::check::result::{AGAIN, Bsp, bad};
+use crate::error::{Place, Result};
+use crate::kept::{self, Entry};
+use crate::layout::BUILD_FILE;
+use crate::text;
+
+const TEST: &str = "platform";
+/// Where the runtime's parts belong (Custom Platform Toolkit user guide 683398, 1.4.2.1).
+const LIBRARY: &str = "%b/linux64/lib/libpeerlane_mmd.so";
+const UTILITIES: &str = "%b/linux64/libexec";
+
+pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
+    let before = findings.errors();
+    environment(bsp, findings)?;
+    runtime(bsp, findings)?;
+    readme(bsp, findings)?;
+    if findings.unchanged(before) {
+        findings.good(
+            TEST,
+            "board_env.xml leads to this board and to no runtime of the vendor's",
+        );
+    }
+    vendors_files(bsp, build, findings)
+}
+
+/// What the platform for Linux names.
+fn environment(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    let path = bsp.layout.root.join("board_env.xml");
+    if !path.is_file() {
+        bad(
+            findings,
+            TEST,
+            Place::file(&path),
+            "aoc finds no board without it".into(),
+        );
+        return Ok(());
+    }
+    let environment = xml(&path)?;
+    let directory = environment.all("hardware").find_map(|h| h.get("dir"));
+    let parent = bsp.layout.hardware.parent().unwrap_or(Path::new(""));
+    if directory.map(Path::new) != Some(parent) {
+        let what = format!(
+            "the boards are said to be in \"{}\", this one is in {}",
+            directory.unwrap_or_default(),
+            parent.display()
+        );
+        bad(findings, TEST, Place::line(&path, environment.line), what);
+    }
+    let mut platforms = environment.all("platform");
+    let Some(linux) = platforms.find(|p| p.get("name") == Some("linux64")) else {
+        let what = "there is no platform linux64, which the driver is for".into();
+        bad(findings, TEST, Place::line(&path, environment.line), what);
+        return Ok(());
+    };
+    for (tag, want) in [("mmdlib", LIBRARY), ("utilbindir", UTILITIES)] {
+        for element in linux.all(tag).filter(|element| element.text() != want) {
+            let what = format!(
+                "{tag} is \"{}\", it must be {want}: the vendor's drives a DMA that is gone",
+                element.text()
+            );
+            bad(findings, TEST, Place::line(&path, element.line), what);
+        }
+    }
+    Ok(())
+}
+
+/// Nothing of the vendor's lies where the runtime's parts belong.
+fn runtime(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    let mut open: Vec<PathBuf> = ["lib", "libexec"]
+        .iter()
+        .map(|dir| bsp.layout.root.join("linux64").join(dir))
+        .collect();
+    for dir in open.iter().filter(|dir| !dir.is_dir()) {
+        let what = "board_env.xml names a directory that is not there".into();
+        bad(findings, TEST, Place::file(dir), what);
+    }
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push(path);
+            } else if path.is_file()
+                && let Some(was) = bsp.vendor.name_of(&digest_of(&path)?)
+            {
+                let what = format!("this is the vendor's {was}, for a DMA that is gone");
+                bad(findings, TEST, Place::file(&path), what);
+            }
+        }
+    }
+    let library = bsp.layout.root.join(LIBRARY.trim_start_matches("%b/"));
+    if !library.is_file() {
+        let what = "the library for the OpenCL runtime is not there yet: aoc compiles, programs cannot run";
+        findings.note(TEST, Place::file(&library), what);
+    }
+    Ok(())
+}
+
+/// The README is this board's.
+fn readme(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    let path = bsp.layout.root.join("README.md");
+    if !path.is_file() {
+        findings.note(
+            TEST,
+            Place::file(&path),
+            "the README with the steps is gone",
+        );
+        return Ok(());
+    }
+    let specification = xml(&bsp.hardware.join("board_spec.xml"))?;
+    let name = specification.get("name").unwrap_or_default();
+    if !text::read(&path)?.contains(&format!("# The board {name}")) {
+        let what = format!("the README is not of the board \"{name}\"");
+        bad(findings, TEST, Place::file(&path), what);
+    }
+    Ok(())
+}
+
+/// All of the vendor's files are kept, as the record says, and the record is the build's.
+fn vendors_files(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
+    const TEST: &str = "vendor's files";
+    let before = findings.errors();
+    let directory = bsp.vendor.directory();
+    let tree = bsp.vendor.tree();
+    if kept::digest_of_tree(tree) != build.vendor {
+        let what = format!(
+            "the vendor's tree in {} is not that of {BUILD_FILE}",
+            kept::RECORD
+        );
+        bad(
+            findings,
+            TEST,
+            Place::file(bsp.layout.root.join(kept::RECORD)),
+            what,
+        );
+    }
+    let mut count = 0;
+    for (name, entry) in tree {
+        let (Entry::File { sha256, .. }, Some(inside)) = (entry, kept::path_of(name)) else {
+            continue;
+        };
+        count += 1;
+        let path = directory.join(inside);
+        let what = match path.is_file() {
+            false => "the vendor's file is not kept any more",
+            true if digest_of(&path)? != *sha256 => "the file is not the vendor's any more",
+            true => continue,
+        };
+        findings.bad(TEST, Place::file(&path), what, AGAIN);
+    }
+    let mut open = vec![directory.to_path_buf()];
+    while let Some(dir) = open.pop() {
+        for found in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let path = found.path();
+            let inside = path.strip_prefix(directory).unwrap_or(&path);
+            match tree.get(&kept::name(inside)) {
+                Some(Entry::Directory { .. }) => open.push(path),
+                Some(Entry::File { .. }) => {}
+                _ => findings.bad(
+                    TEST,
+                    Place::file(&path),
+                    "the vendor had no such file",
+                    AGAIN,
+                ),
+            }
+        }
+    }
+    if findings.unchanged(before) {
+        findings.good(TEST, format!("{count} kept, as they were"));
+    }
+    Ok(())
+}

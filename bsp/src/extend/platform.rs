@@ -1,0 +1,412 @@
+//! The platform around the board, as `aoc` selects it: `board_env.xml`, the board's directory, and places for what the
+//! OpenCL runtime needs.
+//!
+//! `board_env.xml` names the MMD library, what a program is linked with, and the directory of `install`, `diagnose` and
+//! the like (Custom Platform Toolkit user guide 683398, 1.4.2.1; `%b` is the platform). The vendor's would install a
+//! driver for a DMA that is gone, so they are set aside, and Peerlane's names stand in their place.
+
+use std::path::{Component, Path, PathBuf};
+
+use askama::Template;
+
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::component::{Written, render};
+use crate::extend::identity::Name;
+use crate::extend::report::Change;
+use crate::kept;
+use crate::layout::{self, Layout, boards_directory};
+use crate::system::xml::{Document, Edits, Element, escape};
+use crate::text;
+
+/// The description of a platform.
+const ENVIRONMENT: &str = "board_env.xml";
+/// What `board_env.xml` calls the system that the driver is for, and the directory of what runs there.
+const LINUX: &str = "linux64";
+/// The name of the MMD library: `lib….so`, and as the linker is told.
+const MMD: &str = "peerlane_mmd";
+/// The library of the SDK that old runtimes reach an MMD by. It is linked together with the MMD.
+const HAL: &str = "-lalterahalmmd";
+/// The utilities (683398, 1.5).
+const UTILITIES: [&str; 5] = ["install", "uninstall", "diagnose", "program", "flash"];
+/// The version of the SDK where a BSP says none: the oldest that has such boards.
+const OLDEST: &str = "13.1";
+
+/// The platform that is written around the board.
+#[derive(Debug)]
+pub struct Platform {
+    /// The vendor's description, in the BSP or around it.
+    vendor: Option<Document>,
+    /// Whether that is in the BSP, and is replaced.
+    inside: bool,
+    /// Directory of the boards.
+    pub boards: PathBuf,
+}
+
+#[derive(Template)]
+#[template(path = "board_env.xml", escape = "none")]
+struct Environment<'a> {
+    version: String,
+    name: String,
+    boards: String,
+    board: String,
+    mmd: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "runtime_lib.md")]
+struct Libraries<'a> {
+    mmd: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "runtime_libexec.md")]
+struct Utilities<'a> {
+    all: &'a [&'a str],
+}
+
+impl Platform {
+    /// The platform that a BSP is, or that its board's directory lies in.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadXml`], [`ErrorKind::Io`].
+    pub fn of(layout: &Layout) -> Result<Self> {
+        let inside = !layout.hardware.as_os_str().is_empty();
+        let root = match inside {
+            true => Some(layout.root.clone()),
+            false => around(&layout.root),
+        };
+        let file = root.as_ref().map(|root| root.join(ENVIRONMENT));
+        let file = file.filter(|file| file.is_file());
+        let vendor = file.as_deref().map(read).transpose()?;
+        let boards = match (inside, root) {
+            (true, _) => layout.hardware.parent().map(Path::to_path_buf),
+            (false, root) => root.map(|root| boards_directory(&root)),
+        };
+        Ok(Self {
+            inside: inside && vendor.is_some(),
+            vendor,
+            boards: boards.unwrap_or_else(|| "hardware".into()),
+        })
+    }
+
+    /// Refuses a BSP that has something where the platform must have something else.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`].
+    pub fn refuse_taken(&self, layout: &Layout, name: &Name) -> Result<()> {
+        if layout.hardware.as_os_str().is_empty() {
+            return Ok(());
+        }
+        let taken = [name.hardware.as_path(), Path::new(kept::DIR)];
+        let taken = taken.iter().filter(|path| **path != layout.hardware);
+        for path in taken.map(|path| layout.root.join(path)) {
+            if std::fs::symlink_metadata(&path).is_ok() {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    Place::file(&path),
+                    "the extended platform has something of its own under this name",
+                    "Rename it, or give the board's hardware directory alone; for a board's name, set another \
+                     identity.board_suffix in the configuration.",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The version of the SDK that the platform is for.
+    ///
+    /// # Errors
+    /// Those of [`text::read`].
+    pub fn version(&self, layout: &Layout) -> Result<String> {
+        let named = self.vendor.as_ref();
+        let named = named.and_then(|document| document.root.attribute("version"));
+        match named {
+            Some(version) => Ok(version.into()),
+            None => quartus(layout),
+        }
+    }
+
+    /// The text of `board_env.xml`, what of it changed, and the vendor's file that it takes the place of.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] if two of the changes are to the same bytes; [`ErrorKind::Io`].
+    pub fn environment(
+        &self,
+        layout: &Layout,
+        name: &Name,
+        suffix: &str,
+    ) -> Result<(String, Vec<Change>)> {
+        let Some(document) = &self.vendor else {
+            let new = Environment {
+                version: escape(&self.version(layout)?),
+                name: escape(&name.new),
+                boards: escape(&self.boards.to_string_lossy()),
+                board: escape(&name.new),
+                mmd: MMD,
+            };
+            return Ok((render(&new), Vec::new()));
+        };
+        let mut edits = Edits::default();
+        let mut changes = Vec::new();
+        let root = &document.root;
+        let platform = root
+            .attribute_at("name")
+            .map(|name| (name, format!("{}{suffix}", name.value)));
+        let hardware = root
+            .children("hardware")
+            .find_map(|h| h.attribute_at("default"));
+        let board = hardware.map(|default| (default, name.new.clone()));
+        for (attribute, to) in platform.into_iter().chain(board) {
+            if attribute.value != to {
+                edits.replace(attribute.span.clone(), escape(&to));
+                changes.push(Change {
+                    file: document.path.clone(),
+                    what: format!("{} {} → {to}", attribute.name, attribute.value),
+                    why: "a platform of its own for aoc, beside the vendor's".into(),
+                });
+            }
+        }
+        for (what, edit) in Self::runtime(document) {
+            edits.replace(edit.0, edit.1);
+            changes.push(Change {
+                file: document.path.clone(),
+                what,
+                why: "the vendor's library and utilities drive a DMA that is gone".into(),
+            });
+        }
+        let text = edits.apply(&document.path, &document.source)?;
+        Ok((text, changes))
+    }
+
+    /// The file that the text of [`Platform::environment`] takes the place of, if it is one of the BSP's.
+    pub fn replaced(&self) -> Option<&Path> {
+        let vendor = self.vendor.as_ref().filter(|_| self.inside);
+        vendor.map(|document| document.path.as_path())
+    }
+
+    /// What the platform for Linux says of the runtime, with Peerlane's names: what changes, and the bytes.
+    fn runtime(document: &Document) -> Vec<(String, Edit)> {
+        let mut all = document.root.children("platform");
+        let Some(linux) = all.find(|p| p.attribute("name") == Some(LINUX)) else {
+            let text = format!(
+                "  <platform name=\"{LINUX}\">\n    <mmdlib>%b/{LINUX}/lib/lib{MMD}.so</mmdlib>\n    \
+                 <linkflags>-L%b/{LINUX}/lib</linkflags>\n    <linklibs>-l{MMD}</linklibs>\n    \
+                 <utilbindir>%b/{LINUX}/libexec</utilbindir>\n  </platform>\n"
+            );
+            let end = document.root.content.as_ref().map(|content| content.end);
+            let end = end.map(|end| (format!("platform {LINUX} added"), (end..end, text)));
+            return end.into_iter().collect();
+        };
+        let library = format!("%b/{LINUX}/lib/lib{MMD}.so");
+        let old = linux.children("mmdlib").next().map(|mmd| mmd.text.trim());
+        let around = document.path.parent().unwrap_or(&document.path);
+        let of_vendor = |word: &str| is_of_vendor(around, linux, old, word);
+        let mut found = Vec::new();
+        for element in &linux.children {
+            let before = element.text.trim();
+            let after = match element.name.as_str() {
+                "mmdlib" => library.clone(),
+                "utilbindir" => format!("%b/{LINUX}/libexec"),
+                "linkflags" => {
+                    let flag = format!("-L%b/{LINUX}/lib");
+                    let old = |word: &str| word.starts_with("-L%b");
+                    words(before, &old, &flag)
+                }
+                "linklibs" => words(before, &of_vendor, &format!("-l{MMD}")),
+                _ => continue,
+            };
+            if after != before {
+                let what = format!("{LINUX}: {} {before} → {after}", element.name);
+                found.push((what, content(element, &after)));
+            }
+        }
+        found
+    }
+
+    /// Directories of the vendor's runtime in the BSP, relative to its root: for every system that the platform is for.
+    pub fn set_aside(&self, layout: &Layout) -> Vec<PathBuf> {
+        if layout.hardware.as_os_str().is_empty() {
+            return Vec::new();
+        }
+        let mut found = vec![PathBuf::from(LINUX)];
+        let all = self.vendor.iter().flat_map(|d| d.root.children("platform"));
+        for platform in all {
+            let system = platform.attribute("name").unwrap_or_default();
+            for element in &platform.children {
+                let words = element.text.split_whitespace();
+                let paths = words.filter_map(|w| below(w.strip_prefix("-L").unwrap_or(w)));
+                for path in paths {
+                    let first = path.components().next();
+                    let whole = first.is_some_and(|first| first.as_os_str() == system);
+                    let file = matches!(element.name.as_str(), "mmdlib" | "linklibs");
+                    found.push(match (whole, file) {
+                        (true, _) => system.into(),
+                        (false, true) => path.parent().unwrap_or(&path).to_path_buf(),
+                        (false, false) => path,
+                    });
+                }
+            }
+        }
+        found.retain(|dir| {
+            let board = layout.hardware.starts_with(dir) || dir.starts_with(&self.boards);
+            !board && std::fs::symlink_metadata(layout.root.join(dir)).is_ok()
+        });
+        found.sort();
+        found.dedup();
+        let all = found.clone();
+        found.retain(|dir| {
+            !all.iter()
+                .any(|other| other != dir && dir.starts_with(other))
+        });
+        found
+    }
+
+    /// The places for what the runtime brings, each with what it is for.
+    pub fn places() -> Vec<Written> {
+        let lib = Libraries { mmd: MMD };
+        let libexec = Utilities { all: &UTILITIES };
+        let place = |dir: &str, text| Written {
+            path: Path::new(LINUX).join(dir).join("README.md"),
+            text,
+        };
+        vec![
+            place("lib", render(&lib)),
+            place("libexec", render(&libexec)),
+        ]
+    }
+}
+
+/// Bytes, and what is put in their place.
+type Edit = (std::ops::Range<usize>, String);
+
+/// Whether a word for the linker is a library of the vendor's: the MMD, what lies in the platform, or where neither
+/// can be told all but the SDK's.
+fn is_of_vendor(platform: &Path, linux: &Element, mmd: Option<&str>, word: &str) -> bool {
+    let Some(library) = word.strip_prefix("-l") else {
+        return word.contains("%b");
+    };
+    let files = [format!("lib{library}.so"), format!("lib{library}.a")];
+    if let Some(mmd) = mmd {
+        let last = mmd.rsplit(['/', '\\']).next().unwrap_or(mmd);
+        if files.iter().any(|file| file == last) {
+            return true;
+        }
+    }
+    let flags = linux.children("linkflags").map(|f| f.text.as_str());
+    let places: Vec<PathBuf> = flags
+        .flat_map(str::split_whitespace)
+        .filter_map(|flag| below(flag.strip_prefix("-L")?))
+        .map(|dir| platform.join(dir))
+        .collect();
+    let lies = |file: &String| places.iter().any(|dir| dir.join(file).exists());
+    let known = mmd.is_some() || places.iter().any(|dir| dir.is_dir());
+    match known {
+        true => files.iter().any(lies),
+        false => word != HAL,
+    }
+}
+
+/// An element with other text.
+fn content(element: &Element, text: &str) -> Edit {
+    match &element.content {
+        Some(content) => (content.clone(), escape(text)),
+        None => {
+            let tag = &element.name;
+            (
+                element.span.clone(),
+                format!("<{tag}>{}</{tag}>", escape(text)),
+            )
+        }
+    }
+}
+
+/// Words with one in the place of the first old one; of the others, the old ones go.
+fn words(text: &str, old: &dyn Fn(&str) -> bool, new: &str) -> String {
+    let mut put = false;
+    let mut words = Vec::new();
+    for word in text.split_whitespace() {
+        match old(word) {
+            true if put => {}
+            true => {
+                put = true;
+                words.push(new);
+            }
+            false => words.push(word),
+        }
+    }
+    words.join(" ")
+}
+
+/// The path in the platform that a word of `board_env.xml` names: `%b/…`, also in the spelling of Windows.
+fn below(word: &str) -> Option<PathBuf> {
+    let rest = word.strip_prefix("%b")?.replace('\\', "/");
+    let path = PathBuf::from(rest.trim_matches('/'));
+    let inside = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    (inside && !path.as_os_str().is_empty()).then_some(path)
+}
+
+/// The platform that a board's directory lies in.
+fn around(hardware: &Path) -> Option<PathBuf> {
+    const MOST: usize = 3;
+    let parent = hardware.parent()?;
+    let mut all = hardware.ancestors().skip(1).take(MOST);
+    all.find(|root| root.join(ENVIRONMENT).is_file() && root.join(boards_directory(root)) == parent)
+        .map(Path::to_path_buf)
+}
+
+fn read(path: &Path) -> Result<Document> {
+    let document = Document::read(path)?;
+    match document.root.name.as_str() {
+        "board_env" => Ok(document),
+        other => Err(Error::new(
+            ErrorKind::BadXml,
+            Place::file(path),
+            format!("the outermost element is <{other}>, not <board_env>"),
+            "Take board_env.xml from the vendor's BSP package again.",
+        )),
+    }
+}
+
+/// The version of Quartus that the project was made with.
+fn quartus(layout: &Layout) -> Result<String> {
+    for project in layout::with_extension(&layout.hardware_dir(), "qpf")? {
+        let text = text::read(&project)?;
+        let line = text.lines().find_map(|l| l.strip_prefix("QUARTUS_VERSION"));
+        let version = line.and_then(|l| l.trim_start().strip_prefix('='));
+        let version = version.map(|v| v.trim().trim_matches('"'));
+        let is_one = |v: &&str| v.starts_with(|c: char| c.is_ascii_digit());
+        if let Some(version) = version.filter(is_one) {
+            let mut parts = version.split('.');
+            let parts: Vec<_> = parts.by_ref().take(2).collect();
+            return Ok(parts.join("."));
+        }
+    }
+    Ok(OLDEST.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_in_the_platform() {
+        for (word, path) in [
+            ("%b/linux64/lib", Some("linux64/lib")),
+            ("%b\\windows64\\lib\\", Some("windows64/lib")),
+            ("%b", None),
+            ("%b/../x", None),
+            ("%a/host", None),
+        ] {
+            assert_eq!(below(word), path.map(PathBuf::from), "{word}");
+        }
+    }
+
+    #[test]
+    fn one_new_word_for_all_old_ones() {
+        let old = |word: &str| word.starts_with('o');
+        assert_eq!(words("a o1 b o2", &old, "n"), "a n b");
+        assert_eq!(words("", &old, "n"), "");
+    }
+}

@@ -1,0 +1,120 @@
+//! The platform's README: the steps from the extended files to a board that moves data.
+
+use std::path::{Path, PathBuf};
+
+use askama::Template;
+
+use crate::extend::component::{Compile, render};
+use crate::extend::identity::PciIds;
+use crate::layout::SCRIPT_DIR;
+
+/// Its name, in the platform's root.
+pub const FILE: &str = "README.md";
+
+/// What it is about.
+#[derive(Debug)]
+pub struct Facts<'a> {
+    /// The board's name.
+    pub board: &'a str,
+    /// The vendor's name of the board.
+    pub vendors_board: &'a str,
+    /// The board's directory in the platform.
+    pub hardware: &'a Path,
+    /// The version of the SDK that the platform is for.
+    pub version: &'a str,
+    /// PCI IDs.
+    pub ids: PciIds,
+    /// Hash of the register map.
+    pub map_id: u32,
+    /// Hash of the map and the build parameters.
+    pub build_id: u32,
+    /// How the board is compiled.
+    pub compile: &'a Compile,
+    /// Directories of the vendor's runtime that were set aside.
+    pub set_aside: &'a [PathBuf],
+    /// Whether the vendor's README stood in this one's place.
+    pub replaced: bool,
+}
+
+#[derive(Template)]
+#[template(path = "platform_readme.md")]
+struct Readme<'a> {
+    facts: &'a Facts<'a>,
+    peerlane: &'a str,
+    script: String,
+    /// For the shell.
+    board: String,
+    hardware: String,
+    list: &'a str,
+    option: &'a str,
+    /// For `lspci`.
+    device: String,
+    set_aside: String,
+    map_id: String,
+    build_id: String,
+}
+
+/// The text.
+pub fn text(facts: &Facts<'_>) -> String {
+    // From 17.1 on options have one dash, and their values come behind "=" (SDK for OpenCL release notes).
+    let (list, option) = match number(facts.version) >= (17, 1) {
+        true => ("-list-boards", "-board="),
+        false => ("--list-boards", "--board "),
+    };
+    let known = |id: &str| id.len() == 4;
+    let ids = &facts.ids;
+    let set_aside: Vec<_> = (facts.set_aside.iter())
+        .map(|path| format!("`{}`", path.display()))
+        .collect();
+    render(&Readme {
+        facts,
+        peerlane: env!("CARGO_PKG_VERSION"),
+        script: format!("{SCRIPT_DIR}/rebuild.tcl"),
+        board: word(facts.board),
+        hardware: word(&facts.hardware.to_string_lossy()),
+        list,
+        option,
+        device: match known(&ids.vendor) && known(&ids.device) {
+            true => format!(" -d {}:{}", ids.vendor, ids.device),
+            false => String::new(),
+        },
+        set_aside: set_aside.join(", "),
+        map_id: format!("{:#010x}", facts.map_id),
+        build_id: format!("{:#010x}", facts.build_id),
+    })
+}
+
+/// Major and minor number of a version.
+fn number(version: &str) -> (u32, u32) {
+    let mut parts = version
+        .split('.')
+        .map(|part| part.trim().parse().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
+}
+
+/// A word for the shell.
+fn word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_one_word_to_the_shell() {
+        assert_eq!(word("de5net_a7"), "de5net_a7");
+        assert_eq!(word("a b'$c"), "'a b'\\''$c'");
+        assert_eq!(word(""), "''");
+    }
+
+    #[test]
+    fn versions_are_numbers() {
+        assert!(number("17.1") >= (17, 1) && number("18.0.0") > (17, 1));
+        assert!(number("17.0") < (17, 1) && number("13.1") < (17, 1) && number("?") < (1, 0));
+    }
+}

@@ -1,0 +1,69 @@
+//! Traces of an extension in what is to be extended: extended twice, a board would get its additions twice, and the
+//! vendor's files that are kept would not be the vendor's.
+
+use std::path::Path;
+
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::kept;
+use crate::layout::{Layout, OWN_DIR, SCRIPT_DIR, with_extension};
+use crate::system::library::NEW_DMA;
+use crate::text;
+
+fn extended(place: Place, what: &str) -> Error {
+    Error::new(
+        ErrorKind::AlreadyExtended,
+        place,
+        format!("the BSP is extended already, or was: {what}"),
+        "Give the vendor's BSP as --bsp: `peerlane revert` gives it back from an extended one, and `peerlane extend \
+         --check` looks at one.",
+    )
+}
+
+/// Refuses a directory in a platform that is extended.
+///
+/// # Errors
+/// [`ErrorKind::AlreadyExtended`].
+pub fn refuse_above(dir: &Path) -> Result<()> {
+    let mut all = dir.ancestors();
+    match all.find(|root| root.join(kept::RECORD).exists()) {
+        Some(root) => Err(extended(
+            Place::file(dir),
+            &format!("{} has {}", root.display(), kept::RECORD),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a BSP with anything in it that an extension wrote.
+///
+/// # Errors
+/// [`ErrorKind::AlreadyExtended`]; those of reading settings and lists.
+pub fn refuse(layout: &Layout) -> Result<()> {
+    let hardware = layout.hardware_dir();
+    let own = [OWN_DIR, SCRIPT_DIR].map(|dir| hardware.join(dir));
+    let report = ["md", "json"].map(|kind| format!("peerlane-report.{kind}"));
+    let report = report.iter().map(|name| layout.root.join(name));
+    for path in own.into_iter().chain(report) {
+        if std::fs::symlink_metadata(&path).is_ok() {
+            return Err(extended(Place::file(&path), "this is Peerlane's"));
+        }
+    }
+    for (kind, word) in [("qsf", OWN_DIR), ("ipx", NEW_DMA)] {
+        for path in with_extension(&hardware, kind)? {
+            let text = text::read(&path)?;
+            if let Some(n) = text.lines().position(|line| line.contains(word)) {
+                let place = Place::line(&path, n + 1);
+                return Err(extended(place, &format!("this line names {word}")));
+            }
+        }
+    }
+    // Also systems that no project reaches any more.
+    for path in layout.qsys_files()? {
+        let text = text::read(&path).unwrap_or_default();
+        if let Some(n) = text.lines().position(|line| line.contains(NEW_DMA)) {
+            let place = Place::line(&path, n + 1);
+            return Err(extended(place, &format!("this line names {NEW_DMA}")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,354 @@
+//! What an extended platform keeps to give the vendor's tree back: all of its files, and a record of both trees.
+//!
+//! The vendor's files lie in `peerlane/vendor`, outside of the board's directory, which `aoc` copies for each compile.
+//! Directories, links, permissions and hashes are in `peerlane/files.json`, with the hashes of what was written. The
+//! record has a hash of itself, against accidents: whoever means to can make that anew.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::build::{digest, digest_of};
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::interrupt;
+use crate::layout::Layout;
+
+/// Directory of what is kept, in the platform's root.
+pub const DIR: &str = "peerlane";
+/// The record.
+pub const RECORD: &str = "peerlane/files.json";
+/// The vendor's files.
+pub const VENDOR: &str = "peerlane/vendor";
+
+const AGAIN: &str = "Extend the vendor's BSP again.";
+
+/// Permissions as `chmod` takes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mode(pub u32);
+
+impl Serialize for Mode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:o}", self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Mode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match u32::from_str_radix(&text, 8) {
+            Ok(mode @ 0..=0o7777) => Ok(Self(mode)),
+            _ => Err(serde::de::Error::custom("permissions from 0 to 7777")),
+        }
+    }
+}
+
+/// Something in a tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Entry {
+    /// A directory.
+    Directory {
+        /// Permissions.
+        mode: Mode,
+    },
+    /// A file.
+    File {
+        /// Permissions.
+        mode: Mode,
+        /// SHA-256 of its content.
+        sha256: String,
+    },
+    /// A symbolic link.
+    Link {
+        /// What it says, as [`name`] writes it.
+        to: String,
+    },
+}
+
+/// Everything in a directory and the directory itself, which is the empty name: by [`name`] of the path from there.
+pub type Tree = BTreeMap<String, Entry>;
+
+/// A path as text, without loss: bytes that are not UTF-8, and `%`, are `%` and two hexadecimal digits.
+pub fn name(path: &Path) -> String {
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        text += &chunk.valid().replace('%', "%25");
+        for byte in chunk.invalid() {
+            text += &format!("%{byte:02X}");
+        }
+    }
+    text
+}
+
+/// The path that [`name`] wrote; `None` if it is none.
+pub fn path_of(name: &str) -> Option<PathBuf> {
+    let mut parts = name.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (code, rest) = (part.get(..2)?, &part.as_bytes()[2..]);
+        bytes.push(u8::from_str_radix(code, 16).ok()?);
+        bytes.extend(rest);
+    }
+    Some(OsString::from_vec(bytes).into())
+}
+
+/// Reads a tree. Links are not followed; what `skip` is true for (given the path from `root`) is left out.
+///
+/// # Errors
+/// [`ErrorKind::Link`] for what is neither a file, a directory nor a link; [`ErrorKind::Io`].
+pub fn tree(root: &Path, skip: &dyn Fn(&Path) -> bool) -> Result<Tree> {
+    let mode = |path: &Path| {
+        let about = fs::metadata(path).map_err(|e| Error::io(path, "look at", &e))?;
+        Ok(Mode(about.mode() & 0o7777))
+    };
+    let mut found = Tree::from([(String::new(), Entry::Directory { mode: mode(root)? })]);
+    let mut open = vec![PathBuf::new()];
+    while let Some(below) = open.pop() {
+        let dir = root.join(&below);
+        let failed = |e| Error::io(&dir, "list the directory", &e);
+        for entry in fs::read_dir(&dir).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let (path, inside) = (entry.path(), below.join(entry.file_name()));
+            interrupt::check(&path)?;
+            if skip(&inside) {
+                continue;
+            }
+            let kind = entry.file_type().map_err(failed)?;
+            let what = if kind.is_dir() {
+                open.push(inside.clone());
+                Entry::Directory { mode: mode(&path)? }
+            } else if kind.is_symlink() {
+                let to = fs::read_link(&path).map_err(|e| Error::io(&path, "read the link", &e))?;
+                Entry::Link { to: name(&to) }
+            } else if kind.is_file() {
+                let sha256 = digest_of(&path)?;
+                let mode = mode(&path)?;
+                Entry::File { mode, sha256 }
+            } else {
+                return Err(Error::new(
+                    ErrorKind::Link,
+                    Place::file(&path),
+                    "neither a file, a directory nor a link",
+                    "Take it out of the BSP.",
+                ));
+            };
+            found.insert(name(&inside), what);
+        }
+    }
+    Ok(found)
+}
+
+/// Copies the files of a tree that was read from `from` into `to`, each to the path that it has there.
+///
+/// # Errors
+/// [`ErrorKind::Inconsistent`] for a file that is not as it was when the tree was read; [`ErrorKind::Io`].
+pub fn copy_files(tree: &Tree, from: &Path, to: &Path) -> Result<()> {
+    for (name, entry) in tree {
+        let Entry::File { mode, sha256 } = entry else {
+            continue;
+        };
+        let inside =
+            inside(name).ok_or_else(|| damaged(from, &format!("\"{name}\" is no name")))?;
+        let (source, target) = (from.join(&inside), to.join(&inside));
+        interrupt::check(&source)?;
+        let dir = target.parent().unwrap_or(to);
+        fs::create_dir_all(dir).map_err(|e| Error::io(dir, "make the directory", &e))?;
+        let plain = fs::symlink_metadata(&source).is_ok_and(|about| about.is_file());
+        if !plain {
+            return Err(changed(&source, "is not there"));
+        }
+        fs::copy(&source, &target).map_err(|e| Error::io(&source, "copy the file", &e))?;
+        if digest_of(&target)? != *sha256 {
+            return Err(changed(&source, "is not as it was when it was recorded"));
+        }
+        fs::set_permissions(&target, fs::Permissions::from_mode(mode.0))
+            .map_err(|e| Error::io(&target, "set the permissions", &e))?;
+    }
+    Ok(())
+}
+
+fn changed(path: &Path, what: &str) -> Error {
+    Error::new(
+        ErrorKind::Inconsistent,
+        Place::file(path),
+        format!("the vendor's file {what}"),
+        AGAIN,
+    )
+}
+
+fn damaged(path: &Path, what: &str) -> Error {
+    Error::new(
+        ErrorKind::Inconsistent,
+        Place::file(path),
+        format!("the record of the vendor's files is damaged: {what}"),
+        AGAIN,
+    )
+}
+
+/// The path of a name, if it stays below where it is put.
+fn inside(name: &str) -> Option<PathBuf> {
+    let path = path_of(name)?;
+    let below = |part| matches!(part, Component::Normal(_));
+    path.components().all(below).then_some(path)
+}
+
+/// Both trees: the vendor's and the platform that was made of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// The board's directory in the vendor's tree; empty if the tree is that.
+    vendor_hardware: String,
+    /// The board's directory in the platform.
+    hardware: String,
+    /// The vendor's tree.
+    pub vendor: Tree,
+    /// The platform as it was written, without [`DIR`].
+    pub made: Tree,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sealed {
+    /// SHA-256 of the record.
+    sha256: String,
+    record: Record,
+}
+
+impl Record {
+    /// The record of a platform that was just written.
+    ///
+    /// # Errors
+    /// Those of [`tree`].
+    pub fn new(vendor: &Layout, tree_of_vendor: Tree, made: &Layout) -> Result<Self> {
+        Ok(Self {
+            vendor_hardware: name(&vendor.hardware),
+            hardware: name(&made.hardware),
+            vendor: tree_of_vendor,
+            made: tree(&made.root, &is_kept)?,
+        })
+    }
+
+    /// As it is written.
+    pub fn json(self) -> String {
+        let sealed = Sealed {
+            sha256: self.seal(),
+            record: self,
+        };
+        let mut text = serde_json::to_string_pretty(&sealed).expect("plain data only");
+        text.push('\n');
+        text
+    }
+
+    fn seal(&self) -> String {
+        digest(&serde_json::to_vec(self).expect("plain data only"))
+    }
+
+    /// Reads the record of a platform.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotABsp`] if there is none, [`ErrorKind::Inconsistent`] if it was changed.
+    pub fn read(root: &Path) -> Result<Self> {
+        let path = root.join(RECORD);
+        if !fs::symlink_metadata(&path).is_ok_and(|about| about.is_file()) {
+            return Err(Error::new(
+                ErrorKind::NotABsp,
+                Place::file(root),
+                format!("no {RECORD}: this is not a platform that `peerlane extend` wrote"),
+                "Give the directory that was --out of `peerlane extend`.",
+            ));
+        }
+        let bytes = fs::read(&path).map_err(|e| Error::io(&path, "read the file", &e))?;
+        Self::parse(&path, &bytes)
+    }
+
+    /// Reads a record that came from `path`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Inconsistent`] if it was changed, or names what has no place in a tree.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
+        let sealed: Sealed = serde_json::from_slice(bytes).map_err(|e| {
+            let mut error = damaged(path, &e.to_string());
+            error.place.line = Some(e.line().max(1));
+            error
+        })?;
+        let record = sealed.record;
+        if record.seal() != sealed.sha256 {
+            return Err(damaged(path, "it was changed since it was written"));
+        }
+        // Each is in a directory that is there, and not behind a link.
+        let directory =
+            |name: &str| matches!(record.vendor.get(name), Some(Entry::Directory { .. }));
+        let above = |name: &str| match name.rsplit_once('/') {
+            Some((dir, last)) => !last.is_empty() && directory(dir),
+            None => directory(""),
+        };
+        for name in record.vendor.keys() {
+            if inside(name).is_none() || !above(name) {
+                return Err(damaged(path, &format!("\"{name}\" has no place in it")));
+            }
+        }
+        for name in [&record.vendor_hardware, &record.hardware] {
+            if inside(name).is_none() {
+                return Err(damaged(path, &format!("\"{name}\" is no directory in it")));
+            }
+        }
+        Ok(record)
+    }
+
+    /// The board's directory in the vendor's tree.
+    pub fn vendor_hardware(&self) -> PathBuf {
+        inside(&self.vendor_hardware).unwrap_or_default()
+    }
+
+    /// The board's directory in the platform.
+    pub fn hardware(&self) -> PathBuf {
+        inside(&self.hardware).unwrap_or_default()
+    }
+}
+
+/// Hash of a vendor's tree, which stands in the record of the build, too.
+pub fn digest_of_tree(tree: &Tree) -> String {
+    digest(&serde_json::to_vec(tree).expect("plain data only"))
+}
+
+/// Whether a path of the platform is of what is kept.
+pub fn is_kept(inside: &Path) -> bool {
+    inside == Path::new(DIR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_without_loss() {
+        for bytes in [
+            &b""[..],
+            b"a/b",
+            b"100%",
+            b"%41",
+            b"\xff\xfe/x",
+            "ü%/\u{fffd}".as_bytes(),
+            b"a\xc3",
+        ] {
+            let path = PathBuf::from(OsString::from_vec(bytes.to_vec()));
+            assert_eq!(path_of(&name(&path)), Some(path));
+        }
+        assert_eq!(name(Path::new("a%\u{fc}")), "a%25\u{fc}");
+        for wrong in ["%", "%4", "%zz", "a%\u{fc}"] {
+            assert_eq!(path_of(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn nothing_leaves_the_tree() {
+        for wrong in ["..", "a/../b", "/etc", "%2E%2E/x", "%2Fetc"] {
+            assert_eq!(inside(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! `peerlane revert`: the vendor's tree, byte for byte, out of an extended platform alone.
+
+use std::fmt;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::output;
+use crate::interrupt;
+use crate::kept::{self, Entry, Record, Tree};
+use crate::layout::Layout;
+
+/// Changes that an error names one by one.
+const MOST: usize = 12;
+
+/// What to give back, and where.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The extended platform, or its board's directory. It is only read.
+    pub bsp: PathBuf,
+    /// The directory to be made.
+    pub out: PathBuf,
+    /// Whether what was changed in the platform since may be left behind.
+    pub without_edits: bool,
+}
+
+/// How a file of the platform differs from what `peerlane extend` wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edit {
+    /// Other content.
+    Changed,
+    /// Gone.
+    Removed,
+    /// New.
+    Added,
+}
+
+impl fmt::Display for Edit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Changed => "changed",
+            Self::Removed => "removed",
+            Self::Added => "added",
+        })
+    }
+}
+
+/// What was given back.
+#[derive(Debug, Clone)]
+pub struct Reverted {
+    /// Number of files.
+    pub files: usize,
+    /// What of the platform is not in it, by the path from the platform.
+    pub edits: Vec<(PathBuf, Edit)>,
+}
+
+/// Gives the vendor's tree back. Nothing is left behind if it fails.
+///
+/// # Errors
+/// [`ErrorKind::NotABsp`] if the BSP is not extended; [`ErrorKind::Edited`] if files were changed since;
+/// [`ErrorKind::Inconsistent`] if what was kept is damaged; [`ErrorKind::Output`], [`ErrorKind::Interrupted`],
+/// [`ErrorKind::Io`].
+pub fn revert(options: &Options) -> Result<Reverted> {
+    let bsp = fs::canonicalize(&options.bsp).unwrap_or_else(|_| options.bsp.clone());
+    revert_from(&bsp, options).map_err(|e| output::named_as_given(e, &bsp, &options.bsp))
+}
+
+fn revert_from(bsp: &Path, options: &Options) -> Result<Reverted> {
+    let root = Layout::root_of_result(bsp)?;
+    let record = Record::read(&root)?;
+    let parent = output::check_output(&options.out, &root)?;
+    let edits = edits(&root, &record.made)?;
+    if !options.without_edits && !edits.is_empty() {
+        return Err(edited(&root, &edits));
+    }
+    let temporary = tempfile::Builder::new()
+        .prefix(".peerlane-revert-")
+        .tempdir_in(&parent)
+        .map_err(|e| output::not_writable(&parent, &e))?;
+    write(&record.vendor, &root.join(kept::VENDOR), temporary.path())?;
+    interrupt::check(&options.out)?;
+
+    let path = temporary.keep();
+    let placed = directory_modes(&record.vendor, &path).and_then(|()| put(&path, &options.out));
+    if let Err(error) = placed {
+        remove(&record.vendor, &path);
+        return Err(error);
+    }
+    let is_file = |entry: &&Entry| matches!(entry, Entry::File { .. });
+    Ok(Reverted {
+        files: record.vendor.values().filter(is_file).count(),
+        edits,
+    })
+}
+
+fn put(path: &Path, out: &Path) -> Result<()> {
+    fs::rename(path, out).map_err(|e| Error::io(out, "put the finished tree in its place", &e))
+}
+
+fn edited(root: &Path, edits: &[(PathBuf, Edit)]) -> Error {
+    let shown = edits.iter().take(MOST);
+    let shown: Vec<_> = shown
+        .map(|(path, edit)| format!("{} ({edit})", path.display()))
+        .collect();
+    let more = match edits.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Error::new(
+        ErrorKind::Edited,
+        Place::file(root),
+        format!(
+            "edited since it was extended, and the vendor's tree has none of it: {}{more}",
+            shown.join(", ")
+        ),
+        "Put aside what you need of that, then say --without-edits; the platform itself stays as it is.",
+    )
+}
+
+/// How a platform differs from what was written. Directories and permissions are not looked at.
+///
+/// # Errors
+/// Those of [`kept::tree`].
+pub fn edits(root: &Path, made: &Tree) -> Result<Vec<(PathBuf, Edit)>> {
+    let now = kept::tree(root, &kept::is_kept)?;
+    let same = |a: &Entry, b: &Entry| match (a, b) {
+        (Entry::File { sha256: a, .. }, Entry::File { sha256: b, .. }) => a == b,
+        (Entry::Link { to: a }, Entry::Link { to: b }) => a == b,
+        (Entry::Directory { .. }, Entry::Directory { .. }) => true,
+        _ => false,
+    };
+    let counts = |entry: &Entry| !matches!(entry, Entry::Directory { .. });
+    let mut found = Vec::new();
+    for (name, was) in made {
+        match now.get(name) {
+            Some(is) if same(was, is) => {}
+            Some(_) => found.push((name, Edit::Changed)),
+            None if counts(was) => found.push((name, Edit::Removed)),
+            None => {}
+        }
+    }
+    let new = now
+        .iter()
+        .filter(|(name, is)| counts(is) && !made.contains_key(*name));
+    found.extend(new.map(|(name, _)| (name, Edit::Added)));
+    found.sort_by_key(|(name, _)| *name);
+    let path = |name: &String| kept::path_of(name).unwrap_or_else(|| name.into());
+    Ok(found
+        .iter()
+        .map(|(name, edit)| (path(name), *edit))
+        .collect())
+}
+
+/// Writes a tree but for the permissions of its directories, and compares it with what it must be.
+fn write(tree: &Tree, from: &Path, to: &Path) -> Result<()> {
+    for (path, entry) in entries(tree, to) {
+        if matches!(entry, Entry::Directory { .. }) {
+            fs::create_dir_all(&path).map_err(|e| Error::io(&path, "make the directory", &e))?;
+        }
+    }
+    kept::copy_files(tree, from, to)?;
+    // Last, so that nothing is written through them.
+    for (path, entry) in entries(tree, to) {
+        if let Entry::Link { to } = entry {
+            let to = kept::path_of(to).unwrap_or_default();
+            std::os::unix::fs::symlink(to, &path)
+                .map_err(|e| Error::io(&path, "make the link", &e))?;
+        }
+    }
+    let made = kept::tree(to, &|_| false)?;
+    let directory = |entry: &Entry| matches!(entry, Entry::Directory { .. });
+    let same = |(name, entry): (&String, &Entry)| {
+        let is = made.get(name);
+        is == Some(entry) || (directory(entry) && is.is_some_and(directory))
+    };
+    match tree.iter().find(|entry| !same(*entry)) {
+        None if made.len() == tree.len() => Ok(()),
+        odd => Err(Error::new(
+            ErrorKind::Inconsistent,
+            Place::file(to.join(odd.map_or("", |(name, _)| name))),
+            "what was written is not the vendor's",
+            "Look at the disk and the file system, then run it again.",
+        )),
+    }
+}
+
+/// What a tree has, with the path of each in a directory.
+fn entries<'a>(
+    tree: &'a Tree,
+    to: &'a Path,
+) -> impl DoubleEndedIterator<Item = (PathBuf, &'a Entry)> {
+    tree.iter().map(|(name, entry)| {
+        let inside = kept::path_of(name).unwrap_or_default();
+        // With nothing behind it, a join would end in a slash.
+        match inside.as_os_str().is_empty() {
+            true => (to.to_path_buf(), entry),
+            false => (to.join(inside), entry),
+        }
+    })
+}
+
+/// Gives the directories their permissions, from the inside out: without the right to write, nothing can be made in one.
+fn directory_modes(tree: &Tree, to: &Path) -> Result<()> {
+    for (path, entry) in entries(tree, to).rev() {
+        if let Entry::Directory { mode } = entry {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode.0))
+                .map_err(|e| Error::io(&path, "set the permissions", &e))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what was not put in its place. It is ours alone; if that fails there is nothing better to do.
+fn remove(tree: &Tree, path: &Path) {
+    for (path, entry) in entries(tree, path) {
+        if matches!(entry, Entry::Directory { .. }) {
+            let _ = fs::set_permissions(&path, fs::Permissions::from_mode(0o700));
+        }
+    }
+    let _ = fs::remove_dir_all(path);
+}

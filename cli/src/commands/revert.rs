@@ -1,0 +1,48 @@
+//! `peerlane revert`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::commands::Outcome;
+use peerlane_bsp::revert::{Options, revert};
+
+/// Give the vendor's BSP back out of an extended one, byte for byte.
+///
+/// The extended platform is only read, and nothing else is needed: it keeps all of the vendor's files, with their
+/// names, links, permissions and empty directories. Each is compared with its hash before the new directory
+/// gets its name. Files of the platform that were changed since it was written are named, and nothing is done.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  peerlane revert --bsp de5net_peerlane --out de5net
+  peerlane revert --bsp de5net_peerlane --out de5net --without-edits
+
+The exit status is 0 if the vendor's BSP is there, else 2.")]
+pub struct Args {
+    /// A platform that `peerlane extend` wrote, or its hardware/<board> directory.
+    #[arg(long, value_name = "DIR")]
+    bsp: PathBuf,
+    /// The directory to make; it must not exist.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Leave behind what was changed in the platform since; it stays there.
+    #[arg(long)]
+    without_edits: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    let reverted = revert(&Options {
+        bsp: args.bsp.clone(),
+        out: args.out.clone(),
+        without_edits: args.without_edits,
+    })?;
+    for (path, edit) in &reverted.edits {
+        println!("· left behind: {} ({edit})", path.display());
+    }
+    println!(
+        "{}: the vendor's BSP, {} files, each as its hash says",
+        args.out.display(),
+        reverted.files
+    );
+    Ok(ExitCode::SUCCESS)
+}
