@@ -10,6 +10,7 @@ use crate::check::read;
 use crate::check::read::design::Design;
 use crate::config::{Config, Irq};
 use crate::extend::{ipx, resources, rewrite, settings};
+use crate::kept::Record;
 use crate::system::library::Library;
 use crate::system::project::{Project, Role, Source};
 use crate::system::qsys::System;
@@ -138,5 +139,17 @@ pub fn toml(data: &[u8]) {
 pub fn verilog(data: &[u8]) {
     if let Ok(source) = std::str::from_utf8(data) {
         let _ = verilog::module(Path::new("fuzz"), source, "m");
+    }
+}
+
+/// The record of what is kept: with its hash it can be read again, unless something in it has no place.
+pub fn record(data: &[u8]) {
+    let _ = Record::parse(Path::new("fuzz"), data);
+    if let Ok(record) = serde_json::from_slice::<Record>(data) {
+        let sealed = record.clone().json();
+        if let Ok(again) = Record::parse(Path::new("fuzz"), sealed.as_bytes()) {
+            assert_eq!(again, record);
+            assert!(again.hardware().is_relative() && again.vendor_hardware().is_relative());
+        }
     }
 }

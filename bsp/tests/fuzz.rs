@@ -190,11 +190,28 @@ fn verilog() {
     );
 }
 
+#[test]
+fn record() {
+    let record = br#"{"vendor_hardware":"a","hardware":"hardware/x","vendor":{"":{"directory":{"mode":"755"}},
+        "a":{"directory":{"mode":"755"}},"a/b%FF":{"file":{"mode":"644","sha256":"00"}},"c":{"link":{"to":"a/b"}}},
+        "made":{}}"#;
+    run(fuzz::record, &[record.to_vec(), vec![b'['; 100_000]]);
+}
+
 /// Each target of cargo-fuzz calls one of these functions.
 #[test]
 fn every_target_is_there() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/fuzz_targets");
-    for name in ["xml", "qsys", "qsf", "ipx", "board_spec", "toml", "verilog"] {
+    for name in [
+        "xml",
+        "qsys",
+        "qsf",
+        "ipx",
+        "board_spec",
+        "toml",
+        "verilog",
+        "record",
+    ] {
         let text = fs::read_to_string(dir.join(name).with_extension("rs")).unwrap();
         assert!(
             text.contains(&format!("peerlane_bsp::fuzz::{name}(data)")),
