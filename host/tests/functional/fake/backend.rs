@@ -187,7 +187,11 @@ impl Backend for Fake {
     fn pin(&mut self, kind: MemoryKind, address: u64, length: u64) -> BackendResult<Pinned> {
         let (id, offset) = (address & !NOWHERE, address & ((1 << PLACE) - 1));
         let id = MemoryId(id >> PLACE);
-        assert!(address & NOWHERE != 0, "{address:#x} is not the fake's");
+        if address & NOWHERE == 0 {
+            return Err(BackendError::Range(format!(
+                "{address:#x} is not the fake's"
+            )));
+        }
         let mut state = self.lock();
         let Some(memory) = state.memories.get_mut(&id) else {
             return Err(BackendError::Range(format!("{address:#x}")));

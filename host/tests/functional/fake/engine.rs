@@ -50,7 +50,9 @@ impl State {
         {
             if *after == 0 {
                 (length, code) = (*bytes, *fault);
-                self.tricks.fault = None;
+                if !self.tricks.fault_stays {
+                    self.tricks.fault = None;
+                }
             } else {
                 *after -= 1;
             }

@@ -34,6 +34,8 @@ pub struct Tricks {
     /// The n-th descriptor from now on (0 is the next) of a direction ends with a
     /// status code after so many bytes.
     pub fault: Option<(usize, usize, u32, u32)>,
+    /// And so does every one after it.
+    pub fault_stays: bool,
     /// The next record is not written: the one after it, with its own number, takes
     /// its slot.
     pub lose_record: bool,

@@ -1,0 +1,553 @@
+//! The functions of the interface, as the runtime calls them: what is unsafe about it ends here.
+
+use crate::board::{Board, MEMORY};
+use crate::boards::Boards;
+use crate::end::{at_exit, say};
+use crate::host::HostMemory;
+use crate::info::{Flavour, Offline, Online, Value};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// `aocl_mmd_interrupt_handler_fn`.
+pub type InterruptHandler = unsafe extern "C" fn(c_int, *mut c_void);
+
+/// `aocl_mmd_status_handler_fn`.
+pub type StatusHandler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void, c_int);
+
+/// `aocl_mmd_device_interrupt_handler_fn`; its second argument is an `aocl_mmd_interrupt_info`.
+pub type DeviceHandler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void);
+
+/// `AOCL_MMD_ERROR_OUT_OF_MEMORY`: there is no memory of the kind that was asked for. (No code says that a
+/// board has none at all; its capabilities do.)
+const NO_MEMORY: c_int = -2;
+/// `AOCL_MMD_ERROR_INVALID_POINTER`.
+const INVALID_POINTER: c_int = -5;
+
+/// Most bytes of a transfer, of a board's name, of an image: what fits an object (`isize::MAX`).
+const MOST: usize = isize::MAX as usize;
+
+/// An MMD library: all functions of `aocl_mmd.h` as methods, for [`export!`](crate::export).
+///
+/// Nothing unwinds out of them. A child that a fork makes while a board is open gets errors: the board is the
+/// parent's.
+pub struct Mmd {
+    flavour: Flavour,
+    boards: Box<dyn Boards>,
+    open: Mutex<Open>,
+    /// The process that has boards open; 0: none.
+    owner: AtomicU32,
+}
+
+#[derive(Default)]
+struct Open {
+    boards: BTreeMap<c_int, Arc<Board>>,
+    /// A handle is never given twice, unless they run out.
+    next: c_int,
+}
+
+/// Does something that must not unwind into the caller.
+fn guarded<T>(failed: T, f: impl FnOnce() -> T) -> T {
+    // What a panic leaves behind is looked at by nobody who relies on it: locks are taken as they are.
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
+        say("an error of this library (see above)");
+        failed
+    })
+}
+
+/// Stores an answer.
+///
+/// # Safety
+/// `value` is NULL or good for writes of `room` bytes, `returned` is NULL or good for one of a number.
+unsafe fn store(answer: &Value, room: usize, value: *mut c_void, returned: *mut usize) {
+    let bytes = if value.is_null() {
+        Vec::new()
+    } else {
+        answer.bytes(room)
+    };
+    // SAFETY: by the promise, and `bytes` gives no more than `room`.
+    unsafe {
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), value.cast(), bytes.len());
+        if !returned.is_null() {
+            returned.write(bytes.len());
+        }
+    }
+}
+
+/// The operation of a transfer: NULL is none.
+fn operation(op: *mut c_void) -> Option<usize> {
+    (!op.is_null()).then(|| op.expose_provenance())
+}
+
+impl Mmd {
+    /// A library with these boards.
+    pub fn new(flavour: Flavour, boards: impl Boards + 'static) -> Self {
+        Self {
+            flavour,
+            boards: Box::new(boards),
+            open: Mutex::default(),
+            owner: AtomicU32::new(0),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the boards that are open are another process's: then no lock may be touched either.
+    fn is_child(&self) -> bool {
+        let owner = self.owner.load(Ordering::SeqCst);
+        let child = owner != 0 && owner != std::process::id();
+        if child {
+            say("a forked process cannot use its parent's board: let it call execve");
+        }
+        child
+    }
+
+    fn board(&self, handle: c_int) -> Option<Arc<Board>> {
+        if self.is_child() {
+            return None;
+        }
+        let board = self.lock().boards.get(&handle).cloned();
+        if board.is_none() {
+            say(format_args!(
+                "no board that is open has the handle {handle}"
+            ));
+        }
+        board
+    }
+
+    /// Does something with a board; -1 if there is none of this handle, or if it fails.
+    fn with(&self, handle: c_int, f: impl FnOnce(&Board) -> c_int) -> c_int {
+        guarded(-1, || self.board(handle).map_or(-1, |board| f(&board)))
+    }
+
+    /// `aocl_mmd_get_offline_info`.
+    ///
+    /// # Safety
+    /// `value` is NULL or good for writes of `room` bytes, `returned` is NULL or good for one of a number.
+    pub unsafe fn get_offline_info(
+        &self,
+        id: c_int,
+        room: usize,
+        value: *mut c_void,
+        returned: *mut usize,
+    ) -> c_int {
+        guarded(-1, || {
+            let Some(what) = Offline::of(id) else {
+                return -1;
+            };
+            let names = || self.boards.names();
+            let answer = match what {
+                Offline::Version => Value::Text(self.flavour.version()),
+                Offline::NumBoards => Value::Int(c_int::try_from(names().len()).unwrap_or(0)),
+                Offline::BoardNames => Value::Text(names().join(";")),
+                Offline::VendorName => Value::Text("Peerlane".into()),
+                // Altera's, of the PCI SIG: the FPGA's maker.
+                Offline::VendorId => Value::Int(0x1172),
+                Offline::UsesYield => Value::Int(0),
+                // Physical memory. Asked many times for each command.
+                Offline::MemTypes => Value::Int(1),
+            };
+            // SAFETY: by the caller's promise.
+            unsafe { store(&answer, room, value, returned) };
+            0
+        })
+    }
+
+    /// `aocl_mmd_get_info`.
+    ///
+    /// # Safety
+    /// As [`get_offline_info`](Self::get_offline_info).
+    pub unsafe fn get_info(
+        &self,
+        handle: c_int,
+        id: c_int,
+        room: usize,
+        value: *mut c_void,
+        returned: *mut usize,
+    ) -> c_int {
+        guarded(-1, || {
+            let Some(what) = Online::of(id) else {
+                return -1;
+            };
+            let (status, answer) = match self.board(handle) {
+                Some(board) => (0, board.info(what)),
+                None => (-1, what.nothing()),
+            };
+            // SAFETY: by the caller's promise.
+            unsafe { store(&answer, room, value, returned) };
+            status
+        })
+    }
+
+    /// `aocl_mmd_open`: a handle, or -1.
+    ///
+    /// # Safety
+    /// `name` is NULL or a string that ends with a 0.
+    pub unsafe fn open(&self, name: *const c_char) -> c_int {
+        guarded(-1, || {
+            if name.is_null() || self.is_child() {
+                return -1;
+            }
+            // SAFETY: by the caller's promise.
+            let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+            at_exit();
+            let mut open = self.lock();
+            let handle = open.next;
+            let found = self.boards.open(&name);
+            match found.and_then(|found| Board::open(handle, &name, found)) {
+                Ok(board) => {
+                    self.owner.store(std::process::id(), Ordering::SeqCst);
+                    open.next = handle.checked_add(1).unwrap_or(0);
+                    open.boards.insert(handle, board);
+                    handle
+                }
+                Err(reason) => {
+                    say(format_args!("{name} cannot be opened: {reason}"));
+                    -1
+                }
+            }
+        })
+    }
+
+    /// `aocl_mmd_close`.
+    pub fn close(&self, handle: c_int) -> c_int {
+        guarded(-1, || {
+            if self.board(handle).is_none() {
+                return -1;
+            }
+            let board = {
+                let mut open = self.lock();
+                let board = open.boards.remove(&handle);
+                if open.boards.is_empty() {
+                    self.owner.store(0, Ordering::SeqCst);
+                }
+                board
+            };
+            let Some(board) = board else {
+                return -1;
+            };
+            board.close();
+            0
+        })
+    }
+
+    /// `aocl_mmd_set_interrupt_handler`: from now on the kernels' interrupt is taken.
+    ///
+    /// # Safety
+    /// The function is NULL or can be called with `user` from any thread until another one is set or the
+    /// board is closed.
+    pub unsafe fn set_interrupt_handler(
+        &self,
+        handle: c_int,
+        function: Option<InterruptHandler>,
+        user: *mut c_void,
+    ) -> c_int {
+        self.with(handle, |board| {
+            // SAFETY: by the caller's promise.
+            unsafe { board.handlers.set_interrupt(function, user) };
+            board.arm()
+        })
+    }
+
+    /// `aocl_mmd_set_device_interrupt_handler`.
+    ///
+    /// # Safety
+    /// As [`set_interrupt_handler`](Self::set_interrupt_handler).
+    pub unsafe fn set_device_interrupt_handler(
+        &self,
+        handle: c_int,
+        function: Option<DeviceHandler>,
+        user: *mut c_void,
+    ) -> c_int {
+        self.with(handle, |board| {
+            // SAFETY: by the caller's promise.
+            unsafe { board.handlers.set_device(function, user) };
+            0
+        })
+    }
+
+    /// `aocl_mmd_set_status_handler`.
+    ///
+    /// # Safety
+    /// As [`set_interrupt_handler`](Self::set_interrupt_handler).
+    pub unsafe fn set_status_handler(
+        &self,
+        handle: c_int,
+        function: Option<StatusHandler>,
+        user: *mut c_void,
+    ) -> c_int {
+        self.with(handle, |board| {
+            // SAFETY: by the caller's promise.
+            unsafe { board.handlers.set_status(function, user) };
+            0
+        })
+    }
+
+    /// `aocl_mmd_yield`. There is never anything to do; whoever calls it in a loop lets others work.
+    pub fn r#yield(&self, _: c_int) -> c_int {
+        std::thread::yield_now();
+        0
+    }
+
+    /// `aocl_mmd_read`.
+    ///
+    /// # Safety
+    /// `destination` is good for writes of `length` bytes until the transfer has ended, and nobody else uses
+    /// them. `op` is what the status handler may be called with.
+    pub unsafe fn read(
+        &self,
+        handle: c_int,
+        op: *mut c_void,
+        length: usize,
+        destination: *mut c_void,
+        interface: c_int,
+        offset: usize,
+    ) -> c_int {
+        self.with(handle, |board| {
+            if length > MOST || destination.is_null() && length > 0 {
+                say("a read to nowhere, or of more than there can be");
+                return -1;
+            }
+            // SAFETY: by the caller's promise.
+            let mut host = unsafe { HostMemory::destination(destination, length) };
+            if interface == MEMORY {
+                return board.transfer(operation(op), host, offset as u64);
+            }
+            let data = host.bytes_mut(0..length);
+            let status = board.registers_read(interface, offset as u64, data);
+            board.ended(operation(op), status)
+        })
+    }
+
+    /// `aocl_mmd_write`.
+    ///
+    /// # Safety
+    /// `source` is good for reads of `length` bytes until the transfer has ended, and nobody writes them.
+    /// `op` is what the status handler may be called with.
+    pub unsafe fn write(
+        &self,
+        handle: c_int,
+        op: *mut c_void,
+        length: usize,
+        source: *const c_void,
+        interface: c_int,
+        offset: usize,
+    ) -> c_int {
+        self.with(handle, |board| {
+            if length > MOST || source.is_null() && length > 0 {
+                say("a write from nowhere, or of more than there can be");
+                return -1;
+            }
+            // SAFETY: by the caller's promise.
+            let host = unsafe { HostMemory::source(source, length) };
+            if interface == MEMORY {
+                return board.transfer(operation(op), host, offset as u64);
+            }
+            let data = host.bytes(0..length);
+            let status = board.registers_write(interface, offset as u64, data);
+            board.ended(operation(op), status)
+        })
+    }
+
+    /// `aocl_mmd_copy`.
+    pub fn copy(
+        &self,
+        handle: c_int,
+        op: *mut c_void,
+        length: usize,
+        interface: c_int,
+        from: usize,
+        to: usize,
+    ) -> c_int {
+        self.with(handle, |board| match interface {
+            MEMORY => board.copy(operation(op), from as u64, to as u64, length),
+            interface => board.no_interface(interface),
+        })
+    }
+
+    /// `aocl_mmd_program`: a handle, or -1.
+    ///
+    /// # Safety
+    /// `image` is NULL or good for reads of `size` bytes.
+    pub unsafe fn program(
+        &self,
+        handle: c_int,
+        image: *mut c_void,
+        size: usize,
+        mode: c_int,
+    ) -> c_int {
+        /// `AOCL_MMD_PROGRAM_PRESERVE_GLOBAL_MEM`.
+        const KEEP: c_int = 1;
+        self.with(handle, |board| {
+            if image.is_null() || size > MOST {
+                say("a program without an image");
+                return -1;
+            }
+            // SAFETY: by the caller's promise.
+            let image = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), size) };
+            board.program(image, mode & KEEP != 0)
+        })
+    }
+
+    /// `aocl_mmd_host_alloc`, `aocl_mmd_shared_alloc` and `aocl_mmd_shared_mem_alloc`: the kernels of these
+    /// boards reach no memory of the host, and the boards' capabilities say so.
+    ///
+    /// # Safety
+    /// `error` is NULL or good for a write.
+    pub unsafe fn no_memory(&self, error: *mut c_int) -> *mut c_void {
+        if !error.is_null() {
+            // SAFETY: by the caller's promise.
+            unsafe { error.write(NO_MEMORY) };
+        }
+        std::ptr::null_mut()
+    }
+
+    /// `aocl_mmd_free`: nothing is this library's.
+    pub fn free(&self, _: *mut c_void) -> c_int {
+        INVALID_POINTER
+    }
+
+    /// `aocl_mmd_hostchannel_create` and `aocl_mmd_hostchannel_destroy`: these BSPs have no host channels.
+    pub fn no_channel(&self) -> c_int {
+        say("this board has no host channels");
+        -1
+    }
+
+    /// `aocl_mmd_hostchannel_get_buffer` and `aocl_mmd_hostchannel_ack_buffer`, which answer with NULL and
+    /// 0.
+    ///
+    /// # Safety
+    /// `bytes` and `status` are NULL or good for a write.
+    pub unsafe fn no_buffer(&self, bytes: *mut usize, status: *mut c_int) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if !bytes.is_null() {
+                bytes.write(0);
+            }
+            if !status.is_null() {
+                status.write(-1);
+            }
+        }
+    }
+}
+
+/// Makes the symbols of an MMD library: `export!(Flavour, boards, program)` for runtimes that program by
+/// `aocl_mmd_program`, `export!(Flavour, boards, reprogram)` for those that do by `aocl_mmd_reprogram`.
+///
+/// Two of them cannot be in one program.
+#[macro_export]
+macro_rules! export {
+    ($flavour:expr, $boards:expr, $programming:ident) => {
+        mod symbols {
+            use std::ffi::{c_char, c_int, c_void};
+            use std::sync::LazyLock;
+            use $crate::{DeviceHandler, InterruptHandler, Mmd, StatusHandler};
+
+            static MMD: LazyLock<Mmd> = LazyLock::new(|| Mmd::new($flavour, $boards));
+
+            $crate::symbols! {
+                aocl_mmd_get_offline_info(id: c_int, room: usize, value: *mut c_void, returned: *mut usize)
+                    -> c_int { MMD.get_offline_info(id, room, value, returned) }
+                aocl_mmd_get_info(
+                    handle: c_int, id: c_int, room: usize, value: *mut c_void, returned: *mut usize
+                ) -> c_int { MMD.get_info(handle, id, room, value, returned) }
+                aocl_mmd_open(name: *const c_char) -> c_int { MMD.open(name) }
+                aocl_mmd_close(handle: c_int) -> c_int { MMD.close(handle) }
+                aocl_mmd_set_interrupt_handler(
+                    handle: c_int, function: Option<InterruptHandler>, user: *mut c_void
+                ) -> c_int { MMD.set_interrupt_handler(handle, function, user) }
+                aocl_mmd_set_device_interrupt_handler(
+                    handle: c_int, function: Option<DeviceHandler>, user: *mut c_void
+                ) -> c_int { MMD.set_device_interrupt_handler(handle, function, user) }
+                aocl_mmd_set_status_handler(
+                    handle: c_int, function: Option<StatusHandler>, user: *mut c_void
+                ) -> c_int { MMD.set_status_handler(handle, function, user) }
+                aocl_mmd_yield(handle: c_int) -> c_int { MMD.r#yield(handle) }
+                aocl_mmd_read(
+                    handle: c_int, op: *mut c_void, length: usize, destination: *mut c_void,
+                    interface: c_int, offset: usize
+                ) -> c_int { MMD.read(handle, op, length, destination, interface, offset) }
+                aocl_mmd_write(
+                    handle: c_int, op: *mut c_void, length: usize, source: *const c_void,
+                    interface: c_int, offset: usize
+                ) -> c_int { MMD.write(handle, op, length, source, interface, offset) }
+                aocl_mmd_copy(
+                    handle: c_int, op: *mut c_void, length: usize, interface: c_int, from: usize, to: usize
+                ) -> c_int { MMD.copy(handle, op, length, interface, from, to) }
+                aocl_mmd_shared_mem_alloc(_handle: c_int, _size: usize, _device: *mut u64) -> *mut c_void {
+                    MMD.no_memory(std::ptr::null_mut())
+                }
+                aocl_mmd_shared_mem_free(_handle: c_int, _memory: *mut c_void, _size: usize) -> () { () }
+                aocl_mmd_hostchannel_create(
+                    _handle: c_int, _name: *mut c_char, _depth: usize, _direction: c_int
+                ) -> c_int { MMD.no_channel() }
+                aocl_mmd_hostchannel_destroy(_handle: c_int, _channel: c_int) -> c_int { MMD.no_channel() }
+                aocl_mmd_hostchannel_get_buffer(
+                    _handle: c_int, _channel: c_int, bytes: *mut usize, status: *mut c_int
+                ) -> *mut c_void {{ MMD.no_buffer(bytes, status); std::ptr::null_mut() }}
+                aocl_mmd_hostchannel_ack_buffer(
+                    _handle: c_int, _channel: c_int, _bytes: usize, status: *mut c_int
+                ) -> usize {{ MMD.no_buffer(std::ptr::null_mut(), status); 0 }}
+            }
+            $crate::$programming! { MMD }
+        }
+    };
+}
+
+/// Functions of these names in the C ABI.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! symbols {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty { $body:expr })*) => {$(
+        /// The function of this name in `aocl_mmd.h`.
+        ///
+        /// # Safety
+        /// As the method of [`Mmd`](peerlane_mmd_core::Mmd) that it calls.
+        // SAFETY: the name is the interface's, and no other library of a program may have it.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            // SAFETY: by the caller's promise.
+            #[allow(unused_unsafe, reason = "some are safe")]
+            unsafe { $body }
+        }
+    )*};
+}
+
+/// The symbols of runtimes that program by `aocl_mmd_program`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! program {
+    ($mmd:ident) => {
+        $crate::symbols! {
+            aocl_mmd_program(handle: c_int, image: *mut c_void, size: usize, mode: c_int) -> c_int {
+                $mmd.program(handle, image, size, mode)
+            }
+            aocl_mmd_host_alloc(
+                _handles: *mut c_int, _devices: usize, _size: usize, _alignment: usize,
+                _properties: *mut c_int, error: *mut c_int
+            ) -> *mut c_void { $mmd.no_memory(error) }
+            aocl_mmd_shared_alloc(
+                _handle: c_int, _size: usize, _alignment: usize, _properties: *mut c_int,
+                error: *mut c_int
+            ) -> *mut c_void { $mmd.no_memory(error) }
+            aocl_mmd_free(memory: *mut c_void) -> c_int { $mmd.free(memory) }
+        }
+    };
+}
+
+/// The symbols of runtimes that program by `aocl_mmd_reprogram`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! reprogram {
+    ($mmd:ident) => {
+        $crate::symbols! {
+            aocl_mmd_reprogram(handle: c_int, image: *mut c_void, size: usize) -> c_int {
+                $mmd.program(handle, image, size, 0)
+            }
+        }
+    };
+}

@@ -1,0 +1,370 @@
+//! A board that is open.
+
+use crate::boards::Found;
+use crate::dma::Dma;
+use crate::end::{end, say};
+use crate::events;
+use crate::handlers::Handlers;
+use crate::host::HostMemory;
+use crate::info::{Online, Value};
+use crate::program::Programmer;
+use crate::rom::Kernels;
+use crate::threads::{join, spawn};
+use peerlane_host::{Area, Direction, Error, OpenCl};
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// What the runtime names the kernel interface by.
+pub const KERNELS: c_int = 0;
+/// What the runtime names the board's memory by.
+pub const MEMORY: c_int = 1;
+/// What the runtime names the kernels' clock by.
+pub const CLOCK: c_int = 2;
+
+/// Transfers of up to so many bytes are made in the thread that asks for them: to have another thread
+/// wake up takes longer. To be measured on a board.
+const INLINE: usize = 4 << 10;
+
+/// The host memory's alignment with which transfers cost least: a line of the processor's cache.
+const ALIGNMENT: usize = 64;
+
+/// A board that is open.
+pub(crate) struct Board {
+    handle: c_int,
+    name: String,
+    bus: String,
+    number: u32,
+    // The kernels are reset before the memory is given back that they use.
+    kernels: Kernels,
+    pub(crate) side: Arc<dyn OpenCl>,
+    dma: Dma,
+    pub(crate) handlers: Handlers,
+    programmer: Box<dyn Programmer>,
+    pub(crate) closing: AtomicBool,
+    /// By direction: to the host, which the block calls a write, and to the board.
+    lanes: [Lane; 2],
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// Transfers in one direction, one after the other.
+#[derive(Default)]
+struct Lane {
+    jobs: Mutex<Option<Sender<Job>>>,
+    /// Transfers that have not ended.
+    left: AtomicUsize,
+}
+
+/// A transfer with an operation to be told of its end.
+struct Job {
+    op: usize,
+    work: Work,
+}
+
+enum Work {
+    Move { host: HostMemory, fpga: u64 },
+    Copy { from: u64, to: u64, length: usize },
+}
+
+/// An error with what to do about it.
+fn told(error: &Error) -> String {
+    format!("{error}. {}", error.remedy())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Board {
+    /// Takes a board: its OpenCL side, its memory, a channel.
+    pub(crate) fn open(handle: c_int, name: &str, found: Found) -> Result<Arc<Self>, String> {
+        let told = |error: Error| told(&error);
+        let Found {
+            device,
+            programmer,
+            bus,
+            number,
+        } = found;
+        // First, for it says who else has the board.
+        let side: Arc<dyn OpenCl> = device.open_cl().map_err(told)?.into();
+        let dma = Dma::new(device).map_err(told)?;
+        let board = Arc::new(Self {
+            handle,
+            name: name.into(),
+            bus,
+            number,
+            kernels: Kernels::new(Arc::clone(&side)),
+            side,
+            dma,
+            handlers: Handlers::default(),
+            programmer,
+            closing: AtomicBool::new(false),
+            lanes: Default::default(),
+            threads: Mutex::default(),
+        });
+        match board.start() {
+            Ok(()) => Ok(board),
+            Err(error) => {
+                board.close();
+                Err(format!("no thread: {error}"))
+            }
+        }
+    }
+
+    fn start(self: &Arc<Self>) -> std::io::Result<()> {
+        for (index, name) in ["peerlane-write", "peerlane-read"].into_iter().enumerate() {
+            let (sender, receiver) = channel();
+            let board = Arc::clone(self);
+            let thread = spawn(name, move || board.work(index, &receiver))?;
+            *lock(&self.lanes[index].jobs) = Some(sender);
+            lock(&self.threads).push(thread);
+        }
+        let board = Arc::clone(self);
+        let thread = spawn("peerlane-event", move || events::run(&board))?;
+        lock(&self.threads).push(thread);
+        Ok(())
+    }
+
+    /// Ends the board's threads, when what they were given has ended. No handler is called any more when
+    /// this returns.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+        for lane in &self.lanes {
+            drop(lock(&lane.jobs).take());
+        }
+        self.side.wake();
+        for thread in std::mem::take(&mut *lock(&self.threads)) {
+            join(thread);
+        }
+    }
+
+    pub(crate) fn handle(&self) -> c_int {
+        self.handle
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Answers a question.
+    pub(crate) fn info(&self, what: Online) -> Value {
+        match what {
+            Online::NumKernelInterfaces => Value::Int(1),
+            Online::KernelInterfaces => Value::Int(KERNELS),
+            Online::PllInterfaces => Value::Int(match self.side.bytes(Area::Clock) {
+                0 => -1,
+                _ => CLOCK,
+            }),
+            Online::MemoryInterface => Value::Int(MEMORY),
+            Online::Temperature => Value::Float(self.temperature()),
+            Online::PcieInfo => Value::Text(self.bus.clone()),
+            Online::BoardName => Value::Text(format!("{} (Peerlane)", self.name)),
+            Online::UniqueId => Value::Int(c_int::try_from(self.number).unwrap_or(0)),
+            // One each way.
+            Online::ConcurrentReads | Online::ConcurrentWrites => Value::Int(1),
+            Online::ConcurrentBoth => Value::Int(2),
+            Online::HostAlignment | Online::Granularity => Value::Size(ALIGNMENT),
+            // The kernels of these BSPs reach the board's memory only.
+            Online::Capabilities => Value::Int(0),
+        }
+    }
+
+    /// Degrees Celsius; 0 where the board has no sensor. The sensor gives the temperature plus 128 in 8
+    /// bits (Altera Temperature Sensor IP Core User Guide UG-01074, table of `tsdcalo`).
+    fn temperature(&self) -> f32 {
+        let mut raw = [0; 4];
+        match self.side.read(Area::Temperature, 0, &mut raw) {
+            Ok(()) => f32::from(raw[0]) - 128.0,
+            Err(_) => 0.0,
+        }
+    }
+
+    /// Reads the kernels' registers, or their clock's.
+    pub(crate) fn registers_read(&self, interface: c_int, offset: u64, data: &mut [u8]) -> c_int {
+        let read = match interface {
+            KERNELS => self.kernels.read(offset, data),
+            CLOCK => self.side.read(Area::Clock, offset, data),
+            _ => return self.no_interface(interface),
+        };
+        self.answer("a register was not read", read)
+    }
+
+    /// Writes the kernels' registers, or their clock's.
+    pub(crate) fn registers_write(&self, interface: c_int, offset: u64, data: &[u8]) -> c_int {
+        let written = match interface {
+            KERNELS => self.kernels.write(offset, data),
+            CLOCK => self.side.write(Area::Clock, offset, data),
+            _ => return self.no_interface(interface),
+        };
+        self.answer("a register was not written", written)
+    }
+
+    /// Tells the end of an access to registers, which has ended already.
+    pub(crate) fn ended(&self, op: Option<usize>, status: c_int) -> c_int {
+        if let (Some(op), 0) = (op, status) {
+            self.handlers.ended(self.handle, op);
+        }
+        status
+    }
+
+    /// Lets the kernels' interrupt come.
+    pub(crate) fn arm(&self) -> c_int {
+        self.answer("the interrupt was not armed", self.side.arm())
+    }
+
+    pub(crate) fn no_interface(&self, interface: c_int) -> c_int {
+        say(format_args!(
+            "{}: there is no interface {interface}",
+            self.name
+        ));
+        -1
+    }
+
+    fn answer(&self, what: &str, result: peerlane_host::Result<()>) -> c_int {
+        match result {
+            Ok(()) => 0,
+            Err(error) => {
+                say(format_args!("{}: {what}: {}", self.name, told(&error)));
+                -1
+            }
+        }
+    }
+
+    /// Moves bytes between the application's memory and the board's. Without `op` they have arrived when
+    /// this returns. With it the status handler is called, here or later.
+    pub(crate) fn transfer(&self, op: Option<usize>, mut host: HostMemory, fpga: u64) -> c_int {
+        if let Err(error) = self.dma.check(fpga, host.length()) {
+            return self.answer("a transfer was refused", Err(error));
+        }
+        let lane = &self.lanes[host.direction() as usize];
+        match op {
+            None => self.run(&mut Work::Move { host, fpga }, true),
+            Some(op) if host.length() <= INLINE && lane.left.load(Ordering::SeqCst) == 0 => {
+                if host.length() > 0 {
+                    self.move_bytes(&mut host, fpga, false);
+                }
+                self.handlers.ended(self.handle, op);
+            }
+            Some(op) => return self.begin(op, Work::Move { host, fpga }),
+        }
+        0
+    }
+
+    /// Copies memory of the board.
+    pub(crate) fn copy(&self, op: Option<usize>, from: u64, to: u64, length: usize) -> c_int {
+        let checked = self.dma.check(from, length);
+        if let Err(error) = checked.and_then(|()| self.dma.check(to, length)) {
+            return self.answer("a copy was refused", Err(error));
+        }
+        let mut work = Work::Copy { from, to, length };
+        match op {
+            None => {
+                self.run(&mut work, true);
+                0
+            }
+            Some(op) => self.begin(op, work),
+        }
+    }
+
+    /// Hands a transfer to its thread.
+    fn begin(&self, op: usize, work: Work) -> c_int {
+        let direction = match &work {
+            Work::Move { host, .. } => host.direction(),
+            // Either would do.
+            Work::Copy { .. } => Direction::Read,
+        };
+        let lane = &self.lanes[direction as usize];
+        lane.left.fetch_add(1, Ordering::SeqCst);
+        let jobs = lock(&lane.jobs);
+        let sent = jobs
+            .as_ref()
+            .is_some_and(|jobs| jobs.send(Job { op, work }).is_ok());
+        drop(jobs);
+        if sent {
+            return 0;
+        }
+        lane.left.fetch_sub(1, Ordering::SeqCst);
+        say(format_args!(
+            "{}: a transfer was asked for after the board was closed",
+            self.name
+        ));
+        -1
+    }
+
+    /// The body of a lane's thread.
+    fn work(&self, lane: usize, jobs: &Receiver<Job>) {
+        for Job { op, mut work } in jobs {
+            self.run(&mut work, false);
+            self.lanes[lane].left.fetch_sub(1, Ordering::SeqCst);
+            self.handlers.ended(self.handle, op);
+        }
+    }
+
+    /// Does a transfer, or ends the process. With `last` it begins when all that was begun before has ended.
+    fn run(&self, work: &mut Work, last: bool) {
+        match work {
+            Work::Move { host, .. } if host.length() == 0 => {}
+            Work::Move { host, fpga } => self.move_bytes(host, *fpga, last),
+            Work::Copy { from, to, length } => {
+                let copied = self.dma.copy(*from, *to, *length);
+                copied.unwrap_or_else(|error| {
+                    end(format_args!(
+                        "{}: a copy of {length} bytes from FPGA address {from:#x} to {to:#x} failed: {}",
+                        self.name,
+                        told(&error)
+                    ))
+                });
+            }
+        }
+    }
+
+    fn move_bytes(&self, host: &mut HostMemory, fpga: u64, last: bool) {
+        let length = host.length();
+        self.dma.run(host, fpga, last).unwrap_or_else(|error| {
+            let way = match host.direction() {
+                Direction::Read => "to",
+                Direction::Write => "from",
+            };
+            end(format_args!(
+                "{}: a transfer of {length} bytes {way} FPGA address {fpga:#x} failed: {}",
+                self.name,
+                told(&error)
+            ))
+        });
+    }
+
+    /// Loads an image into the FPGA; the board's handle, or -1.
+    pub(crate) fn program(&self, image: &[u8], keep: bool) -> c_int {
+        let keeps = self.programmer.keeps_memory(image);
+        if keep && !keeps {
+            // The runtime saves what is in the memory, and asks again.
+            return -1;
+        }
+        if let Err(reason) = self.programmer.check(image) {
+            say(format_args!(
+                "{}: the FPGA is not programmed: {reason}",
+                self.name
+            ));
+            return -1;
+        }
+        self.handlers.without_interrupt(|| {
+            let load = &mut || {
+                let loaded = self.programmer.program(image);
+                loaded.map_err(|reason| Error::Program { reason })
+            };
+            let programmed = self.side.reprogram(keeps, load);
+            self.kernels.changed();
+            // The queue learns of the restart, which its next transfer would fail for.
+            let known = self.dma.device().query().map(drop);
+            match self.answer("programming", programmed.and(known)) {
+                0 => (true, self.handle),
+                failed => {
+                    let _ = self.side.arm();
+                    (false, failed)
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,353 @@
+//! Transfers between the application's memory and the board's.
+
+use crate::host::HostMemory;
+use peerlane_host::{
+    Device, Direction, Error, Memory, MemoryKind, Permissions, Queue, Region, Request, Result,
+    Terms, Transfer,
+};
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Up to so many bytes are copied into memory that the board knows already: to register memory costs more.
+/// To be measured on a board.
+const STAGED: usize = 16 << 10;
+
+/// Bytes of a piece of memory that the board knows.
+const SLOT: usize = 256 << 10;
+
+/// Pieces at most.
+const SLOTS: usize = 8;
+
+/// How long to look for the end of a transfer before the thread sleeps. To be measured on a board.
+const SPIN: Duration = Duration::from_micros(10);
+
+/// Longer than a transfer takes while the board works, in the board's time.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// How often a transfer is tried.
+const ATTEMPTS: u32 = 5;
+
+/// Before a transfer is tried again; the second time twice as long.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// The channel of a board that is open, and memory that it knows.
+#[derive(Debug)]
+pub(crate) struct Dma {
+    device: Device,
+    queue: Queue,
+    slots: Mutex<Slots>,
+    /// A slot was given back.
+    freed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Slots {
+    free: Vec<Slot>,
+    made: usize,
+}
+
+/// Memory of the library's that the board knows.
+#[derive(Debug)]
+struct Slot {
+    memory: Memory,
+    region: Region,
+}
+
+/// Pieces under way, with the slots that they use.
+struct Pieces<'a> {
+    dma: &'a Dma,
+    under_way: VecDeque<Piece>,
+}
+
+struct Piece {
+    slot: Slot,
+    transfer: Transfer,
+    /// First byte in the application's memory.
+    offset: usize,
+    length: usize,
+}
+
+impl Dma {
+    /// Takes all FPGA memory that others have not, and the channel.
+    pub(crate) fn new(device: Device) -> Result<Self> {
+        device.allocate_all(0)?.keep();
+        let queue = device.queue()?;
+        queue.set_spin(SPIN);
+        let dma = Self {
+            device,
+            queue,
+            slots: Mutex::default(),
+            freed: Condvar::new(),
+        };
+        // Where even this cannot be had, the application hears of it now.
+        let slot = dma.new_slot()?;
+        dma.lock().made = 1;
+        dma.give(slot);
+        Ok(dma)
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Checks that bytes lie in the FPGA memory that the board has for OpenCL.
+    pub(crate) fn check(&self, fpga: u64, length: usize) -> Result<()> {
+        let range = self.device.range();
+        match fpga.checked_add(length as u64) {
+            Some(end) if fpga >= range.start && end <= range.end => Ok(()),
+            _ => Err(Error::Local {
+                address: fpga,
+                length: length as u64,
+                base: range.start,
+                end: range.end,
+            }),
+        }
+    }
+
+    /// Moves bytes between the application's memory and the board's. They have arrived when this returns
+    /// well. With `last`, it begins when all that was submitted before has ended.
+    ///
+    /// # Errors
+    /// What stays when it has been tried several times.
+    pub(crate) fn run(&self, host: &mut HostMemory, fpga: u64, last: bool) -> Result<()> {
+        self.insist(|| self.attempt(host, fpga, last))
+    }
+
+    /// Copies board memory to board memory. Where the two overlap, the destination gets the bytes that the
+    /// source had.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub(crate) fn copy(&self, from: u64, to: u64, length: usize) -> Result<()> {
+        let pieces = length.div_ceil(SLOT);
+        let slot = self.take()?;
+        let copied = (0..pieces).try_for_each(|count| {
+            // Bytes that are still to be read are not written before.
+            let index = if to > from { pieces - 1 - count } else { count };
+            let offset = index * SLOT;
+            let bytes = (length - offset).min(SLOT);
+            let offset = offset as u64;
+            // Each by itself: once the second has begun, the source may be gone.
+            self.insist(|| self.whole(Direction::Write, &slot, from + offset, bytes))?;
+            self.insist(|| self.whole(Direction::Read, &slot, to + offset, bytes))
+        });
+        self.give(slot);
+        copied
+    }
+
+    /// Moves bytes between a slot and the board's memory.
+    fn whole(&self, direction: Direction, slot: &Slot, fpga: u64, length: usize) -> Result<()> {
+        let transfer = self.submit(direction, &slot.region, 0, fpga, length, false)?;
+        self.wait(&transfer)
+    }
+
+    /// Tries something until it goes well, unless it never will.
+    fn insist(&self, mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
+        let mut tried = 1;
+        loop {
+            let Err(error) = attempt() else {
+                return Ok(());
+            };
+            let again = match &error {
+                Error::Fault { .. } | Error::Restarted | Error::Stopped => true,
+                Error::Timeout { .. } | Error::Broken { .. } => self.queue.restart().is_ok(),
+                _ => false,
+            };
+            if !again || tried == ATTEMPTS {
+                return Err(error);
+            }
+            std::thread::sleep(PAUSE * tried);
+            tried += 1;
+        }
+    }
+
+    fn attempt(&self, host: &mut HostMemory, fpga: u64, last: bool) -> Result<()> {
+        if host.length() <= STAGED {
+            return self.staged(host, fpga, last);
+        }
+        match host.register(&self.device) {
+            Ok((region, offset)) => {
+                let (direction, length) = (host.direction(), host.length());
+                let moved = self
+                    .submit(direction, &region, offset, fpga, length, last)
+                    .and_then(|transfer| self.wait(&transfer));
+                if moved.is_err() {
+                    // Whatever the driver knows of this memory may be the reason. Where it cannot forget
+                    // the region now, it does so when the transfer has ended.
+                    let _ = region.forget();
+                }
+                moved
+            }
+            Err(Error::Gone) => Err(Error::Gone),
+            // Memory that cannot be pinned, or no room in the board's table.
+            Err(_) => self.staged(host, fpga, last),
+        }
+    }
+
+    /// Moves bytes by way of memory that the board knows, two pieces at a time.
+    fn staged(&self, host: &mut HostMemory, fpga: u64, last: bool) -> Result<()> {
+        let mut pieces = Pieces {
+            dma: self,
+            under_way: VecDeque::new(),
+        };
+        let mut done = 0;
+        while done < host.length() {
+            let slot = pieces.slot(host)?;
+            let length = (host.length() - done).min(SLOT);
+            let place = fpga + done as u64;
+            let direction = host.direction();
+            let submitted = match direction {
+                Direction::Read => slot.memory.write(0, host.bytes(done..done + length)),
+                Direction::Write => Ok(()),
+            }
+            .and_then(|()| {
+                let first = last && done == 0;
+                self.submit(direction, &slot.region, 0, place, length, first)
+            });
+            match submitted {
+                Ok(transfer) => pieces.under_way.push_back(Piece {
+                    slot,
+                    transfer,
+                    offset: done,
+                    length,
+                }),
+                Err(error) => {
+                    self.give(slot);
+                    return Err(error);
+                }
+            }
+            done += length;
+        }
+        while pieces.end_one(host)? {}
+        Ok(())
+    }
+
+    /// Begins a transfer; with `last`, behind all that was submitted before.
+    fn submit(
+        &self,
+        direction: Direction,
+        region: &Region,
+        offset: u64,
+        fpga_address: u64,
+        length: usize,
+        last: bool,
+    ) -> Result<Transfer> {
+        let request = Request {
+            direction,
+            region,
+            offset,
+            fpga_address,
+            length: length as u64,
+            piece: None,
+        };
+        let terms = Terms {
+            after_writes: last,
+            after_reads: last,
+            ..Terms::default()
+        };
+        self.queue.submit_with(&request, terms)
+    }
+
+    /// Waits for the end of a transfer. When this returns, well or not, nothing of it is under way.
+    fn wait(&self, transfer: &Transfer) -> Result<()> {
+        let ended = transfer.wait(LIMIT);
+        if let Err(Error::Timeout { .. }) = ended {
+            // The board may still use the memory. What others have under way is tried again by them.
+            self.queue.restart()?;
+        }
+        ended.map(drop)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn new_slot(&self) -> Result<Slot> {
+        let memory = self.device.memory(MemoryKind::Host, SLOT)?;
+        let region = self.device.register_all(&memory, Permissions::ReadWrite)?;
+        Ok(Slot { memory, region })
+    }
+
+    /// A slot, if one is free or can be made.
+    fn try_take(&self) -> Result<Option<Slot>> {
+        let mut slots = self.lock();
+        if let Some(slot) = slots.free.pop() {
+            return Ok(Some(slot));
+        }
+        if slots.made == SLOTS {
+            return Ok(None);
+        }
+        match self.new_slot() {
+            Ok(slot) => {
+                slots.made += 1;
+                Ok(Some(slot))
+            }
+            Err(Error::Gone) => Err(Error::Gone),
+            // There is one at least, which somebody has now.
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// A slot. The caller has none, so whoever has them gives them back in time.
+    fn take(&self) -> Result<Slot> {
+        loop {
+            if let Some(slot) = self.try_take()? {
+                return Ok(slot);
+            }
+            let slots = self.lock();
+            if slots.free.is_empty() {
+                // Not for ever: a slot that could not be made may be had later.
+                let _ = self.freed.wait_timeout(slots, PAUSE);
+            }
+        }
+    }
+
+    fn give(&self, slot: Slot) {
+        self.lock().free.push(slot);
+        self.freed.notify_one();
+    }
+}
+
+impl Pieces<'_> {
+    /// A slot for one more piece.
+    fn slot(&mut self, host: &mut HostMemory) -> Result<Slot> {
+        loop {
+            if self.under_way.is_empty() {
+                return self.dma.take();
+            }
+            if self.under_way.len() < 2
+                && let Some(slot) = self.dma.try_take()?
+            {
+                return Ok(slot);
+            }
+            self.end_one(host)?;
+        }
+    }
+
+    /// Waits for the oldest piece; whether there was one.
+    fn end_one(&mut self, host: &mut HostMemory) -> Result<bool> {
+        let Some(piece) = self.under_way.pop_front() else {
+            return Ok(false);
+        };
+        let ended = self.dma.wait(&piece.transfer).and_then(|()| {
+            let range = piece.offset..piece.offset + piece.length;
+            match host.direction() {
+                Direction::Write => piece.slot.memory.read(0, host.bytes_mut(range)),
+                Direction::Read => Ok(()),
+            }
+        });
+        self.dma.give(piece.slot);
+        ended.map(|()| true)
+    }
+}
+
+impl Drop for Pieces<'_> {
+    fn drop(&mut self) {
+        // After an error: a slot is given back when nothing uses it.
+        for piece in self.under_way.drain(..) {
+            let _ = self.dma.wait(&piece.transfer);
+            self.dma.give(piece.slot);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Messages, and the end of the process's use of a board.
+
+use std::fmt::Display;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long the end of the process waits at most for handlers that run.
+const LAST_CALL: Duration = Duration::from_millis(100);
+
+/// The process is at its end: the runtime's own data may be gone.
+static EXITING: AtomicBool = AtomicBool::new(false);
+
+/// Handlers that run now.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// Writes a line to standard error. Nothing else can be done where that is closed.
+pub(crate) fn say(message: impl Display) {
+    let _ = writeln!(std::io::stderr(), "Peerlane MMD: {message}");
+}
+
+/// Ends the process, because OpenCL cannot be told what happened: in sentences.
+pub(crate) fn end(message: impl Display) -> ! {
+    say(format_args!(
+        "{message} OpenCL has no way to hear of this, so the program ends here."
+    ));
+    std::process::abort()
+}
+
+/// Calls into the runtime, unless the process is at its end.
+pub(crate) fn call(handler: impl FnOnce()) {
+    RUNNING.fetch_add(1, Ordering::SeqCst);
+    if !EXITING.load(Ordering::SeqCst) {
+        handler();
+    }
+    RUNNING.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Has no handler called from the beginning of the process's end on. The runtime's objects are destroyed
+/// at exit, after this: functions that were registered later run earlier (POSIX.1-2017, `atexit`), and the
+/// runtime was loaded before it opened a board.
+pub(crate) fn at_exit() {
+    extern "C" fn exit() {
+        EXITING.store(true, Ordering::SeqCst);
+        // A handler that runs may be the one which ends the process.
+        let begin = Instant::now();
+        while RUNNING.load(Ordering::SeqCst) > 0 && begin.elapsed() < LAST_CALL {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: it is a function of this library, which is never unloaded, and calls nothing that may be
+        // destroyed before it.
+        let registered = unsafe { libc::atexit(exit) };
+        if registered != 0 {
+            say("the end of the process may be disturbed by interrupts: atexit failed");
+        }
+    });
+}

@@ -1,0 +1,176 @@
+//! What the runtime asks about the library and its boards: the fields of `aocl_mmd.h`.
+
+use std::ffi::c_int;
+
+/// For which runtimes a library is. What changes with it for the runtime is in `mmd/README.md`.
+#[derive(Debug, Clone, Copy)]
+pub struct Flavour {
+    /// `AOCL_MMD_VERSION`: a number, which must not be larger than the runtime's own.
+    pub version: &'static str,
+    /// A variable of the environment that may name another version, for runtimes that want one.
+    pub version_variable: Option<&'static str>,
+}
+
+impl Flavour {
+    /// For the open runtime.
+    pub const OPEN: Self = Self {
+        version: "2024.2",
+        version_variable: None,
+    };
+
+    /// For the closed runtimes of 13.1 to 18.1. From a library of 14.0 all later ones assume what is true of
+    /// this one: physical memory, no `yield`, one transfer at a time.
+    pub const LEGACY: Self = Self {
+        version: "14.0",
+        version_variable: Some("PEERLANE_MMD_VERSION"),
+    };
+
+    pub(crate) fn version(&self) -> String {
+        let named = self
+            .version_variable
+            .and_then(|name| std::env::var(name).ok());
+        let is_number = |version: &String| version.parse::<f64>().is_ok();
+        named
+            .filter(is_number)
+            .unwrap_or_else(|| self.version.into())
+    }
+}
+
+/// The answer to a question.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Int(c_int),
+    Float(f32),
+    Size(usize),
+    Text(String),
+}
+
+impl Value {
+    /// Its bytes, text with a 0 at its end, at most `room` of them: text that is too long is cut, at a `;`
+    /// if it is a list, and a number that does not fit is left out.
+    pub(crate) fn bytes(&self, room: usize) -> Vec<u8> {
+        let number = |bytes: &[u8]| match bytes.len() <= room {
+            true => bytes.to_vec(),
+            false => Vec::new(),
+        };
+        match self {
+            Self::Int(value) => number(&value.to_ne_bytes()),
+            Self::Float(value) => number(&value.to_ne_bytes()),
+            Self::Size(value) => number(&value.to_ne_bytes()),
+            Self::Text(_) if room == 0 => Vec::new(),
+            Self::Text(text) => {
+                let mut bytes = text.clone().into_bytes();
+                if bytes.len() >= room {
+                    bytes.truncate(room - 1);
+                    // Half a name is none.
+                    if let Some(last) = bytes.iter().rposition(|byte| *byte == b';') {
+                        bytes.truncate(last);
+                    }
+                }
+                bytes.push(0);
+                bytes
+            }
+        }
+    }
+}
+
+/// `aocl_mmd_offline_info_t`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Offline {
+    Version,
+    NumBoards,
+    BoardNames,
+    VendorName,
+    VendorId,
+    UsesYield,
+    MemTypes,
+}
+
+impl Offline {
+    pub(crate) fn of(id: c_int) -> Option<Self> {
+        Some(match id {
+            0 => Self::Version,
+            1 => Self::NumBoards,
+            2 => Self::BoardNames,
+            3 => Self::VendorName,
+            4 => Self::VendorId,
+            5 => Self::UsesYield,
+            6 => Self::MemTypes,
+            _ => return None,
+        })
+    }
+}
+
+/// `aocl_mmd_info_t`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Online {
+    NumKernelInterfaces,
+    KernelInterfaces,
+    PllInterfaces,
+    MemoryInterface,
+    Temperature,
+    PcieInfo,
+    BoardName,
+    UniqueId,
+    ConcurrentReads,
+    ConcurrentWrites,
+    ConcurrentBoth,
+    HostAlignment,
+    /// Of host, shared and device allocations.
+    Capabilities,
+    /// The same three.
+    Granularity,
+}
+
+impl Online {
+    pub(crate) fn of(id: c_int) -> Option<Self> {
+        Some(match id {
+            1 => Self::NumKernelInterfaces,
+            2 => Self::KernelInterfaces,
+            3 => Self::PllInterfaces,
+            4 => Self::MemoryInterface,
+            5 => Self::Temperature,
+            6 => Self::PcieInfo,
+            7 => Self::BoardName,
+            8 => Self::UniqueId,
+            9 => Self::ConcurrentReads,
+            10 => Self::ConcurrentWrites,
+            11 => Self::ConcurrentBoth,
+            12 => Self::HostAlignment,
+            13..=15 => Self::Capabilities,
+            16..=18 => Self::Granularity,
+            _ => return None,
+        })
+    }
+
+    /// What is said where there is no such board: the runtime does not look whether a question was
+    /// answered, so it must find something.
+    pub(crate) fn nothing(self) -> Value {
+        match self {
+            Self::Temperature => Value::Float(0.0),
+            Self::PcieInfo | Self::BoardName => Value::Text(String::new()),
+            Self::HostAlignment | Self::Granularity => Value::Size(0),
+            Self::KernelInterfaces | Self::PllInterfaces | Self::MemoryInterface => Value::Int(-1),
+            _ => Value::Int(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_written_past_the_room() {
+        let text = Value::Text("peerlane0;peerlane1".into());
+        assert_eq!(text.bytes(20), b"peerlane0;peerlane1\0");
+        assert_eq!(text.bytes(19), b"peerlane0\0");
+        assert_eq!(text.bytes(10), b"peerlane0\0");
+        assert_eq!(text.bytes(1), b"\0");
+        assert_eq!(text.bytes(0), b"");
+        assert_eq!(Value::Int(7).bytes(4), 7_i32.to_ne_bytes());
+        assert_eq!(Value::Int(7).bytes(3), b"");
+        assert_eq!(Value::Size(64).bytes(100), 64_usize.to_ne_bytes());
+        assert_eq!(Value::Float(1.5).bytes(4), 1.5_f32.to_ne_bytes());
+    }
+}

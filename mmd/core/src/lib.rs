@@ -1,0 +1,39 @@
+//! What the FPGA runtime for OpenCL asks of a board, for boards with the Peerlane block: the logic of the
+//! MMD libraries ("memory mapped device"), without their symbols.
+//!
+//! The interface is the runtime's `aocl_mmd.h`, and what the runtime (intel/fpga-runtime-for-opencl,
+//! v2025.0) does with it. [`export!`] makes the symbols of a library from a [`Flavour`] and a source of
+//! [boards](Boards); `mmd` and `mmd/legacy` are the two libraries. They are libraries of their own because
+//! the runtime takes an MMD whose symbols an application is linked with for its only one.
+//!
+//! # Threads
+//! The runtime calls from the application's threads, under a lock of its own; from the thread in which an
+//! interrupt handler runs it reads and writes kernels' registers without that lock. A board has three threads
+//! of ours: for transfers to the host, for transfers to the board, and for the kernels' interrupt. All
+//! signals are blocked in them. They live until the board is closed, or as long as the process.
+//!
+//! # Errors
+//! OpenCL has no way to hear of a transfer that failed: a status below 0 is an assertion of the runtime. So a
+//! transfer is tried again, and at last the process is ended with a message on standard error.
+
+mod abi;
+mod board;
+mod boards;
+mod dma;
+mod end;
+mod events;
+mod handlers;
+mod host;
+mod image;
+mod info;
+mod program;
+mod rom;
+mod threads;
+mod upgrade;
+
+pub use abi::{DeviceHandler, InterruptHandler, Mmd, StatusHandler};
+pub use board::{CLOCK, KERNELS, MEMORY};
+pub use boards::{Boards, Found, Nodes};
+pub use info::Flavour;
+pub use program::{Jtag, Programmer};
+pub use upgrade::{UpgradeError, upgrade};

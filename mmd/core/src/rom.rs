@@ -1,0 +1,257 @@
+//! The kernel interface as the runtime is to see it: as it is, but with autodiscovery text that the runtime
+//! can read.
+//!
+//! The board's text is in a ROM, in one of two forms that the version of `acl_kernel_interface` tells. What
+//! the runtime reads in them is the runtime's `acl_hal_mmd.cpp` and `acl_kernel_if.cpp`.
+
+use crate::end::say;
+use crate::upgrade::{upgrade, version};
+use peerlane_host::{Area, OpenCl, Result};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The register that says where the ROM is.
+const VERSION: u64 = 0x000;
+/// The ROM is a part of the kernel interface, at [`ROM`].
+const SHORT_ROM: u32 = 0xa0c0_0001;
+/// The ROM ends where the kernels' address space ends, at [`SPACE`].
+const LONG_ROM: u32 = 0xa0c0_0002;
+
+/// The address that the window shows: a register of 4 bytes.
+const SEGMENT: u64 = 0x020;
+/// The window into the kernels' address space.
+const WINDOW: Range<u64> = 0x1000..0x2000;
+/// The short ROM.
+const ROM: Range<u64> = 0x2000..0x3000;
+/// Bytes of the kernels' address space.
+const SPACE: u64 = 0x4000_0000;
+/// At the end of a long ROM: the length of its text, in hexadecimal digits.
+const DIGITS: u64 = 8;
+/// A long ROM is no longer than this.
+const LONGEST: u64 = 16 << 20;
+
+/// Bytes of a long ROM with a text of this length: a power of 2 that has room for both.
+fn long_space(length: u64) -> u64 {
+    1 << ((length + DIGITS).ilog2() + 1)
+}
+
+/// The kernel interface of a board.
+#[derive(Debug)]
+pub(crate) struct Kernels {
+    side: Arc<dyn OpenCl>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// What the runtime has written to the segment register.
+    segment: u32,
+    rom: Rom,
+}
+
+#[derive(Debug, Clone)]
+enum Rom {
+    /// Nobody has looked yet.
+    Unknown,
+    /// The board's own can be read by the runtime, or is not understood here.
+    Own,
+    /// Other text stands in its place.
+    Instead(Arc<Text>),
+}
+
+#[derive(Debug)]
+struct Text {
+    bytes: Vec<u8>,
+    /// What the version register says.
+    version: u32,
+}
+
+impl Text {
+    /// A byte of the short ROM.
+    fn short(&self, at: u64) -> u8 {
+        let byte = usize::try_from(at).ok().and_then(|at| self.bytes.get(at));
+        byte.copied().unwrap_or(0)
+    }
+
+    /// A byte of the long ROM, by its address in the kernels' space; `None`: it is none of it.
+    fn long(&self, address: u64) -> Option<u8> {
+        let at = address.checked_sub(SPACE - long_space(self.bytes.len() as u64))?;
+        let left = SPACE.checked_sub(address + 1)?;
+        if left < DIGITS {
+            let digit = self.bytes.len() >> (4 * left) & 0xf;
+            return char::from_digit(digit as u32, 16)
+                .map(|digit| digit.to_ascii_uppercase() as u8);
+        }
+        let byte = usize::try_from(at).ok().and_then(|at| self.bytes.get(at));
+        Some(byte.copied().unwrap_or(b' '))
+    }
+}
+
+impl Kernels {
+    pub(crate) fn new(side: Arc<dyn OpenCl>) -> Self {
+        let state = State {
+            segment: 0,
+            rom: Rom::Unknown,
+        };
+        Self {
+            side,
+            state: Mutex::new(state),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The FPGA has another configuration now.
+    pub(crate) fn changed(&self) {
+        let mut state = self.lock();
+        state.rom = Rom::Unknown;
+        state.segment = 0;
+    }
+
+    /// Reads as the runtime is to see it.
+    pub(crate) fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        let length = data.len() as u64;
+        let Some(end) = offset.checked_add(length) else {
+            // Which says what is wrong with it.
+            return self.side.read(Area::Kernels, offset, data);
+        };
+        let looks = offset < VERSION + 4 || offset < ROM.end && end > ROM.start;
+        let mut state = self.lock();
+        // The address that the window shows there.
+        let through = WINDOW.contains(&offset) && end <= WINDOW.end;
+        let shown = through.then(|| u64::from(state.segment) + offset - WINDOW.start);
+        let high = shown.is_some_and(|address| address >= SPACE - LONGEST);
+        if (looks || high) && matches!(state.rom, Rom::Unknown) {
+            state.rom = self.look(state.segment)?;
+        }
+        let Rom::Instead(text) = state.rom.clone() else {
+            drop(state);
+            return self.side.read(Area::Kernels, offset, data);
+        };
+        drop(state);
+        if let Some(address) = shown {
+            let byte = |at: usize| text.long(address + at as u64);
+            if text.version == LONG_ROM && byte(0).is_some() {
+                for (at, to) in data.iter_mut().enumerate() {
+                    *to = byte(at).unwrap_or(0);
+                }
+                return Ok(());
+            }
+            return self.side.read(Area::Kernels, offset, data);
+        }
+        if ROM.contains(&offset) && end <= ROM.end && text.version == SHORT_ROM {
+            for (at, to) in (offset - ROM.start..).zip(data) {
+                *to = text.short(at);
+            }
+            return Ok(());
+        }
+        self.side.read(Area::Kernels, offset, data)?;
+        let places = (offset..end).zip(data);
+        for (place, to) in places.filter(|(place, _)| *place < VERSION + 4) {
+            *to = text.version.to_le_bytes()[(place - VERSION) as usize];
+        }
+        Ok(())
+    }
+
+    /// Writes, and takes note of the segment.
+    pub(crate) fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let end = offset.saturating_add(data.len() as u64);
+        if offset >= SEGMENT + 4 || end <= SEGMENT {
+            return self.side.write(Area::Kernels, offset, data);
+        }
+        // The note and the register change together.
+        let mut state = self.lock();
+        self.side.write(Area::Kernels, offset, data)?;
+        let mut segment = state.segment.to_le_bytes();
+        for (place, from) in (offset..end).zip(data) {
+            if (SEGMENT..SEGMENT + 4).contains(&place) {
+                segment[(place - SEGMENT) as usize] = *from;
+            }
+        }
+        state.segment = u32::from_le_bytes(segment);
+        Ok(())
+    }
+
+    fn dword(&self, offset: u64) -> Result<u32> {
+        let mut bytes = [0; 4];
+        self.side.read(Area::Kernels, offset, &mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    /// Looks what text the board has. The window is moved for it, and then back to `segment`.
+    fn look(&self, segment: u32) -> Result<Rom> {
+        let bytes = match self.dword(VERSION)? {
+            SHORT_ROM => {
+                let mut bytes = vec![0; (ROM.end - ROM.start) as usize];
+                self.side.read(Area::Kernels, ROM.start, &mut bytes)?;
+                bytes
+            }
+            LONG_ROM => {
+                let bytes = self.look_high();
+                let back = segment.to_le_bytes();
+                self.side.write(Area::Kernels, SEGMENT, &back)?;
+                bytes?
+            }
+            // The runtime refuses any other.
+            _ => return Ok(Rom::Own),
+        };
+        Ok(instead(&bytes))
+    }
+
+    /// The text of a long ROM.
+    fn look_high(&self) -> Result<Vec<u8>> {
+        let mut digits = [0; DIGITS as usize];
+        self.look_at(SPACE - DIGITS, &mut digits)?;
+        let digits = std::str::from_utf8(&digits).ok();
+        let length = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        let Some(length) = length.filter(|length| *length < LONGEST / 2) else {
+            return Ok(Vec::new());
+        };
+        let mut bytes = vec![0; length as usize];
+        self.look_at(SPACE - long_space(length), &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads at an address of the kernels' space.
+    fn look_at(&self, mut address: u64, mut data: &mut [u8]) -> Result<()> {
+        let size = WINDOW.end - WINDOW.start;
+        while !data.is_empty() {
+            let segment = (address / size * size) as u32;
+            self.side
+                .write(Area::Kernels, SEGMENT, &segment.to_le_bytes())?;
+            let skip = address % size;
+            let here = data.len().min((size - skip) as usize);
+            let (now, later) = data.split_at_mut(here);
+            self.side.read(Area::Kernels, WINDOW.start + skip, now)?;
+            address += here as u64;
+            data = later;
+        }
+        Ok(())
+    }
+}
+
+/// What stands in the place of a ROM's text.
+fn instead(bytes: &[u8]) -> Rom {
+    let end = bytes.iter().position(|byte| *byte == 0);
+    let text = std::str::from_utf8(&bytes[..end.unwrap_or(bytes.len())]);
+    let Some(text) = text
+        .ok()
+        .filter(|text| matches!(version(text), Some(13 | 14)))
+    else {
+        return Rom::Own;
+    };
+    match upgrade(text) {
+        Ok(text) => {
+            let bytes = text.into_bytes();
+            let short = (bytes.len() as u64) < ROM.end - ROM.start;
+            let version = if short { SHORT_ROM } else { LONG_ROM };
+            Rom::Instead(Arc::new(Text { bytes, version }))
+        }
+        Err(error) => {
+            say(format_args!("the board's ROM stays as it is. {error}"));
+            Rom::Own
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Threads of ours in a program of somebody else's.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::thread::{Builder, JoinHandle};
+
+/// Signals of a thread, as they were.
+struct Blocked(libc::sigset_t);
+
+impl Blocked {
+    /// Blocks all signals of the calling thread: the application handles its signals in its own threads.
+    fn all() -> Self {
+        let mut all = MaybeUninit::uninit();
+        let mut before = MaybeUninit::uninit();
+        // SAFETY: both are written by these calls, which cannot fail with these arguments
+        // (POSIX.1-2017, `sigfillset` and `pthread_sigmask`).
+        unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+            Self(before.assume_init())
+        }
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        // SAFETY: the set is the one that the system gave.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
+    }
+}
+
+/// Starts a thread in which all signals are blocked.
+pub(crate) fn spawn(
+    name: &str,
+    body: impl FnOnce() + Send + 'static,
+) -> io::Result<JoinHandle<()>> {
+    // A thread begins with the mask of the one that starts it.
+    let _blocked = Blocked::all();
+    Builder::new().name(name.into()).spawn(body)
+}
+
+/// Waits for a thread's end, unless it is the calling one: a handler may close its board.
+pub(crate) fn join(thread: JoinHandle<()>) {
+    if thread.thread().id() != std::thread::current().id() {
+        // Its panic was told when it happened.
+        let _ = thread.join();
+    }
+}

@@ -1,0 +1,278 @@
+//! A board in memory, written from what the runtime reads and writes (`acl_kernel_if.cpp`, `acl_pll.cpp`
+//! and `acl_hal_mmd.cpp` of intel/fpga-runtime-for-opencl v2025.0) and from the vendor's
+//! `acl_kernel_interface`. It knows nothing of the library under test.
+
+use crate::fake::Fake;
+use peerlane_host::Area;
+use peerlane_host::driver::{BackendResult, Bar};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// Bits of a kernel's status.
+pub const DONE: u32 = 1 << 1;
+pub const STALLED: u32 = 1 << 3;
+pub const UNSTALL: u32 = 1 << 4;
+
+/// Places in the registers of a kernel of version 5.
+pub const START: u64 = 0x08;
+pub const PRINTF: u64 = 0x0c;
+pub const FINISH: u64 = 0x30;
+pub const WORK: u64 = 0x38;
+pub const ARGUMENTS: u64 = 0x80;
+
+/// The kernel's registers in the kernels' address space.
+pub const CSR: u32 = 0x1000;
+
+pub struct Registers {
+    /// Version of the kernel interface: where the ROM is.
+    pub version: u32,
+    pub rom: Vec<u8>,
+    segment: u32,
+    status: u32,
+    finish: u32,
+    printf: u32,
+    /// What is written to the kernel's registers, by byte.
+    csr: BTreeMap<u64, u8>,
+    pll: BTreeMap<u64, u8>,
+    running: bool,
+    /// How long a launch takes.
+    pub takes: Duration,
+    /// The next launch stalls on its buffer of printf.
+    pub stalls: bool,
+    /// The interrupt line is broken: nothing is ever seen of it.
+    pub deaf: bool,
+    /// Writes of `sw_reset`.
+    pub resets: usize,
+}
+
+/// The OpenCL side. The kernel adds two arrays of ints: (a, b, c), as many as the first global size.
+#[derive(Clone)]
+pub struct Side {
+    registers: Arc<Mutex<Registers>>,
+    fake: Fake,
+}
+
+fn word(bytes: &BTreeMap<u64, u8>, at: u64) -> u32 {
+    let byte = |at| bytes.get(&at).copied().unwrap_or(0);
+    u32::from_le_bytes([byte(at), byte(at + 1), byte(at + 2), byte(at + 3)])
+}
+
+impl Side {
+    pub fn new(fake: &Fake, rom: &str) -> Self {
+        let mut registers = Registers {
+            version: 0xa0c0_0001,
+            rom: rom.into(),
+            segment: 0,
+            status: 0,
+            finish: 0,
+            printf: 0,
+            csr: BTreeMap::new(),
+            pll: BTreeMap::new(),
+            running: false,
+            takes: Duration::from_micros(200),
+            stalls: false,
+            deaf: false,
+            resets: 0,
+        };
+        registers.configure();
+        Self {
+            registers: Arc::new(Mutex::new(registers)),
+            fake: fake.clone(),
+        }
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Registers> {
+        self.registers.lock().unwrap()
+    }
+
+    /// A launch, beside whatever the host does.
+    fn launch(&self) {
+        let side = self.clone();
+        std::thread::spawn(move || {
+            let takes = side.lock().takes;
+            std::thread::sleep(takes);
+            let mut registers = side.lock();
+            if std::mem::take(&mut registers.stalls) {
+                registers.printf = 32;
+                registers.status |= STALLED;
+                return;
+            }
+            let argument = |index: u64| {
+                let at = ARGUMENTS + 8 * index;
+                let low = u64::from(word(&registers.csr, at));
+                let high = u64::from(word(&registers.csr, at + 4));
+                // The runtime's own bits are above.
+                (high << 32 | low) & ((1 << 54) - 1)
+            };
+            let count = word(&registers.csr, WORK + 8) as usize;
+            let [a, b, c] = [0, 1, 2].map(argument);
+            // The memory is another part of the board.
+            drop(registers);
+            let ints = |address| {
+                let mut bytes = vec![0; 4 * count];
+                side.fake.fpga_read(address, &mut bytes);
+                let words = bytes.as_chunks().0.to_vec();
+                words.into_iter().map(u32::from_le_bytes)
+            };
+            let sums = ints(a).zip(ints(b)).map(|(a, b)| a.wrapping_add(b));
+            let bytes: Vec<u8> = sums.flat_map(u32::to_le_bytes).collect();
+            side.fake.fpga_write(c, &bytes);
+            let mut registers = side.lock();
+            registers.status |= DONE;
+            registers.finish += 1;
+            registers.running = false;
+        });
+    }
+}
+
+impl Registers {
+    /// What the kernel's registers are after configuration: ones for the work's dimensions and sizes.
+    pub fn configure(&mut self) {
+        self.csr.clear();
+        for at in (WORK..WORK + 44).step_by(4) {
+            self.csr.insert(at, 1);
+        }
+        (self.status, self.finish, self.printf, self.running) = (0, 0, 0, false);
+    }
+
+    /// A byte in the kernels' address space.
+    fn space(&self, address: u64) -> u8 {
+        let length = self.rom.len() as u64;
+        let size = 1 << ((length + 8).ilog2() + 1);
+        if self.version == 0xa0c0_0002 && address >= 0x4000_0000 - size {
+            let at = address - (0x4000_0000 - size);
+            return match at.checked_sub(size - 8) {
+                Some(digit) => format!("{length:08X}").as_bytes()[digit as usize],
+                None => self.rom.get(at as usize).copied().unwrap_or(b' '),
+            };
+        }
+        let Some(at) = address.checked_sub(u64::from(CSR)) else {
+            return 0xee;
+        };
+        match at {
+            0..4 => (5 << 16 | self.status).to_le_bytes()[at as usize],
+            PRINTF..0x10 => self.printf.to_le_bytes()[(at - PRINTF) as usize],
+            FINISH..0x34 => self.finish.to_le_bytes()[(at - FINISH) as usize],
+            at => self.csr.get(&at).copied().unwrap_or(0),
+        }
+    }
+
+    fn kernels_read(&mut self, offset: u64, data: &mut [u8]) {
+        for (place, to) in (offset..).zip(data.iter_mut()) {
+            *to = match place {
+                0..4 => self.version.to_le_bytes()[place as usize],
+                0x30 => 1,
+                0x1000..0x2000 => self.space(u64::from(self.segment) + place - 0x1000),
+                0x2000..0x3000 => self.rom.get(place as usize - 0x2000).copied().unwrap_or(0),
+                _ => 0,
+            };
+        }
+        // Reading the counter clears it.
+        let counter = u64::from(CSR.wrapping_sub(self.segment)) + 0x1000 + FINISH;
+        if (offset..offset + data.len() as u64).contains(&counter) {
+            self.finish = 0;
+            self.status &= !DONE;
+        }
+    }
+
+    /// Whether the kernel is started.
+    fn kernels_write(&mut self, offset: u64, data: &[u8]) -> bool {
+        let value = data
+            .iter()
+            .rev()
+            .fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
+        match offset {
+            0x20 => self.segment = value as u32,
+            0x30 => {
+                self.resets += 1;
+                (self.status, self.finish) = (0, 0);
+            }
+            0x1000..0x2000 => {
+                let address = u64::from(self.segment) + offset - 0x1000;
+                return self.csr_write(address - u64::from(CSR), data, value);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn csr_write(&mut self, at: u64, data: &[u8], value: u64) -> bool {
+        if at == 0 {
+            let stalled = self.status & STALLED;
+            self.status = self.status & !STALLED | value as u32 & STALLED;
+            // What stalled goes on, when its buffer was read.
+            return stalled == 0 && value as u32 & UNSTALL != 0 && self.running;
+        }
+        for (place, byte) in (at..).zip(data) {
+            self.csr.insert(place, *byte);
+        }
+        let start = at == START && value & 1 == 1;
+        self.running |= start;
+        start
+    }
+
+    fn pll_read(&self, offset: u64) -> u32 {
+        // kHz m n k c0 c1 r cp div, and the end.
+        const SETTINGS: [u32; 10] = [250_000, 8, 1, 0, 4, 2, 4000, 20, 2, 0];
+        match offset {
+            0 => 0xa0c0_0001,
+            0x110 | 0x120 | 0x204 => 1,
+            0x400..0x428 => SETTINGS[(offset as usize - 0x400) / 4],
+            _ => word(&self.pll, offset),
+        }
+    }
+}
+
+impl Bar for Side {
+    fn bytes(&self, area: Area) -> u64 {
+        match area {
+            Area::Kernels => 0x4000,
+            Area::Clock => 0x800,
+            Area::Version | Area::Temperature => 4,
+        }
+    }
+
+    fn read(&mut self, area: Area, offset: u64, data: &mut [u8]) -> BackendResult<()> {
+        let mut registers = self.lock();
+        let register = match area {
+            Area::Kernels => {
+                registers.kernels_read(offset, data);
+                return Ok(());
+            }
+            Area::Clock => registers.pll_read(offset),
+            Area::Version => 0xa0c7_c1e0,
+            // 42 degrees.
+            Area::Temperature => 170,
+        };
+        data.copy_from_slice(&register.to_le_bytes()[..data.len()]);
+        Ok(())
+    }
+
+    fn write(&mut self, area: Area, offset: u64, data: &[u8]) -> BackendResult<()> {
+        let mut registers = self.lock();
+        let starts = match area {
+            Area::Kernels => registers.kernels_write(offset, data),
+            _ => {
+                for (place, byte) in (offset..).zip(data) {
+                    registers.pll.insert(place, *byte);
+                }
+                false
+            }
+        };
+        drop(registers);
+        if starts {
+            self.launch();
+        }
+        Ok(())
+    }
+
+    fn interrupt(&mut self) -> BackendResult<bool> {
+        let registers = self.lock();
+        Ok(registers.status & (DONE | STALLED) != 0 && !registers.deaf)
+    }
+
+    fn running(&self) -> bool {
+        self.lock().running
+    }
+}

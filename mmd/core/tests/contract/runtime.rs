@@ -1,0 +1,417 @@
+//! The runtime's calls, in its order and with its values, from its threads.
+
+use crate::board::{ARGUMENTS, CSR, DONE, FINISH, PRINTF, STALLED, START, UNSTALL, WORK};
+use peerlane_mmd_core::Mmd;
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_int, c_void};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// Longer than anything takes.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Versions of an MMD, as the runtime takes them.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Version(pub f64);
+
+/// What the handlers were called with.
+#[derive(Default)]
+pub struct Heard {
+    /// Operations that have ended, and how often.
+    pub ended: BTreeMap<usize, usize>,
+    /// Statuses that were not 0.
+    pub failed: usize,
+    /// Launches that have finished.
+    pub finished: u32,
+    /// A kernel waits for its printf buffer to be read.
+    pub stalled: Option<u32>,
+    pub interrupts: usize,
+    /// Of another handle than the current one.
+    pub strange: usize,
+}
+
+pub struct Shared {
+    mmd: &'static Mmd,
+    handle: Mutex<c_int>,
+    pub heard: Mutex<Heard>,
+    told: Condvar,
+    /// The runtime's lock for the window.
+    window: Mutex<()>,
+}
+
+/// The runtime with one board open.
+pub struct Runtime {
+    pub shared: Arc<Shared>,
+    pub interfaces: [c_int; 3],
+    pub duplex: c_int,
+}
+
+unsafe extern "C" fn status(handle: c_int, user: *mut c_void, op: *mut c_void, status: c_int) {
+    // SAFETY: it was set with a pointer to this, which is never freed.
+    let shared = unsafe { &*user.cast::<Shared>() };
+    let mut heard = shared.heard.lock().unwrap();
+    heard.strange += usize::from(handle != *shared.handle.lock().unwrap());
+    heard.failed += usize::from(status != 0);
+    *heard.ended.entry(op.addr()).or_default() += 1;
+    shared.told.notify_all();
+}
+
+/// As the runtime's: it reads the kernel's registers itself.
+unsafe extern "C" fn interrupt(handle: c_int, user: *mut c_void) {
+    // SAFETY: as above.
+    let shared = unsafe { &*user.cast::<Shared>() };
+    let strange = handle != *shared.handle.lock().unwrap();
+    let now = shared.csr(0);
+    let mut heard = shared.heard.lock().unwrap();
+    heard.interrupts += 1;
+    heard.strange += usize::from(strange);
+    if now & STALLED != 0 && heard.stalled.is_none() {
+        heard.stalled = Some(shared.csr(PRINTF));
+        let without = shared.csr(0) & !STALLED & 0xffff;
+        shared.set_csr(0, &without.to_le_bytes());
+    }
+    if now & DONE != 0 {
+        heard.finished += shared.csr(FINISH);
+    }
+    shared.told.notify_all();
+}
+
+impl Shared {
+    fn handle(&self) -> c_int {
+        *self.handle.lock().unwrap()
+    }
+
+    pub fn read(&self, interface: c_int, offset: usize, data: &mut [u8]) -> c_int {
+        let none = std::ptr::null_mut();
+        let to = data.as_mut_ptr().cast();
+        // SAFETY: the call blocks.
+        unsafe { (self.mmd).read(self.handle(), none, data.len(), to, interface, offset) }
+    }
+
+    pub fn write(&self, interface: c_int, offset: usize, data: &[u8]) -> c_int {
+        let none = std::ptr::null_mut();
+        let from = data.as_ptr().cast();
+        // SAFETY: the call blocks.
+        unsafe { (self.mmd).write(self.handle(), none, data.len(), from, interface, offset) }
+    }
+
+    /// A register of the kernel interface.
+    pub fn register(&self, offset: usize) -> u32 {
+        let mut bytes = [0; 4];
+        assert_eq!(self.read(0, offset, &mut bytes), 0);
+        u32::from_le_bytes(bytes)
+    }
+
+    pub fn set_register(&self, offset: usize, value: u32) {
+        assert_eq!(self.write(0, offset, &value.to_le_bytes()), 0);
+    }
+
+    fn segment(&self) -> usize {
+        self.set_register(0x20, CSR & !0xfff);
+        0x1000 + (CSR as usize & 0xfff)
+    }
+
+    /// A register of the kernel.
+    fn csr(&self, at: u64) -> u32 {
+        let _alone = self.window.lock().unwrap();
+        self.register(self.segment() + at as usize)
+    }
+
+    fn set_csr(&self, at: u64, data: &[u8]) {
+        let _alone = self.window.lock().unwrap();
+        let place = self.segment() + at as usize;
+        assert_eq!(self.write(0, place, data), 0);
+    }
+}
+
+impl Runtime {
+    /// What every context creation does, down to the segment's last write.
+    pub fn open(mmd: &'static Mmd, name: &str, version: Version) -> Option<(Self, Vec<u8>)> {
+        let name = CString::new(name).unwrap();
+        // SAFETY: it ends with a 0.
+        let handle = unsafe { mmd.open(name.as_ptr()) };
+        if handle < 0 {
+            return None;
+        }
+        let runtime = Self::over(mmd, handle, version);
+        runtime.set_status();
+        runtime.pll();
+        let shared = &runtime.shared;
+        let versions = [0, 0, 0].map(|offset| shared.register(offset));
+        assert!(versions.iter().all(|version| *version == versions[0]));
+        let rom = runtime.rom(versions[0]);
+        for _ in 0..2 {
+            shared.set_register(0x30, 0);
+            assert_ne!(shared.register(0x30), 0);
+        }
+        runtime.set_interrupt();
+        shared.csr(0);
+        Some((runtime, rom))
+    }
+
+    /// For a board that is open.
+    pub fn over(mmd: &'static Mmd, handle: c_int, version: Version) -> Self {
+        let info = |id| int(mmd, handle, id);
+        let interfaces = [2, 3, 4].map(info);
+        let duplex = match version >= Version(18.1) {
+            true => {
+                let [reads, writes, both] = [9, 10, 11].map(info);
+                assert!(reads == writes && (both == reads || both == 2 * reads));
+                both
+            }
+            false => 1,
+        };
+        if version >= Version(20.3) {
+            // No memory that kernels reach by the host's pointer.
+            assert_eq!([13, 14].map(|id| info(id) & 1), [0, 0]);
+        }
+        let shared = Shared {
+            mmd,
+            handle: Mutex::new(handle),
+            heard: Mutex::default(),
+            told: Condvar::new(),
+            window: Mutex::new(()),
+        };
+        Self {
+            shared: Arc::new(shared),
+            interfaces,
+            duplex,
+        }
+    }
+
+    pub fn handle(&self) -> c_int {
+        self.shared.handle()
+    }
+
+    /// What the handlers are called with. It lives as long as the process: so long they may be called.
+    fn user(&self) -> *mut c_void {
+        std::mem::forget(Arc::clone(&self.shared));
+        Arc::as_ptr(&self.shared).cast_mut().cast()
+    }
+
+    pub fn set_status(&self) {
+        // SAFETY: the handler takes this pointer.
+        let set = unsafe {
+            (self.shared.mmd).set_status_handler(self.handle(), Some(status), self.user())
+        };
+        assert_eq!(set, 0);
+    }
+
+    pub fn set_interrupt(&self) {
+        let (mmd, handle) = (self.shared.mmd, self.handle());
+        // SAFETY: the handler takes this pointer.
+        let set = unsafe { mmd.set_interrupt_handler(handle, Some(interrupt), self.user()) };
+        assert_eq!(set, 0);
+        // SAFETY: there is none.
+        let set = unsafe { mmd.set_device_interrupt_handler(handle, None, std::ptr::null_mut()) };
+        assert_eq!(set, 0);
+    }
+
+    /// The PLL of 28 nm is set up anew.
+    fn pll(&self) {
+        let clock = self.interfaces[1];
+        let read = |offset| {
+            let mut bytes = [0; 4];
+            assert_eq!(self.shared.read(clock, offset, &mut bytes), 0);
+            u32::from_le_bytes(bytes)
+        };
+        let write = |offset, value: u32| {
+            assert_eq!(self.shared.write(clock, offset, &value.to_le_bytes()), 0);
+        };
+        assert_eq!(read(0), 0xa0c0_0001);
+        let settings: Vec<u32> = (0..10).map(|index| read(0x400 + 4 * index)).collect();
+        assert_eq!((settings[0], settings[9]), (250_000, 0));
+        write(0x110, 1);
+        assert_eq!((read(0x110), read(0x120)), (1, 1));
+        for (offset, value) in [(0x200, 1), (0x210, 0x404), (0x21c, 0), (0x20c, 1 << 16)] {
+            write(offset, value);
+        }
+        write(0x214, 0x202);
+        write(0x214, 0x101 | 1 << 18);
+        write(0x208, 1);
+        assert_eq!((read(0x204), read(0x120)), (1, 1));
+        assert_eq!(read(0x214), 0x101 | 1 << 18, "the last of two writes stays");
+        write(0x110, 1);
+    }
+
+    /// The autodiscovery text.
+    fn rom(&self, version: u32) -> Vec<u8> {
+        let shared = &self.shared;
+        let mut text = match version {
+            0xa0c0_0001 => {
+                let mut text = vec![0xaa; 4096];
+                assert_eq!(shared.read(0, 0x2000, &mut text), 0);
+                text
+            }
+            0xa0c0_0002 => {
+                shared.set_register(0x30, 0);
+                shared.set_register(0x20, 0x3fff_f000);
+                let digits = [0x1ff8, 0x1ffc].map(|at| shared.register(at).to_le_bytes());
+                let digits = digits.concat();
+                let length = std::str::from_utf8(&digits).unwrap();
+                let length = usize::from_str_radix(length, 16).unwrap();
+                let size = 1 << ((length + 8).ilog2() + 1);
+                let mut address = 0x4000_0000 - size;
+                let mut text = Vec::new();
+                while text.len() < length {
+                    let base = address & !0xfff;
+                    shared.set_register(0x20, base as u32);
+                    // Word by word.
+                    let word = shared.register(0x1000 + (address - base));
+                    text.extend(word.to_le_bytes());
+                    address += 4;
+                }
+                text.truncate(length);
+                text
+            }
+            other => panic!("kernel interface of version {other:#x}"),
+        };
+        text.truncate(
+            text.iter()
+                .position(|byte| *byte == 0)
+                .unwrap_or(text.len()),
+        );
+        text
+    }
+
+    /// Waits until something was heard.
+    pub fn until(&self, what: &str, heard: impl Fn(&Heard) -> bool) {
+        let end = Instant::now() + LIMIT;
+        let mut state = self.shared.heard.lock().unwrap();
+        while !heard(&state) {
+            let left = end.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "waited in vain for {what}");
+            state = self.shared.told.wait_timeout(state, left).unwrap().0;
+        }
+        assert_eq!((state.failed, state.strange), (0, 0));
+    }
+
+    /// A transfer with an operation; its end is waited for, so the memory is free then.
+    pub fn write_op(&self, op: usize, offset: usize, data: &[u8]) {
+        let (shared, before) = (&self.shared, self.count(op));
+        let pointer = std::ptr::without_provenance_mut(op);
+        let from = data.as_ptr().cast();
+        // SAFETY: `data` lives until the end was heard.
+        let begun = unsafe {
+            (shared.mmd).write(
+                self.handle(),
+                pointer,
+                data.len(),
+                from,
+                self.interfaces[2],
+                offset,
+            )
+        };
+        assert_eq!(begun, 0);
+        self.until("a write", |heard| {
+            heard.ended.get(&op) == Some(&(before + 1))
+        });
+    }
+
+    pub fn read_op(&self, op: usize, offset: usize, data: &mut [u8]) {
+        let (shared, before) = (&self.shared, self.count(op));
+        let pointer = std::ptr::without_provenance_mut(op);
+        let to = data.as_mut_ptr().cast();
+        // SAFETY: `data` lives until the end was heard.
+        let begun = unsafe {
+            (shared.mmd).read(
+                self.handle(),
+                pointer,
+                data.len(),
+                to,
+                self.interfaces[2],
+                offset,
+            )
+        };
+        assert_eq!(begun, 0);
+        self.until("a read", |heard| {
+            heard.ended.get(&op) == Some(&(before + 1))
+        });
+    }
+
+    pub fn copy_op(&self, op: usize, from: usize, to: usize, length: usize) {
+        let before = self.count(op);
+        let pointer = std::ptr::without_provenance_mut(op);
+        let memory = self.interfaces[2];
+        let begun = (self.shared.mmd).copy(self.handle(), pointer, length, memory, from, to);
+        assert_eq!(begun, 0);
+        self.until("a copy", |heard| {
+            heard.ended.get(&op) == Some(&(before + 1))
+        });
+    }
+
+    fn count(&self, op: usize) -> usize {
+        let heard = self.shared.heard.lock().unwrap();
+        heard.ended.get(&op).copied().unwrap_or(0)
+    }
+
+    /// A launch of the kernel with three pointers. What equals the registers' reset value is not written.
+    pub fn launch(&self, count: u32, pointers: [u64; 3]) {
+        let one = |word: u32| word.to_le_bytes();
+        let mut work: Vec<u8> = [1, count, count, 1, 1, 1, 1, 1, count, 1, 1, 0]
+            .into_iter()
+            .flat_map(one)
+            .collect();
+        work.extend([0; 24]);
+        self.shared.set_csr(WORK, &work);
+        let arguments: Vec<u8> = pointers.into_iter().flat_map(u64::to_le_bytes).collect();
+        self.shared.set_csr(ARGUMENTS, &arguments);
+        self.shared.set_csr(START, &one(1));
+    }
+
+    /// The next launch writes what has changed: here 13 bytes, with odd ends.
+    pub fn relaunch(&self, changed: u64, bytes: &[u8]) {
+        self.shared.set_csr(ARGUMENTS + changed, bytes);
+        self.shared.set_csr(START, &1_u32.to_le_bytes());
+    }
+
+    /// What a thread of the application does when a kernel has stalled on its printf buffer.
+    pub fn serve_printf(&self, buffer: usize) -> Vec<u8> {
+        self.until("a stall", |heard| heard.stalled.is_some());
+        let length = self.shared.heard.lock().unwrap().stalled.take().unwrap();
+        let mut bytes = vec![0; length as usize];
+        assert_eq!(self.shared.read(self.interfaces[2], buffer, &mut bytes), 0);
+        let on = self.shared.csr(0) & 0xffff | UNSTALL;
+        self.shared.set_csr(0, &on.to_le_bytes());
+        bytes
+    }
+
+    pub fn until_finished(&self, launches: u32) {
+        self.until("a kernel", |heard| heard.finished >= launches);
+    }
+
+    /// Programs; `false`: the memory cannot be kept.
+    pub fn program(&self, image: &mut [u8], mode: c_int) -> bool {
+        let (mmd, handle) = (self.shared.mmd, self.handle());
+        let data = image.as_mut_ptr().cast();
+        // SAFETY: the call blocks.
+        let new = unsafe { mmd.program(handle, data, image.len(), mode) };
+        if new < 0 {
+            return false;
+        }
+        *self.shared.handle.lock().unwrap() = new;
+        self.set_status();
+        self.shared.set_register(0x30, 0);
+        assert_ne!(self.shared.register(0x30), 0);
+        self.pll();
+        self.shared.set_register(0x30, 0);
+        assert_ne!(self.shared.register(0x30), 0);
+        self.set_interrupt();
+        self.shared.csr(0);
+        true
+    }
+
+    pub fn close(self) -> Arc<Shared> {
+        assert_eq!(self.shared.mmd.close(self.handle()), 0);
+        self.shared
+    }
+}
+
+/// A number that a board is asked for.
+pub fn int(mmd: &Mmd, handle: c_int, id: c_int) -> c_int {
+    let mut value: c_int = -77;
+    let to = (&raw mut value).cast();
+    // SAFETY: there is room for a number, and nobody asks for its size.
+    unsafe { mmd.get_info(handle, id, size_of::<c_int>(), to, std::ptr::null_mut()) };
+    value
+}
