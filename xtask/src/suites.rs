@@ -382,7 +382,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "sanitizer",
-        about: "the driver's logic and the host library under AddressSanitizer",
+        about: "the driver's logic, the host library and the OpenCL runtime's calls under AddressSanitizer",
         steps: &[check(
             "AddressSanitizer",
             &[
@@ -394,6 +394,8 @@ pub(crate) const SUITES: &[Suite] = &[
                 "peerlane-core",
                 "--package",
                 "peerlane-host",
+                "--package",
+                "peerlane-mmd-core",
                 "--lib",
                 // Not `concurrent`: loom changes stacks by itself.
                 "--test",
@@ -404,6 +406,8 @@ pub(crate) const SUITES: &[Suite] = &[
                 "uapi",
                 "--test",
                 "generated",
+                "--test",
+                "contract",
             ],
         )
         // The stable compiler has the sanitizer, but not the option.

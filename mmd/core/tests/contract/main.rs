@@ -80,7 +80,10 @@ impl Toys {
 
     /// A library with this board. It lives as long as the process, as a library does.
     fn load(&self) -> &'static Mmd {
-        Box::leak(Box::new(Mmd::new(Flavour::OPEN, self.clone())))
+        static LOADED: Mutex<Vec<&Mmd>> = Mutex::new(Vec::new());
+        let mmd = Box::leak(Box::new(Mmd::new(Flavour::OPEN, self.clone())));
+        LOADED.lock().unwrap().push(mmd);
+        mmd
     }
 
     fn open(&self) -> Runtime {
@@ -299,12 +302,18 @@ fn a_kernel_that_stalls_on_printf_goes_on() {
 #[test]
 fn nothing_is_called_before_a_handler_is_set_or_after_a_close() {
     let toys = Toys::new(EMPTY);
-    let runtime = toys.open();
+    let mmd = toys.load();
+    // SAFETY: it is a string.
+    let handle = unsafe { mmd.open(c"toy0".as_ptr()) };
+    let runtime = Runtime::over(mmd, handle, Version(24.2));
     runtime.launch(1, [0x400, 0x400, 0x800]);
+    // Longer than the period of calls without an interrupt.
+    std::thread::sleep(Duration::from_millis(400));
+    assert_eq!(runtime.shared.heard.lock().unwrap().interrupts, 0);
+    runtime.set_interrupt();
     runtime.until_finished(1);
     let shared = runtime.close();
     let before = shared.heard.lock().unwrap().interrupts;
-    // Longer than the period of calls without an interrupt.
     std::thread::sleep(Duration::from_millis(400));
     assert_eq!(shared.heard.lock().unwrap().interrupts, before);
     assert!(before > 0);

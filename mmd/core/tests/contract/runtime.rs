@@ -7,6 +7,9 @@ use std::ffi::{CString, c_int, c_void};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+/// What handlers are called with.
+static KEPT: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
+
 /// Longer than anything takes.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -185,7 +188,7 @@ impl Runtime {
 
     /// What the handlers are called with. It lives as long as the process: so long they may be called.
     fn user(&self) -> *mut c_void {
-        std::mem::forget(Arc::clone(&self.shared));
+        KEPT.lock().unwrap().push(Arc::clone(&self.shared));
         Arc::as_ptr(&self.shared).cast_mut().cast()
     }
 
