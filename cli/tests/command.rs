@@ -23,6 +23,36 @@ fn help_has_examples_and_every_option() {
 }
 
 #[test]
+fn the_vendors_bsp_comes_back() {
+    let (code, help) = status(&["revert", "--help"]);
+    assert_eq!(code, Some(0), "{help}");
+    for word in ["Examples:", "--bsp", "--out", "--without-edits"] {
+        assert!(help.contains(word), "{word}: {help}");
+    }
+    let work = tempfile::tempdir().unwrap();
+    let (out, back) = (work.path().join("D"), work.path().join("V"));
+    let bsp = common::reference();
+    let (code, said) = status(&["extend", "--bsp", text(&bsp), "--out", text(&out)]);
+    assert_eq!(code, Some(0), "{said}");
+    let revert = ["revert", "--bsp", text(&out), "--out", text(&back)];
+    std::fs::write(out.join("mine"), "x").unwrap();
+    let (code, said) = status(&revert);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("mine (added)") && !back.exists(), "{said}");
+    let (code, said) = status(&[&revert[..], &["--without-edits"]].concat());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("left behind: mine (added)"), "{said}");
+    let same = |file: &str| {
+        assert_eq!(
+            std::fs::read(back.join(file)).unwrap(),
+            std::fs::read(bsp.join(file)).unwrap()
+        );
+    };
+    same("board_env.xml");
+    same("hardware/peerlane_ref/acl_iface_system.qsys");
+}
+
+#[test]
 fn the_printed_configuration_can_be_used() {
     let run = peerlane(&["config"]);
     assert!(run.status.success());

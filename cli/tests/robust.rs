@@ -124,16 +124,22 @@ fn a_signal_leaves_nothing_behind() {
     for n in 0..20_000 {
         fs::write(many.join(n.to_string()), "x").unwrap();
     }
+    let bsp = work.path().join("bsp");
+    let extended = work.path().join("E");
+    interrupted(&["extend", "--report", "r.md", "--bsp", text(&bsp)]);
+    let run = common::peerlane(&["extend", "--bsp", text(&bsp), "--out", text(&extended)]);
+    assert!(run.status.success());
+    interrupted(&["revert", "--bsp", text(&extended)]);
+}
+
+/// Runs a command that makes a directory D, and interrupts it when it has begun.
+fn interrupted(arguments: &[&str]) {
     for (name, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
         let place = tempfile::tempdir().unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_peerlane"))
-            .args(["extend", "--bsp", text(&work.path().join("bsp"))])
-            .args([
-                "--out",
-                text(&place.path().join("D")),
-                "--report",
-                text(&place.path().join("r.md")),
-            ])
+            .args(arguments)
+            .args(["--out", "D"])
+            .current_dir(place.path())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

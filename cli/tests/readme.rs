@@ -1,0 +1,194 @@
+//! The README of an extended platform, whose commands run one after another under stand-ins for the tools of others.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use common::{peerlane, text};
+
+/// A stand-in for Quartus, as `quartus_sh -t SCRIPT …` runs it.
+const QUARTUS: &str = include_str!("../../bsp/tests/common/quartus.tcl");
+
+/// The commands of a document, in order.
+fn commands(document: &str) -> String {
+    let parts = document.split("```\n").enumerate();
+    let code = parts.filter(|(n, _)| n % 2 == 1).map(|(_, text)| text);
+    code.collect()
+}
+
+fn tool(dir: &Path, name: &str, script: &str) {
+    let path = dir.join(name);
+    let log = "echo \"${0##*/} $*\" >> \"$CALLS\"";
+    fs::write(&path, format!("#!/bin/sh\n{log}\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Runs the commands; gives what they said, and the calls of others' tools.
+fn run(bsp: &Path, board: &str) -> (tempfile::TempDir, String) {
+    let work = tempfile::tempdir().unwrap();
+    let out = work.path().join("extended here");
+    let made = peerlane(&["extend", "--bsp", text(bsp), "--out", text(&out)]);
+    assert!(
+        made.status.success(),
+        "{}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+
+    let bin = work.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_peerlane"), bin.join("peerlane")).unwrap();
+    let quartus = work.path().join("quartus.tcl");
+    fs::write(&quartus, QUARTUS).unwrap();
+    // The directory of the compile is the kernel's name, with all of the board's files (Programming Guide, "aoc").
+    tool(
+        &bin,
+        "aoc",
+        "case \"$*\" in *list-boards*) exit 0;; esac\n\
+         [ \"$2\" = \"$BOARD\" ] || exit 9\n\
+         cp -r \"$AOCL_BOARD_PACKAGE_ROOT/hardware/$BOARD\" \"${3%.cl}\"\n\
+         : > \"${3%.cl}/top.sof\"\n\
+         [ \"$3\" = base.cl ] && [ -n \"$STOPS\" ] && exit 1\nexit 0",
+    );
+    let tcl = peerlane_tools::Cache::open().unwrap().tclsh().unwrap();
+    let tcl = tcl.command();
+    let environment = tcl
+        .get_envs()
+        .filter_map(|(name, value)| Some((name, value?)));
+    tool(
+        &bin,
+        "quartus_sh",
+        &format!(
+            "shift\nexec {} {} \"$@\"",
+            tcl.get_program().display(),
+            quartus.display()
+        ),
+    );
+    for name in ["quartus_pgm", "lspci", "dkms", "modprobe", "aocl"] {
+        tool(&bin, name, "exit 0");
+    }
+    tool(&bin, "cc", "[ -f \"$3\" ] && cp /bin/true \"$2\"");
+
+    // Peerlane's sources, as far as the commands need them.
+    let sources = work.path().join("sources");
+    let of_driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver");
+    for file in ["src/boards_table.rs", "uapi/example.c"] {
+        let to = sources.join("driver").join(file);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(of_driver.join(file), to).unwrap();
+    }
+    let readme = fs::read_to_string(out.join("README.md")).unwrap();
+    let persona = readme.contains("stops in Quartus");
+    let calls = work.path().join("calls");
+    let path = std::env::var("PATH").unwrap();
+    let run = Command::new("sh")
+        .args(["-e", "-c", &commands(&readme)])
+        .current_dir(&out)
+        .env("PATH", format!("{}:{path}", bin.display()))
+        .env("PEERLANE", &sources)
+        .env("WORK", work.path().join("compiles"))
+        .env("CALLS", &calls)
+        .env("BOARD", board)
+        .env("STOPS", if persona { "1" } else { "" })
+        .env("IMPORT", "")
+        .env("FAILS", "")
+        .envs(environment)
+        .output()
+        .unwrap();
+    let said =
+        String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{said}\n{readme}");
+    let table = fs::read_to_string(sources.join("driver/src/boards_table.rs")).unwrap();
+    assert!(table.contains(board), "{table}");
+    (work, fs::read_to_string(calls).unwrap())
+}
+
+/// The order in which words come in a text.
+fn in_order(text: &str, words: &[&str]) {
+    let mut rest = text;
+    for word in words {
+        let at = rest.find(word);
+        let at = at.unwrap_or_else(|| panic!("no {word:?} in its place: {text}"));
+        rest = &rest[at + word.len()..];
+    }
+}
+
+#[test]
+fn the_steps_of_a_board_with_a_base_revision() {
+    let bsp = common::reference().with_file_name("reference-net");
+    let (work, calls) = run(&bsp, "peerlane_net_peerlane");
+    in_order(
+        &calls,
+        &[
+            "aoc --board peerlane_net_peerlane base.cl",
+            "quartus_sh -t scripts/peerlane/rebuild.tcl export",
+            "quartus_sh -t scripts/peerlane/rebuild.tcl import-on",
+            "aoc --board peerlane_net_peerlane kernel.cl",
+            "quartus_pgm",
+            "lspci -nn -v -d 1172:",
+            &format!("dkms install peerlane/{}", env!("CARGO_PKG_VERSION")),
+            "modprobe peerlane",
+            "aocl install",
+            "aocl diagnose",
+        ],
+    );
+    // What the base compile made is imported, by the board and by the kernel's compile.
+    let persona = "persona/base.root_partition.personax";
+    for dir in [
+        "extended here/hardware/peerlane_net_peerlane",
+        "compiles/kernel",
+    ] {
+        assert!(work.path().join(dir).join(persona).is_file(), "{dir}");
+    }
+    let back = work.path().join("compiles/vendor");
+    for file in [
+        "board_env.xml",
+        "README.md",
+        "hardware/peerlane_net/base.aocx",
+    ] {
+        assert_eq!(
+            fs::read(back.join(file)).unwrap(),
+            fs::read(bsp.join(file)).unwrap()
+        );
+    }
+}
+
+#[test]
+fn the_steps_of_a_board_that_imports_nothing() {
+    let (_, calls) = run(&common::reference(), "peerlane_ref_peerlane");
+    assert!(!calls.contains("rebuild.tcl"), "{calls}");
+    in_order(
+        &calls,
+        &[
+            "aoc --board peerlane_ref_peerlane kernel.cl",
+            "dkms install",
+            "aocl diagnose",
+        ],
+    );
+}
+
+/// Beside each step that Quartus, `aoc` or a board takes part in stands that it was not verified.
+#[test]
+fn what_was_not_verified_stands_beside_each_step() {
+    for bsp in ["reference", "reference-net"] {
+        let work = tempfile::tempdir().unwrap();
+        let out = work.path().join("D");
+        let bsp = common::reference().with_file_name(bsp);
+        let made = peerlane(&["extend", "--bsp", text(&bsp), "--out", text(&out)]);
+        assert!(made.status.success());
+        let readme = fs::read_to_string(out.join("README.md")).unwrap();
+        let steps: Vec<&str> = readme.split("\n## ").skip(1).collect();
+        assert_eq!(steps.len(), 9, "{readme}");
+        for step in &steps[..8] {
+            let nothing = step.contains("There is none") || step.contains("There is nothing");
+            let said = ["*Not verified without Quartus:*", "*Not there yet"];
+            assert!(
+                nothing || said.iter().any(|word| step.contains(word)),
+                "{step}"
+            );
+        }
+        assert!(!readme.contains("\n\n\n"), "{readme}");
+    }
+}
