@@ -6,12 +6,14 @@ use askama::Template;
 use peerlane_hdl::Slaves;
 
 use crate::build::Build;
+use crate::config::Irq;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::resources::memory_bytes;
 use crate::layout::Layout;
-use crate::system::host_bus;
+use crate::system::host_bus::{self, BarMap};
 use crate::system::library::{Library, NEW_DMA, is_pcie_hip};
 use crate::system::qsys::{Module, System};
+use crate::system::shell::{Line, OpenCl, Range};
 use crate::system::site::Site;
 use crate::system::xml::Document;
 
@@ -37,6 +39,10 @@ pub struct Board {
     pub memory: u64,
     /// Frequency of the hard IP's clock, in hertz.
     pub clock: u64,
+    /// The hard IP's interrupt registers. `None`: the block has a table of vectors.
+    pub line: Option<Line>,
+    /// The OpenCL side.
+    pub open_cl: OpenCl,
 }
 
 impl Board {
@@ -64,7 +70,28 @@ impl Board {
             )
         })?;
         let slaves = build.board(&layout)?.slaves;
-        moved(&layout, &build, &library, system, hip)?;
+        let mut library = library.clone();
+        library.set_block(build.config.clone());
+        let Some(dma) = system.modules.iter().find(|m| m.kind == NEW_DMA) else {
+            return Err(Error::new(
+                ErrorKind::Inconsistent,
+                Place::file(layout.hardware_dir()),
+                format!("there is no {NEW_DMA} beside the hard IP {}", hip.name),
+                AGAIN,
+            ));
+        };
+        let site = Site {
+            library: &library,
+            system,
+            dma,
+            hip,
+        };
+        let map = host_bus::bar_map(&site, build.bar);
+        moved(&site, &build, &map)?;
+        let line = match build.config.irq {
+            Irq::Msix => None,
+            Irq::Rxm => Some(Line::find(&site, &map)?),
+        };
         if let Some(offset) = slaves.window.filter(|offset| offset % WINDOW_BYTES != 0) {
             return Err(Error::new(
                 ErrorKind::Unsupported,
@@ -82,42 +109,22 @@ impl Board {
             slaves,
             memory: memory_bytes(&Document::read(&hardware.join("board_spec.xml"))?)?,
             clock: clock(system, hip, build.port_bits)?,
+            line,
+            open_cl: OpenCl::find(&map),
         })
     }
 }
 
 /// Refuses a system whose slaves are not where the block was built for: it does not know of that, so its
 /// `BUILD_ID` would be that of the old places.
-fn moved(
-    layout: &Layout,
-    build: &Build,
-    library: &Library,
-    system: &System,
-    hip: &Module,
-) -> Result<()> {
-    let mut library = library.clone();
-    library.set_block(build.config.clone());
-    let Some(dma) = system.modules.iter().find(|m| m.kind == NEW_DMA) else {
-        return Err(Error::new(
-            ErrorKind::Inconsistent,
-            Place::file(layout.hardware_dir()),
-            format!("there is no {NEW_DMA} beside the hard IP {}", hip.name),
-            AGAIN,
-        ));
-    };
-    let site = Site {
-        library: &library,
-        system,
-        dma,
-        hip,
-    };
-    let real = host_bus::bar_map(&site, build.bar).slaves_of(&dma.name);
+fn moved(site: &Site<'_>, build: &Build, map: &BarMap) -> Result<()> {
+    let real = map.slaves_of(&site.dma.name);
     if real == build.slaves {
         return Ok(());
     }
     Err(Error::new(
         ErrorKind::Inconsistent,
-        system.place(dma),
+        site.system.place(site.dma),
         format!(
             "its slaves are in BAR {} at {real:x?}, but the block was built for {:x?}",
             build.bar, build.slaves
@@ -177,6 +184,27 @@ struct Table<'a> {
 /// An offset that a board may not have, as the driver's source says it.
 fn offset(offset: &Option<u64>) -> String {
     offset.map_or("None".into(), |at| format!("Some({at:#x})"))
+}
+
+/// A range of the BAR that a board may not have, as the driver's source says it.
+fn range(range: &Option<Range>) -> String {
+    let text = |Range { offset, bytes }: &Range| {
+        format!("Some($crate::boards::Range {{ offset: {offset:#x}, bytes: {bytes:#x} }})")
+    };
+    range.as_ref().map_or("None".into(), text)
+}
+
+/// The hard IP's interrupt registers, as the driver's source says them.
+fn line(line: &Option<Line>) -> String {
+    let Some(Line {
+        cra,
+        block,
+        kernels,
+    }) = line
+    else {
+        return "None".into();
+    };
+    format!("Some($crate::boards::Line {{ cra: {cra:#x}, block: {block}, kernels: {kernels:?} }})")
 }
 
 /// The driver's source file `boards_table.rs` for these boards.

@@ -23,6 +23,11 @@ macro_rules! board_table {
                         window: {{ crate::driver::offset(board.slaves.window) }},
                         memory: {{ "{:#x}"|format(board.memory) }},
                         clock: {{ board.clock }},
+                        line: {{ crate::driver::line(board.line) }},
+                        kernels: {{ crate::driver::range(board.open_cl.kernels) }},
+                        kernels_clock: {{ crate::driver::range(board.open_cl.clock) }},
+                        version: {{ crate::driver::range(board.open_cl.version) }},
+                        temperature: {{ crate::driver::range(board.open_cl.temperature) }},
                     }
                 ),
 {%- endfor %}

@@ -196,3 +196,45 @@ fn the_vendors_bsp_is_a_board() {
     // Two banks of 2 GiB.
     assert_eq!(board.memory, 4 << 30);
 }
+
+/// The OpenCL side and the hard IP's registers, as the reference BSP's `acl_iface_system.qsys` has them.
+#[test]
+fn the_vendors_part_is_where_the_system_says() {
+    let board = Board::read(&extended_with("").out).unwrap();
+    let line = board.line.unwrap();
+    assert_eq!((line.cra, line.block, line.kernels), (0x8000, 1, Some(0)));
+    let kernels = board.open_cl.kernels.unwrap();
+    assert_eq!((kernels.offset, kernels.bytes), (0x4000, 0x4000));
+    assert_eq!(board.open_cl.clock.unwrap().offset, 0x2000);
+    let table = table(&[board]).unwrap();
+    assert!(
+        table.contains(
+            "line: Some($crate::boards::Line { cra: 0x8000, block: 1, kernels: Some(0) }),"
+        ),
+        "{table}"
+    );
+    // A block with a table of vectors has the kernels' interrupt, too.
+    let board = Board::read(&extended_with("irq = \"msix\"").out).unwrap();
+    assert_eq!(board.line, None);
+}
+
+/// The hard IP's line makes no message before software sets its bit in the hard IP's registers.
+#[test]
+fn a_line_that_nobody_can_enable_is_refused() {
+    let work = common::Work::new();
+    let system = work.hardware(&work.bsp).join(SYSTEM);
+    let text = fs::read_to_string(&system).unwrap();
+    let connections = text.split_inclusive("</connection>");
+    let without: String = connections
+        .filter(|one| !one.contains("end=\"host_link.Cra\""))
+        .collect();
+    assert!(without.len() < text.len(), "there was none to take out");
+    fs::write(&system, without).unwrap();
+    let error = work.extend("").unwrap_err();
+    expect(
+        &error,
+        ErrorKind::Unsupported,
+        &["host_link.Cra is not in BAR 2", "RxmIrq", "msix"],
+    );
+    work.extend("irq = \"msix\"").unwrap();
+}

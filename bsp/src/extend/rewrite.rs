@@ -1,6 +1,6 @@
 //! The new text of the system that holds the DMA block.
 
-use crate::config::Config;
+use crate::config::{Config, Irq};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extend::host_bus::HostBus;
 use crate::extend::identity;
@@ -12,6 +12,7 @@ use crate::system::host_bus::{BarMap, HostPath, bar_map};
 use crate::system::interrupts::Table;
 use crate::system::library::NEW_DMA;
 use crate::system::qsys::{End, System};
+use crate::system::shell;
 use crate::system::site::Site;
 use crate::system::xml::Document;
 
@@ -87,6 +88,9 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     let bus = HostBus::plan(site, config)?;
     let path = &bus.path;
     let bar_before = bar_map(site, path.bar);
+    if config.irq == Irq::Rxm {
+        shell::registers(site, &bar_before)?;
+    }
 
     let mut writer = Writer::new(site, &bus, &old);
     let mut notes = bus.notes.clone();

@@ -11,6 +11,7 @@ pub mod project;
 pub mod qsf;
 pub mod qsys;
 pub mod search;
+pub mod shell;
 pub mod site;
 pub mod tcl;
 pub mod values;

@@ -70,6 +70,7 @@ pub mod region;
 #[allow(clippy::identity_op)]
 pub mod regs;
 pub mod ring;
+pub mod shell;
 pub mod stage;
 pub mod steps;
 pub mod table;

@@ -118,7 +118,7 @@ impl Places {
     }
 
     /// The slaves of a block with these capabilities.
-    fn slaves(&self, capabilities: &Capabilities) -> [Option<Slave>; 5] {
+    pub(super) fn slaves(&self, capabilities: &Capabilities) -> [Option<Slave>; 5] {
         let slave = |name, offset, bytes| Slave {
             name,
             offset,
@@ -166,19 +166,24 @@ impl Places {
 }
 
 impl Slave {
-    fn check(self, bar: u64) -> Result<(), PlaceError> {
-        let end = self.offset.checked_add(self.bytes);
-        if end.is_none_or(|end| end > bar) {
-            return Err(PlaceError::Outside { slave: self, bar });
-        }
+    pub(super) fn check(self, bar: u64) -> Result<(), PlaceError> {
+        self.check_inside(bar)?;
         if self.offset % self.bytes != 0 {
             return Err(PlaceError::Unaligned { slave: self });
         }
         Ok(())
     }
 
+    pub(super) fn check_inside(self, bar: u64) -> Result<(), PlaceError> {
+        let end = self.offset.checked_add(self.bytes);
+        match end.is_none_or(|end| end > bar) {
+            true => Err(PlaceError::Outside { slave: self, bar }),
+            false => Ok(()),
+        }
+    }
+
     /// Whether both have a byte. Their ends must have been checked.
-    const fn overlaps(&self, other: &Self) -> bool {
+    pub(super) const fn overlaps(&self, other: &Self) -> bool {
         self.offset < other.offset + other.bytes && other.offset < self.offset + self.bytes
     }
 }
