@@ -270,13 +270,14 @@ impl Board {
         if self.kernel && !self.kernel_seen {
             causes.push(1);
         }
-        self.kernel_seen = self.kernel && self.enable;
 
         // The host.
         if self.rng.random_bool(phase.switch) {
             let (enable, mask) = (self.rng.random_bool(0.7), self.rng.random_bool(0.3));
             self.switch(enable, mask);
         }
+        let shown = self.enable && !self.mask && self.vectors[1].open;
+        self.kernel_seen = self.kernel && shown;
         let mut access = Access::Pause;
         if self.rng.random_bool(phase.host) {
             if self.host.is_empty() {

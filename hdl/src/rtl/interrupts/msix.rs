@@ -7,6 +7,8 @@
 //! is a new cause in that cycle. What is masked stays pending and is sent when it is unmasked. The
 //! specification wants a pending bit withdrawn when what it stands for is settled while the vector is
 //! masked: the kernel's is, as its level falls; that a completion has been read cannot be seen from here.
+//! The kernel's level is pending whenever it stands while its vector is masked. So who masks the vector, looks at the
+//! kernels and unmasks it has a message if one of them still interrupts.
 //!
 //! Each vector has its turn, one cycle if it has nothing to send. So between the moment when a vector
 //! may be sent and its message there is at most one message of each other vector.
@@ -33,7 +35,7 @@ pub struct Msix {
     pub mask_all: Signal<In, Bit>,
     /// Causes.
     pub general: Signal<In, Bit>,
-    /// A level: its rising edge is the cause, or that it stands as MSI-X is enabled.
+    /// A level: its rising edge is the cause, or that it stands while MSI-X is not enabled or the vector masked.
     pub kernel_irq: Signal<In, Bit>,
     pub fired: Signal<In, Bit>,
     pub fired_channel: Signal<In, Bits<6>>,
@@ -172,7 +174,10 @@ impl Logic for Msix {
         }
 
         // Pending bits.
-        self.kernel_seen.d.next = self.kernel_irq.val() & self.enable.val();
+        self.kernel_seen.d.next = self.kernel_irq.val()
+            & self.enable.val()
+            & !self.function_mask.val()
+            & self.open.q.val().get_bit(1);
         self.causes.next = 0.into();
         if self.general.val() {
             self.causes.next = 1.into();
