@@ -42,7 +42,7 @@ pub struct Board {
     /// The hard IP's interrupt registers. `None`: the block has a table of vectors.
     pub line: Option<Line>,
     /// The OpenCL side.
-    pub open_cl: OpenCl,
+    pub opencl: OpenCl,
 }
 
 impl Board {
@@ -110,7 +110,7 @@ impl Board {
             memory: memory_bytes(&Document::read(&hardware.join("board_spec.xml"))?)?,
             clock: clock(system, hip, build.port_bits)?,
             line,
-            open_cl: OpenCl::find(&map),
+            opencl: OpenCl::find(&map),
         })
     }
 }

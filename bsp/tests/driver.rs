@@ -203,9 +203,9 @@ fn the_vendors_part_is_where_the_system_says() {
     let board = Board::read(&extended_with("").out).unwrap();
     let line = board.line.unwrap();
     assert_eq!((line.cra, line.block, line.kernels), (0x8000, 1, Some(0)));
-    let kernels = board.open_cl.kernels.unwrap();
+    let kernels = board.opencl.kernels.unwrap();
     assert_eq!((kernels.offset, kernels.bytes), (0x4000, 0x4000));
-    assert_eq!(board.open_cl.clock.unwrap().offset, 0x2000);
+    assert_eq!(board.opencl.clock.unwrap().offset, 0x2000);
     let table = table(&[board]).unwrap();
     assert!(
         table.contains(

@@ -3,6 +3,7 @@
 //! One board: what its contexts share.
 //!
 //! # Locks, in the order in which they are taken
+//! 0. the device's own lock, which the PCI core or [`crate::reprogram`] holds, outside of the gate;
 //! 1. [`Context::submission`], held while a descriptor is handed over, or a channel stopped;
 //! 2. the gate ([`crate::gate`]), which is no lock but is waited for by unbind: who waits for 1
 //!    inside waits for one stop at most, for the next ones are not let in;
@@ -10,8 +11,8 @@
 //!    [`Board::leaving`], held while what a context keeps is let go: never both;
 //! 4. [`Board::users`];
 //! 5. a context's own state;
-//! 6. [`Board::lending`], which a page fault takes; under it where a context's file is mapped, and
-//!    tables of pages;
+//! 6. [`Board::lending`] or [`Board::holding`], which a page fault takes, never both; under it where a
+//!    context's file is mapped, and tables of pages;
 //! 7. the reservation of a dma-buf, which its owner may hold when it calls us;
 //! 8. a [`Mapping`](crate::mapping::Mapping)'s state;
 //! 9. [`Board::lingering`], then [`Board::entries`], then [`Board::memory`];
@@ -47,7 +48,9 @@ use crate::{
         regs::csr,
         steps::Step,
     },
+    opencl::Holding,
     regs::csr::PORT_TIMEOUT,
+    reprogram::Programming,
     settings::Settings,
     window::Lending,
 };
@@ -97,6 +100,11 @@ pub(crate) struct Board {
     /// The window into FPGA memory.
     #[pin]
     pub(crate) lending: Lending,
+    /// The OpenCL side.
+    #[pin]
+    pub(crate) holding: Holding,
+    #[pin]
+    pub(crate) programming: Programming,
     /// FPGA memory.
     #[pin]
     pub(crate) memory: BoardMemory,
@@ -210,6 +218,8 @@ impl Board {
                 leaving <- new_mutex!(()),
                 needs: need::Needs::none(),
                 lending <- Lending::new(),
+                holding <- Holding::new(),
+                programming <- Programming::none(),
                 memory <- memory,
                 entries <- new_mutex!(entries),
                 lingering <- lingering::Lingering::none(),

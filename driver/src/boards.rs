@@ -2,7 +2,8 @@
 
 //! How a board is found, and where the block's slaves lie in its BAR.
 
-use crate::logic::places::Places;
+use crate::logic::{places::Places, shell::OpenCl};
+pub(crate) use crate::logic::shell::{Line, Range};
 use kernel::{bindings, pci, prelude::*};
 
 /// What the driver was built to find.
@@ -28,6 +29,16 @@ pub(crate) struct Place {
     pub(crate) memory: u64,
     /// Frequency of the hard IP's clock, in hertz.
     pub(crate) clock: u64,
+    /// The hard IP's interrupt input, of builds without an MSI-X table.
+    pub(crate) line: Option<Line>,
+    /// The interface to the OpenCL kernels, if the BAR has one.
+    pub(crate) kernels: Option<Range>,
+    /// Their clock.
+    pub(crate) kernels_clock: Option<Range>,
+    /// The board's version.
+    pub(crate) version: Option<Range>,
+    /// The FPGA's temperature.
+    pub(crate) temperature: Option<Range>,
 }
 
 impl Place {
@@ -40,6 +51,16 @@ impl Place {
             att: offset(self.att),
             msix: self.msix.map(offset),
             window: self.window.map(offset),
+        }
+    }
+
+    /// The OpenCL side.
+    pub(crate) fn opencl(&self) -> OpenCl {
+        OpenCl {
+            kernels: self.kernels,
+            clock: self.kernels_clock,
+            version: self.version,
+            temperature: self.temperature,
         }
     }
 }

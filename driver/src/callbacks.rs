@@ -105,8 +105,11 @@ pub(crate) unsafe fn save(device: *mut bindings::pci_dev) {
     unsafe { bindings::pci_save_state(device) };
 }
 
-/// Starts a board that was put to rest; its configuration is as before.
-fn start(board: &Arc<Board>) -> Result {
+/// Starts a board that was put to rest; its configuration is as before. The device's lock is held.
+pub(crate) fn start(board: &Arc<Board>) -> Result {
+    if board.is_reprogrammed() {
+        return Ok(());
+    }
     // SAFETY: a valid device.
     unsafe { save(pci_dev(board.gate.device())) };
     board.start(Starter::Owner).map_err(|error| {

@@ -19,6 +19,7 @@ use crate::{
         queue::Occupancy,
         quota::User,
         regs::{chan, Completion},
+        shell,
         steps::Step,
         table::{self, Reach},
         uapi::map,
@@ -106,7 +107,7 @@ unsafe impl Sync for Context {}
 /// A page for each area, of zeros, or of the slots of an emptied ring.
 fn empty_pages() -> Result<[kernel::page::Page; Area::COUNT]> {
     let page = || kernel::page::Page::alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-    let pages = [page()?, page()?, page()?];
+    let pages = [page()?, page()?, page()?, page()?];
     // SAFETY: a valid page that is always mapped, and nobody else's yet.
     let ring = unsafe { peerlane_page_address(pages[Area::Ring as usize].as_ptr()) };
     // SAFETY: as above.
@@ -356,15 +357,22 @@ impl Context {
         self.unmap_ranges(&[(map::WINDOW, window::BYTES)]);
     }
 
+    /// The same for the interface to the OpenCL kernels.
+    pub(crate) fn unmap_kernels(&self) {
+        self.unmap_ranges(&[(map::KERNELS, shell::KERNELS_BYTES)]);
+    }
+
     /// The same for all that they have mapped of the BAR.
     pub(crate) fn unmap_views(&self) {
         let page = (map::PAGE, chan::SIZE as u64);
-        self.unmap_ranges(&[page, (map::WINDOW, window::BYTES)]);
+        let kernels = (map::KERNELS, shell::KERNELS_BYTES);
+        self.unmap_ranges(&[page, (map::WINDOW, window::BYTES), kernels]);
     }
 
     /// Takes everything from the board, then gives everything back. The device must be bound.
     pub(crate) fn close(&self) {
-        // It may not have the window.
+        // It may have neither.
+        let _ = self.board.return_opencl(self);
         let _ = self.board.return_window(self);
         // From here on the channel is not started any more.
         let ring = self.ring.lock().take();

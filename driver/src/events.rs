@@ -34,7 +34,8 @@ impl EventFd {
         NonNull::new(raw).map(Self).ok_or(EBADF)
     }
 
-    fn signal(&self) {
+    /// Adds 1 to it.
+    pub(crate) fn signal(&self) {
         // SAFETY: we hold a reference.
         unsafe { bindings::eventfd_signal_mask(self.0.as_ptr(), 0) }
     }

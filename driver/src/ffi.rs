@@ -40,6 +40,8 @@ extern "C" {
     pub(crate) fn peerlane_leads_to(device: *mut bindings::device, address: u64) -> u64;
     /// Lets segments that are mapped for a device be of any length, anywhere.
     pub(crate) fn peerlane_lift_segment_limits(device: *mut bindings::device);
+    /// Takes the lock under which a device is bound, reset and put to sleep.
+    pub(crate) fn peerlane_lock_device(device: *mut bindings::pci_dev);
     /// Makes the pages of a mapping that is being set up uncached.
     pub(crate) fn peerlane_make_uncached(vma: *mut bindings::vm_area_struct);
     /// Makes a mapping that is being set up one of frame numbers.
@@ -55,6 +57,10 @@ extern "C" {
     pub(crate) fn peerlane_page_address(page: *mut bindings::page) -> *mut c_void;
     /// The frame number of a page.
     pub(crate) fn peerlane_page_to_pfn(page: *mut bindings::page) -> c_ulong;
+    /// Lets the lock go that `peerlane_lock_device` took.
+    pub(crate) fn peerlane_unlock_device(device: *mut bindings::pci_dev);
+    /// Masks an interrupt at its source whenever it is disabled, not only when it comes.
+    pub(crate) fn peerlane_mask_when_disabled(irq: u32);
     /// Whether two devices are behind the same host bridge.
     pub(crate) fn peerlane_same_bridge(
         client: *mut bindings::device,

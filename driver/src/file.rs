@@ -47,6 +47,10 @@ impl MiscDevice for Operations {
     fn release(context: Arc<Context>, _: &File) {
         // The inode may go behind us.
         context.forget_file();
+        if context.board.is_reprogrammed_by(context.channel) {
+            // Its end says in the log why the board does not start.
+            let _ = context.board.end_reprogramming(context.channel);
+        }
         // Without the gate unbind has closed it.
         if let Ok(_inside) = context.board.gate.enter() {
             context.close();
@@ -88,6 +92,7 @@ impl MiscDevice for Operations {
             Area::Page => chan::SIZE,
             Area::Ring => context.with_ring(|ring| ring.bytes())?,
             Area::Window => context.board.window_bytes(),
+            Area::Kernels => context.board.kernels_map_bytes(),
         };
         if index + pages > bytes >> PAGE_SHIFT {
             return Err(EINVAL);
@@ -105,6 +110,13 @@ impl MiscDevice for Operations {
                 // Not write-combining: stores would wait in the processor behind later ones to the
                 // channel page, and the kernel has mapped the BAR uncached already, so that there
                 // would be two kinds of the same memory. The slave takes one access at a time.
+                // SAFETY: it is being set up.
+                unsafe { peerlane_make_uncached(raw) };
+            }
+            Area::Kernels => {
+                if !context.board.has_opencl(context.channel) {
+                    return Err(EPERM);
+                }
                 // SAFETY: it is being set up.
                 unsafe { peerlane_make_uncached(raw) };
             }
@@ -141,15 +153,18 @@ pub(crate) enum Area {
     Ring,
     /// The window into FPGA memory.
     Window,
+    /// The interface to the OpenCL kernels.
+    Kernels,
 }
 
 impl Area {
     /// How many there are.
-    pub(crate) const COUNT: usize = 3;
+    pub(crate) const COUNT: usize = 4;
 
     /// The area at a byte offset, and the page in it.
     fn at(offset: u64) -> Option<(Self, usize)> {
         let areas = [
+            (Self::Kernels, map::KERNELS),
             (Self::Window, map::WINDOW),
             (Self::Ring, map::RING),
             (Self::Page, map::PAGE),
@@ -201,6 +216,7 @@ unsafe extern "C" fn fault(fault: *mut bindings::vm_fault) -> bindings::vm_fault
         (Ok(_), Area::Ring) => insert(context.ring_pfn(index)),
         (Ok(_), Area::Page) => board.with_page(context.channel, insert),
         (Ok(_), Area::Window) => board.with_window(context.channel, index, insert),
+        (Ok(_), Area::Kernels) => board.with_kernels(context.channel, index, insert),
     }
 }
 

@@ -480,7 +480,9 @@ impl Context {
         if share.is_none() {
             return Err(ENOENT);
         }
-        if !share.ready || self.board.window_of(self.channel).is_some() {
+        let board = &self.board;
+        let lent = board.window_of(self.channel).is_some() || board.has_opencl(self.channel);
+        if !share.ready || lent {
             return Err(EBUSY);
         }
         let content = match offer {

@@ -189,6 +189,34 @@ impl Hw {
             .ok_or(Failure::Gone)
     }
 
+    /// Accesses the vendor's part of the board, while a user may: as steps do, under the registers' lock.
+    pub(crate) fn with_shell<R>(
+        &self,
+        access: impl FnOnce(&pci::Bar<'_>) -> Option<R>,
+    ) -> Result<R, Failure> {
+        let block = self.block.lock();
+        block.life.usable()?;
+        self.shell(access)
+    }
+
+    /// The same while the board is started or brought to rest, too, as long as it is this start.
+    pub(crate) fn with_shell_in<R>(
+        &self,
+        epoch: Epoch,
+        access: impl FnOnce(&pci::Bar<'_>) -> Option<R>,
+    ) -> Result<R, Failure> {
+        let block = self.block.lock();
+        match block.life.is_live(epoch) {
+            true => self.shell(access),
+            false => Err(Failure::Away),
+        }
+    }
+
+    fn shell<R>(&self, access: impl FnOnce(&pci::Bar<'_>) -> Option<R>) -> Result<R, Failure> {
+        let done = self.bar.try_access_with(access).flatten();
+        done.ok_or(Failure::Gone)
+    }
+
     /// The present start of the board, if its registers can be accessed.
     pub(crate) fn live(&self) -> Option<Epoch> {
         self.block.lock().life.live()

@@ -8,11 +8,15 @@ use crate::{
     logic::{
         capability::{Capabilities, Identity, IdentityError},
         regs::MAP_ID,
+        shell,
     },
 };
 use kernel::{device::Bound, io::Io, pci, prelude::*};
 
 const OTHER_BOARD: &CStr = c"build the driver with the table of this board's extended BSP (cargo xtask driver --bsp DIR)";
+
+/// Nobody could enable its interrupts.
+const NO_LINE: &str = "no place is known of the hard IP's interrupt registers";
 
 /// What the block in a BAR is, and can do. One that is not as the table of boards says is refused:
 /// everything that the driver does to it, and maps of it, goes by that table. `build_id` is expected
@@ -40,6 +44,17 @@ pub(crate) fn identify(
     slaves
         .check(&capabilities, bytes)
         .map_err(|error| refused(device, error, OTHER_BOARD))?;
+    if place.line.is_none() && !capabilities.msix {
+        return Err(refused(device, NO_LINE, OTHER_BOARD));
+    }
+    shell::check(
+        place.line.as_ref(),
+        &place.opencl(),
+        &slaves,
+        &capabilities,
+        bytes,
+    )
+    .map_err(|error| refused(device, error, OTHER_BOARD))?;
     Ok((identity, capabilities))
 }
 

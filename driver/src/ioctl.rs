@@ -37,7 +37,7 @@ macro_rules! structures {
 }
 structures!(
     Info, Register, Unregister, Submit, Wait, Query, EventFd, Stop, Probe, Moderate, Allocate,
-    Window, Free
+    Window, Free, OpenCl, Access, Arm, Reprogram
 );
 
 /// What the caller has beyond what is known must be zero.
@@ -173,6 +173,34 @@ impl Context {
                     self.window(arguments)
                 })
             }
+            code if uapi::OPENCL.is(code) => {
+                let opencl = |_: &Inside<'_>, arguments: &mut uapi::OpenCl| {
+                    zero(&arguments.reserved)?;
+                    self.opencl(arguments)
+                };
+                self.call_inside(uapi::OPENCL, code, argument, opencl)
+            }
+            // It copies from and to the process, so it goes inside by itself.
+            code if uapi::ACCESS.is(code) => {
+                call(uapi::ACCESS, code, argument, |arguments: &mut uapi::Access| {
+                    zero(&[u64::from(arguments.reserved)])?;
+                    self.access(arguments)
+                })
+            }
+            code if uapi::ARM.is(code) => {
+                let arm = |_: &Inside<'_>, arguments: &mut uapi::Arm| {
+                    zero(&[u64::from(arguments.reserved)])?;
+                    self.arm(arguments)
+                };
+                self.call_inside(uapi::ARM, code, argument, arm)
+            }
+            // Under the device's lock, which comes before the gate.
+            code if uapi::REPROGRAM.is(code) => {
+                call(uapi::REPROGRAM, code, argument, |arguments: &mut uapi::Reprogram| {
+                    zero(&[u64::from(arguments.reserved)])?;
+                    self.reprogram(arguments)
+                })
+            }
             _ => Err(ENOTTY),
         }
     }
@@ -251,6 +279,7 @@ impl Context {
             | feature::ALLOCATE
             | with(nvidia::is_there(), feature::NVIDIA)
             | with(self.board.window_bytes() > 0, feature::WINDOW)
+            | with(self.board.opencl().is_there(), feature::OPENCL)
             | with(capabilities.msix, feature::MSIX)
             | with(capabilities.tagged, feature::TAGGED_READS)
     }

@@ -9,6 +9,7 @@
 use crate::{
     board::Board,
     events,
+    ffi::peerlane_mask_when_disabled,
     logic::{
         brake::{Brake, INTERVAL_NS},
         steps,
@@ -42,6 +43,8 @@ enum Cause {
     All,
     /// The driver, of a fault.
     Fault,
+    /// Who holds the OpenCL side.
+    Kernels,
     /// A channel's context.
     Channel(u32),
 }
@@ -73,6 +76,11 @@ impl Handler {
         true
     }
 
+    fn take_kernels(&self) -> bool {
+        let line = self.board.hw.place().line;
+        line.is_some_and(|line| self.board.take_kernels_line(&line))
+    }
+
     /// Keeps the vector from interrupting for a while, and us from running. A message that comes
     /// meanwhile is handled after it.
     fn rest(&self) {
@@ -86,19 +94,26 @@ impl Handler {
 
     /// Handles the causes of the interrupt line until there are none, or for so many rounds.
     ///
-    /// The line's message is made of its rising edge: it must have been seen low before we go, or
-    /// a cause that came between look and clearing keeps it high, and there is never another. A
+    /// The message is made when the first of the lines rises that the hard IP lets through: all must have
+    /// been low at once before we go, or a cause that came between look and clearing keeps one high, and
+    /// there is never another message. A
     /// process can make causes without pause, by doorbells that are refused. So after some rounds
     /// others get the processor, and the line is let up anew, with an edge if there are causes.
     fn lower_line(&self) -> IrqReturn {
         for round in 0..ROUNDS {
-            if !self.take_causes() {
+            // In this order: the kernels' line is down before the block's is, which nobody lowers but us. So
+            // both are down at once.
+            let kernels = self.take_kernels();
+            let block = self.take_causes();
+            if !kernels && !block {
                 return match round {
                     0 => IrqReturn::None,
                     _ => IrqReturn::Handled,
                 };
             }
-            self.board.for_each_user(|user| user.events.interrupt());
+            if block {
+                self.board.for_each_user(|user| user.events.interrupt());
+            }
         }
         fsleep(PAUSE);
         // A board that does not run makes an edge when it is started.
@@ -123,6 +138,7 @@ impl ThreadedHandler for Handler {
                 // Faults that a process makes without pause are one message after it.
                 fsleep(PAUSE);
             }
+            Cause::Kernels => self.board.kernels_interrupt(),
             Cause::All => return self.lower_line(),
         }
         IrqReturn::Handled
@@ -133,9 +149,17 @@ type Registration<'a> = Pin<KBox<ThreadedRegistration<'a, Handler>>>;
 
 /// The vectors of a board with their handlers.
 pub(crate) struct Interrupts<'a> {
+    board: Arc<Board>,
     // Before the vectors.
     handlers: KVec<Registration<'a>>,
     _vectors: Pin<KBox<IrqVectorRegistration<'a>>>,
+}
+
+impl Drop for Interrupts<'_> {
+    fn drop(&mut self) {
+        // Nobody enables it once it is given back.
+        self.board.set_kernels_vector(None);
+    }
 }
 
 impl<'a> Interrupts<'a> {
@@ -162,25 +186,36 @@ impl<'a> Interrupts<'a> {
                 _ if wanted == 1 => Cause::All,
                 Some(channel) => Cause::Channel(channel),
                 None if index == 0 => Cause::Fault,
-                // The OpenCL kernel's is its runtime's business.
-                None => continue,
+                None => Cause::Kernels,
             };
             let request: IrqRequest<'a> = lent.index(index as usize)?.into();
             let irq = request.irq();
-            let board = board.clone();
+            let flags = match cause {
+                Cause::Kernels => {
+                    // SAFETY: it is our vector's number, and nobody has asked for it yet.
+                    unsafe { peerlane_mask_when_disabled(irq) };
+                    Flags::TRIGGER_NONE | Flags::NO_AUTOEN
+                }
+                _ => Flags::TRIGGER_NONE,
+            };
+            let handlers_board = board.clone();
             let handler = try_pin_init!(Handler {
-                board,
+                board: handlers_board,
                 cause,
                 irq,
                 brake <- new_mutex!(Brake::new()),
             });
             // SAFETY: it is dropped with us, never forgotten.
             let registration = unsafe {
-                ThreadedRegistration::new(request, Flags::TRIGGER_NONE, c"peerlane", handler)
+                ThreadedRegistration::new(request, flags, c"peerlane", handler)
             };
             handlers.push(KBox::pin_init(registration, GFP_KERNEL)?, GFP_KERNEL)?;
+            if let Cause::Kernels = cause {
+                board.set_kernels_vector(Some(irq));
+            }
         }
         Ok(Self {
+            board: board.clone(),
             handlers,
             _vectors: vectors,
         })

@@ -62,6 +62,8 @@ pub(crate) mod region;
 pub(crate) mod regs;
 #[path = "../core/src/ring.rs"]
 pub(crate) mod ring;
+#[path = "../core/src/shell.rs"]
+pub(crate) mod shell;
 #[path = "../core/src/stage.rs"]
 pub(crate) mod stage;
 #[path = "../core/src/steps.rs"]

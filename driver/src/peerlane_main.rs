@@ -5,7 +5,7 @@
 //! A thin shell over [`logic`], which is tested on the host. Data flows one way: a file's
 //! [`context`] makes memory reachable ([`memory`], [`mapping`], [`regions`]), a process or the
 //! driver ([`queue`]) writes descriptors, and interrupts ([`irq`]) tell the context ([`events`])
-//! that records have come. [`window`] lends the window into FPGA memory. [`board`] holds what
+//! that records have come. [`window`] lends the window into FPGA memory, [`opencl`] the OpenCL side. [`board`] holds what
 //! contexts share, and the order of the locks.
 
 use kernel::{
@@ -39,6 +39,7 @@ mod irq;
 mod logic;
 mod mapping;
 mod memory;
+mod opencl;
 mod probe;
 mod queue;
 mod regions;
@@ -48,6 +49,7 @@ mod regions;
 )]
 #[path = "regs_kernel.rs"]
 mod regs;
+mod reprogram;
 mod settings;
 mod sysfs;
 mod trace;

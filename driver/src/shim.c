@@ -3,6 +3,7 @@
 #include <linux/cred.h>
 #include <linux/dma-mapping.h>
 #include <linux/iommu.h>
+#include <linux/irq.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/module.h>
@@ -37,6 +38,16 @@ void peerlane_lift_segment_limits(struct device *device)
 	dma_set_seg_boundary(device, ULONG_MAX);
 }
 
+void peerlane_lock_device(struct pci_dev *device)
+{
+	device_lock(&device->dev);
+}
+
+void peerlane_unlock_device(struct pci_dev *device)
+{
+	device_unlock(&device->dev);
+}
+
 void peerlane_make_uncached(struct vm_area_struct *vma)
 {
 	vma->vm_page_prot = pgprot_noncached(vma->vm_page_prot);
@@ -45,6 +56,11 @@ void peerlane_make_uncached(struct vm_area_struct *vma)
 void peerlane_map_frames(struct vm_area_struct *vma)
 {
 	vm_flags_set(vma, VM_PFNMAP);
+}
+
+void peerlane_mask_when_disabled(unsigned int irq)
+{
+	irq_set_status_flags(irq, IRQ_DISABLE_UNLAZY);
 }
 
 /* mmu_notifier_get(), which cannot be killed while it waits for the lock. */

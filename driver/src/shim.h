@@ -24,13 +24,16 @@ bool peerlane_is_switched(struct device *client, struct pci_dev *peer);
 bool peerlane_is_translated(struct device *device);
 u64 peerlane_leads_to(struct device *device, u64 address);
 void peerlane_lift_segment_limits(struct device *device);
+void peerlane_lock_device(struct pci_dev *device);
 void peerlane_map_frames(struct vm_area_struct *vma);
 void peerlane_make_uncached(struct vm_area_struct *vma);
+void peerlane_mask_when_disabled(unsigned int irq);
 struct mmu_notifier *peerlane_mmu_notifier_get(const struct mmu_notifier_ops *ops);
 s64 peerlane_monotonic_to_host(s64 ns);
 void *peerlane_page_address(struct page *page);
 unsigned long peerlane_page_to_pfn(struct page *page);
 bool peerlane_same_bridge(struct device *client, struct pci_dev *peer);
+void peerlane_unlock_device(struct pci_dev *device);
 
 void peerlane_trace_open(const struct pci_dev *board, u32 channel);
 void peerlane_trace_close(const struct pci_dev *board, u32 channel);

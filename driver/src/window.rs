@@ -115,7 +115,7 @@ impl Board {
         Ok(())
     }
 
-    /// Takes away what processes see of the BAR, their channels' pages and the window: until
+    /// Takes away what processes see of the BAR, their channels' pages, the window and the OpenCL side: until
     /// [`show_views`](Self::show_views) mappings show nothing. A function that is reset or sleeps
     /// takes no access. A block keeps its window through a reset; one that was configured anew meanwhile would
     /// show the first bytes of its memory, until the driver has looked and put the window where it stood.
@@ -125,6 +125,7 @@ impl Board {
     /// like all that was under way; a process learns of that by its context's generation.
     pub(crate) fn hide_views(&self) {
         self.lending.lock().asleep = true;
+        self.hide_kernels();
         // From here on no page is put in. Stores to the channels' pages have arrived when the next
         // register is read, those through the window when a load from it is answered.
         self.for_each_user(|user| user.unmap_views());

@@ -82,6 +82,21 @@
 /* Takes the context's FPGA memory back: struct peerlane_free. */
 #define PEERLANE_IOC_FREE _IOWR(PEERLANE_IOC_TYPE, 12, struct peerlane_free)
 
+/* Takes the board's OpenCL side, or gives it back: struct peerlane_opencl. */
+#define PEERLANE_IOC_OPENCL _IOWR(PEERLANE_IOC_TYPE, 13, struct peerlane_opencl)
+
+/* Reads or writes registers of the OpenCL side: struct peerlane_access. */
+#define PEERLANE_IOC_ACCESS _IOW(PEERLANE_IOC_TYPE, 14, struct peerlane_access)
+
+/* Lets the kernels in the FPGA interrupt once: struct peerlane_arm. */
+#define PEERLANE_IOC_ARM _IOW(PEERLANE_IOC_TYPE, 15, struct peerlane_arm)
+
+/*
+ * Brings the board to rest, so that its FPGA can be configured anew, or starts it again:
+ * struct peerlane_reprogram.
+ */
+#define PEERLANE_IOC_REPROGRAM _IOW(PEERLANE_IOC_TYPE, 16, struct peerlane_reprogram)
+
 /*
  * Offsets for mmap. Each mapping is of the context's own channel. They need an off_t of 64
  * bits: where it has 32, a C program defines _FILE_OFFSET_BITS as 64, else all of them are the
@@ -108,6 +123,13 @@
  * stored here, load something from here.
  */
 #define PEERLANE_MAP_WINDOW (2ULL << 32)
+/*
+ * The interface to the kernels in the FPGA, where it has pages of its own
+ * (peerlane_opencl.map_bytes). Shared; only while the context holds the board's OpenCL side,
+ * else EPERM. It is uncached. A mapping stays when that is given back, and while the board is
+ * reset, but shows zeros then, or what was stored there meanwhile.
+ */
+#define PEERLANE_MAP_KERNELS (3ULL << 32)
 
 /*
  * The status code of a slot of the completion ring that holds no record; no board writes it.
@@ -193,6 +215,8 @@ struct peerlane_info {
 #define PEERLANE_FEATURE_MSIX (1ULL << 17)
 /* The board tells by its status code how a read failed, and other reads go on. */
 #define PEERLANE_FEATURE_TAGGED_READS (1ULL << 18)
+/* The driver reaches the board's OpenCL side: PEERLANE_IOC_OPENCL. */
+#define PEERLANE_FEATURE_OPENCL (1ULL << 19)
 
 /* What a region is made of: peerlane_register.provider. */
 /* Memory of the calling process, by address. */
@@ -480,9 +504,11 @@ struct peerlane_allocate {
  * not filled with zeros: this is for who loads kernels into the FPGA, and these reach all of
  * its memory anyway. By default it takes CAP_SYS_RAWIO.
  *
- * Nobody stops a kernel in the FPGA for its owner. One that still runs when the holder frees
- * this, closes its file or is killed writes into memory that others are given: stop kernels
- * before. Who grants the right to hold all accepts that.
+ * A kernel in the FPGA that still runs when the holder frees this, closes its file or is
+ * killed would write into memory that others are given. Where the driver knows the board's
+ * OpenCL side (PEERLANE_FEATURE_OPENCL) it resets the kernels when that is given back.
+ * Elsewhere, or for who runs kernels without holding it, nobody does: stop them before. Who
+ * grants the right to hold all accepts that.
  */
 #define PEERLANE_ALLOCATE_ALL 1
 /* Take over memory that was offered (PEERLANE_FREE_OFFER), with what is in it. */
@@ -494,7 +520,8 @@ struct peerlane_allocate {
  *
  * ENOENT: it has none. EBUSY: the process writes the channel's descriptors itself, some that
  * the driver wrote have not ended, or the context holds the board's window
- * (PEERLANE_IOC_WINDOW). EINVAL: flags that make no sense, or the holder of all offers it.
+ * (PEERLANE_IOC_WINDOW) or its OpenCL side (PEERLANE_IOC_OPENCL). EINVAL: flags that make no
+ * sense, or the holder of all offers it.
  */
 struct peerlane_free {
 	/* In: bits of PEERLANE_FREE_*. */
@@ -546,6 +573,138 @@ struct peerlane_window {
 /* Bits of peerlane_window.flags. */
 /* Gives the window back. */
 #define PEERLANE_WINDOW_RELEASE 1
+
+/* Areas of the OpenCL side: peerlane_access.area and indices of peerlane_opencl.bytes. */
+/*
+ * The interface to the kernels (acl_kernel_interface): its control registers, the window into
+ * the kernels' registers, and the text that describes them.
+ */
+#define PEERLANE_AREA_KERNELS 0
+/* The kernels' clock (acl_kernel_clk). */
+#define PEERLANE_AREA_CLOCK 1
+/* The board's version (version_id). Only read. */
+#define PEERLANE_AREA_VERSION 2
+/* The FPGA's temperature. Only read. */
+#define PEERLANE_AREA_TEMPERATURE 3
+
+/*
+ * Argument of PEERLANE_IOC_OPENCL: the context takes the board's OpenCL side, which is the
+ * registers of PEERLANE_AREA_* and the kernels' interrupt.
+ *
+ * A kernel in the FPGA reaches all of its memory, so this is for who holds all memory that
+ * nobody has (PEERLANE_ALLOCATE_ALL), and one context at a time can. It never reaches
+ * registers of Peerlane, nor another context's host or GPU memory. When it is given back, by
+ * this call, by the end of the context or of its process, all kernels are reset before anybody
+ * gets the memory.
+ *
+ * EOPNOTSUPP: the driver knows of no OpenCL side of this board. EPERM: the context does not
+ * hold all memory. EBUSY: another context has it. EEXIST: the context has it already. ENOENT:
+ * it was to be given back, and is not held. EINVAL: flags that make no sense. EBADF: no
+ * eventfd.
+ */
+struct peerlane_opencl {
+	/* In: bits of PEERLANE_OPENCL_*. */
+	__u32 flags;
+	/* In: the eventfd that each interrupt of the kernels adds 1 to; -1: none. */
+	__s32 fd;
+	/* Out: bytes of each PEERLANE_AREA_*; 0: the driver does not know where it is. */
+	__u64 bytes[4];
+	/*
+	 * Out: bytes to map at PEERLANE_MAP_KERNELS; 0: the interface shares pages with something
+	 * else, and is reached by PEERLANE_IOC_ACCESS only.
+	 */
+	__u64 map_bytes;
+	/* Zero. */
+	__u64 reserved[2];
+};
+
+/* Bits of peerlane_opencl.flags. */
+/* Gives it back. */
+#define PEERLANE_OPENCL_RELEASE 1
+
+/* The longest struct peerlane_access, in bytes. */
+#define PEERLANE_ACCESS_BYTES 4096
+
+/*
+ * Argument of PEERLANE_IOC_ACCESS: bytes of an area are copied from or to the process's
+ * memory, in ascending order, 4 at a time where they are aligned so, else 2 or 1: no byte
+ * beside them is accessed.
+ *
+ * EPERM: the context does not hold the OpenCL side. EINVAL: no such area, bytes that are not
+ * all in it, none or more than PEERLANE_ACCESS_BYTES, a store where nothing is to be stored,
+ * flags that make no sense. EFAULT: not memory of the process. EAGAIN: the board is being
+ * started again; some of the bytes may have been written.
+ */
+struct peerlane_access {
+	/* One of PEERLANE_AREA_*. */
+	__u32 area;
+	/* Bits of PEERLANE_ACCESS_FLAGS_*. */
+	__u32 flags;
+	/* First byte in the area. */
+	__u64 offset;
+	/* First byte in the process. */
+	__u64 address;
+	/* Bytes. */
+	__u32 length;
+	/* Zero. */
+	__u32 reserved;
+};
+
+/* Bits of peerlane_access.flags. */
+/* The bytes are written, not read. */
+#define PEERLANE_ACCESS_FLAGS_WRITE 1
+
+/*
+ * Argument of PEERLANE_IOC_ARM: the next interrupt of the kernels adds 1 to the eventfd of
+ * peerlane_opencl.fd, and is the last one until the next call. An interrupt that stands
+ * already is the next one.
+ *
+ * EPERM: the context does not hold the OpenCL side. EINVAL: flags that make no sense. EAGAIN:
+ * the board is being started again.
+ */
+struct peerlane_arm {
+	/* Bits of PEERLANE_ARM_*. */
+	__u32 flags;
+	/* Zero. */
+	__u32 reserved;
+};
+
+/* Bits of peerlane_arm.flags. */
+/* No interrupt any more. */
+#define PEERLANE_ARM_DISARM 1
+
+/*
+ * Argument of PEERLANE_IOC_REPROGRAM: a bracket around a new configuration of the FPGA, which
+ * the caller sees to.
+ *
+ * PEERLANE_REPROGRAM_BEGIN ends all contexts' transfers. From then on the board reaches no
+ * memory, nobody reaches the board, calls that need it are refused with EAGAIN, and the port
+ * above the board does not report that its link goes down. PEERLANE_REPROGRAM_END restores the
+ * function's configuration, looks whether the FPGA has the same kind of block again, and
+ * starts it as after every reset: contexts stay open, what they have registered is reachable
+ * as before, and their peerlane_query.generation is raised. FPGA memory holds what the new
+ * configuration left in it. The end of the context or of its process is an END, too.
+ *
+ * A port for hot-plugging may still take a link that goes down for a board that is taken out:
+ * the device goes then, and comes back as a new one.
+ *
+ * EPERM: the context does not hold the OpenCL side. EALREADY: it has begun already. ENOENT: it
+ * has not begun. EAGAIN: the board is being started again. EINVAL: flags that make no sense.
+ * EIO of an END: the board that is found cannot be started, or is another: the kernel's log
+ * says why.
+ */
+struct peerlane_reprogram {
+	/* One of PEERLANE_REPROGRAM_*. */
+	__u32 flags;
+	/* Zero. */
+	__u32 reserved;
+};
+
+/* Values of peerlane_reprogram.flags. */
+/* The board comes to rest. */
+#define PEERLANE_REPROGRAM_BEGIN 1
+/* The board is started again. */
+#define PEERLANE_REPROGRAM_END 2
 
 /*
  * What follows is of the register map: the channel page, and the records in memory. Offsets are in
@@ -969,6 +1128,25 @@ PEERLANE_SIZE_(peerlane_window, 16);
 PEERLANE_PLACE_(peerlane_window, base, 0);
 PEERLANE_PLACE_(peerlane_window, flags, 8);
 PEERLANE_PLACE_(peerlane_window, reserved, 12);
+PEERLANE_SIZE_(peerlane_opencl, 64);
+PEERLANE_PLACE_(peerlane_opencl, flags, 0);
+PEERLANE_PLACE_(peerlane_opencl, fd, 4);
+PEERLANE_PLACE_(peerlane_opencl, bytes, 8);
+PEERLANE_PLACE_(peerlane_opencl, map_bytes, 40);
+PEERLANE_PLACE_(peerlane_opencl, reserved, 48);
+PEERLANE_SIZE_(peerlane_access, 32);
+PEERLANE_PLACE_(peerlane_access, area, 0);
+PEERLANE_PLACE_(peerlane_access, flags, 4);
+PEERLANE_PLACE_(peerlane_access, offset, 8);
+PEERLANE_PLACE_(peerlane_access, address, 16);
+PEERLANE_PLACE_(peerlane_access, length, 24);
+PEERLANE_PLACE_(peerlane_access, reserved, 28);
+PEERLANE_SIZE_(peerlane_arm, 8);
+PEERLANE_PLACE_(peerlane_arm, flags, 0);
+PEERLANE_PLACE_(peerlane_arm, reserved, 4);
+PEERLANE_SIZE_(peerlane_reprogram, 8);
+PEERLANE_PLACE_(peerlane_reprogram, flags, 0);
+PEERLANE_PLACE_(peerlane_reprogram, reserved, 4);
 PEERLANE_SIZE_(peerlane_descriptor, 64);
 PEERLANE_PLACE_(peerlane_descriptor, peer, 0);
 PEERLANE_PLACE_(peerlane_descriptor, local, 8);

@@ -1,9 +1,12 @@
 //! The kernel's device: one open `/dev/peerlane*` is a context.
 
+mod opencl;
+
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::mapping::Mapping;
 use crate::memory::{Memory, MemoryKind};
+use crate::opencl::OpenCl;
 use crate::submitted::deadline;
 use crate::sys::{self, Argument};
 use peerlane_core::channel::{self, Moderation};
@@ -361,6 +364,10 @@ impl Context for Node {
         let mut argument = *place;
         let placed = self.try_call(&mut argument);
         placed.map_err(|source| Error::window(place.base, source))
+    }
+
+    fn open_cl(&self) -> Result<Box<dyn OpenCl>> {
+        Ok(Box::new(self.take_open_cl()?))
     }
 
     fn map_window(&self) -> Result<Mapping> {

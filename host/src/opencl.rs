@@ -99,12 +99,12 @@ pub trait OpenCl: Debug + Send + Sync {
 }
 
 impl Device {
-    /// Takes the OpenCL side of the board. The kernels in the FPGA reach all of its memory: see
-    /// [`allocate_all`](Self::allocate_all).
+    /// Takes the OpenCL side of the board. The kernels in the FPGA reach all of its memory, so the kernel's
+    /// driver gives it to who has [all that nobody else has](Self::allocate_all).
     ///
     /// # Errors
-    /// [`Error::OpenCl`]: with `EBUSY` if a context has it already, this one or another; with `EOPNOTSUPP` if
-    /// board or driver have none. [`Error::Gone`].
+    /// [`Error::OpenCl`]: with `EBUSY` or `EEXIST` if a context has it already; with `EPERM` if this one does not
+    /// have all memory; with `EOPNOTSUPP` if board or driver have none. [`Error::Gone`].
     pub fn open_cl(&self) -> Result<Box<dyn OpenCl>> {
         self.context().open_cl()
     }

@@ -43,6 +43,10 @@ arguments! {
     Allocate ALLOCATE;
     Free FREE;
     Window WINDOW;
+    OpenCl OPENCL;
+    Access ACCESS;
+    Arm ARM;
+    Reprogram REPROGRAM;
 }
 
 struct Call<'a, T>(&'a mut T);

@@ -196,7 +196,7 @@ pub fn accesses(offset: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
 /// slaves of a block with these capabilities. Who reaches the OpenCL side would reach those, too.
 pub fn check(
     line: Option<&Line>,
-    open_cl: &OpenCl,
+    opencl: &OpenCl,
     places: &Places,
     capabilities: &Capabilities,
     bar: u64,
@@ -213,10 +213,10 @@ pub fn check(
     if let Some(cra) = cra {
         cra.check(bar)?;
     }
-    for slave in open_cl.slaves() {
+    for slave in opencl.slaves() {
         slave.check_inside(bar)?;
     }
-    let all = || ours().chain(open_cl.slaves());
+    let all = || ours().chain(opencl.slaves());
     for (index, one) in all().enumerate() {
         for other in all().skip(index + 1) {
             if one.overlaps(&other) {

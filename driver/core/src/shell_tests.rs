@@ -7,7 +7,7 @@ fn range(offset: u64, bytes: u64) -> Option<Range> {
 }
 
 /// The DE5-Net's, as its public BAR map says.
-fn open_cl() -> OpenCl {
+fn opencl() -> OpenCl {
     OpenCl {
         kernels: range(0x4000, 0x4000),
         clock: range(0xc000, 0x800),
@@ -44,13 +44,13 @@ const BLOCK: Capabilities = Capabilities {
     msix: false,
 };
 
-fn judged(line: Option<&Line>, open_cl: &OpenCl) -> Result<(), std::string::String> {
-    check(line, open_cl, &PLACES, &BLOCK, 0x4_0000).map_err(|error| error.to_string())
+fn judged(line: Option<&Line>, opencl: &OpenCl) -> Result<(), std::string::String> {
+    check(line, opencl, &PLACES, &BLOCK, 0x4_0000).map_err(|error| error.to_string())
 }
 
 #[test]
 fn a_board_as_it_is_known_is_taken() {
-    assert_eq!(judged(Some(&LINE), &open_cl()), Ok(()));
+    assert_eq!(judged(Some(&LINE), &opencl()), Ok(()));
     assert_eq!(judged(None, &OpenCl::default()), Ok(()));
     assert!(!OpenCl::default().is_there());
 }
@@ -58,10 +58,10 @@ fn a_board_as_it_is_known_is_taken() {
 /// Whoever holds the OpenCL side would reach what is under it.
 #[test]
 fn what_lies_over_something_else_is_refused() {
-    let said = |open_cl: OpenCl| judged(Some(&LINE), &open_cl).unwrap_err();
+    let said = |opencl: OpenCl| judged(Some(&LINE), &opencl).unwrap_err();
     let long = OpenCl {
         clock: range(0xc000, 0x1000),
-        ..open_cl()
+        ..opencl()
     };
     assert_eq!(
         said(long),
@@ -69,7 +69,7 @@ fn what_lies_over_something_else_is_refused() {
     );
     let low = OpenCl {
         kernels: range(0x3ffc, 0x4000),
-        ..open_cl()
+        ..opencl()
     };
     assert_eq!(
         said(low),
@@ -77,12 +77,12 @@ fn what_lies_over_something_else_is_refused() {
     );
     let outside = OpenCl {
         temperature: range(u64::MAX, 4),
-        ..open_cl()
+        ..opencl()
     };
     assert!(said(outside).contains("does not lie in the BAR"));
     let table = OpenCl {
         kernels: range(0x2_8000, 0x4000),
-        ..open_cl()
+        ..opencl()
     };
     assert!(said(table).starts_with("att "));
 }
@@ -103,23 +103,23 @@ fn enabled_lines_are_bits_of_a_register() {
 
 #[test]
 fn places_of_an_area_stay_inside() {
-    let open_cl = open_cl();
-    assert_eq!(open_cl.place(Area::Clock, 0x7fc, 4), Some(0xc7fc..0xc800));
-    assert_eq!(open_cl.place(Area::Clock, 0x7fd, 4), None);
-    assert_eq!(open_cl.place(Area::Kernels, u64::MAX, 2), None);
-    assert_eq!(open_cl.place(Area::Version, 0, 4), Some(0xcfc0..0xcfc4));
-    assert_eq!(open_cl.kernels_reset(), Some(0x4030));
+    let opencl = opencl();
+    assert_eq!(opencl.place(Area::Clock, 0x7fc, 4), Some(0xc7fc..0xc800));
+    assert_eq!(opencl.place(Area::Clock, 0x7fd, 4), None);
+    assert_eq!(opencl.place(Area::Kernels, u64::MAX, 2), None);
+    assert_eq!(opencl.place(Area::Version, 0, 4), Some(0xcfc0..0xcfc4));
+    assert_eq!(opencl.kernels_reset(), Some(0x4030));
     assert_eq!(OpenCl::default().place(Area::Clock, 0, 0), None);
 }
 
 /// A page that holds something else, too, would be mapped with it.
 #[test]
 fn only_whole_pages_are_mapped() {
-    assert!(open_cl().is_mappable(4096));
-    assert!(!open_cl().is_mappable(0x8000));
+    assert!(opencl().is_mappable(4096));
+    assert!(!opencl().is_mappable(0x8000));
     let off = OpenCl {
         kernels: range(0x4800, 0x4000),
-        ..open_cl()
+        ..opencl()
     };
     assert!(!off.is_mappable(4096));
     assert!(!OpenCl::default().is_mappable(4096));

@@ -114,10 +114,22 @@ pub const WINDOW: Ioctl = Ioctl::new::<Window>(11, false);
 /// Takes the context's FPGA memory back: [`Free`].
 pub const FREE: Ioctl = Ioctl::new::<Free>(12, true);
 
+/// Takes the board's OpenCL side, or gives it back: [`OpenCl`].
+pub const OPENCL: Ioctl = Ioctl::new::<OpenCl>(13, true);
+
+/// Reads or writes registers of the OpenCL side: [`Access`].
+pub const ACCESS: Ioctl = Ioctl::new::<Access>(14, false);
+
+/// Lets the kernels in the FPGA interrupt once: [`Arm`].
+pub const ARM: Ioctl = Ioctl::new::<Arm>(15, false);
+
+/// Brings the board to rest, so that its FPGA can be configured anew, or starts it again: [`Reprogram`].
+pub const REPROGRAM: Ioctl = Ioctl::new::<Reprogram>(16, false);
+
 /// All of them.
-pub const ALL: [Ioctl; 13] = [
+pub const ALL: [Ioctl; 17] = [
     INFO, REGISTER, UNREGISTER, SUBMIT, WAIT, QUERY, EVENTFD, STOP, PROBE, MODERATE, ALLOCATE,
-    WINDOW, FREE,
+    WINDOW, FREE, OPENCL, ACCESS, ARM, REPROGRAM,
 ];
 
 /// Offsets for `mmap`. Each mapping is of the context's own channel. They need an `off_t` of 64 bits:
@@ -141,6 +153,11 @@ pub mod map {
     /// page is, but the two go through different bridges of the board: before a doorbell for what
     /// was stored here, load something from here.
     pub const WINDOW: u64 = 2 << 32;
+    /// The interface to the kernels in the FPGA, where it has pages of its own
+    /// ([`OpenCl::map_bytes`](super::OpenCl::map_bytes)). Shared; only while the context holds the
+    /// board's OpenCL side, else `EPERM`. It is uncached. A mapping stays when that is given back, and
+    /// while the board is reset, but shows zeros then, or what was stored there meanwhile.
+    pub const KERNELS: u64 = 3 << 32;
 }
 
 /// The status code of a slot of the completion ring that holds no record; no board writes it. The
@@ -215,6 +232,8 @@ pub mod feature {
     pub const MSIX: u64 = 1 << 17;
     /// The board tells by its status code how a read failed, and other reads go on.
     pub const TAGGED_READS: u64 = 1 << 18;
+    /// The driver reaches the board's OpenCL side: [`OPENCL`](super::OPENCL).
+    pub const OPENCL: u64 = 1 << 19;
 }
 
 /// What a region is made of: [`Register::provider`].
@@ -510,9 +529,11 @@ pub mod allocate {
     /// not filled with zeros: this is for who loads kernels into the FPGA, and these reach all of
     /// its memory anyway. By default it takes `CAP_SYS_RAWIO`.
     ///
-    /// Nobody stops a kernel in the FPGA for its owner. One that still runs when the holder frees
-    /// this, closes its file or is killed writes into memory that others are given: stop kernels
-    /// before. Who grants the right to hold all accepts that.
+    /// A kernel in the FPGA that still runs when the holder frees this, closes its file or is killed would
+    /// write into memory that others are given. Where the driver knows the board's OpenCL side
+    /// ([`feature::OPENCL`](super::feature::OPENCL)) it resets the kernels when that is given back.
+    /// Elsewhere, or for who runs kernels without holding it, nobody does: stop them before. Who grants the
+    /// right to hold all accepts that.
     pub const ALL: u32 = 1;
     /// Take over memory that was offered ([`free::OFFER`](super::free::OFFER)), with what is in it.
     pub const TAKE_OVER: u32 = 2;
@@ -521,7 +542,8 @@ pub mod allocate {
 /// Argument of [`FREE`]: the context gives its FPGA memory back, and may allocate again.
 ///
 /// `ENOENT`: it has none. `EBUSY`: the process writes the channel's descriptors itself, some that
-/// the driver wrote have not ended, or the context holds the board's window ([`WINDOW`]). `EINVAL`:
+/// the driver wrote have not ended, or the context holds the board's window ([`WINDOW`]) or its OpenCL
+/// side ([`OPENCL`]). `EINVAL`:
 /// flags that make no sense, or the holder of all offers it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -577,4 +599,136 @@ pub struct Window {
 pub mod window {
     /// Gives the window back.
     pub const RELEASE: u32 = 1;
+}
+
+/// Areas of the OpenCL side: [`Access::area`] and indices of [`OpenCl::bytes`].
+pub mod area {
+    /// The interface to the kernels (`acl_kernel_interface`): its control registers, the window into
+    /// the kernels' registers, and the text that describes them.
+    pub const KERNELS: u32 = 0;
+    /// The kernels' clock (`acl_kernel_clk`).
+    pub const CLOCK: u32 = 1;
+    /// The board's version (`version_id`). Only read.
+    pub const VERSION: u32 = 2;
+    /// The FPGA's temperature. Only read.
+    pub const TEMPERATURE: u32 = 3;
+}
+
+/// Argument of [`OPENCL`]: the context takes the board's OpenCL side, which is the registers of
+/// [`area`] and the kernels' interrupt.
+///
+/// A kernel in the FPGA reaches all of its memory, so this is for who holds all memory that nobody
+/// has ([`allocate::ALL`]), and one context at a time can. It never reaches registers of Peerlane, nor
+/// another context's host or GPU memory. When it is given back, by this call, by the end of the context
+/// or of its process, all kernels are reset before anybody gets the memory.
+///
+/// `EOPNOTSUPP`: the driver knows of no OpenCL side of this board. `EPERM`: the context does not hold
+/// all memory. `EBUSY`: another context has it. `EEXIST`: the context has it already. `ENOENT`: it was
+/// to be given back, and is not held. `EINVAL`: flags that make no sense. `EBADF`: no eventfd.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OpenCl {
+    /// In: bits of [`opencl`].
+    pub flags: u32,
+    /// In: the eventfd that each interrupt of the kernels adds 1 to; -1: none.
+    pub fd: i32,
+    /// Out: bytes of each [`area`]; 0: the driver does not know where it is.
+    pub bytes: [u64; 4],
+    /// Out: bytes to map at [`map::KERNELS`]; 0: the interface shares pages with something else, and
+    /// is reached by [`ACCESS`] only.
+    pub map_bytes: u64,
+    /// Zero.
+    pub reserved: [u64; 2],
+}
+
+/// Bits of [`OpenCl::flags`].
+pub mod opencl {
+    /// Gives it back.
+    pub const RELEASE: u32 = 1;
+}
+
+/// The longest [`Access`], in bytes.
+pub const ACCESS_BYTES: usize = 4096;
+
+/// Argument of [`ACCESS`]: bytes of an area are copied from or to the process's memory, in ascending
+/// order, 4 at a time where they are aligned so, else 2 or 1: no byte beside them is accessed.
+///
+/// `EPERM`: the context does not hold the OpenCL side. `EINVAL`: no such area, bytes that are not all in
+/// it, none or more than [`ACCESS_BYTES`], a store where nothing is to be stored, flags that make no
+/// sense. `EFAULT`: not memory of the process. `EAGAIN`: the board is being started again; some of the
+/// bytes may have been written.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Access {
+    /// One of [`area`].
+    pub area: u32,
+    /// Bits of [`access_flags`].
+    pub flags: u32,
+    /// First byte in the area.
+    pub offset: u64,
+    /// First byte in the process.
+    pub address: u64,
+    /// Bytes.
+    pub length: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// Bits of [`Access::flags`].
+pub mod access_flags {
+    /// The bytes are written, not read.
+    pub const WRITE: u32 = 1;
+}
+
+/// Argument of [`ARM`]: the next interrupt of the kernels adds 1 to the eventfd of [`OpenCl::fd`], and is
+/// the last one until the next call. An interrupt that stands already is the next one.
+///
+/// `EPERM`: the context does not hold the OpenCL side. `EINVAL`: flags that make no sense. `EAGAIN`: the
+/// board is being started again.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Arm {
+    /// Bits of [`arm`].
+    pub flags: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// Bits of [`Arm::flags`].
+pub mod arm {
+    /// No interrupt any more.
+    pub const DISARM: u32 = 1;
+}
+
+/// Argument of [`REPROGRAM`]: a bracket around a new configuration of the FPGA, which the caller sees to.
+///
+/// [`BEGIN`](reprogram::BEGIN) ends all contexts' transfers. From then on the board reaches no memory,
+/// nobody reaches the board, calls that need it are refused with `EAGAIN`, and the port above the board
+/// does not report that its link goes down. [`END`](reprogram::END) restores the function's configuration,
+/// looks whether the FPGA has the same kind of block again, and starts it as after every reset: contexts stay
+/// open, what they have registered is reachable as before, and their [`Query::generation`] is raised. FPGA
+/// memory holds what the new configuration left in it. The end of the context or of its process is an
+/// `END`, too.
+///
+/// A port for hot-plugging may still take a link that goes down for a board that is taken out: the device goes
+/// then, and comes back as a new one.
+///
+/// `EPERM`: the context does not hold the OpenCL side. `EALREADY`: it has begun already. `ENOENT`: it has not
+/// begun. `EAGAIN`: the board is being started again. `EINVAL`: flags that make no sense. `EIO` of an `END`: the
+/// board that is found cannot be started, or is another: the kernel's log says why.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reprogram {
+    /// One of [`reprogram`].
+    pub flags: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// Values of [`Reprogram::flags`].
+pub mod reprogram {
+    /// The board comes to rest.
+    pub const BEGIN: u32 = 1;
+    /// The board is started again.
+    pub const END: u32 = 2;
 }

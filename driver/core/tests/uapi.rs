@@ -3,7 +3,8 @@
 //! against `uapi`.
 
 use peerlane_core::uapi::{
-    self, access, allocate, feature, free, map, provider, state, submit, unregister, window,
+    self, access, access_flags, allocate, area, arm, feature, free, map, opencl, provider,
+    reprogram, state, submit, unregister, window,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -58,9 +59,11 @@ fn expected() -> Expected {
         ("FEATURE_WINDOW", feature::WINDOW),
         ("FEATURE_MSIX", feature::MSIX),
         ("FEATURE_TAGGED_READS", feature::TAGGED_READS),
+        ("FEATURE_OPENCL", feature::OPENCL),
         ("MAP_PAGE", map::PAGE),
         ("MAP_RING", map::RING),
         ("MAP_WINDOW", map::WINDOW),
+        ("MAP_KERNELS", map::KERNELS),
         ("PROVIDER_HOST", provider::HOST.into()),
         ("PROVIDER_DMABUF", provider::DMABUF.into()),
         ("PROVIDER_NVIDIA", provider::NVIDIA.into()),
@@ -90,6 +93,20 @@ fn expected() -> Expected {
         ("ALLOCATE_TAKE_OVER", allocate::TAKE_OVER.into()),
         ("FREE_OFFER", free::OFFER.into()),
         ("IOC_WINDOW", uapi::WINDOW.code().into()),
+        ("IOC_OPENCL", uapi::OPENCL.code().into()),
+        ("IOC_ACCESS", uapi::ACCESS.code().into()),
+        ("IOC_ARM", uapi::ARM.code().into()),
+        ("IOC_REPROGRAM", uapi::REPROGRAM.code().into()),
+        ("AREA_KERNELS", area::KERNELS.into()),
+        ("AREA_CLOCK", area::CLOCK.into()),
+        ("AREA_VERSION", area::VERSION.into()),
+        ("AREA_TEMPERATURE", area::TEMPERATURE.into()),
+        ("OPENCL_RELEASE", opencl::RELEASE.into()),
+        ("ACCESS_BYTES", uapi::ACCESS_BYTES as u64),
+        ("ACCESS_FLAGS_WRITE", access_flags::WRITE.into()),
+        ("ARM_DISARM", arm::DISARM.into()),
+        ("REPROGRAM_BEGIN", reprogram::BEGIN.into()),
+        ("REPROGRAM_END", reprogram::END.into()),
     ]
     .into_iter()
     .map(|(name, value)| (format!("PEERLANE_{name}"), value))
@@ -221,6 +238,31 @@ fn expected() -> Expected {
             token
         }
     );
+    layout!(
+        all,
+        "peerlane_opencl",
+        OpenCl {
+            flags,
+            fd,
+            bytes,
+            map_bytes,
+            reserved
+        }
+    );
+    layout!(
+        all,
+        "peerlane_access",
+        Access {
+            area,
+            flags,
+            offset,
+            address,
+            length,
+            reserved
+        }
+    );
+    layout!(all, "peerlane_arm", Arm { flags, reserved });
+    layout!(all, "peerlane_reprogram", Reprogram { flags, reserved });
     layout!(
         all,
         "peerlane_window",

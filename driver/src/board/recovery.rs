@@ -131,6 +131,9 @@ impl Board {
         if live {
             self.settle(|| Iterator::chain(steps::reset().into_iter(), table::fence(Reach::Host)));
         }
+        if let Some(epoch) = self.hw.live() {
+            self.close_lines(epoch);
+        }
     }
 
     /// Takes board and memory apart until [`start`](Self::start): the device is about to lose
@@ -187,6 +190,7 @@ impl Board {
         // Who waits inside of the gate has to leave it.
         self.for_each_user(|user| user.events.gone());
         self.gate.close();
+        self.abandon_reprogramming();
         self.stop_watchdog();
         // It may have been revived meanwhile; nobody starts it any more.
         self.for_each_user(|user| user.events.gone());
@@ -367,6 +371,7 @@ impl Fabric<Failure> for Restart<'_> {
         run(&mut table::wipe(board.capabilities.att_entries()))?;
         run(&mut channels.flat_map(channel::close))?;
         run(&mut table::fence(Reach::Host))?;
+        board.stop_orphans(epoch);
         board.configure(epoch)
     }
 
@@ -382,6 +387,7 @@ impl Fabric<Failure> for Restart<'_> {
     fn open(&mut self, epoch: Epoch) -> Result<(), Failure> {
         let board = self.board;
         board.hw.upkeep(epoch, steps::start())?;
+        board.open_lines(epoch)?;
         board.show_views(epoch)?;
         board.try_for_each_user(|user| user.restart_channel(epoch))
     }

@@ -147,7 +147,7 @@ impl Error {
                     "Load a driver, and take a board's BSP, that have an OpenCL side with this part."
                 }
                 Errno::PERM => {
-                    "Give the process CAP_SYS_RAWIO, or have the driver loaded with hold_all=1."
+                    "Have all of the board's free memory first (Device::allocate_all): kernels reach all of it."
                 }
                 _ => "Look into the kernel's log for the board's state.",
             },

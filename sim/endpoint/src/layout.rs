@@ -43,8 +43,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The reference BSP's: BAR 2, registers at 0x3000, the window at 0x10000, and from 0x20000 on
-    /// the new slaves, each at the lowest multiple of its size.
+    /// The reference BSP's: BAR 2, registers at 0x3000, the hard IP's at 0x8000, the window at 0x10000, and from
+    /// 0x20000 on the new slaves, each at the lowest multiple of its size.
     pub fn of(params: &Params) -> Self {
         let mut end = 0x2_0000_u64;
         let mut place = |bytes: u64| {
@@ -64,7 +64,7 @@ impl Layout {
             chan,
             att,
             msix,
-            cra: None,
+            cra: (params.irq == Irq::Rxm).then_some(0x8000),
         }
     }
 

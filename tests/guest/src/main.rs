@@ -15,6 +15,7 @@ mod lab;
 mod library;
 mod lifetimes;
 mod memory;
+mod opencl;
 mod physical;
 mod process;
 mod raw;
@@ -79,6 +80,8 @@ enum Scenario {
     Admin,
     /// FPGA memory is its owner's
     Memory,
+    /// The OpenCL side is its holder's; with memory_pool_mib=16
+    Opencl,
     /// Memory, regions, contexts and processes end in every order
     Lifetimes,
     /// Regions that are kept, and found again only when they are the same memory
@@ -114,6 +117,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Window => window::run(&mut suite, &mut lab),
             Scenario::Admin => admin::run(&mut suite, &mut lab),
             Scenario::Memory => memory::run(&mut suite, &mut lab),
+            Scenario::Opencl => opencl::run(&mut suite, &mut lab),
             Scenario::Lifetimes => lifetimes::run(&mut suite, &mut lab),
             Scenario::Kept => kept::run(&mut suite, &mut lab),
             Scenario::Hostile => hostile::run(&mut suite, &mut lab),

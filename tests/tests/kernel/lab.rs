@@ -9,6 +9,7 @@ use std::{
 };
 
 use peerlane_bsp::driver::{Board, table};
+use peerlane_bsp::system::shell::{Line, OpenCl};
 use peerlane_endpoint::{Config, Endpoint, Handle, Irq, Params, Port, Ranges, Resets, Touched};
 use peerlane_guest::{Allowed, Answer, Counters, Fault, Reply, Request, Stretch, pattern};
 use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu};
@@ -123,6 +124,13 @@ fn board(config: &Config) -> Board {
         slaves: config.layout.slaves(),
         memory: 1 << config.params.memory_log2,
         clock: 1_000_000_000_000 / config.board.pcie_clk_ps,
+        // As the reference BSP connects them: the kernels first.
+        line: config.layout.cra.map(|cra| Line {
+            cra,
+            block: 1,
+            kernels: Some(0),
+        }),
+        opencl: OpenCl::default(),
     }
 }
 

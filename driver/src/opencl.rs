@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The OpenCL side of a board: registers of the vendor's shell and the kernels' interrupt, which one context
+//! at a time holds.
+//!
+//! The kernels' interrupt is a level. On a line of the hard IP it stands beside the block's and shares its
+//! message, so it is let through once for each time that its holder asks ([`Board::arm_kernels`]): while it
+//! stood there, the block's would make no message. A vector of its own is masked instead, so that the block
+//! sends a message of a level that stands when it is unmasked.
+
+use crate::{
+    board::Board,
+    boards::Line,
+    context::Context,
+    events::EventFd,
+    hw::Failure,
+    logic::{
+        lifecycle::Epoch,
+        shell::{accesses, Area, OpenCl},
+        uapi,
+    },
+};
+use kernel::{
+    bindings,
+    io::Io,
+    new_mutex,
+    page::PAGE_SIZE,
+    pci,
+    prelude::*,
+    sync::{Mutex, MutexGuard},
+    time::{delay::fsleep, Delta},
+    uaccess::{UserPtr, UserSlice},
+};
+
+/// Bytes that are accessed at once: as long, others wait for the registers.
+const PIECE: u64 = 64;
+
+/// Looks at kernels that are being reset: the reset lasts 2^10 cycles of a clock of 50 MHz.
+const LOOKS: u32 = 100;
+const PAUSE: Delta = Delta::from_micros(100);
+
+/// Who holds the OpenCL side.
+struct Holder {
+    channel: u32,
+    eventfd: Option<EventFd>,
+}
+
+struct State {
+    holder: Option<Holder>,
+    /// The holder waits for an interrupt.
+    armed: bool,
+    /// The kernel's number of the vector that is theirs alone. It is enabled while `armed` is set.
+    vector: Option<u32>,
+    /// Nobody may reach the interface: the board is not awake.
+    asleep: bool,
+}
+
+impl State {
+    fn is_held_by(&self, channel: u32) -> bool {
+        let holder = self.holder.as_ref();
+        holder.is_some_and(|holder| holder.channel == channel)
+    }
+
+    /// Lets the kernels' vector through, or not, if they have one.
+    fn set_armed(&mut self, armed: bool) {
+        let changes = core::mem::replace(&mut self.armed, armed) != armed;
+        let Some(vector) = self.vector.filter(|_| changes) else {
+            return;
+        };
+        // SAFETY: it is our vector's number, as long as it is here. It is disabled at first, and each time is
+        // the other's turn.
+        unsafe {
+            match armed {
+                true => bindings::enable_irq(vector),
+                false => bindings::disable_irq_nosync(vector),
+            }
+        }
+    }
+
+    /// The holder is told, once.
+    fn interrupt(&mut self) {
+        self.set_armed(false);
+        if let Some(eventfd) = self.holder.as_ref().and_then(|holder| holder.eventfd.as_ref()) {
+            eventfd.signal();
+        }
+    }
+}
+
+/// The OpenCL side of a board.
+#[pin_data]
+pub(crate) struct Holding {
+    #[pin]
+    state: Mutex<State>,
+}
+
+impl Holding {
+    /// Nobody holds it.
+    pub(crate) fn new() -> impl PinInit<Self> {
+        let state = State {
+            holder: None,
+            armed: false,
+            vector: None,
+            asleep: true,
+        };
+        pin_init!(Self { state <- new_mutex!(state) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+}
+
+/// Writes bytes of the BAR that are one access.
+fn store(bar: &pci::Bar<'_>, offset: usize, bytes: &[u8]) -> Option<()> {
+    match *bytes {
+        [a] => bar.try_write8(a, offset),
+        [a, b] => bar.try_write16(u16::from_le_bytes([a, b]), offset),
+        [a, b, c, d] => bar.try_write32(u32::from_le_bytes([a, b, c, d]), offset),
+        _ => return None,
+    }
+    .ok()
+}
+
+/// Reads bytes of the BAR that are one access.
+fn load(bar: &pci::Bar<'_>, offset: usize, bytes: &mut [u8]) -> Option<()> {
+    match bytes.len() {
+        1 => bytes.copy_from_slice(&[bar.try_read8(offset).ok()?]),
+        2 => bytes.copy_from_slice(&bar.try_read16(offset).ok()?.to_le_bytes()),
+        4 => bytes.copy_from_slice(&bar.try_read32(offset).ok()?.to_le_bytes()),
+        _ => return None,
+    }
+    Some(())
+}
+
+impl Board {
+    /// Where the OpenCL side is.
+    pub(crate) fn opencl(&self) -> OpenCl {
+        self.hw.place().opencl()
+    }
+
+    /// Bytes of the interface to the kernels that may be mapped.
+    pub(crate) fn kernels_map_bytes(&self) -> usize {
+        let opencl = self.opencl();
+        match opencl.is_mappable(PAGE_SIZE as u64) {
+            true => opencl.bytes(Area::Kernels) as usize,
+            false => 0,
+        }
+    }
+
+    /// Whether a context has the OpenCL side.
+    pub(crate) fn has_opencl(&self, channel: u32) -> bool {
+        self.holding.lock().is_held_by(channel)
+    }
+
+    fn take_opencl(&self, channel: u32, eventfd: Option<EventFd>) -> Result {
+        if !self.opencl().is_there() {
+            return Err(EOPNOTSUPP);
+        }
+        let mut state = self.holding.lock();
+        match &state.holder {
+            Some(holder) if holder.channel == channel => return Err(EEXIST),
+            Some(_) => return Err(EBUSY),
+            None => {}
+        }
+        // It stays so: who frees the memory looks here first, under the lock of its own share.
+        if !self.memory.look(|memory| memory.holds_all(channel)) {
+            return Err(EPERM);
+        }
+        state.holder = Some(Holder { channel, eventfd });
+        Ok(())
+    }
+
+    /// Takes the OpenCL side back from a context, and stops the kernels. `ENOENT`: it does not hold it.
+    pub(crate) fn return_opencl(&self, context: &Context) -> Result {
+        let mut state = self.holding.lock();
+        if !state.is_held_by(context.channel) {
+            return Err(ENOENT);
+        }
+        context.unmap_kernels();
+        state.set_armed(false);
+        // A board that is away stops them when it is started.
+        if let Some(epoch) = self.hw.live() {
+            // Whoever cannot be told here lost what it was told.
+            let _ = self.enable_lines(epoch, &state);
+            self.stop_kernels(epoch);
+        }
+        let holder = state.holder.take();
+        drop(state);
+        drop(holder);
+        Ok(())
+    }
+
+    /// Resets all kernels of the FPGA. Stores of theirs that are under way end in the memory's interconnect.
+    fn stop_kernels(&self, epoch: Epoch) {
+        let Some(reset) = self.opencl().kernels_reset() else {
+            return;
+        };
+        let access = |bar: &pci::Bar<'_>| bar.try_write32(0, reset).ok();
+        let mut done = self.hw.with_shell_in(epoch, access);
+        for _ in 0..LOOKS {
+            match done {
+                Ok(()) => {}
+                // It is started again, which comes here.
+                Err(Failure::Away | Failure::Gone) => return,
+                Err(_) => break,
+            }
+            let look = |bar: &pci::Bar<'_>| bar.try_read32(reset).ok();
+            match self.hw.with_shell_in(epoch, look) {
+                Ok(0) => fsleep(PAUSE),
+                Ok(_) => return,
+                Err(failure) => done = Err(failure),
+            }
+        }
+        dev_warn!(
+            self.device(),
+            "the kernels in the FPGA are not reset: they may write into memory that others get; configure the FPGA anew\n"
+        );
+    }
+
+    /// Stops the kernels of a board that is being started, if nobody has them.
+    pub(crate) fn stop_orphans(&self, epoch: Epoch) {
+        let state = self.holding.lock();
+        if state.holder.is_none() {
+            self.stop_kernels(epoch);
+        }
+    }
+
+    /// Lets the hard IP make messages of the block's line, and of the kernels' if their holder waits.
+    fn enable_lines(&self, epoch: Epoch, state: &State) -> Result<(), Failure> {
+        let Some(line) = &self.hw.place().line else {
+            return Ok(());
+        };
+        let value = line.enabled(state.armed);
+        self.hw
+            .with_shell_in(epoch, |bar| bar.try_write32(value, line.enable()).ok())
+    }
+
+    /// Lets a board's interrupts through that is being started, and its OpenCL side be seen.
+    pub(crate) fn open_lines(&self, epoch: Epoch) -> Result<(), Failure> {
+        let mut state = self.holding.lock();
+        state.asleep = false;
+        self.enable_lines(epoch, &state)
+    }
+
+    /// Lets no line make messages any more, as far as the board takes it.
+    pub(crate) fn close_lines(&self, epoch: Epoch) {
+        if let Some(line) = &self.hw.place().line {
+            let close = |bar: &pci::Bar<'_>| bar.try_write32(0, line.enable()).ok();
+            // A board that does not take it is not ours any more, or reset.
+            let _ = self.hw.with_shell_in(epoch, close);
+        }
+    }
+
+    /// Nobody reaches the OpenCL side from now on, until the board is started.
+    pub(crate) fn hide_kernels(&self) {
+        self.holding.lock().asleep = true;
+    }
+
+    /// Hands the frame of a page of the interface to the kernels to `insert`, or none if a channel is not to
+    /// see it.
+    pub(crate) fn with_kernels<R>(
+        &self,
+        channel: u32,
+        page: usize,
+        insert: impl FnOnce(Option<usize>) -> R,
+    ) -> R {
+        let state = self.holding.lock();
+        let frame = match state.is_held_by(channel) && !state.asleep {
+            true => self.opencl().kernels.and_then(|kernels| {
+                let first = self.bar_pfn(kernels.offset as usize)?;
+                Some(first + page)
+            }),
+            false => None,
+        };
+        insert(frame)
+    }
+
+    /// The message of the kernels' own vector has come.
+    pub(crate) fn kernels_interrupt(&self) {
+        let mut state = self.holding.lock();
+        if state.armed {
+            state.interrupt();
+        }
+    }
+
+    /// The kernels have a vector of their own from now on, which is disabled; or none any more.
+    pub(crate) fn set_kernels_vector(&self, vector: Option<u32>) {
+        let mut state = self.holding.lock();
+        state.set_armed(false);
+        state.vector = vector;
+    }
+
+    /// Whether the kernels' line stands that its holder waits for. It is told, and the line is let through no
+    /// more until it has asked again.
+    pub(crate) fn take_kernels_line(&self, line: &Line) -> bool {
+        let mut state = self.holding.lock();
+        state.armed && self.take_line(line, &mut state).unwrap_or(false)
+    }
+
+    fn take_line(&self, line: &Line, state: &mut State) -> Result<bool, Failure> {
+        let mask = line.kernels_mask();
+        let enabled = line.enabled(false);
+        let taken = self.hw.with_shell(|bar| {
+            let status = bar.try_read32(line.status()).ok()?;
+            // Ones are what a function reads as that is not there.
+            let stands = status != u32::MAX && status & mask != 0;
+            if stands {
+                bar.try_write32(enabled, line.enable()).ok()?;
+            }
+            Some(stands)
+        })?;
+        if taken {
+            state.interrupt();
+        }
+        Ok(taken)
+    }
+
+    fn arm_kernels(&self, channel: u32, armed: bool) -> Result {
+        let mut state = self.holding.lock();
+        if !state.is_held_by(channel) {
+            return Err(EPERM);
+        }
+        let epoch = self.hw.usable()?;
+        state.set_armed(armed);
+        self.enable_lines(epoch, &state)?;
+        // If it stands, it may have risen while it was not let through: no message comes of it where the
+        // block's stands, too.
+        if let (true, Some(line)) = (armed, &self.hw.place().line) {
+            self.take_line(line, &mut state)?;
+        }
+        Ok(())
+    }
+}
+
+impl Context {
+    /// Takes the OpenCL side, or gives it back.
+    pub(crate) fn opencl(&self, arguments: &mut uapi::OpenCl) -> Result {
+        match arguments.flags {
+            0 => {
+                let eventfd = match arguments.fd {
+                    -1 => None,
+                    fd => Some(EventFd::from_fd(fd)?),
+                };
+                // The memory stays the context's meanwhile.
+                let _share = self.share.lock();
+                self.board.take_opencl(self.channel, eventfd)?;
+                let opencl = self.board.opencl();
+                arguments.bytes = Area::ALL.map(|area| opencl.bytes(area));
+                arguments.map_bytes = self.board.kernels_map_bytes() as u64;
+                // It may have empty pages.
+                self.unmap_kernels();
+                Ok(())
+            }
+            uapi::opencl::RELEASE => self.board.return_opencl(self),
+            _ => Err(EINVAL),
+        }
+    }
+
+    /// Lets the kernels interrupt once, or no more.
+    pub(crate) fn arm(&self, arguments: &uapi::Arm) -> Result {
+        match arguments.flags {
+            0 => self.board.arm_kernels(self.channel, true),
+            uapi::arm::DISARM => self.board.arm_kernels(self.channel, false),
+            _ => Err(EINVAL),
+        }
+    }
+
+    /// Reads or writes registers of the OpenCL side.
+    pub(crate) fn access(&self, arguments: &uapi::Access) -> Result {
+        let area = *Area::ALL.get(arguments.area as usize).ok_or(EINVAL)?;
+        let length = arguments.length as usize;
+        let write = match arguments.flags {
+            0 => false,
+            uapi::access_flags::WRITE if !area.is_read_only() => true,
+            _ => return Err(EINVAL),
+        };
+        if length == 0 || length > uapi::ACCESS_BYTES {
+            return Err(EINVAL);
+        }
+        let bytes = u64::from(arguments.length);
+        let opencl = self.board.opencl();
+        let place = opencl
+            .place(area, arguments.offset, bytes)
+            .ok_or(EINVAL)?;
+        let user = UserSlice::new(
+            UserPtr::from_addr(usize::try_from(arguments.address)?),
+            length,
+        );
+        let mut data = KVec::from_elem(0u8, length, GFP_KERNEL)?;
+        let (mut reader, mut writer) = user.reader_writer();
+        if write {
+            reader.read_slice(&mut data)?;
+        }
+        for (index, piece) in data.chunks_mut(PIECE as usize).enumerate() {
+            // Without the gate there is no board any more.
+            let _inside = self.board.gate.enter()?;
+            let start = place.start + index as u64 * PIECE;
+            self.access_piece(start, piece, write)?;
+        }
+        match write {
+            true => Ok(()),
+            false => writer.write_slice(&data),
+        }
+    }
+
+    fn access_piece(&self, start: u64, piece: &mut [u8], write: bool) -> Result {
+        let state = self.board.holding.lock();
+        if !state.is_held_by(self.channel) {
+            return Err(EPERM);
+        }
+        self.board.hw.with_shell(|bar| {
+            accesses(start, piece.len() as u64).try_for_each(|(offset, length)| {
+                let from = (offset - start) as usize;
+                let bytes = piece.get_mut(from..from + length as usize)?;
+                match write {
+                    true => store(bar, offset as usize, bytes),
+                    false => load(bar, offset as usize, bytes),
+                }
+            })
+        })?;
+        Ok(())
+    }
+}

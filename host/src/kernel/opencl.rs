@@ -1,0 +1,189 @@
+//! The OpenCL side of a board, as the kernel's driver lends it.
+
+use super::Node;
+use crate::error::{Error, Result};
+use crate::opencl::{Area, OpenCl, check_area};
+use crate::sys::{self, Process};
+use peerlane_core::uapi;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::io::Errno;
+use std::time::{Duration, Instant};
+
+/// The OpenCL side, held by the context of an open file.
+#[derive(Debug)]
+pub(crate) struct Side {
+    file: OwnedFd,
+    bytes: [u64; 4],
+    /// What the kernels' interrupts add to.
+    interrupts: OwnedFd,
+    /// What [`OpenCl::wake`] adds to.
+    woken: OwnedFd,
+    process: Process,
+}
+
+impl Node {
+    /// Takes the OpenCL side of the board.
+    pub(super) fn take_open_cl(&self) -> Result<Side> {
+        let counter = || {
+            let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+            rustix::event::eventfd(0, flags)
+        };
+        let made = || -> rustix::io::Result<_> {
+            Ok((
+                rustix::io::fcntl_dupfd_cloexec(&self.file, 0)?,
+                counter()?,
+                counter()?,
+            ))
+        };
+        let (file, interrupts, woken) = made().map_err(|source| Error::call("eventfd", source))?;
+        let mut taken = uapi::OpenCl {
+            fd: interrupts.as_raw_fd(),
+            ..Default::default()
+        };
+        self.try_call(&mut taken).map_err(Error::opencl)?;
+        Ok(Side {
+            file,
+            bytes: taken.bytes,
+            interrupts,
+            woken,
+            process: Process::current(),
+        })
+    }
+}
+
+/// The number of an area in the driver's interface.
+fn number(area: Area) -> u32 {
+    match area {
+        Area::Kernels => uapi::area::KERNELS,
+        Area::Clock => uapi::area::CLOCK,
+        Area::Version => uapi::area::VERSION,
+        Area::Temperature => uapi::area::TEMPERATURE,
+    }
+}
+
+/// Takes what was added to a counter; whether there was something.
+fn take(counter: &OwnedFd) -> bool {
+    rustix::io::read(counter, &mut [0; 8]).is_ok()
+}
+
+impl Side {
+    fn call<T: sys::Argument>(&self, argument: &mut T) -> Result<()> {
+        sys::call(&self.file, argument).map_err(|source| Error::call(T::NAME, source))
+    }
+
+    /// Reads or writes bytes of an area, as many at once as the driver takes.
+    fn access(
+        &self,
+        area: Area,
+        offset: u64,
+        bytes: usize,
+        address: *mut u8,
+        flags: u32,
+    ) -> Result<()> {
+        check_area(area, self.bytes(area), offset, bytes)?;
+        for done in (0..bytes).step_by(uapi::ACCESS_BYTES) {
+            let length = (bytes - done).min(uapi::ACCESS_BYTES);
+            self.call(&mut uapi::Access {
+                area: number(area),
+                flags,
+                offset: offset + done as u64,
+                address: address.wrapping_add(done) as u64,
+                length: length as u32,
+                reserved: 0,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn program(&self, flags: u32) -> Result<()> {
+        self.call(&mut uapi::Reprogram { flags, reserved: 0 })
+    }
+}
+
+impl Drop for Side {
+    fn drop(&mut self) {
+        // A child's copy is the parent's.
+        if self.process == Process::current() {
+            // A board that is gone has nothing to give back.
+            let _ = self.call(&mut uapi::OpenCl {
+                flags: uapi::opencl::RELEASE,
+                fd: -1,
+                ..Default::default()
+            });
+        }
+    }
+}
+
+impl OpenCl for Side {
+    fn bytes(&self, area: Area) -> u64 {
+        self.bytes[number(area) as usize]
+    }
+
+    fn read(&self, area: Area, offset: u64, data: &mut [u8]) -> Result<()> {
+        // The driver writes so many bytes there.
+        self.access(area, offset, data.len(), data.as_mut_ptr(), 0)
+    }
+
+    fn write(&self, area: Area, offset: u64, data: &[u8]) -> Result<()> {
+        // The driver only reads them.
+        let address = data.as_ptr().cast_mut();
+        self.access(area, offset, data.len(), address, uapi::access_flags::WRITE)
+    }
+
+    fn arm(&self) -> Result<()> {
+        self.call(&mut uapi::Arm::default())
+    }
+
+    fn wait(&self, limit: Option<Duration>) -> Result<bool> {
+        let end = limit.and_then(|limit| Instant::now().checked_add(limit));
+        loop {
+            if take(&self.interrupts) {
+                return Ok(true);
+            }
+            if take(&self.woken) {
+                return Ok(false);
+            }
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(false);
+            }
+            let left = left.and_then(|left| Timespec::try_from(left).ok());
+            // Of the file only that the board goes.
+            let mut files = [
+                PollFd::new(&self.interrupts, PollFlags::IN),
+                PollFd::new(&self.woken, PollFlags::IN),
+                PollFd::new(&self.file, PollFlags::empty()),
+            ];
+            match rustix::event::poll(&mut files, left.as_ref()) {
+                Ok(_) if files[2].revents().contains(PollFlags::HUP) => return Err(Error::Gone),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(source) => return Err(Error::call("poll", source)),
+            }
+        }
+    }
+
+    fn wake(&self) {
+        // A counter that is full has somebody woken already.
+        let _ = rustix::io::write(&self.woken, &1_u64.to_ne_bytes());
+    }
+
+    fn reprogram(&self, _: bool, image: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.program(uapi::reprogram::BEGIN)?;
+        let bracket = Bracket(self);
+        let programmed = image();
+        std::mem::forget(bracket);
+        let found = self.program(uapi::reprogram::END);
+        programmed.and(found)
+    }
+}
+
+/// A configuration under way, which ends however `image` does.
+struct Bracket<'a>(&'a Side);
+
+impl Drop for Bracket<'_> {
+    fn drop(&mut self) {
+        // It panics already.
+        let _ = self.0.program(uapi::reprogram::END);
+    }
+}

@@ -1,0 +1,419 @@
+//! The OpenCL side of the board: one context has it, what it reaches ends where the driver's own begins, and
+//! whatever happens to its holder, the others go on.
+
+use crate::faults::reset;
+use crate::lab::{LIMIT, Lab, told};
+use crate::process::{fork, pair};
+use crate::raw;
+use crate::suite::Suite;
+use crate::worker::Worker;
+use anyhow::{Context, Result, bail, ensure};
+use peerlane_core::uapi::{self, access_flags, area, map, opencl, reprogram};
+use peerlane_guest::Fault;
+use peerlane_host::{Area, Device, Error, Memory, OpenCl};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags};
+use rustix::process::Signal;
+
+/// Bytes of the interface to the kernels.
+const BYTES: usize = 16 << 10;
+/// Its registers: what it is, the segment of the kernels' registers that its window shows, their reset.
+const VERSION: u64 = 0x000;
+const SEGMENT: u64 = 0x020;
+/// What `VERSION` reads as (open OpenCL runtime, `acl_kernel_if.cpp`).
+const VERSIONS: [u32; 2] = [0xa0c0_0001, 0xa0c0_0002];
+
+/// Runs them.
+pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("opencl.one_holder", || one_holder(lab));
+    suite.run("opencl.registers", || registers(lab));
+    suite.run("opencl.bounds", || bounds(lab));
+    suite.run("opencl.mapping", || mapping(lab));
+    suite.run("opencl.memory_stays", || memory_stays(lab));
+    suite.run("opencl.killed_holder", || killed_holder(lab));
+    suite.run("opencl.every_word", || every_word(lab));
+    suite.run("opencl.reset", || through_a_reset(lab));
+    suite.run("opencl.reprogrammed_under_load", || reprogrammed(lab));
+    suite.run("opencl.reprogrammer_killed", || reprogrammer_killed(lab));
+    suite.run("opencl.reset_while_reprogrammed", || {
+        reset_while_reprogrammed(lab)
+    });
+}
+
+/// A context with all memory, as who holds the OpenCL side must be.
+fn holder(lab: &Lab) -> Result<Device> {
+    let device = lab.open()?;
+    lab.place_of_all(&device)?;
+    Ok(device)
+}
+
+fn take(device: &Device) -> Result<Box<dyn OpenCl>> {
+    device.open_cl().map_err(told)
+}
+
+/// A call by the ioctl, without the library.
+fn call_take(device: &Device, flags: u32) -> Result<(), Errno> {
+    let mut argument = uapi::OpenCl {
+        flags,
+        fd: -1,
+        ..Default::default()
+    };
+    raw::with(device, uapi::OPENCL, &mut argument)
+}
+
+fn refused(device: &Device, error: Errno) -> Result<()> {
+    match device.open_cl() {
+        Err(Error::OpenCl { source }) if source == error => Ok(()),
+        other => bail!("the OpenCL side gave {other:?}, not {error}"),
+    }
+}
+
+fn dword(side: &dyn OpenCl, area: Area, offset: u64) -> Result<u32> {
+    let mut bytes = [0; 4];
+    side.read(area, offset, &mut bytes).map_err(told)?;
+    Ok(u32::from_le_bytes(bytes))
+}
+
+fn one_holder(lab: &mut Lab) -> Result<&'static str> {
+    let poor = lab.open()?;
+    lab.place(&poor)?;
+    refused(&poor, Errno::PERM).context("without all memory")?;
+    let rich = holder(lab)?;
+    let side = take(&rich)?;
+    refused(&poor, Errno::BUSY).context("while another has it")?;
+    refused(&rich, Errno::EXIST).context("twice")?;
+    ensure!(call_take(&poor, opencl::RELEASE) == Err(Errno::NOENT));
+    ensure!(call_take(&rich, 2) == Err(Errno::INVAL));
+    let mut argument = uapi::OpenCl {
+        fd: 1 << 20,
+        ..Default::default()
+    };
+    ensure!(raw::with(&poor, uapi::OPENCL, &mut argument) == Err(Errno::BADF));
+    // What others have given back is somebody else's.
+    ensure!(raw::with(&poor, uapi::ARM, &mut uapi::Arm::default()) == Err(Errno::PERM));
+    drop(side);
+    ensure!(call_take(&rich, opencl::RELEASE) == Err(Errno::NOENT));
+    drop(take(&rich)?);
+    Ok("")
+}
+
+fn registers(lab: &mut Lab) -> Result<&'static str> {
+    let device = holder(lab)?;
+    let side = take(&device)?;
+    let side = &*side;
+    ensure!(side.bytes(Area::Kernels) == BYTES as u64);
+    let version = dword(side, Area::Kernels, VERSION)?;
+    ensure!(VERSIONS.contains(&version), "version {version:#x}");
+    let mut whole = vec![0; BYTES];
+    side.read(Area::Kernels, 0, &mut whole).map_err(told)?;
+    ensure!(whole[..4] == version.to_le_bytes());
+    // Single bytes of a register are written alone.
+    let write = |offset, bytes: &[u8]| side.write(Area::Kernels, offset, bytes).map_err(told);
+    write(SEGMENT, &0x1234_5000_u32.to_le_bytes())?;
+    write(SEGMENT + 1, &[0x70])?;
+    write(SEGMENT + 2, &[0x89, 0x07])?;
+    let segment = dword(side, Area::Kernels, SEGMENT)?;
+    ensure!(segment == 0x0789_7000, "segment {segment:#x}");
+    write(SEGMENT, &[0; 4])?;
+    // What a part of it reads as.
+    let mut parts = [0; 3];
+    side.read(Area::Kernels, VERSION + 1, &mut parts)
+        .map_err(told)?;
+    ensure!(parts == version.to_le_bytes()[1..]);
+    ensure!(side.bytes(Area::Clock) >= 0x400);
+    dword(side, Area::Clock, 0)?;
+    Ok("")
+}
+
+fn bounds(lab: &mut Lab) -> Result<&'static str> {
+    let device = holder(lab)?;
+    let memory = Memory::new(8192).map_err(told)?;
+    let access = |area, flags, offset, address, length| {
+        let mut argument = uapi::Access {
+            area,
+            flags,
+            offset,
+            address,
+            length,
+            reserved: 0,
+        };
+        raw::with(&device, uapi::ACCESS, &mut argument)
+    };
+    let read = |area, offset, length| access(area, 0, offset, memory.address(), length);
+    ensure!(read(area::KERNELS, 0, 4) == Err(Errno::PERM), "without it");
+    let side = take(&device)?;
+    ensure!(read(area::KERNELS, 0, 4096) == Ok(()));
+    for area in [area::KERNELS, area::CLOCK, area::VERSION, area::TEMPERATURE] {
+        let bytes = side.bytes(Area::ALL[area as usize]);
+        for (offset, length) in [
+            (bytes, 1),
+            (bytes.wrapping_sub(1), 2),
+            (u64::MAX, 1),
+            (u64::MAX - 3, 8),
+            (0, 0),
+            (0, 4097),
+            (0, u32::MAX),
+        ] {
+            let error = read(area, offset, length);
+            ensure!(
+                error == Err(Errno::INVAL),
+                "{area}: {offset:#x} + {length}: {error:?}"
+            );
+        }
+    }
+    let wrong = |area, flags| access(area, flags, 0, memory.address(), 4);
+    ensure!(wrong(4, 0) == Err(Errno::INVAL));
+    ensure!(wrong(area::KERNELS, 2) == Err(Errno::INVAL));
+    for only_read in [area::VERSION, area::TEMPERATURE] {
+        ensure!(wrong(only_read, access_flags::WRITE) == Err(Errno::INVAL));
+    }
+    for flags in [0, access_flags::WRITE] {
+        ensure!(access(area::KERNELS, flags, SEGMENT, 16, 4) == Err(Errno::FAULT));
+    }
+    let kernel = access(area::KERNELS, 0, 0, 0xffff_8000_0000_0000, 4);
+    ensure!(kernel == Err(Errno::FAULT));
+    let odd = uapi::Access {
+        length: 4,
+        reserved: 1,
+        address: memory.address(),
+        ..Default::default()
+    };
+    ensure!(raw::with(&device, uapi::ACCESS, &mut { odd }) == Err(Errno::INVAL));
+    Ok("")
+}
+
+/// A mapping of the interface to the kernels.
+struct Pages(*mut u32);
+
+impl Pages {
+    fn new(device: &Device) -> Result<Self, Errno> {
+        Self::of(device, map::KERNELS, BYTES)
+    }
+
+    fn of(device: &Device, offset: u64, bytes: usize) -> Result<Self, Errno> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let none = std::ptr::null_mut();
+        let file = raw::fd(device);
+        // SAFETY: a new mapping at a place of the kernel's choice.
+        let base =
+            unsafe { rustix::mm::mmap(none, bytes, protection, MapFlags::SHARED, file, offset)? };
+        Ok(Self(base.cast()))
+    }
+
+    fn word(&self, offset: u64) -> *mut u32 {
+        self.0.wrapping_add(offset as usize % BYTES / 4)
+    }
+
+    fn load(&self, offset: u64) -> u32 {
+        // SAFETY: a word of the mapping.
+        unsafe { self.word(offset).read_volatile() }
+    }
+
+    fn store(&self, offset: u64, value: u32) {
+        // SAFETY: as above.
+        unsafe { self.word(offset).write_volatile(value) }
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours.
+        let _ = unsafe { rustix::mm::munmap(self.0.cast(), BYTES) };
+    }
+}
+
+fn mapping(lab: &mut Lab) -> Result<&'static str> {
+    let device = holder(lab)?;
+    let refused = |device, offset, bytes| Pages::of(device, offset, bytes).err();
+    ensure!(
+        refused(&device, map::KERNELS, BYTES) == Some(Errno::PERM),
+        "without it"
+    );
+    let side = take(&device)?;
+    let pages = Pages::new(&device)?;
+    ensure!(VERSIONS.contains(&pages.load(VERSION)));
+    pages.store(SEGMENT, 0x0abc_d000);
+    ensure!(dword(&*side, Area::Kernels, SEGMENT)? == 0x0abc_d000);
+    pages.store(SEGMENT, 0);
+    for (offset, bytes) in [
+        (map::KERNELS, BYTES + 1),
+        (map::KERNELS + BYTES as u64, 4096),
+        (map::KERNELS + 4096, BYTES),
+    ] {
+        ensure!(
+            refused(&device, offset, bytes) == Some(Errno::INVAL),
+            "{offset:#x}, {bytes}"
+        );
+    }
+    let other = lab.open()?;
+    ensure!(
+        refused(&other, map::KERNELS, BYTES) == Some(Errno::PERM),
+        "another's"
+    );
+    drop(side);
+    ensure!(pages.load(VERSION) == 0, "given back, and still there");
+    pages.store(SEGMENT, 0x0def_0000);
+    let side = take(&device)?;
+    ensure!(VERSIONS.contains(&pages.load(VERSION)), "had again");
+    let segment = dword(&*side, Area::Kernels, SEGMENT)?;
+    ensure!(segment == 0, "a store that was lost arrived: {segment:#x}");
+    Ok("")
+}
+
+/// What kernels may reach is not given back before they are stopped.
+fn memory_stays(lab: &mut Lab) -> Result<&'static str> {
+    let device = holder(lab)?;
+    let side = take(&device)?;
+    let free = |device: &Device| raw::with(device, uapi::FREE, &mut uapi::Free::default());
+    ensure!(free(&device) == Err(Errno::BUSY));
+    drop(side);
+    ensure!(free(&device) == Ok(()));
+    refused(&device, Errno::PERM)?;
+    Ok("")
+}
+
+fn killed_holder(lab: &mut Lab) -> Result<&'static str> {
+    let (ours, theirs) = pair()?;
+    let child_lab = lab.branch();
+    let mut child = fork("holder", || {
+        let device = holder(&child_lab)?;
+        let side = take(&device)?;
+        let pages = Pages::new(&device)?;
+        side.write(Area::Kernels, SEGMENT, &[0, 0x10, 0, 0])
+            .map_err(told)?;
+        theirs.signal()?;
+        loop {
+            pages.load(VERSION);
+        }
+    })?;
+    ours.wait()?;
+    let poor = lab.open()?;
+    refused(&poor, Errno::BUSY)?;
+    child.signal(Signal::KILL)?;
+    ensure!(child.wait_for(LIMIT)?.is_some());
+    let device = holder(lab)?;
+    take(&device)?;
+    Ok("")
+}
+
+/// Whatever a holder writes into the OpenCL side, kernels that it starts with it included, the block goes on.
+fn every_word(lab: &mut Lab) -> Result<&'static str> {
+    let device = holder(lab)?;
+    let side = take(&device)?;
+    let mut worker = Worker::start(lab, false)?;
+    worker.progress()?;
+    let generation = device.query().map_err(told)?.generation;
+    for value in [u32::MAX, 0, 0x5555_5555] {
+        for area in [Area::Kernels, Area::Clock] {
+            for offset in (0..side.bytes(area)).step_by(4) {
+                side.write(area, offset, &value.to_le_bytes())
+                    .map_err(told)?;
+            }
+        }
+    }
+    worker.progress()?;
+    worker.stop()?;
+    ensure!(device.query().map_err(told)?.generation == generation);
+    Ok("")
+}
+
+/// A reset of the function takes the OpenCL side away for as long as it lasts, and leaves it its holder's.
+fn through_a_reset(lab: &mut Lab) -> Result<&'static str> {
+    let device = holder(lab)?;
+    let side = take(&device)?;
+    let pages = Pages::new(&device)?;
+    reset()?;
+    ensure!(VERSIONS.contains(&dword(&*side, Area::Kernels, VERSION)?));
+    ensure!(VERSIONS.contains(&pages.load(VERSION)));
+    let other = lab.open()?;
+    refused(&other, Errno::BUSY)?;
+    Ok("")
+}
+
+/// Everybody's transfers end, and go on, whatever the FPGA was meanwhile.
+fn reprogrammed(lab: &mut Lab) -> Result<&'static str> {
+    let device = holder(lab)?;
+    let side = take(&device)?;
+    let mut worker = Worker::start(lab, false)?;
+    worker.progress()?;
+    for _ in 0..lab.rounds {
+        let generation = device.query().map_err(told)?.generation;
+        let configured = side.reprogram(false, &mut || {
+            let asked = lab.host.fault(Fault::Configure {});
+            asked.map_err(|error| Error::Program {
+                reason: error.to_string(),
+            })
+        });
+        configured.map_err(told)?;
+        ensure!(device.query().map_err(told)?.generation != generation);
+        worker.progress()?;
+    }
+    worker.stop()?;
+    let version = dword(&*side, Area::Kernels, VERSION)?;
+    ensure!(VERSIONS.contains(&version), "version {version:#x}");
+    Ok("")
+}
+
+fn program(device: &Device, flags: u32) -> Result<(), Errno> {
+    let mut argument = uapi::Reprogram { flags, reserved: 0 };
+    raw::with(device, uapi::REPROGRAM, &mut argument)
+}
+
+/// The end of the holder is the end of the bracket.
+fn reprogrammer_killed(lab: &mut Lab) -> Result<&'static str> {
+    let (ours, theirs) = pair()?;
+    let child_lab = lab.branch();
+    let mut child = fork("holder", || {
+        let device = holder(&child_lab)?;
+        let _side = take(&device)?;
+        program(&device, reprogram::BEGIN)?;
+        theirs.signal()?;
+        loop {
+            std::thread::sleep(LIMIT);
+        }
+    })?;
+    ours.wait()?;
+    match lab.open() {
+        Err(error) if format!("{error:#}").contains("try again") || is_away(&error) => {}
+        other => bail!("a board that is configured was opened: {other:?}"),
+    }
+    child.signal(Signal::KILL)?;
+    ensure!(child.wait_for(LIMIT)?.is_some());
+    let device = holder(lab)?;
+    take(&device)?;
+    Ok("")
+}
+
+fn is_away(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<Error>();
+    matches!(
+        error,
+        Some(Error::Open {
+            source: Errno::AGAIN,
+            ..
+        })
+    )
+}
+
+/// Who resets the function meanwhile does not start a board whose FPGA is being configured.
+fn reset_while_reprogrammed(lab: &mut Lab) -> Result<&'static str> {
+    let device = holder(lab)?;
+    ensure!(program(&device, reprogram::BEGIN) == Err(Errno::PERM));
+    let side = take(&device)?;
+    ensure!(program(&device, reprogram::END) == Err(Errno::NOENT));
+    ensure!(program(&device, 3) == Err(Errno::INVAL));
+    ensure!(program(&device, reprogram::BEGIN) == Ok(()));
+    ensure!(program(&device, reprogram::BEGIN) == Err(Errno::ALREADY));
+    reset()?;
+    let mut byte = [0];
+    match side.read(Area::Kernels, VERSION, &mut byte) {
+        Err(Error::Call {
+            source: Errno::AGAIN,
+            ..
+        }) => {}
+        other => bail!("a board that is configured answers: {other:?}"),
+    }
+    ensure!(program(&device, reprogram::END) == Ok(()));
+    ensure!(VERSIONS.contains(&dword(&*side, Area::Kernels, VERSION)?));
+    Ok("")
+}
