@@ -28,9 +28,18 @@ const STRETCH: Duration = Duration::from_millis(1);
 /// A moment between two looks at a ring.
 const MOMENT: Duration = Duration::from_nanos(200);
 
+/// Keeps a channel, and the memory that it has.
+#[derive(Debug)]
+pub(super) struct Hold {
+    pub(super) shared: Arc<Shared>,
+    pub(super) number: u32,
+}
+
 /// A channel that is held.
 #[derive(Debug)]
 pub(crate) struct Held {
+    /// The OpenCL side has it, too.
+    hold: Arc<Hold>,
     shared: Arc<Shared>,
     number: u32,
     name: String,
@@ -99,6 +108,10 @@ impl Held {
             ..Default::default()
         };
         Ok(Self {
+            hold: Arc::new(Hold {
+                shared: Arc::clone(shared),
+                number,
+            }),
             shared: Arc::clone(shared),
             number,
             name: inner.board.backend.name(),
@@ -144,9 +157,9 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Hold {
     fn drop(&mut self) {
-        self.lock().close(self.number);
+        self.shared.lock().close(self.number);
     }
 }
 
@@ -268,7 +281,7 @@ impl Context for Held {
     }
 
     fn open_cl(&self) -> Result<Box<dyn OpenCl>> {
-        Ok(Box::new(Side::new(&self.shared)?))
+        Ok(Box::new(Side::new(&self.hold)?))
     }
 
     fn open_channel(&self) -> Result<()> {

@@ -1,7 +1,8 @@
 //! The OpenCL side of a board that is driven from the process.
 
+use super::Inner;
 use super::backend::Bar;
-use super::{Inner, Shared};
+use super::context::Hold;
 use crate::error::{Error, Result};
 use crate::opencl::{Area, OpenCl, check_area};
 use peerlane_core::capability::Identity;
@@ -21,7 +22,8 @@ const SLEEP: Duration = Duration::from_millis(10);
 /// The OpenCL side, held by a context.
 #[derive(Debug)]
 pub(crate) struct Side {
-    shared: Arc<Shared>,
+    /// The context lives as long: kernels use its memory.
+    hold: Arc<Hold>,
     signal: Mutex<Signal>,
     changed: Condvar,
 }
@@ -34,20 +36,24 @@ struct Signal {
 }
 
 impl Side {
-    /// Takes the board's OpenCL side.
-    pub(super) fn new(shared: &Arc<Shared>) -> Result<Self> {
-        let mut inner = shared.lock();
+    /// Takes the board's OpenCL side, for a context that has all memory.
+    pub(super) fn new(hold: &Arc<Hold>) -> Result<Self> {
+        let mut inner = hold.shared.lock();
         if inner.board.gone {
             return Err(Error::Gone);
         }
         if inner.board.backend.opencl().is_none() {
             return Err(Error::no_opencl());
         }
-        if std::mem::replace(&mut inner.opencl_held, true) {
+        if inner.opencl_held {
             return Err(Error::opencl(Errno::BUSY));
         }
+        if !inner.fpga.holds_all(hold.number) {
+            return Err(Error::opencl(Errno::PERM));
+        }
+        inner.opencl_held = true;
         Ok(Self {
-            shared: Arc::clone(shared),
+            hold: Arc::clone(hold),
             signal: Mutex::default(),
             changed: Condvar::new(),
         })
@@ -59,7 +65,7 @@ impl Side {
 
     /// Does something with the board's OpenCL side.
     fn with<T>(&self, f: impl FnOnce(&mut dyn Bar) -> Result<T>) -> Result<T> {
-        let mut inner = self.shared.lock();
+        let mut inner = self.hold.shared.lock();
         if inner.board.gone {
             return Err(Error::Gone);
         }
@@ -69,14 +75,14 @@ impl Side {
 
     /// Lets time pass until the kernels have something to say; `true`: they have nothing to do now.
     fn pass(&self) -> Result<bool> {
-        let mut inner = self.shared.lock();
+        let mut inner = self.hold.shared.lock();
         let backend = &mut inner.board.backend;
         if !backend.opencl().is_some_and(|bar| bar.running()) {
             return Ok(true);
         }
         backend.pause(STRETCH)?;
         drop(inner);
-        self.shared.make_way();
+        self.hold.shared.make_way();
         Ok(false)
     }
 }
@@ -85,7 +91,7 @@ impl Drop for Side {
     fn drop(&mut self) {
         // A board that does not answer has nothing to reset.
         let _ = self.write(Area::Kernels, RESET, &[0; 4]);
-        self.shared.lock().opencl_held = false;
+        self.hold.shared.lock().opencl_held = false;
     }
 }
 
@@ -150,7 +156,7 @@ impl OpenCl for Side {
     }
 
     fn reprogram(&self, keeps_memory: bool, image: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-        let mut inner = self.shared.lock();
+        let mut inner = self.hold.shared.lock();
         if inner.board.gone {
             return Err(Error::Gone);
         }

@@ -48,6 +48,13 @@ impl Bar for Registers {
     }
 }
 
+/// The OpenCL side, of a context that has all memory.
+fn side_of(driver: &Driver) -> Box<dyn OpenCl> {
+    let device = driver.open().unwrap();
+    device.allocate_all(0).unwrap().keep();
+    device.open_cl().unwrap()
+}
+
 fn board() -> (Fake, Driver, Arc<Mutex<Wires>>) {
     let (fake, driver) = drive(Config::default());
     let wires = Arc::default();
@@ -62,6 +69,9 @@ const SOON: Duration = Duration::from_secs(10);
 fn one_context_has_it_and_its_end_resets_the_kernels() {
     let (_fake, driver, wires) = board();
     let (device, other) = (driver.open().unwrap(), driver.open().unwrap());
+    let error = device.open_cl().unwrap_err();
+    assert!(error.remedy().contains("allocate_all"), "{error}");
+    device.allocate_all(0).unwrap().keep();
     let side = device.open_cl().unwrap();
     for device in [&device, &other] {
         let error = device.open_cl().unwrap_err();
@@ -71,13 +81,13 @@ fn one_context_has_it_and_its_end_resets_the_kernels() {
     assert!(wires.lock().unwrap().writes.is_empty());
     // The side outlives its device.
     drop(device);
-    assert!(other.open_cl().is_err());
+    assert!(other.open_cl().is_err() && other.allocate_all(0).is_err());
     drop(side);
     let [(area, offset, _)] = wires.lock().unwrap().writes[..] else {
         panic!("one write of sw_reset")
     };
     assert_eq!((area, offset), (Area::Kernels, 0x30));
-    other.open_cl().unwrap();
+    side_of(&driver);
 }
 
 #[test]
@@ -86,7 +96,7 @@ fn a_board_without_it_says_so() {
     let error = driver.open().unwrap().open_cl().unwrap_err();
     assert!(matches!(&error, Error::OpenCl { .. }), "{error}");
     let (_fake, driver, _) = board();
-    let side = driver.open().unwrap().open_cl().unwrap();
+    let side = side_of(&driver);
     assert_eq!(side.bytes(Area::Temperature), 0);
     let error = side.read(Area::Temperature, 0, &mut [0; 4]).unwrap_err();
     assert!(matches!(&error, Error::OpenCl { .. }), "{error}");
@@ -95,7 +105,7 @@ fn a_board_without_it_says_so() {
 #[test]
 fn accesses_keep_to_their_part() {
     let (_fake, driver, wires) = board();
-    let side = driver.open().unwrap().open_cl().unwrap();
+    let side = side_of(&driver);
     let mut bytes = [0; 3];
     side.read(Area::Clock, 0x7fd, &mut bytes).unwrap();
     assert_eq!(bytes, [0xfd, 0xfe, 0xff]);
@@ -116,7 +126,7 @@ fn accesses_keep_to_their_part() {
 #[test]
 fn an_interrupt_comes_once_for_each_time_it_is_armed() {
     let (_fake, driver, wires) = board();
-    let side = driver.open().unwrap().open_cl().unwrap();
+    let side = side_of(&driver);
     let moment = Some(Duration::from_millis(1));
     wires.lock().unwrap().line = true;
     assert!(!side.wait(moment).unwrap(), "nobody has armed it");
@@ -133,7 +143,7 @@ fn an_interrupt_comes_once_for_each_time_it_is_armed() {
 #[test]
 fn a_thread_that_waits_is_woken() {
     let (fake, driver, wires) = board();
-    let side: Arc<dyn OpenCl> = driver.open().unwrap().open_cl().unwrap().into();
+    let side: Arc<dyn OpenCl> = side_of(&driver).into();
     let wait = || {
         let side = Arc::clone(&side);
         std::thread::spawn(move || side.wait(None))

@@ -10,7 +10,7 @@ use crate::info::{Online, Value};
 use crate::program::Programmer;
 use crate::rom::Kernels;
 use crate::threads::{join, spawn};
-use peerlane_host::{Area, Direction, Error, OpenCl};
+use peerlane_host::{Area, Direction, Errno, Error, OpenCl};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -87,7 +87,15 @@ impl Board {
             bus,
             number,
         } = found;
-        // First, for it says who else has the board.
+        // One context holds all memory, and the OpenCL side is lent to it alone.
+        let memory = device.allocate_all(0).map_err(|error| match error {
+            Error::Memory { source, .. } if source == Errno::BUSY => {
+                "another program runs OpenCL kernels on it, or holds all of its memory: end that one"
+                    .into()
+            }
+            error => told(error),
+        })?;
+        memory.keep();
         let side: Arc<dyn OpenCl> = device.open_cl().map_err(told)?.into();
         let dma = Dma::new(device).map_err(told)?;
         let board = Arc::new(Self {

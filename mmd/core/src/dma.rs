@@ -69,9 +69,8 @@ struct Piece {
 }
 
 impl Dma {
-    /// Takes all FPGA memory that others have not, and the channel.
+    /// Takes the channel of a device that has FPGA memory.
     pub(crate) fn new(device: Device) -> Result<Self> {
-        device.allocate_all(0)?.keep();
         let queue = device.queue()?;
         queue.set_spin(SPIN);
         let dma = Self {
