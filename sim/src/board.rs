@@ -68,6 +68,8 @@ pub struct Board {
     window: Window,
     wires: Wires,
     opencl: Option<OpenClSide>,
+    /// Accesses of its kernels outside of FPGA memory.
+    kernel_strays: u64,
     /// `kernel_irq` as set from outside.
     kernel_irq: bool,
     irq: Option<Port>,
@@ -202,6 +204,7 @@ impl Board {
             window: Window::bind(&library)?,
             wires: Wires::bind(&library)?,
             opencl: None,
+            kernel_strays: 0,
             kernel_irq: false,
             irq: irq
                 .then(|| library.port_as("dma_irq", Direction::Output, 1))
@@ -382,6 +385,9 @@ impl Board {
             stream.sample(&self.model, now, cycle, pcie, bus, &mut self.log);
         }
         self.slaves.sample(&self.model, now, cycle);
+        if self.clk.is_none() {
+            self.tick_opencl();
+        }
         self.sample_interrupts(now);
     }
 
@@ -425,6 +431,7 @@ impl Board {
             port.sample(&self.model, cycle, memory, budget, &mut self.log);
         }
         self.window.sample(&self.model);
+        self.tick_opencl();
     }
 
     /// One cycle of `pcie_clk`, with the edges of `clk` that come before its end.

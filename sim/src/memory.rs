@@ -66,6 +66,11 @@ impl Memory {
             .and_then(|range| self.bytes.get_mut(range))
     }
 
+    /// Loses the contents: all is zero.
+    pub(crate) fn clear(&mut self) {
+        self.bytes = vec![0; self.bytes.len()];
+    }
+
     /// Copies from the memory.
     ///
     /// # Errors

@@ -189,6 +189,9 @@ pub enum Error {
         /// The widths that would do.
         expected: String,
     },
+    /// A program for the board's OpenCL side is impossible.
+    #[error(transparent)]
+    Program(#[from] peerlane_sim_opencl::ProgramError),
     /// The design stopped itself.
     #[error("pcie_clk cycle {cycle}: {fault}")]
     Fault {

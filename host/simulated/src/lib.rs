@@ -34,11 +34,14 @@
 //!   a peer is not to answer, the [time-out of the port](Options::port_timeout_cycles), too.
 //! - Memory that can be registered comes from [`Device::memory`](peerlane_host::Device::memory) alone.
 //! - [`SimBoard::with`] reaches the models: [`Board::bus_mut`] takes faults to inject.
+//! - There is an OpenCL side only if one was attached: [`Board::attach_opencl`], by [`SimBoard::with`].
+
+mod opencl;
 
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
 use peerlane_host::driver::{
-    Allocation, Backend, BackendError, BackendResult, Driver, MemoryId, Options, Pinned, Space,
+    Allocation, Backend, BackendError, BackendResult, Bar, Driver, MemoryId, Options, Pinned, Space,
 };
 use peerlane_host::{Memory, MemoryKind, Place, Result};
 use peerlane_sim::{Access, Board, BoardConfig, GPU_PAGE, RangeId};
@@ -511,6 +514,11 @@ impl Backend for SimBoard {
 
     fn write_memory(&mut self, id: MemoryId, offset: u64, bytes: &[u8]) -> BackendResult<()> {
         self.lock().copy_from(id, offset, bytes)
+    }
+
+    fn opencl(&mut self) -> Option<&mut dyn Bar> {
+        let kernels = self.with(|board| board.opencl()?.offsets().kernels);
+        kernels.map(|_| self as &mut dyn Bar)
     }
 }
 

@@ -10,7 +10,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use peerlane_hdl::{Irq, Params};
-use peerlane_sim::{Answer, Board, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig};
+use peerlane_sim::opencl::{self, Contents, Program};
+use peerlane_sim::{
+    Answer, Board, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig, OpenClSide,
+};
 use peerlane_verilated::Library;
 use serde::{Deserialize, Serialize};
 use vfio_bindings::bindings::vfio::{
@@ -56,6 +59,10 @@ pub struct Config {
     /// File behind the memory of a peer that counts as the GPU: QEMU's `memory-backend-file` of an
     /// `ivshmem-plain` device. It must exist. Mappings of this file have the GPU's latencies.
     pub gpu: Option<PathBuf>,
+    /// The OpenCL side, of a layout with parts of it. Where these lie is said by the layout, whatever this
+    /// says.
+    #[serde(default)]
+    pub opencl: opencl::Config,
     /// The models around the block. Of `host` and the GPU only the latencies count: the memories are
     /// the client's.
     pub board: BoardConfig,
@@ -97,6 +104,7 @@ impl Config {
             error_reporting: false,
             resets: Resets::default(),
             gpu: None,
+            opencl: opencl::Config::default(),
             board,
             params,
         }
@@ -182,8 +190,12 @@ impl Endpoint {
         let model = library.instance().map_err(peerlane_block::Error::from)?;
         let mut board = Board::new(model, config.board.clone())?;
         board.bus_mut().attach(Box::new(memory.clone()));
-        if let Some(side) = config.layout.opencl() {
-            board.attach_opencl(side);
+        if let Some(offsets) = config.layout.offsets() {
+            let side = opencl::Config {
+                offsets,
+                ..config.opencl.clone()
+            };
+            board.attach_opencl(OpenClSide::new(side).map_err(peerlane_sim::Error::from)?);
         }
         let map = Map::new(&config.layout, &board)?;
         let messages = config.messages();
@@ -426,8 +438,8 @@ impl Handle {
         self.call(move |machine| machine.stick_port(after))
     }
 
-    /// The FPGA is configured anew, with the same design: the block is as after power-up. The function's
-    /// configuration space stays as it is.
+    /// The FPGA is configured anew, with the same design and program: block and kernels are as after power-up.
+    /// FPGA memory and the function's configuration space stay as they are.
     ///
     /// # Errors
     /// [`Error::Gone`].
@@ -442,6 +454,15 @@ impl Handle {
     /// [`Error::Gone`].
     pub fn configure_other(&self, build_id: u32) -> Result<()> {
         self.call(move |machine| machine.configure_other(build_id))
+    }
+
+    /// The FPGA's kernels are others from now on, and FPGA memory keeps its contents or is all zero. The block
+    /// goes on, as when only the kernels' region is configured anew; [`Self::configure`] is for the rest.
+    ///
+    /// # Errors
+    /// When the program cannot be or the layout has no OpenCL side, [`Error::Gone`].
+    pub fn reprogram(&self, program: Program, contents: Contents) -> Result<()> {
+        Ok(self.with_board(move |board| board.reprogram(program, contents))??)
     }
 
     /// Rings the write doorbell of a channel now, and again whenever the guest has acknowledged causes

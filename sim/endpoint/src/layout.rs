@@ -2,7 +2,7 @@
 
 use peerlane_hdl::{Irq, Params, Slaves};
 use peerlane_sim::opencl::Offsets;
-use peerlane_sim::{Board, OpenClSide, Space};
+use peerlane_sim::{Board, Space};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -40,6 +40,28 @@ pub struct Layout {
     /// a message). Without it every rising edge of the block's line is a message.
     #[serde(default)]
     pub cra: Option<u64>,
+    /// The OpenCL kernels and what belongs to them.
+    #[serde(default)]
+    pub opencl: Option<OpenClLayout>,
+}
+
+/// Where the OpenCL kernels' parts lie in the BAR.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenClLayout {
+    /// Kernel interface, 16 KiB.
+    pub kernels: u64,
+    /// Kernel clock, 2 KiB.
+    pub clock: u64,
+    /// Identity of the BSP, 16 bytes.
+    #[serde(default)]
+    pub version: Option<u64>,
+    /// State of the memory's calibration, 16 bytes.
+    #[serde(default)]
+    pub status: Option<u64>,
+    /// Temperature, 16 bytes.
+    #[serde(default)]
+    pub temperature: Option<u64>,
 }
 
 impl Layout {
@@ -65,13 +87,38 @@ impl Layout {
             att,
             msix,
             cra: (params.irq == Irq::Rxm).then_some(0x8000),
+            opencl: None,
         }
     }
 
-    /// The OpenCL side of the board, with the parts that have a place in this layout.
-    pub(crate) fn opencl(&self) -> Option<OpenClSide> {
-        let offsets = Offsets { cra: self.cra };
-        (offsets != Offsets::default()).then(|| OpenClSide::new(offsets))
+    /// The same with the OpenCL side of the reference BSP, the hard IP's `Cra` included.
+    #[must_use]
+    pub fn with_opencl(self) -> Self {
+        Self {
+            cra: Some(0x8000),
+            opencl: Some(OpenClLayout {
+                kernels: 0x4000,
+                clock: 0x2000,
+                version: Some(0x3800),
+                status: None,
+                temperature: None,
+            }),
+            ..self
+        }
+    }
+
+    /// Where the parts of the OpenCL side are; `None`: there is none.
+    pub(crate) fn offsets(&self) -> Option<Offsets> {
+        let parts = self.opencl;
+        let offsets = Offsets {
+            cra: self.cra,
+            kernels: parts.map(|parts| parts.kernels),
+            clock: parts.map(|parts| parts.clock),
+            version: parts.and_then(|parts| parts.version),
+            status: parts.and_then(|parts| parts.status),
+            temperature: parts.and_then(|parts| parts.temperature),
+        };
+        (offsets != Offsets::default()).then_some(offsets)
     }
 
     /// What a block that is built for this layout knows of it.
@@ -145,6 +192,12 @@ impl Map {
                 (Some(_), _) => return bad(format!("the design has no {space:?} slave")),
             }
         }
+        if layout.opencl.is_some() && layout.cra.is_none() && layout.msix.is_none() {
+            return bad(
+                "the kernels' interrupt goes nowhere: give `cra` a place, or build with an MSI-X table"
+                    .to_owned(),
+            );
+        }
         if let Some(base) = layout.window {
             ranges.push((base, WINDOW_BYTES, Place::Window(0)));
         }
@@ -203,6 +256,16 @@ mod tests {
         assert_eq!(layout.msix, Some(0x3_0000));
         assert_eq!(layout.pending_bits(), Some(0x3_0800));
         assert_eq!(Layout::of(&Params::default()).msix, None);
+    }
+
+    #[test]
+    fn the_reference_bsp_with_its_opencl_side() {
+        let layout = Layout::of(&Params::default());
+        assert_eq!(layout.offsets().unwrap().kernels, None);
+        let offsets = layout.with_opencl().offsets().unwrap();
+        // From the base addresses in the reference BSP's system.
+        let places = [offsets.clock, offsets.version, offsets.kernels, offsets.cra];
+        assert_eq!(places, [0x2000, 0x3800, 0x4000, 0x8000].map(Some));
     }
 
     #[test]

@@ -432,7 +432,7 @@ impl Machine {
         self.build_id = Some(build_id);
     }
 
-    /// The block is as after power-up: its table of vectors, too.
+    /// The block is as after power-up, its table of vectors and the OpenCL side, too.
     pub(crate) fn configure(&mut self) {
         if self.dead {
             return;
@@ -442,6 +442,9 @@ impl Machine {
         self.hold_port(false);
         let reset = self.board.reset().and_then(|()| self.board.run(RESET_ENDS));
         self.checked(reset);
+        if let Some(side) = self.board.opencl_mut() {
+            side.power_up();
+        }
         self.board.take_messages();
         self.line_seen = self.board.irqs_delivered();
     }

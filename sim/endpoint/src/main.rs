@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use miette::{IntoDiagnostic, Result, WrapErr};
-use peerlane_endpoint::{Config, Endpoint, Ids, Layout, Params};
+use peerlane_endpoint::{Config, Endpoint, Ids, Layout, Params, opencl};
 use serde::de::DeserializeOwned;
 
 /// Serves Peerlane's block, simulated, as a PCIe device for QEMU (`vfio-user-pci`, 10.1 or later).
@@ -24,6 +24,9 @@ struct Options {
     /// Where the slaves lie in the BAR, as JSON. Left out: as in the reference BSP.
     #[arg(long, value_name = "JSON")]
     layout: Option<String>,
+    /// The OpenCL side, of a layout with its parts, as JSON: its program, its clock.
+    #[arg(long, value_name = "JSON")]
+    opencl: Option<String>,
     /// Vendor, device, subsystem_vendor, subsystem and serial, as JSON.
     #[arg(long, value_name = "JSON")]
     ids: Option<String>,
@@ -49,6 +52,9 @@ fn config(options: &Options) -> Result<Config> {
     };
     if let Some(text) = &options.layout {
         config.layout = parse::<Layout>("layout", text)?;
+    }
+    if let Some(text) = &options.opencl {
+        config.opencl = parse::<opencl::Config>("opencl", text)?;
     }
     if let Some(text) = &options.ids {
         config.ids = parse::<Ids>("ids", text)?;

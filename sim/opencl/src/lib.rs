@@ -4,12 +4,44 @@
 //! boards, it follows, and what it assumes where none says anything.
 //!
 //! - [`Cra`]: the interrupt registers of the PCIe hard IP, which make messages of interrupt lines.
-//! - [`OpenClSide`]: the parts of one board, at their offsets in its BAR.
+//! - The kernel interface, with the text that says what the FPGA is configured with ([`Rom`], [`Text`]), a
+//!   software reset, and a window to the kernels' registers ([`Csr`]).
+//! - Kernels that work on the board's memory ([`Memory`]) over many cycles: [`Work`], [`Timing`].
+//! - The kernel clock, a PLL that software sets up anew: [`ClockConfig`].
+//! - [`Program`]: what the FPGA is configured with.
+//! - [`OpenClSide`]: all parts of one board, at their offsets in its BAR ([`Offsets`]).
 //!
 //! Time is counted in cycles of one clock, whichever the caller has.
+//!
+//! ```
+//! use peerlane_sim_opencl::{Config, Offsets, OpenClSide, Program};
+//!
+//! let hash = "0123456789abcdef0123456789abcdef01234567";
+//! let mut side = OpenClSide::new(Config {
+//!     offsets: Offsets::DE5_NET,
+//!     program: Some(Program::of_all_kinds("sim_board", hash, 2 << 30)),
+//!     ..Config::default()
+//! })?;
+//! // The kernel interface says where the text about the program is.
+//! assert_eq!(side.read(0x4000), Ok(0xA0C0_0001));
+//! # Ok::<(), peerlane_sim_opencl::ProgramError>(())
+//! ```
 
+mod clock;
 mod cra;
+mod csr;
+mod interface;
+mod kernel;
+mod memory;
+mod program;
 mod side;
+mod words;
 
+pub use clock::{ClockConfig, Setting};
 pub use cra::Cra;
-pub use side::{Accesses, Offsets, OpenClSide, Part};
+pub use csr::Csr;
+pub use interface::Rom;
+pub use kernel::{Kernel, KernelStats, Timing, Work};
+pub use memory::Memory;
+pub use program::{Program, ProgramError, Text};
+pub use side::{Accesses, Config, Contents, Offsets, OpenClSide, Part, Wait};

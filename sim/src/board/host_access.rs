@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Cycles of `pcie_clk` that a host read, or a window access, may take.
-const PATIENCE: u64 = 1_000_000;
+pub(super) const PATIENCE: u64 = 1_000_000;
 
 /// Where an offset of the flat BAR lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

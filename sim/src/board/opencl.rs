@@ -1,17 +1,43 @@
 //! The OpenCL side of the board, and the host's way to it.
 
-use peerlane_sim_opencl::OpenClSide;
+use peerlane_sim_opencl::{Contents, OpenClSide, Program, Wait};
 
 use crate::{
-    board::Board,
+    board::{Board, host_access::PATIENCE},
+    memory::Memory,
     violation::{Error, Result},
 };
 
+/// FPGA memory as the kernels see it. What lies outside of it is counted, reads as ones and takes no write.
+struct Kernels<'a> {
+    memory: &'a mut Memory,
+    strays: &'a mut u64,
+}
+
+impl peerlane_sim_opencl::Memory for Kernels<'_> {
+    fn read(&mut self, address: u64, data: &mut [u8]) {
+        if self.memory.read(address, data).is_err() {
+            *self.strays += 1;
+            data.fill(0xFF);
+        }
+    }
+
+    fn write(&mut self, address: u64, data: &[u8]) {
+        *self.strays += u64::from(self.memory.write(address, data).is_err());
+    }
+
+    fn lose(&mut self) {
+        self.memory.clear();
+    }
+}
+
 impl Board {
-    /// Gives the board an OpenCL side, in place of the one that it may have.
+    /// Gives the board an OpenCL side, in place of the one that it may have. Its kernels work on FPGA memory,
+    /// one cycle of theirs in each of `clk`.
     ///
     /// If the side has the hard IP's interrupt registers, only these make messages of `dma_irq` and of the
-    /// kernels' interrupt. For a design with an MSI-X table, whose messages are its own, all lines are low.
+    /// kernels' interrupt. For a design with an MSI-X table, whose messages are its own, all lines are low;
+    /// its `kernel_irq` is driven.
     pub fn attach_opencl(&mut self, side: OpenClSide) {
         self.opencl = Some(side);
     }
@@ -26,6 +52,11 @@ impl Board {
         self.opencl.as_mut()
     }
 
+    /// Accesses of kernels outside of FPGA memory.
+    pub fn kernel_strays(&self) -> u64 {
+        self.kernel_strays
+    }
+
     /// Registers of the hard IP are as after its reset; the block is not. A reset of the block's PCIe side
     /// does this, too.
     pub fn reset_hard_ip(&mut self) {
@@ -34,8 +65,40 @@ impl Board {
         }
     }
 
-    /// Runs until host accesses before this one have been taken, and this one has come across.
-    fn arrive(&mut self, offset: u64, write: bool) -> Result<()> {
+    /// The OpenCL side gets another program, and FPGA memory keeps its contents or is all zero. The block is
+    /// not touched, as when only the kernels' region of the FPGA is configured anew.
+    ///
+    /// # Errors
+    /// [`Error::Program`] when the program cannot be, and [`Error::HostAccess`] without an OpenCL side.
+    pub fn reprogram(&mut self, program: Program, contents: Contents) -> Result<()> {
+        let Some(side) = &mut self.opencl else {
+            return Err(missing(0));
+        };
+        let mut memory = Kernels {
+            memory: &mut self.ddr,
+            strays: &mut self.kernel_strays,
+        };
+        Ok(side.reprogram(program, contents, &mut memory)?)
+    }
+
+    /// A cycle of the OpenCL side.
+    pub(super) fn tick_opencl(&mut self) {
+        if let Some(side) = &mut self.opencl {
+            let mut memory = Kernels {
+                memory: &mut self.ddr,
+                strays: &mut self.kernel_strays,
+            };
+            side.tick(1, &mut memory);
+        }
+    }
+
+    /// Makes an access to the OpenCL side once it has come across, behind the host's accesses before it.
+    fn opencl_access<R>(
+        &mut self,
+        offset: u64,
+        write: bool,
+        mut access: impl FnMut(&mut OpenClSide) -> std::result::Result<R, Wait>,
+    ) -> Result<R> {
         if !offset.is_multiple_of(4) {
             return Err(Error::HostAccess {
                 offset,
@@ -43,17 +106,24 @@ impl Board {
             });
         }
         if self.opencl.is_none() {
-            return Err(Error::HostAccess {
-                offset,
-                message: "the board has no OpenCL side".to_owned(),
-            });
+            return Err(missing(offset));
         }
         self.drain_host()?;
         let crossed = match write {
             true => self.pcie.host_write(self.now, 1),
             false => self.pcie.host_read(self.now),
         };
-        self.run_until_time(crossed + self.mmio_latency())
+        self.run_until_time(crossed + self.mmio_latency())?;
+        for _ in 0..PATIENCE {
+            if let Some(Ok(value)) = self.opencl.as_mut().map(&mut access) {
+                return Ok(value);
+            }
+            self.run(1)?;
+        }
+        Err(Error::Timeout {
+            what: format!("an access to the OpenCL side at {offset:#x}"),
+            cycles: PATIENCE,
+        })
     }
 
     /// Writes the bytes of a dword of the OpenCL side whose bit in `lanes` (0 to 15) is set, at an offset of
@@ -62,11 +132,7 @@ impl Board {
     /// # Errors
     /// When the offset is no multiple of 4 or there is no OpenCL side, and as [`Board::run`].
     pub fn opencl_write(&mut self, offset: u64, value: u32, lanes: u8) -> Result<()> {
-        self.arrive(offset, true)?;
-        if let Some(side) = &mut self.opencl {
-            side.write(offset, value, lanes);
-        }
-        Ok(())
+        self.opencl_access(offset, true, |side| side.write(offset, value, lanes))
     }
 
     /// Reads a dword of the OpenCL side. Runs the board until the answer has come back.
@@ -74,13 +140,18 @@ impl Board {
     /// # Errors
     /// As [`Board::opencl_write`].
     pub fn opencl_read(&mut self, offset: u64) -> Result<u32> {
-        self.arrive(offset, false)?;
-        let value = self
-            .opencl
-            .as_mut()
-            .map_or(u32::MAX, |side| side.read(offset));
+        let value = self.opencl_access(offset, false, |side| side.read(offset))?;
         let back = self.pcie.host_answer(self.now) + self.mmio_latency();
         self.run_until_time(back)?;
         Ok(value)
+    }
+}
+
+/// The error of a board without an OpenCL side.
+#[cold]
+fn missing(offset: u64) -> Error {
+    Error::HostAccess {
+        offset,
+        message: "the board has no OpenCL side".to_owned(),
     }
 }

@@ -167,9 +167,10 @@ impl Board {
     }
 
     /// Whether the models still have something to do by themselves: a host access, a packet under
-    /// way, or an answer that will come. What the design itself waits for is not known here.
+    /// way, an answer that will come, or a kernel at work. What the design itself waits for is not known here.
     pub fn busy(&self) -> bool {
-        self.pcie.busy() || !self.slaves.idle() || !self.window.idle()
+        let opencl = self.opencl.as_ref().is_some_and(|side| side.busy());
+        self.pcie.busy() || !self.slaves.idle() || !self.window.idle() || opencl
     }
 
     /// Cycles of `pcie_clk` since the start.

@@ -1,6 +1,7 @@
 //! The library on the simulated board: the block's real RTL, Verilated.
 
 mod contexts;
+mod opencl;
 
 use peerlane_functional::{ALL, Bench, run};
 use peerlane_hdl::Params;

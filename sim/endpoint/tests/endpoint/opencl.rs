@@ -1,9 +1,10 @@
 //! The board's parts beside the block.
 
-use crate::guest::{Guest, RAM, params};
+use crate::guest::{Guest, RAM, noise, params};
 use crate::transfers::{PAGE, both_ways};
 use peerlane_core::descriptor::Direction;
 use peerlane_core::regs::csr;
+use peerlane_endpoint::opencl::{Contents, Program, Timing};
 use peerlane_endpoint::{Irq, Port};
 
 /// Where the reference BSP has the hard IP's `Cra`, and registers of it.
@@ -15,9 +16,51 @@ const DMA: u32 = 2;
 
 /// A function that interrupts by the hard IP's message, its enable bits as after power-up.
 fn guest() -> Guest {
-    Guest::with(params(Port::Txs, Irq::Rxm), |config| {
-        config.layout.cra = Some(CRA);
+    Guest::new(params(Port::Txs, Irq::Rxm))
+}
+
+/// The kernel interface of the reference BSP, with its window.
+const KERNELS: u64 = 0x4000;
+const WINDOW: u64 = KERNELS + 0x1000;
+
+fn program() -> Program {
+    let hash = "0123456789abcdef0123456789abcdef01234567";
+    Program::of_all_kinds("sim_board", hash, 2 << 30)
+}
+
+/// A function with kernels.
+fn with_kernels(irq: Irq) -> Guest {
+    Guest::with(params(Port::Txs, irq), |config| {
+        config.layout = config.layout.clone().with_opencl();
+        config.opencl.program = Some(program());
     })
+}
+
+/// Starts the copying of 1000 words from 1 MiB to 2 MiB, in accesses as a processor makes them.
+fn start_copy(guest: &mut Guest) {
+    guest.write_bar(KERNELS + 0x20, &0x1000_u32.to_le_bytes());
+    guest.write_bar(WINDOW + 0x140, &1000_u32.to_le_bytes());
+    guest.write_bar(WINDOW + 0x180, &0x10_0000_u64.to_le_bytes());
+    guest.write_bar(WINDOW + 0x188, &0x20_0000_u64.to_le_bytes());
+    guest.write_bar(WINDOW + 0x108, &1_u32.to_le_bytes());
+}
+
+/// A copy by the kernel, its interrupt, and what the handler reads.
+fn copy_by_kernel(guest: &mut Guest, vector: usize) {
+    let data = noise(4000, 3);
+    guest.handle.write_fpga(0x10_0000, &data).unwrap();
+    start_copy(guest);
+    guest.interrupt(vector);
+    assert!(guest.handle.read_fpga(0x20_0000, 4000).unwrap() == data);
+    assert_eq!(word(guest, WINDOW + 0x100), 0x5_0002);
+    assert_eq!(word(guest, WINDOW + 0x130), 1);
+    assert_eq!(word(guest, WINDOW + 0x100), 0x5_0000);
+    guest.settle();
+    let status = guest.handle.status().unwrap();
+    assert_eq!((status.violations, status.first_error), (0, None));
+    // The interrupt was one message.
+    assert_eq!(status.interrupts[vector], 1);
+    assert!(status.mmio["opencl"].writes >= 5);
 }
 
 fn enable(guest: &mut Guest, lines: u32) {
@@ -115,4 +158,70 @@ fn a_build_with_a_table_has_no_line() {
     assert_eq!(word(&mut guest, STATUS), 0);
     guest.settle();
     assert_eq!(guest.handle.status().unwrap().interrupts[..3], [0, 1, 0]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn a_kernel_interrupts_by_the_line() {
+    let mut guest = with_kernels(Irq::Rxm);
+    enable(&mut guest, KERNEL | DMA);
+    copy_by_kernel(&mut guest, 0);
+    assert_eq!(word(&mut guest, STATUS), 0);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn a_kernel_interrupts_by_its_vector() {
+    let mut guest = with_kernels(Irq::Msix);
+    copy_by_kernel(&mut guest, 1);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn the_parts_of_the_reference_bsp_answer() {
+    let mut guest = with_kernels(Irq::Msix);
+    assert_eq!(word(&mut guest, KERNELS), 0xA0C0_0001);
+    assert_eq!(word(&mut guest, 0x2000), 0xA0C0_0001);
+    assert_eq!(word(&mut guest, 0x2120), 1);
+    assert_eq!(word(&mut guest, 0x3800), 0xA0C7_C1E0);
+    // The text, 8 bytes a read.
+    let text = program().text();
+    let read: Vec<_> = (0..text.len() as u64 / 8)
+        .flat_map(|n| guest.read_bar::<8>(KERNELS + 0x2000 + n * 8))
+        .collect();
+    assert_eq!(read, text.as_bytes()[..read.len()]);
+    // A read of the reset register waits for the reset's end.
+    guest.write_bar(KERNELS + 0x30, &[0]);
+    assert_eq!(word(&mut guest, KERNELS + 0x30), 1);
+    // The block beside is where it was.
+    assert_ne!(guest.read_csr(csr::MAP_ID), 0);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn a_kernel_at_work_ends_with_its_program() {
+    let mut guest = with_kernels(Irq::Msix);
+    let slow = Timing {
+        start: u64::MAX,
+        ..Timing::default()
+    };
+    let handle = guest.handle.clone();
+    let set = handle.with_board(move |board| board.opencl_mut().unwrap().set_timing(slow));
+    set.unwrap();
+    handle.write_fpga(0x20_0000, &[9; 16]).unwrap();
+    start_copy(&mut guest);
+    assert_eq!(word(&mut guest, WINDOW + 0x100), 0x5_C000);
+    handle.reprogram(program(), Contents::Kept).unwrap();
+    assert_eq!(handle.read_fpga(0x20_0000, 16).unwrap(), [9; 16]);
+    guest.settle();
+    handle.reprogram(program(), Contents::Lost).unwrap();
+    assert_eq!(handle.read_fpga(0x20_0000, 16).unwrap(), [0; 16]);
+    // As after power-up: the segment is 0, and no kernel is there.
+    assert_eq!(word(&mut guest, WINDOW + 0x100), 0);
+    assert_eq!(guest.handle.status().unwrap().interrupts[1], 0);
+    // The block went on.
+    guest.open();
+    let host = guest.map(0, RAM + PAGE);
+    guest.submit(Direction::Write, host, 0, 64);
+    assert_eq!(guest.record().outcome, Ok(()));
 }
