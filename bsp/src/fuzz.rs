@@ -9,7 +9,9 @@ use std::path::Path;
 use crate::check::read;
 use crate::check::read::design::Design;
 use crate::config::{Config, Irq};
-use crate::extend::{ipx, resources, rewrite, settings};
+use crate::extend::family::Blocks;
+use crate::extend::regions::{Moved, NewBridge};
+use crate::extend::{ipx, migration, resources, rewrite, settings};
 use crate::kept::Record;
 use crate::system::library::Library;
 use crate::system::project::{Project, Role, Source};
@@ -88,7 +90,18 @@ pub fn qsf(data: &[u8]) {
             let revisions = BTreeSet::from(["fuzz".into()]);
             Source::new("fuzz.sh".into(), role, source.clone(), revisions)
         });
-        let _ = settings::rewrite(&Project::of("fuzz".into(), sources.into()));
+        let moved = Moved {
+            ways: vec![vec!["board".into()]],
+            dma: "copier".into(),
+            entity: "peerlane_dma",
+            gone: vec!["cross_to_endpoint".into()],
+            inserted: vec![NewBridge {
+                name: "peerlane_bar0".into(),
+                kind: "altera_avalon_mm_bridge".into(),
+                beside: "host_pipe".into(),
+            }],
+        };
+        let _ = settings::rewrite(&Project::of("fuzz".into(), sources.into()), &moved);
         let (commands, _) = read::tcl::read(Path::new("fuzz"), &source);
         let variables = read::tcl::Variables::new();
         let context = read::tcl::Context {
@@ -123,8 +136,14 @@ pub fn board_spec(data: &[u8]) {
             alms: 1,
             ffs: 1,
             rams: 1,
+            memory: Blocks::M20k,
         };
         let _ = resources::raise(&document, add, &mut Edits::default());
+        let mut edits = Edits::default();
+        migration::tell(&document, Some("s5_net"), &mut edits);
+        if let Ok(told) = edits.apply(&document.path, &document.source) {
+            assert!(Document::parse(&document.path, told).is_ok());
+        }
     }
 }
 

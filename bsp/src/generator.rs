@@ -8,6 +8,7 @@ use peerlane_hdl::{Params, Slaves};
 use crate::block::{self, Port};
 use crate::config::{Config, Irq};
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::family::Blocks;
 use crate::verilog;
 
 /// A Verilog module: one file.
@@ -88,6 +89,15 @@ pub fn generate(config: &Config, board: Board) -> Result<Vec<VerilogModule>> {
         modules.push(msix_top(top)?);
     }
     Ok(modules)
+}
+
+/// Has the Verilog ask for the memory blocks of a family: the generator writes it for those of Stratix V, which others do
+/// not have (Quartus Prime help, "ramstyle Verilog HDL Synthesis Attribute").
+pub fn name_memory(modules: &mut [VerilogModule], blocks: Blocks) {
+    let style = |blocks: Blocks| format!("{}, no_rw_check", blocks.name());
+    for module in modules {
+        module.text = module.text.replace(&style(Blocks::M20k), &style(blocks));
+    }
 }
 
 /// The module that stands between the block and the interfaces of the hard IP.

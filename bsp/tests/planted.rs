@@ -869,3 +869,128 @@ fn bridges_of_automatic_width() {
     );
     planted.all_were_found();
 }
+
+/// The SDK takes the platform for what the vendor's was, though the file that it would go by is gone.
+#[test]
+fn automigration() {
+    let mut planted = Planted::new(extended_net());
+    let type_ = "<auto_migrate platform_type=\"s5_net\">";
+    for (name, to) in [
+        ("left to the SDK", "<auto_migrate platform_type=\"auto\">"),
+        ("another type", "<auto_migrate platform_type=\"none\">"),
+        ("no type", "<auto_migrate>"),
+    ] {
+        let file = "board_spec.xml";
+        let found = ("automigration", "it must be \"s5_net\"");
+        planted.fault(name, file, |s| replaced(&s, type_, to), found);
+    }
+    let gone = |s: String| {
+        let (start, end) = (s.find("<auto_migrate").unwrap(), "</auto_migrate>");
+        let stop = s.find(end).unwrap() + end.len();
+        format!("{}{}", &s[..start], &s[stop..])
+    };
+    let found = ("automigration", "is not set, it must be");
+    planted.fault("no element", "board_spec.xml", gone, found);
+    planted.all_were_found();
+}
+
+/// Members of the floor plan's regions follow the instances.
+#[test]
+fn regions() {
+    let mut planted = Planted::new(extended_net());
+    let block = "|peerlane_dma:copier\"";
+    let member = |element: &str| {
+        format!(
+            "set_instance_assignment -name LL_MEMBER_OF board_region -to \"system:system_inst|system_board:board|{element}\" \
+             -section_id board_region\n"
+        )
+    };
+    for (name, to, words) in [
+        (
+            "the old entity",
+            "|system_board_copier:copier\"",
+            "copier is of the entity peerlane_dma, not system_board_copier",
+        ),
+        (
+            "a part of the old DMA",
+            "|system_board_copier:copier|acl_dma_core:core\"",
+            "it was inside of the old DMA",
+        ),
+        (
+            "another instance",
+            "|altera_avalon_mm_bridge:flash_pipe\"",
+            "copier is in no LogicLock region of revision base, and the old DMA was in board_region",
+        ),
+    ] {
+        planted.fault(
+            name,
+            "base.qsf",
+            |s| replaced(&s, block, to),
+            ("regions", words),
+        );
+    }
+    for (gone, entity) in [
+        (
+            "cross_control",
+            "altera_avalon_mm_clock_crossing_bridge:cross_control",
+        ),
+        ("cross_to_endpoint", "cross_to_endpoint"),
+        ("cross_window", "x:cross_window|fifo:f|data[3]"),
+    ] {
+        let line = member(entity);
+        let words = format!("{gone} is gone");
+        planted.fault(gone, "top.qsf", |s| s + &line, ("regions", &words));
+        // As the vendor had it, in Tcl that the settings take in.
+        planted.fault(gone, "ip_include.tcl", |s| s + &line, ("regions", &words));
+        let star = line.replace("system:system_inst|system_board:board", "*");
+        planted.fault(gone, "top.qsf", |s| s + &star, ("regions", &words));
+    }
+    planted.all_were_found();
+}
+
+/// What a script puts together cannot be called wrong, nor sound without a word.
+#[test]
+fn regions_of_scripts() {
+    let work = extended_net();
+    let before = fs::read_to_string(work.output("top.qsf")).unwrap();
+    let line = "set at \"system:system_inst|system_board:board\"\nset_instance_assignment -name LL_MEMBER_OF r -to \
+                \"$at|x:cross_control\" -section_id r\nforeach m {a b} { set_instance_assignment -name LL_MEMBER_OF r -to \
+                \"$at|$m\" -section_id r }\n";
+    fs::write(work.output("top.qsf"), format!("{before}{line}")).unwrap();
+    assert_eq!(faults(&work), []);
+    let notes = notes(&work);
+    for words in [
+        "cross_control is gone; a script puts it together",
+        "that cannot be told",
+    ] {
+        assert!(
+            notes
+                .iter()
+                .any(|(test, what)| *test == "regions" && what.contains(words)),
+            "{notes:#?}"
+        );
+    }
+}
+
+/// A region that is smaller than the block by itself.
+#[test]
+fn a_small_region_is_said() {
+    let work = Work::of(&reference_net());
+    for revision in ["base.qsf", "top.qsf"] {
+        work.edit(revision, "LL_WIDTH 116", "LL_WIDTH 6");
+    }
+    let report = work.extend("").unwrap();
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.contains("too small for the block")),
+        "{:?}",
+        report.notes
+    );
+    let found = notes(&work);
+    let said = found
+        .iter()
+        .filter(|(_, what)| what.contains("6 × 24 has at most 1440 ALMs"));
+    assert_eq!(said.count(), 2, "{found:#?}");
+}

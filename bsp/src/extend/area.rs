@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::family::Blocks;
 use crate::generator::VerilogModule;
 use crate::verilog;
 
@@ -12,8 +13,8 @@ use crate::verilog;
 pub struct Area {
     /// Registers; the output register of a memory block is not one.
     pub registers: u64,
-    /// M20K blocks.
-    pub m20k: u64,
+    /// Memory blocks of the family, M20K or M10K.
+    pub blocks: u64,
     /// Logic array blocks that are used as memory (MLAB).
     pub mlab: u64,
 }
@@ -22,25 +23,26 @@ impl Area {
     fn plus(self, other: Self, times: u64) -> Self {
         Self {
             registers: self.registers + times * other.registers,
-            m20k: self.m20k + times * other.m20k,
+            blocks: self.blocks + times * other.blocks,
             mlab: self.mlab + times * other.mlab,
         }
     }
 }
 
-/// Counts a module with everything in it.
+/// Counts a module with everything in it, for a family with such memory blocks.
 ///
 /// # Errors
 /// [`ErrorKind::Inconsistent`] if a module cannot be read or is not there.
-pub fn count(modules: &[VerilogModule], top: &str) -> Result<Area> {
+pub fn count(modules: &[VerilogModule], top: &str, blocks: Blocks) -> Result<Area> {
     let by_name: BTreeMap<&str, &VerilogModule> =
         modules.iter().map(|m| (m.name.as_str(), m)).collect();
-    below(&by_name, top, &mut BTreeMap::new())
+    below(&by_name, top, blocks, &mut BTreeMap::new())
 }
 
 fn below(
     modules: &BTreeMap<&str, &VerilogModule>,
     name: &str,
+    blocks: Blocks,
     known: &mut BTreeMap<String, Area>,
 ) -> Result<Area> {
     if let Some(area) = known.get(name) {
@@ -54,10 +56,10 @@ fn below(
             "This is a defect of Peerlane; report it with the configuration.",
         )
     })?;
-    let mut area = own(&module.text);
+    let mut area = own(&module.text, blocks);
     let parsed = verilog::module(Path::new(&module.file_name()), &module.text, name)?;
     for (kind, times) in parsed.instances {
-        area = area.plus(below(modules, &kind, known)?, times);
+        area = area.plus(below(modules, &kind, blocks, known)?, times);
     }
     known.insert(name.to_string(), area);
     Ok(area)
@@ -65,7 +67,7 @@ fn below(
 
 /// Counts what a module declares itself. The generator writes a declaration a line, and calls registers
 /// `…_q`.
-fn own(text: &str) -> Area {
+fn own(text: &str, blocks: Blocks) -> Area {
     let mut area = Area::default();
     for line in text.lines() {
         let Some((attributes, declared)) = line.split_once("reg ") else {
@@ -87,9 +89,9 @@ fn own(text: &str) -> Area {
             Some((_, range)) => {
                 let depth = range_width(range.trim_end_matches(']'));
                 if attributes.contains("MLAB") {
-                    area.mlab += mlab(width, depth);
+                    area.mlab += fewest(blocks.mlab_shapes(), width, depth);
                 } else {
-                    area.m20k += m20k(width, depth);
+                    area.blocks += fewest(blocks.shapes(), width, depth);
                 }
             }
             None if rest.ends_with("_q") => area.registers += width,
@@ -111,24 +113,12 @@ fn range_width(range: &str) -> u64 {
     }
 }
 
-/// M20K blocks of a memory, in the best of their shapes (Stratix V Device Handbook, "Embedded Memory
-/// Blocks").
-fn m20k(width: u64, depth: u64) -> u64 {
-    const SHAPES: [(u64, u64); 6] = [
-        (40, 512),
-        (20, 1024),
-        (10, 2048),
-        (5, 4096),
-        (2, 8192),
-        (1, 16384),
-    ];
-    let blocks = SHAPES.map(|(wide, deep)| width.div_ceil(wide) * depth.div_ceil(deep));
-    blocks.into_iter().min().unwrap_or(0)
-}
-
-/// MLABs of a memory: 20 bits wide and 32 deep each.
-fn mlab(width: u64, depth: u64) -> u64 {
-    width.div_ceil(20) * depth.div_ceil(32)
+/// Blocks of a memory, in the best of their shapes.
+fn fewest(shapes: &[(u64, u64)], width: u64, depth: u64) -> u64 {
+    let blocks = shapes
+        .iter()
+        .map(|(wide, deep)| width.div_ceil(*wide) * depth.div_ceil(*deep));
+    blocks.min().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -144,11 +134,25 @@ mod tests {
 
     #[test]
     fn memories_take_the_shape_with_the_fewest_blocks() {
-        assert_eq!(m20k(512, 1024), 26);
-        assert_eq!(m20k(40, 512), 1);
-        assert_eq!(m20k(41, 513), 3);
-        assert_eq!(m20k(65, 4096), 13);
-        assert_eq!((mlab(20, 32), mlab(21, 33)), (1, 4));
+        let of = |blocks: Blocks| {
+            move |width, depth| {
+                (
+                    fewest(blocks.shapes(), width, depth),
+                    fewest(blocks.mlab_shapes(), width, depth),
+                )
+            }
+        };
+        let (m20k, m10k) = (of(Blocks::M20k), of(Blocks::M10k));
+        assert_eq!(m20k(512, 1024).0, 26);
+        assert_eq!(m20k(40, 512).0, 1);
+        assert_eq!(m20k(41, 513).0, 3);
+        assert_eq!(m20k(65, 4096).0, 13);
+        // Half the bits in a block.
+        assert_eq!(m10k(512, 1024).0, 52);
+        assert_eq!(m10k(40, 512).0, 2);
+        assert_eq!(m10k(40, 256).0, 1);
+        assert_eq!((m20k(20, 32).1, m20k(21, 33).1), (1, 3));
+        assert_eq!((m10k(20, 32).1, m10k(21, 33).1, m10k(10, 64).1), (1, 4, 2));
     }
 
     #[test]
@@ -166,11 +170,13 @@ mod tests {
         ];
         let want = Area {
             registers: 3 * 7 + 4,
-            m20k: 2,
+            blocks: 2,
             mlab: 3 * 2,
         };
-        assert_eq!(count(&modules, "top").unwrap(), want);
-        let error = count(&modules[1..], "top").unwrap_err();
+        assert_eq!(count(&modules, "top", Blocks::M20k).unwrap(), want);
+        let smaller = count(&modules, "top", Blocks::M10k).unwrap();
+        assert_eq!(smaller, Area { blocks: 4, ..want });
+        let error = count(&modules[1..], "top", Blocks::M20k).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Inconsistent);
         assert!(error.to_string().contains("leaf"), "{error}");
     }

@@ -106,16 +106,21 @@ pub fn note(
     )
 }
 
-/// Lines of constraints and settings that speak of instances which are gone.
-pub fn mentions(hardware: &Path, removed: &[String]) -> Result<Option<String>> {
+/// Lines of constraints and settings that speak of instances which are gone, with the text that `changed` has for a file.
+pub fn mentions(
+    hardware: &Path,
+    removed: &[String],
+    changed: &dyn Fn(&Path) -> Option<String>,
+) -> Result<Option<String>> {
     let mut lines = Vec::new();
     for extension in ["qsf", "sdc"] {
         for path in layout::with_extension(hardware, extension)? {
-            for (n, line) in text::read(&path)?.lines().enumerate() {
-                if removed
-                    .iter()
-                    .any(|name| line.contains(&format!("|{name}")))
-                {
+            let text = match changed(&path) {
+                Some(text) => text,
+                None => text::read(&path)?,
+            };
+            for (n, line) in text.lines().enumerate() {
+                if removed.iter().any(|name| names(line, name)) {
                     let name = path
                         .file_name()
                         .unwrap_or_default()
@@ -133,6 +138,17 @@ pub fn mentions(hardware: &Path, removed: &[String]) -> Result<Option<String>> {
             lines.join(", ")
         )
     }))
+}
+
+/// Whether a line has a name as an element of a path, with its entity or without.
+fn names(line: &str, name: &str) -> bool {
+    let mut all = line.match_indices(name);
+    all.any(|(at, _)| {
+        let open = name.ends_with('|');
+        let behind = line[at + name.len()..].chars().next();
+        line[..at].ends_with(['|', ':'])
+            && (open || !behind.is_some_and(|c| c.is_alphanumeric() || c == '_'))
+    })
 }
 
 /// What was compiled from the vendor's design, anywhere in the BSP: files, and directories of Quartus's records.

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use crate::block;
 use crate::config::{Config, NewSlave};
 use crate::error::{Error, ErrorKind, Result};
+use crate::extend::regions::NewBridge;
 use crate::system::host_bus::{HostPath, bar_number, slaves_but, space};
 use crate::system::kinds::{bridge_unit, is_automatic, is_bridge};
 use crate::system::qsys::{Connection, End, Export, Module};
@@ -22,6 +23,8 @@ use crate::system::xml::Edits;
 
 /// The largest BAR that is dealt with, log2: places asked for are below that, too.
 const MOST_BITS: u64 = 31;
+/// Kind of a bridge that is put in.
+pub const INSERTED: &str = "altera_avalon_mm_bridge";
 
 /// Where a slave of the block goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +115,23 @@ impl<'a> HostBus<'a> {
             Some(bridge) if self.path.host == 0 => End::new(&bridge.name, "m0"),
             _ => self.path.master().clone(),
         }
+    }
+
+    /// The bridges that are put in, each with the instance behind it: of those on the way to the registers, the first.
+    pub fn inserted(&self) -> Vec<NewBridge> {
+        let all = self.inserted.iter().filter_map(|bridge| {
+            let first = self.path.hops[0];
+            let behind = match bridge.bar == self.path.bar {
+                true => Some(first),
+                false => bridge.slaves.first().copied(),
+            };
+            Some(NewBridge {
+                name: bridge.name.clone(),
+                kind: INSERTED.into(),
+                beside: behind?.end.instance.clone(),
+            })
+        });
+        all.collect()
     }
 
     /// Where the elements of the connections that go begin.

@@ -1,7 +1,7 @@
 //! The edits of the host's bus: bridges put in and taken out, the block's slaves connected.
 
 use crate::error::Result;
-use crate::extend::host_bus::{HostBus, Inserted, Raised};
+use crate::extend::host_bus::{HostBus, INSERTED, Inserted, Raised};
 use crate::extend::writer::Writer;
 use crate::system::qsys::{Connection, End, NewConnection};
 
@@ -71,7 +71,7 @@ impl Writer<'_> {
         let site = self.site();
         let (hip, name) = (&site.hip.name, &bridge.name);
         let width = site.hip.number("avmm_width_hwtcl").unwrap_or(128);
-        let kind = "altera_avalon_mm_bridge";
+        let kind = INSERTED;
         // As the system has it, if it has one: a hard IP may be kept at an older version than its bridges.
         let mut others = site.system.modules.iter().filter(|m| m.kind == kind);
         let version = others.find_map(|m| m.element.attribute("version"));

@@ -9,13 +9,15 @@ use crate::build::{self, Build};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::component::{self, Compile, Written};
+use crate::extend::family::{self, Blocks};
 use crate::extend::identity::{Name, PciIds};
 use crate::extend::platform::Platform;
+use crate::extend::regions::{self, Moved};
 use crate::extend::report::{Change, Report};
 use crate::extend::resources::{self, Resources};
 use crate::extend::rewrite::{self, Rewritten};
 use crate::extend::settings::{self, Import};
-use crate::extend::{Options, compiled, ipx, leftovers, readme};
+use crate::extend::{Options, compiled, ipx, leftovers, migration, readme};
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
 use crate::kept::{self, Record, Tree};
@@ -63,15 +65,22 @@ impl Plan {
         let platform = Platform::of(layout)?;
         let name = Name::of(&platform.boards, &specification, config)?;
         platform.refuse_taken(layout, &name)?;
-        let block = Block::generate(&site, &new, config, &specification)?;
+        let project = Project::read(layout)?;
+        let memory = family::blocks(&project, &specification);
+        let block = Block::generate(&site, &new, config, (&specification, memory))?;
 
         let mut builder = Builder::new(layout, missing, name);
         builder.design(&site)?;
         builder.block(config, &block);
         builder.system(&site.system.document.path, &new)?;
-        builder.settings(&site)?;
+        let resources =
+            builder.specification(&specification, &project, (config, &block, memory))?;
+        let moved = Moved::new(&site, &new, config);
+        builder.settings(&site, &project, &moved)?;
+        builder
+            .notes
+            .extend(regions::notes(&project, &moved, resources));
         builder.component_list()?;
-        let resources = builder.specification(&specification, config, &block)?;
         builder.platform(&platform, config)?;
         let vendor = kept::tree(&layout.root, &|_| false)?;
         builder.build_file(config, &new, &block, &vendor);
@@ -125,7 +134,7 @@ impl Block {
         site: &Site<'_>,
         new: &Rewritten,
         config: &Config,
-        specification: &Document,
+        (specification, memory): (&Document, Option<Blocks>),
     ) -> Result<Self> {
         let port_bits = new.port_bits;
         let memory_log2 = resources::memory_log2(specification)?;
@@ -138,7 +147,10 @@ impl Block {
             memory_log2,
             slaves,
         };
-        let modules = generator::generate(config, board)?;
+        let mut modules = generator::generate(config, board)?;
+        if let Some(memory) = memory {
+            generator::name_memory(&mut modules, memory);
+        }
         let ids = agree(config, port_bits, &modules)?;
         tracing::info!(modules = modules.len(), port_bits, "Verilog generated");
         Ok(Self {
@@ -287,9 +299,8 @@ impl<'a> Builder<'a> {
     }
 
     /// The project's settings and scripts without anything compiled; and the script that makes it anew.
-    fn settings(&mut self, site: &Site<'_>) -> Result<()> {
-        let project = Project::read(self.layout)?;
-        let settings = settings::rewrite(&project)?;
+    fn settings(&mut self, site: &Site<'_>, project: &Project, moved: &Moved) -> Result<()> {
+        let settings = settings::rewrite(project, moved)?;
         let root = &self.layout.root;
         let mut left_out = compiled::left_out(self.layout, &settings.compiled)?;
         let generated = compiled::generated(site);
@@ -334,7 +345,7 @@ impl<'a> Builder<'a> {
                 .map(|(path, text)| (path.as_path(), *text))
                 .collect();
             let gone = |path: &Path| self.left_out.iter().any(|left| path.starts_with(left));
-            leftovers::note(self.layout, &project, &changed, &gone)?
+            leftovers::note(self.layout, project, &changed, &gone)?
         };
         let importer = settings
             .imports
@@ -391,19 +402,32 @@ impl<'a> Builder<'a> {
         self.replace(list, text)
     }
 
-    /// The board's specification, with what the block takes.
+    /// The board's specification, with what the block takes and what the SDK has to be told.
     fn specification(
         &mut self,
         specification: &Document,
-        config: &Config,
-        block: &Block,
+        project: &Project,
+        (config, block, memory): (&Config, &Block, Option<Blocks>),
     ) -> Result<Resources> {
-        let resources = resources::estimate(&block.modules, block::top(config.irq))?;
+        if memory.is_none() {
+            self.notes.push(format!(
+                "The device's family is not one that this program knows; its memory blocks were counted as {}, the \
+                 smaller ones.",
+                Blocks::M10k.name()
+            ));
+        }
+        let memory = memory.unwrap_or(Blocks::M10k);
+        let resources = resources::estimate(&block.modules, block::top(config.irq), memory)?;
+        self.notes.extend(resources::narrow_memory(specification));
         let mut edits = Edits::default();
         self.changes
             .extend(self.name.in_specification(specification, &mut edits));
         let raised = resources::raise(specification, resources, &mut edits)?;
         self.changes.extend(raised);
+        let detected = migration::detected(self.layout, project);
+        let (told, note) = migration::tell(specification, detected, &mut edits);
+        self.changes.extend(told);
+        self.notes.extend(note);
         self.replace(
             &specification.path,
             edits.apply(&specification.path, &specification.source)?,
@@ -513,7 +537,12 @@ impl<'a> Builder<'a> {
     fn notes(&mut self, new: &Rewritten) -> Result<()> {
         self.notes.push(self.name.note());
         self.notes.extend(new.notes.iter().cloned());
-        let mentions = compiled::mentions(&self.hardware, &new.removed_instances)?;
+        let changed = |path: &Path| {
+            let inside = self.layout.inside(path).ok()?;
+            let file = self.files.iter().find(|file| file.path == inside)?;
+            Some(file.text.clone())
+        };
+        let mentions = compiled::mentions(&self.hardware, &new.removed_instances, &changed)?;
         self.notes.extend(mentions);
         Ok(())
     }

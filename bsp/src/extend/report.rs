@@ -106,9 +106,12 @@ impl Report {
         }
         writeln!(
             out,
-            "- The resources in `board_spec.xml` grew by {} ALMs, {} registers and {} memory blocks: an \
-             estimate until a compile is measured.",
-            self.resources.alms, self.resources.ffs, self.resources.rams
+            "- The resources in `board_spec.xml` grew by {} ALMs, {} registers and {} memory blocks ({}): \
+             an estimate until a compile is measured.",
+            self.resources.alms,
+            self.resources.ffs,
+            self.resources.rams,
+            self.resources.memory.name()
         )?;
         writeln!(
             out,

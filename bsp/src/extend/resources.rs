@@ -8,18 +8,21 @@
 
 use std::ops::Range;
 
+use crate::block;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::area;
+use crate::extend::family::Blocks;
 use crate::extend::report::Change;
 use crate::generator::VerilogModule;
-use crate::system::xml::{Document, Edits};
+use crate::system::xml::{Document, Edits, Element};
 
 /// ALMs a register, with the logic before it: Yosys' synthesis for Cyclone V, whose ALM is of the same
 /// family, gave 1.34 look-up tables a register for the first version of the block, and an ALM holds one or
 /// two of them.
 const ALMS_PER_REGISTER: f64 = 1.4;
-/// ALMs of a logic array block that is used as memory (Stratix V Device Handbook, "Logic Array Blocks").
-const ALMS_PER_MLAB: u64 = 10;
+/// ALMs of a logic array block, also of one that is used as memory (Stratix V and Cyclone V Device Handbooks, volume 1,
+/// "Logic Array Blocks and Adaptive Logic Modules").
+pub const ALMS_PER_LAB: u64 = 10;
 
 /// Resources in the units of `board_spec.xml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -28,21 +31,24 @@ pub struct Resources {
     pub alms: u64,
     /// Registers.
     pub ffs: u64,
-    /// Memory blocks (M20K).
+    /// Memory blocks.
     pub rams: u64,
+    /// Which.
+    pub memory: Blocks,
 }
 
-/// The estimate for a block.
+/// The estimate for a block on a family with such memory blocks.
 ///
 /// # Errors
 /// [`ErrorKind::Inconsistent`] if its Verilog cannot be read.
-pub fn estimate(modules: &[VerilogModule], top: &str) -> Result<Resources> {
-    let area = area::count(modules, top)?;
+pub fn estimate(modules: &[VerilogModule], top: &str, memory: Blocks) -> Result<Resources> {
+    let area = area::count(modules, top, memory)?;
     let logic = area.registers as f64 * ALMS_PER_REGISTER;
     Ok(Resources {
-        alms: logic as u64 + area.mlab * ALMS_PER_MLAB,
+        alms: logic as u64 + area.mlab * ALMS_PER_LAB,
         ffs: area.registers,
-        rams: area.m20k,
+        rams: area.blocks,
+        memory,
     })
 }
 
@@ -101,6 +107,32 @@ pub fn raise(document: &Document, add: Resources, edits: &mut Edits) -> Result<V
         });
     }
     Ok(changes)
+}
+
+/// What a person should know of memory ports that are not as wide as the block's.
+pub fn narrow_memory(document: &Document) -> Option<String> {
+    let interfaces = document
+        .root
+        .children("global_mem")
+        .flat_map(|memory| memory.children("interface"));
+    let other = |interface: &Element| {
+        let width = interface.attribute("width")?.trim().parse::<u32>().ok()?;
+        (width != block::MEM_BITS).then(|| {
+            let port = interface.attribute("port").unwrap_or("a port");
+            format!("{port} {width} bits")
+        })
+    };
+    let others: Vec<_> = interfaces.filter_map(other).collect();
+    (!others.is_empty()).then(|| {
+        format!(
+            "The block's ports to memory have {} bits, as the old DMA's had; of the board's {}. Platform Designer adapts \
+             the width, and a word of the block takes as many beats as it has to. See in the generated interconnect that \
+             the adapter stands behind memory's arbiter (after its cmd_mux): in front of it, a read could pass a part of \
+             a chained write. Not verified without Quartus.",
+            block::MEM_BITS,
+            others.join(", ")
+        )
+    })
 }
 
 /// The interfaces of a `global_mem`, by their FPGA addresses.
@@ -174,7 +206,6 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    use crate::block;
     use crate::config::{Config, Irq};
     use crate::generator::{Board, generate};
 
@@ -202,6 +233,21 @@ mod tests {
     }
 
     #[test]
+    fn ports_of_another_width_are_named() {
+        let of = |width: &str| {
+            narrow_memory(&specification(&format!(
+                "<global_mem><interface port=\"m0\" width=\"512\"/><interface port=\"m1\" width=\"{width}\"/></global_mem>"
+            )))
+        };
+        assert_eq!(of("512"), None);
+        let note = of("256").unwrap();
+        assert!(
+            note.contains("m1 256 bits") && !note.contains("m0"),
+            "{note}"
+        );
+    }
+
+    #[test]
     fn what_is_given_out_ends_with_the_first_gap() {
         let of = |interfaces: &[(&str, &str)]| {
             let interface = |(address, size): &(&str, &str)| {
@@ -225,7 +271,7 @@ mod tests {
 
     #[test]
     fn figures_follow_the_configuration() {
-        let of = |config: &Config, port_bits| {
+        let with = |config: &Config, port_bits, memory| {
             let board = Board {
                 slaves: peerlane_hdl::Slaves {
                     bar: 0,
@@ -239,8 +285,9 @@ mod tests {
                 memory_log2: 32,
             };
             let modules = generate(config, board).unwrap();
-            estimate(&modules, block::top(config.irq)).unwrap()
+            estimate(&modules, block::top(config.irq), memory).unwrap()
         };
+        let of = |config: &Config, port_bits| with(config, port_bits, Blocks::M20k);
         let usual = of(&Config::default(), 128);
         let large = Config {
             att_entries: 65536,
@@ -255,6 +302,14 @@ mod tests {
         assert!(wide.ffs > usual.ffs && wide.alms > usual.alms);
         // A queue of 1024 in each direction, a descriptor of 7 dwords in use.
         assert!(usual.rams >= 2 * 7 * 2, "{usual:?}");
+        // Yosys' synthesis of the default build for Cyclone V has 114 of them (`cargo xtask test budgets`): it puts
+        // shallow memories into logic, which take whole blocks here.
+        let small = with(&Config::default(), 128, Blocks::M10k);
+        assert!((114..=114 * 4 / 3).contains(&small.rams), "{small:?}");
+        assert!(
+            small.rams > usual.rams && small.ffs == usual.ffs,
+            "{small:?} {usual:?}"
+        );
     }
 
     #[test]
@@ -267,6 +322,7 @@ mod tests {
             alms: 1,
             ffs: 2,
             rams: 3,
+            memory: Blocks::M20k,
         };
         let changes = raise(&d, add, &mut edits).unwrap();
         assert_eq!(

@@ -6,6 +6,7 @@ use crate::extend::host_bus::HostBus;
 use crate::extend::identity;
 use crate::extend::interrupts;
 use crate::extend::old_master::OldMaster;
+use crate::extend::regions::NewBridge;
 use crate::extend::report::Change;
 use crate::extend::writer::Writer;
 use crate::system::host_bus::{BarMap, HostPath, bar_map};
@@ -35,6 +36,10 @@ pub struct Rewritten {
     pub instance: String,
     /// Paths of instances that are gone: removed bridges, and what was inside the old block.
     pub removed_instances: Vec<String>,
+    /// Names of the bridges that are gone.
+    pub removed_bridges: Vec<String>,
+    /// Bridges that are put in.
+    pub inserted: Vec<NewBridge>,
     /// Width of the hard IP's port in bits.
     pub port_bits: u32,
 }
@@ -52,14 +57,32 @@ fn port_bits(site: &Site<'_>, config: &Config) -> Result<u32> {
         .and_then(|w| u32::try_from(w).ok())
         .filter(|w| [128, 256].contains(w))
     else {
+        let link = ["gen123_lane_rate_mode_hwtcl", "lane_mask_hwtcl"];
+        let link: Vec<_> = link
+            .iter()
+            .filter_map(|name| site.hip.parameter(name))
+            .collect();
+        let link = match link.as_slice() {
+            [] => String::new(),
+            words => format!(", the link is {}", words.join(" ")),
+        };
         let has = width.map_or("no width".into(), |w| format!("a width of {w} bits"));
+        let remedy = match width {
+            Some(64) => {
+                "The block drives Txs with 128 or 256 bits. A width adapter in between would break the rules of Txs for \
+                 byte enables, so none is put there. Where the device and the board allow Gen2 x4, set the hard IP to that \
+                 link and to 128 bits, in Platform Designer; a board that has no more than Gen1 x4 cannot be extended by \
+                 this version."
+            }
+            _ => "The block drives a port of 128 or 256 bits; set the hard IP to one of them.",
+        };
         return Err(site.unsupported(
             site.system.place(site.hip),
             format!(
-                "the Avalon-MM port of {} has {has} (avmm_width_hwtcl)",
+                "the Avalon-MM port of {} has {has} (avmm_width_hwtcl){link}",
                 site.hip.name
             ),
-            "The block drives a port of 128 or 256 bits; set the hard IP to one of them.",
+            remedy,
         ));
     };
     match config.port_bits {
@@ -122,13 +145,10 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
         ));
     }
 
-    let removed_instances = old
-        .bridges
-        .iter()
-        .chain(&bus.bridges)
-        .map(|b| b.name.clone())
-        .chain([format!("{}|", site.dma.name)])
-        .collect();
+    let bridges = old.bridges.iter().chain(&bus.bridges);
+    let removed_bridges: Vec<String> = bridges.map(|b| b.name.clone()).collect();
+    let inside = format!("{}|", site.dma.name);
+    let removed_instances = removed_bridges.iter().cloned().chain([inside]).collect();
     let document = &site.system.document;
     let text = writer.edits.apply(&document.path, &document.source)?;
     let bar_after = map_after(site, config, &text, path.bar)?;
@@ -143,6 +163,8 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
         bar_after,
         instance: site.dma.name.clone(),
         removed_instances,
+        removed_bridges,
+        inserted: bus.inserted(),
         port_bits,
     })
 }

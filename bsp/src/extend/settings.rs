@@ -1,5 +1,5 @@
-//! The project's settings and scripts: the block's fragment taken in, and everything that the vendor shipped
-//! compiled taken out.
+//! The project's settings and scripts: the block's fragment taken in, the regions made to follow the instances
+//! (`extend/regions.rs`), and everything that the vendor shipped compiled taken out.
 //!
 //! What was compiled holds the old DMA. It comes into a revision as a partition that is imported (`.qxp`), as the
 //! persona of the base revision (`.personax`, the CvP flow: s5_net porting guide 683645, 3.10.1.3) or as a netlist
@@ -11,6 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::regions::{Members, Moved};
 use crate::extend::report::Change;
 use crate::extend::steps;
 use crate::layout::{OWN_DIR, SCRIPT_DIR, has_extension};
@@ -97,7 +98,7 @@ pub struct Settings {
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] for an import that cannot be read, and if two of the changes are to the same bytes.
-pub fn rewrite(project: &Project) -> Result<Settings> {
+pub fn rewrite(project: &Project, moved: &Moved) -> Result<Settings> {
     let mut settings = Settings {
         base: value_of(project, "BASE_REVISION"),
         notes: project.notes.clone(),
@@ -114,10 +115,12 @@ pub fn rewrite(project: &Project) -> Result<Settings> {
         }
         settings.compiled.insert(file);
     }
+    let mut members = Members::find(project, moved);
     for source in &project.sources {
         let mut edits = FileEdits::new(project, source);
         edits.take_out_imports(&settings.compiled);
         edits.compile_from_source(&settings.imports);
+        edits.regions(moved, &mut members);
         if source.role == Role::Settings && !takes_in_a_revision(project, source) {
             edits.fragment();
         }
@@ -325,7 +328,7 @@ fn is_import(assignment: &Assignment) -> bool {
 pub(super) struct FileEdits<'a> {
     pub(super) project: &'a Project,
     pub(super) source: &'a Source,
-    assignments: Vec<Assignment>,
+    pub(super) assignments: Vec<Assignment>,
     pub(super) edits: Edits,
     changes: Vec<Change>,
     pub(super) notes: Vec<String>,
@@ -516,7 +519,7 @@ mod tests {
             Source::new(path.into(), *role, text.to_string(), revisions)
         };
         let sources = sources.iter().map(source).collect();
-        rewrite(&Project::of(PathBuf::new(), sources)).unwrap()
+        rewrite(&Project::of(PathBuf::new(), sources), &Moved::default()).unwrap()
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub struct Assignment {
     pub span: Range<usize>,
     /// The bytes of the value, with quotes.
     pub value_span: Range<usize>,
+    /// The bytes of the value of `-to`, with quotes; empty if it has none.
+    pub to_span: Range<usize>,
 }
 
 /// The assignments of a file, also those in bodies of `if` and the like. Comments, other commands and removals
@@ -45,13 +47,18 @@ fn assignment(text: &str, command: &Command) -> Option<Assignment> {
         line: command.line,
         span: command.lines(text),
         value_span: command.span.start..command.span.start,
+        to_span: command.span.start..command.span.start,
     };
     let mut rest = command.words[1..].iter();
     while let Some(word) = rest.next() {
         match word.text.as_str() {
             "-name" => found.name = rest.next()?.text.to_uppercase(),
             "-section_id" => found.section = Some(rest.next()?.text.clone()),
-            "-to" => found.to = Some(rest.next()?.text.clone()),
+            "-to" => {
+                let word = rest.next()?;
+                found.to = Some(word.text.clone());
+                found.to_span = word.span.clone();
+            }
             "-from" | "-tag" | "-entity" | "-comment" | "-library" => {
                 rest.next();
             }
@@ -99,6 +106,8 @@ mod tests {
         assert_eq!(a[0].section.as_deref(), Some("a:b"));
         assert_eq!(&TEXT[a[0].value_span.clone()], "POST_FIT");
         assert_eq!(&TEXT[a[4].value_span.clone()], "{a b.sdc}");
+        assert_eq!(&TEXT[a[2].to_span.clone()], "Mem0_Rzq");
+        assert!(a[0].to_span.is_empty());
         assert!(TEXT[a[0].span.clone()].ends_with("\"a:b\"\r\n"));
     }
 

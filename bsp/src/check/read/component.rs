@@ -11,6 +11,8 @@ use crate::text;
 pub struct Declared {
     /// `set_module_property VERSION`.
     pub version: String,
+    /// The entity that is synthesised: `set_fileset_property QUARTUS_SYNTH TOP_LEVEL`.
+    pub top: String,
     /// Interfaces: type and side.
     pub interfaces: BTreeMap<String, (String, String)>,
     /// Widths in bits of ports, by interface and role.
@@ -29,6 +31,9 @@ impl Declared {
             match words.as_slice() {
                 ["set_module_property", "VERSION", version] => {
                     found.version = version.trim_matches(['"', '{', '}']).into();
+                }
+                ["set_fileset_property", "QUARTUS_SYNTH", "TOP_LEVEL", top] => {
+                    found.top = top.trim_matches(['"', '{', '}']).into();
                 }
                 ["add_interface", name, kind, side] => {
                     let about = ((*kind).into(), (*side).into());

@@ -48,6 +48,10 @@ pub struct Assignment {
     pub value: Option<String>,
     /// Its section.
     pub section: String,
+    /// What it is for (`-to`); `None` if that cannot be told, empty if it has none.
+    pub to: Option<String>,
+    /// Whether that is written out.
+    pub to_is_plain: bool,
     /// Where.
     pub place: Place,
     /// Whether it is made.
@@ -170,6 +174,12 @@ impl Reader<'_> {
             _ => {}
         }
         if let Some((name, value)) = command.assignment() {
+            let to = match command.option("-to") {
+                None => Some(String::new()),
+                // Brackets with a number in them are a bit of a bus.
+                Some(word) if is_bit(&word.text) => Some(word.text.clone()),
+                Some(word) => context.value(word),
+            };
             let assignment = Assignment {
                 name: context.value(name).map(|name| name.to_uppercase()),
                 value: value.map_or(Some(String::new()), |value| context.value(value)),
@@ -177,6 +187,9 @@ impl Reader<'_> {
                     .option("-section_id")
                     .and_then(|section| context.value(section))
                     .unwrap_or_default(),
+                to: to.clone(),
+                to_is_plain: to
+                    .is_some_and(|to| command.option("-to").is_none_or(|word| word.text == to)),
                 place: command.place.clone(),
                 runs: command.runs,
             };
@@ -265,6 +278,13 @@ impl Reader<'_> {
         }
         found
     }
+}
+
+/// Whether the only brackets of a name are those of bits.
+fn is_bit(name: &str) -> bool {
+    let mut bits = name.split('[').skip(1);
+    let number = |bit: &str| bit.starts_with(|c: char| c.is_ascii_digit() || c == '*');
+    name.contains('[') && !name.contains('$') && bits.all(number)
 }
 
 /// Whether a file is a script, by its name.

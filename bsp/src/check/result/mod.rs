@@ -8,11 +8,13 @@ mod identity;
 mod interrupts;
 mod lists;
 mod memory;
+mod migration;
 mod names;
 mod parameters;
 mod platform;
 mod project;
 mod receive;
+mod regions;
 mod resets;
 mod settings;
 mod steps;
@@ -209,8 +211,10 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     identity::check(&bsp, build, findings)?;
     platform::check(&bsp, build, findings)?;
     settings::check(&bsp, findings)?;
+    regions::check(&bsp, findings)?;
     files::compiled(&bsp, findings)?;
-    lists::check(&bsp, findings)
+    lists::check(&bsp, findings)?;
+    migration::check(&bsp, findings)
 }
 
 /// Says what is wrong with a system by itself. What the vendor's has, too, is a note.

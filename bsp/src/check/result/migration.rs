@@ -1,0 +1,100 @@
+//! Whether the OpenCL SDK still takes the platform for what the vendor's was, when it brings it up to its own version
+//! (Custom Platform Toolkit user guide 683398, 1.3; the SDK's `Board_migrate.pm`, 15.1 and 17.1).
+
+use std::path::Path;
+
+use crate::check::Findings;
+use crate::check::read::settings::{Files, Reader};
+use crate::check::read::{Node, xml};
+use crate::check::result::{Bsp, bad};
+use crate::error::{Place, Result};
+
+const TEST: &str = "automigration";
+
+pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    let path = bsp.hardware.join("board_spec.xml");
+    let now = xml(&path)?;
+    let Some(was) = bsp.vendor.xml("board_spec.xml".as_ref())? else {
+        // The test of the specification says so.
+        return Ok(());
+    };
+    let Some((kind, file)) = by_files(bsp)? else {
+        findings.good(
+            TEST,
+            "the SDK does not tell the platform's type by what was left out",
+        );
+        return Ok(());
+    };
+    let before = findings.errors();
+    let mut places = 0;
+    for (old, new) in was.all("compile").zip(now.all("compile")) {
+        places += 1;
+        let want = match told(old) {
+            None | Some("" | "auto") => kind,
+            Some(own) => own,
+        };
+        let has = told(new);
+        if has != Some(want) {
+            let what = format!(
+                "the platform's type (platform_type of <auto_migrate>) is {}, it must be \"{want}\": the SDK goes by \
+                 {file} else, which is not there until it is made anew",
+                has.map_or("not set".into(), |has| format!("\"{has}\""))
+            );
+            bad(findings, TEST, Place::line(&path, new.line), what);
+        }
+        if new.all("auto_migrate").count() > 1 {
+            let what = "a second <auto_migrate>".to_string();
+            bad(findings, TEST, Place::line(&path, new.line), what);
+        }
+    }
+    if places == 0 {
+        let what = format!(
+            "there is no <compile>, where the platform's type could be told; the SDK goes by {file}, which is not there \
+             until it is made anew"
+        );
+        findings.note(TEST, Place::line(&path, now.line), what);
+    } else if findings.unchanged(before) {
+        findings.good(TEST, "the platform's type is told outright");
+    }
+    Ok(())
+}
+
+/// What a `<compile>` says of the type.
+fn told(compile: &Node) -> Option<&str> {
+    let first = compile.all("auto_migrate").next()?;
+    Some(first.get("platform_type")?.trim())
+}
+
+/// The type that the SDK finds in the vendor's BSP by a compiled file, and that file.
+fn by_files(bsp: &Bsp) -> Result<Option<(&'static str, &'static str)>> {
+    let has = |name: &str| bsp.vendor.hash(Path::new(name)).is_some();
+    const PERSONA: &str = "persona/base.root_partition.personax";
+    const PARTITION: &str = "acl_iface_partition.qxp";
+    let found = match () {
+        () if has("base.qsf") && has(PERSONA) => ("s5_net", PERSONA),
+        () if has(PARTITION) => ("cvpqxp_13.x", PARTITION),
+        () => return Ok(None),
+    };
+    // It looks at nothing but this one, which it does not run.
+    let Some(settings) = bsp.vendor.kept(Path::new("top.qsf"))? else {
+        return Ok(None);
+    };
+    let reader = Reader {
+        hardware: &bsp.hardware,
+        files: &Files::new(),
+    };
+    let revision = reader.read(&settings)?;
+    let only = |name: &str| {
+        let mut all = revision
+            .assignments
+            .iter()
+            .filter(|a| a.name.as_deref() == Some(name) && a.place.path == settings);
+        let value = all.next()?.value.clone()?;
+        all.next().is_none().then_some(value)
+    };
+    let stratix = only("FAMILY").is_some_and(|family| family.to_uppercase() == "STRATIX V");
+    // 13.0 and later.
+    let major = only("LAST_QUARTUS_VERSION")
+        .and_then(|version| version.split('.').next()?.trim().parse::<u32>().ok());
+    Ok(Some(found).filter(|_| stratix && major.is_some_and(|major| major >= 13)))
+}

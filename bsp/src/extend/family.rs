@@ -1,0 +1,143 @@
+//! The device family, as far as the block's size depends on it.
+
+use serde::Serialize;
+
+use crate::system::project::Project;
+use crate::system::xml::Document;
+
+/// The memory blocks of a device family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Blocks {
+    /// 20,480 bits (Stratix V, Arria V GZ).
+    #[serde(rename = "M20K")]
+    M20k,
+    /// 10,240 bits (Cyclone V, the other Arria V).
+    #[serde(rename = "M10K")]
+    M10k,
+}
+
+/// Width and depth of a memory.
+type Shape = (u64, u64);
+
+impl Blocks {
+    /// What the handbooks call them.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::M20k => "M20K",
+            Self::M10k => "M10K",
+        }
+    }
+
+    /// Shapes of one block with one port that writes and one that reads (Stratix V Device Handbook, volume 1, "Embedded
+    /// Memory Blocks in Stratix V Devices", "Embedded Memory Configurations"; Cyclone V Device Handbook, volume 1,
+    /// "Embedded Memory Blocks in Cyclone V Devices", the same section).
+    pub fn shapes(self) -> &'static [Shape] {
+        match self {
+            Self::M20k => &[
+                (40, 512),
+                (20, 1024),
+                (10, 2048),
+                (5, 4096),
+                (2, 8192),
+                (1, 16384),
+            ],
+            Self::M10k => &[
+                (40, 256),
+                (20, 512),
+                (10, 1024),
+                (5, 2048),
+                (2, 4096),
+                (1, 8192),
+            ],
+        }
+    }
+
+    /// Shapes of a logic array block that is used as memory (MLAB), 640 bits (the same sections): only the families with
+    /// M20K have the deep one.
+    pub fn mlab_shapes(self) -> &'static [Shape] {
+        match self {
+            Self::M20k => &[(20, 32), (10, 64)],
+            Self::M10k => &[(20, 32)],
+        }
+    }
+}
+
+/// Names of families, how Altera's part numbers of them begin (device overviews, "Ordering Information"), and their
+/// memory blocks. What begins alike stands behind what is longer.
+static FAMILIES: [(&str, &[&str], Blocks); 4] = [
+    ("Stratix V", &["5sg", "5se"], Blocks::M20k),
+    ("Arria V GZ", &["5agz"], Blocks::M20k),
+    ("Arria V", &["5ag", "5as"], Blocks::M10k),
+    ("Cyclone V", &["5ce", "5cg", "5cs"], Blocks::M10k),
+];
+
+/// The memory blocks of the board's device: by the family that the settings name, the device that they name, or the
+/// device model of `board_spec.xml`. `None` for a family that is not known here.
+pub fn blocks(project: &Project, specification: &Document) -> Option<Blocks> {
+    let value = |name: &str| {
+        let found = project.settings(&[name]);
+        found.into_iter().map(|(_, assignment)| assignment.value)
+    };
+    let named = value("FAMILY").find_map(|family| {
+        let mut all = FAMILIES.iter();
+        all.find(|(name, ..)| name.eq_ignore_ascii_case(family.trim()))
+    });
+    let models = (specification.root.children("device"))
+        .filter_map(|device| device.attribute("device_model").map(str::to_string));
+    let mut parts = value("DEVICE").chain(models);
+    let by_part = || {
+        parts.find_map(|part| {
+            let part = part.to_lowercase();
+            let begins = |begin: &&str| part.starts_with(*begin);
+            FAMILIES.iter().find(|(_, all, _)| all.iter().any(begins))
+        })
+    };
+    named.or_else(by_part).map(|(.., blocks)| *blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::system::project::{Role, Source};
+
+    fn of(settings: &str, model: &str) -> Option<Blocks> {
+        let revisions = BTreeSet::from(["top".into()]);
+        let source = Source::new("top.qsf".into(), Role::Settings, settings.into(), revisions);
+        let project = Project::of(PathBuf::new(), vec![source]);
+        let text = format!("<board><device device_model=\"{model}\"/></board>");
+        let specification = Document::parse(Path::new("board_spec.xml"), text).unwrap();
+        blocks(&project, &specification)
+    }
+
+    #[test]
+    fn family_device_and_model_in_this_order() {
+        let set = |name: &str, value: &str| format!("set_global_assignment -name {name} {value}\n");
+        for (settings, model, want) in [
+            (set("FAMILY", "\"Stratix V\""), "", Some(Blocks::M20k)),
+            (set("FAMILY", "\"CYCLONE V\""), "", Some(Blocks::M10k)),
+            (set("FAMILY", "\"Arria V\""), "", Some(Blocks::M10k)),
+            (set("FAMILY", "\"Arria V GZ\""), "", Some(Blocks::M20k)),
+            (
+                set("FAMILY", "\"Cyclone V\""),
+                "5sgxea7_dm.xml",
+                Some(Blocks::M10k),
+            ),
+            (
+                set("DEVICE", "5CGTFD9E5F35C7"),
+                "5sgxea7_dm.xml",
+                Some(Blocks::M10k),
+            ),
+            (set("DEVICE", "5AGZME1H2F35C3"), "", Some(Blocks::M20k)),
+            (set("DEVICE", "5AGXFB3H4F35C4"), "", Some(Blocks::M10k)),
+            (String::new(), "5sgxma7h2fe35c2_dm.xml", Some(Blocks::M20k)),
+            (String::new(), "5cgtd9_dm.xml", Some(Blocks::M10k)),
+            (set("FAMILY", "\"Arria 10\""), "10ax115_dm.xml", None),
+            (String::new(), "", None),
+        ] {
+            assert_eq!(of(&settings, model), want, "{settings}{model}");
+        }
+    }
+}

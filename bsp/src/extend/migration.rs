@@ -1,0 +1,198 @@
+//! What the OpenCL SDK takes the platform for, when it brings an older BSP up to its own version ("automigration", Custom
+//! Platform Toolkit user guide 683398, 1.3).
+//!
+//! `aoc` applies fixes to the directory of each compile, by the type of the platform. With the type `auto` it goes by files
+//! that the vendor compiled (the SDK's own `Board_migrate.pm`, alike in the versions 15.1 and 17.1). They are not in the
+//! copy until they are made anew, and what makes them has to have the same fixes. So the copy says the type outright.
+
+use crate::extend::report::Change;
+use crate::layout::Layout;
+use crate::system::project::{Project, Role};
+use crate::system::xml::{Document, Edits, Element, escape};
+
+const WHY: &str = "the SDK tells the platform's type by a file that the vendor compiled, which is left out; without it, the \
+                   compile that makes the board anew would go without the SDK's fixes";
+/// The type that has the SDK look for itself.
+const AUTO: &str = "auto";
+/// The settings file that the SDK reads, whatever the revision is called.
+const SETTINGS: &str = "top.qsf";
+/// The oldest version of Quartus whose platforms are brought up.
+const OLDEST: f64 = 13.0;
+
+/// The type that the SDK finds in the vendor's BSP, where it finds it by what is left out of the copy.
+pub fn detected(layout: &Layout, project: &Project) -> Option<&'static str> {
+    let hardware = layout.hardware_dir();
+    let settings = project
+        .sources
+        .iter()
+        .find(|s| s.role <= Role::Sourced && s.path.file_name().is_some_and(|n| n == SETTINGS))?;
+    let assignments = settings.assignments();
+    let only = |name: &str| {
+        let mut all = assignments.iter().filter(|a| a.name == name);
+        all.next().filter(|_| all.next().is_none())
+    };
+    let stratix = only("FAMILY")?.value.eq_ignore_ascii_case("Stratix V");
+    let version = &only("LAST_QUARTUS_VERSION")?.value;
+    if !stratix || leading_number(version) < OLDEST {
+        return None;
+    }
+    let has = |file: &str| hardware.join(file).is_file();
+    match () {
+        () if has("base.qsf") && has("persona/base.root_partition.personax") => Some("s5_net"),
+        () if has("acl_iface_partition.qxp") => Some("cvpqxp_13.x"),
+        () => None,
+    }
+}
+
+/// The number that a text begins with, as Perl compares it: of `13.1.0` it is 13.1.
+fn leading_number(text: &str) -> f64 {
+    let mut points = 0;
+    let end = text.find(|c: char| {
+        points += u32::from(c == '.');
+        !(c.is_ascii_digit() || c == '.') || points > 1
+    });
+    text[..end.unwrap_or(text.len())].parse().unwrap_or(0.0)
+}
+
+/// Says the type in `board_spec.xml`, wherever the SDK would have to look for it; and what a person should know if there is
+/// no place to say it.
+pub fn tell(
+    specification: &Document,
+    detected: Option<&str>,
+    edits: &mut Edits,
+) -> (Vec<Change>, Option<String>) {
+    let Some(kind) = detected else {
+        return (Vec::new(), None);
+    };
+    let mut changes = Vec::new();
+    let mut change = |what: String| {
+        changes.push(Change {
+            file: specification.path.clone(),
+            what,
+            why: WHY.into(),
+        });
+    };
+    let mut places = specification.root.children("compile").peekable();
+    if places.peek().is_none() {
+        let note = format!(
+            "board_spec.xml has no <compile>, where the platform's type could be told. A newer OpenCL SDK takes the \
+             vendor's BSP for {kind} by a file that is left out here, and applies no fixes until that is made anew: compile \
+             the base with the SDK that the BSP is for, or see automigration.rpt for the fixes of the vendor's BSP."
+        );
+        return (changes, Some(note));
+    }
+    for compile in places {
+        match compile.children("auto_migrate").next() {
+            Some(told) => match told.attribute_at("platform_type") {
+                Some(at) if matches!(at.value.trim(), AUTO | "") => {
+                    edits.replace(at.span.clone(), escape(kind));
+                    change(format!("platform_type {} → {kind}", at.value));
+                }
+                // Told outright by the vendor.
+                Some(_) => {}
+                None => {
+                    let at = told.span.start + "<auto_migrate".len();
+                    edits.insert(at, format!(" platform_type=\"{kind}\""));
+                    change(format!("platform_type {kind} added to <auto_migrate>"));
+                }
+            },
+            None => {
+                insert(specification, compile, kind, edits);
+                change(format!(
+                    "<auto_migrate platform_type=\"{kind}\"> added to <compile>"
+                ));
+            }
+        }
+    }
+    (changes, None)
+}
+
+/// Puts an element into `<compile>`, as its last.
+fn insert(specification: &Document, compile: &Element, kind: &str, edits: &mut Edits) {
+    let source = &specification.source;
+    let eol = specification.line_end_after(compile.span.start);
+    let new = |indent: &str| {
+        format!(
+            "{eol}{indent}<auto_migrate platform_type=\"{kind}\">{eol}{indent}  <include fixes=\"\"/>{eol}{indent}  \
+             <exclude fixes=\"\"/>{eol}{indent}</auto_migrate>"
+        )
+    };
+    let begin = source[..compile.span.start]
+        .rfind('\n')
+        .map_or(0, |at| at + 1);
+    let outer = &source[begin..compile.span.start];
+    let outer = if outer.trim().is_empty() { outer } else { "" };
+    let text = new(&format!("{outer}  "));
+    match &compile.content {
+        Some(content) => {
+            let last = source[content.clone()].trim_end();
+            edits.insert(content.start + last.len(), text);
+        }
+        // `<compile …/>`
+        None => {
+            let end = compile.span.end - "/>".len();
+            edits.replace(
+                end..compile.span.end,
+                format!(">{text}{eol}{outer}</compile>"),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn told(text: &str) -> (String, usize) {
+        let document = Document::parse(Path::new("board_spec.xml"), text.into()).unwrap();
+        let mut edits = Edits::default();
+        let (changes, note) = tell(&document, Some("s5_net"), &mut edits);
+        assert!(changes.is_empty() || note.is_none());
+        let new = edits.apply(&document.path, text).unwrap();
+        (new, changes.len() + usize::from(note.is_some()))
+    }
+
+    #[test]
+    fn the_type_is_told_where_the_sdk_would_look_for_it() {
+        let auto = "<board>\n  <compile project=\"top\">\n    <auto_migrate platform_type=\"auto\" >\n    \
+                    </auto_migrate>\n  </compile>\n</board>\n";
+        assert_eq!(told(auto), (auto.replace("auto\" ", "s5_net\" "), 1));
+        let own = auto.replace("\"auto\"", "\"none\"");
+        assert_eq!(told(&own), (own, 0));
+        let bare = auto.replace(" platform_type=\"auto\"", "");
+        assert_eq!(told(&bare), (auto.replace("auto\" ", "s5_net\" "), 1));
+        let (new, changes) = told("<board/>");
+        assert_eq!((new.as_str(), changes), ("<board/>", 1));
+        let element = "    <auto_migrate platform_type=\"s5_net\">\n      <include fixes=\"\"/>\n      \
+                       <exclude fixes=\"\"/>\n    </auto_migrate>\n";
+        let (new, _) = told(
+            "<board>\n  <compile project=\"top\">\n    <generate cmd=\"echo\"/>\n  </compile>\n</board>\n",
+        );
+        assert_eq!(
+            new,
+            format!(
+                "<board>\n  <compile project=\"top\">\n    <generate cmd=\"echo\"/>\n{element}  </compile>\n</board>\n"
+            )
+        );
+        let (new, _) = told("<board>\n  <compile project=\"top\"/>\n</board>\n");
+        assert_eq!(
+            new,
+            format!("<board>\n  <compile project=\"top\">\n{element}  </compile>\n</board>\n")
+        );
+    }
+
+    #[test]
+    fn versions_are_compared_as_perl_does() {
+        for (text, number) in [
+            ("13.1.0", 13.1),
+            ("14.0", 14.0),
+            ("12.1 SP1", 12.1),
+            ("", 0.0),
+            ("x", 0.0),
+        ] {
+            assert!((leading_number(text) - number).abs() < 1e-9, "{text}");
+        }
+    }
+}
