@@ -170,6 +170,54 @@ pub fn ids(verilog: &str) -> Option<Ids> {
     })
 }
 
+/// Checks that the Verilog has the ports that the component will declare, and that all files carry
+/// the same hashes, which it gives.
+///
+/// # Errors
+/// [`ErrorKind::Inconsistent`].
+pub fn agree(config: &Config, port_bits: u32, modules: &[VerilogModule]) -> Result<Ids> {
+    let defect = |what: String| {
+        Error::new(
+            ErrorKind::Inconsistent,
+            Place::file("peerlane_dma.v"),
+            what,
+            "This is a defect of Peerlane; report it with the configuration.",
+        )
+    };
+    let name = block::top(config.irq);
+    let top = modules
+        .iter()
+        .find(|m| m.name == name)
+        .ok_or_else(|| defect("the generator made no top module".into()))?;
+    let parsed = verilog::module(Path::new(&top.file_name()), &top.text, &top.name)?;
+    let mut have = parsed.ports;
+    let mut want: Vec<_> = block::interfaces(config, port_bits)
+        .into_iter()
+        .flat_map(|i| i.ports.into_iter().map(|(_, p)| p))
+        .collect();
+    have.sort();
+    want.sort();
+    if let Some(odd) = have
+        .iter()
+        .find(|p| !want.contains(p))
+        .or(want.iter().find(|p| !have.contains(p)))
+    {
+        return Err(defect(format!(
+            "port {} ({} bits) of Verilog and component differ",
+            odd.name, odd.width
+        )));
+    }
+    let common = ids(&top.text)
+        .ok_or_else(|| defect("the Verilog has no MAP_ID and BUILD_ID in its header".into()))?;
+    match modules.iter().find(|m| ids(&m.text) != Some(common)) {
+        Some(odd) => Err(defect(format!(
+            "module {} carries other hashes than the top",
+            odd.name
+        ))),
+        None => Ok(common),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,11 +2,13 @@
 //!
 //! [`system`] is a BSP as it stands in its files. [`extend::extend`] finds the `acl_dma` instance of a vendor's
 //! BSP by kind, and writes a copy with `peerlane_dma` in its place; [`check::check`] proves such a copy sound.
-//! [`driver`] tells the kernel driver where the block is. The command `peerlane` is a thin shell over all of
+//! [`by_hand`] writes the block's component without a
+//! BSP. [`driver`] tells the kernel driver where the block is. The command `peerlane` is a thin shell over all of
 //! them.
 
 pub mod block;
 pub mod build;
+pub mod by_hand;
 pub mod check;
 pub mod config;
 pub mod driver;

@@ -1,17 +1,21 @@
 # Stands in for Platform Designer while it reads a component description (_hw.tcl): the commands of
 # the qsys 12.1 scripting API that such a file uses, each with the properties, roles and values that it
-# takes. Everything else is an error, so that a misspelt property does not pass.
+# takes, in the phases in which it may stand (Quartus II handbook, QII51023, "Component Interface Tcl Reference").
+# Everything else is an error, so that a misspelt property does not pass.
 #
 #   tclsh platform_designer.tcl FILE_hw.tcl
 #
-# Prints what was declared, one a line:
-#   component NAME / interface NAME TYPE SIDE / port INTERFACE NAME ROLE DIRECTION WIDTH
+# runs the description, its validation and its elaboration, as for an instance that is connected to nothing, and
+# prints what was declared, one a line:
+#   component NAME / parameter NAME VALUE / interface NAME TYPE SIDE / port INTERFACE NAME ROLE DIRECTION WIDTH
 #   top FILESET MODULE / file FILESET PATH
-
-package provide qsys 12.1
+#
+# elaborate.tcl reads it into an interpreter of each instance of a system, and calls describe, validate_parameters,
+# elaborate_interfaces and finish itself.
 
 # Property -> pattern of its value.
 array set module_properties {
+    VALIDATION_CALLBACK {^\w+$}     ELABORATION_CALLBACK {^\w+$}
     NAME {^[A-Za-z_]\w*$}           VERSION {^[\w.]+$}
     DISPLAY_NAME {.}                DESCRIPTION {.*}
     GROUP {.}                       AUTHOR {.*}
@@ -34,22 +38,43 @@ array set interface_properties [list \
         isNonVolatileStorage $boolean printableDevice $boolean explicitAddressSpan $count]] \
     {avalon start} [concat $avalon_properties [list doStreamReads $boolean doStreamWrites $boolean]] \
     {clock end} [list ENABLED $boolean clockRate $count] \
+    {clock start} [list ENABLED $boolean clockRate $count clockRateKnown $boolean associatedDirectClock $name] \
     {reset end} [list ENABLED $boolean associatedClock $name \
         synchronousEdges {^(NONE|DEASSERT|BOTH)$}] \
+    {reset start} [list ENABLED $boolean associatedClock $name associatedDirectReset $name \
+        associatedResetSinks {^\w+$} synchronousEdges {^(NONE|DEASSERT|BOTH)$}] \
+    {avalon_streaming start} [list ENABLED $boolean associatedClock $name associatedReset $name] \
+    {avalon_streaming end} [list ENABLED $boolean associatedClock $name associatedReset $name] \
     {interrupt end} [list ENABLED $boolean associatedClock $name associatedReset $name \
         associatedAddressablePoint $name bridgedReceiverOffset $count] \
     {interrupt start} [list ENABLED $boolean associatedClock $name associatedReset $name \
         associatedAddressablePoint {^([A-Za-z_]\w*)?$} irqScheme {^(INDIVIDUAL_REQUESTS|NONE)$}] \
     {conduit end} [list ENABLED $boolean associatedClock $name associatedReset $name]]
-set request {address writedata read write byteenable burstcount}
+array set parameter_properties [list \
+    DEFAULT_VALUE {.*} TYPE {^[A-Z_]+$} DISPLAY_NAME {.} DESCRIPTION {.} LONG_DESCRIPTION {.} DISPLAY_HINT {.} \
+    GROUP {.} ALLOWED_RANGES {.} DERIVED $boolean HDL_PARAMETER $boolean AFFECTS_GENERATION $boolean \
+    AFFECTS_VALIDATION $boolean AFFECTS_ELABORATION $boolean ENABLED $boolean VISIBLE $boolean \
+    UNITS {^(None|Bits|Bytes|Kilobytes|Megabytes|Gigabytes|Hertz|Kilohertz|Megahertz|Address|Cycles)$} \
+    SYSTEM_INFO {.} SYSTEM_INFO_ARG $name \
+    SYSTEM_INFO_TYPE {^(ADDRESS_MAP|ADDRESS_WIDTH|CLOCK_RATE|DEVICE|DEVICE_FAMILY|MAX_SLAVE_DATA_WIDTH)$}]
+# What an instance hears that is connected to nothing.
+array set unconnected {
+    ADDRESS_MAP {} ADDRESS_WIDTH -1 CLOCK_RATE -1 DEVICE {} DEVICE_FAMILY {} MAX_SLAVE_DATA_WIDTH -1
+}
+set request {address writedata read write byteenable burstcount debugaccess}
 set answer {readdata readdatavalid waitrequest}
 
+set phase main
+set description {}
 array set module {}
+array set parameters {}
+array set values {}
 array set types {}
 array set properties {}
 set order {}
 set ports {}
 array set port_names {}
+set messages {}
 set filesets {}
 array set tops {}
 set files {}
@@ -60,15 +85,106 @@ proc property {kind name value allowed} {
     if {![regexp $known($name) $value]} { error "$kind: property $name cannot be \"$value\"" }
 }
 
+# Commands stand in the phases in which Platform Designer takes them.
+proc only_in {command args} {
+    if {$::phase ni $args} { error "$command cannot stand in the $::phase callback" }
+}
+
 proc set_module_property {name value} {
     global module module_properties
+    only_in set_module_property main
     property "a component" $name $value [array get module_properties]
     if {[info exists module($name)]} { error "property $name is set twice" }
     set module($name) $value
 }
 
-proc add_fileset {name kind callback {display ""}} {
+proc get_module_property {name} {
+    if {$name ne "MODULE_DIRECTORY"} { error "property $name of a component is not read here" }
+    return [file dirname [file normalize $::description]]
+}
+
+proc add_documentation_link {title url} {
+    only_in add_documentation_link main
+    if {$title eq "" || ![regexp {^(https?|file)://} $url]} { error "documentation link \"$title\": no address: $url" }
+    if {[regexp {^file://(/.*)} $url all file] && ![file isfile $file]} { error "documentation $file is not there" }
+}
+
+proc add_display_item {parent id kind args} {
+    global parameters
+    only_in add_display_item main
+    switch $kind {
+        GROUP { if {$args ni {{} tab}} { error "group $id: $args" } }
+        PARAMETER { if {![info exists parameters($id)]} { error "there is no parameter $id to display" } }
+        TEXT { if {[llength $args] != 1} { error "text $id: $args" } }
+        default { error "display item $id: kind $kind" }
+    }
+}
+
+proc send_message {level text} {
+    set level [string tolower $level]
+    if {$level ni {error warning info progress debug}} { error "no message of level $level" }
+    lappend ::messages [list $level $text]
+}
+
+proc add_parameter {name type {default ""} {description ""}} {
+    global parameters
+    only_in add_parameter main
+    if {$type ni {INTEGER NATURAL POSITIVE LONG BOOLEAN FLOAT STRING STD_LOGIC STD_LOGIC_VECTOR}} {
+        error "parameter $name: no type $type"
+    }
+    if {[info exists parameters($name)]} { error "parameter $name is added twice" }
+    set parameters($name) [dict create TYPE $type DEFAULT_VALUE $default DESCRIPTION $description DERIVED false \
+        HDL_PARAMETER false]
+}
+
+proc set_parameter_property {name property value} {
+    global parameters parameter_properties
+    only_in set_parameter_property main validation elaboration
+    if {![info exists parameters($name)]} { error "there is no parameter $name" }
+    property "parameter $name" $property $value [array get parameter_properties]
+    if {$property eq "SYSTEM_INFO"} {
+        lassign $value type argument
+        set_parameter_property $name SYSTEM_INFO_TYPE [string toupper $type]
+        if {$argument ne ""} { set_parameter_property $name SYSTEM_INFO_ARG $argument }
+    }
+    dict set parameters($name) $property $value
+}
+
+proc get_parameter_value {name} {
+    global values
+    only_in get_parameter_value validation elaboration
+    if {![info exists values($name)]} { error "there is no parameter $name" }
+    return $values($name)
+}
+
+proc set_parameter_value {name value} {
+    global parameters values
+    only_in set_parameter_value elaboration
+    if {![info exists parameters($name)]} { error "there is no parameter $name" }
+    if {![dict get $parameters($name) DERIVED]} { error "parameter $name is not derived, its value is the user's" }
+    check_value $name $value
+    set values($name) $value
+}
+
+# A value of a parameter's type; an error if it is none.
+proc check_value {name value} {
+    global parameters
+    set type [dict get $parameters($name) TYPE]
+    switch $type {
+        INTEGER { set good [expr {[string is wideinteger -strict $value] && abs($value) < 1 << 32}] }
+        NATURAL { set good [expr {[string is wideinteger -strict $value] && $value >= 0}] }
+        POSITIVE { set good [expr {[string is wideinteger -strict $value] && $value > 0}] }
+        LONG { set good [string is wideinteger -strict $value] }
+        BOOLEAN { set good [string is boolean -strict $value] }
+        FLOAT { set good [string is double -strict $value] }
+        default { set good 1 }
+    }
+    if {!$good} { error "parameter $name: \"$value\" is no $type" }
+}
+
+proc add_fileset {name kind {callback ""} {display ""}} {
     global filesets
+    only_in add_fileset main
     if {$kind ni {QUARTUS_SYNTH SIM_VERILOG}} { error "no fileset of kind $kind" }
     if {$name in $filesets} { error "fileset $name is added twice" }
     if {$callback ne ""} { error "fileset $name: callbacks are not used here" }
@@ -100,6 +216,7 @@ proc add_fileset_file {path type how source args} {
 
 proc add_interface {name type side} {
     global types order interface_properties
+    only_in add_interface main elaboration
     if {![info exists interface_properties([list $type $side])]} { error "no interface of type $type $side" }
     if {[info exists types($name)]} { error "interface $name is added twice" }
     set types($name) [list $type $side]
@@ -108,21 +225,27 @@ proc add_interface {name type side} {
 
 proc set_interface_property {interface name value} {
     global types properties interface_properties
+    only_in set_interface_property main elaboration
     if {![info exists types($interface)]} { error "there is no interface $interface" }
     property "interface $interface ($types($interface))" $name $value $interface_properties($types($interface))
-    if {[info exists properties($interface,$name)]} { error "$interface: property $name is set twice" }
+    if {$::phase eq "main" && [info exists properties($interface,$name)]} {
+        error "$interface: property $name is set twice"
+    }
     set properties($interface,$name) $value
 }
 
 proc add_interface_port {interface port role direction width} {
     global types ports port_names request answer
+    only_in add_interface_port main elaboration
     if {![info exists types($interface)]} { error "there is no interface $interface" }
     if {[info exists port_names($port)]} { error "port $port is added twice" }
-    if {![string is integer -strict $width] || $width < 1} { error "port $port: width $width" }
+    # A model of a vendor's kind may leave a width open, which is 0.
+    if {![string is integer -strict $width] || $width < ($::description ne "")} { error "port $port: width $width" }
     lassign $types($interface) type side
+    set out [expr {$side eq "start" ? "Output" : "Input"}]
     switch $type {
-        clock { set good [list clk Input] }
-        reset { set good [list reset Input reset_n Input] }
+        clock { set good [list clk $out] }
+        reset { set good [list reset $out reset_n $out] }
         interrupt {
             set way [expr {$side eq "start" ? "Input" : "Output"}]
             set good [list irq $way irq_n $way]
@@ -130,8 +253,12 @@ proc add_interface_port {interface port role direction width} {
         conduit {
             # Its roles are names that the two ends agree on.
             if {![regexp {^[a-z_]\w*$} $role]} { error "$interface: role $role" }
-            if {$direction ni {Input Output}} { error "port $port: direction $direction" }
+            if {$direction ni {Input Output Bidir}} { error "port $port: direction $direction" }
             set good [list $role $direction]
+        }
+        avalon_streaming {
+            set back [expr {$side eq "start" ? "Input" : "Output"}]
+            set good [list data $out valid $out ready $back channel $out empty $out error $out]
         }
         avalon {
             set good {}
@@ -150,9 +277,69 @@ proc add_interface_port {interface port role direction width} {
     lappend ports [list $interface $port $role $direction $width]
 }
 
+proc enabled {interface} {
+    global properties
+    return [expr {![info exists properties($interface,ENABLED)] || $properties($interface,ENABLED)}]
+}
+
+# Reads a description: the main program.
+proc describe {file} {
+    global description
+    set description $file
+    uplevel #0 [list source $file]
+}
+
+# Gives the parameters their values: what the instance sets, what the system tells (by type and argument), and
+# defaults. Then the description validates them.
+proc validate_parameters {given system} {
+    global parameters values phase module unconnected
+    foreach name [array names parameters] {
+        set about $parameters($name)
+        if {[dict exists $about SYSTEM_INFO_TYPE]} {
+            set type [dict get $about SYSTEM_INFO_TYPE]
+            set key $type
+            if {[dict exists $about SYSTEM_INFO_ARG]} { lappend key [dict get $about SYSTEM_INFO_ARG] }
+            set values($name) $unconnected($type)
+            if {[dict exists $system $key]} { set values($name) [dict get $system $key] }
+            continue
+        }
+        set values($name) [dict get $about DEFAULT_VALUE]
+        if {[dict exists $given $name] && ![dict get $about DERIVED]} { set values($name) [dict get $given $name] }
+        check_value $name $values($name)
+        if {[dict exists $about ALLOWED_RANGES]} { check_range $name }
+    }
+    set phase validation
+    if {[info exists module(VALIDATION_CALLBACK)]} { $module(VALIDATION_CALLBACK) }
+}
+
+proc check_range {name} {
+    global parameters values
+    set ranges [dict get $parameters($name) ALLOWED_RANGES]
+    foreach range $ranges {
+        if {[regexp {^(-?\d+):(-?\d+)$} $range all low high]} {
+            if {$values($name) >= $low && $values($name) <= $high} return
+        } elseif {$values($name) eq $range} return
+    }
+    set title $name
+    if {[dict exists $parameters($name) DISPLAY_NAME]} { set title [dict get $parameters($name) DISPLAY_NAME] }
+    send_message error "\"$title\" ($name) $values($name) is out of range: [join $ranges ,]"
+}
+
+proc elaborate_interfaces {} {
+    global phase module
+    set phase elaboration
+    if {[info exists module(ELABORATION_CALLBACK)]} { $module(ELABORATION_CALLBACK) }
+}
+
 # What Platform Designer checks when all of the description has been read.
 proc finish {} {
-    global module types properties order ports filesets tops files
+    global module types properties order ports filesets tops files parameters
+    foreach name [array names parameters] {
+        if {[dict exists $parameters($name) SYSTEM_INFO_ARG]} {
+            set interface [dict get $parameters($name) SYSTEM_INFO_ARG]
+            if {![info exists types($interface)]} { error "parameter $name: there is no interface $interface" }
+        }
+    }
     foreach name {NAME VERSION DISPLAY_NAME} {
         if {![info exists module($name)]} { error "property $name of the component is not set" }
     }
@@ -160,7 +347,11 @@ proc finish {} {
         if {![info exists tops($fileset)]} { error "fileset $fileset has no top module" }
     }
     foreach interface $order {
+        if {![enabled $interface]} { continue }
         lassign $types($interface) type side
+        # A reset that is not synchronous to a clock belongs to none.
+        set synchronous [expr {![info exists properties($interface,synchronousEdges)]
+            || $properties($interface,synchronousEdges) ne "NONE"}]
         array unset width
         foreach port $ports {
             if {[lindex $port 0] eq $interface} { set width([lindex $port 2]) [lindex $port 4] }
@@ -174,7 +365,8 @@ proc finish {} {
                 if {![info exists types($other)] || [lindex $types($other) 0] ne $wanted} {
                     error "$interface: $property $other is no $wanted interface"
                 }
-            } elseif {$property eq "associatedClock" && $type ni {clock conduit}} {
+            } elseif {$property eq "associatedClock" && $type ni {clock conduit}
+                && ($type ne "reset" || $synchronous)} {
                 error "interface $interface has no associatedClock"
             } elseif {$property eq "associatedReset" && $type in {avalon interrupt}} {
                 error "interface $interface has no associatedReset"
@@ -218,13 +410,27 @@ proc check_avalon {interface side widths} {
     }
 }
 
-set description [lindex $argv 0]
-if {[catch {source $description; finish} message]} {
-    puts stderr $message
-    exit 1
+# Runs a description by itself.
+proc main {file} {
+    global module types order ports filesets tops files messages values
+    package provide qsys 12.1
+    if {[catch { describe $file; validate_parameters {} {}; elaborate_interfaces; finish } message]} {
+        puts stderr $message
+        exit 1
+    }
+    foreach message $messages {
+        lassign $message level text
+        if {$level eq "error"} {
+            puts stderr $text
+            exit 1
+        }
+    }
+    puts "component $module(NAME)"
+    foreach name [lsort [array names values]] { puts "parameter $name $values($name)" }
+    foreach name $order { puts "interface $name $types($name)" }
+    foreach port $ports { puts "port $port" }
+    foreach fileset $filesets { puts "top $fileset $tops($fileset)" }
+    foreach file $files { puts "file $file" }
 }
-puts "component $module(NAME)"
-foreach name $order { puts "interface $name $types($name)" }
-foreach port $ports { puts "port $port" }
-foreach fileset $filesets { puts "top $fileset $tops($fileset)" }
-foreach file $files { puts "file $file" }
+
+if {[info exists argv0] && [file tail $argv0] eq "platform_designer.tcl"} { main [lindex $argv 0] }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{FAILED, Outcome, bench, config, driver, extend, revert};
+use commands::{FAILED, Outcome, bench, component, config, driver, extend, revert};
 use peerlane_bsp::error::ErrorKind;
 use signals::Signals;
 
@@ -33,6 +33,7 @@ struct Cli {
 enum Command {
     Extend(extend::Args),
     Revert(revert::Args),
+    Component(component::Args),
     Config(config::Args),
     Driver(driver::Args),
     Demo(commands::demo::Args),
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Extend(args) => until_interrupted(|| extend::run(args)),
         Command::Revert(args) => until_interrupted(|| revert::run(args)),
+        Command::Component(args) => until_interrupted(|| component::run(args)),
         Command::Config(args) => config::run(args),
         Command::Driver(args) => driver::run(args),
         Command::Demo(args) => commands::demo::run(args),

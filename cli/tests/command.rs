@@ -101,6 +101,44 @@ fn status(arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
+fn a_component_is_written_without_a_bsp() {
+    let work = tempfile::tempdir().unwrap();
+    let (file, out) = (work.path().join("c.toml"), work.path().join("block"));
+    std::fs::write(&file, "[bar]\nchan_base = 0x20000\natt_base = 0x28000\n").unwrap();
+    let (file, out) = (text(&file), text(&out));
+    let all = [
+        "component",
+        "--config",
+        file,
+        "--bar",
+        "0",
+        "--csr",
+        "0xc800",
+        "--memory",
+        "4GiB",
+        "--out",
+        out,
+    ];
+    let (code, said) = status(&all);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("128-bit port, BUILD_ID 0x"), "{said}");
+    let component = work
+        .path()
+        .join("block/ip/peerlane_dma/peerlane_dma_hw.tcl");
+    assert!(component.is_file());
+    let (code, said) = status(&all);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("exists already"), "{said}");
+    let (code, said) = status(&[&all[..8], &["4GB", "--out", out]].concat());
+    assert_eq!(code, Some(2));
+    assert!(said.contains("4GB is no number such as"), "{said}");
+    let (_, help) = status(&["component", "--help"]);
+    for word in ["Examples:", "--window", "[bar]", "BUILD_ID"] {
+        assert!(help.contains(word), "{word}: {help}");
+    }
+}
+
+#[test]
 fn a_bsp_is_extended_checked_and_told_to_the_driver() {
     let work = tempfile::tempdir().unwrap();
     let out = work.path().join("D");

@@ -24,6 +24,8 @@ const STAND_IN: &str = include_str!("../../tcl/platform_designer.tcl");
 pub struct Component {
     /// Its name.
     pub name: String,
+    /// Parameters with their values after the elaboration.
+    pub parameters: BTreeMap<String, String>,
     /// Interfaces: type and side, `avalon end`.
     pub interfaces: BTreeMap<String, String>,
     /// Ports with their interface and role.
@@ -90,6 +92,9 @@ fn parse(text: &str) -> Option<Component> {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             ["component", name] => found.name = (*name).into(),
+            ["parameter", name, value @ ..] => {
+                found.parameters.insert((*name).into(), value.join(" "));
+            }
             ["interface", name, kind, side] => {
                 found
                     .interfaces
@@ -186,6 +191,22 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
             format!("no file has its top module {}", component.top),
             AGAIN,
         );
+    }
+    for (name, value) in [
+        ("CHANNELS", build.config.channels.to_string()),
+        ("QUEUE_DEPTH", build.config.queue_depth.to_string()),
+        ("ATT_ENTRIES", build.config.att_entries.to_string()),
+        ("PORT_BITS", build.port_bits.to_string()),
+        ("MEMORY_LOG2", build.memory_log2.to_string()),
+        ("MAP_ID", format!("{:#010x}", build.map_id)),
+        ("BUILD_ID", format!("{:#010x}", build.build_id)),
+    ] {
+        let says = component.parameters.get(name).map(String::as_str);
+        if says != Some(value.as_str()) {
+            let says = says.unwrap_or("nothing");
+            let what = format!("its parameter {name} says {says}, the build has {value}");
+            findings.bad(TEST, place.clone(), what, AGAIN);
+        }
     }
     for (interface, role) in block::roles(irq) {
         let want = match role {

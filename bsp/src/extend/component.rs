@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use askama::Template;
 
 use crate::block::{self, Interface};
-use crate::config::Config;
+use crate::config::{Config, Irq};
+use crate::extend::parameters::{self, Parameter};
 use crate::extend::settings::{self, Import, Settings};
-use crate::generator::VerilogModule;
-use crate::layout::{OWN_DIR, SCRIPT_DIR, hw_tcl_path};
+use crate::generator::{Board, Ids, VerilogModule};
+use crate::layout::SCRIPT_DIR;
 use crate::system::library::{NEW_DMA, Role};
 
 /// Name of the register that takes a bus from the other clock first, as the Verilog spells it.
@@ -42,6 +43,31 @@ struct HwTcl<'a> {
     version: &'a str,
     modules: &'a [VerilogModule],
     interfaces: &'a [Interface],
+    parameters: &'a [Parameter],
+    board: &'a Board,
+    /// The slaves' places in words.
+    places: &'a str,
+    msix: bool,
+    txs_addr_bits: u32,
+    fastest_mhz: &'a str,
+    /// Name of the help file.
+    help: &'a str,
+}
+
+/// The help that the component links to.
+#[derive(Template)]
+#[template(path = "peerlane_dma.html")]
+struct Help<'a> {
+    build_id: String,
+    dir: &'a str,
+    parameters: &'a [Parameter],
+    board: &'a Board,
+    places: &'a str,
+    msix: bool,
+    /// What the hard IP's table size says: the vectors less one (PCI Local Bus Specification 3.0, 6.8.2.3).
+    last_vector: u32,
+    /// Where the pending bits are in the slave `msix`.
+    pba: String,
 }
 
 #[derive(Template)]
@@ -114,23 +140,47 @@ fn interface_type(role: &Role) -> &'static str {
     }
 }
 
-/// Everything that goes into the IP path: Verilog, component, constraints.
-pub fn ip_files(config: &Config, port_bits: u32, modules: &[VerilogModule]) -> Vec<Written> {
-    let interfaces = block::interfaces(config, port_bits);
-    let mut files: Vec<Written> = modules
-        .iter()
-        .map(|m| Written {
-            path: format!("{OWN_DIR}/{}", m.file_name()).into(),
-            text: m.text.clone(),
-        })
-        .collect();
+/// The block's files: Verilog, component with its help, constraints. `dir` is their directory in the Quartus project.
+pub fn ip_files(
+    dir: &str,
+    config: &Config,
+    board: &Board,
+    ids: Ids,
+    modules: &[VerilogModule],
+) -> Vec<Written> {
+    let interfaces = block::interfaces(config, board.port_bits);
     let kind = NEW_DMA;
+    let msix = config.irq == Irq::Msix;
+    let parameters = parameters::parameters(config, board, ids);
+    let places: Vec<_> = parameters::places(board)
+        .into_iter()
+        .filter_map(|(name, at)| Some(format!("{name} at {:#x}", at?)))
+        .collect();
+    let places = places.join(", ");
+    let help = format!("{kind}.html");
     let hw_tcl = HwTcl {
         kind,
         top: block::top(config.irq),
         version: block::COMPONENT_VERSION,
         modules,
         interfaces: &interfaces,
+        parameters: &parameters,
+        board,
+        places: &places,
+        msix,
+        txs_addr_bits: block::TXS_ADDR_BITS,
+        fastest_mhz: FASTEST_MHZ,
+        help: &help,
+    };
+    let about = Help {
+        build_id: format!("{:#010x}", ids.build),
+        dir,
+        parameters: &parameters,
+        board,
+        places: &places,
+        msix,
+        last_vector: config.vectors() - 1,
+        pba: format!("{:#x}", block::PBA_OFFSET),
     };
     let sdc = Sdc {
         kind,
@@ -141,22 +191,21 @@ pub fn ip_files(config: &Config, port_bits: u32, modules: &[VerilogModule]) -> V
     };
     let qsf = Qsf {
         kind,
-        dir: OWN_DIR,
+        dir,
         first_stage: FIRST_STAGE,
     };
-    files.push(Written {
-        path: hw_tcl_path().into(),
-        text: render(&hw_tcl),
-    });
-    files.push(Written {
-        path: format!("{OWN_DIR}/{NEW_DMA}.sdc").into(),
-        text: render(&sdc),
-    });
-    files.push(Written {
-        path: format!("{OWN_DIR}/peerlane.qsf").into(),
-        text: render(&qsf),
-    });
-    files
+    let verilog = modules.iter().map(|m| (m.file_name(), m.text.clone()));
+    let others = [
+        (format!("{kind}_hw.tcl"), render(&hw_tcl)),
+        (help.clone(), render(&about)),
+        (format!("{kind}.sdc"), render(&sdc)),
+        ("peerlane.qsf".into(), render(&qsf)),
+    ];
+    let named = |(name, text)| Written {
+        path: format!("{dir}/{name}").into(),
+        text,
+    };
+    verilog.chain(others).map(named).collect()
 }
 
 /// How the board is compiled, for the script that makes anew what was imported, and for people.

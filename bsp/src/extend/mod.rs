@@ -14,6 +14,7 @@ mod leftovers;
 pub mod migration;
 pub mod old_master;
 pub mod output;
+pub mod parameters;
 mod plan;
 mod platform;
 mod readme;

@@ -86,11 +86,11 @@ pub fn not_writable(parent: &Path, source: &std::io::Error) -> Error {
     )
 }
 
-/// Checks that the output can be made; gives its parent directory.
+/// Checks that a directory can be made; gives its parent.
 ///
 /// # Errors
 /// [`ErrorKind::Output`].
-pub fn check_output(out: &Path, bsp: &Path) -> Result<PathBuf> {
+pub fn new_directory(out: &Path) -> Result<PathBuf> {
     let problem =
         |what: &str, remedy: &str| Error::new(ErrorKind::Output, Place::file(out), what, remedy);
     if fs::symlink_metadata(out).is_ok() || out.file_name().is_none() {
@@ -104,7 +104,7 @@ pub fn check_output(out: &Path, bsp: &Path) -> Result<PathBuf> {
         Some(p) => p,
         None => Path::new("/"),
     };
-    let parent = fs::canonicalize(parent)
+    fs::canonicalize(parent)
         .ok()
         .filter(|p| p.is_dir())
         .ok_or_else(|| {
@@ -112,9 +112,19 @@ pub fn check_output(out: &Path, bsp: &Path) -> Result<PathBuf> {
                 "the directory that should hold the output does not exist or is no directory",
                 "Make it first, or choose another --out.",
             )
-        })?;
+        })
+}
+
+/// Checks that the output can be made outside of the BSP; gives its parent directory.
+///
+/// # Errors
+/// [`ErrorKind::Output`].
+pub fn check_output(out: &Path, bsp: &Path) -> Result<PathBuf> {
+    let parent = new_directory(out)?;
     if parent.starts_with(bsp) {
-        return Err(problem(
+        return Err(Error::new(
+            ErrorKind::Output,
+            Place::file(out),
             "the output lies inside of the BSP",
             "Choose an --out outside of it: the input is never written.",
         ));

@@ -21,7 +21,7 @@ use crate::extend::{Options, compiled, ipx, leftovers, migration, readme};
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
 use crate::kept::{self, Record, Tree};
-use crate::layout::{self, BUILD_FILE, Layout};
+use crate::layout::{self, BUILD_FILE, Layout, OWN_DIR};
 use crate::system::library::{Library, NEW_DMA};
 use crate::system::missing;
 use crate::system::project::Project;
@@ -29,7 +29,6 @@ use crate::system::qsys::System;
 use crate::system::site::Site;
 use crate::system::xml::{Document, Edits};
 use crate::text;
-use crate::verilog;
 
 /// All of the output that differs from the input.
 #[derive(Debug)]
@@ -123,8 +122,7 @@ impl Plan {
 struct Block {
     modules: Vec<VerilogModule>,
     ids: Ids,
-    port_bits: u32,
-    memory_log2: u32,
+    board: generator::Board,
     /// Byte offset in the BAR of each slave, by the name of the interface.
     places: BTreeMap<String, u64>,
 }
@@ -151,13 +149,12 @@ impl Block {
         if let Some(memory) = memory {
             generator::name_memory(&mut modules, memory);
         }
-        let ids = agree(config, port_bits, &modules)?;
+        let ids = generator::agree(config, port_bits, &modules)?;
         tracing::info!(modules = modules.len(), port_bits, "Verilog generated");
         Ok(Self {
             modules,
             ids,
-            port_bits,
-            memory_log2,
+            board,
             places,
         })
     }
@@ -280,7 +277,7 @@ impl<'a> Builder<'a> {
 
     /// The block's Verilog, component and constraints.
     fn block(&mut self, config: &Config, block: &Block) {
-        for file in component::ip_files(config, block.port_bits, &block.modules) {
+        for file in component::ip_files(OWN_DIR, config, &block.board, block.ids, &block.modules) {
             let digest = build::digest(file.text.as_bytes());
             self.generated
                 .insert(file.path.display().to_string(), digest);
@@ -515,8 +512,8 @@ impl<'a> Builder<'a> {
         let build = Build {
             version: env!("CARGO_PKG_VERSION").into(),
             config: config.clone(),
-            port_bits: block.port_bits,
-            memory_log2: block.memory_log2,
+            port_bits: block.board.port_bits,
+            memory_log2: block.board.memory_log2,
             map_id: block.ids.map,
             build_id: block.ids.build,
             instance: new.instance.clone(),
@@ -571,7 +568,7 @@ impl<'a> Builder<'a> {
             map_id: block.ids.map,
             build_id: block.ids.build,
             config: config.clone(),
-            port_bits: block.port_bits,
+            port_bits: block.board.port_bits,
             resources,
             bar_before: new.bar_before,
             bar_after: new.bar_after,
@@ -600,52 +597,4 @@ fn unreached(site: &Site<'_>, bar: u32, slave: &str) -> Error {
         format!("the host would not reach {slave} of the block in BAR {bar}"),
         "This is a defect of Peerlane; report it with the BSP.",
     )
-}
-
-/// Checks that the Verilog has the ports that the component will declare, and that all files carry
-/// the same hashes.
-fn agree(config: &Config, port_bits: u32, modules: &[VerilogModule]) -> Result<generator::Ids> {
-    let defect = |what: String| {
-        Error::new(
-            ErrorKind::Inconsistent,
-            Place::file("peerlane_dma.v"),
-            what,
-            "This is a defect of Peerlane; report it with the configuration.",
-        )
-    };
-    let name = block::top(config.irq);
-    let top = modules
-        .iter()
-        .find(|m| m.name == name)
-        .ok_or_else(|| defect("the generator made no top module".into()))?;
-    let parsed = verilog::module(Path::new(&top.file_name()), &top.text, &top.name)?;
-    let mut have = parsed.ports;
-    let mut want: Vec<_> = block::interfaces(config, port_bits)
-        .into_iter()
-        .flat_map(|i| i.ports.into_iter().map(|(_, p)| p))
-        .collect();
-    have.sort();
-    want.sort();
-    if let Some(odd) = have
-        .iter()
-        .find(|p| !want.contains(p))
-        .or(want.iter().find(|p| !have.contains(p)))
-    {
-        return Err(defect(format!(
-            "port {} ({} bits) of Verilog and component differ",
-            odd.name, odd.width
-        )));
-    }
-    let ids = generator::ids(&top.text)
-        .ok_or_else(|| defect("the Verilog has no MAP_ID and BUILD_ID in its header".into()))?;
-    match modules
-        .iter()
-        .find(|m| generator::ids(&m.text) != Some(ids))
-    {
-        Some(odd) => Err(defect(format!(
-            "module {} carries other hashes than the top",
-            odd.name
-        ))),
-        None => Ok(ids),
-    }
 }

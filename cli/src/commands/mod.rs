@@ -1,6 +1,7 @@
 //! The subcommands of `peerlane`, a file each: `Args` and `run(&Args) -> Outcome`.
 
 pub mod bench;
+pub mod component;
 pub mod config;
 pub mod demo;
 pub mod driver;

@@ -1,0 +1,572 @@
+//! Whole systems under the stand-in for Platform Designer (`tcl/elaborate.tcl`): both reference BSPs and what they are
+//! extended to say nothing that is an error, and each planted fault is told as Platform Designer would tell it.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Work, edit, reference, reference_net};
+use peerlane_bsp::by_hand::{self, Options};
+use peerlane_bsp::check::component;
+use peerlane_bsp::config::Config;
+use peerlane_bsp::error::ErrorKind;
+
+const SYSTEM: &str = "acl_iface_system.qsys";
+const COMPONENT: &str = "iface/peerlane/peerlane_dma_hw.tcl";
+const MSIX: &str = "irq = \"msix\"";
+
+/// What the stand-in says of a system or a script, and whether there was no error.
+fn elaborate(file: &Path, more: &[&Path]) -> (bool, Vec<String>) {
+    let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("tcl/elaborate.tcl");
+    let tclsh = peerlane_tools::Cache::open().unwrap().tclsh().unwrap();
+    let run = tclsh
+        .command()
+        .arg(stand_in)
+        .arg(file)
+        .args(more)
+        .output()
+        .unwrap();
+    let failed = String::from_utf8_lossy(&run.stderr);
+    assert!(failed.is_empty(), "{failed}");
+    let said = String::from_utf8_lossy(&run.stdout);
+    (run.status.success(), said.lines().map(Into::into).collect())
+}
+
+/// The warnings of a system that has no error, and its summary.
+fn sound(file: &Path) -> (BTreeSet<String>, String) {
+    let (good, mut said) = elaborate(file, &[]);
+    assert!(good, "{}: {said:#?}", file.display());
+    let summary = said.pop().unwrap();
+    let warnings = said.into_iter().filter(|m| m.starts_with("Warning: "));
+    (warnings.collect(), summary)
+}
+
+#[test]
+fn both_references_and_what_they_become_elaborate() {
+    for (bsp, instances, dma) in [
+        (reference(), "20 instances", "acl_iface.dma_engine"),
+        (reference_net(), "31 instances", "board.copier"),
+    ] {
+        let work = Work::of(&bsp);
+        let (before, summary) = sound(&work.input("system.qsys"));
+        assert!(summary.contains(instances), "{summary}");
+        // The kernels are missing, which only `aoc` adds.
+        assert!(
+            before
+                .iter()
+                .any(|w| w.ends_with("kernel_mem0 must be connected to an Avalon-MM master"))
+        );
+        for config in ["", MSIX, "channels = 64\natt_entries = 65536"] {
+            let work = Work::of(&bsp);
+            work.extend(config).unwrap();
+            let (mut after, _) = sound(&work.output("system.qsys"));
+            assert!(after.is_superset(&before), "{after:#?}");
+            // With advanced interrupts the hard IP shows MSI, too, which a function with MSI-X does not use.
+            if config == MSIX {
+                after.retain(|w| !w.contains(".MSI_Interface ") && !w.contains(".MSI_Control "));
+            }
+            assert_eq!(after, before, "{config}");
+            let (_, said) = elaborate(&work.output("system.qsys"), &[]);
+            let places = format!("Info: system.{dma}: Put into BAR ");
+            assert!(said.iter().any(|m| m.starts_with(&places)), "{said:#?}");
+        }
+    }
+}
+
+/// Takes the connection to an interface out of a system.
+fn disconnect(file: &Path, end: &str) {
+    let text = fs::read_to_string(file).unwrap();
+    let at = text.find(&format!("end=\"{end}\"")).unwrap();
+    let from = text[..at].rfind("<connection").unwrap();
+    let rest = &text[at..];
+    let to = match (rest.find("/>"), rest.find("\">\n")) {
+        (Some(empty), Some(open)) if open < empty => {
+            rest.find("</connection>").unwrap() + "</connection>".len()
+        }
+        (Some(empty), _) => empty + 2,
+        _ => unreachable!(),
+    };
+    fs::write(file, format!("{}{}", &text[..from], &text[at + to..])).unwrap();
+}
+
+/// A fault: what is changed in a file, and a message.
+struct Fault {
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+    says: &'static str,
+}
+
+const fn fault(from: &'static str, to: &'static str, says: &'static str) -> Fault {
+    Fault {
+        file: SYSTEM,
+        from,
+        to,
+        says,
+    }
+}
+
+/// Text that stands at the beginning of a connection's addresses.
+macro_rules! base {
+    ($end:literal, $base:literal) => {
+        concat!(
+            "end=\"",
+            $end,
+            "\">\n  <parameter name=\"arbitrationPriority\" value=\"1\" />\n  <parameter name=\"baseAddress\" value=\"",
+            $base,
+            "\""
+        )
+    };
+}
+
+const FAULTS: [Fault; 24] = [
+    fault(
+        base!("dma_engine.chan", "0x00020000"),
+        base!("dma_engine.chan", "0x00028000"),
+        "Error: system.acl_iface.control_pipe.m0: acl_iface.dma_engine.chan (0x28000..0x2ffff) overlaps \
+         acl_iface.dma_engine.att (0x28000..0x2ffff)",
+    ),
+    fault(
+        base!("dma_engine.att", "0x00028000"),
+        base!("dma_engine.att", "0x00040000"),
+        "Error: system.acl_iface.control_pipe.m0: acl_iface.dma_engine.att (0x40000..0x47fff) is outside the master's \
+         address range (0x0..0x3ffff)",
+    ),
+    fault(
+        base!("dma_engine.csr", "0x3000"),
+        base!("dma_engine.csr", "0x3010"),
+        "acl_iface.dma_engine.csr: base address 0x3010 must be a multiple of its span 0x400",
+    ),
+    fault(
+        base!("dma_engine.csr", "0x3000"),
+        base!("dma_engine.csr", "3000h"),
+        "acl_iface.dma_engine.csr: baseAddress \"3000h\" is no address",
+    ),
+    fault(
+        base!("dma_engine.chan", "0x00020000"),
+        base!("dma_engine.chan", "0x00004000"),
+        "acl_iface.kernels.kernel_cntrl (0x4000..0x7fff)",
+    ),
+    fault(
+        "name=\"irqNumber\" value=\"1\"",
+        "name=\"irqNumber\" value=\"0\"",
+        "acl_iface.kernels.kernel_irq_to_host and acl_iface.dma_engine.dma_irq have the same interrupt number 0",
+    ),
+    fault(
+        "name=\"irqNumber\" value=\"1\"",
+        "name=\"irqNumber\" value=\"16\"",
+        "Error: system.acl_iface.host_link.RxmIrq: acl_iface.dma_engine.dma_irq: interrupt number 16 is not in the \
+         range 0..15",
+    ),
+    fault(
+        "end=\"dma_engine.csr\"",
+        "end=\"dma_engin.csr\"",
+        "Connection control_pipe.m0/dma_engin.csr: there is no instance dma_engin",
+    ),
+    fault(
+        "start=\"dma_engine.mem_rd\"",
+        "start=\"dma_engine.mem_read\"",
+        "acl_iface.dma_engine has no interface mem_read",
+    ),
+    fault(
+        "end=\"dma_engine.pcie_clk\"",
+        "end=\"dma_engine.pcie_reset\"",
+        "acl_iface.dma_engine.pcie_reset is of type reset, not clock",
+    ),
+    fault(
+        "end=\"dma_engine.pcie_clk\"",
+        "end=\"dma_engine.clk\"",
+        "Error: system.acl_iface.dma_engine.clk: acl_iface.dma_engine.clk is connected to more than one clock output",
+    ),
+    fault(
+        "kind=\"peerlane_dma\"",
+        "kind=\"peerlane_dmx\"",
+        "Error: system.acl_iface.dma_engine: Component peerlane_dmx 1.0 not found or could not be instantiated",
+    ),
+    fault(
+        "name=\"kernel_memory\">",
+        "name=\"memory_pipe\">",
+        "An instance with name memory_pipe already exists",
+    ),
+    fault(
+        "enabled=\"1\"\n   name=\"memory_reset\"",
+        "enabled=\"0\"\n   name=\"memory_reset\"",
+        "acl_iface.dma_engine.reset must be connected to a reset source",
+    ),
+    fault(
+        "internal=\"host_link.npor\"",
+        "internal=\"host_link.nporr\"",
+        "Interface link_npor: acl_iface.host_link has no interface nporr",
+    ),
+    Fault {
+        file: "system.qsys",
+        ..fault(
+            "internal=\"acl_iface.board_clk\"\n   type=\"clock\"",
+            "internal=\"acl_iface.board_clk\"\n   type=\"reset\"",
+            "Interface board_clk is declared as reset end, but acl_iface.board_clk.in_clk is clock end",
+        )
+    },
+    fault(
+        "name=\"DATA_WIDTH\" value=\"32\"",
+        "name=\"DATA_WIDTH\" value=\"48\"",
+        "Error: system.acl_iface.bar_pipe: \"DATA_WIDTH\" (DATA_WIDTH) 48 is out of range: 8,16,32,64,128,256,512,1024",
+    ),
+    // What the component itself says, of what Platform Designer tells it.
+    fault(
+        "name=\"avmm_width_hwtcl\" value=\"128\"",
+        "name=\"avmm_width_hwtcl\" value=\"256\"",
+        "Error: system.acl_iface.dma_engine: txs is built for a port of 128 bits and leads to one of 256",
+    ),
+    fault(
+        "name=\"TX_S_ADDR_WIDTH\" value=\"64\"",
+        "name=\"TX_S_ADDR_WIDTH\" value=\"32\"",
+        "Error: system.acl_iface.dma_engine: txs sends bus addresses of 64 bits and leads to 20 address bits",
+    ),
+    fault(
+        base!("host_link.Txs", "0x0000"),
+        base!("host_link.Txs", "0x100000"),
+        "Error: system.acl_iface.dma_engine: txs sends bus addresses: its slave must have the base address 0",
+    ),
+    fault(
+        "<parameter name=\"NUM_BANKS\" value=\"1\" />\n  <parameter name=\"DATA_WIDTH\" value=\"512\" />\n  <parameter \
+         name=\"ADDRESS_WIDTH\" value=\"32\"",
+        "<parameter name=\"NUM_BANKS\" value=\"1\" />\n  <parameter name=\"DATA_WIDTH\" value=\"512\" />\n  <parameter \
+         name=\"ADDRESS_WIDTH\" value=\"30\"",
+        "The block takes addresses up to 4096 MiB and memory ends at 1024 MiB",
+    ),
+    fault(
+        "start=\"dma_engine.mem_wr\"\n   end=\"memory.s\">\n  <parameter name=\"arbitrationPriority\" value=\"1\" />\n  \
+         <parameter name=\"baseAddress\" value=\"0x0000\"",
+        "start=\"dma_engine.mem_wr\"\n   end=\"memory.s\">\n  <parameter name=\"arbitrationPriority\" value=\"1\" />\n  \
+         <parameter name=\"baseAddress\" value=\"0x100000000\"",
+        "mem_rd and mem_wr lead to different addresses",
+    ),
+    fault(
+        "name=\"MEM_CLK_FREQ\" value=\"800.0\"",
+        "name=\"MEM_CLK_FREQ\" value=\"1600.0\"",
+        "Warning: system.acl_iface.dma_engine: clk has 400000000 Hz",
+    ),
+    Fault {
+        file: COMPONENT,
+        ..fault(
+            "set_parameter_value $parameter $value",
+            "set_parameter_value ${parameter}S $value",
+            "Error: system.acl_iface.dma_engine: there is no parameter CHANNELSS",
+        )
+    },
+];
+
+#[test]
+fn planted_faults_are_told() {
+    let original = Work::new();
+    original.extend("").unwrap();
+    for Fault {
+        file,
+        from,
+        to,
+        says,
+    } in FAULTS
+    {
+        let work = Work::of(&original.out);
+        let file = work.input(file);
+        edit(&file, from, to);
+        let (good, said) = elaborate(&work.input("system.qsys"), &[]);
+        let told = said.iter().any(|message| message.contains(says));
+        assert!(told, "{from:?} → {to:?}: {said:#?}");
+        let error = said.iter().any(|message| message.starts_with("Error: "));
+        assert_eq!(good, !error, "{said:#?}");
+        assert!(error || says.starts_with("Warning"), "{said:#?}");
+    }
+}
+
+#[test]
+fn what_is_not_connected_is_told() {
+    let original = Work::of(&reference_net());
+    original.extend(MSIX).unwrap();
+    for (end, says) in [
+        (
+            "copier.pcie_clk",
+            "Error: system.board.copier.pcie_clk: board.copier.pcie_clk must be connected to a clock output",
+        ),
+        (
+            "copier.reset",
+            "Error: system.board.copier.reset: board.copier.reset must be connected to a reset source",
+        ),
+        (
+            "copier.chan",
+            "Warning: system.board.copier.chan: board.copier.chan must be connected to an Avalon-MM master",
+        ),
+        (
+            "endpoint.Txs",
+            "Warning: system.board.copier.txs: board.copier.txs must be connected to an Avalon-MM slave",
+        ),
+        (
+            "copier.dma_irq",
+            "Warning: system.board.copier.dma_irq: Interrupt sender board.copier.dma_irq is not connected to an \
+             interrupt receiver",
+        ),
+        (
+            "copier.intx",
+            "Warning: system.board.copier.intx: board.copier.intx must be exported, or connected to a matching conduit.",
+        ),
+        (
+            "flash_port.clk",
+            "board.flash_port.clk must be connected to a clock output",
+        ),
+    ] {
+        let work = Work::of(&original.out);
+        disconnect(&work.input("board.qsys"), end);
+        let (good, said) = elaborate(&work.input("system.qsys"), &[]);
+        assert!(
+            said.iter().any(|message| message.contains(says)),
+            "{end}: {said:#?}"
+        );
+        assert_eq!(
+            good,
+            !says.contains("must be connected to a clock") && !says.contains("reset source")
+        );
+    }
+    // Wires that do not belong together.
+    let work = Work::of(&original.out);
+    edit(
+        &work.input("board.qsys"),
+        "end=\"copier.msix_control\"",
+        "end=\"copier.intx\"",
+    );
+    let (_, said) = elaborate(&work.input("system.qsys"), &[]);
+    let says = "Connection board.endpoint.MSIX_Interface/board.copier.intx: board.copier.intx has no signal of role \
+                msix_intfc";
+    assert!(
+        said.iter().any(|message| message.contains(says)),
+        "{said:#?}"
+    );
+    // The interrupt interfaces are those of some families.
+    let work = Work::of(&original.out);
+    edit(
+        &work.input("system.qsys"),
+        "value=\"Stratix V\"",
+        "value=\"Cyclone V\"",
+    );
+    let (good, said) = elaborate(&work.input("system.qsys"), &[]);
+    let says = "This build has an MSI-X table";
+    assert!(
+        !good && said.iter().any(|message| message.contains(says)),
+        "{said:#?}"
+    );
+}
+
+/// The elaboration sets the derived parameters, whatever they were.
+#[test]
+fn parameters_are_those_of_the_build() {
+    let work = Work::new();
+    work.extend("channels = 4\natt_entries = 512").unwrap();
+    let file = work.output(COMPONENT);
+    let made = component::run(&file).unwrap();
+    for (name, value) in [
+        ("CHANNELS", "4"),
+        ("ATT_ENTRIES", "512"),
+        ("PORT_BITS", "128"),
+        ("INTERRUPTS", "line"),
+        ("CSR_BASE", "0x3000"),
+        ("MSIX_BASE", "none"),
+    ] {
+        assert_eq!(made.parameters.get(name).map(String::as_str), Some(value));
+    }
+    edit(
+        &file,
+        "add_parameter CHANNELS INTEGER 4",
+        "add_parameter CHANNELS INTEGER 8",
+    );
+    assert_eq!(component::run(&file).unwrap(), made);
+    for (from, to, says) in [
+        ("UNITS Bits", "UNITS Bit", "UNITS cannot be \"Bit\""),
+        ("DERIVED true", "DERIVED false", "CHANNELS is not derived"),
+        (
+            "add_parameter CHANNELS INTEGER 8",
+            "add_parameter CHANNELS INTEGER many",
+            "\"many\" is no INTEGER",
+        ),
+        (
+            "ELABORATION_CALLBACK elaborate",
+            "ELABORATION_CALLBACK elaborated",
+            "elaborated",
+        ),
+        (
+            "SYSTEM_INFO_TYPE $info",
+            "SYSTEM_INFO_TYP $info",
+            "no property SYSTEM_INFO_TYP",
+        ),
+        (
+            "CLOCK_RATE pcie_clk",
+            "CLOCK_RATE pci_clk",
+            "there is no interface pci_clk",
+        ),
+        (
+            "proc validate {} {",
+            "proc validate {} { set_parameter_value BAR 1",
+            "cannot stand in the validation callback",
+        ),
+        (
+            "send_message info",
+            "send_message note",
+            "no message of level note",
+        ),
+        ("/peerlane_dma.html", "/peerlane.html", "is not there"),
+    ] {
+        let text = fs::read_to_string(&file).unwrap();
+        edit(&file, from, to);
+        let error = component::run(&file).expect_err(to);
+        assert!(error.what.contains(says), "{to}: {error}");
+        fs::write(&file, text).unwrap();
+    }
+    // The check compares them with the record of the build.
+    edit(&file, "        CHANNELS 4 ", "        CHANNELS 2 ");
+    let findings =
+        peerlane_bsp::check::check(&peerlane_bsp::layout::Layout::find(&work.out).unwrap())
+            .unwrap();
+    let says = "its parameter CHANNELS says 2, the build has 4";
+    assert!(findings.0.iter().any(|f| f.what == says), "{findings:#?}");
+}
+
+fn options(dir: &Path, config: &str) -> Options {
+    Options {
+        out: dir.join("block"),
+        config: (
+            Config::parse(Path::new("c.toml"), config).unwrap(),
+            PathBuf::from("c.toml"),
+        ),
+        bar: 0,
+        csr: 0xc800,
+        window: Some(0x1_0000),
+        memory: 4 << 30,
+    }
+}
+
+const PLACES: &str = "[bar]\nchan_base = 0x20000\natt_base = 0x28000\n";
+
+/// A system that somebody makes by hand, in the commands of qsys-script.
+const BY_HAND: &str = r#"
+    create_system by_hand
+    set_project_property DEVICE_FAMILY "Stratix V"
+    add_instance pcie altera_pcie_sv_hip_avmm
+    foreach {name value} {bar0_type_hwtcl 1 AVALON_ADDR_WIDTH 64 TX_S_ADDR_WIDTH 64} {
+        set_instance_parameter_value pcie $name $value
+    }
+    add_instance ddr altera_mem_if_ddr3_emif
+    add_instance bar altera_avalon_mm_bridge
+    set_instance_parameter_value bar ADDRESS_WIDTH 18
+    add_instance block peerlane_dma
+    foreach {start ends} {
+        pcie.coreclkout {bar.clk block.pcie_clk} pcie.nreset_status {bar.reset block.pcie_reset}
+        ddr.afi_clk block.clk ddr.afi_reset block.reset
+    } {
+        foreach end $ends { add_connection $start $end }
+    }
+    foreach {start end base} {
+        pcie.Rxm_BAR0 bar.s0 0 bar.m0 pcie.Cra 0 bar.m0 block.csr 0xc800 bar.m0 block.s_nondma 0x10000
+        bar.m0 block.chan 0x20000 bar.m0 block.att 0x28000 block.txs pcie.Txs 0
+        block.mem_rd ddr.avl 0 block.mem_wr ddr.avl 0 block.mem_win ddr.avl 0
+    } {
+        add_connection $start $end
+        set_connection_parameter_value $start/$end baseAddress $base
+    }
+    add_connection pcie.RxmIrq block.dma_irq
+    set_connection_parameter_value pcie.RxmIrq/block.dma_irq irqNumber 1
+    foreach {name type inner} {
+        refclk clock pcie.refclk npor conduit pcie.npor serial conduit pcie.hip_serial
+        ddr_clk clock ddr.pll_ref_clk memory conduit ddr.memory oct conduit ddr.oct
+        ddr_reset reset ddr.global_reset ddr_soft reset ddr.soft_reset
+    } {
+        add_interface $name $type end
+        set_interface_property $name EXPORT_OF $inner
+    }
+"#;
+
+#[test]
+fn a_component_by_hand_elaborates_in_a_system_by_hand() {
+    let dir = tempfile::tempdir().unwrap();
+    let asked = options(dir.path(), PLACES);
+    let made = by_hand::write(&asked).unwrap();
+    let files = fs::read_dir(asked.out.join(by_hand::DIR)).unwrap().count();
+    assert_eq!(files, made.files);
+    let settings = fs::read_to_string(asked.out.join(by_hand::DIR).join("peerlane.qsf")).unwrap();
+    assert!(
+        settings.contains("SDC_FILE ip/peerlane_dma/peerlane_dma.sdc"),
+        "{settings}"
+    );
+
+    let script = dir.path().join("by_hand.tcl");
+    fs::write(&script, BY_HAND).unwrap();
+    let (good, said) = elaborate(&script, &[&asked.out]);
+    assert!(good, "{said:#?}");
+    let places = "Info: by_hand.block: Put into BAR 0: csr at 0xc800, chan at 0x20000, att at 0x28000, s_nondma at \
+                  0x10000. BUILD_ID stands for these places.";
+    assert!(said.iter().any(|message| message == places), "{said:#?}");
+
+    // The hard IP as its vendor leaves it, and a memory in two pieces.
+    for (from, to, says) in [
+        (
+            "AVALON_ADDR_WIDTH 64 TX_S_ADDR_WIDTH 64",
+            "AVALON_ADDR_WIDTH 32",
+            "leads to 21 address bits",
+        ),
+        (
+            "ddr.avl 0 block.mem_wr",
+            "ddr.avl 0x100000000 block.mem_wr",
+            "FPGA memory has a hole from 0 MiB to 4096 MiB",
+        ),
+        (
+            "\"Stratix V\"",
+            "\"Arria 10\"",
+            "that of Arria 10 is not known",
+        ),
+    ] {
+        fs::write(&script, BY_HAND.replace(from, to)).unwrap();
+        let (_, said) = elaborate(&script, &[&asked.out]);
+        assert!(
+            said.iter().any(|message| message.contains(says)),
+            "{to}: {said:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_component_that_cannot_be_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let good = options(dir.path(), PLACES);
+    let with = |change: &dyn Fn(&mut Options)| {
+        let mut options = good.clone();
+        change(&mut options);
+        let error = by_hand::write(&options).unwrap_err();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "{error}");
+        common::one_paragraph(&error);
+        error
+    };
+    let parsed = |text: &str| Config::parse(Path::new("c.toml"), text).unwrap();
+    for (error, says) in [
+        (
+            with(&|o| o.config.0 = parsed("")),
+            "bar.chan_base is not set",
+        ),
+        (
+            with(&|o| o.config.0 = parsed(&format!("{MSIX}\n{PLACES}"))),
+            "bar.msix_base is not set",
+        ),
+        (
+            with(&|o| o.csr = 0xc900),
+            "--csr = 0xc900 is no place for csr",
+        ),
+        (with(&|o| o.csr = 0x2_0400), "csr at 0x20400 lies in chan"),
+        (with(&|o| o.window = Some(0x2_0000)), "lies in"),
+        (with(&|o| o.memory = 0), "--memory 0x0"),
+        (with(&|o| o.memory = 1 << 41), "--memory"),
+        (with(&|o| o.bar = 6), "--bar 6"),
+    ] {
+        assert_eq!(error.kind, ErrorKind::Config, "{error}");
+        assert!(error.paragraph().contains(says), "{error}");
+    }
+    fs::create_dir(&good.out).unwrap();
+    assert_eq!(by_hand::write(&good).unwrap_err().kind, ErrorKind::Output);
+}
