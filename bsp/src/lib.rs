@@ -7,6 +7,7 @@
 //! them.
 
 pub mod block;
+pub mod board;
 pub mod build;
 pub mod by_hand;
 pub mod check;

@@ -1,0 +1,252 @@
+//! `peerlane new`: a BSP for a board that has none, from a description of the board.
+//!
+//! A board in the shape of the vendors' BSPs is written into a temporary directory, with the OpenCL SDK's `acl_dma`,
+//! and extended as any BSP is. So there is one way by which the block comes into a board, one check, and one report.
+
+mod bank;
+mod design;
+mod file;
+mod files;
+mod model;
+mod part;
+mod pins;
+mod ports;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::{self, output, report::Report};
+use crate::interrupt;
+use crate::layout;
+use crate::size::size;
+use crate::text;
+
+pub use model::Board;
+
+/// A board whose description comes with Peerlane.
+#[derive(Debug, Clone, Copy)]
+pub struct Shipped {
+    /// Name, for `--board`.
+    pub name: &'static str,
+    /// Description.
+    pub text: &'static str,
+    /// Its fragment with the pins, if they are public.
+    pub pins: Option<&'static str>,
+}
+
+/// All of them.
+pub const SHIPPED: [Shipped; 2] = [
+    Shipped {
+        name: "de5net",
+        text: include_str!("../../boards/de5net.toml"),
+        pins: Some(include_str!("../../boards/de5net_pins.tcl")),
+    },
+    Shipped {
+        name: "p385",
+        text: include_str!("../../boards/p385.toml"),
+        pins: None,
+    },
+];
+
+impl Shipped {
+    /// The board of a name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] with the names that there are.
+    pub fn named(name: &str) -> Result<Self> {
+        let found = SHIPPED.iter().find(|board| board.name == name);
+        found.copied().ok_or_else(|| {
+            let names: Vec<_> = SHIPPED.iter().map(|board| board.name).collect();
+            Error::new(
+                ErrorKind::Config,
+                Place::file(name),
+                "no board of this name comes with Peerlane",
+                format!(
+                    "Use one of {}, or the file of a description.",
+                    names.join(", ")
+                ),
+            )
+        })
+    }
+
+    /// What people call the board.
+    pub fn title(&self) -> &'static str {
+        let line = self
+            .text
+            .lines()
+            .find_map(|line| line.strip_prefix("title = "));
+        line.unwrap_or(self.name).trim_matches('"')
+    }
+
+    /// How many values its description leaves open.
+    pub fn gaps(&self) -> usize {
+        let open = |line: &&str| {
+            line.split('#')
+                .next()
+                .is_some_and(|l| l.trim_end().ends_with("= \"unknown\""))
+        };
+        self.text.lines().filter(open).count()
+    }
+}
+
+/// A description, from a file or shipped.
+#[derive(Debug, Clone)]
+pub struct Description {
+    /// Its name in errors.
+    path: PathBuf,
+    text: String,
+    shipped: Option<Shipped>,
+}
+
+impl Description {
+    /// The file of that name, or the shipped board.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] if there is neither, [`ErrorKind::Io`].
+    pub fn find(board: &Path) -> Result<Self> {
+        let name = board.to_str().filter(|_| !board.is_file());
+        match name.filter(|name| !name.contains(['/', '.'])) {
+            Some(name) => {
+                let shipped = Shipped::named(name)?;
+                Ok(Self {
+                    path: format!("{name}.toml").into(),
+                    text: shipped.text.into(),
+                    shipped: Some(shipped),
+                })
+            }
+            None => Ok(Self {
+                path: board.into(),
+                text: text::read_small(board)?,
+                shipped: None,
+            }),
+        }
+    }
+
+    /// The board.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] with the line and the key.
+    pub fn board(&self) -> Result<Board> {
+        Board::parse(&self.path, &self.text)
+    }
+
+    /// The fragment with the pins: name and text.
+    fn pins(&self, board: &Board, given: Option<&Path>) -> Result<(PathBuf, String)> {
+        if let Some(path) = given {
+            return Ok((path.into(), text::read_small(path)?));
+        }
+        let Some(named) = &board.pins else {
+            return Err(Error::new(
+                ErrorKind::Config,
+                board.pins_place.clone(),
+                "no pins: the description names no fragment, because no public source has them",
+                "Take them from the board's vendor: `peerlane new --board FILE --ports` prints a fragment to be filled \
+                 in, and --pins gives it.",
+            ));
+        };
+        if let Some(fragment) = self.shipped.and_then(|shipped| shipped.pins) {
+            return Ok((named.clone(), fragment.into()));
+        }
+        let path = self.path.parent().unwrap_or(Path::new("")).join(named);
+        if !path.is_file() {
+            return Err(Error::new(
+                ErrorKind::Config,
+                board.pins_place.clone(),
+                format!("there is no file {} with the board's pins", path.display()),
+                "Correct the name, which counts from the description's directory, or give the file with --pins.",
+            ));
+        }
+        let text = text::read_small(&path)?;
+        Ok((path, text))
+    }
+}
+
+/// What to make.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The description.
+    pub description: Description,
+    /// The directory to be made.
+    pub out: PathBuf,
+    /// A fragment with the pins in place of the description's.
+    pub pins: Option<PathBuf>,
+    /// Configuration of the block.
+    pub config: Config,
+}
+
+/// A fragment for the board's pins, to be filled in.
+///
+/// # Errors
+/// Those of [`Description::board`].
+pub fn blank_pins(description: &Description) -> Result<String> {
+    Ok(pins::blank(&ports::ports(&description.board()?)))
+}
+
+/// Makes the BSP. Nothing is left behind if it fails.
+///
+/// # Errors
+/// [`ErrorKind::Config`] with the place in the description or the fragment; those of [`extend::extend`].
+pub fn make(options: &Options) -> Result<Report> {
+    let description = &options.description;
+    let board = description.board()?;
+    let ports = ports::ports(&board);
+    let (path, fragment) = description.pins(&board, options.pins.as_deref())?;
+    pins::check(&path, &fragment, &ports, &board.pins_place)?;
+
+    // No BSP is read, so that no output can lie in it.
+    let parent = output::check_output(&options.out, &options.out)?;
+    let temporary = tempfile::Builder::new()
+        .prefix(".peerlane-new-")
+        .tempdir_in(&parent)
+        .map_err(|e| output::not_writable(&parent, &e))?;
+    // The report has the name of this directory.
+    let without = temporary.path().join(&board.name);
+    let made = temporary.path().join("out");
+    let suffix = &options.config.identity.board_suffix;
+    for file in files::files(&board, &ports, &fragment, &description.text, suffix) {
+        layout::write_below(&without, &file.path, file.text.as_bytes())?;
+    }
+    let report = extend::extend(&extend::Options {
+        bsp: without,
+        out: made.clone(),
+        config: options.config.clone(),
+        report: None,
+    })
+    .map_err(|error| of_the_board(error, description, temporary.path()))?;
+
+    if let Some(asked) = board.pcie.bar_bits
+        && report.bar_after.bits > u64::from(asked)
+    {
+        let needs = 1u64 << report.bar_after.bits.min(63);
+        return Err(Error::new(
+            ErrorKind::Config,
+            board.bar_place,
+            format!(
+                "pcie.bar_bytes = {:#x} is too small: the registers, the window and the block need {} ({needs:#x})",
+                1u64 << asked,
+                size(needs)
+            ),
+            "Give that many, leave the key out, or ask for fewer channels or a smaller table in the configuration.",
+        ));
+    }
+    interrupt::check(&options.out)?;
+    fs::rename(&made, &options.out)
+        .map_err(|e| Error::io(&options.out, "put the finished BSP in its place", &e))?;
+    Ok(report)
+}
+
+/// An error of the extension: its place is in a directory that will be gone.
+fn of_the_board(mut error: Error, description: &Description, temporary: &Path) -> Error {
+    if error.kind != ErrorKind::Interrupted && error.place.path.starts_with(temporary) {
+        let inside = error.place.to_string();
+        let inside = inside.replace(&format!("{}/", temporary.display()), "");
+        error.what = format!(
+            "the block does not go into this board ({inside}: {})",
+            error.what
+        );
+        error.place = Place::file(&description.path);
+    }
+    error
+}
