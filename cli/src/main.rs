@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{FAILED, Outcome, bench, component, config, driver, extend, revert};
+use commands::{FAILED, Outcome, bench, component, config, driver, extend, new, revert};
 use peerlane_bsp::error::ErrorKind;
 use signals::Signals;
 
@@ -34,6 +34,7 @@ enum Command {
     Extend(extend::Args),
     Revert(revert::Args),
     Component(component::Args),
+    New(new::Args),
     Config(config::Args),
     Driver(driver::Args),
     Demo(commands::demo::Args),
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Extend(args) => until_interrupted(|| extend::run(args)),
         Command::Revert(args) => until_interrupted(|| revert::run(args)),
         Command::Component(args) => until_interrupted(|| component::run(args)),
+        Command::New(args) => until_interrupted(|| new::run(args)),
         Command::Config(args) => config::run(args),
         Command::Driver(args) => driver::run(args),
         Command::Demo(args) => commands::demo::run(args),

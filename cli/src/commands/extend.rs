@@ -83,7 +83,8 @@ fn table(header: &[&str]) -> Table {
     table
 }
 
-fn print_report(report: &Report, out: &Path) {
+/// Prints the BAR's map and the notes of an extension.
+pub fn print_report(report: &Report, out: &Path) {
     let mut bar = table(&["offset", "size", "slave", "kind", ""]);
     for entry in &report.bar_after.entries {
         let before = report

@@ -6,6 +6,7 @@ pub mod config;
 pub mod demo;
 pub mod driver;
 pub mod extend;
+pub mod new;
 pub mod revert;
 
 use std::io::Write;

@@ -1,0 +1,91 @@
+//! `peerlane new`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::commands::{Outcome, extend};
+use peerlane_bsp::board::{Description, Options, SHIPPED, Shipped, blank_pins, make};
+use peerlane_bsp::config::Config;
+
+/// Make a BSP with the Peerlane DMA block for a Stratix V board that has none.
+///
+/// A description of the board, a TOML file, says device, link, clocks, memory and pins. The result is what
+/// `peerlane extend` would make of the vendor's BSP, if there were one: `peerlane extend --check` checks it,
+/// and the report in it says what is where. No FPGA tool ever saw a board that was made so; the README.md in
+/// the board's directory says what remains to be done and looked at.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  peerlane new --list
+  peerlane new --board de5net --out de5net_peerlane
+  peerlane new --show p385 > p385.toml           # fill in what is unknown
+  peerlane new --board p385.toml --ports > p385_pins.tcl   # fill in the pins
+  peerlane new --board p385.toml --pins p385_pins.tcl --out p385_peerlane
+
+The exit status is 0 if all is well, else 2.")]
+#[command(group = clap::ArgGroup::new("what").args(["board", "list", "show"]).required(true))]
+pub struct Args {
+    /// The description: a file, or the name of a board that comes with Peerlane.
+    #[arg(long, value_name = "FILE|NAME")]
+    board: Option<PathBuf>,
+    /// The directory to make; it must not exist.
+    #[arg(long, value_name = "DIR", requires = "board", required_unless_present_any = ["list", "show", "ports"])]
+    out: Option<PathBuf>,
+    /// The fragment with the pins, in place of the one that the description names.
+    #[arg(long, value_name = "FILE", requires = "out")]
+    pins: Option<PathBuf>,
+    /// A configuration file of the block; without it the defaults hold.
+    #[arg(long, value_name = "FILE", requires = "out")]
+    config: Option<PathBuf>,
+    /// Print a fragment for the board's pins, to be filled in.
+    #[arg(long, requires = "board", conflicts_with = "out")]
+    ports: bool,
+    /// List the boards that come with Peerlane.
+    #[arg(long)]
+    list: bool,
+    /// Print the description of one of them.
+    #[arg(long, value_name = "NAME")]
+    show: Option<String>,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    if args.list {
+        for board in SHIPPED {
+            let state = match (board.gaps(), board.pins) {
+                (0, Some(_)) => "complete".into(),
+                (gaps, _) => format!("{gaps} values and the pins to be filled in"),
+            };
+            println!("{:<8} {} ({state})", board.name, board.title());
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(name) = &args.show {
+        print!("{}", Shipped::named(name)?.text);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let board = args
+        .board
+        .as_deref()
+        .expect("clap requires one of the three");
+    let description = Description::find(board)?;
+    let Some(out) = &args.out else {
+        print!("{}", blank_pins(&description)?);
+        return Ok(ExitCode::SUCCESS);
+    };
+    let config = match &args.config {
+        Some(file) => Config::read(file)?,
+        None => Config::default(),
+    };
+    let report = make(&Options {
+        description,
+        out: out.clone(),
+        pins: args.pins.clone(),
+        config,
+    })?;
+    extend::print_report(&report, out);
+    println!(
+        "{} says what remains to be done: nothing of this was tried in Quartus",
+        out.join(&report.hardware).join("README.md").display()
+    );
+    Ok(ExitCode::SUCCESS)
+}
