@@ -2,8 +2,8 @@
 //!
 //! [`system`] is a BSP as it stands in its files. [`extend::extend`] finds the `acl_dma` instance of a vendor's
 //! BSP by kind, and writes a copy with `peerlane_dma` in its place; [`check::check`] proves such a copy sound.
-//! [`by_hand`] writes the block's component without a
-//! BSP. [`driver`] tells the kernel driver where the block is. The command `peerlane` is a thin shell over all of
+//! [`by_hand`] writes the block's component without a BSP, and [`board`] a BSP for a board without one. [`driver`] tells
+//! the kernel driver where the block is, [`diagram`] shows a board. The command `peerlane` is a thin shell over all of
 //! them.
 
 pub mod block;
@@ -12,6 +12,7 @@ pub mod build;
 pub mod by_hand;
 pub mod check;
 pub mod config;
+pub mod diagram;
 pub mod driver;
 pub mod error;
 pub mod extend;

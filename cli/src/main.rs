@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{FAILED, Outcome, bench, component, config, driver, extend, new, revert};
+use commands::{FAILED, Outcome, bench, component, config, diagram, driver, extend, new, revert};
 use peerlane_bsp::error::ErrorKind;
 use signals::Signals;
 
@@ -36,6 +36,7 @@ enum Command {
     Component(component::Args),
     New(new::Args),
     Config(config::Args),
+    Diagram(diagram::Args),
     Driver(driver::Args),
     Demo(commands::demo::Args),
     Bench(bench::Args),
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Component(args) => until_interrupted(|| component::run(args)),
         Command::New(args) => until_interrupted(|| new::run(args)),
         Command::Config(args) => config::run(args),
+        Command::Diagram(args) => diagram::run(args),
         Command::Driver(args) => driver::run(args),
         Command::Demo(args) => commands::demo::run(args),
         Command::Bench(args) => bench::run(args),

@@ -53,6 +53,9 @@ pub(crate) fn run(root: &Path, check: bool) -> miette::Result<bool> {
     let fresh = tempfile::tempdir().into_diagnostic()?;
     reference_board(root, fresh.path())?;
     current &= settle(root, fresh.path(), &root.join("driver/src"), check)?;
+    let fresh = tempfile::tempdir().into_diagnostic()?;
+    diagrams(root, fresh.path())?;
+    current &= settle(root, fresh.path(), &root.join("docs/bsp"), check)?;
     match (current, check) {
         (true, _) => println!("all generated files are current"),
         (false, true) => println!("`cargo xtask regen` writes them"),
@@ -83,27 +86,47 @@ fn emit(root: &Path, generator: &Generator, fresh: &Path) -> miette::Result<()> 
 fn reference_board(root: &Path, fresh: &Path) -> miette::Result<()> {
     let work = tempfile::tempdir().into_diagnostic()?;
     let bsp = work.path().join("bsp");
-    let mut extend = crate::peerlane(root)?;
-    extend.args(["extend", "--bsp"]);
-    extend
-        .arg(root.join("bsp/reference"))
-        .arg("--out")
-        .arg(&bsp);
+    extend(root, "reference", &bsp)?;
     let mut table = crate::peerlane(root)?;
     table.arg("driver").arg(&bsp);
     table.arg("--out").arg(fresh.join("boards_table.rs"));
-    for command in [&mut extend, &mut table] {
-        let status = command
-            .env("CARGO_TERM_QUIET", "true")
-            .stdout(Stdio::null())
-            .status()
-            .into_diagnostic()
-            .wrap_err("cannot run cargo")?;
-        if !status.success() {
-            bail!("bsp/reference gives no table of boards, see above");
-        }
+    silently(table, "bsp/reference gives no table of boards, see above")
+}
+
+/// The block diagrams of the reference BSPs, before and after.
+fn diagrams(root: &Path, fresh: &Path) -> miette::Result<()> {
+    for name in ["reference", "reference-net"] {
+        let work = tempfile::tempdir().into_diagnostic()?;
+        let bsp = work.path().join("bsp");
+        extend(root, name, &bsp)?;
+        let mut diagram = crate::peerlane(root)?;
+        diagram.args(["diagram", "--bsp"]).arg(&bsp);
+        diagram.arg("--out").arg(fresh.join(format!("{name}.svg")));
+        silently(diagram, "a reference BSP gives no diagram, see above")?;
     }
     Ok(())
+}
+
+/// Extends a reference BSP.
+fn extend(root: &Path, name: &str, out: &Path) -> miette::Result<()> {
+    let mut extend = crate::peerlane(root)?;
+    extend.args(["extend", "--bsp"]);
+    extend.arg(root.join("bsp").join(name));
+    extend.arg("--out").arg(out);
+    silently(extend, "a reference BSP does not extend, see above")
+}
+
+fn silently(mut command: std::process::Command, failed: &'static str) -> miette::Result<()> {
+    let status = command
+        .env("CARGO_TERM_QUIET", "true")
+        .stdout(Stdio::null())
+        .status()
+        .into_diagnostic()
+        .wrap_err("cannot run cargo")?;
+    match status.success() {
+        true => Ok(()),
+        false => bail!(failed),
+    }
 }
 
 /// Writes what has changed, or with `check` says it only. Whether nothing has.

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod component;
 pub mod config;
 pub mod demo;
+pub mod diagram;
 pub mod driver;
 pub mod extend;
 pub mod new;

@@ -1,0 +1,566 @@
+//! Where everything of the block diagram stands: the host's bus on the left, the block in the middle, memory on the
+//! right, the OpenCL kernel's interface below. All lengths are in pixels.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::diagram::{Diagram, Part, State, Wire};
+
+const WIDTH: i32 = 166;
+const HEIGHT: i32 = 42;
+/// From a column to the next.
+const COLUMN: i32 = 286;
+/// From a row to the next.
+const ROW: i32 = 64;
+/// From a port of the block to the next.
+const PORT: i32 = 22;
+/// Height of a name with its kind.
+const NAME: i32 = 52;
+const LEFT: i32 = 20;
+const TOP: i32 = 112;
+
+/// A box.
+pub(super) struct Shape {
+    pub(super) x: i32,
+    pub(super) y: i32,
+    pub(super) width: i32,
+    pub(super) height: i32,
+    pub(super) name: String,
+    pub(super) kind: String,
+    /// Part and state, for the style.
+    pub(super) class: String,
+    /// Colours of the clocks of both sides.
+    pub(super) left: &'static str,
+    pub(super) right: &'static str,
+    pub(super) interrupts: String,
+    /// Where its name stands.
+    pub(super) middle: (i32, i32),
+}
+
+/// A word; its class says whether it begins or ends where it stands.
+pub(super) struct Word {
+    pub(super) x: i32,
+    pub(super) y: i32,
+    pub(super) text: String,
+    pub(super) class: String,
+}
+
+/// A connection.
+pub(super) struct Line {
+    pub(super) path: String,
+    pub(super) state: &'static str,
+}
+
+/// A clock in the legend.
+pub(super) struct Colour {
+    pub(super) x: i32,
+    pub(super) y: i32,
+    pub(super) colour: &'static str,
+    pub(super) clock: String,
+}
+
+/// The whole.
+pub(super) struct Picture {
+    pub(super) width: i32,
+    pub(super) height: i32,
+    pub(super) shapes: Vec<Shape>,
+    pub(super) lines: Vec<Line>,
+    pub(super) words: Vec<Word>,
+    pub(super) colours: Vec<Colour>,
+}
+
+const COLOURS: [&str; 8] = [
+    "#2563eb", "#d97706", "#7c3aed", "#0d9488", "#db2777", "#65a30d", "#475569", "#b91c1c",
+];
+const NO_CLOCK: &str = "#d1d5db";
+
+fn colour(clock: Option<usize>) -> &'static str {
+    clock.map_or(NO_CLOCK, |n| COLOURS[n % COLOURS.len()])
+}
+
+fn class(state: State) -> &'static str {
+    match state {
+        State::Same => "same",
+        State::Changed => "changed",
+        State::New => "new",
+        State::Gone => "gone",
+    }
+}
+
+fn instance(end: &str) -> &str {
+    end.split('.').next().unwrap_or(end)
+}
+
+/// What a box is made of.
+struct Node {
+    name: String,
+    kind: String,
+    part: Part,
+    clocks: (Option<usize>, Option<usize>),
+    interrupts: Vec<String>,
+    state: State,
+    column: i32,
+    row: i32,
+}
+
+/// A connection between boxes, by their numbers.
+struct Link<'a> {
+    from: usize,
+    to: usize,
+    wire: &'a Wire,
+}
+
+struct Layout<'a> {
+    nodes: Vec<Node>,
+    links: Vec<Link<'a>>,
+    host: usize,
+    dma: usize,
+    /// Ports of the block: inputs and outputs to memory.
+    inputs: Vec<String>,
+    outputs: Vec<String>,
+}
+
+impl Picture {
+    /// Lays a diagram out.
+    pub(super) fn of(diagram: &Diagram) -> Self {
+        let mut layout = Layout::of(diagram);
+        layout.columns();
+        layout.rows();
+        layout.draw(diagram)
+    }
+}
+
+impl<'a> Layout<'a> {
+    fn of(diagram: &'a Diagram) -> Self {
+        let mut nodes: Vec<Node> = Vec::new();
+        for i in &diagram.instances {
+            nodes.push(Node {
+                name: i.name.clone(),
+                kind: i.kind.clone(),
+                part: i.part,
+                clocks: i.clocks,
+                interrupts: i.interrupts.clone(),
+                state: i.state,
+                column: 0,
+                row: 0,
+            });
+        }
+        let find = |part| nodes.iter().position(|n| n.part == part).unwrap_or(0);
+        let (host, dma) = (find(Part::Host), find(Part::Dma));
+        let mut links = Vec::new();
+        for wire in &diagram.wires {
+            let by_name = |nodes: &[Node], end: &str| nodes.iter().position(|n| n.name == end);
+            let (Some(from), Some(mut to)) = (
+                by_name(&nodes, instance(&wire.start)),
+                by_name(&nodes, instance(&wire.end)),
+            ) else {
+                continue;
+            };
+            // The hard IP's own registers are a slave like the others.
+            if to == host && matches!(nodes[from].part, Part::Bridge | Part::Host) {
+                to = by_name(&nodes, &wire.end).unwrap_or_else(|| {
+                    nodes.push(Node {
+                        name: wire.end.clone(),
+                        kind: "registers of the hard IP".into(),
+                        part: Part::Slave,
+                        clocks: (nodes[host].clocks.0, nodes[host].clocks.0),
+                        interrupts: Vec::new(),
+                        state: State::Same,
+                        column: 0,
+                        row: 0,
+                    });
+                    nodes.len() - 1
+                });
+            }
+            links.push(Link { from, to, wire });
+        }
+        let ports = |wires: Vec<&String>| {
+            let mut seen = BTreeSet::new();
+            let ports = wires.into_iter().filter(|end| seen.insert((*end).clone()));
+            ports.cloned().collect()
+        };
+        let into_dma = links.iter().filter(|l| l.to == dma);
+        let mut into_dma: Vec<&Wire> = into_dma.map(|l| l.wire).collect();
+        into_dma.sort_by_key(|w| (w.state == State::Gone, w.base));
+        let out = links
+            .iter()
+            .filter(|l| l.from == dma && nodes[l.to].part == Part::Memory);
+        Self {
+            inputs: ports(into_dma.iter().map(|w| &w.end).collect()),
+            outputs: ports(out.map(|l| &l.wire.start).collect()),
+            nodes,
+            links,
+            host,
+            dma,
+        }
+    }
+
+    /// Longest ways from the host to the block, and from the block to memory.
+    fn columns(&mut self) {
+        let parts: Vec<Part> = self.nodes.iter().map(|n| n.part).collect();
+        let hosts = |p: Part| matches!(p, Part::Host | Part::Bridge);
+        // As often as there are boxes: a circle of bridges ends, too.
+        for _ in 0..self.nodes.len() {
+            for link in &self.links {
+                let (from, to) = (parts[link.from], parts[link.to]);
+                let ours = hosts(from) && !matches!(to, Part::Memory | Part::Return | Part::Host);
+                let least = self.nodes[link.from].column + 1;
+                if ours && self.nodes[link.to].column < least {
+                    let last = i32::try_from(self.nodes.len()).unwrap_or(i32::MAX);
+                    self.nodes[link.to].column = least.min(last);
+                }
+            }
+        }
+        let bridges = self.nodes.iter().filter(|n| n.part == Part::Bridge);
+        let deepest = bridges.map(|n| n.column).max().unwrap_or(0) + 1;
+        let block = self.nodes[self.dma].column.max(deepest);
+        self.nodes[self.dma].column = block;
+        for _ in 0..self.nodes.len() {
+            for link in &self.links {
+                let (from, to) = (parts[link.from], parts[link.to]);
+                let forth = matches!(from, Part::Dma | Part::Memory) && to == Part::Memory;
+                let reached = self.nodes[link.from].column > 0;
+                let least = self.nodes[link.from].column + 1;
+                if forth && reached && self.nodes[link.to].column < least {
+                    let last = block + i32::try_from(self.nodes.len()).unwrap_or(0);
+                    self.nodes[link.to].column = least.min(last);
+                }
+                // Back to the host, one column each.
+                let back = matches!(from, Part::Dma | Part::Return) && to == Part::Return;
+                if back && self.nodes[link.to].column == 0 {
+                    self.nodes[link.to].column = (self.nodes[link.from].column - 1).max(1);
+                }
+            }
+        }
+        // What only the kernel drives stands before what it leads to.
+        for _ in 0..self.nodes.len() {
+            for (at, part) in parts.iter().enumerate() {
+                if *part == Part::Memory && self.nodes[at].column == 0 {
+                    let links = self.links.iter().filter(|l| l.from == at);
+                    let next = links.map(|l| self.nodes[l.to].column).filter(|c| *c > 0);
+                    if let Some(next) = next.min() {
+                        self.nodes[at].column = (next - 1).max(1);
+                        self.nodes[at].part = Part::Kernel;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Rows that the block takes.
+    fn block_rows(&self) -> i32 {
+        let ports = self.inputs.len().max(self.outputs.len()).max(1);
+        let ports = i32::try_from(ports).unwrap_or(0);
+        // The name stands below the ports.
+        1 + (ports * PORT + NAME).div_euclid(ROW) + 1
+    }
+
+    fn rows(&mut self) {
+        let block = self.nodes[self.dma].column;
+        let below = self.block_rows();
+        // Columns that connections to the block pass.
+        let passed: BTreeSet<i32> = (self.links.iter())
+            .filter(|l| l.to == self.dma && self.nodes[l.from].column < block)
+            .flat_map(|l| self.nodes[l.from].column + 1..block)
+            .collect();
+        let mut next: BTreeMap<i32, i32> = BTreeMap::new();
+        let first = |column: i32| match column {
+            c if c == block || passed.contains(&c) => below,
+            _ => 1,
+        };
+        let leads = |nodes: &[Node], links: &[Link<'_>], at: usize| {
+            links.iter().any(|l| {
+                l.from == at && (nodes[l.to].part == Part::Dma || nodes[l.to].part == Part::Bridge)
+            })
+        };
+        let mut order: Vec<usize> = (0..self.nodes.len())
+            .filter(|&n| n != self.host && n != self.dma)
+            .collect();
+        let base = |links: &[Link<'_>], at: usize| {
+            let ours = links.iter().filter(|l| l.to == at);
+            let key = |l: &Link<'_>| {
+                let wire = l.wire;
+                (wire.state == State::Gone, wire.base, wire.start.clone())
+            };
+            ours.map(key).min()
+        };
+        order.sort_by_key(|&n| {
+            let node = &self.nodes[n];
+            let leads = !leads(&self.nodes, &self.links, n);
+            (
+                node.column,
+                node.part == Part::Kernel,
+                leads,
+                base(&self.links, n),
+            )
+        });
+        let mut lowest = 1;
+        let mut ports = Vec::new();
+        for at in order {
+            let (column, part) = (self.nodes[at].column, self.nodes[at].part);
+            let fed = self.links.iter().any(|l| l.to == at);
+            if part == Part::Return {
+                self.nodes[at].row = 0;
+            } else if part == Part::Kernel && !fed {
+                ports.push(at);
+            } else {
+                // Beside what leads to it, if there is room.
+                let parents = self
+                    .links
+                    .iter()
+                    .filter(|l| l.to == at && part == Part::Memory);
+                let parents = parents.map(|l| self.nodes[l.from].row);
+                let row =
+                    (*next.get(&column).unwrap_or(&first(column))).max(parents.min().unwrap_or(1));
+                self.nodes[at].row = row;
+                next.insert(column, row + 1);
+                if part == Part::Memory {
+                    lowest = lowest.max(row);
+                }
+            }
+        }
+        // The kernel's ways to memory stand below all of it.
+        for at in ports {
+            let column = self.nodes[at].column;
+            let row = (*next.get(&column).unwrap_or(&first(column))).max(lowest + 1);
+            self.nodes[at].row = row;
+            next.insert(column, row + 1);
+        }
+    }
+
+    fn left_of(&self, at: usize) -> i32 {
+        LEFT + self.nodes[at].column * COLUMN
+    }
+
+    fn top_of(&self, at: usize) -> i32 {
+        match at == self.host || at == self.dma {
+            true => TOP - 34,
+            false => TOP + self.nodes[at].row * ROW,
+        }
+    }
+
+    fn height_of(&self, at: usize) -> i32 {
+        match at == self.host || at == self.dma {
+            true => 34 + self.block_rows() * ROW - (ROW - HEIGHT),
+            false => HEIGHT,
+        }
+    }
+
+    /// Height of a port of the block.
+    fn port(&self, ports: &[String], end: &str) -> i32 {
+        let at = ports.iter().position(|p| p == end).unwrap_or(0);
+        TOP + ROW + HEIGHT / 2 + i32::try_from(at).unwrap_or(0) * PORT
+    }
+
+    /// Where a connection leaves and arrives.
+    fn ends(&self, link: &Link<'_>) -> ((i32, i32), (i32, i32)) {
+        let back = link.to == self.host || self.nodes[link.to].part == Part::Return;
+        let side = |at: usize, right: bool| self.left_of(at) + if right { WIDTH } else { 0 };
+        let middle = |at: usize| self.top_of(at) + self.height_of(at) / 2;
+        // Straight to the host: above the bridges that lead there.
+        let lane = match link.from == self.dma && link.to == self.host {
+            true => TOP - 16,
+            false => TOP + HEIGHT / 2,
+        };
+        let from = match link.from {
+            at if at == self.dma && back => lane,
+            at if at == self.dma => self.port(&self.outputs, &link.wire.start),
+            at if at == self.host => TOP + ROW + HEIGHT / 2,
+            at => middle(at),
+        };
+        let to = match link.to {
+            at if at == self.dma => self.port(&self.inputs, &link.wire.end),
+            at if at == self.host => lane,
+            at => middle(at),
+        };
+        ((side(link.from, !back), from), (side(link.to, back), to))
+    }
+
+    fn line(&self, link: &Link<'_>) -> Line {
+        let ((x, y), (to_x, to_y)) = self.ends(link);
+        let state = class(link.wire.state);
+        let straight = y == to_y;
+        let near = (self.nodes[link.to].column - self.nodes[link.from].column).abs() <= 1;
+        let step = 12 + 5 * (self.nodes[link.from].row.rem_euclid(5));
+        let away = if to_x > x { step } else { -step };
+        let path = if straight && (near || link.to == self.host) {
+            format!("M{x},{y} H{to_x}")
+        } else if near || link.to == self.dma || link.to == self.host {
+            format!("M{x},{y} H{} V{to_y} H{to_x}", x + away)
+        } else {
+            // Between the rows, past the boxes on the way.
+            let lane = self.top_of(link.to) - (ROW - HEIGHT) / 2;
+            let in_front = to_x - 14 * away.signum();
+            format!("M{x},{y} H{} V{lane} H{in_front} V{to_y} H{to_x}", x + away)
+        };
+        Line { path, state }
+    }
+
+    fn draw(&self, diagram: &Diagram) -> Picture {
+        let mut words = Vec::new();
+        self.addresses(&mut words);
+        self.ports(&mut words);
+        let shapes: Vec<Shape> = (0..self.nodes.len()).map(|at| self.shape(at)).collect();
+        let right = shapes.iter().map(|s| s.x + s.width).max().unwrap_or(0) + LEFT;
+        let bottom = shapes.iter().map(|s| s.y + s.height).max().unwrap_or(0);
+        let used: BTreeSet<usize> = (self.nodes.iter())
+            .flat_map(|n| [n.clocks.0, n.clocks.1])
+            .flatten()
+            .collect();
+        let mut colours = Vec::new();
+        let (mut x, mut y) = (LEFT, bottom + 40);
+        for at in used {
+            let clock = diagram.clocks[at].source.clone();
+            let width = 40 + 7 * i32::try_from(clock.len()).unwrap_or(0);
+            if x + width > right && x > LEFT {
+                (x, y) = (LEFT, y + 22);
+            }
+            colours.push(Colour {
+                x,
+                y,
+                colour: colour(Some(at)),
+                clock,
+            });
+            x += width;
+        }
+        // What goes lies beneath what comes.
+        let mut links: Vec<&Link<'_>> = self.links.iter().collect();
+        links.sort_by_key(|l| match l.wire.state {
+            State::Gone => 0,
+            State::Same => 1,
+            State::Changed => 2,
+            State::New => 3,
+        });
+        Picture {
+            width: right,
+            height: y + 24,
+            lines: links.into_iter().map(|link| self.line(link)).collect(),
+            shapes,
+            words,
+            colours,
+        }
+    }
+
+    fn shape(&self, at: usize) -> Shape {
+        let node = &self.nodes[at];
+        let (x, y, height) = (self.left_of(at), self.top_of(at), self.height_of(at));
+        let part = match node.part {
+            Part::Dma => "dma",
+            Part::Host => "host",
+            Part::Memory => "memory",
+            Part::Kernel => "kernel",
+            Part::Bridge | Part::Return | Part::Slave => "other",
+        };
+        let tall = at == self.host || at == self.dma;
+        let interrupts = match node.interrupts.as_slice() {
+            [] => String::new(),
+            numbers => format!("irq {}", numbers.join(", ")),
+        };
+        Shape {
+            x,
+            y,
+            width: WIDTH,
+            height,
+            name: node.name.clone(),
+            kind: shortened(&node.kind),
+            class: format!("{part} {}", class(node.state)),
+            left: colour(node.clocks.0),
+            right: colour(node.clocks.1),
+            interrupts,
+            middle: match tall {
+                true => (x + WIDTH / 2, y + height - 26),
+                false => (x + WIDTH / 2, y + 17),
+            },
+        }
+    }
+
+    /// Addresses, in front of where connections arrive.
+    fn addresses(&self, words: &mut Vec<Word>) {
+        for link in &self.links {
+            let mut others = self.links.iter();
+            let newer = |l: &Link<'_>| l.wire.end == link.wire.end && l.wire.state != State::Gone;
+            if link.wire.state == State::Gone && others.any(newer) {
+                continue;
+            }
+            let siblings = self
+                .links
+                .iter()
+                .filter(|l| l.wire.start == link.wire.start);
+            if link.wire.base == 0 && siblings.count() == 1 {
+                continue;
+            }
+            let (_, (x, y)) = self.ends(link);
+            let back = link.to == self.host || self.nodes[link.to].part == Part::Return;
+            let (x, side) = match back {
+                true => (x + 10, "start"),
+                false => (x - 8, "end"),
+            };
+            words.push(Word {
+                x,
+                y: y - 4,
+                text: format!("{:#x}", link.wire.base),
+                class: format!("address {side} {}", class(link.wire.state)),
+            });
+        }
+    }
+
+    /// Names of the block's and the hard IP's ports, inside of them.
+    fn ports(&self, words: &mut Vec<Word>) {
+        let mut seen = BTreeSet::new();
+        for link in &self.links {
+            let ((x, y), (to_x, to_y)) = self.ends(link);
+            let tall = |at: usize| at == self.host || at == self.dma;
+            let back = link.to == self.host || self.nodes[link.to].part == Part::Return;
+            let ends = [
+                (link.from, x, y, &link.wire.start, back),
+                (link.to, to_x, to_y, &link.wire.end, !back),
+            ];
+            for (at, x, y, end, starts) in ends {
+                let port = end.split('.').nth(1).unwrap_or_default();
+                if tall(at) && seen.insert((x, y, port.to_string())) {
+                    let (x, side) = match starts {
+                        true => (x + 10, "start"),
+                        false => (x - 10, "end"),
+                    };
+                    let state = match link.wire.state {
+                        State::Gone if at == self.dma && self.is_gone(end) => "gone",
+                        State::New if at == self.dma && self.is_new(end) => "new",
+                        _ => "same",
+                    };
+                    words.push(Word {
+                        x,
+                        y: y + 4,
+                        text: port.into(),
+                        class: format!("port {side} {state}"),
+                    });
+                }
+            }
+        }
+    }
+
+    fn of_port(&self, end: &str) -> impl Iterator<Item = State> {
+        let ours = self.links.iter().map(|l| l.wire);
+        ours.filter(move |w| w.start == end || w.end == end)
+            .map(|w| w.state)
+    }
+
+    fn is_gone(&self, end: &str) -> bool {
+        self.of_port(end).all(|state| state == State::Gone)
+    }
+
+    fn is_new(&self, end: &str) -> bool {
+        self.of_port(end).all(|state| state == State::New)
+    }
+}
+
+/// A kind, as much of it as fits into a box.
+fn shortened(kind: &str) -> String {
+    let kind = match kind {
+        "altera_avalon_mm_clock_crossing_bridge" => "clock crossing bridge",
+        "altera_avalon_mm_bridge" => "bridge",
+        kind => kind,
+    };
+    match kind.char_indices().nth(24) {
+        Some((at, _)) => format!("{}…", &kind[..at]),
+        None => kind.into(),
+    }
+}

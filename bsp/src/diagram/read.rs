@@ -1,0 +1,412 @@
+//! What a BSP is, and what it was before it was extended.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use crate::build::Build;
+use crate::check::vendor::{Vendor, from_hardware};
+use crate::diagram::{Address, Clock, Diagram, Instance, Interrupt, Part, State, Wire};
+use crate::error::Result;
+use crate::layout::Layout;
+use crate::system::clocks;
+use crate::system::host_bus::{bar_map, bar_number, slaves};
+use crate::system::kinds::is_bridge;
+use crate::system::library::{Library, NEW_DMA, is_pcie_hip};
+use crate::system::qsys::{Connection, End, Module, System};
+use crate::system::site::Site;
+use crate::system::xml::Document;
+
+/// Reads a BSP.
+pub(super) fn diagram(bsp: &Path) -> Result<Diagram> {
+    let given = bsp;
+    let bsp = fs::canonicalize(bsp).unwrap_or_else(|_| bsp.to_path_buf());
+    read(&bsp).map_err(|e| crate::extend::output::named_as_given(e, &bsp, given))
+}
+
+fn read(bsp: &Path) -> Result<Diagram> {
+    let layout = Layout::find(bsp)?;
+    let hardware = layout.hardware_dir();
+    let mut library = Library::find(&layout)?;
+    let extended = library
+        .systems()
+        .any(|s| s.modules.iter().any(|m| m.kind == NEW_DMA));
+    let old = if extended {
+        library.set_block(Build::read(&layout)?.config);
+        vendors(&layout, &library)?
+    } else {
+        library.clone()
+    };
+    let before = Site::find(&old, &hardware)?;
+    let name = &before.system.kind;
+    let new = library.system(name).and_then(|system| {
+        let dma = system.modules.iter().find(|m| m.kind == NEW_DMA)?;
+        let hip = system.modules.iter().find(|m| is_pcie_hip(&m.kind))?;
+        Some((system, dma, hip))
+    });
+    let after = new.map(|(system, dma, hip)| Site {
+        library: &library,
+        system,
+        dma,
+        hip,
+    });
+    let specification = Document::read(&hardware.join("board_spec.xml"))?;
+    let board = specification.root.attribute("name").unwrap_or("a board");
+    let board = board.to_string();
+    Ok(of(board, &before, after.as_ref()))
+}
+
+/// The design before it was extended: with the systems of which the vendor's were kept.
+fn vendors(layout: &Layout, library: &Library) -> Result<Library> {
+    let vendor = Vendor::read(layout)?;
+    let mut old = library.clone();
+    for system in library.systems() {
+        let inside = from_hardware(layout, &system.document.path);
+        if let Some(path) = vendor.kept(&inside)? {
+            let mut kept = System::read(&path)?.generated(|_| false);
+            kept.kind.clone_from(&system.kind);
+            old = old.with(kept);
+        }
+    }
+    Ok(old)
+}
+
+/// A value before and after.
+struct Both<T> {
+    old: Option<T>,
+    new: Option<T>,
+}
+
+/// What there is before and after, by something that tells one from the other.
+fn both<K: Ord, T>(
+    old: Vec<T>,
+    new: Option<Vec<T>>,
+    key: impl Fn(&T) -> K,
+) -> Vec<(Both<T>, bool)> {
+    let after = new.is_some();
+    let mut found: Vec<Both<T>> = old
+        .into_iter()
+        .map(|old| Both {
+            old: Some(old),
+            new: None,
+        })
+        .collect();
+    let mut at = 0;
+    for value in new.into_iter().flatten() {
+        let same = |both: &Both<T>| both.old.as_ref().is_some_and(|old| key(old) == key(&value));
+        match found.iter().position(same) {
+            Some(n) => {
+                found[n].new = Some(value);
+                at = n + 1;
+            }
+            None => {
+                let new = Both {
+                    old: None,
+                    new: Some(value),
+                };
+                found.insert(at, new);
+                at += 1;
+            }
+        }
+    }
+    found.into_iter().map(|both| (both, after)).collect()
+}
+
+impl<T: Clone> Both<T> {
+    /// The value as it is last, and what became of it.
+    fn last(&self, after: bool, same: impl Fn(&T, &T) -> bool) -> (T, State) {
+        match (&self.old, &self.new) {
+            (Some(old), None) if !after => (old.clone(), State::Same),
+            (Some(old), None) => (old.clone(), State::Gone),
+            (Some(old), Some(new)) if same(old, new) => (new.clone(), State::Same),
+            (Some(_), Some(new)) => (new.clone(), State::Changed),
+            (None, Some(new)) => (new.clone(), State::New),
+            (None, None) => unreachable!("it is there before or after"),
+        }
+    }
+}
+
+fn of(board: String, before: &Site<'_>, after: Option<&Site<'_>>) -> Diagram {
+    let parts = parts(before, after);
+    let clocks = clock_table(before, after);
+    let interrupts = interrupt_table(before, after);
+    let path = &before.system.kind;
+    Diagram {
+        board,
+        system: format!("{path}.qsys"),
+        extended: after.is_some(),
+        instances: instances(before, after, &parts, &clocks, &interrupts),
+        wires: wires(before, after, &parts),
+        addresses: address_table(before, after),
+        interrupts,
+        clocks,
+    }
+}
+
+/// Which instances are shown, and as what.
+fn parts(before: &Site<'_>, after: Option<&Site<'_>>) -> BTreeMap<String, Part> {
+    let mut parts = BTreeMap::new();
+    for site in [Some(before), after].into_iter().flatten() {
+        for (name, part) in parts_of(site) {
+            parts.entry(name).or_insert(part);
+        }
+    }
+    parts
+}
+
+fn parts_of(site: &Site<'_>) -> BTreeMap<String, Part> {
+    let mut parts = BTreeMap::from([
+        (site.hip.name.clone(), Part::Host),
+        (site.dma.name.clone(), Part::Dma),
+    ]);
+    let kind = |name: &str| site.system.module(name).map_or("", |m| m.kind.as_str());
+    // Down from the BARs.
+    let bars = site.from(&site.hip.name, None);
+    let mut open: Vec<&Connection> = bars.filter(|c| bar_number(&c.start).is_some()).collect();
+    while let Some(connection) = open.pop() {
+        let name = &connection.end.instance;
+        if parts.contains_key(name) {
+            continue;
+        }
+        let part = match kind(name) {
+            kind if is_bridge(kind) => {
+                open.extend(site.from(name, None));
+                Part::Bridge
+            }
+            kind if kind.starts_with("acl_kernel") => Part::Kernel,
+            _ => Part::Slave,
+        };
+        parts.insert(name.clone(), part);
+    }
+    // What the DMA's masters lead to: back to PCIe, or to memory.
+    let links: Vec<&Connection> = site.system.of_kind("avalon").collect();
+    let from = |name: &str| {
+        let links = links.iter().copied();
+        let name = name.to_string();
+        links.filter(move |c| c.start.instance == name)
+    };
+    let mut found: Vec<String> = Vec::new();
+    let mut open: Vec<&Connection> = from(&site.dma.name).collect();
+    while let Some(connection) = open.pop() {
+        let name = &connection.end.instance;
+        if !parts.contains_key(name) && !found.contains(name) {
+            found.push(name.clone());
+            open.extend(from(name));
+        }
+    }
+    let back = |name: &String| {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![name.clone()];
+        let mut ends = Vec::new();
+        while let Some(name) = open.pop() {
+            if seen.insert(name.clone()) {
+                ends.extend(from(&name).map(|c| c.end.instance.clone()));
+                open.extend(from(&name).map(|c| c.end.instance.clone()));
+            }
+            if name == site.hip.name {
+                break;
+            }
+        }
+        ends.contains(&site.hip.name)
+    };
+    for name in &found {
+        let part = if back(name) {
+            Part::Return
+        } else {
+            Part::Memory
+        };
+        parts.insert(name.clone(), part);
+    }
+    // What else drives that memory: the kernel.
+    loop {
+        let more: Vec<String> = links
+            .iter()
+            .filter(|c| parts.get(&c.end.instance) == Some(&Part::Memory))
+            .map(|c| c.start.instance.clone())
+            .filter(|name| !parts.contains_key(name))
+            .collect();
+        if more.is_empty() {
+            return parts;
+        }
+        parts.extend(more.into_iter().map(|name| (name, Part::Memory)));
+    }
+}
+
+fn instances(
+    before: &Site<'_>,
+    after: Option<&Site<'_>>,
+    parts: &BTreeMap<String, Part>,
+    clocks: &[Clock],
+    interrupts: &[Interrupt],
+) -> Vec<Instance> {
+    let all = |site: &Site<'_>| -> Vec<Module> {
+        let modules = site.system.modules.iter();
+        modules
+            .filter(|m| parts.contains_key(&m.name))
+            .cloned()
+            .collect()
+    };
+    let modules = both(all(before), after.map(all), |m| m.name.clone());
+    let instance = |(both, after): (Both<Module>, bool)| {
+        let (module, state) = both.last(after, |a, b| a.kind == b.kind);
+        let name = module.name;
+        let clock = |inputs: &[&str]| {
+            let runs = |clock: &Clock, input: &&str| {
+                let sink = format!("{name}.{input}");
+                let all = &clock.sinks;
+                // The new connection of an input that has an old one, too.
+                all.iter()
+                    .any(|(s, st)| *s == sink && (*st != State::Gone || state == State::Gone))
+            };
+            inputs
+                .iter()
+                .find_map(|input| clocks.iter().position(|clock| runs(clock, input)))
+        };
+        let own = clocks
+            .iter()
+            .position(|clock| clock.source.starts_with(&format!("{name}.")));
+        let first = clock(&["s0_clk", "pcie_clk", "clk", "clk1", "kernel_clk"]).or(own);
+        let second = clock(&["m0_clk", "clk"]).or(first);
+        let of = |i: &&Interrupt| {
+            i.state != State::Gone && i.sender.split('.').next() == Some(name.as_str())
+        };
+        let numbers = interrupts.iter().filter(of);
+        Instance {
+            part: parts[&name],
+            kind: module.kind,
+            clocks: (first, second),
+            interrupts: numbers.map(|i| i.number.clone()).collect(),
+            state,
+            name,
+        }
+    };
+    modules.into_iter().map(instance).collect()
+}
+
+fn wires(before: &Site<'_>, after: Option<&Site<'_>>, parts: &BTreeMap<String, Part>) -> Vec<Wire> {
+    let all = |site: &Site<'_>| -> Vec<(String, String, u64)> {
+        let links = site.system.of_kind("avalon");
+        links
+            .filter(|c| {
+                parts.contains_key(&c.start.instance) && parts.contains_key(&c.end.instance)
+            })
+            .map(|c| (c.start.to_string(), c.end.to_string(), c.base.unwrap_or(0)))
+            .collect()
+    };
+    let links = both(all(before), after.map(all), |l| (l.0.clone(), l.1.clone()));
+    let wire = |(both, after): (Both<(String, String, u64)>, bool)| {
+        let ((start, end, base), state) = both.last(after, |a, b| a.2 == b.2);
+        Wire {
+            start,
+            end,
+            base,
+            state,
+        }
+    };
+    links.into_iter().map(wire).collect()
+}
+
+/// The BARs that a hard IP drives something with.
+fn bars(site: &Site<'_>) -> BTreeSet<u32> {
+    let all = site.from(&site.hip.name, None);
+    all.filter_map(|c| bar_number(&c.start)).collect()
+}
+
+fn address_table(before: &Site<'_>, after: Option<&Site<'_>>) -> Vec<Address> {
+    let all = |site: &Site<'_>| -> Vec<Address> {
+        let address = |master: &str, entry: crate::system::host_bus::BarEntry| Address {
+            master: master.into(),
+            base: entry.base,
+            bytes: entry.bytes,
+            assumed: entry.assumed,
+            slave: entry.slave,
+            kind: entry.kind,
+            state: State::Same,
+        };
+        let mut found = Vec::new();
+        for bar in bars(site) {
+            let master = format!("{}.Rxm_BAR{bar}", site.hip.name);
+            let entries = bar_map(site, bar).entries.into_iter();
+            found.extend(entries.map(|entry| address(&master, entry)));
+        }
+        let masters = site.from(&site.dma.name, None);
+        let masters: BTreeSet<&str> = masters.map(|c| c.start.interface.as_str()).collect();
+        for master in masters {
+            let end = End::new(&site.dma.name, master);
+            let entries = slaves(site, &end).into_iter();
+            found.extend(entries.map(|entry| address(&end.to_string(), entry)));
+        }
+        found
+    };
+    let both = both(all(before), after.map(all), |a| {
+        (a.master.clone(), a.slave.clone())
+    });
+    let mut found: Vec<Address> = both
+        .into_iter()
+        .map(|(both, after)| {
+            let same = |a: &Address, b: &Address| a.base == b.base && a.kind == b.kind;
+            let (address, state) = both.last(after, same);
+            Address { state, ..address }
+        })
+        .collect();
+    let host = |a: &Address| !a.master.contains(".Rxm_BAR");
+    found.sort_by(|a, b| {
+        let key = |a: &Address| (host(a), a.master.clone(), a.base, a.slave.clone());
+        key(a).cmp(&key(b))
+    });
+    found
+}
+
+fn interrupt_table(before: &Site<'_>, after: Option<&Site<'_>>) -> Vec<Interrupt> {
+    let all = |site: &Site<'_>| -> Vec<Interrupt> {
+        let links = site.system.of_kind("interrupt");
+        links
+            .map(|c| {
+                let number = (c.element.children("parameter"))
+                    .find(|p| p.attribute("name") == Some("irqNumber"))
+                    .and_then(|p| p.attribute("value").or(Some(&p.text)));
+                Interrupt {
+                    receiver: c.start.to_string(),
+                    number: number.unwrap_or("0").trim().into(),
+                    sender: c.end.to_string(),
+                    state: State::Same,
+                }
+            })
+            .collect()
+    };
+    let key = |i: &Interrupt| (i.receiver.clone(), i.sender.clone());
+    let mut found: Vec<Interrupt> = both(all(before), after.map(all), key)
+        .into_iter()
+        .map(|(both, after)| {
+            let (interrupt, state) = both.last(after, |a, b| a.number == b.number);
+            Interrupt { state, ..interrupt }
+        })
+        .collect();
+    found.sort_by_key(|i| (i.receiver.clone(), i.number.parse::<u64>().ok()));
+    found
+}
+
+fn clock_table(before: &Site<'_>, after: Option<&Site<'_>>) -> Vec<Clock> {
+    let all = |site: &Site<'_>| -> Vec<(String, String)> {
+        let links = site.system.of_kind("clock");
+        links
+            .map(|c| {
+                let source = clocks::source(site.system, &c.end);
+                let source = source.unwrap_or_else(|| c.start.clone());
+                (source.to_string(), c.end.to_string())
+            })
+            .collect()
+    };
+    let mut found: Vec<Clock> = Vec::new();
+    for (both, after) in both(all(before), after.map(all), Clone::clone) {
+        let ((source, sink), state) = both.last(after, |_, _| true);
+        match found.iter_mut().find(|clock| clock.source == source) {
+            Some(clock) => clock.sinks.push((sink, state)),
+            None => found.push(Clock {
+                source,
+                sinks: vec![(sink, state)],
+            }),
+        }
+    }
+    found
+}

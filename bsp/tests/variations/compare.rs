@@ -1,0 +1,255 @@
+//! What an extension may change, compared with what it changed. Nothing here is of the crate that is tested: the files
+//! are read by another parser, and what must come out follows from what went in.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::design::Design;
+use super::system;
+use crate::common::snapshot;
+
+/// What is behind the names of a board.
+const SUFFIX: &str = "_peerlane";
+
+/// Faults that were found.
+pub type Faults = Vec<String>;
+
+/// A file as text. Bytes that are no UTF-8 are letters of ISO 8859-1.
+pub fn text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => bytes.iter().copied().map(char::from).collect(),
+    }
+}
+
+/// Everything that differs and should not, and what should and does not.
+pub fn differences(design: &Design, bsp: &Path, out: &Path) -> Faults {
+    let (before, mut after) = (snapshot(bsp), snapshot(out));
+    let mut faults = Faults::new();
+    // A board's directory becomes a platform with one board.
+    let boards = std::fs::read_dir(out.join("hardware")).unwrap();
+    let names: Vec<_> = boards.map(|b| b.unwrap().file_name()).collect();
+    let hardware = Path::new("hardware").join(&names[0]);
+    if names.len() != 1 || !names[0].to_str().unwrap().ends_with(SUFFIX) {
+        faults.push(format!("the boards are {names:?}"));
+    }
+    let moved = |path: &Path| match path.strip_prefix(&design.hardware) {
+        Ok(inside) => hardware.join(inside),
+        Err(_) => path.to_path_buf(),
+    };
+    let mut settings = Settings::default();
+    let mut lists = 0;
+    for (path, old) in &before {
+        let new = after.remove(&moved(path));
+        let name = path.display();
+        let Some(new) = new else {
+            if !design.compiled.contains(path) {
+                faults.push(format!("{name} is missing"));
+            }
+            continue;
+        };
+        if design.compiled.contains(path) {
+            faults.push(format!("{name} holds what was compiled, and was copied"));
+        }
+        settings.count(path, &new);
+        lists += text(&new).matches("\"peerlane_dma\"").count()
+            * usize::from(path.extension().is_some_and(|e| e == "ipx"));
+        if *old == new {
+            continue;
+        }
+        if design.backups.contains(path) {
+            faults.push(format!("{name} is a backup, and was changed"));
+            continue;
+        }
+        let (old, new) = (text(old), text(&new));
+        let ending = path
+            .extension()
+            .and_then(|e| e.to_str())
+            .unwrap_or_default();
+        let found = match (ending, path.file_name().unwrap().to_str().unwrap()) {
+            ("qsys", _) => system::differences(design, &old, &new),
+            ("qsf" | "tcl", _) => settings.differences(design, &old, &new),
+            ("ipx", _) => component_list(&old, &new),
+            (_, "board_spec.xml") => attributes(&old, &new, specification),
+            (_, "board_env.xml") => attributes(&old, &new, environment),
+            _ => vec!["was changed".into()],
+        };
+        faults.extend(found.into_iter().map(|fault| format!("{name}: {fault}")));
+    }
+    for path in after.keys() {
+        let inside = path.strip_prefix(&hardware).unwrap_or(path);
+        let ours = ["iface/peerlane", "scripts/peerlane"];
+        let platform = ["README.md", "board_env.xml", "linux64", "peerlane"];
+        let report = ["peerlane-report.md", "peerlane-report.json"];
+        let mut beside = platform.iter().chain(&report);
+        let known =
+            ours.iter().any(|d| inside.starts_with(d)) || beside.any(|name| path.starts_with(name));
+        if !known {
+            faults.push(format!("{} is new", path.display()));
+        }
+    }
+    if lists != 1 {
+        faults.push(format!(
+            "{lists} entries of the block in lists of components"
+        ));
+    }
+    settings.whole(design, &mut faults);
+    faults
+}
+
+/// The settings of all revisions.
+#[derive(Default)]
+struct Settings {
+    fragments: usize,
+    imports: Vec<String>,
+}
+
+impl Settings {
+    /// Counts what there must be, or must not.
+    fn count(&mut self, path: &Path, content: &[u8]) {
+        let ending = path
+            .extension()
+            .and_then(|e| e.to_str())
+            .unwrap_or_default();
+        let backup = ["old", "backup", "Copy of iface", "attic", "v1"];
+        let backup = path.iter().any(|part| backup.iter().any(|b| part == *b));
+        if !["qsf", "tcl"].contains(&ending) || backup {
+            return;
+        }
+        for line in text(content).lines().map(str::trim) {
+            if line.starts_with('#') {
+                continue;
+            }
+            self.fragments += usize::from(line.contains("iface/peerlane/peerlane.qsf"));
+            let import = [
+                "PARTITION_IMPORT_FILE",
+                "INPUT_PERSONA",
+                "POST_FIT -section",
+            ];
+            if import.iter().any(|name| line.contains(name)) {
+                self.imports.push(format!("{}: {line}", path.display()));
+            }
+        }
+    }
+
+    fn whole(&self, design: &Design, faults: &mut Faults) {
+        let revisions = design.settings().len();
+        if self.fragments != revisions {
+            faults.push(format!(
+                "{revisions} revisions, and {} of them take the block's settings in",
+                self.fragments
+            ));
+        }
+        faults.extend(self.imports.iter().cloned());
+    }
+
+    /// Line by line: imports go, the block's settings come.
+    fn differences(&self, design: &Design, old: &str, new: &str) -> Faults {
+        let goes = |line: &str| {
+            let import = [
+                "IMPORT",
+                "INPUT_PERSONA",
+                "POST_FIT",
+                "SOURCE_FILE_CHANGES ON",
+            ];
+            let member = line.contains("LL_MEMBER_OF")
+                && design
+                    .idle
+                    .iter()
+                    .any(|name| line.contains(&format!(":{name}\"")));
+            member || import.iter().any(|name| line.contains(name))
+        };
+        let comes = |line: &str| {
+            [
+                "iface/peerlane/peerlane.qsf",
+                "PARTITION_NETLIST_TYPE SOURCE",
+                "SOURCE_FILE_CHANGES OFF",
+            ]
+            .iter()
+            .any(|name| line.contains(name))
+        };
+        let (mut old, mut new) = (old.lines().peekable(), new.lines().peekable());
+        let mut faults = Faults::new();
+        loop {
+            match (old.peek(), new.peek()) {
+                (None, None) => return faults,
+                (Some(a), Some(b)) if a == b => {
+                    old.next();
+                    new.next();
+                }
+                (Some(a), _) if goes(a) => drop(old.next()),
+                (_, Some(b)) if comes(b) => drop(new.next()),
+                (a, b) => {
+                    faults.push(format!("line {a:?} became {b:?}"));
+                    return faults;
+                }
+            }
+        }
+    }
+}
+
+/// A list of components has one more.
+fn component_list(old: &str, new: &str) -> Faults {
+    let read = |text: &str| -> Vec<String> {
+        let document = roxmltree::Document::parse(text).unwrap();
+        let all = document.root_element().children();
+        let ours = all.filter(|n| !n.is_text() && n.attribute("name") != Some("peerlane_dma"));
+        ours.map(|n| text[n.range()].to_string()).collect()
+    };
+    match read(old) == read(new) {
+        true => Faults::new(),
+        false => vec!["the vendor's entries were changed".into()],
+    }
+}
+
+/// Whether an attribute may become so: element, attribute, before, after.
+type Rule = fn(&str, &str, &str, &str) -> bool;
+
+fn specification(element: &str, attribute: &str, before: &str, after: &str) -> bool {
+    let number = |text: &str| text.parse::<u64>().unwrap_or(0);
+    match (element, attribute) {
+        ("board", "name") => after == format!("{before}{SUFFIX}"),
+        ("alms" | "ffs" | "rams", "num") => number(after) > number(before),
+        _ => false,
+    }
+}
+
+fn environment(element: &str, attribute: &str, before: &str, after: &str) -> bool {
+    matches!(
+        (element, attribute),
+        ("board_env", "name") | ("hardware", "default")
+    ) && after == format!("{before}{SUFFIX}")
+}
+
+/// The same elements and comments, but for values of attributes that follow the rule.
+fn attributes(old: &str, new: &str, rule: Rule) -> Faults {
+    let (a, b) = (
+        roxmltree::Document::parse(old).unwrap(),
+        roxmltree::Document::parse(new).unwrap(),
+    );
+    let (a, b): (Vec<_>, Vec<_>) = (a.descendants().collect(), b.descendants().collect());
+    let mut faults = Faults::new();
+    if a.len() != b.len() {
+        faults.push(format!("{} nodes became {}", a.len(), b.len()));
+    }
+    for (a, b) in a.iter().zip(&b) {
+        let name = a.tag_name().name();
+        if name != b.tag_name().name() || a.text() != b.text() {
+            faults.push(format!("{a:?} became {b:?}"));
+        }
+        let values = |n: &roxmltree::Node<'_, '_>| -> BTreeMap<String, String> {
+            let all = n.attributes();
+            all.map(|a| (a.name().to_string(), a.value().to_string()))
+                .collect()
+        };
+        let (before, after) = (values(a), values(b));
+        let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+        for attribute in names {
+            match (before.get(attribute), after.get(attribute)) {
+                (Some(x), Some(y)) if x == y || rule(name, attribute, x, y) => {}
+                (x, y) => faults.push(format!("{name}.{attribute}: {x:?} became {y:?}")),
+            }
+        }
+    }
+    faults
+}
