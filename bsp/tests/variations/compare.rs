@@ -2,9 +2,10 @@
 //! are read by another parser, and what must come out follows from what went in.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::design::Design;
+use super::regions::Regions;
 use super::system;
 use crate::common::snapshot;
 
@@ -38,7 +39,12 @@ pub fn differences(design: &Design, bsp: &Path, out: &Path) -> Faults {
         Err(_) => path.to_path_buf(),
     };
     let mut settings = Settings::default();
+    let regions = Regions::new(design, &before, &|path| {
+        after.get(&moved(path)).map(|new| text(new))
+    });
+    let platform_type = platform_type(design, &before);
     let mut lists = 0;
+    readme(&before, &after, &hardware, &mut faults);
     for (path, old) in &before {
         let new = after.remove(&moved(path));
         let name = path.display();
@@ -68,10 +74,12 @@ pub fn differences(design: &Design, bsp: &Path, out: &Path) -> Faults {
             .unwrap_or_default();
         let found = match (ending, path.file_name().unwrap().to_str().unwrap()) {
             ("qsys", _) => system::differences(design, &old, &new),
-            ("qsf" | "tcl", _) => settings.differences(design, &old, &new),
+            ("qsf" | "tcl", _) => settings.differences(&regions, &old, &new),
             ("ipx", _) => component_list(&old, &new),
-            (_, "board_spec.xml") => attributes(&old, &new, specification),
-            (_, "board_env.xml") => attributes(&old, &new, environment),
+            (_, "board_spec.xml") => specification(&old, &new, platform_type),
+            (_, "board_env.xml") => attributes(&old, &new, &environment),
+            // The platform's own: see above.
+            (_, "README.md") if path.as_os_str() == "README.md" => continue,
             _ => vec!["was changed".into()],
         };
         faults.extend(found.into_iter().map(|fault| format!("{name}: {fault}")));
@@ -96,6 +104,46 @@ pub fn differences(design: &Design, bsp: &Path, out: &Path) -> Faults {
     settings.whole(design, &mut faults);
     faults
 }
+
+/// The platform has a README of its own, about its board. The vendor's, in the same place, is kept.
+fn readme(before: &Tree, after: &Tree, hardware: &Path, faults: &mut Faults) {
+    let name = Path::new("README.md");
+    let board = hardware.file_name().unwrap().to_str().unwrap();
+    if !after.get(name).is_some_and(|new| text(new).contains(board)) {
+        faults.push(format!("README.md does not say how {board} is used"));
+    }
+    let kept = Path::new("peerlane/vendor").join(name);
+    if before.get(name) != after.get(&kept) {
+        faults.push("the vendor's README.md is not kept as it was".into());
+    }
+}
+
+/// What the SDK takes the platform for, where it would go by files that hold what was compiled: only of Stratix V, by the
+/// settings in `top.qsf` alone, and from version 13 on.
+fn platform_type(design: &Design, before: &Tree) -> Option<&'static str> {
+    let inside = |name: &str| before.get(&design.hardware.join(name));
+    let settings = text(inside("top.qsf")?);
+    let value = |name: &str| {
+        let begin = format!("set_global_assignment -name {name} ");
+        let mut all = settings
+            .lines()
+            .filter_map(|l| l.trim().strip_prefix(&begin));
+        all.next().map(|value| value.trim_matches('"').to_string())
+    };
+    let version = value("LAST_QUARTUS_VERSION")?;
+    let version: u32 = version.split('.').next()?.parse().ok()?;
+    if value("FAMILY")? != "Stratix V" || version < 13 {
+        return None;
+    }
+    let persona = inside("persona/base.root_partition.personax").is_some();
+    if inside("base.qsf").is_some() && persona {
+        return Some("s5_net");
+    }
+    inside("acl_iface_partition.qxp").map(|_| "cvpqxp_13.x")
+}
+
+/// Files with their content.
+type Tree = BTreeMap<PathBuf, Vec<u8>>;
 
 /// The settings of all revisions.
 #[derive(Default)]
@@ -143,8 +191,8 @@ impl Settings {
         faults.extend(self.imports.iter().cloned());
     }
 
-    /// Line by line: imports go, the block's settings come.
-    fn differences(&self, design: &Design, old: &str, new: &str) -> Faults {
+    /// Line by line: imports go, the block's settings come, and members of regions follow their instances.
+    fn differences(&self, regions: &Regions, old: &str, new: &str) -> Faults {
         let goes = |line: &str| {
             let import = [
                 "IMPORT",
@@ -152,12 +200,7 @@ impl Settings {
                 "POST_FIT",
                 "SOURCE_FILE_CHANGES ON",
             ];
-            let member = line.contains("LL_MEMBER_OF")
-                && design
-                    .idle
-                    .iter()
-                    .any(|name| line.contains(&format!(":{name}\"")));
-            member || import.iter().any(|name| line.contains(name))
+            import.iter().any(|name| line.contains(name))
         };
         let comes = |line: &str| {
             [
@@ -168,8 +211,8 @@ impl Settings {
             .iter()
             .any(|name| line.contains(name))
         };
-        let (mut old, mut new) = (old.lines().peekable(), new.lines().peekable());
-        let mut faults = Faults::new();
+        let (expected, mut faults) = regions.follow(old, new);
+        let (mut old, mut new) = (expected.lines().peekable(), new.lines().peekable());
         loop {
             match (old.peek(), new.peek()) {
                 (None, None) => return faults,
@@ -203,15 +246,28 @@ fn component_list(old: &str, new: &str) -> Faults {
 }
 
 /// Whether an attribute may become so: element, attribute, before, after.
-type Rule = fn(&str, &str, &str, &str) -> bool;
+type Rule<'a> = &'a dyn Fn(&str, &str, &str, &str) -> bool;
 
-fn specification(element: &str, attribute: &str, before: &str, after: &str) -> bool {
+/// The board's name, what it takes of the device, and the type that was left to the SDK.
+fn specification(old: &str, new: &str, platform_type: Option<&str>) -> Faults {
     let number = |text: &str| text.parse::<u64>().unwrap_or(0);
-    match (element, attribute) {
+    let mut faults = attributes(old, new, &|element, attribute, before, after| match (
+        element, attribute,
+    ) {
         ("board", "name") => after == format!("{before}{SUFFIX}"),
         ("alms" | "ffs" | "rams", "num") => number(after) > number(before),
+        ("auto_migrate", "platform_type") => before == "auto" && Some(after) == platform_type,
         _ => false,
+    });
+    let document = roxmltree::Document::parse(new).unwrap();
+    let mut told = document
+        .descendants()
+        .filter(|n| n.has_tag_name("auto_migrate"));
+    let open = told.any(|n| n.attribute("platform_type") == Some("auto"));
+    if let Some(kind) = platform_type.filter(|_| open) {
+        faults.push(format!("that it is {kind} is left to the SDK"));
     }
+    faults
 }
 
 fn environment(element: &str, attribute: &str, before: &str, after: &str) -> bool {
@@ -222,7 +278,7 @@ fn environment(element: &str, attribute: &str, before: &str, after: &str) -> boo
 }
 
 /// The same elements and comments, but for values of attributes that follow the rule.
-fn attributes(old: &str, new: &str, rule: Rule) -> Faults {
+fn attributes(old: &str, new: &str, rule: Rule<'_>) -> Faults {
     let (a, b) = (
         roxmltree::Document::parse(old).unwrap(),
         roxmltree::Document::parse(new).unwrap(),

@@ -184,6 +184,33 @@ fn other(before: &System<'_>, after: &System<'_>) -> Faults {
     }
 }
 
+/// A bridge that was put in.
+pub struct New {
+    pub name: String,
+    pub kind: String,
+    /// The instances that it drives.
+    pub behind: BTreeSet<String>,
+}
+
+/// The instances that a system did not have.
+pub fn inserted(old: &str, new: &str) -> Vec<New> {
+    let (before, after) = (System::read(old), System::read(new));
+    let links = after.links();
+    let new = (after.of("module")).filter(|m| before.module(m.get("name")).is_none());
+    let new = new.map(|m| {
+        let name = m.get("name").to_string();
+        let driven = links
+            .iter()
+            .filter(|l| l.kind == "avalon" && instance(&l.start) == name);
+        New {
+            kind: m.get("kind").into(),
+            behind: driven.map(|l| instance(&l.end).to_string()).collect(),
+            name,
+        }
+    });
+    new.collect()
+}
+
 struct Pair<'a> {
     design: &'a Design,
     before: System<'a>,
