@@ -106,7 +106,13 @@ proc get_module_property {name} {
 proc add_documentation_link {title url} {
     only_in add_documentation_link main
     if {$title eq "" || ![regexp {^(https?|file)://} $url]} { error "documentation link \"$title\": no address: $url" }
-    if {[regexp {^file://(/.*)} $url all file] && ![file isfile $file]} { error "documentation $file is not there" }
+    if {![regexp {^file://(/.*)} $url all file]} { return }
+    # The directory as it was given: in full, a name that is not in Tcl's encoding is another one.
+    set here [get_module_property MODULE_DIRECTORY]/
+    set inside [string range $file [string length $here] end]
+    set place $file
+    if {[string first $here $file] == 0} { set place [file join [file dirname $::description] $inside] }
+    if {![file isfile $place]} { error "documentation $file is not there" }
 }
 
 proc add_display_item {parent id kind args} {
