@@ -107,6 +107,7 @@ pub(crate) unsafe fn save(device: *mut bindings::pci_dev) {
 
 /// Starts a board that was put to rest; its configuration is as before. The device's lock is held.
 pub(crate) fn start(board: &Arc<Board>) -> Result {
+    board.core_rests(false);
     if board.is_reprogrammed() {
         return Ok(());
     }
@@ -141,6 +142,7 @@ unsafe extern "C" fn error_detected(
         // The link goes on; what went wrong has an end of its own in the block.
         NORMAL => bindings::pci_ers_result_PCI_ERS_RESULT_CAN_RECOVER,
         FROZEN => {
+            board.core_rests(true);
             board.rest();
             bindings::pci_ers_result_PCI_ERS_RESULT_NEED_RESET
         }
@@ -187,6 +189,7 @@ unsafe extern "C" fn shutdown(device: *mut bindings::pci_dev) {
 unsafe extern "C" fn reset_prepare(device: *mut bindings::pci_dev) {
     // SAFETY: by contract.
     if let Some(board) = unsafe { board(&raw mut (*device).dev) } {
+        board.core_rests(true);
         board.rest();
     }
 }
@@ -206,6 +209,7 @@ unsafe extern "C" fn reset_done(device: *mut bindings::pci_dev) {
 unsafe extern "C" fn suspend(device: *mut bindings::device) -> c_int {
     // SAFETY: by contract.
     if let Some(board) = unsafe { board(device) } {
+        board.core_rests(true);
         board.rest();
     }
     0

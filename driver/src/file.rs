@@ -49,7 +49,7 @@ impl MiscDevice for Operations {
         context.forget_file();
         if context.board.is_reprogrammed_by(context.channel) {
             // Its end says in the log why the board does not start.
-            let _ = context.board.end_reprogramming(context.channel);
+            let _ = context.board.end_reprogramming(context.channel, true);
         }
         // Without the gate unbind has closed it.
         if let Ok(_inside) = context.board.gate.enter() {
@@ -94,7 +94,9 @@ impl MiscDevice for Operations {
             Area::Window => context.board.window_bytes(),
             Area::Kernels => context.board.kernels_map_bytes(),
         };
-        if index + pages > bytes >> PAGE_SHIFT {
+        // Not the first page of the kernels' interface: a second store to their reset hangs the BAR.
+        let hidden = area == Area::Kernels && index == 0;
+        if hidden || index + pages > bytes >> PAGE_SHIFT {
             return Err(EINVAL);
         }
         match area {

@@ -38,6 +38,8 @@ pub(crate) enum Failure {
     Forgotten,
     /// It is another block than the one that was found: its `BUILD_ID`.
     Other(u32),
+    /// The OpenCL kernels cannot be reset.
+    Kernels,
 }
 
 impl Failure {
@@ -50,6 +52,7 @@ impl Failure {
             Self::PortDead => c"port_dead",
             Self::Forgotten => c"forgotten",
             Self::Other(_) => c"another",
+            Self::Kernels => c"kernels",
         }
     }
 }
@@ -59,9 +62,11 @@ impl From<Failure> for Error {
         match failure {
             Failure::Gone => ENODEV,
             Failure::Away => EAGAIN,
-            Failure::Late(..) | Failure::PortDead | Failure::Forgotten | Failure::Other(_) => {
-                EIO
-            },
+            Failure::Late(..)
+            | Failure::PortDead
+            | Failure::Forgotten
+            | Failure::Other(_)
+            | Failure::Kernels => EIO,
         }
     }
 }

@@ -100,16 +100,14 @@ impl Handler {
     /// process can make causes without pause, by doorbells that are refused. So after some rounds
     /// others get the processor, and the line is let up anew, with an edge if there are causes.
     fn lower_line(&self) -> IrqReturn {
-        for round in 0..ROUNDS {
+        for _ in 0..ROUNDS {
             // In this order: the kernels' line is down before the block's is, which nobody lowers but us. So
             // both are down at once.
             let kernels = self.take_kernels();
             let block = self.take_causes();
             if !kernels && !block {
-                return match round {
-                    0 => IrqReturn::None,
-                    _ => IrqReturn::Handled,
-                };
+                // An MSI is nobody else's, also if its cause has gone.
+                return IrqReturn::Handled;
             }
             if block {
                 self.board.for_each_user(|user| user.events.interrupt());
@@ -118,6 +116,7 @@ impl Handler {
         fsleep(PAUSE);
         // A board that does not run makes an edge when it is started.
         let _ = self.board.hw.run(steps::new_edge());
+        self.board.new_edge();
         IrqReturn::Handled
     }
 }

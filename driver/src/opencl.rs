@@ -15,8 +15,11 @@ use crate::{
     events::EventFd,
     hw::Failure,
     logic::{
+        channel::LocalRange,
         lifecycle::Epoch,
+        regs::{csr, MAP_ID},
         shell::{accesses, Area, OpenCl},
+        steps::Register,
         uapi,
     },
 };
@@ -178,12 +181,12 @@ impl Board {
         }
         context.unmap_kernels();
         state.set_armed(false);
-        // A board that is away stops them when it is started.
-        if let Some(epoch) = self.hw.live() {
-            // Whoever cannot be told here lost what it was told.
-            let _ = self.enable_lines(epoch, &state);
-            self.stop_kernels(epoch);
-        }
+        // A board that is away stops them when it is started, and so does one that does not do it now: it is
+        // cut off and started again.
+        self.settle_by(|epoch| {
+            self.enable_lines(epoch, &state)?;
+            self.stop_kernels(epoch)
+        });
         let holder = state.holder.take();
         drop(state);
         drop(holder);
@@ -191,55 +194,80 @@ impl Board {
     }
 
     /// Resets all kernels of the FPGA. Stores of theirs that are under way end in the memory's interconnect.
-    fn stop_kernels(&self, epoch: Epoch) {
+    fn stop_kernels(&self, epoch: Epoch) -> Result<(), Failure> {
         let Some(reset) = self.opencl().kernels_reset() else {
-            return;
+            return Ok(());
         };
-        let access = |bar: &pci::Bar<'_>| bar.try_write32(0, reset).ok();
-        let mut done = self.hw.with_shell_in(epoch, access);
+        let look = |bar: &pci::Bar<'_>| bar.try_read32(reset).ok();
+        // A reset that lasts has ended when this is answered: a store meanwhile would make it last for ever.
+        self.hw.with_shell_in(epoch, look)?;
+        let store = |bar: &pci::Bar<'_>| bar.try_write32(0, reset).ok();
+        self.hw.with_shell_in(epoch, store)?;
         for _ in 0..LOOKS {
-            match done {
-                Ok(()) => {}
-                // It is started again, which comes here.
-                Err(Failure::Away | Failure::Gone) => return,
-                Err(_) => break,
-            }
-            let look = |bar: &pci::Bar<'_>| bar.try_read32(reset).ok();
-            match self.hw.with_shell_in(epoch, look) {
-                Ok(0) => fsleep(PAUSE),
-                Ok(_) => return,
-                Err(failure) => done = Err(failure),
+            match self.hw.with_shell_in(epoch, look)? {
+                0 => fsleep(PAUSE),
+                u32::MAX => {
+                    // Or nobody has answered.
+                    let id = self.hw.read_in(epoch, Register::Csr(csr::MAP_ID))?;
+                    return match id == MAP_ID {
+                        true => Ok(()),
+                        false => Err(Failure::Gone),
+                    };
+                }
+                _ => return Ok(()),
             }
         }
-        dev_warn!(
-            self.device(),
-            "the kernels in the FPGA are not reset: they may write into memory that others get; configure the FPGA anew\n"
-        );
+        Err(Failure::Kernels)
     }
 
-    /// Stops the kernels of a board that is being started, if nobody has them.
-    pub(crate) fn stop_orphans(&self, epoch: Epoch) {
+    /// Stops the kernels of a board that is being started, if nobody has them: what they use is about to be
+    /// others'.
+    pub(crate) fn stop_orphans(&self, epoch: Epoch) -> Result<(), Failure> {
         let state = self.holding.lock();
-        if state.holder.is_none() {
-            self.stop_kernels(epoch);
+        match state.holder {
+            Some(_) => Ok(()),
+            None => self.stop_kernels(epoch),
         }
     }
 
     /// Lets the hard IP make messages of the block's line, and of the kernels' if their holder waits.
     fn enable_lines(&self, epoch: Epoch, state: &State) -> Result<(), Failure> {
+        self.write_lines(epoch, state.armed)
+    }
+
+    fn write_lines(&self, epoch: Epoch, kernels: bool) -> Result<(), Failure> {
         let Some(line) = &self.hw.place().line else {
             return Ok(());
         };
-        let value = line.enabled(state.armed);
+        let value = line.enabled(kernels);
         self.hw
             .with_shell_in(epoch, |bar| bar.try_write32(value, line.enable()).ok())
     }
 
-    /// Lets a board's interrupts through that is being started, and its OpenCL side be seen.
+    /// Lets the block's interrupts through on a board that is being started, and its OpenCL side be seen.
     pub(crate) fn open_lines(&self, epoch: Epoch) -> Result<(), Failure> {
         let mut state = self.holding.lock();
         state.asleep = false;
-        self.enable_lines(epoch, &state)
+        self.write_lines(epoch, false)
+    }
+
+    /// The board was started: a holder that waits looks at its kernels, which may have been reset.
+    pub(crate) fn wake_holder(&self) {
+        let mut state = self.holding.lock();
+        if state.armed {
+            state.interrupt();
+        }
+    }
+
+    /// Has the hard IP look at its lines anew: those that stand make a message.
+    pub(crate) fn new_edge(&self) {
+        let state = self.holding.lock();
+        // On a board that does not run its start does it.
+        if let (Some(line), Ok(epoch)) = (&self.hw.place().line, self.hw.usable()) {
+            let down = |bar: &pci::Bar<'_>| bar.try_write32(0, line.enable()).ok();
+            let _ = self.hw.with_shell_in(epoch, down);
+            let _ = self.enable_lines(epoch, &state);
+        }
     }
 
     /// Lets no line make messages any more, as far as the board takes it.
@@ -321,13 +349,26 @@ impl Board {
             return Err(EPERM);
         }
         let epoch = self.hw.usable()?;
-        state.set_armed(armed);
-        self.enable_lines(epoch, &state)?;
-        // If it stands, it may have risen while it was not let through: no message comes of it where the
-        // block's stands, too.
-        if let (true, Some(line)) = (armed, &self.hw.place().line) {
-            self.take_line(line, &mut state)?;
+        let line = &self.hw.place().line;
+        let interrupts = match line {
+            Some(line) => line.kernels.is_some(),
+            None => state.vector.is_some(),
+        };
+        if !interrupts {
+            return Err(EOPNOTSUPP);
         }
+        let Some(line) = line.as_ref().filter(|_| armed) else {
+            state.set_armed(armed);
+            return Ok(self.enable_lines(epoch, &state)?);
+        };
+        // One that stands already makes no message: nobody's handler is kept busy by it.
+        if self.take_line(line, &mut state)? {
+            return Ok(());
+        }
+        state.set_armed(true);
+        self.enable_lines(epoch, &state)?;
+        // It may have risen before it was let through, beside the block's: no message comes of it then.
+        self.take_line(line, &mut state)?;
         Ok(())
     }
 }
@@ -342,7 +383,10 @@ impl Context {
                     fd => Some(EventFd::from_fd(fd)?),
                 };
                 // The memory stays the context's meanwhile.
-                let _share = self.share.lock();
+                let share = self.share.lock();
+                if share.process() == LocalRange::EMPTY {
+                    return Err(EPERM);
+                }
                 self.board.take_opencl(self.channel, eventfd)?;
                 let opencl = self.board.opencl();
                 arguments.bytes = Area::ALL.map(|area| opencl.bytes(area));
@@ -351,7 +395,7 @@ impl Context {
                 self.unmap_kernels();
                 Ok(())
             }
-            uapi::opencl::RELEASE => self.board.return_opencl(self),
+            uapi::opencl::RELEASE if arguments.fd == -1 => self.board.return_opencl(self),
             _ => Err(EINVAL),
         }
     }
@@ -391,11 +435,15 @@ impl Context {
         if write {
             reader.read_slice(&mut data)?;
         }
-        for (index, piece) in data.chunks_mut(PIECE as usize).enumerate() {
+        let (mut start, mut rest) = (place.start, &mut data[..]);
+        while !rest.is_empty() {
             // Without the gate there is no board any more.
             let _inside = self.board.gate.enter()?;
-            let start = place.start + index as u64 * PIECE;
+            // No dword is torn.
+            let bytes = rest.len().min((PIECE - start % PIECE) as usize);
+            let (piece, behind) = rest.split_at_mut(bytes);
             self.access_piece(start, piece, write)?;
+            (start, rest) = (start + bytes as u64, behind);
         }
         match write {
             true => Ok(()),
@@ -408,6 +456,7 @@ impl Context {
         if !state.is_held_by(self.channel) {
             return Err(EPERM);
         }
+        let reset = self.board.opencl().kernels_reset();
         self.board.hw.with_shell(|bar| {
             accesses(start, piece.len() as u64).try_for_each(|(offset, length)| {
                 let from = (offset - start) as usize;
@@ -416,7 +465,14 @@ impl Context {
                     true => store(bar, offset as usize, bytes),
                     false => load(bar, offset as usize, bytes),
                 }
-            })
+            })?;
+            let end = start + piece.len() as u64;
+            match reset.filter(|reset| write && start < *reset as u64 + 4 && (*reset as u64) < end) {
+                // A second store there while the reset lasts would begin it anew, and as that store waits for
+                // its end, for ever: with it the whole BAR. So it has ended before anybody stores again.
+                Some(reset) => bar.try_read32(reset).ok().map(|_| ()),
+                None => Some(()),
+            }
         })?;
         Ok(())
     }

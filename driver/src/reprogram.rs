@@ -4,31 +4,80 @@
 //! through the hard IP (CvP). To the driver it is a reset of the function that comes without the PCI core.
 //!
 //! While it lasts the board rests. Whatever else puts a board to rest and starts it again, a reset of the
-//! function or a sleep, leaves the start to the end of the bracket ([`Board::is_reprogrammed`]). All of them run under
-//! the device's lock, and so do both ends of the bracket.
+//! function or a sleep, leaves the start to the end of the bracket ([`Board::is_reprogrammed`]), and the end of the
+//! bracket is refused while the PCI core has the board at rest ([`Board::core_rests`]). All of them run under the
+//! device's lock.
 
 use crate::{
     board::Board,
     callbacks,
     context::Context,
     ffi::{peerlane_lock_device, peerlane_unlock_device, pci_dev},
-    logic::uapi,
+    logic::{lifecycle::Starter, uapi},
 };
 use kernel::{
     bindings, new_mutex,
     prelude::*,
-    sync::{Arc, Mutex},
+    sync::{
+        atomic::{ordering, Atomic},
+        Arc, Mutex,
+    },
+    time::{delay::fsleep, Delta, Instant, Monotonic},
 };
 
 /// Surprise Down Error, of the uncorrectable errors (PCI Express Base Specification, 7.8.4.3).
 const SURPRISE_DOWN: u32 = bindings::PCI_ERR_UNC_SURPDN;
 
-/// What the port above the board was told.
+/// A configuration that has begun.
 struct Bracket {
     channel: u32,
-    /// Its mask of uncorrectable errors did not have Surprise Down.
+    /// The mask of uncorrectable errors of the port above did not have Surprise Down.
     unmask: bool,
+    /// The function's configuration as it was: what the PCI core saves meanwhile is that of an FPGA without one.
+    saved: Saved,
 }
+
+/// A copy of a function's configuration.
+struct Saved(*mut bindings::pci_saved_state);
+
+// SAFETY: it is memory that is ours.
+unsafe impl Send for Saved {}
+
+impl Saved {
+    /// Of a function that answers.
+    fn of(device: *mut bindings::pci_dev) -> Result<Self> {
+        // SAFETY: a valid device.
+        let saved = unsafe {
+            bindings::pci_save_state(device);
+            bindings::pci_store_saved_state(device)
+        };
+        match saved.is_null() {
+            true => Err(ENOMEM),
+            false => Ok(Self(saved)),
+        }
+    }
+
+    /// Writes it into the function.
+    fn restore(&self, device: *mut bindings::pci_dev) {
+        // SAFETY: a valid device, and a copy that was made of it.
+        unsafe {
+            bindings::pci_load_saved_state(device, self.0);
+            bindings::pci_restore_state(device);
+        }
+    }
+}
+
+impl Drop for Saved {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated by `pci_store_saved_state`, which leaves it to its caller.
+        unsafe { bindings::kfree(self.0.cast()) };
+    }
+}
+
+/// How long a function may take to answer after its FPGA was configured: a link is trained and the function there
+/// after a second at most (PCI Express Base Specification, 6.6.1).
+const ANSWER: Delta = Delta::from_secs(2);
+const PAUSE: Delta = Delta::from_millis(10);
 
 /// A configuration that is under way.
 #[pin_data]
@@ -36,12 +85,17 @@ pub(crate) struct Programming {
     /// Changed under the device's lock only.
     #[pin]
     bracket: Mutex<Option<Bracket>>,
+    /// The PCI core has put the board to rest, and starts it again.
+    core: Atomic<bool>,
 }
 
 impl Programming {
     /// None.
     pub(crate) fn none() -> impl PinInit<Self> {
-        pin_init!(Self { bracket <- new_mutex!(None) })
+        pin_init!(Self {
+            bracket <- new_mutex!(None),
+            core: Atomic::new(false),
+        })
     }
 }
 
@@ -93,9 +147,37 @@ fn mask_surprise(board: &Board, masked: bool) -> bool {
         true => mask | SURPRISE_DOWN,
         false => mask & !SURPRISE_DOWN,
     };
+    // What was not reported is no report for later: its status is cleared by writing it.
+    let status = register - bindings::PCI_ERR_UNCOR_MASK as i32 + bindings::PCI_ERR_UNCOR_STATUS as i32;
     // SAFETY: as above.
-    unsafe { bindings::pci_write_config_dword(port, register, after) };
+    unsafe {
+        if !masked {
+            bindings::pci_write_config_dword(port, status, SURPRISE_DOWN);
+        }
+        bindings::pci_write_config_dword(port, register, after);
+    }
     before
+}
+
+/// Waits until the function of a board answers that the driver was bound to.
+fn answers(device: *mut bindings::pci_dev) -> bool {
+    // SAFETY: a valid device; its IDs do not change.
+    let expected = unsafe { u32::from((*device).device) << 16 | u32::from((*device).vendor) };
+    let begin = Instant::<Monotonic>::now();
+    loop {
+        let mut found = 0;
+        // SAFETY: a valid device, and a place for the answer.
+        let read = unsafe {
+            bindings::pci_read_config_dword(device, bindings::PCI_VENDOR_ID as i32, &mut found)
+        };
+        if read == 0 && found == expected {
+            return true;
+        }
+        if begin.elapsed() > ANSWER {
+            return false;
+        }
+        fsleep(PAUSE);
+    }
 }
 
 impl Board {
@@ -119,7 +201,7 @@ impl Board {
         }
     }
 
-    fn begin_reprogramming(&self, channel: u32) -> Result {
+    fn begin_reprogramming(self: &Arc<Self>, channel: u32) -> Result {
         let _device = Device::lock(self);
         let _inside = self.gate.enter()?;
         if self.is_reprogrammed() {
@@ -130,30 +212,69 @@ impl Board {
         }
         self.hw.usable()?;
         self.rest();
+        // It is no bus master now.
+        let saved = Saved::of(pci_dev(self.gate.device()));
+        let saved = saved.inspect_err(|_| {
+            let _ = callbacks::start(self);
+        })?;
         let unmask = !mask_surprise(self, true);
-        *self.programming.bracket.lock() = Some(Bracket { channel, unmask });
+        *self.programming.bracket.lock() = Some(Bracket {
+            channel,
+            unmask,
+            saved,
+        });
         Ok(())
     }
 
-    /// Ends the bracket that a channel has begun. `ENOENT`: it has not.
-    pub(crate) fn end_reprogramming(self: &Arc<Self>, channel: u32) -> Result {
+    /// Ends the bracket that a channel has begun. `ENOENT`: it has not. If no board of ours answers, the bracket
+    /// stays open, but for the last time.
+    pub(crate) fn end_reprogramming(self: &Arc<Self>, channel: u32, last: bool) -> Result {
         let _device = Device::lock(self);
         let _inside = self.gate.enter()?;
-        let unmask = {
-            let mut bracket = self.programming.bracket.lock();
-            match &*bracket {
-                Some(begun) if begun.channel == channel => {}
-                _ => return Err(ENOENT),
+        if !self.is_reprogrammed_by(channel) {
+            return Err(ENOENT);
+        }
+        let device = pci_dev(self.gate.device());
+        let started = match self.programming.core.load(ordering::Relaxed) {
+            // The core starts it.
+            true => Err(EAGAIN),
+            false if !answers(device) => {
+                dev_err!(
+                    self.device(),
+                    "no board answers: configure its FPGA, then end the configuration again\n"
+                );
+                Err(EIO)
             }
-            bracket.take().is_some_and(|bracket| bracket.unmask)
+            false => {
+                if let Some(bracket) = &*self.programming.bracket.lock() {
+                    bracket.saved.restore(device);
+                }
+                self.start(Starter::Owner).map_err(|error| {
+                    dev_err!(self.device(), "the board does not start again: {:?}\n", error);
+                    // It rests until it is tried again.
+                    self.rest_after_loss();
+                    EIO
+                })
+            }
         };
-        // SAFETY: a valid device, which rests. What was saved last was no bus master.
-        unsafe { bindings::pci_restore_state(pci_dev(self.gate.device())) };
-        let started = callbacks::start(self);
-        if unmask {
-            mask_surprise(self, false);
+        if started.is_err() && !last {
+            return started;
+        }
+        self.abandon_reprogramming();
+        match started {
+            Ok(()) => self.watch(),
+            // Nobody else tries it.
+            Err(EIO) => {
+                self.give_up(Starter::Owner);
+            }
+            Err(_) => {}
         }
         started
+    }
+
+    /// Takes note that the PCI core puts the board to rest, or has let it go again.
+    pub(crate) fn core_rests(&self, rests: bool) {
+        self.programming.core.store(rests, ordering::Relaxed);
     }
 }
 
@@ -162,7 +283,7 @@ impl Context {
     pub(crate) fn reprogram(&self, arguments: &uapi::Reprogram) -> Result {
         match arguments.flags {
             uapi::reprogram::BEGIN => self.board.begin_reprogramming(self.channel),
-            uapi::reprogram::END => self.board.end_reprogramming(self.channel),
+            uapi::reprogram::END => self.board.end_reprogramming(self.channel, false),
             _ => Err(EINVAL),
         }
     }

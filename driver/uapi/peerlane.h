@@ -126,8 +126,9 @@
 /*
  * The interface to the kernels in the FPGA, where it has pages of its own
  * (peerlane_opencl.map_bytes). Shared; only while the context holds the board's OpenCL side,
- * else EPERM. It is uncached. A mapping stays when that is given back, and while the board is
- * reset, but shows zeros then, or what was stored there meanwhile.
+ * else EPERM. Its first 4096 bytes, the control registers, are not mapped (EINVAL):
+ * PEERLANE_IOC_ACCESS reaches them. It is uncached. A mapping stays when that is given back,
+ * and while the board is reset, but shows zeros then, or what was stored there meanwhile.
  */
 #define PEERLANE_MAP_KERNELS (3ULL << 32)
 
@@ -599,13 +600,16 @@ struct peerlane_window {
  *
  * EOPNOTSUPP: the driver knows of no OpenCL side of this board. EPERM: the context does not
  * hold all memory. EBUSY: another context has it. EEXIST: the context has it already. ENOENT:
- * it was to be given back, and is not held. EINVAL: flags that make no sense. EBADF: no
- * eventfd.
+ * it was to be given back, and is not held. EINVAL: flags that make no sense, or an eventfd
+ * for a release. EBADF: no eventfd.
  */
 struct peerlane_opencl {
 	/* In: bits of PEERLANE_OPENCL_*. */
 	__u32 flags;
-	/* In: the eventfd that each interrupt of the kernels adds 1 to; -1: none. */
+	/*
+	 * In: the eventfd that each interrupt of the kernels adds 1 to; -1: none, and for a
+	 * release.
+	 */
 	__s32 fd;
 	/* Out: bytes of each PEERLANE_AREA_*; 0: the driver does not know where it is. */
 	__u64 bytes[4];
@@ -657,10 +661,12 @@ struct peerlane_access {
 /*
  * Argument of PEERLANE_IOC_ARM: the next interrupt of the kernels adds 1 to the eventfd of
  * peerlane_opencl.fd, and is the last one until the next call. An interrupt that stands
- * already is the next one.
+ * already is the next one. A start of the board, in which kernels may have been reset, adds 1,
+ * too; and one may come for nothing: look at the kernels.
  *
- * EPERM: the context does not hold the OpenCL side. EINVAL: flags that make no sense. EAGAIN:
- * the board is being started again.
+ * EPERM: the context does not hold the OpenCL side. EINVAL: flags that make no sense.
+ * EOPNOTSUPP: the kernels' interrupt is not connected. EAGAIN: the board is being started
+ * again.
  */
 struct peerlane_arm {
 	/* Bits of PEERLANE_ARM_*. */
@@ -689,9 +695,14 @@ struct peerlane_arm {
  * the device goes then, and comes back as a new one.
  *
  * EPERM: the context does not hold the OpenCL side. EALREADY: it has begun already. ENOENT: it
- * has not begun. EAGAIN: the board is being started again. EINVAL: flags that make no sense.
- * EIO of an END: the board that is found cannot be started, or is another: the kernel's log
- * says why.
+ * has not begun. EAGAIN: the board is being started again, or put to sleep. EINVAL: flags that
+ * make no sense. EIO of an END: no board answers, or the one that is found cannot be started,
+ * or is another; the kernel's log says which. The bracket stays open then: END can be tried
+ * again, after another configuration, too.
+ *
+ * Whoever runs a tool for the configuration ends the tool before the bracket, also when the
+ * process is killed (PR_SET_PDEATHSIG): the end of the process starts whatever answers at that
+ * moment.
  */
 struct peerlane_reprogram {
 	/* One of PEERLANE_REPROGRAM_*. */

@@ -155,7 +155,8 @@ pub mod map {
     pub const WINDOW: u64 = 2 << 32;
     /// The interface to the kernels in the FPGA, where it has pages of its own
     /// ([`OpenCl::map_bytes`](super::OpenCl::map_bytes)). Shared; only while the context holds the
-    /// board's OpenCL side, else `EPERM`. It is uncached. A mapping stays when that is given back, and
+    /// board's OpenCL side, else `EPERM`. Its first 4096 bytes, the control registers, are not mapped
+    /// (`EINVAL`): [`ACCESS`](super::ACCESS) reaches them. It is uncached. A mapping stays when that is given back, and
     /// while the board is reset, but shows zeros then, or what was stored there meanwhile.
     pub const KERNELS: u64 = 3 << 32;
 }
@@ -624,13 +625,14 @@ pub mod area {
 ///
 /// `EOPNOTSUPP`: the driver knows of no OpenCL side of this board. `EPERM`: the context does not hold
 /// all memory. `EBUSY`: another context has it. `EEXIST`: the context has it already. `ENOENT`: it was
-/// to be given back, and is not held. `EINVAL`: flags that make no sense. `EBADF`: no eventfd.
+/// to be given back, and is not held. `EINVAL`: flags that make no sense, or an eventfd for a release.
+/// `EBADF`: no eventfd.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OpenCl {
     /// In: bits of [`opencl`].
     pub flags: u32,
-    /// In: the eventfd that each interrupt of the kernels adds 1 to; -1: none.
+    /// In: the eventfd that each interrupt of the kernels adds 1 to; -1: none, and for a release.
     pub fd: i32,
     /// Out: bytes of each [`area`]; 0: the driver does not know where it is.
     pub bytes: [u64; 4],
@@ -681,10 +683,12 @@ pub mod access_flags {
 }
 
 /// Argument of [`ARM`]: the next interrupt of the kernels adds 1 to the eventfd of [`OpenCl::fd`], and is
-/// the last one until the next call. An interrupt that stands already is the next one.
+/// the last one until the next call. An interrupt that stands already is the next one. A start of the
+/// board, in which kernels may have been reset, adds 1, too; and one may come for nothing: look at the
+/// kernels.
 ///
-/// `EPERM`: the context does not hold the OpenCL side. `EINVAL`: flags that make no sense. `EAGAIN`: the
-/// board is being started again.
+/// `EPERM`: the context does not hold the OpenCL side. `EINVAL`: flags that make no sense. `EOPNOTSUPP`: the
+/// kernels' interrupt is not connected. `EAGAIN`: the board is being started again.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arm {
@@ -714,8 +718,12 @@ pub mod arm {
 /// then, and comes back as a new one.
 ///
 /// `EPERM`: the context does not hold the OpenCL side. `EALREADY`: it has begun already. `ENOENT`: it has not
-/// begun. `EAGAIN`: the board is being started again. `EINVAL`: flags that make no sense. `EIO` of an `END`: the
-/// board that is found cannot be started, or is another: the kernel's log says why.
+/// begun. `EAGAIN`: the board is being started again, or put to sleep. `EINVAL`: flags that make no sense. `EIO` of
+/// an `END`: no board answers, or the one that is found cannot be started, or is another; the kernel's log says
+/// which. The bracket stays open then: `END` can be tried again, after another configuration, too.
+///
+/// Whoever runs a tool for the configuration ends the tool before the bracket, also when the process is killed
+/// (`PR_SET_PDEATHSIG`): the end of the process starts whatever answers at that moment.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reprogram {

@@ -93,6 +93,10 @@ impl Board {
                 self.device(),
                 "the block was reset, and not by this driver; what was under way is lost\n"
             ),
+            Failure::Kernels => dev_err!(
+                self.device(),
+                "the kernels in the FPGA are not reset, and may write into memory that others get; the board is cut off and started again\n"
+            ),
             // Not reached: only a start looks for it.
             Failure::Other(_) => {}
         }
@@ -177,6 +181,8 @@ impl Board {
                 // Whoever handled an interrupt of the line until now was sent away. If it fails,
                 // the board is not the one that was started.
                 let _ = self.hw.run(steps::new_edge());
+                self.new_edge();
+                self.wake_holder();
             }
             Err(NotStarted::NotYours) => {}
             Err(_) => self.hide_views(),
@@ -371,7 +377,7 @@ impl Fabric<Failure> for Restart<'_> {
         run(&mut table::wipe(board.capabilities.att_entries()))?;
         run(&mut channels.flat_map(channel::close))?;
         run(&mut table::fence(Reach::Host))?;
-        board.stop_orphans(epoch);
+        board.stop_orphans(epoch)?;
         board.configure(epoch)
     }
 

@@ -9,7 +9,8 @@ use std::{
 };
 
 use peerlane_bsp::driver::{Board, table};
-use peerlane_bsp::system::shell::{Line, OpenCl};
+use peerlane_bsp::system::shell::{Line, OpenCl, Range};
+use peerlane_endpoint::opencl::Program;
 use peerlane_endpoint::{Config, Endpoint, Handle, Irq, Params, Port, Ranges, Resets, Touched};
 use peerlane_guest::{Allowed, Answer, Counters, Fault, Reply, Request, Stretch, pattern};
 use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu};
@@ -114,6 +115,16 @@ fn build_example(out: &Path) -> PathBuf {
     program
 }
 
+/// A board with an OpenCL side, and kernels of all kinds.
+fn configured(params: Params) -> Config {
+    let mut config = Config::new(params);
+    config.layout = config.layout.with_opencl();
+    let hash = "0123456789abcdef0123456789abcdef01234567";
+    let memory = 1 << config.params.memory_log2;
+    config.opencl.program = Some(Program::of_all_kinds("simulated", hash, memory));
+    config
+}
+
 /// What the driver is to know of a board, as `peerlane driver` writes it.
 fn board(config: &Config) -> Board {
     Board {
@@ -125,12 +136,32 @@ fn board(config: &Config) -> Board {
         memory: 1 << config.params.memory_log2,
         clock: 1_000_000_000_000 / config.board.pcie_clk_ps,
         // As the reference BSP connects them: the kernels first.
-        line: config.layout.cra.map(|cra| Line {
-            cra,
-            block: 1,
-            kernels: Some(0),
-        }),
-        opencl: OpenCl::default(),
+        line: config
+            .layout
+            .cra
+            .filter(|_| config.params.irq == Irq::Rxm)
+            .map(|cra| Line {
+                cra,
+                block: 1,
+                kernels: Some(0),
+            }),
+        opencl: config
+            .layout
+            .opencl
+            .map_or_else(OpenCl::default, |parts| OpenCl {
+                kernels: Some(Range {
+                    offset: parts.kernels,
+                    bytes: 0x4000,
+                }),
+                // Up to the next slave.
+                clock: Some(Range {
+                    offset: parts.clock,
+                    bytes: 0x1000,
+                }),
+                // In a system of its own, which is not looked into.
+                version: None,
+                temperature: None,
+            }),
     }
 }
 
@@ -140,7 +171,7 @@ fn board(config: &Config) -> Board {
 fn the_simulated_board_is_the_reference_bsps() {
     let reference = Board {
         name: "peerlane_ref_peerlane".into(),
-        ..board(&Config::new(Params::default()))
+        ..board(&configured(Params::default()))
     };
     let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver/src/boards_table.rs");
     assert_eq!(
@@ -278,7 +309,7 @@ impl Setup {
             .set_len(bytes)
             .unwrap();
         let socket = work.path().join("board");
-        let mut config = Config::new(self.params);
+        let mut config = configured(self.params);
         config.gpu = Some(vram.clone());
         config.resets = self.resets;
         if self.windowless {

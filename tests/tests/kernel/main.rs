@@ -106,6 +106,23 @@ fn a_reset_under_load_and_a_port_that_is_stuck() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
+fn the_opencl_side_of_a_board() {
+    Setup::default()
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest opencl");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn kernels_on_a_line_beside_the_block() {
+    Setup::default()
+        .irq_line()
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest opencl --filter opencl.kernels");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
 fn fpga_memory_that_everybody_may_hold() {
     Setup::default()
         .parameter("memory_pool_mib=16 hold_all=1")
