@@ -456,7 +456,8 @@ impl<'a> Builder<'a> {
                 .collect();
             self.notes.push(format!(
                 "The vendor's runtime ({}) was set aside: its library and its utilities drive the old DMA, and \
-                 `install` would load a driver for it. Peerlane's are still to come.",
+                 `install` would load a driver for it. Peerlane's library goes to linux64/lib; its utilities are \
+                 still to come.",
                 all.join(", ")
             ));
         }
