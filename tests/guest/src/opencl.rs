@@ -5,7 +5,7 @@ use crate::faults::reset;
 use crate::lab::{LIMIT, Lab, told};
 use crate::process::{fork, pair};
 use crate::raw;
-use crate::suite::Suite;
+use crate::suite::{Suite, skip};
 use crate::worker::Worker;
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_core::uapi::{self, access_flags, area, map, opencl, reprogram};
@@ -34,6 +34,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("opencl.bounds", || bounds(lab));
     suite.run("opencl.mapping", || mapping(lab));
     suite.run("opencl.kernels", || kernels(lab));
+    suite.run("opencl.kernels_beside_causes", || {
+        kernels_beside_causes(lab)
+    });
     suite.run("opencl.memory_stays", || memory_stays(lab));
     suite.run("opencl.killed_holder", || killed_holder(lab));
     suite.run("opencl.reset", || through_a_reset(lab));
@@ -326,6 +329,36 @@ fn kernels(lab: &mut Lab) -> Result<&'static str> {
     worker.progress()?;
     worker.stop()?;
     Ok("")
+}
+
+/// The block's line stands whenever the kernels' rises, and the hard IP makes no message of that. Nobody is
+/// forgotten: neither who waits for kernels, nor, afterwards, who waits for a transfer.
+fn kernels_beside_causes(lab: &mut Lab) -> Result<String> {
+    const SOON: Duration = Duration::from_secs(20);
+    const ROUNDS: u64 = 30;
+    let device = holder(lab)?;
+    if device.capabilities().msix {
+        return skip("this build has no interrupt line");
+    }
+    let side = take(&device)?;
+    let ringer = lab.open()?;
+    // It was never asked for its generation: all its doorbells are refused.
+    let _page = crate::faults::away::Page::new(&ringer)?;
+    let channel = ringer.info().channel;
+    lab.host.fault(Fault::RingWithoutEnd { channel })?;
+    for round in 0..ROUNDS {
+        side.arm().map_err(told)?;
+        start_copy(&*side, 1000, MIB, 2 * MIB)?;
+        let came = side.wait(Some(SOON)).map_err(told)?;
+        ensure!(came, "round {round}: nobody was told");
+        let finished = dword(&*side, Area::Kernels, COPY_FINISHED)?;
+        ensure!(finished == 1, "round {round}: {finished} finished");
+    }
+    lab.host.fault(Fault::Clear {})?;
+    let mut worker = Worker::start(lab, true)?;
+    worker.progress()?;
+    let trips = worker.stop()?;
+    Ok(format!("{ROUNDS} kernels, {trips} round trips"))
 }
 
 /// What kernels may reach is not given back before they are stopped.

@@ -26,12 +26,13 @@ use std::time::{Duration, Instant};
 const SOON: Duration = Duration::from_secs(20);
 
 /// A channel's page, mapped.
-struct Page(*mut u32);
+pub struct Page(*mut u32);
 
 impl Page {
     const DWORDS: usize = chan::SIZE / 4;
 
-    fn new(device: &Device) -> Result<Self> {
+    /// Maps it.
+    pub fn new(device: &Device) -> Result<Self> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let none = std::ptr::null_mut();
         let (bytes, shared) = (chan::SIZE, MapFlags::SHARED);
