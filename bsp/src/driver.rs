@@ -13,7 +13,7 @@ use crate::layout::Layout;
 use crate::system::host_bus::{self, BarMap};
 use crate::system::library::{Library, NEW_DMA, is_pcie_hip};
 use crate::system::qsys::{Module, System};
-use crate::system::shell::{Line, OpenCl, Range};
+use crate::system::shell::{self, Line, OpenCl, Range};
 use crate::system::site::Site;
 use crate::system::xml::Document;
 
@@ -90,7 +90,7 @@ impl Board {
         moved(&site, &build, &map)?;
         let line = match build.config.irq {
             Irq::Msix => None,
-            Irq::Rxm => Some(Line::find(&site, &map)?),
+            Irq::Rxm => Some(shell::line(&site, &map)?),
         };
         if let Some(offset) = slaves.window.filter(|offset| offset % WINDOW_BYTES != 0) {
             return Err(Error::new(
@@ -110,7 +110,7 @@ impl Board {
             memory: memory_bytes(&Document::read(&hardware.join("board_spec.xml"))?)?,
             clock: clock(system, hip, build.port_bits)?,
             line,
-            opencl: OpenCl::find(&map),
+            opencl: shell::opencl(&map),
         })
     }
 }

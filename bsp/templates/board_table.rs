@@ -24,10 +24,12 @@ macro_rules! board_table {
                         memory: {{ "{:#x}"|format(board.memory) }},
                         clock: {{ board.clock }},
                         line: {{ crate::driver::line(board.line) }},
-                        kernels: {{ crate::driver::range(board.opencl.kernels) }},
-                        kernels_clock: {{ crate::driver::range(board.opencl.clock) }},
-                        version: {{ crate::driver::range(board.opencl.version) }},
-                        temperature: {{ crate::driver::range(board.opencl.temperature) }},
+                        opencl: $crate::boards::OpenCl {
+                            kernels: {{ crate::driver::range(board.opencl.kernels) }},
+                            clock: {{ crate::driver::range(board.opencl.clock) }},
+                            version: {{ crate::driver::range(board.opencl.version) }},
+                            temperature: {{ crate::driver::range(board.opencl.temperature) }},
+                        },
                     }
                 ),
 {%- endfor %}

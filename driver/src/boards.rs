@@ -2,8 +2,8 @@
 
 //! How a board is found, and where the block's slaves lie in its BAR.
 
-use crate::logic::{places::Places, shell::OpenCl};
-pub(crate) use crate::logic::shell::{Line, Range};
+use crate::logic::places::Places;
+pub(crate) use crate::logic::shell::{Line, OpenCl, Range};
 use kernel::{bindings, pci, prelude::*};
 
 /// What the driver was built to find.
@@ -31,14 +31,8 @@ pub(crate) struct Place {
     pub(crate) clock: u64,
     /// The hard IP's interrupt input, of builds without an MSI-X table.
     pub(crate) line: Option<Line>,
-    /// The interface to the OpenCL kernels, if the BAR has one.
-    pub(crate) kernels: Option<Range>,
-    /// Their clock.
-    pub(crate) kernels_clock: Option<Range>,
-    /// The board's version.
-    pub(crate) version: Option<Range>,
-    /// The FPGA's temperature.
-    pub(crate) temperature: Option<Range>,
+    /// The OpenCL side, as far as the BAR has it.
+    pub(crate) opencl: OpenCl,
 }
 
 impl Place {
@@ -51,16 +45,6 @@ impl Place {
             att: offset(self.att),
             msix: self.msix.map(offset),
             window: self.window.map(offset),
-        }
-    }
-
-    /// The OpenCL side.
-    pub(crate) fn opencl(&self) -> OpenCl {
-        OpenCl {
-            kernels: self.kernels,
-            clock: self.kernels_clock,
-            version: self.version,
-            temperature: self.temperature,
         }
     }
 }

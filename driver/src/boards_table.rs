@@ -23,10 +23,12 @@ macro_rules! board_table {
                         memory: 0x100000000,
                         clock: 250000000,
                         line: Some($crate::boards::Line { cra: 0x8000, block: 1, kernels: Some(0) }),
-                        kernels: Some($crate::boards::Range { offset: 0x4000, bytes: 0x4000 }),
-                        kernels_clock: Some($crate::boards::Range { offset: 0x2000, bytes: 0x1000 }),
-                        version: None,
-                        temperature: None,
+                        opencl: $crate::boards::OpenCl {
+                            kernels: Some($crate::boards::Range { offset: 0x4000, bytes: 0x4000 }),
+                            clock: Some($crate::boards::Range { offset: 0x2000, bytes: 0x1000 }),
+                            version: None,
+                            temperature: None,
+                        },
                     }
                 ),
             ]

@@ -49,7 +49,7 @@ pub(crate) fn identify(
     }
     shell::check(
         place.line.as_ref(),
-        &place.opencl(),
+        &place.opencl,
         &slaves,
         &capabilities,
         bytes,

@@ -76,11 +76,6 @@ impl Handler {
         true
     }
 
-    fn take_kernels(&self) -> bool {
-        let line = self.board.hw.place().line;
-        line.is_some_and(|line| self.board.take_kernels_line(&line))
-    }
-
     /// Keeps the vector from interrupting for a while, and us from running. A message that comes
     /// meanwhile is handled after it.
     fn rest(&self) {
@@ -103,7 +98,7 @@ impl Handler {
         for _ in 0..ROUNDS {
             // In this order: the kernels' line is down before the block's is, which nobody lowers but us. So
             // both are down at once.
-            let kernels = self.take_kernels();
+            let kernels = self.board.take_kernels_line();
             let block = self.take_causes();
             if !kernels && !block {
                 // An MSI is nobody else's, also if its cause has gone.
@@ -137,7 +132,7 @@ impl ThreadedHandler for Handler {
                 // Faults that a process makes without pause are one message after it.
                 fsleep(PAUSE);
             }
-            Cause::Kernels => self.board.kernels_interrupt(),
+            Cause::Kernels => self.board.wake_holder(),
             Cause::All => return self.lower_line(),
         }
         IrqReturn::Handled
@@ -197,9 +192,9 @@ impl<'a> Interrupts<'a> {
                 }
                 _ => Flags::TRIGGER_NONE,
             };
-            let handlers_board = board.clone();
+            let of_handler = board.clone();
             let handler = try_pin_init!(Handler {
-                board: handlers_board,
+                board: of_handler,
                 cause,
                 irq,
                 brake <- new_mutex!(Brake::new()),

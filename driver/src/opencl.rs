@@ -138,7 +138,7 @@ fn load(bar: &pci::Bar<'_>, offset: usize, bytes: &mut [u8]) -> Option<()> {
 impl Board {
     /// Where the OpenCL side is.
     pub(crate) fn opencl(&self) -> OpenCl {
-        self.hw.place().opencl()
+        self.hw.place().opencl
     }
 
     /// Bytes of the interface to the kernels that may be mapped.
@@ -230,53 +230,42 @@ impl Board {
         }
     }
 
-    /// Lets the hard IP make messages of the block's line, and of the kernels' if their holder waits.
-    fn enable_lines(&self, epoch: Epoch, state: &State) -> Result<(), Failure> {
-        self.write_lines(epoch, state.armed)
-    }
-
-    fn write_lines(&self, epoch: Epoch, kernels: bool) -> Result<(), Failure> {
+    /// Says which lines the hard IP makes messages of, if the block has one.
+    fn write_lines(&self, epoch: Epoch, lines: impl FnOnce(&Line) -> u32) -> Result<(), Failure> {
         let Some(line) = &self.hw.place().line else {
             return Ok(());
         };
-        let value = line.enabled(kernels);
+        let value = lines(line);
         self.hw
             .with_shell_in(epoch, |bar| bar.try_write32(value, line.enable()).ok())
+    }
+
+    /// Lets the hard IP make messages of the block's line, and of the kernels' if their holder waits.
+    fn enable_lines(&self, epoch: Epoch, state: &State) -> Result<(), Failure> {
+        self.write_lines(epoch, |line| line.enabled(state.armed))
     }
 
     /// Lets the block's interrupts through on a board that is being started, and its OpenCL side be seen.
     pub(crate) fn open_lines(&self, epoch: Epoch) -> Result<(), Failure> {
         let mut state = self.holding.lock();
         state.asleep = false;
-        self.write_lines(epoch, false)
-    }
-
-    /// The board was started: a holder that waits looks at its kernels, which may have been reset.
-    pub(crate) fn wake_holder(&self) {
-        let mut state = self.holding.lock();
-        if state.armed {
-            state.interrupt();
-        }
+        self.write_lines(epoch, |line| line.enabled(false))
     }
 
     /// Has the hard IP look at its lines anew: those that stand make a message.
     pub(crate) fn new_edge(&self) {
         let state = self.holding.lock();
         // On a board that does not run its start does it.
-        if let (Some(line), Ok(epoch)) = (&self.hw.place().line, self.hw.usable()) {
-            let down = |bar: &pci::Bar<'_>| bar.try_write32(0, line.enable()).ok();
-            let _ = self.hw.with_shell_in(epoch, down);
+        if let Ok(epoch) = self.hw.usable() {
+            self.close_lines(epoch);
             let _ = self.enable_lines(epoch, &state);
         }
     }
 
     /// Lets no line make messages any more, as far as the board takes it.
     pub(crate) fn close_lines(&self, epoch: Epoch) {
-        if let Some(line) = &self.hw.place().line {
-            let close = |bar: &pci::Bar<'_>| bar.try_write32(0, line.enable()).ok();
-            // A board that does not take it is not ours any more, or reset.
-            let _ = self.hw.with_shell_in(epoch, close);
-        }
+        // A board that does not take it is not ours any more, or reset.
+        let _ = self.write_lines(epoch, |_| 0);
     }
 
     /// Nobody reaches the OpenCL side from now on, until the board is started.
@@ -303,8 +292,9 @@ impl Board {
         insert(frame)
     }
 
-    /// The message of the kernels' own vector has come.
-    pub(crate) fn kernels_interrupt(&self) {
+    /// Has a holder that waits look at the kernels: the message of their own vector has come, or the board was
+    /// started, in which they may have been reset.
+    pub(crate) fn wake_holder(&self) {
         let mut state = self.holding.lock();
         if state.armed {
             state.interrupt();
@@ -320,7 +310,10 @@ impl Board {
 
     /// Whether the kernels' line stands that its holder waits for. It is told, and the line is let through no
     /// more until it has asked again.
-    pub(crate) fn take_kernels_line(&self, line: &Line) -> bool {
+    pub(crate) fn take_kernels_line(&self) -> bool {
+        let Some(line) = &self.hw.place().line else {
+            return false;
+        };
         let mut state = self.holding.lock();
         state.armed && self.take_line(line, &mut state).unwrap_or(false)
     }

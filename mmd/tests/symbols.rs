@@ -1,8 +1,6 @@
 //! The library as a runtime finds it.
 
-use object::{Object, ObjectSymbol};
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+mod library;
 
 /// What `aocl_mmd.h` has, without `aocl_mmd_`.
 const SYMBOLS: &[&str] = &[
@@ -29,42 +27,14 @@ const SYMBOLS: &[&str] = &[
     "free",
 ];
 
-/// Cargo puts the library beside the test.
-fn library() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.with_file_name("libpeerlane_mmd.so")
-}
+const NAME: &str = "libpeerlane_mmd.so";
 
 #[test]
 fn it_has_these_symbols_and_no_others() {
-    let bytes = std::fs::read(library()).unwrap();
-    let file = object::File::parse(&*bytes).unwrap();
-    let exported = file
-        .dynamic_symbols()
-        .filter(|symbol| symbol.is_definition());
-    let found: BTreeSet<&str> = exported.map(|symbol| symbol.name().unwrap()).collect();
-    let expected: Vec<String> = SYMBOLS
-        .iter()
-        .map(|name| format!("aocl_mmd_{name}"))
-        .collect();
-    let expected: BTreeSet<&str> = expected.iter().map(String::as_str).collect();
-    assert_eq!(found, expected);
+    library::exports(NAME, SYMBOLS);
 }
 
-/// Loaded twice and unloaded, as the runtime does, it stays and answers.
 #[test]
 fn it_is_loaded_and_answers() {
-    type Offline = unsafe extern "C" fn(i32, usize, *mut u8, *mut usize) -> i32;
-    // SAFETY: loading it runs nothing.
-    let first = unsafe { libloading::Library::new(library()) }.unwrap();
-    // SAFETY: as above.
-    let second = unsafe { libloading::Library::new(library()) }.unwrap();
-    // SAFETY: that is its type in `aocl_mmd.h`.
-    let ask = unsafe { *first.get::<Offline>(b"aocl_mmd_get_offline_info").unwrap() };
-    first.close().unwrap();
-    second.close().unwrap();
-    let mut version = [0xcc; 8];
-    // SAFETY: there is so much room; the library is linked so that it is never unloaded.
-    let status = unsafe { ask(0, version.len(), version.as_mut_ptr(), std::ptr::null_mut()) };
-    assert_eq!((status, &version[..7]), (0, &b"2024.2\0"[..]));
+    library::answers(NAME, b"2024.2\0");
 }

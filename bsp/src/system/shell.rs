@@ -1,47 +1,15 @@
 //! What the driver uses of the vendor's part of a board: the hard IP's interrupt registers, and the OpenCL
 //! side, which is the kernels' interface, their clock, and what identifies the board.
 
+use peerlane_core::shell::KERNELS_BYTES;
+
 use crate::error::Result;
 use crate::system::host_bus::{BarEntry, BarMap};
 use crate::system::interrupts::RXM_IRQ;
 use crate::system::qsys::{Connection, End, number};
 use crate::system::site::Site;
 
-/// Interrupts that the hard IP takes (Stratix V Avalon-MM user guide 683411, 5.7.1.2: `AVL_IRQ[15:0]`).
-pub const LINES: u32 = 16;
-
-/// The hard IP's interrupt input, as the BAR reaches its registers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Line {
-    /// Byte offset of the hard IP's control registers (`Cra`) in the BAR.
-    pub cra: u64,
-    /// Number of the block's interrupt.
-    pub block: u32,
-    /// Number of the OpenCL kernels' interrupt, if that is connected.
-    pub kernels: Option<u32>,
-}
-
-/// A range of the BAR.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Range {
-    /// Byte offset in the BAR.
-    pub offset: u64,
-    /// Bytes.
-    pub bytes: u64,
-}
-
-/// The OpenCL side of a board, as far as the BAR reaches it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct OpenCl {
-    /// `kernel_cntrl` of `acl_kernel_interface`.
-    pub kernels: Option<Range>,
-    /// `ctrl` of `acl_kernel_clk`.
-    pub clock: Option<Range>,
-    /// `version_id`.
-    pub version: Option<Range>,
-    /// `temperature`.
-    pub temperature: Option<Range>,
-}
+pub use peerlane_core::shell::{LINES, Line, OpenCl, Range};
 
 /// Byte offset in the BAR of the hard IP's control registers.
 ///
@@ -67,50 +35,44 @@ pub fn registers(site: &Site<'_>, map: &BarMap) -> Result<u64> {
 
 const REMEDY: &str = "Connect it in Platform Designer, or set irq = \"msix\" in the configuration.";
 
-impl Line {
-    /// Finds it for the block of a site, in the BAR that the block is in.
-    ///
-    /// # Errors
-    /// As of [`registers`]; [`crate::error::ErrorKind::Unsupported`], too, if the number of the block's interrupt
-    /// cannot be told.
-    pub fn find(site: &Site<'_>, map: &BarMap) -> Result<Self> {
-        let (hip, dma) = (&site.hip.name, &site.dma.name);
-        let cra = registers(site, map)?;
-        let lines = lines(site);
-        let line_of = |is_it: &dyn Fn(&str) -> bool| {
-            let mut lines = lines.iter();
-            lines
-                .find(|(_, end)| is_it(&end.instance))
-                .map(|(number, _)| *number)
-        };
-        let block = line_of(&|instance| instance == dma);
-        let kernels = line_of(&|instance| {
-            let module = site.system.module(instance);
-            module.is_some_and(|module| module.kind == KERNEL_INTERFACE)
-        });
-        let block = block.ok_or_else(|| {
-            site.unsupported(
-                site.system.place(site.hip),
-                format!(
-                    "it cannot be told at which number below {LINES} {dma} interrupts {hip}.{RXM_IRQ}"
-                ),
-                REMEDY,
-            )
-        })?;
-        Ok(Self {
-            cra,
-            block,
-            kernels,
-        })
-    }
+/// The hard IP's interrupt input for the block of a site, in the BAR that the block is in.
+///
+/// # Errors
+/// As of [`registers`]; [`crate::error::ErrorKind::Unsupported`], too, if the number of the block's interrupt
+/// cannot be told.
+pub fn line(site: &Site<'_>, map: &BarMap) -> Result<Line> {
+    let (hip, dma) = (&site.hip.name, &site.dma.name);
+    let cra = registers(site, map)?;
+    let lines = lines(site);
+    let line_of = |is_it: &dyn Fn(&str) -> bool| {
+        let mut lines = lines.iter();
+        lines
+            .find(|(_, end)| is_it(&end.instance))
+            .map(|(number, _)| *number)
+    };
+    let block = line_of(&|instance| instance == dma);
+    let kernels = line_of(&|instance| {
+        let module = site.system.module(instance);
+        module.is_some_and(|module| module.kind == KERNEL_INTERFACE)
+    });
+    let block = block.ok_or_else(|| {
+        site.unsupported(
+            site.system.place(site.hip),
+            format!(
+                "it cannot be told at which number below {LINES} {dma} interrupts {hip}.{RXM_IRQ}"
+            ),
+            REMEDY,
+        )
+    })?;
+    Ok(Line {
+        cra,
+        block,
+        kernels,
+    })
 }
 
 /// Kind of the kernels' interface.
 const KERNEL_INTERFACE: &str = "acl_kernel_interface";
-
-/// Bytes of the kernels' interface (open OpenCL runtime, `acl_kernel_if.h`: the window into the kernels' registers at
-/// 0x1000, the text that describes them at 0x2000, each 4 KiB; the BSPs leave it 16 KiB).
-const KERNEL_INTERFACE_BYTES: u64 = 0x4000;
 
 /// Who interrupts the hard IP at which number, seen through Quartus's bridges of interrupts (Embedded Peripherals IP
 /// User Guide, "IRQ Bridge": receiver n is `sender<n>_irq`).
@@ -163,35 +125,33 @@ fn irq_number(wire: &Connection) -> Option<u32> {
     number(text)?.try_into().ok()
 }
 
-impl OpenCl {
-    /// The slaves of the OpenCL side in a BAR. Of two of a kind there is none: which one is meant is not
-    /// known.
-    pub fn find(map: &BarMap) -> Self {
-        let only = |kind: &str, interface: &str| {
-            let mut found = map.entries.iter().filter(|entry| {
-                let of = entry.slave.split_once('.').map(|(_, interface)| interface);
-                entry.kind == kind && of == Some(interface)
-            });
-            found.next().filter(|_| found.next().is_none())
-        };
-        let range = |entry: &BarEntry| Range {
-            offset: entry.base,
-            bytes: entry.bytes,
-        };
-        let word = |entry: &BarEntry| Range {
-            offset: entry.base,
-            bytes: 4,
-        };
-        Self {
-            kernels: only(KERNEL_INTERFACE, "kernel_cntrl")
-                .filter(|entry| entry.bytes >= KERNEL_INTERFACE_BYTES)
-                .map(|entry| Range {
-                    offset: entry.base,
-                    bytes: KERNEL_INTERFACE_BYTES,
-                }),
-            clock: only("acl_kernel_clk", "ctrl").map(range),
-            version: only("version_id", "s").map(word),
-            temperature: only("temperature", "s").map(word),
-        }
+/// The slaves of the OpenCL side in a BAR: `kernel_cntrl` of `acl_kernel_interface`, `ctrl` of `acl_kernel_clk`,
+/// `version_id`, `temperature`. Of two of a kind there is none: which one is meant is not known.
+pub fn opencl(map: &BarMap) -> OpenCl {
+    let only = |kind: &str, interface: &str| {
+        let mut found = map.entries.iter().filter(|entry| {
+            let of = entry.slave.split_once('.').map(|(_, interface)| interface);
+            entry.kind == kind && of == Some(interface)
+        });
+        found.next().filter(|_| found.next().is_none())
+    };
+    let range = |entry: &BarEntry| Range {
+        offset: entry.base,
+        bytes: entry.bytes,
+    };
+    let word = |entry: &BarEntry| Range {
+        offset: entry.base,
+        bytes: 4,
+    };
+    OpenCl {
+        kernels: only(KERNEL_INTERFACE, "kernel_cntrl")
+            .filter(|entry| entry.bytes >= KERNELS_BYTES)
+            .map(|entry| Range {
+                offset: entry.base,
+                bytes: KERNELS_BYTES,
+            }),
+        clock: only("acl_kernel_clk", "ctrl").map(range),
+        version: only("version_id", "s").map(word),
+        temperature: only("temperature", "s").map(word),
     }
 }

@@ -21,10 +21,11 @@ pub const INTERRUPT_STATUS: usize = 0x40;
 /// message. After a reset none is.
 pub const INTERRUPT_ENABLE: usize = 0x50;
 
-/// Lines that the hard IP takes.
+/// Lines that the hard IP takes (683411, 5.7.1.2: `AVL_IRQ[15:0]`).
 pub const LINES: u32 = 16;
 
-/// Bytes of the interface to the kernels.
+/// Bytes of the interface to the kernels (open OpenCL runtime, `acl_kernel_if.h`: the window into the kernels'
+/// registers at 0x1000, the text that describes them at 0x2000, each 4 KiB; BSPs leave it 16 KiB).
 pub const KERNELS_BYTES: u64 = 0x4000;
 
 /// Register of that interface that resets all kernels when it is written, and does not read as 0 when they are.

@@ -1,0 +1,44 @@
+//! A library as a runtime finds it, for both flavours.
+
+use object::{Object, ObjectSymbol};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Cargo puts a library beside the test.
+fn library(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.with_file_name(name)
+}
+
+/// A library exports these symbols, without `aocl_mmd_`, and no others.
+pub fn exports(name: &str, symbols: &[&str]) {
+    let bytes = std::fs::read(library(name)).unwrap();
+    let file = object::File::parse(&*bytes).unwrap();
+    let exported = file
+        .dynamic_symbols()
+        .filter(|symbol| symbol.is_definition());
+    let found: BTreeSet<&str> = exported.map(|symbol| symbol.name().unwrap()).collect();
+    let expected: Vec<String> = symbols
+        .iter()
+        .map(|name| format!("aocl_mmd_{name}"))
+        .collect();
+    let expected: BTreeSet<&str> = expected.iter().map(String::as_str).collect();
+    assert_eq!(found, expected);
+}
+
+/// Loaded twice and unloaded, as the runtime does, a library stays and says its version.
+pub fn answers(name: &str, version: &[u8]) {
+    type Offline = unsafe extern "C" fn(i32, usize, *mut u8, *mut usize) -> i32;
+    // SAFETY: loading it runs nothing.
+    let first = unsafe { libloading::Library::new(library(name)) }.unwrap();
+    // SAFETY: as above.
+    let second = unsafe { libloading::Library::new(library(name)) }.unwrap();
+    // SAFETY: that is its type in `aocl_mmd.h`.
+    let ask = unsafe { *first.get::<Offline>(b"aocl_mmd_get_offline_info").unwrap() };
+    first.close().unwrap();
+    second.close().unwrap();
+    let mut room = [0xcc; 8];
+    // SAFETY: there is so much room; the library is linked so that it is never unloaded.
+    let status = unsafe { ask(0, room.len(), room.as_mut_ptr(), std::ptr::null_mut()) };
+    assert_eq!((status, &room[..version.len()]), (0, version));
+}
