@@ -1,0 +1,147 @@
+//! The host program, and the runtime that it is built with.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use thiserror::Error;
+
+/// The variable that names the directory which a runtime is installed in.
+pub const PREFIX: &str = "PEERLANE_RUNTIME";
+
+/// Where the program's sources are, and which.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/program");
+const FILES: [&str; 4] = ["main.c", "transfers.c", "kernels.c", "ends.c"];
+
+/// An installed FPGA runtime for OpenCL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Runtime {
+    prefix: PathBuf,
+}
+
+/// Why there is no runtime.
+#[derive(Debug, Error)]
+pub enum RuntimeError {
+    /// Nobody has said where one is.
+    #[error(
+        "{PREFIX} is not set: it names the directory that an FPGA runtime for OpenCL is installed in, with \
+         lib/libalteracl.so and include/CL"
+    )]
+    Unnamed,
+    /// There is none.
+    #[error("{PREFIX}: there is no {} in it", missing.display())]
+    Missing {
+        /// What was looked for.
+        missing: PathBuf,
+    },
+}
+
+/// Why the program was not built.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// The compiler did not run.
+    #[error("cannot run the C compiler {}: {source}. `CC` names another", compiler.display())]
+    Compiler {
+        /// The compiler.
+        compiler: OsString,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It found errors.
+    #[error("the OpenCL program does not compile with this runtime:\n{errors}")]
+    Source {
+        /// What it says.
+        errors: String,
+    },
+}
+
+impl Runtime {
+    /// The one that the environment names.
+    ///
+    /// # Errors
+    /// [`RuntimeError`] if the variable [`PREFIX`] is not set, or names no runtime.
+    pub fn find() -> Result<Self, RuntimeError> {
+        let named = std::env::var_os(PREFIX).filter(|named| !named.is_empty());
+        let prefix = named.map(PathBuf::from).ok_or(RuntimeError::Unnamed)?;
+        let runtime = Self { prefix };
+        let headers = runtime.include().join("CL");
+        match [runtime.library(), headers]
+            .into_iter()
+            .find(|path| !path.exists())
+        {
+            None => Ok(runtime),
+            Some(missing) => Err(RuntimeError::Missing { missing }),
+        }
+    }
+
+    /// The runtime's library.
+    pub fn library(&self) -> PathBuf {
+        self.libraries().join("libalteracl.so")
+    }
+
+    /// The directory of the library.
+    pub fn libraries(&self) -> PathBuf {
+        self.prefix.join("lib")
+    }
+
+    fn include(&self) -> PathBuf {
+        self.prefix.join("include")
+    }
+}
+
+/// The OpenCL host program.
+#[derive(Debug, Clone)]
+pub struct HostProgram {
+    file: PathBuf,
+}
+
+impl HostProgram {
+    /// Compiles the program for a runtime and links it with that, into a file. Where it runs, it finds the
+    /// runtime's library by `LD_LIBRARY_PATH`.
+    ///
+    /// # Errors
+    /// [`BuildError`] if there is no C compiler, or what that found.
+    pub fn build(runtime: &Runtime, file: &Path) -> Result<Self, BuildError> {
+        let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+        let mut command = Command::new(&compiler);
+        command
+            .args([
+                "-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-isystem",
+            ])
+            .arg(runtime.include())
+            .args(FILES.map(|file| Path::new(SOURCES).join(file)))
+            .arg("-o")
+            .arg(file)
+            .arg("-L")
+            .arg(runtime.libraries())
+            .arg("-lalteracl")
+            // The runtime's own libraries are not looked at.
+            .arg("-Wl,--allow-shlib-undefined");
+        let output = command
+            .output()
+            .map_err(|source| BuildError::Compiler { compiler, source })?;
+        if !output.status.success() {
+            let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(BuildError::Source { errors });
+        }
+        Ok(Self {
+            file: file.to_owned(),
+        })
+    }
+
+    /// The program's file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The command that runs a part of it, with packages and numbers as that wants. The runtime looks for the
+    /// board library's `.fcd` file in `boards`.
+    pub fn command(&self, runtime: &Runtime, boards: &Path, part: &str) -> Command {
+        let mut command = Command::new(&self.file);
+        command
+            .arg(part)
+            .env("LD_LIBRARY_PATH", runtime.libraries())
+            .env("ACL_BOARD_VENDOR_PATH", boards);
+        command
+    }
+}
