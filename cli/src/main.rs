@@ -12,7 +12,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{FAILED, Outcome, bench, component, config, diagram, driver, extend, new, revert};
+use commands::{
+    FAILED, Outcome, bench, component, config, diagram, driver, extend, new, revert, upgrade,
+};
 use peerlane_bsp::error::ErrorKind;
 use signals::Signals;
 
@@ -40,6 +42,7 @@ enum Command {
     Driver(driver::Args),
     Demo(commands::demo::Args),
     Bench(bench::Args),
+    Upgrade(upgrade::Args),
 }
 
 /// Reads the command line and runs it.
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Command::Driver(args) => driver::run(args),
         Command::Demo(args) => commands::demo::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Upgrade(args) => upgrade::run(args),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("peerlane: {}", error.paragraph());

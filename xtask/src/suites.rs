@@ -396,6 +396,8 @@ pub(crate) const SUITES: &[Suite] = &[
                 "peerlane-host",
                 "--package",
                 "peerlane-mmd-core",
+                "--package",
+                "peerlane-package",
                 "--lib",
                 // Not `concurrent`: loom changes stacks by itself.
                 "--test",

@@ -9,6 +9,7 @@ pub mod driver;
 pub mod extend;
 pub mod new;
 pub mod revert;
+pub mod upgrade;
 
 use std::io::Write;
 use std::path::Path;
@@ -42,17 +43,20 @@ fn save_json(file: &Path, results: &impl Serialize) -> Result<(), Error> {
     save(file, &text)
 }
 
-/// Writes beside the file and renames, so that there is never half a file.
+/// Writes a text, whole or not at all.
 fn save(file: &Path, text: &str) -> Result<(), Error> {
+    replace(file, "write the results", text.as_bytes())
+}
+
+/// Writes beside the file and renames, so that there is never half a file. `doing` is for the error.
+fn replace(file: &Path, doing: &str, bytes: &[u8]) -> Result<(), Error> {
     let directory = match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let failed = |e: &std::io::Error| Error::io(file, "write the results", e);
+    let failed = |e: &std::io::Error| Error::io(file, doing, e);
     let mut temporary = tempfile::NamedTempFile::new_in(directory).map_err(|e| failed(&e))?;
-    temporary
-        .write_all(text.as_bytes())
-        .map_err(|e| failed(&e))?;
+    temporary.write_all(bytes).map_err(|e| failed(&e))?;
     temporary.persist(file).map_err(|e| failed(&e.error))?;
     Ok(())
 }

@@ -24,16 +24,13 @@ mod end;
 mod events;
 mod handlers;
 mod host;
-mod image;
 mod info;
 mod program;
 mod rom;
 mod threads;
-mod upgrade;
 
 pub use abi::{DeviceHandler, InterruptHandler, Mmd, StatusHandler};
 pub use board::{CLOCK, KERNELS, MEMORY};
 pub use boards::{Boards, Found, Nodes};
 pub use info::Flavour;
 pub use program::{Jtag, Programmer};
-pub use upgrade::{UpgradeError, upgrade};

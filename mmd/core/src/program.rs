@@ -1,6 +1,6 @@
 //! How an FPGA is programmed.
 
-use crate::image::section;
+use peerlane_package::section;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};

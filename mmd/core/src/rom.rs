@@ -5,8 +5,8 @@
 //! the runtime reads in them is the runtime's `acl_hal_mmd.cpp` and `acl_kernel_if.cpp`.
 
 use crate::end::say;
-use crate::upgrade::{upgrade, version};
 use peerlane_host::{Area, OpenCl, Result};
+use peerlane_package::{upgrade, version};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

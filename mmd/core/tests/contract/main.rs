@@ -552,7 +552,7 @@ fn old_text_is_presented_as_new() {
     let toys = Toys::new(OLD);
     let mmd = toys.load();
     let (runtime, rom) = Runtime::open(mmd, "toy0", Version(24.2)).unwrap();
-    let new = peerlane_mmd_core::upgrade(OLD).unwrap();
+    let new = peerlane_package::upgrade(OLD).unwrap();
     assert_eq!(String::from_utf8(rom).unwrap(), new);
     // The kernels' registers are the board's own, whatever stands in the ROM's place.
     runtime.launch(1, [0x400, 0x400, 0x800]);
@@ -569,7 +569,7 @@ fn old_text_is_presented_as_new() {
     let long = format!("14 toy 0 0 1 0 134217728 0 60 {} 3", kernels.join(" 3 "));
     runtime.program(&mut long.clone().into_bytes(), 0);
     runtime.close();
-    let new = peerlane_mmd_core::upgrade(&long).unwrap();
+    let new = peerlane_package::upgrade(&long).unwrap();
     assert!(new.len() > 4096 && long.len() < 4096);
     let (runtime, rom) = Runtime::open(mmd, "toy0", Version(24.2)).unwrap();
     assert_eq!(String::from_utf8(rom).unwrap(), new);
@@ -581,7 +581,7 @@ fn old_text_is_presented_as_new() {
     for text in [OLD, EMPTY] {
         toys.side.lock().rom = text.into();
         let (runtime, rom) = Runtime::open(mmd, "toy0", Version(24.2)).unwrap();
-        let new = peerlane_mmd_core::upgrade(text).unwrap_or(text.into());
+        let new = peerlane_package::upgrade(text).unwrap_or(text.into());
         assert_eq!(String::from_utf8(rom).unwrap(), new);
         runtime.close();
     }

@@ -69,16 +69,21 @@ impl fmt::Display for UpgradeError {
 impl std::error::Error for UpgradeError {}
 
 /// The version of a text; `None`: it is no autodiscovery text.
-pub(crate) fn version(text: &str) -> Option<u32> {
+pub fn version(text: &str) -> Option<u32> {
     text.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// Rewrites autodiscovery text of version 13 or 14 as version 23. The hash by which the runtime tells
-/// programs apart is made from the old text, so that text of a board and of a package become the same.
+/// configurations apart is made from the old text.
 ///
 /// # Errors
 /// The first word that is not as it should be.
 pub fn upgrade(old: &str) -> Result<String, UpgradeError> {
+    rewrite(old, hash(old, &[]))
+}
+
+/// The same with this hash.
+pub(crate) fn rewrite(old: &str, hash: String) -> Result<String, UpgradeError> {
     let mut words = Words {
         words: old.split_ascii_whitespace(),
         place: 0,
@@ -100,7 +105,7 @@ pub fn upgrade(old: &str) -> Result<String, UpgradeError> {
     }
     words.end()?;
 
-    let mut device = vec![hash(old), board.into()];
+    let mut device = vec![hash, board.into()];
     // One memory.
     device.extend([big_endian.to_string(), "1".into()]);
     group(&mut device, memory);
@@ -122,9 +127,12 @@ fn group(to: &mut Vec<String>, words: Vec<String>) {
     to.extend(words);
 }
 
-/// 40 hexadecimal digits of the text's own.
-fn hash(text: &str) -> String {
-    let digest = Sha256::digest(text.trim().as_bytes());
+/// 40 hexadecimal digits that are the text's and the code's own.
+pub(crate) fn hash(text: &str, code: &[u8]) -> String {
+    let digest = Sha256::new()
+        .chain_update(text.trim())
+        .chain_update(code)
+        .finalize();
     let mut hash = String::new();
     for byte in &digest[..20] {
         // A string takes all.

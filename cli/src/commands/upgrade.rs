@@ -1,0 +1,65 @@
+//! `peerlane upgrade`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::commands::{Outcome, replace};
+use peerlane_bsp::error::{Error, ErrorKind, Place};
+use peerlane_package::upgrade_package;
+
+/// Rewrite a package of AOCL 14.1 to 18.1 for the open FPGA runtime for OpenCL.
+///
+/// The open runtime reads autodiscovery text of version 23 only, and packages of AOCL 14.1 to 18.1 have version 13 or
+/// 14. The text is rewritten; everything else in the package stays as it is, byte for byte. libpeerlane_mmd.so shows
+/// the runtime a board's own text in the same way.
+///
+/// The runtime programs the board once in each process with such a package, also where the board has the same
+/// configuration already.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  peerlane upgrade kernel.aocx -o kernel-23.aocx
+  for old in *.aocx; do peerlane upgrade \"$old\" -o \"new/$old\" || break; done
+
+The exit status is 0 if the new package is there, else 2.")]
+pub struct Args {
+    /// The package (.aocx) that aoc wrote; it is only read.
+    #[arg(value_name = "IN")]
+    package: PathBuf,
+    /// The file to write; it must not exist.
+    #[arg(short, long, value_name = "OUT")]
+    out: PathBuf,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    if std::fs::symlink_metadata(&args.out).is_ok() {
+        return Err(Error::new(
+            ErrorKind::Output,
+            Place::file(&args.out),
+            "the output exists already",
+            "Choose another --out, or remove it first: nothing is overwritten.",
+        ));
+    }
+    let failed = |e: std::io::Error| Error::io(&args.package, "read the package", &e);
+    let file = std::fs::read(&args.package).map_err(failed)?;
+    let made = upgrade_package(&file).map_err(|error| {
+        let kind = ErrorKind::Unsupported;
+        Error::new(
+            kind,
+            Place::file(&args.package),
+            error.to_string(),
+            error.remedy(),
+        )
+    })?;
+    replace(&args.out, "write the package", &made.file)?;
+    println!(
+        "{}: autodiscovery text of version {} rewritten as version 23{}",
+        args.out.display(),
+        made.version,
+        match made.board {
+            Some(board) => format!(", for the board {board}"),
+            None => String::new(),
+        }
+    );
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,153 @@
+//! Packages: `.aocx` files.
+
+use crate::elf::{Elf, ElfError, Header};
+use crate::upgrade::{self, UpgradeError, hash, rewrite};
+
+/// The section with the autodiscovery text.
+pub const AUTODISCOVERY: &str = ".acl.autodiscovery";
+/// The section with the name of the board that the package is for.
+pub const BOARD: &str = ".acl.board";
+/// The section with the FPGA's configuration, `fpga.bin`.
+pub const CODE: &str = ".acl.fpga.bin";
+
+/// The version of the text that the open runtime reads.
+const NEW: u32 = 23;
+/// What `aoc` aligns its sections to, in bytes.
+const ALIGNMENT: usize = 128;
+/// No section is aligned to more than this.
+const MOST_ALIGNMENT: u64 = 1 << 16;
+
+/// A package that was not rewritten.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PackageError {
+    /// The file's format.
+    #[error(transparent)]
+    Format(#[from] ElfError),
+    /// A section is missing that every package for an FPGA has.
+    #[error("it has no section {0}")]
+    Missing(&'static str),
+    /// A section is there twice.
+    #[error("it has two sections {0}")]
+    Twice(&'static str),
+    /// A section is no text.
+    #[error("the section {0} is no text")]
+    NoText(&'static str),
+    /// There is nothing to do.
+    #[error("its autodiscovery text is of version {NEW} already")]
+    New,
+    /// The text.
+    #[error("{0}")]
+    Text(UpgradeError),
+    /// The file would be larger than its format allows.
+    #[error("it is too large: a file of 32 bits ends at 4 GiB")]
+    Large,
+}
+
+impl PackageError {
+    /// What to do: a sentence.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Format(ElfError::Short { .. }) => {
+                "Copy the file again, or compile the kernels again."
+            }
+            Self::Format(_) | Self::Twice(_) | Self::NoText(_) => {
+                "Give the .aocx file that aoc has written, as it was written."
+            }
+            Self::Missing(_) => {
+                "Give an .aocx that was compiled for a board: an .aoco, an fpga.bin and what was compiled for the \
+                 emulator or a simulator have nothing to rewrite."
+            }
+            Self::New => "The open runtime reads it as it is: there is nothing to do.",
+            Self::Text(UpgradeError::Version(_)) => {
+                "Packages of AOCL 14.1 to 18.1 can be rewritten: compile the kernels with one of these."
+            }
+            Self::Text(_) => {
+                "Compile the kernels again; if that does not help, report the text of the section."
+            }
+            Self::Large => "Compile fewer kernels into one package.",
+        }
+    }
+}
+
+/// A package that was rewritten.
+#[derive(Debug)]
+pub struct Upgraded {
+    /// The new file.
+    pub file: Vec<u8>,
+    /// The version that its text had.
+    pub version: u32,
+    /// The board that it is for, where the package says so.
+    pub board: Option<String>,
+}
+
+/// A section's text: what is before the first 0, without blanks around it. `None`: no such section, or no text.
+pub fn text<'a>(file: &'a [u8], name: &str) -> Option<&'a str> {
+    words(crate::elf::section(file, name)?)
+}
+
+fn words(content: &[u8]) -> Option<&str> {
+    let end = content.iter().position(|byte| *byte == 0);
+    let content = &content[..end.unwrap_or(content.len())];
+    std::str::from_utf8(content).ok().map(str::trim)
+}
+
+/// Rewrites a package of AOCL 14.1 to 18.1 so that the open runtime reads it: its autodiscovery text becomes one of
+/// version 23. All else stays byte for byte where it is: the new text stands at the end of the file, and the old
+/// place is named by no section any more.
+///
+/// The runtime takes two packages with one hash for one configuration of the FPGA, and does not program the second
+/// after the first. Old text has no hash, and kernels of one interface have one text. So the hash is made from the
+/// text and the configuration. It is never that of a board's own text, so the runtime programs the board once in each
+/// process, whatever it was configured with before.
+///
+/// # Errors
+/// What is wrong with the package; [`PackageError::New`] if there is nothing to do.
+pub fn upgrade_package(file: &[u8]) -> Result<Upgraded, PackageError> {
+    let elf = Elf::read(file)?;
+    elf.check()?;
+    let (header, old) = section(&elf, file, AUTODISCOVERY)?;
+    let (_, code) = section(&elf, file, CODE)?;
+    let old = words(old).ok_or(PackageError::NoText(AUTODISCOVERY))?;
+    let version = upgrade::version(old).unwrap_or(0);
+    if version == NEW {
+        return Err(PackageError::New);
+    }
+    let new = rewrite(old, hash(old, code)).map_err(PackageError::Text)?;
+    let board = text(file, BOARD).map(str::to_string);
+
+    let mut made = file.to_vec();
+    let alignment = header.alignment.clamp(1, MOST_ALIGNMENT) as usize;
+    made.resize(file.len().next_multiple_of(alignment.max(ALIGNMENT)), 0);
+    let begin = made.len();
+    made.extend(new.bytes());
+    let content = begin..made.len();
+    elf.place(&mut made, &header, &content)
+        .ok_or(PackageError::Large)?;
+    Ok(Upgraded {
+        file: made,
+        version,
+        board,
+    })
+}
+
+/// The one section of a name, which must have bytes.
+fn section<'a>(
+    elf: &Elf<'_>,
+    file: &'a [u8],
+    name: &'static str,
+) -> Result<(Header, &'a [u8]), PackageError> {
+    let headers = (0..elf.count).filter_map(|index| elf.header(index));
+    let mut found = headers.filter(|header| elf.name(header) == Some(name.as_bytes()));
+    let header = found.next().ok_or(PackageError::Missing(name))?;
+    if found.next().is_some() {
+        return Err(PackageError::Twice(name));
+    }
+    let content = elf.content(&header).and_then(|range| file.get(range));
+    match content.filter(|content| !content.is_empty()) {
+        Some(content) => Ok((header, content)),
+        None => Err(PackageError::Missing(name)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,12 @@
+//! What `aoc` writes: packages (`.aocx`), the FPGA's configuration in them (`fpga.bin`), and autodiscovery text.
+//!
+//! Both files are in the Executable and Linkable Format, with a section for each thing in them. Autodiscovery text
+//! says what a board and its kernels are; a package has it in `.acl.autodiscovery`, and a configured board in a ROM.
+
+mod aocx;
+mod elf;
+mod upgrade;
+
+pub use aocx::{AUTODISCOVERY, BOARD, CODE, PackageError, Upgraded, text, upgrade_package};
+pub use elf::{ElfError, section};
+pub use upgrade::{UpgradeError, upgrade, version};
