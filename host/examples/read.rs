@@ -48,7 +48,12 @@ pub fn run(device: &Device, kind: MemoryKind) -> Result<()> {
 #[allow(dead_code, reason = "others run the example on other boards")]
 fn main() -> Result<()> {
     let path = std::env::args().nth(1);
-    let device = Device::open(path.as_deref().unwrap_or("/dev/peerlane0"));
+    let path = path.as_deref().unwrap_or("/dev/peerlane0");
+    if path.starts_with('-') {
+        println!("Usage: read [DEVICE]    (default: /dev/peerlane0)");
+        return Ok(());
+    }
+    let device = Device::open(path);
     let done = (device.map_err(Into::into)).and_then(|device| run(&device, MemoryKind::Host));
     // What to do about an error is no part of its text.
     done.map_err(|error| match error.downcast_ref::<Error>() {

@@ -79,8 +79,9 @@ pub struct CsrRegs {
     pub status_completer_busy: Signal<In, Bit>,
     /// STATUS.port_dead: The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT.
     /// What the engines send is dropped and ends with PORT_DOWN, so that every descriptor ends.
-    /// Only a reset of the block opens the port again; memory that was registered must not be given
-    /// back before.
+    /// Only the block's reset inputs open the port again (a new configuration of the FPGA, or a
+    /// reset of the link that the hard IP passes on); CONTROL.reset does not. Memory that was
+    /// registered must not be given back before.
     pub status_port_dead: Signal<In, Bit>,
     /// IRQ_STATUS.completion: A descriptor with `irq` set has ended, the PCIe port has taken its
     /// completion record before, and its channel's moderation lets the interrupt through.

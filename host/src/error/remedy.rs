@@ -162,7 +162,7 @@ impl Error {
             }
             Self::LocalRange(_) => "Have the backend name whole 4 KiB of FPGA memory.",
             Self::PortDead => {
-                "Reset the FPGA: nothing less opens the port again. Look at the hard IP and the link for the cause."
+                "Configure the FPGA anew, or reset the link: only the block's reset inputs open the port again, CONTROL.reset does not. Then call Peerlane::reset. Look at the hard IP and the link for the cause."
             }
             Self::Layout(_) => "Register a smaller range, or memory in larger contiguous pieces.",
             Self::AttFull(_) => {

@@ -166,8 +166,9 @@ pub mod csr {
     pub const STATUS_COMPLETER_BUSY_WIDTH: usize = 1;
     /// Mask of STATUS.port_dead (bits 5, ro). The PCIe port has not taken a request or a beat
     /// of data for PORT_TIMEOUT. What the engines send is dropped and ends with PORT_DOWN, so
-    /// that every descriptor ends. Only a reset of the block opens the port again; memory that
-    /// was registered must not be given back before.
+    /// that every descriptor ends. Only the block's reset inputs open the port again (a new
+    /// configuration of the FPGA, or a reset of the link that the hard IP passes on);
+    /// CONTROL.reset does not. Memory that was registered must not be given back before.
     pub const STATUS_PORT_DEAD_MASK: u32 = 0x0000_0020;
     /// Position of its lowest bit.
     pub const STATUS_PORT_DEAD_LSB: usize = 5;

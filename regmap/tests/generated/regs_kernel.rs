@@ -79,8 +79,9 @@ pub(crate) mod csr {
         pub(crate) STATUS(u32) @ 0x014 {
             /// The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT. What the
             /// engines send is dropped and ends with PORT_DOWN, so that every descriptor ends. Only
-            /// a reset of the block opens the port again; memory that was registered must not be
-            /// given back before.
+            /// the block's reset inputs open the port again (a new configuration of the FPGA, or a
+            /// reset of the link that the hard IP passes on); CONTROL.reset does not. Memory that
+            /// was registered must not be given back before.
             5:5 port_dead => bool;
             /// A completion record waits to be sent, or stands untaken at the PCIe port, or a burst
             /// does that was begun before the block was reset from the side of FPGA memory.

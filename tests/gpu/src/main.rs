@@ -1,0 +1,126 @@
+//! What `peerlane-gpu` does on a machine with a real GPU. `cargo xtask gpu` makes a bundle of it that needs
+//! neither a toolchain nor Verilator there.
+
+mod board;
+mod cl;
+mod cuda;
+mod memory;
+mod report;
+
+use anyhow::{Context, Result, anyhow};
+use clap::{Parser, Subcommand};
+use peerlane_gpu::Gpu;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What Peerlane does with a real GPU's memory.
+#[derive(Debug, Parser)]
+#[command(after_help = "Examples:\n  \
+    peerlane-gpu-check model block.so         compile the block's Verilog, for a machine without Verilator\n  \
+    peerlane-gpu-check run --model block.so   run all checks on the first GPU")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Compile the block's Verilog into a file.
+    Model {
+        /// The file.
+        to: PathBuf,
+    },
+    /// Run the checks.
+    Run(Options),
+}
+
+/// What to run, on what.
+#[derive(Debug, clap::Args)]
+struct Options {
+    /// The compiled block, of `model`. Without it the block is compiled now.
+    #[arg(long)]
+    model: Option<PathBuf>,
+    /// The GPU's number.
+    #[arg(long, default_value_t = 0)]
+    gpu: usize,
+    /// MiB that the board moves each way.
+    #[arg(long, default_value_t = 64)]
+    mib: u32,
+    /// Only checks whose name has this in it.
+    #[arg(long)]
+    only: Option<String>,
+    /// Write the results to a file as Markdown, too.
+    #[arg(long)]
+    markdown: Option<PathBuf>,
+    /// Write the results to a file as JSON, too.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+/// What a check has: the GPU, and what was asked for.
+struct Bench<'a> {
+    gpu: Gpu,
+    options: &'a Options,
+}
+
+/// A check gives a line that says what was found.
+type Check = fn(&Bench<'_>) -> Result<String>;
+
+const CHECKS: &[(&str, Check)] = &[
+    ("what the GPU offers", memory::abilities),
+    ("buffers", memory::buffers),
+    ("identity of a reused address", memory::identity),
+    ("memory as dma-bufs", memory::dma_bufs),
+    ("flush of a peer's writes", memory::flush),
+    ("OpenCL takes a buffer", cl::import),
+    ("the board's RTL, both ways", board::both_ways),
+];
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().task {
+        Task::Model { to } => model(&to).map(|()| true),
+        Task::Run(options) => run(&options),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn model(to: &std::path::Path) -> Result<()> {
+    let library = board::compile()?;
+    std::fs::copy(library.path(), to).with_context(|| format!("cannot write {}", to.display()))?;
+    Ok(())
+}
+
+/// Whether all checks passed.
+fn run(options: &Options) -> Result<bool> {
+    let gpu = Gpu::open(options.gpu).map_err(|error| anyhow!("{error}. {}", error.remedy()))?;
+    let machine = report::Machine::of(&gpu)?;
+    println!("{machine}\n");
+    let bench = Bench { gpu, options };
+    let mut lines = Vec::new();
+    for &(name, check) in CHECKS {
+        if (options.only.as_deref()).is_some_and(|only| !name.contains(only)) {
+            continue;
+        }
+        let result = check(&bench);
+        let line = report::Line::new(name, result);
+        println!("{line}");
+        lines.push(line);
+    }
+    let failed = lines.iter().filter(|line| !line.passed).count();
+    println!("\n{} passed, {failed} failed", lines.len() - failed);
+    let report = report::Report { machine, lines };
+    if let Some(file) = &options.markdown {
+        std::fs::write(file, report.markdown())?;
+    }
+    if let Some(file) = &options.json {
+        std::fs::write(file, serde_json::to_string_pretty(&report)?)?;
+    }
+    Ok(failed == 0)
+}

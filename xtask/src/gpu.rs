@@ -1,0 +1,143 @@
+//! `cargo xtask gpu`: the checks with a real GPU as a bundle that runs elsewhere.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use miette::{IntoDiagnostic, WrapErr, miette};
+
+const PROGRAM: &str = "peerlane-gpu-check";
+
+/// Runs the program with the libraries that it was built with: those of the machine may be older. The GPU
+/// driver's are found as always.
+const RUN: &str = "#!/bin/sh
+here=$(cd \"$(dirname \"$0\")\" && pwd) || exit 1
+exec \"$here/lib/LOADER\" --library-path \"$here/lib\" \"$here/peerlane-gpu-check\" run --model \"$here/block.so\" \"$@\"
+";
+
+/// Makes the bundle, `target/gpu`, anew.
+pub(crate) fn run(root: &Path) -> miette::Result<bool> {
+    let bundle = root.join("target/gpu");
+    let libraries = bundle.join("lib");
+    if bundle.exists() {
+        (fs::remove_dir_all(&bundle).into_diagnostic())
+            .wrap_err_with(|| format!("cannot remove {}", bundle.display()))?;
+    }
+    (fs::create_dir_all(&libraries).into_diagnostic())
+        .wrap_err_with(|| format!("cannot create {}", libraries.display()))?;
+
+    let built = super::cargo(root)
+        .args(["rustc", "-p", PROGRAM, "--bin", PROGRAM, "--"])
+        .args(["-C", "strip=symbols"])
+        .env("PEERLANE_COMMIT", commit(root))
+        .status()
+        .into_diagnostic()
+        .wrap_err("cannot run cargo")?;
+    if !built.success() {
+        return Ok(false);
+    }
+    let program = bundle.join(PROGRAM);
+    copy(&target(root).join("debug").join(PROGRAM), &program)?;
+    let model = bundle.join("block.so");
+    let compiled = Command::new(&program)
+        .arg("model")
+        .arg(&model)
+        .status()
+        .into_diagnostic()?;
+    if !compiled.success() {
+        return Ok(false);
+    }
+
+    let mut loader = None;
+    for library in needed(&program)?.into_iter().chain(needed(&model)?) {
+        let name = library.file_name().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        copy(&library, &libraries.join(&name))?;
+        if name.starts_with("ld-linux") {
+            loader = Some(name);
+        }
+    }
+    let loader = loader.ok_or_else(|| miette!("ldd names no dynamic loader of {PROGRAM}"))?;
+    let script = bundle.join("run");
+    (fs::write(&script, RUN.replace("LOADER", &loader)).into_diagnostic())
+        .wrap_err_with(|| format!("cannot write {}", script.display()))?;
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).into_diagnostic()?;
+    println!(
+        "{}: take it to a machine with an NVIDIA GPU, and run `run` there; `run --help` says more",
+        bundle.display()
+    );
+    Ok(true)
+}
+
+/// The commit that is built, with `+` if files were changed since.
+fn commit(root: &Path) -> String {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git")
+            .current_dir(root)
+            .args(arguments)
+            .output();
+        let output = output.ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "--short", "HEAD"]).unwrap_or_else(|| "unknown".into());
+    match git(&["status", "--porcelain"]) {
+        Some(changes) if !changes.is_empty() => commit + "+",
+        _ => commit,
+    }
+}
+
+fn target(root: &Path) -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(directory) => root.join(directory),
+        None => root.join("target"),
+    }
+}
+
+/// The shared libraries that a program or library needs, and the loader (ldd(1)).
+fn needed(file: &Path) -> miette::Result<Vec<PathBuf>> {
+    let output = Command::new("ldd")
+        .arg(file)
+        .output()
+        .into_diagnostic()
+        .wrap_err("cannot run ldd")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(libraries(&text))
+}
+
+/// Paths in what ldd prints.
+fn libraries(text: &str) -> Vec<PathBuf> {
+    let words = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        words.find(|word| word.starts_with('/'))
+    });
+    words.map(PathBuf::from).collect()
+}
+
+fn copy(from: &Path, to: &Path) -> miette::Result<()> {
+    (fs::copy(from, to).into_diagnostic())
+        .wrap_err_with(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ldd_names_libraries_and_the_loader() {
+        let text = "\tlinux-vdso.so.1 (0x00007f36)\n\tlibm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x1)\n\
+            \tlibgone.so => not found\n\t/lib64/ld-linux-x86-64.so.2 (0x2)\n";
+        let found = libraries(text);
+        assert_eq!(
+            found,
+            [
+                "/lib/x86_64-linux-gnu/libm.so.6",
+                "/lib64/ld-linux-x86-64.so.2"
+            ]
+            .map(PathBuf::from)
+        );
+    }
+}
