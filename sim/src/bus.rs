@@ -344,13 +344,23 @@ impl Bus {
         }
     }
 
-    /// The bytes of the board's own models behind bus addresses that lie within 4 KiB.
-    fn bytes_mut(&mut self, address: u64, len: usize) -> Option<&mut [u8]> {
+    /// Copies to bus addresses of the board's own models, within 4 KiB. `false` where nothing is.
+    fn own_write(&mut self, address: u64, data: &[u8]) -> bool {
         if self.gpu.in_bar(address) {
-            let local = self.gpu.translate(address)?;
-            self.gpu.memory_mut().slice_mut(local, len)
+            let local = self.gpu.translate(address);
+            local.is_some_and(|local| self.gpu.write(local, data).is_ok())
         } else {
-            self.host.slice_mut(address, len)
+            self.host.write(address, data).is_ok()
+        }
+    }
+
+    /// Copies from bus addresses of the board's own models, within 4 KiB. `false` where nothing is.
+    fn own_read(&self, address: u64, data: &mut [u8]) -> bool {
+        if self.gpu.in_bar(address) {
+            let local = self.gpu.translate(address);
+            local.is_some_and(|local| self.gpu.read(local, data).is_ok())
+        } else {
+            self.host.read(address, data).is_ok()
         }
     }
 
@@ -373,11 +383,8 @@ impl Bus {
         let written = if self.is_outside(address) {
             let outside = self.outside.as_mut();
             outside.is_some_and(|outside| outside.write(address, data))
-        } else if let Some(bytes) = self.bytes_mut(address, data.len()) {
-            bytes.copy_from_slice(data);
-            true
         } else {
-            false
+            self.own_write(address, data)
         };
         if written {
             let stats = self.stats_mut(target);
@@ -405,11 +412,8 @@ impl Bus {
         let found = if self.is_outside(address) {
             let outside = self.outside.as_mut();
             outside.is_some_and(|outside| outside.read(address, data))
-        } else if let Some(bytes) = self.bytes_mut(address, data.len()) {
-            data.copy_from_slice(bytes);
-            true
         } else {
-            false
+            self.own_read(address, data)
         };
         if found {
             let stats = self.stats_mut(target);

@@ -1,6 +1,6 @@
 //! Host memory, GPU memory behind its BAR, and FPGA memory: flat bytes with ranges.
 
-use std::ops::Range;
+use std::{fmt, ops::Range, sync::Arc};
 
 use crate::violation::{Error, Result};
 
@@ -191,10 +191,25 @@ impl HostMemory {
     }
 }
 
+/// Memory of a GPU that is no model: packets to the simulated GPU's BAR go to it. Ranges were found to lie in
+/// it.
+pub trait RealMemory: fmt::Debug + Send + Sync {
+    /// Bytes.
+    fn size(&self) -> u64;
+
+    /// Copies from it. `false` if the GPU failed.
+    fn read(&self, address: u64, data: &mut [u8]) -> bool;
+
+    /// Copies into it. `false` if the GPU failed.
+    fn write(&self, address: u64, data: &[u8]) -> bool;
+}
+
 /// A GPU: its memory, and a BAR whose 64 KiB pages each show a page of that memory or nothing.
 #[derive(Debug, Clone)]
 pub struct Gpu {
     memory: Memory,
+    /// In place of `memory`.
+    real: Option<Arc<dyn RealMemory>>,
     bar_base: u64,
     /// For each page of the BAR, the page of GPU memory it shows.
     pages: Vec<Option<u64>>,
@@ -207,18 +222,60 @@ impl Gpu {
         let count = (config.bar_bytes / GPU_PAGE) as usize;
         Ok(Self {
             memory: Memory::new("GPU memory", 0, config.bytes)?,
+            real: None,
             bar_base: config.bar_base,
             pages: vec![None; count],
             usable: count - (config.bar_reserved / GPU_PAGE) as usize,
         })
     }
 
-    /// GPU memory as the GPU sees it, from address 0.
+    /// Takes memory of a real GPU in place of the model's. What the model's held is lost, and so are pins.
+    pub fn replace(&mut self, real: Arc<dyn RealMemory>) {
+        self.memory.bytes = Vec::new();
+        self.pages.fill(None);
+        self.real = Some(real);
+    }
+
+    /// Bytes of GPU memory.
+    pub fn size(&self) -> u64 {
+        match &self.real {
+            Some(real) => real.size(),
+            None => self.memory.size(),
+        }
+    }
+
+    /// The real memory at `address`, if there is some.
+    fn real(&self, address: u64, len: usize) -> Option<Result<&dyn RealMemory>> {
+        let real = self.real.as_deref()?;
+        let end = address.checked_add(len as u64);
+        let inside = end.is_some_and(|end| end <= real.size());
+        Some(match inside {
+            true => Ok(real),
+            false => Err(self.memory.missing(address, len)),
+        })
+    }
+
+    /// Fills GPU memory with zeros.
+    ///
+    /// # Errors
+    /// When the range is not all there.
+    pub fn clear(&mut self, address: u64, len: u64) -> Result<()> {
+        let zeros = [0; GPU_PAGE as usize];
+        let mut done = 0;
+        while done < len {
+            let part = (len - done).min(GPU_PAGE);
+            self.write(address + done, &zeros[..part as usize])?;
+            done += part;
+        }
+        Ok(())
+    }
+
+    /// The model's GPU memory as the GPU sees it, from address 0; empty where a real one takes its place.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// GPU memory to write to.
+    /// The model's GPU memory to write to.
     pub fn memory_mut(&mut self) -> &mut Memory {
         &mut self.memory
     }
@@ -228,7 +285,13 @@ impl Gpu {
     /// # Errors
     /// When the range is not all there.
     pub fn read(&self, address: u64, data: &mut [u8]) -> Result<()> {
-        self.memory.read(address, data)
+        match self.real(address, data.len()) {
+            None => self.memory.read(address, data),
+            Some(real) => match real?.read(address, data) {
+                true => Ok(()),
+                false => Err(self.memory.missing(address, data.len())),
+            },
+        }
     }
 
     /// Copies into GPU memory.
@@ -236,7 +299,13 @@ impl Gpu {
     /// # Errors
     /// When the range is not all there.
     pub fn write(&mut self, address: u64, data: &[u8]) -> Result<()> {
-        self.memory.write(address, data)
+        match self.real(address, data.len()) {
+            None => self.memory.write(address, data),
+            Some(real) => match real?.write(address, data) {
+                true => Ok(()),
+                false => Err(self.memory.missing(address, data.len())),
+            },
+        }
     }
 
     /// Bus address of the BAR.
@@ -270,7 +339,7 @@ impl Gpu {
             bytes: len,
         };
         let end = match address.checked_add(len) {
-            Some(end) if end <= self.memory.size() && len > 0 => end,
+            Some(end) if end <= self.size() && len > 0 => end,
             _ => return Err(missing),
         };
         let first = address / GPU_PAGE;
@@ -315,11 +384,8 @@ impl Gpu {
     /// # Errors
     /// When `bus` is not in the BAR or `address` not in GPU memory.
     pub fn map(&mut self, bus: u64, address: u64) -> Result<()> {
-        if self
-            .memory
-            .slice(address / GPU_PAGE * GPU_PAGE, GPU_PAGE as usize)
-            .is_none()
-        {
+        let page = address / GPU_PAGE * GPU_PAGE;
+        if (page.checked_add(GPU_PAGE)).is_none_or(|end| end > self.size()) {
             return Err(Error::Address {
                 memory: "GPU memory",
                 address,
@@ -358,6 +424,7 @@ impl Gpu {
 mod tests {
     use super::*;
     use crate::config::GpuConfig;
+    use std::sync::Mutex;
 
     fn gpu() -> Gpu {
         Gpu::new(&GpuConfig {
@@ -417,5 +484,50 @@ mod tests {
         assert_eq!(gpu.translate(second[0]), Some(16 * GPU_PAGE));
         assert!(gpu.pin(64 << 20, 1).is_err());
         assert!(gpu.pin(0, 0).is_err());
+    }
+
+    /// Memory of a GPU that fails from an address on.
+    #[derive(Debug)]
+    struct Failing(Mutex<Vec<u8>>, u64);
+
+    impl RealMemory for Failing {
+        fn size(&self) -> u64 {
+            self.0.lock().unwrap().len() as u64
+        }
+
+        fn read(&self, address: u64, data: &mut [u8]) -> bool {
+            let bytes = self.0.lock().unwrap();
+            data.copy_from_slice(&bytes[address as usize..][..data.len()]);
+            address < self.1
+        }
+
+        fn write(&self, address: u64, data: &[u8]) -> bool {
+            self.0.lock().unwrap()[address as usize..][..data.len()].copy_from_slice(data);
+            address < self.1
+        }
+    }
+
+    #[test]
+    fn a_real_gpu_takes_the_place_of_the_model() {
+        let real = Arc::new(Failing(Mutex::new(vec![0; 4 << 20]), 3 << 20));
+        let mut gpu = gpu();
+        gpu.pin(0, GPU_PAGE).unwrap();
+        let free = gpu.free_pages();
+        gpu.replace(real.clone());
+        assert_eq!((gpu.size(), gpu.free_pages()), (4 << 20, free + 1));
+        gpu.write(0x1_0000, &[1, 2, 3]).unwrap();
+        assert_eq!(real.0.lock().unwrap()[0x1_0000..][..3], [1, 2, 3]);
+        let mut data = [0; 2];
+        gpu.read(0x1_0001, &mut data).unwrap();
+        assert_eq!(data, [2, 3]);
+        gpu.clear(0x1_0000, 2).unwrap();
+        assert_eq!(real.0.lock().unwrap()[0x1_0000..][..3], [0, 0, 3]);
+        // The model's size says nothing any more, and a GPU that fails is heard.
+        assert!(gpu.write((4 << 20) - 1, &[0; 2]).is_err());
+        assert!(gpu.read(u64::MAX, &mut data).is_err());
+        assert!(gpu.write(3 << 20, &[0]).is_err());
+        assert!(gpu.pin(4 << 20, 1).is_err());
+        assert!(gpu.map(gpu.bar_base(), 4 << 20).is_err());
+        gpu.map(gpu.bar_base(), (4 << 20) - 1).unwrap();
     }
 }

@@ -3,6 +3,7 @@
 mod book;
 mod driver;
 mod figures;
+mod gpu;
 mod programs;
 mod regen;
 mod runner;
@@ -74,6 +75,12 @@ enum Task {
         cargo xtask driver --bsp DIR     for the board of an extended BSP\n  \
         cargo xtask driver --clippy      check it with clippy instead")]
     Driver(driver::Options),
+    /// Make a bundle of the checks with a real GPU, target/gpu, to run on a machine that has one.
+    #[command(after_help = "Examples:\n  \
+        cargo xtask gpu\n  \
+        target/gpu/run                   on the machine with the GPU: all checks\n  \
+        target/gpu/run --markdown FILE   and their results as a section of docs/gpu-results.md")]
+    Gpu,
     /// Check the links of all documents and build the book, target/book/html.
     Book,
     /// Check licences, sources and versions of all dependencies, by `deny.toml`.
@@ -127,6 +134,7 @@ fn run(task: Task) -> miette::Result<ExitCode> {
             ))
         }
         Task::Driver(options) => Ok(exit(driver::run(&root(), &options)?)),
+        Task::Gpu => Ok(exit(gpu::run(&root())?)),
         Task::Book => Ok(exit(book::run(&root())?)),
         Task::Deny { advisories } => Ok(exit(deny(&root(), advisories)?)),
         Task::Tools => Ok(exit(tools::run())),

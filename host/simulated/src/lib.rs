@@ -360,22 +360,22 @@ impl Sim {
         for range in memory.allowed {
             self.board.bus_mut().revoke(range);
         }
-        let length = memory.length as usize;
-        let (arena, bytes) = match memory.kind {
+        // The next owner gets zeros.
+        let arena = match memory.kind {
             MemoryKind::Host => {
+                let length = memory.length as usize;
                 let bytes = self.board.host_mut().slice_mut(memory.address, length);
-                (&mut self.host, bytes)
+                bytes.into_iter().for_each(|bytes| bytes.fill(0));
+                &mut self.host
             }
             MemoryKind::Gpu => {
-                self.board.gpu_mut().unpin(&memory.pinned);
-                let gpu = self.board.gpu_mut().memory_mut();
-                (&mut self.gpu, gpu.slice_mut(memory.address, length))
+                let gpu = self.board.gpu_mut();
+                gpu.unpin(&memory.pinned);
+                // A real GPU that fails has lost its memory anyway.
+                let _ = gpu.clear(memory.address, memory.length);
+                &mut self.gpu
             }
         };
-        // The next owner gets zeros.
-        if let Some(bytes) = bytes {
-            bytes.fill(0);
-        }
         arena.give(memory.address, memory.length);
     }
 }

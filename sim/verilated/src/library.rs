@@ -98,7 +98,12 @@ impl std::fmt::Debug for Library {
 }
 
 impl Library {
-    pub(crate) fn load(path: &Path, top: &str) -> Result<Self> {
+    /// The library of a file that [`Build::model`](crate::Build::model) made, on another machine for one; `top`
+    /// is the design's top module.
+    ///
+    /// # Errors
+    /// When the file is no such library.
+    pub fn load(path: &Path, top: &str) -> Result<Self> {
         let load = |source| Error::Load {
             path: path.to_owned(),
             source,

@@ -1,0 +1,319 @@
+//! GPU memory that boards reach.
+
+use super::{DmaBuf, Gpu};
+use crate::error::{Error, Result};
+use cudarc::driver::{result, sys};
+use std::fmt;
+use std::ops::Range;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+/// Memory of a GPU that boards reach: until it is dropped, and a region of it even longer where the GPU's
+/// driver exports dma-bufs.
+pub struct GpuBuffer {
+    gpu: Gpu,
+    address: sys::CUdeviceptr,
+    /// Bytes that were asked for.
+    length: u64,
+    /// Bytes that were taken.
+    size: usize,
+    kind: Kind,
+}
+
+/// Where the memory is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// `cuMemAlloc`.
+    Plain,
+    /// Virtual memory management.
+    Shareable(sys::CUmemGenericAllocationHandle),
+}
+
+impl fmt::Debug for GpuBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GpuBuffer")
+            .field("gpu", &self.gpu.bus())
+            .field("address", &format_args!("{:#x}", self.address))
+            .field("length", &self.length)
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A range of addresses, until it is given back.
+struct Reserved {
+    address: sys::CUdeviceptr,
+    size: usize,
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        // SAFETY: the range was reserved with this size, and nothing is mapped in it.
+        let _ = unsafe { sys::cuMemAddressFree(self.address, self.size) };
+    }
+}
+
+/// Memory of virtual memory management, until it is given back.
+struct Physical(sys::CUmemGenericAllocationHandle);
+
+impl Drop for Physical {
+    fn drop(&mut self) {
+        // SAFETY: the handle is that of `cuMemCreate`, and this gives it back once.
+        let _ = unsafe { sys::cuMemRelease(self.0) };
+    }
+}
+
+impl GpuBuffer {
+    /// By `cuMemAlloc`.
+    pub(super) fn plain(gpu: &Gpu, length: u64) -> Result<Self> {
+        let size = check(gpu, gpu.abilities.peers, length)?;
+        gpu.bind()?;
+        // SAFETY: the context is the thread's.
+        let address = unsafe { result::malloc_sync(size) }.map_err(Error::cuda("cuMemAlloc"))?;
+        let buffer = Self {
+            gpu: gpu.clone(),
+            address,
+            length,
+            size,
+            kind: Kind::Plain,
+        };
+        buffer.prepare()?;
+        Ok(buffer)
+    }
+
+    /// By virtual memory management, so that it has a handle that other APIs take.
+    pub(super) fn shareable(gpu: &Gpu, length: u64) -> Result<Self> {
+        let length_asked = check(gpu, gpu.abilities.peers_of_shared, length)?;
+        gpu.bind()?;
+        let properties = properties(gpu);
+        let mut granularity = 0;
+        let option = sys::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_RECOMMENDED;
+        // SAFETY: both are places of the types that the function names.
+        let result = unsafe {
+            sys::cuMemGetAllocationGranularity(&raw mut granularity, &raw const properties, option)
+        };
+        (result.result()).map_err(Error::cuda("cuMemGetAllocationGranularity"))?;
+        let too_long = Error::Cuda {
+            call: "cuMemCreate",
+            result: sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY,
+        };
+        let size = length_asked.checked_next_multiple_of(granularity.max(1));
+        let size = size.ok_or(too_long)?;
+
+        let mut handle = 0;
+        // SAFETY: as above, and the size is a multiple of the granularity.
+        let result = unsafe { sys::cuMemCreate(&raw mut handle, size, &raw const properties, 0) };
+        (result.result()).map_err(Error::cuda("cuMemCreate"))?;
+        let physical = Physical(handle);
+        let mut address = 0;
+        // SAFETY: a place for the address; the size is as above, the alignment a power of two or 0.
+        let result = unsafe { sys::cuMemAddressReserve(&raw mut address, size, 0, 0, 0) };
+        (result.result()).map_err(Error::cuda("cuMemAddressReserve"))?;
+        let reserved = Reserved { address, size };
+        // SAFETY: the range was reserved and the memory made, both with this size.
+        let result = unsafe { sys::cuMemMap(address, size, 0, handle, 0) };
+        (result.result()).map_err(Error::cuda("cuMemMap"))?;
+        // From here on the buffer gives all of it back.
+        std::mem::forget((physical, reserved));
+        let buffer = Self {
+            gpu: gpu.clone(),
+            address,
+            length,
+            size,
+            kind: Kind::Shareable(handle),
+        };
+        let access = sys::CUmemAccessDesc {
+            location: properties.location,
+            flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        };
+        // SAFETY: the range is mapped, and there is one description.
+        let result = unsafe { sys::cuMemSetAccess(address, size, &raw const access, 1) };
+        (result.result()).map_err(Error::cuda("cuMemSetAccess"))?;
+        buffer.prepare()?;
+        Ok(buffer)
+    }
+
+    /// Has copies by CUDA be complete when their call returns, as a peer must see them ("GPUDirect RDMA",
+    /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`), and fills the memory with zeros. Memory of virtual memory
+    /// management does not take the attribute (driver 580: `CUDA_ERROR_NOT_SUPPORTED`): see [`settle`](Self::settle).
+    fn prepare(&self) -> Result<()> {
+        if self.kind == Kind::Plain {
+            let on: u32 = 1;
+            let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
+            let place = (&raw const on).cast();
+            // SAFETY: the attribute is a flag of 32 bits, and the memory is the buffer's.
+            let result = unsafe { sys::cuPointerSetAttribute(place, attribute, self.address) };
+            (result.result()).map_err(Error::cuda("cuPointerSetAttribute"))?;
+        }
+        // SAFETY: the memory is the buffer's, of this size.
+        unsafe { result::memset_d8_sync(self.address, 0, self.size) }
+            .map_err(Error::cuda("cuMemsetD8"))?;
+        self.settle()
+    }
+
+    /// Waits until what was copied lies in the memory: a copy from pageable memory may return when it has been
+    /// staged ("API synchronization behavior").
+    fn settle(&self) -> Result<()> {
+        let context = self.gpu.context();
+        context
+            .synchronize()
+            .map_err(Error::cuda("cuCtxSynchronize"))
+    }
+
+    /// Its GPU.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Address of the first byte, for kernels: CUDA's `CUdeviceptr`.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Bytes that were taken for it: its length, rounded up by the GPU's driver.
+    pub fn size(&self) -> u64 {
+        self.size as u64
+    }
+
+    /// What tells it from an earlier buffer at the same address (`CU_POINTER_ATTRIBUTE_BUFFER_ID`).
+    ///
+    /// # Errors
+    /// [`Error::Cuda`].
+    pub fn identity(&self) -> Result<u64> {
+        self.gpu.identity(self.address)
+    }
+
+    /// Copies from the host's memory, and has arrived when it returns.
+    ///
+    /// # Errors
+    /// [`Error::Bounds`] and [`Error::Cuda`].
+    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let at = self.at(offset, bytes.len() as u64)?;
+        self.gpu.bind()?;
+        // SAFETY: the range was found to lie in the buffer.
+        unsafe { result::memcpy_htod_sync(at, bytes) }.map_err(Error::cuda("cuMemcpyHtoD"))?;
+        match self.kind {
+            Kind::Plain => Ok(()),
+            Kind::Shareable(_) => self.settle(),
+        }
+    }
+
+    /// Copies to the host's memory.
+    ///
+    /// # Errors
+    /// [`Error::Bounds`] and [`Error::Cuda`].
+    pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        let at = self.at(offset, bytes.len() as u64)?;
+        self.gpu.bind()?;
+        // SAFETY: the range was found to lie in the buffer.
+        unsafe { result::memcpy_dtoh_sync(bytes, at) }.map_err(Error::cuda("cuMemcpyDtoH"))
+    }
+
+    /// A part of it as a dma-buf, in whole pages.
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::Bounds`], and [`Error::Cuda`].
+    pub fn export(&self, range: Range<u64>) -> Result<DmaBuf> {
+        let length = range.end.saturating_sub(range.start);
+        let at = self.at(range.start, length)?;
+        self.gpu.export_in(at, length, &self.allocation())
+    }
+
+    /// Where all of it lies.
+    pub(crate) fn allocation(&self) -> Range<u64> {
+        self.address..self.address + self.size as u64
+    }
+
+    /// A file descriptor that other APIs take for the whole allocation of [`size`](Self::size) bytes
+    /// (`cuMemExportToShareableHandle`).
+    ///
+    /// # Errors
+    /// [`Error::NotShareable`] and [`Error::Cuda`].
+    pub fn handle(&self) -> Result<OwnedFd> {
+        let Kind::Shareable(handle) = self.kind else {
+            return Err(Error::NotShareable {
+                reason: "it was made by cuMemAlloc",
+            });
+        };
+        self.gpu.bind()?;
+        let mut file: RawFd = -1;
+        let kind = sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+        // SAFETY: the handle is the buffer's; for this kind the result is a file descriptor, which is an int.
+        let result =
+            unsafe { sys::cuMemExportToShareableHandle((&raw mut file).cast(), handle, kind, 0) };
+        (result.result()).map_err(Error::cuda("cuMemExportToShareableHandle"))?;
+        // SAFETY: the call has made it, and nobody else has it.
+        Ok(unsafe { OwnedFd::from_raw_fd(file) })
+    }
+
+    /// Where a range of it lies.
+    pub(crate) fn at(&self, offset: u64, length: u64) -> Result<sys::CUdeviceptr> {
+        let end = offset.checked_add(length);
+        match end.is_some_and(|end| end <= self.length) {
+            true => Ok(self.address + offset),
+            false => Err(Error::Bounds {
+                offset,
+                length,
+                size: self.length,
+            }),
+        }
+    }
+}
+
+impl Drop for GpuBuffer {
+    fn drop(&mut self) {
+        // Nobody hears of an error, and nothing else can be done about one.
+        if self.gpu.bind().is_err() {
+            return;
+        }
+        match self.kind {
+            Kind::Plain => {
+                // SAFETY: the address is that of `cuMemAlloc`, and this gives it back once.
+                let _ = unsafe { result::free_sync(self.address) };
+            }
+            Kind::Shareable(handle) => {
+                let _ = self.gpu.context().synchronize();
+                // SAFETY: the range is the buffer's, mapped as a whole, and nothing of the context runs.
+                let _ = unsafe { sys::cuMemUnmap(self.address, self.size) };
+                let (address, size) = (self.address, self.size);
+                drop((Reserved { address, size }, Physical(handle)));
+            }
+        }
+    }
+}
+
+/// What memory that can be shared is made with.
+fn properties(gpu: &Gpu) -> sys::CUmemAllocationProp {
+    // SAFETY: a structure of C's of numbers, pointers and enumerations that all have a value 0.
+    let mut properties: sys::CUmemAllocationProp = unsafe { std::mem::zeroed() };
+    properties.type_ = sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.requestedHandleTypes =
+        sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    properties.location = sys::CUmemLocation {
+        type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
+        id: gpu.context().cu_device(),
+    };
+    properties.allocFlags.gpuDirectRDMACapable = 1;
+    properties
+}
+
+/// A length that a GPU may be asked for.
+fn check(gpu: &Gpu, peers: bool, length: u64) -> Result<usize> {
+    if !peers {
+        return Err(Error::NoPeers {
+            gpu: gpu.bus().into(),
+        });
+    }
+    match usize::try_from(length) {
+        Ok(0) => Err(Error::Empty),
+        Ok(length) => Ok(length),
+        Err(_) => Err(Error::Cuda {
+            call: "cuMemCreate",
+            result: sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY,
+        }),
+    }
+}

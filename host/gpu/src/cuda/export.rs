@@ -1,0 +1,135 @@
+//! GPU memory as dma-bufs.
+
+use super::Gpu;
+use crate::error::{Error, Result};
+use cudarc::driver::sys;
+use std::ops::Range;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+/// Pages that a GPU's memory has at its BAR, the largest first: 2 MiB, 64 KiB (NVIDIA TB-06712-001, "Pinning
+/// GPU memory"), and the host's, which a dma-buf must keep to (`cuMemGetHandleForAddressRange`).
+const PAGES: [u64; 3] = [2 << 20, 64 << 10, 4 << 10];
+
+/// GPU memory as a dma-buf, which keeps the memory until it is closed.
+#[derive(Debug)]
+pub struct DmaBuf {
+    /// The dma-buf.
+    pub file: OwnedFd,
+    /// Its bytes: whole pages, the largest that the allocation has room for.
+    pub length: u64,
+    /// Where in it the range begins that was asked for.
+    pub offset: u64,
+}
+
+/// The asked addresses in the largest pages that the allocation has room for: a board needs one entry for
+/// each page.
+pub(crate) fn widen(asked: &Range<u64>, allocation: &Range<u64>) -> Option<Range<u64>> {
+    PAGES.into_iter().find_map(|page| {
+        let start = asked.start / page * page;
+        let end = asked.end.checked_next_multiple_of(page)?;
+        (allocation.start <= start && end <= allocation.end).then_some(start..end)
+    })
+}
+
+impl Gpu {
+    /// The allocation that holds an address.
+    pub(crate) fn allocation(&self, address: u64) -> Result<Range<u64>> {
+        self.bind()?;
+        let (mut base, mut size) = (0, 0);
+        // SAFETY: both are places of the types that the function names.
+        let result = unsafe { sys::cuMemGetAddressRange_v2(&raw mut base, &raw mut size, address) };
+        (result.result()).map_err(Error::cuda("cuMemGetAddressRange"))?;
+        Ok(base..base.saturating_add(size as u64))
+    }
+
+    /// What tells a buffer from an earlier one at the same address.
+    pub(crate) fn identity(&self, address: u64) -> Result<u64> {
+        self.bind()?;
+        let mut identity = 0;
+        let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_BUFFER_ID;
+        let place = (&raw mut identity).cast();
+        // SAFETY: the attribute is a number of 64 bits.
+        let result = unsafe { sys::cuPointerGetAttribute(place, attribute, address) };
+        (result.result()).map_err(Error::cuda("cuPointerGetAttribute"))?;
+        Ok(identity)
+    }
+
+    /// GPU memory of the program's own as a dma-buf, by its address. It has whole pages: other bytes of the
+    /// same allocation may be in it.
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::Bounds`] if the range does not lie in one allocation, and [`Error::Cuda`].
+    pub fn export_address(&self, address: u64, length: u64) -> Result<DmaBuf> {
+        let allocation = self.allocation(address)?;
+        self.export_in(address, length, &allocation)
+    }
+
+    /// A range of an allocation.
+    pub(crate) fn export_in(
+        &self,
+        address: u64,
+        length: u64,
+        allocation: &Range<u64>,
+    ) -> Result<DmaBuf> {
+        if length == 0 {
+            return Err(Error::Empty);
+        }
+        let outside = || Error::Bounds {
+            offset: address - allocation.start,
+            length,
+            size: allocation.end - allocation.start,
+        };
+        let end = address
+            .checked_add(length)
+            .filter(|end| *end <= allocation.end);
+        let asked = address..end.ok_or_else(outside)?;
+        let range = widen(&asked, allocation).ok_or_else(outside)?;
+        self.bind()?;
+        let mut file: RawFd = -1;
+        let kind = sys::CUmemRangeHandleType::CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
+        let length = (range.end - range.start) as usize;
+        // SAFETY: for this kind the result is a file descriptor, which is an int.
+        let result = unsafe {
+            sys::cuMemGetHandleForAddressRange((&raw mut file).cast(), range.start, length, kind, 0)
+        };
+        (result.result()).map_err(Error::cuda("cuMemGetHandleForAddressRange"))?;
+        // SAFETY: the call has made it, and nobody else has it.
+        let file = unsafe { OwnedFd::from_raw_fd(file) };
+        Ok(DmaBuf {
+            file,
+            length: range.end - range.start,
+            offset: asked.start - range.start,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn ranges_widen_to_the_largest_pages_that_fit() {
+        let base = 0x7f00_0000_0000;
+        let of = |start: u64, end: u64| base + start..base + end;
+        // A pool of 8 MiB: a small piece of it is a page of 2 MiB.
+        let pool = of(0, 8 * MIB);
+        assert_eq!(widen(&of(100, 200), &pool), Some(of(0, 2 * MIB)));
+        assert_eq!(
+            widen(&of(2 * MIB - 1, 2 * MIB + 1), &pool),
+            Some(of(0, 4 * MIB))
+        );
+        // An allocation of 1 MiB has no such page, but pages of 64 KiB.
+        let small = of(0, MIB);
+        assert_eq!(
+            widen(&of(70_000, 70_001), &small),
+            Some(of(65_536, 131_072))
+        );
+        // One that does not begin or end at such a page keeps to what it has.
+        let odd = of(4096, 12_288);
+        assert_eq!(widen(&of(5000, 6000), &odd), Some(of(4096, 8192)));
+        assert_eq!(widen(&of(5000, 6000), &of(5000, 6000)), None);
+        assert_eq!(widen(&(u64::MAX - 1..u64::MAX), &(0..u64::MAX)), None);
+    }
+}

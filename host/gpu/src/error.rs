@@ -1,0 +1,148 @@
+//! What can go wrong, and what to do about it.
+
+use cudarc::driver::DriverError;
+use cudarc::driver::sys::CUresult;
+
+/// Result of the library's calls.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of the library. [`Error::remedy`] says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// CUDA's driver library is not there.
+    #[error("there is no libcuda.so on this machine")]
+    NoCuda,
+    /// CUDA's driver is too old.
+    #[error("CUDA's driver supports version {}.{} only, not {}.{}", found / 1000, found % 1000 / 10, needed / 1000, needed % 1000 / 10)]
+    OldCuda {
+        /// What it says, as CUDA writes versions: 1000 × major + 10 × minor.
+        found: i32,
+        /// The least that is needed, in the same form.
+        needed: i32,
+    },
+    /// A call of CUDA's driver failed.
+    #[error("{call} failed: {result:?}")]
+    Cuda {
+        /// The function.
+        call: &'static str,
+        /// Its result.
+        result: CUresult,
+    },
+    /// The GPU lets no other device into its memory.
+    #[error("the GPU {gpu} lets no other device into its memory")]
+    NoPeers {
+        /// The GPU's place on the bus.
+        gpu: String,
+    },
+    /// Bytes that are not in the buffer.
+    #[error("{length} bytes at {offset} do not lie in a buffer of {size} bytes")]
+    Bounds {
+        /// First byte.
+        offset: u64,
+        /// Bytes.
+        length: u64,
+        /// Bytes of the buffer.
+        size: u64,
+    },
+    /// A buffer of no bytes.
+    #[error("a buffer of 0 bytes")]
+    Empty,
+    /// The buffer cannot be shared with another API.
+    #[error("the buffer cannot be shared with another API: {reason}")]
+    NotShareable {
+        /// Why.
+        reason: &'static str,
+    },
+    /// The GPU offers no way to order a peer's writes before what runs on it.
+    #[error("the GPU {gpu} cannot be asked to show a peer's writes to kernels that run")]
+    NoFlush {
+        /// The GPU's place on the bus.
+        gpu: String,
+    },
+    /// OpenCL does not offer what the import needs.
+    #[error("OpenCL cannot take the buffer: {reason}")]
+    OpenCl {
+        /// What is missing.
+        reason: String,
+    },
+    /// A call of OpenCL failed.
+    #[error("{call} failed: OpenCL error {code}")]
+    OpenClCall {
+        /// The function.
+        call: &'static str,
+        /// Its error code (CL/cl.h).
+        code: i32,
+    },
+    /// The board's side failed.
+    #[error(transparent)]
+    Board(#[from] peerlane_host::Error),
+}
+
+impl Error {
+    /// What to do about it, in one sentence or two.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::NoCuda => {
+                "Install the GPU's driver. Without an NVIDIA GPU, transfers through host memory need none."
+            }
+            Self::OldCuda { .. } => "Install a newer driver of the GPU.",
+            Self::Cuda { result, .. } => match result {
+                CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                    "Free GPU memory, or ask for less. Where an address range is to be exported, the GPU's BAR1 may be full."
+                }
+                CUresult::CUDA_ERROR_NO_DEVICE | CUresult::CUDA_ERROR_INVALID_DEVICE => {
+                    "Name a GPU that nvidia-smi lists, and look at CUDA_VISIBLE_DEVICES."
+                }
+                CUresult::CUDA_ERROR_NOT_SUPPORTED => {
+                    "Use the open kernel modules of the GPU's driver: only they export dma-bufs."
+                }
+                CUresult::CUDA_ERROR_INVALID_VALUE => {
+                    "Name memory that this process got from cuMemAlloc or cuMemCreate, with gpuDirectRDMACapable."
+                }
+                _ => "Look at the result's description in the manual of CUDA's driver API.",
+            },
+            Self::NoPeers { .. } => {
+                "Transfer through host memory: this GPU, its driver or a virtual machine lacks GPUDirect RDMA."
+            }
+            Self::Bounds { .. } => "Name bytes inside of the buffer.",
+            Self::Empty => "Ask for one byte at least.",
+            Self::NotShareable { .. } => {
+                "Take a buffer of Gpu::buffer on a GPU that has virtual memory management."
+            }
+            Self::NoFlush { .. } => {
+                "Launch the kernel after the transfer has ended: a launch orders by itself."
+            }
+            Self::OpenCl { .. } => {
+                "Use a GPU driver whose OpenCL has cl_khr_external_memory_opaque_fd, or copy between the OpenCL buffer and a GpuBuffer by clEnqueueCopyBuffer and host memory."
+            }
+            Self::OpenClCall { .. } => "Look the code up in CL/cl.h.",
+            Self::Board(error) => error.remedy(),
+        }
+    }
+
+    /// The error of a call of CUDA's.
+    pub(crate) fn cuda(call: &'static str) -> impl FnOnce(DriverError) -> Self {
+        move |error| Self::Cuda {
+            call,
+            result: error.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_reads_as_cuda_writes_it() {
+        let error = Error::OldCuda {
+            found: 11_040,
+            needed: 12_010,
+        };
+        assert_eq!(
+            error.to_string(),
+            "CUDA's driver supports version 11.4 only, not 12.1"
+        );
+    }
+}

@@ -1,0 +1,45 @@
+//! GPU memory for Peerlane.
+//!
+//! - [`Gpu`] is a GPU of NVIDIA's by CUDA's driver, which is looked for at run time. [`GpuBuffer`] is memory of
+//!   it that boards reach, and [`GpuRegion`] such memory registered at a board.
+//! - [`opencl`] makes an OpenCL buffer of a [`GpuBuffer`]: kernels of OpenCL and the board use the same bytes.
+//!
+//! ```no_run
+//! use peerlane_gpu::{Gpu, Readers};
+//! use peerlane_host::{Device, Permissions};
+//! use std::time::Duration;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let device = Device::first()?;
+//! let fpga = device.allocate(1 << 20)?;
+//! let queue = device.queue()?;
+//!
+//! let gpu = Gpu::open(0)?;
+//! let buffer = gpu.buffer(1 << 20)?;
+//! let region = buffer.register(&device, 0..1 << 20, Permissions::ReadWrite)?;
+//! let transfer = queue.write(fpga.base(), region.region(), region.offset(), region.length())?;
+//! transfer.wait(Duration::from_secs(1))?;
+//! // Kernels that are launched from now on, and those that run, see the bytes.
+//! gpu.flush(Readers::Context)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Order
+//!
+//! The end of a transfer says that its data are in the GPU's memory: the board has read behind its writes
+//! ([`Permissions::ReadWrite`](peerlane_host::Permissions)). Whether a kernel that runs meanwhile sees them is the GPU's business, and
+//! [`Gpu::flush`] asks for it where the GPU does not do so by itself. A kernel that is launched after the end of
+//! the transfer needs no flush (CUDA Driver API, "GPUDirect RDMA", `CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTIONS`).
+
+mod cuda;
+mod error;
+pub mod opencl;
+mod region;
+
+pub use cuda::{Abilities, DmaBuf, Flush, Gpu, GpuBuffer, Ordering, Readers};
+pub use error::{Error, Result};
+pub use region::GpuRegion;
+
+/// CUDA's bindings, of the version that [`Gpu::over`] takes.
+pub use cudarc;

@@ -1,0 +1,317 @@
+//! OpenCL buffers over GPU memory that boards reach.
+//!
+//! A buffer of `clCreateBuffer` is known to OpenCL only: no driver says where it lies. This goes the other way
+//! round. CUDA makes the memory, and OpenCL takes it by `cl_khr_external_memory_opaque_fd`, so that kernels of
+//! OpenCL and the board use the same bytes. No patched driver is needed.
+//!
+//! ```no_run
+//! # fn run(context: *mut std::ffi::c_void) -> Result<(), Box<dyn std::error::Error>> {
+//! use peerlane_gpu::{Gpu, opencl};
+//!
+//! let gpu = Gpu::open(0)?;
+//! let buffer = gpu.buffer(1 << 20)?;
+//! // SAFETY: `context` is a context of OpenCL's with this GPU.
+//! let memory = unsafe { opencl::import(context, &buffer)? };
+//! // clSetKernelArg(kernel, 0, size_of::<cl_mem>(), &memory.raw())
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Between commands of OpenCL's that use the buffer, and transfers, the buffer is handed over: by
+//! `clEnqueueReleaseExternalMemObjectsKHR` before a transfer, and `clEnqueueAcquireExternalMemObjectsKHR` after
+//! it ([`Imported::release`], [`Imported::acquire`]; OpenCL Extension Specification, "External memory").
+
+use crate::cuda::GpuBuffer;
+use crate::error::{Error, Result};
+use libloading::Library;
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::OnceLock;
+
+/// `cl_context`, `cl_mem`, `cl_command_queue`, `cl_device_id`: pointers to what only OpenCL knows.
+pub type Handle = *mut c_void;
+
+// Values of CL/cl.h and CL/cl_ext.h.
+const CL_SUCCESS: i32 = 0;
+const CL_MEM_READ_WRITE: u64 = 1 << 0;
+const CL_CONTEXT_DEVICES: u32 = 0x1081;
+const CL_DEVICE_EXTENSIONS: u32 = 0x1030;
+const CL_DEVICE_PLATFORM: u32 = 0x1031;
+const CL_DEVICE_UUID_KHR: u32 = 0x106A;
+const CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR: u64 = 0x2060;
+/// Bytes of a UUID (`CL_UUID_SIZE_KHR`).
+const UUID_BYTES: usize = 16;
+
+const IMPORT: &str = "cl_khr_external_memory_opaque_fd";
+
+type GetInfo = unsafe extern "C" fn(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
+type CreateBuffer =
+    unsafe extern "C" fn(Handle, *const u64, u64, usize, *mut c_void, *mut i32) -> Handle;
+type Extension = unsafe extern "C" fn(Handle, *const c_char) -> *mut c_void;
+type HandOver =
+    unsafe extern "C" fn(Handle, u32, *const Handle, u32, *const Handle, *mut Handle) -> i32;
+type Release = unsafe extern "C" fn(Handle) -> i32;
+
+/// The functions of OpenCL that an import needs.
+struct OpenCl {
+    context_info: GetInfo,
+    device_info: GetInfo,
+    /// Of OpenCL 3.0.
+    create_buffer: Option<CreateBuffer>,
+    extension: Extension,
+    release: Release,
+}
+
+/// An OpenCL buffer over a [`GpuBuffer`]. The memory lives as long as either.
+#[derive(Debug)]
+pub struct Imported {
+    memory: Handle,
+    acquire: HandOver,
+    release: HandOver,
+}
+
+// SAFETY: a cl_mem may be used by any thread, and by several at once (OpenCL API 3.0, "Thread safety"); so may
+// the functions.
+unsafe impl Send for Imported {}
+// SAFETY: as above.
+unsafe impl Sync for Imported {}
+
+/// What OpenCL lacks.
+fn lacks(reason: impl Into<String>) -> Error {
+    Error::OpenCl {
+        reason: reason.into(),
+    }
+}
+
+impl OpenCl {
+    /// The machine's OpenCL. It is loaded once and stays: platforms do not bear to be unloaded.
+    fn get() -> Result<&'static Self> {
+        static FOUND: OnceLock<Option<OpenCl>> = OnceLock::new();
+        FOUND
+            .get_or_init(Self::load)
+            .as_ref()
+            .ok_or_else(|| lacks("there is no libOpenCL.so.1 on this machine"))
+    }
+
+    fn load() -> Option<Self> {
+        // SAFETY: the loader of OpenCL platforms, whose initialisation is its own.
+        let library = unsafe { Library::new("libOpenCL.so.1") }.ok()?;
+        let library: &'static Library = Box::leak(Box::new(library));
+        // SAFETY: the types are those of CL/cl.h, and the library stays.
+        unsafe {
+            Some(Self {
+                context_info: *library.get(b"clGetContextInfo\0").ok()?,
+                device_info: *library.get(b"clGetDeviceInfo\0").ok()?,
+                create_buffer: (library.get(b"clCreateBufferWithProperties\0").ok())
+                    .map(|symbol| *symbol),
+                extension: *library
+                    .get(b"clGetExtensionFunctionAddressForPlatform\0")
+                    .ok()?,
+                release: *library.get(b"clReleaseMemObject\0").ok()?,
+            })
+        }
+    }
+}
+
+/// Bytes that an information function has to say.
+///
+/// # Safety
+/// `get` is a function of OpenCL's with this form, and `of` a handle that it takes.
+unsafe fn info(get: GetInfo, call: &'static str, of: Handle, name: u32) -> Result<Vec<u8>> {
+    let mut size = 0;
+    // SAFETY: without a place for the value it gives the size.
+    let code = unsafe { get(of, name, 0, null_mut(), &raw mut size) };
+    check(call, code)?;
+    let mut bytes = vec![0; size];
+    // SAFETY: the place is as long as it says.
+    let code = unsafe { get(of, name, size, bytes.as_mut_ptr().cast(), null_mut()) };
+    check(call, code)?;
+    Ok(bytes)
+}
+
+fn check(call: &'static str, code: i32) -> Result<()> {
+    match code {
+        CL_SUCCESS => Ok(()),
+        code => Err(Error::OpenClCall { call, code }),
+    }
+}
+
+/// Handles from an information function's bytes.
+fn handles(bytes: &[u8]) -> Vec<Handle> {
+    let words = bytes.chunks_exact(size_of::<usize>());
+    let words = words.filter_map(|word| word.try_into().ok());
+    words
+        .map(|word| std::ptr::with_exposed_provenance_mut(usize::from_ne_bytes(word)))
+        .collect()
+}
+
+/// Makes an OpenCL buffer of a [`GpuBuffer`], of its [`size`](GpuBuffer::size) bytes.
+///
+/// # Safety
+/// `context` is a living context of the machine's OpenCL (`libOpenCL.so.1`).
+///
+/// # Errors
+/// [`Error::OpenCl`] says what OpenCL lacks; [`Error::NotShareable`], [`Error::OpenClCall`], [`Error::Cuda`].
+pub unsafe fn import(context: Handle, buffer: &GpuBuffer) -> Result<Imported> {
+    let cl = OpenCl::get()?;
+    let create = (cl.create_buffer).ok_or_else(|| lacks("its loader is older than OpenCL 3.0"))?;
+    // SAFETY: the caller promises the context.
+    let devices = unsafe {
+        info(
+            cl.context_info,
+            "clGetContextInfo",
+            context,
+            CL_CONTEXT_DEVICES,
+        )?
+    };
+    let uuid = buffer.gpu().uuid()?;
+    let mut reasons = Vec::new();
+    let mut chosen = None;
+    for device in handles(&devices) {
+        // SAFETY: the device is one of the context's.
+        match unsafe { cl.why_not(device, &uuid) } {
+            Ok(None) => chosen = Some(device),
+            Ok(Some(reason)) => reasons.push(reason),
+            Err(error) => reasons.push(error.to_string()),
+        }
+    }
+    let Some(device) = chosen else {
+        reasons.dedup();
+        return Err(lacks(match reasons.is_empty() {
+            true => "the context has no device".into(),
+            false => reasons.join("; "),
+        }));
+    };
+    // SAFETY: the device is one of the context's.
+    let platform = unsafe {
+        info(
+            cl.device_info,
+            "clGetDeviceInfo",
+            device,
+            CL_DEVICE_PLATFORM,
+        )?
+    };
+    let platform = handles(&platform).first().copied().unwrap_or(null_mut());
+    let hand_over = |name: &'static CStr| {
+        // SAFETY: the platform is the device's, and the name ends with 0.
+        let function = unsafe { (cl.extension)(platform, name.as_ptr()) };
+        match function.is_null() {
+            true => Err(lacks(format!(
+                "its platform has no {}",
+                name.to_string_lossy()
+            ))),
+            // SAFETY: the function of this name has this form (CL/cl_ext.h).
+            false => Ok(unsafe { std::mem::transmute::<*mut c_void, HandOver>(function) }),
+        }
+    };
+    let acquire = hand_over(c"clEnqueueAcquireExternalMemObjectsKHR")?;
+    let release = hand_over(c"clEnqueueReleaseExternalMemObjectsKHR")?;
+
+    use std::os::fd::{AsRawFd, IntoRawFd};
+    let file = buffer.handle()?;
+    let properties = [
+        CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR,
+        file.as_raw_fd() as u64,
+        0,
+    ];
+    let mut code = CL_SUCCESS;
+    // SAFETY: the list ends with 0, and the descriptor is that of an allocation of this size.
+    let memory = unsafe {
+        create(
+            context,
+            properties.as_ptr(),
+            CL_MEM_READ_WRITE,
+            buffer.size() as usize,
+            null_mut(),
+            &raw mut code,
+        )
+    };
+    check("clCreateBufferWithProperties", code)?;
+    // An import that succeeds takes the descriptor ("External memory", importing by file descriptor).
+    let _ = file.into_raw_fd();
+    Ok(Imported {
+        memory,
+        acquire,
+        release,
+    })
+}
+
+impl OpenCl {
+    /// Why a device cannot take memory of the GPU with this UUID.
+    ///
+    /// # Safety
+    /// `device` is a device of OpenCL's.
+    unsafe fn why_not(&self, device: Handle, uuid: &[u8; UUID_BYTES]) -> Result<Option<String>> {
+        let get = |name| {
+            // SAFETY: the caller promises the device.
+            unsafe { info(self.device_info, "clGetDeviceInfo", device, name) }
+        };
+        let extensions = get(CL_DEVICE_EXTENSIONS)?;
+        let extensions = String::from_utf8_lossy(&extensions);
+        let has = |name| extensions.split([' ', '\0']).any(|word| word == name);
+        if !has(IMPORT) {
+            return Ok(Some(format!("a device of the context has no {IMPORT}")));
+        }
+        // Without this extension the context's one device is taken for the GPU: an import elsewhere fails.
+        let same = !has("cl_khr_device_uuid") || get(CL_DEVICE_UUID_KHR)? == uuid;
+        Ok((!same).then(|| "a device of the context is another GPU".into()))
+    }
+}
+
+impl Imported {
+    /// The `cl_mem`, which lives as long as this unless it is retained.
+    pub fn raw(&self) -> Handle {
+        self.memory
+    }
+
+    /// Lets commands of OpenCL's that are enqueued after this use the buffer: after a transfer has ended.
+    ///
+    /// # Safety
+    /// `queue` is a living command queue of the buffer's context.
+    ///
+    /// # Errors
+    /// [`Error::OpenClCall`].
+    pub unsafe fn acquire(&self, queue: Handle) -> Result<()> {
+        // SAFETY: the caller promises the queue; the list has one buffer, and there are no events.
+        let code =
+            unsafe { (self.acquire)(queue, 1, &raw const self.memory, 0, null(), null_mut()) };
+        check("clEnqueueAcquireExternalMemObjectsKHR", code)
+    }
+
+    /// Hands the buffer over to transfers that begin when the commands of the queue have ended (`clFinish`).
+    ///
+    /// # Safety
+    /// `queue` is a living command queue of the buffer's context.
+    ///
+    /// # Errors
+    /// [`Error::OpenClCall`].
+    pub unsafe fn release(&self, queue: Handle) -> Result<()> {
+        // SAFETY: as in `acquire`.
+        let code =
+            unsafe { (self.release)(queue, 1, &raw const self.memory, 0, null(), null_mut()) };
+        check("clEnqueueReleaseExternalMemObjectsKHR", code)
+    }
+}
+
+impl Drop for Imported {
+    fn drop(&mut self) {
+        if let Ok(cl) = OpenCl::get() {
+            // SAFETY: the buffer was made by an import, and this gives its one reference back.
+            let _ = unsafe { (cl.release)(self.memory) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_come_out_of_bytes() {
+        let numbers = [0x1234_usize, usize::MAX];
+        let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_ne_bytes()).collect();
+        let found: Vec<usize> = handles(&bytes).iter().map(|h| h.addr()).collect();
+        assert_eq!(found, numbers);
+        assert!(handles(&bytes[..7]).is_empty());
+    }
+}
