@@ -32,7 +32,7 @@ pub fn slaves(
     })
 }
 
-/// What `--check` compares the files with.
+/// What `peerlane check` compares the files with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Build {

@@ -19,7 +19,7 @@ pub fn hw_tcl_path() -> String {
 }
 /// Directory of the scripts.
 pub const SCRIPT_DIR: &str = "scripts/peerlane";
-/// The record of how the block was built, which `--check` reads.
+/// The record of how the block was built, which `peerlane check` reads.
 pub const BUILD_FILE: &str = "iface/peerlane/build.json";
 
 /// A BSP on disk.

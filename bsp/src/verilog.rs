@@ -1,5 +1,5 @@
 //! Reads a Verilog module's header: names, directions and widths of its ports, and the modules that it
-//! instantiates. It knows nothing of the generator: it is how `--check` sees the file as Quartus will.
+//! instantiates. It knows nothing of the generator: it is how `peerlane check` sees the file as Quartus will.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -128,7 +128,7 @@ fn already_extended() {
     expect(
         &error,
         ErrorKind::AlreadyExtended,
-        &["peerlane/files.json", "peerlane revert", "--check"],
+        &["peerlane/files.json", "peerlane revert", "peerlane check"],
     );
     assert!(!work.out.exists());
     refuses(&work, None, None, &["extended already"]);

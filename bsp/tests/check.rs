@@ -1,4 +1,4 @@
-//! `peerlane extend --check` finds what is wrong with an extended BSP.
+//! `peerlane check` finds what is wrong with an extended BSP.
 
 mod common;
 

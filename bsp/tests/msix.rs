@@ -1,4 +1,4 @@
-//! `irq = "msix"`: what it changes in a BSP, where it is refused, and what `--check` finds.
+//! `irq = "msix"`: what it changes in a BSP, where it is refused, and what `peerlane check` finds.
 
 mod common;
 

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    FAILED, Outcome, bench, component, config, diagram, driver, extend, new, revert, upgrade,
+    FAILED, Outcome, bench, check, component, config, diagram, driver, extend, new, revert, upgrade,
 };
 use peerlane_bsp::error::ErrorKind;
 use signals::Signals;
@@ -34,6 +34,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Extend(extend::Args),
+    Check(check::Args),
     Revert(revert::Args),
     Component(component::Args),
     New(new::Args),
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         .init();
     let outcome = match &cli.command {
         Command::Extend(args) => until_interrupted(|| extend::run(args)),
+        Command::Check(args) => until_interrupted(|| check::run(args)),
         Command::Revert(args) => until_interrupted(|| revert::run(args)),
         Command::Component(args) => until_interrupted(|| component::run(args)),
         Command::New(args) => until_interrupted(|| new::run(args)),

@@ -15,7 +15,8 @@ fn help_has_examples_and_every_option() {
         "--out",
         "--config",
         "--report",
-        "--check",
+        "--dry-run",
+        "peerlane check",
         "peerlane config",
     ] {
         assert!(said.contains(word), "{word}: {said}");
@@ -82,7 +83,9 @@ fn wrong_use_has_status_2() {
     for arguments in [
         &["extend"][..],
         &["extend", "--bsp", "x"],
-        &["extend", "--check", "x", "--bsp", "y", "--out", "z"],
+        &["extend", "--bsp", "x", "--out", "y", "--dry-run"],
+        &["extend", "--check", "x"],
+        &["check"],
         &["nonsense"],
         &[],
     ] {
@@ -150,7 +153,7 @@ fn a_bsp_is_extended_checked_and_told_to_the_driver() {
         text(&out),
     ]);
     assert_eq!(code, Some(0), "{said}");
-    let check = ["extend", "--check", text(&out)];
+    let check = ["check", text(&out)];
     let (code, said) = status(&check);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.trim_end().ends_with("sound"), "{said}");
@@ -168,7 +171,90 @@ fn a_bsp_is_extended_checked_and_told_to_the_driver() {
     std::fs::write(&system, spoilt).unwrap();
     let (code, said) = status(&check);
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("wrong") && said.contains("faults"), "{said}");
+    // Not on a terminal: a line each, in a form for other tools.
+    let place = "hardware/peerlane_ref_peerlane/acl_iface_system.qsys:";
+    let wrong: Vec<&str> = said.lines().filter(|l| l.contains(": wrong: ")).collect();
+    assert!(!wrong.is_empty(), "{said}");
+    assert!(
+        wrong.iter().any(|line| {
+            let (_, rest) = line.split_once(": wrong: ").unwrap();
+            let number = rest.strip_prefix(place).and_then(|r| r.split_once(": "));
+            number.is_some_and(|(line, _)| line.parse::<usize>().is_ok())
+        }),
+        "{said}"
+    );
+    assert!(
+        said.lines()
+            .all(|line| !line.contains("  ") && !line.contains('│')),
+        "{said}"
+    );
+    let faults = if wrong.len() == 1 {
+        "1 fault".into()
+    } else {
+        format!("{} faults", wrong.len())
+    };
+    assert!(said.trim_end().ends_with(&faults), "{said}");
+
+    // The same for programs.
+    let json = peerlane(&["check", text(&out), "--json"]);
+    assert_eq!(json.status.code(), Some(2));
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["faults"], wrong.len());
+    let all = json["findings"].as_array().unwrap();
+    let of_json = all.iter().filter(|finding| finding["state"] == "wrong");
+    assert_eq!(of_json.count(), wrong.len());
+
+    // Names are those from the directory on that was given.
+    let (code, said) = status(&["check", text(system.parent().unwrap())]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains(": wrong: acl_iface_system.qsys:"), "{said}");
+    assert!(
+        !said
+            .replace(text(system.parent().unwrap()), "")
+            .contains(text(&out)),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_dry_run_prints_the_report_and_keeps_nothing() {
+    let work = tempfile::tempdir().unwrap();
+    let reference = common::reference();
+    let (bsp, out) = (text(&reference), work.path().join("D"));
+    let run = |config: &str| {
+        std::process::Command::new(env!("CARGO_BIN_EXE_peerlane"))
+            .args(["extend", "--bsp", bsp, "--dry-run", "--config", config])
+            .env("TMPDIR", work.path())
+            .current_dir(work.path())
+            .output()
+            .unwrap()
+    };
+    let config = work.path().join("peerlane.toml");
+    std::fs::write(&config, "channels = 4\n").unwrap();
+    let dry = run(text(&config));
+    let said = String::from_utf8_lossy(&dry.stderr).into_owned();
+    assert!(dry.status.success(), "{said}");
+    let left: Vec<_> = std::fs::read_dir(work.path()).unwrap().collect();
+    assert_eq!(left.len(), 1, "only the configuration: {left:?}");
+    let (code, said) = status(&[
+        "extend",
+        "--bsp",
+        bsp,
+        "--out",
+        text(&out),
+        "--config",
+        text(&config),
+    ]);
+    assert_eq!(code, Some(0), "{said}");
+    let report = std::fs::read(out.join("peerlane-report.md")).unwrap();
+    assert_eq!(
+        String::from_utf8(dry.stdout).unwrap(),
+        String::from_utf8(report).unwrap()
+    );
+
+    // What is refused is refused here, too.
+    std::fs::write(&config, "channels = 100\n").unwrap();
+    assert_eq!(run(text(&config)).status.code(), Some(2));
 }
 
 #[test]
@@ -194,6 +280,6 @@ fn an_error_is_one_line_with_status_2() {
         assert!(said.contains(word), "no {word:?} in: {said}");
         assert!(!out.exists());
     }
-    let (code, said) = status(&["extend", "--check", text(&reference)]);
+    let (code, said) = status(&["check", text(&reference)]);
     assert_eq!(code, Some(2), "{said}");
 }

@@ -47,7 +47,7 @@ fn demo(bsp: Option<&Path>) {
         assert!(row["of_ceiling"].as_f64().unwrap() < 1.0, "{row}");
     }
 
-    let check = peerlane(&["extend", "--check", text(&kept)]);
+    let check = peerlane(&["check", text(&kept)]);
     assert_eq!(
         check.status.code(),
         Some(0),

@@ -104,7 +104,7 @@ fn parts<const W: usize, const B: usize, const E: usize>(
     Ok((engine, adapter))
 }
 
-/// What stands at the head of each file. `peerlane extend --check` reads the two hashes back.
+/// What stands at the head of each file. `peerlane check` reads the two hashes back.
 fn header(params: &Params) -> String {
     format!(
         "Peerlane DMA block. Generated; edit the generator, not this file.\n\

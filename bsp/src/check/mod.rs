@@ -1,4 +1,4 @@
-//! `peerlane extend --check`: proves an extended BSP sound, as far as that goes without Quartus.
+//! `peerlane check`: proves an extended BSP sound, as far as that goes without Quartus.
 
 pub mod component;
 pub mod ids;

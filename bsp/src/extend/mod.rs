@@ -36,6 +36,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt;
 use crate::layout::Layout;
 
+use tempfile::TempDir;
+
 use plan::Plan;
 use report::Report;
 
@@ -57,45 +59,46 @@ pub struct Options {
 /// # Errors
 /// All kinds of [`ErrorKind`], with the place and the remedy.
 pub fn extend(options: &Options) -> Result<Report> {
-    let bsp = fs::canonicalize(&options.bsp).unwrap_or_else(|_| options.bsp.clone());
-    extend_from(&bsp, options).map_err(|e| output::named_as_given(e, &bsp, &options.bsp))
+    with_canonical(&options.bsp, |bsp| extend_from(bsp, options))
+}
+
+/// What [`extend`] would do: the extended BSP is made in the system's temporary directory, checked, and removed.
+///
+/// # Errors
+/// Those of [`extend`] but for its output.
+pub fn preview(bsp: &Path, config: &Config) -> Result<Report> {
+    with_canonical(bsp, |bsp| {
+        let layout = extendable(bsp)?;
+        let (_, report) = make(&layout, config, &std::env::temp_dir())?;
+        Ok(report)
+    })
+}
+
+/// Runs with the canonical name of the BSP's directory; errors have the name that was given.
+fn with_canonical(given: &Path, run: impl FnOnce(&Path) -> Result<Report>) -> Result<Report> {
+    let bsp = fs::canonicalize(given).unwrap_or_else(|_| given.to_path_buf());
+    run(&bsp).map_err(|e| output::named_as_given(e, &bsp, given))
+}
+
+/// A BSP that has no trace of an extension.
+fn extendable(bsp: &Path) -> Result<Layout> {
+    traces::refuse_above(bsp)?;
+    let layout = Layout::find(bsp)?;
+    traces::refuse(&layout)?;
+    Ok(layout)
 }
 
 /// Extends the BSP in a directory, whose canonical name stands in errors.
 fn extend_from(bsp: &Path, options: &Options) -> Result<Report> {
-    traces::refuse_above(bsp)?;
-    let layout = Layout::find(bsp)?;
-    traces::refuse(&layout)?;
+    let layout = extendable(bsp)?;
     let parent = output::check_output(&options.out, bsp)?;
     if let Some(report) = &options.report {
         output::check_report(report, bsp, &options.out)?;
     }
-    let plan = Plan::new(&layout, options)?;
-
-    let temporary = tempfile::Builder::new()
-        .prefix(".peerlane-extend-")
-        .tempdir_in(&parent)
-        .map_err(|e| output::not_writable(&parent, &e))?;
-    plan.write(&layout, temporary.path())?;
-    let made = Layout {
-        root: temporary.path().to_path_buf(),
-        hardware: plan.report.hardware.clone(),
-    };
-    let proof = check::structure(&made).map_err(|e| output::of_the_input(e, &made, &layout))?;
-    if let Some(finding) = proof.first_error() {
-        return Err(Error::new(
-            ErrorKind::Inconsistent,
-            output::in_the_input(finding, &made, &layout),
-            format!(
-                "the extended BSP would not be sound: {}",
-                output::without_copy(&finding.what, &made, &layout)
-            ),
-            "If the input has the same fault, mend it there; else report it with the BSP.",
-        ));
-    }
+    let (temporary, report) = make(&layout, &options.config, &parent)?;
 
     let report_file = match &options.report {
-        Some(path) => Some((path, output::prepare_report(path, &plan.report)?)),
+        Some(path) => Some((path, output::prepare_report(path, &report)?)),
         None => None,
     };
     output::set_directory_mode(temporary.path())?;
@@ -114,5 +117,32 @@ fn extend_from(bsp: &Path, options: &Options) -> Result<Report> {
         file.persist(path)
             .map_err(|e| Error::io(path, "write the report", &e.error))?;
     }
-    Ok(plan.report)
+    Ok(report)
+}
+
+/// The extended BSP, checked, in a temporary directory below another.
+fn make(layout: &Layout, config: &Config, parent: &Path) -> Result<(TempDir, Report)> {
+    let plan = Plan::new(layout, config)?;
+    let temporary = tempfile::Builder::new()
+        .prefix(".peerlane-extend-")
+        .tempdir_in(parent)
+        .map_err(|e| output::not_writable(parent, &e))?;
+    plan.write(layout, temporary.path())?;
+    let made = Layout {
+        root: temporary.path().to_path_buf(),
+        hardware: plan.report.hardware.clone(),
+    };
+    let proof = check::structure(&made).map_err(|e| output::of_the_input(e, &made, layout))?;
+    match proof.first_error() {
+        None => Ok((temporary, plan.report)),
+        Some(finding) => Err(Error::new(
+            ErrorKind::Inconsistent,
+            output::in_the_input(finding, &made, layout),
+            format!(
+                "the extended BSP would not be sound: {}",
+                output::without_copy(&finding.what, &made, layout)
+            ),
+            "If the input has the same fault, mend it there; else report it with the BSP.",
+        )),
+    }
 }

@@ -17,7 +17,7 @@ use crate::extend::report::{Change, Report};
 use crate::extend::resources::{self, Resources};
 use crate::extend::rewrite::{self, Rewritten};
 use crate::extend::settings::{self, Import};
-use crate::extend::{Options, compiled, ipx, leftovers, migration, readme};
+use crate::extend::{compiled, ipx, leftovers, migration, readme};
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
 use crate::kept::{self, Record, Tree};
@@ -47,8 +47,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// What extending a BSP comes to.
-    pub(super) fn new(layout: &Layout, options: &Options) -> Result<Self> {
-        let config = &options.config;
+    pub(super) fn new(layout: &Layout, config: &Config) -> Result<Self> {
         let hardware = layout.hardware_dir();
         let library = Library::find(layout)?;
         let site = Site::find(&library, &hardware)?;

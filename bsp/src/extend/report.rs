@@ -115,7 +115,7 @@ impl Report {
         )?;
         writeln!(
             out,
-            "- Nothing here was compiled with Quartus. `peerlane extend --check` proves what can be \
+            "- Nothing here was compiled with Quartus. `peerlane check` proves what can be \
              proved without it.\n"
         )?;
         let irq = match c.irq {

@@ -14,8 +14,8 @@ fn extended(place: Place, what: &str) -> Error {
         ErrorKind::AlreadyExtended,
         place,
         format!("the BSP is extended already, or was: {what}"),
-        "Give the vendor's BSP as --bsp: `peerlane revert` gives it back from an extended one, and `peerlane extend \
-         --check` looks at one.",
+        "Give the vendor's BSP as --bsp: `peerlane revert` gives it back from an extended one, and `peerlane check` \
+         looks at one.",
     )
 }
 

@@ -56,7 +56,7 @@ impl<'a> Site<'a> {
                     module.name
                 ),
                 "Give the vendor's BSP as --bsp, not a BSP that this command wrote; \
-                 `peerlane extend --check` looks at an extended one.",
+                 `peerlane check` looks at an extended one.",
             ));
         }
         let dmas: Vec<_> = instances(OLD_DMA).collect();

@@ -1,6 +1,7 @@
 //! The subcommands of `peerlane`, a file each: `Args` and `run(&Args) -> Outcome`.
 
 pub mod bench;
+pub mod check;
 pub mod component;
 pub mod config;
 pub mod demo;
@@ -15,6 +16,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets};
 use peerlane_bsp::error::Error;
 use serde::Serialize;
 
@@ -25,6 +27,28 @@ pub type Outcome = Result<ExitCode, Error>;
 
 /// Exit status of a run that failed or a check that found a fault.
 pub const FAILED: u8 = 2;
+
+/// A table that fits the terminal, with its heads.
+fn table(heads: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::UTF8_BORDERS_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(
+            heads
+                .iter()
+                .map(|head| Cell::new(head).add_attribute(Attribute::Bold)),
+        );
+    table
+}
+
+/// A number of things: `1 fault`, `2 faults`.
+fn count(number: usize, one: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {one}s"),
+    }
+}
 
 /// Writes results as JSON, and where they come from.
 fn save_json(file: &Path, results: &impl Serialize) -> Result<(), Error> {

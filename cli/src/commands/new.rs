@@ -10,7 +10,7 @@ use peerlane_bsp::config::Config;
 /// Make a BSP with the Peerlane DMA block for a Stratix V board that has none.
 ///
 /// A description of the board, a TOML file, says device, link, clocks, memory and pins. The result is what
-/// `peerlane extend` would make of the vendor's BSP, if there were one: `peerlane extend --check` checks it,
+/// `peerlane extend` would make of the vendor's BSP, if there were one: `peerlane check` checks it,
 /// and the report in it says what is where. No FPGA tool ever saw a board that was made so; the README.md in
 /// the board's directory says what remains to be done and looked at.
 #[derive(Debug, clap::Args)]

@@ -152,7 +152,7 @@ fn broken(place: &Path, error: &dyn std::fmt::Display) -> Error {
         ErrorKind::Tool,
         Place::file(place),
         format!("the block cannot be simulated: {error}"),
-        "`peerlane extend --check` says whether the files are as they were written.",
+        "`peerlane check` says whether the files are as they were written.",
     )
 }
 

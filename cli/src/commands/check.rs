@@ -1,0 +1,169 @@
+//! `peerlane check`.
+
+use std::fs;
+use std::io::IsTerminal as _;
+use std::path::{Component, Path, PathBuf};
+use std::process::ExitCode;
+
+use comfy_table::{Cell, Color};
+use serde::Serialize;
+
+use crate::commands::{FAILED, Outcome, count, table};
+use peerlane_bsp::check::{self, Finding, Level};
+use peerlane_bsp::layout::Layout;
+
+/// Check a BSP that was extended before.
+///
+/// The files are read anew and compared with the vendor's, which the platform keeps, and with what the block needs.
+/// Nothing is written. On a terminal the findings are a table; elsewhere each is a line `test: state: file:line: text`.
+/// Files are named from DIR on.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  peerlane check de5net_peerlane
+  peerlane check de5net_peerlane/hardware/de5net_a7_peerlane
+  peerlane check de5net_peerlane --json > findings.json
+
+A finding is `ok` (proved), `note` (could not be proved, or was so before) or `wrong`. The exit status is 0 if nothing
+is wrong, else 2.")]
+pub struct Args {
+    /// A platform that `peerlane extend` or `peerlane new` wrote, or its hardware/<board> directory.
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// Print the findings as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    let layout = Layout::of_result(&args.dir)?;
+    let findings = check::check(&layout)?;
+    let said = Said {
+        dir: args.dir.display().to_string(),
+        faults: findings.errors(),
+        findings: findings.0.iter().map(|f| Line::of(f, &args.dir)).collect(),
+    };
+    match (args.json, std::io::stdout().is_terminal()) {
+        (true, _) => println!(
+            "{}",
+            serde_json::to_string_pretty(&said).expect("plain data only")
+        ),
+        (false, true) => said.print_table(),
+        (false, false) => said.print_lines(),
+    }
+    Ok(match said.faults {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(FAILED),
+    })
+}
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+struct Said<'a> {
+    /// The directory as it was given.
+    dir: String,
+    /// Number of findings that are `wrong`.
+    faults: usize,
+    findings: Vec<Line<'a>>,
+}
+
+/// One finding.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    test: &'a str,
+    state: &'static str,
+    /// From the directory that was given on; nothing if the finding is about no file.
+    file: Option<String>,
+    line: Option<usize>,
+    /// A sentence without its full stop.
+    what: &'a str,
+    /// Whole sentences; nothing unless it is wrong.
+    remedy: Option<&'a str>,
+}
+
+impl<'a> Line<'a> {
+    fn of(finding: &'a Finding, dir: &Path) -> Self {
+        let named = !finding.place.as_os_str().is_empty();
+        Self {
+            test: finding.test,
+            state: match finding.level {
+                Level::Good => "ok",
+                Level::Note => "note",
+                Level::Bad => "wrong",
+            },
+            file: named.then(|| from(dir, &finding.place).display().to_string()),
+            line: finding.line,
+            what: &finding.what,
+            remedy: Some(finding.remedy.as_str()).filter(|remedy| !remedy.is_empty()),
+        }
+    }
+
+    fn text(&self) -> String {
+        let place = match (&self.file, self.line) {
+            (None, _) => String::new(),
+            (Some(file), None) => format!("{file}: "),
+            (Some(file), Some(line)) => format!("{file}:{line}: "),
+        };
+        let remedy = self.remedy.map(|remedy| format!(". {remedy}"));
+        // A line is a line, whatever stands in a file that a finding quotes.
+        format!("{place}{}{}", self.what, remedy.unwrap_or_default()).replace(char::is_control, " ")
+    }
+}
+
+impl Said<'_> {
+    fn print_table(&self) {
+        let mut table = table(&["test", "", "finding"]);
+        for line in &self.findings {
+            let color = match line.state {
+                "ok" => Color::Green,
+                "note" => Color::Yellow,
+                _ => Color::Red,
+            };
+            table.add_row(vec![
+                Cell::new(line.test),
+                Cell::new(line.state).fg(color),
+                Cell::new(line.text()),
+            ]);
+        }
+        println!("{table}");
+        println!("{}", self.close());
+    }
+
+    fn print_lines(&self) {
+        for line in &self.findings {
+            println!("{}: {}: {}", line.test, line.state, line.text());
+        }
+        println!("{}", self.close());
+    }
+
+    /// The last line.
+    fn close(&self) -> String {
+        match self.faults {
+            0 => format!("{}: sound", self.dir),
+            n => format!("{}: {}", self.dir, count(n, "fault")),
+        }
+    }
+}
+
+/// A file as it is named from a directory on: `../../board_env.xml`, seen from a board's directory. It stays as it is
+/// if one of the two does not exist.
+fn from(dir: &Path, file: &Path) -> PathBuf {
+    let relative = || {
+        let dir = fs::canonicalize(dir).ok()?;
+        // The file may be one that is missing, and its directory, too.
+        let there = file.ancestors().find(|part| part.exists())?;
+        let rest = file.strip_prefix(there).ok()?;
+        let mut full = fs::canonicalize(there).ok()?;
+        full.extend(rest.components());
+        let same = (dir.components().zip(full.components()))
+            .take_while(|(a, b)| a == b)
+            .count();
+        let up = dir.components().skip(same).map(|_| Component::ParentDir);
+        let path: PathBuf = up.chain(full.components().skip(same)).collect();
+        Some(match path.as_os_str().is_empty() {
+            true => ".".into(),
+            false => path,
+        })
+    };
+    relative().unwrap_or_else(|| file.to_path_buf())
+}
