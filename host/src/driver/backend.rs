@@ -4,6 +4,7 @@ use crate::memory::{Memory, MemoryKind};
 use crate::opencl::Area;
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
+use rustix::fd::BorrowedFd;
 use std::time::Duration;
 
 /// The register spaces of the block.
@@ -117,6 +118,23 @@ pub trait Backend: Send {
 
     /// Keeps a part of a user's memory where it is, and makes it reachable for the board.
     fn pin(&mut self, kind: MemoryKind, address: u64, length: u64) -> BackendResult<Pinned>;
+
+    /// Whether there are dma-bufs that can be pinned.
+    fn has_dmabufs(&self) -> bool {
+        false
+    }
+
+    /// Keeps a part of a dma-buf where it is, and makes it reachable for the board. Called only where
+    /// [`has_dmabufs`](Self::has_dmabufs) says so.
+    fn pin_dmabuf(
+        &mut self,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        length: u64,
+    ) -> BackendResult<Pinned> {
+        let _ = (file, offset, length);
+        Err(BackendError::Other("there are no dma-bufs".into()))
+    }
 
     /// Takes that back, once for each time it was pinned. No ATT entry maps it any more.
     fn unpin(&mut self, id: MemoryId);

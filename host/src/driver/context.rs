@@ -17,6 +17,7 @@ use peerlane_core::record;
 use peerlane_core::regs::chan;
 use peerlane_core::ring::Slots;
 use peerlane_core::uapi::{self, access, allocate, feature, free, provider};
+use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -93,7 +94,8 @@ impl Held {
                 | feature::NVIDIA
                 | feature::PAGE
                 | feature::ALLOCATE
-                | bit(caps.tagged, feature::TAGGED_READS),
+                | bit(caps.tagged, feature::TAGGED_READS)
+                | bit(inner.board.backend.has_dmabufs(), feature::DMABUF),
             map_id: inner.identity.map_id,
             build_id: inner.identity.build_id,
             caps: [
@@ -184,6 +186,7 @@ impl Context for Held {
         let kind = match region.provider {
             provider::HOST => MemoryKind::Host,
             provider::NVIDIA => MemoryKind::Gpu,
+            provider::DMABUF if self.info.features & feature::DMABUF != 0 => MemoryKind::Gpu,
             _ => return Err(refused(Errno::OPNOTSUPP)),
         };
         let permissions = match region.access {
@@ -199,7 +202,15 @@ impl Context for Held {
             caps,
             ..
         } = &mut *inner;
-        let pinned = board.backend.pin(kind, region.address, region.length)?;
+        let pinned = match (region.provider, region.fd) {
+            (provider::DMABUF, ..0) => return Err(refused(Errno::BADF)),
+            (provider::DMABUF, file) => {
+                // SAFETY: the caller holds the file open (`Device::register_dmabuf`).
+                let file = unsafe { BorrowedFd::borrow_raw(file) };
+                (board.backend).pin_dmabuf(file, region.address, region.length)?
+            }
+            _ => board.backend.pin(kind, region.address, region.length)?,
+        };
         let memory = (kind, pinned, region.length);
         let (handle, found) = regions.register(board, caps, self.number, memory, permissions)?;
         region.handle = handle;

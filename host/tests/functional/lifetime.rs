@@ -4,6 +4,7 @@ use crate::common::{
     MIB, SECOND, drive, fault_of, memory, open, open_at, open_with, registered, submit,
 };
 use crate::fake::Config;
+use peerlane_core::uapi::feature;
 use peerlane_host::driver::Backend;
 use peerlane_host::{Direction, Error, Fault, MemoryKind, Permissions, Terms, Transfer};
 use std::time::Duration;
@@ -339,4 +340,43 @@ fn a_reset_keeps_contexts_regions_and_settings() {
     assert_eq!(fake.lock().channels[0].range, range);
     let again = queue.read(&region, 0, place, MIB).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), MIB);
+}
+
+/// A file that stands for a dma-buf.
+fn file() -> std::fs::File {
+    let file = rustix::fs::memfd_create("dma-buf", rustix::fs::MemfdFlags::CLOEXEC);
+    std::fs::File::from(file.unwrap())
+}
+
+#[test]
+fn memory_is_registered_by_a_dma_buf_until_its_owner_takes_it_back() {
+    let (fake, _driver, device, queue) = open(Config::default());
+    assert!(device.has(feature::DMABUF));
+    let memory = device.memory(MemoryKind::Gpu, MIB as usize).unwrap();
+    let dmabuf = file();
+    fake.set_dmabuf(&dmabuf, &memory);
+    let both = Permissions::ReadWrite;
+    let region = device
+        .register_dmabuf(&dmabuf, 65_536, 100_000, both)
+        .unwrap();
+    // It lives on when the file is closed.
+    drop(dmabuf);
+    memory.write(65_539, b"by a dma-buf").unwrap();
+    let transfer = queue.read(&region, 3, 0x1001, 12).unwrap();
+    assert_eq!(transfer.wait(SECOND).unwrap(), 12);
+    let mut found = [0; 12];
+    fake.fpga_read(0x1001, &mut found);
+    assert_eq!(&found, b"by a dma-buf");
+    for (offset, length) in [(MIB, 1), (0, MIB + 1), (u64::MAX, 2)] {
+        let dmabuf = file();
+        fake.set_dmabuf(&dmabuf, &memory);
+        let error = device.register_dmabuf(&dmabuf, offset, length, both);
+        assert!(matches!(error, Err(Error::Backend(_))), "{error:?}");
+    }
+    // Another file.
+    let error = device.register_dmabuf(file(), 0, 1, both);
+    assert!(matches!(error, Err(Error::Backend(_))), "{error:?}");
+    fake.revoke(&memory);
+    let transfer = queue.write(0, &region, 0, 64).unwrap();
+    assert_eq!(fault_of(&transfer), Fault::AttInvalid);
 }

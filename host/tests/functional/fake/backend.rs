@@ -7,6 +7,9 @@ use peerlane_host::driver::{
     Allocation, Backend, BackendError, BackendResult, Bar, MemoryId, Pinned, Space,
 };
 use peerlane_host::{Area, Memory, MemoryKind, Place, Result};
+use std::fs::File;
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 const PAGE: u64 = 4096;
@@ -94,6 +97,41 @@ impl State {
     }
 }
 
+/// Which memory has an address.
+pub(super) fn id(address: u64) -> BackendResult<MemoryId> {
+    match address & NOWHERE {
+        0 => Err(BackendError::Range(format!(
+            "{address:#x} is not the fake's"
+        ))),
+        _ => Ok(MemoryId((address & !NOWHERE) >> PLACE)),
+    }
+}
+
+impl State {
+    fn pin(
+        &mut self,
+        kind: MemoryKind,
+        id: MemoryId,
+        offset: u64,
+        length: u64,
+    ) -> BackendResult<Pinned> {
+        let Some(memory) = self.memories.get_mut(&id) else {
+            return Err(BackendError::Range(format!("{id:?}")));
+        };
+        let bytes: u64 = memory.segments.iter().map(|one| one.length).sum();
+        if memory.kind != kind || (offset.checked_add(length)).is_none_or(|end| end > bytes) {
+            let what = format!("{length} bytes at {offset:#x} of {bytes}");
+            return Err(BackendError::Range(what));
+        }
+        memory.holds += 1;
+        Ok(Pinned {
+            id,
+            segments: memory.segments.clone(),
+            offset,
+        })
+    }
+}
+
 impl Backend for Fake {
     fn name(&self) -> String {
         "the fake".into()
@@ -162,6 +200,12 @@ impl Backend for Fake {
 
     fn wait_interrupt(&mut self, limit: Duration) -> BackendResult<bool> {
         let mut state = self.lock();
+        if state.tricks.frozen {
+            let line = state.line();
+            drop(state);
+            std::thread::sleep(Duration::from_millis(u64::from(!line)));
+            return Ok(line);
+        }
         let end = state.now + limit;
         while !state.line() {
             if !state.step() {
@@ -185,25 +229,28 @@ impl Backend for Fake {
     }
 
     fn pin(&mut self, kind: MemoryKind, address: u64, length: u64) -> BackendResult<Pinned> {
-        let (id, offset) = (address & !NOWHERE, address & ((1 << PLACE) - 1));
-        let id = MemoryId(id >> PLACE);
-        if address & NOWHERE == 0 {
-            return Err(BackendError::Range(format!(
-                "{address:#x} is not the fake's"
-            )));
-        }
+        let id = id(address)?;
+        self.lock()
+            .pin(kind, id, address & ((1 << PLACE) - 1), length)
+    }
+
+    fn has_dmabufs(&self) -> bool {
+        true
+    }
+
+    fn pin_dmabuf(
+        &mut self,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        length: u64,
+    ) -> BackendResult<Pinned> {
+        let file = File::from(file.try_clone_to_owned().unwrap());
+        let inode = file.metadata().unwrap().ino();
         let mut state = self.lock();
-        let Some(memory) = state.memories.get_mut(&id) else {
-            return Err(BackendError::Range(format!("{address:#x}")));
-        };
-        let bytes: u64 = memory.segments.iter().map(|one| one.length).sum();
-        assert!(memory.kind == kind && offset + length <= bytes);
-        memory.holds += 1;
-        Ok(Pinned {
-            id,
-            segments: memory.segments.clone(),
-            offset,
-        })
+        match state.dmabufs.get(&inode).copied() {
+            Some(id) => state.pin(MemoryKind::Gpu, id, offset, length),
+            None => Err(BackendError::Range("no dma-buf".into())),
+        }
     }
 
     fn unpin(&mut self, id: MemoryId) {

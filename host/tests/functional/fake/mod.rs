@@ -10,9 +10,11 @@ use crate::store::Store;
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
 use peerlane_core::regs::MAP_ID;
-use peerlane_host::MemoryKind;
 use peerlane_host::driver::{Bar, MemoryId};
+use peerlane_host::{Memory, MemoryKind};
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +27,8 @@ pub struct Tricks {
     pub stuck: bool,
     /// No time passes in pauses.
     pub still: bool,
+    /// No time passes in waits for the interrupt either, but that of whoever waits.
+    pub frozen: bool,
     /// Aborts and resets do not end what is queued.
     pub stubborn: bool,
     /// Fences are never reached.
@@ -152,6 +156,8 @@ pub struct State {
     pub bus: Store,
     pub fpga: Store,
     memories: BTreeMap<MemoryId, FakeMemory>,
+    /// Files that stand for dma-bufs, by their inodes.
+    dmabufs: BTreeMap<u64, MemoryId>,
     next_id: u64,
     next_address: [u64; 2],
     now: Duration,
@@ -192,6 +198,7 @@ impl Fake {
             bus: Store::default(),
             fpga: Store::default(),
             memories: BTreeMap::new(),
+            dmabufs: BTreeMap::new(),
             next_id: 1,
             next_address,
             now: Duration::ZERO,
@@ -218,6 +225,29 @@ impl Fake {
     /// Writes FPGA memory behind the board's back.
     pub fn fpga_write(&self, address: u64, bytes: &[u8]) {
         self.lock().fpga.write(address, bytes);
+    }
+
+    /// Has a file stand for a dma-buf of memory of a GPU.
+    pub fn set_dmabuf(&self, file: &File, memory: &Memory) {
+        let id = backend::id(memory.address()).expect("memory of the fake's");
+        let inode = file.metadata().unwrap().ino();
+        self.lock().dmabufs.insert(inode, id);
+    }
+
+    /// The owner of memory takes it back, and the kernel driver from the board: no entry maps it any more.
+    pub fn revoke(&self, memory: &Memory) {
+        let id = backend::id(memory.address()).expect("memory of the fake's");
+        let mut state = self.lock();
+        let segments = state.memories[&id].segments.clone();
+        let lies_in = |page: u64| {
+            let inside = |s: &Segment| (s.address..s.address + s.length).contains(&page);
+            segments.iter().any(inside)
+        };
+        for (raw, _) in &mut state.att {
+            if *raw & 1 == 1 && lies_in(*raw & !0xfff) {
+                *raw &= !1;
+            }
+        }
     }
 
     pub fn lock(&self) -> MutexGuard<'_, State> {
