@@ -5,6 +5,7 @@ use crate::boards::Boards;
 use crate::end::{at_exit, say};
 use crate::host::HostMemory;
 use crate::info::{Flavour, Offline, Online, Value};
+use crate::peer::{Lookup, Peers, Process};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,7 +30,8 @@ const INVALID_POINTER: c_int = -5;
 /// Most bytes of a transfer, of a board's name, of an image: what fits an object (`isize::MAX`).
 const MOST: usize = isize::MAX as usize;
 
-/// An MMD library: all functions of `aocl_mmd.h` as methods, for [`export!`](crate::export).
+/// An MMD library: all functions of `aocl_mmd.h` and of `peerlane_ext.h` as methods, for
+/// [`export!`](crate::export).
 ///
 /// Nothing unwinds out of them. A child that a fork makes while a board is open gets errors: the board is the
 /// parent's.
@@ -39,6 +41,7 @@ pub struct Mmd {
     open: Mutex<Open>,
     /// The process that has boards open; 0: none.
     owner: AtomicU32,
+    pub(crate) peers: Peers,
 }
 
 #[derive(Default)]
@@ -49,7 +52,7 @@ struct Open {
 }
 
 /// Does something that must not unwind into the caller.
-fn guarded<T>(failed: T, f: impl FnOnce() -> T) -> T {
+pub(crate) fn guarded<T>(failed: T, f: impl FnOnce() -> T) -> T {
     // What a panic leaves behind is looked at by nobody who relies on it: locks are taken as they are.
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
         say("an error of this library (see above)");
@@ -84,11 +87,21 @@ fn operation(op: *mut c_void) -> Option<usize> {
 impl Mmd {
     /// A library with these boards.
     pub fn new(flavour: Flavour, boards: impl Boards + 'static) -> Self {
+        Self::with_lookup(flavour, boards, Process)
+    }
+
+    /// The same, with OpenCL's functions from somewhere else than the process.
+    pub fn with_lookup(
+        flavour: Flavour,
+        boards: impl Boards + 'static,
+        lookup: impl Lookup + 'static,
+    ) -> Self {
         Self {
             flavour,
             boards: Box::new(boards),
             open: Mutex::default(),
             owner: AtomicU32::new(0),
+            peers: Peers::new(lookup),
         }
     }
 
@@ -97,13 +110,18 @@ impl Mmd {
     }
 
     /// Whether the boards that are open are another process's: then no lock may be touched either.
-    fn is_child(&self) -> bool {
+    pub(crate) fn is_child(&self) -> bool {
         let owner = self.owner.load(Ordering::SeqCst);
         let child = owner != 0 && owner != std::process::id();
         if child {
             say("a forked process cannot use its parent's board: let it call execve");
         }
         child
+    }
+
+    /// All that are open.
+    pub(crate) fn boards(&self) -> Vec<Arc<Board>> {
+        self.lock().boards.values().cloned().collect()
     }
 
     fn board(&self, handle: c_int) -> Option<Arc<Board>> {
@@ -230,6 +248,8 @@ impl Mmd {
             let Some(board) = board else {
                 return -1;
             };
+            // Before its threads end: who is told of a copy's end may wait for them.
+            self.peers.close(handle, &board);
             board.close();
             0
         })
@@ -315,6 +335,9 @@ impl Mmd {
             // SAFETY: by the caller's promise.
             let mut host = unsafe { HostMemory::destination(destination, length) };
             if interface == MEMORY {
+                let queued = !op.is_null();
+                let (to, from) = (destination.addr(), offset as u64);
+                self.peers.probes.saw(to, length, queued, handle, from);
                 return board.transfer(operation(op), host, offset as u64);
             }
             let data = host.bytes_mut(0..length);
@@ -494,6 +517,7 @@ macro_rules! export {
                 ) -> usize {{ MMD.no_buffer(std::ptr::null_mut(), status); 0 }}
             }
             $crate::$programming! { MMD }
+            $crate::extension! { MMD }
         }
     };
 }
@@ -503,12 +527,13 @@ macro_rules! export {
 #[macro_export]
 macro_rules! symbols {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty { $body:expr })*) => {$(
-        /// The function of this name in `aocl_mmd.h`.
+        /// The function of this name in `aocl_mmd.h` or `peerlane_ext.h`.
         ///
         /// # Safety
         /// As the method of [`Mmd`](peerlane_mmd_core::Mmd) that it calls.
         // SAFETY: the name is the interface's, and no other library of a program may have it.
         #[unsafe(no_mangle)]
+        #[allow(non_snake_case, reason = "they are the interface's names")]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
             // SAFETY: by the caller's promise.
             #[allow(unused_unsafe, reason = "some are safe")]

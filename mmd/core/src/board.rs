@@ -7,6 +7,7 @@ use crate::events;
 use crate::handlers::Handlers;
 use crate::host::HostMemory;
 use crate::info::{Online, Value};
+use crate::peer::Gate;
 use crate::program::Programmer;
 use crate::rom::Kernels;
 use crate::threads::{join, spawn};
@@ -44,6 +45,8 @@ pub(crate) struct Board {
     pub(crate) handlers: Handlers,
     programmer: Box<dyn Programmer>,
     pub(crate) closing: AtomicBool,
+    /// For copies to and from other devices.
+    pub(crate) gate: Arc<Gate>,
     /// By direction: to the host, which the block calls a write, and to the board.
     lanes: [Lane; 2],
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -71,6 +74,11 @@ enum Work {
 /// An error with what to do about it.
 fn told(error: &Error) -> String {
     format!("{error}. {}", error.remedy())
+}
+
+/// What a board of a name is called in questions for it.
+pub(crate) fn device_name(name: &str) -> String {
+    format!("{name} (Peerlane)")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -109,11 +117,15 @@ impl Board {
             handlers: Handlers::default(),
             programmer,
             closing: AtomicBool::new(false),
+            gate: Arc::default(),
             lanes: Default::default(),
             threads: Mutex::default(),
         });
         match board.start() {
-            Ok(()) => Ok(board),
+            Ok(()) => {
+                board.gate.open(&board);
+                Ok(board)
+            }
             Err(error) => {
                 board.close();
                 Err(format!("no thread: {error}"))
@@ -156,6 +168,15 @@ impl Board {
         &self.name
     }
 
+    /// What a runtime makes the end of `CL_DEVICE_NAME`.
+    pub(crate) fn device_name(&self) -> String {
+        device_name(&self.name)
+    }
+
+    pub(crate) fn dma(&self) -> &Dma {
+        &self.dma
+    }
+
     /// Answers a question.
     pub(crate) fn info(&self, what: Online) -> Value {
         match what {
@@ -168,7 +189,7 @@ impl Board {
             Online::MemoryInterface => Value::Int(MEMORY),
             Online::Temperature => Value::Float(self.temperature()),
             Online::PcieInfo => Value::Text(self.bus.clone()),
-            Online::BoardName => Value::Text(format!("{} (Peerlane)", self.name)),
+            Online::BoardName => Value::Text(self.device_name()),
             Online::UniqueId => Value::Int(c_int::try_from(self.number).unwrap_or(0)),
             // One each way.
             Online::ConcurrentReads | Online::ConcurrentWrites => Value::Int(1),
@@ -362,7 +383,7 @@ impl Board {
                 let loaded = self.programmer.program(image);
                 loaded.map_err(|reason| Error::Program { reason })
             };
-            let programmed = self.side.reprogram(keeps, load);
+            let programmed = self.gate.programming(|| self.side.reprogram(keeps, load));
             self.kernels.changed();
             // The queue learns of the restart, which its next transfer would fail for.
             let known = self.dma.device().query().map(drop);

@@ -135,6 +135,44 @@ impl Dma {
         copied
     }
 
+    /// Moves bytes between another device's memory and the board's, from an offset and an FPGA address on.
+    /// They have arrived when this returns well: in FPGA memory, or where the region may be read as well as
+    /// written, in the other device's. What the queue's restart for another transfer has ended is moved again,
+    /// unless `goes_on` says otherwise.
+    ///
+    /// # Errors
+    /// What the host library says of the transfer.
+    pub(crate) fn peer(
+        &self,
+        direction: Direction,
+        region: &Region,
+        (offset, fpga, length): (u64, u64, u64),
+        goes_on: impl Fn() -> bool,
+    ) -> Result<()> {
+        let request = Request {
+            direction,
+            region,
+            offset,
+            fpga_address: fpga,
+            length,
+            piece: None,
+        };
+        let mut tried = 1;
+        loop {
+            let transfer = self.queue.submit_with(&request, Terms::default());
+            match transfer.and_then(|transfer| self.wait(&transfer)) {
+                Err(Error::Stopped) if tried < ATTEMPTS && goes_on() => tried += 1,
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Ends what is under way. The runtime's own transfers are made again by whoever waits for them.
+    pub(crate) fn stop(&self) {
+        // Where even this fails, the board is gone, and nothing under way.
+        let _ = self.queue.restart();
+    }
+
     /// Moves bytes between a slot and the board's memory.
     fn whole(&self, direction: Direction, slot: &Slot, fpga: u64, length: usize) -> Result<()> {
         let transfer = self.submit(direction, &slot.region, 0, fpga, length, false)?;

@@ -12,9 +12,16 @@
 //! of ours: for transfers to the host, for transfers to the board, and for the kernels' interrupt. All
 //! signals are blocked in them. They live until the board is closed, or as long as the process.
 //!
+//! # Memory of other devices
+//! The libraries also have what `peerlane_ext.h` says: programs copy between buffers and a GPU's memory. These
+//! functions are called without the runtime's lock, and call OpenCL's themselves, which they find in the
+//! process. What copies in the background has threads of its own, which nobody waits for while the runtime's
+//! lock may be held.
+//!
 //! # Errors
 //! OpenCL has no way to hear of a transfer that failed: a status below 0 is an assertion of the runtime. So a
-//! transfer is tried again, and at last the process is ended with a message on standard error.
+//! transfer is tried again, and at last the process is ended with a message on standard error. The functions of
+//! `peerlane_ext.h` return codes, and say particulars on standard error.
 
 mod abi;
 mod board;
@@ -25,6 +32,7 @@ mod events;
 mod handlers;
 mod host;
 mod info;
+mod peer;
 mod program;
 mod rom;
 mod threads;
@@ -33,4 +41,9 @@ pub use abi::{DeviceHandler, InterruptHandler, Mmd, StatusHandler};
 pub use board::{CLOCK, KERNELS, MEMORY};
 pub use boards::{Boards, Found, Nodes};
 pub use info::Flavour;
+pub use peer::{
+    ERRORS, ErrorCode, Events, Lookup, Notify, Process, cl_bool, cl_device_id, cl_event, cl_int,
+    cl_mem, cl_mem_flags, cl_peer_memory_peerlane, cl_uint, cl_ulong,
+};
+pub use peerlane_host::Direction;
 pub use program::{Jtag, Programmer};

@@ -10,7 +10,21 @@ fn library(name: &str) -> PathBuf {
     test.with_file_name(name)
 }
 
-/// A library exports these symbols, without `aocl_mmd_`, and no others.
+/// What `peerlane_ext.h` has.
+const EXTENSION: [&str; 10] = [
+    "clCreatePeerMemoryFromDmaBufPeerlane",
+    "clCreatePeerMemoryFromPointerPeerlane",
+    "clCreatePeerMemoryFromMemObjectPeerlane",
+    "clReleasePeerMemoryPeerlane",
+    "clCopyBufferToPeerPeerlane",
+    "clCopyPeerToBufferPeerlane",
+    "clGetBufferAddressPeerlane",
+    "clCopyAddressToPeerPeerlane",
+    "clCopyPeerToAddressPeerlane",
+    "clGetErrorTextPeerlane",
+];
+
+/// A library exports these symbols, without `aocl_mmd_`, those of the extension, and no others.
 pub fn exports(name: &str, symbols: &[&str]) {
     let bytes = std::fs::read(library(name)).unwrap();
     let file = object::File::parse(&*bytes).unwrap();
@@ -22,7 +36,8 @@ pub fn exports(name: &str, symbols: &[&str]) {
         .iter()
         .map(|name| format!("aocl_mmd_{name}"))
         .collect();
-    let expected: BTreeSet<&str> = expected.iter().map(String::as_str).collect();
+    let expected = expected.iter().map(String::as_str).chain(EXTENSION);
+    let expected: BTreeSet<&str> = expected.collect();
     assert_eq!(found, expected);
 }
 
@@ -41,4 +56,18 @@ pub fn answers(name: &str, version: &[u8]) {
     // SAFETY: there is so much room; the library is linked so that it is never unloaded.
     let status = unsafe { ask(0, room.len(), room.as_mut_ptr(), std::ptr::null_mut()) };
     assert_eq!((status, &room[..version.len()]), (0, version));
+    type Release = unsafe extern "C" fn(*mut u8) -> i32;
+    type Text = unsafe extern "C" fn(i32) -> *const std::ffi::c_char;
+    // SAFETY: those are their types in `peerlane_ext.h`; no handle was given, and the text stays.
+    let (released, text) = unsafe {
+        let library = libloading::Library::new(library(name)).unwrap();
+        let release = library
+            .get::<Release>(b"clReleasePeerMemoryPeerlane")
+            .unwrap();
+        let text = library.get::<Text>(b"clGetErrorTextPeerlane").unwrap();
+        let released = release(std::ptr::without_provenance_mut(4711));
+        (released, std::ffi::CStr::from_ptr(text(released)))
+    };
+    assert_eq!(released, -10001);
+    assert!(text.to_str().unwrap().contains("register the memory"));
 }

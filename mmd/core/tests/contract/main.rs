@@ -7,6 +7,8 @@ mod board;
 #[allow(dead_code, reason = "it is the host library's, which uses all of it")]
 #[path = "../../../../host/tests/functional/fake/mod.rs"]
 mod fake;
+mod opencl;
+mod peers;
 mod runtime;
 #[allow(dead_code, reason = "as above")]
 #[path = "../../../../host/tests/functional/store.rs"]
@@ -14,6 +16,7 @@ mod store;
 
 use board::Side;
 use fake::{Config, Fake};
+use opencl::Stub;
 use peerlane_host::driver::{Driver, Options};
 use peerlane_mmd_core::{Boards, Flavour, Found, Mmd, Programmer};
 use runtime::{Runtime, Version, int};
@@ -81,9 +84,20 @@ impl Toys {
     /// A library with this board. It lives as long as the process, as a library does.
     fn load(&self) -> &'static Mmd {
         static LOADED: Mutex<Vec<&Mmd>> = Mutex::new(Vec::new());
-        let mmd = Box::leak(Box::new(Mmd::new(Flavour::OPEN, self.clone())));
+        let lookup = Stub(true);
+        let mmd = Mmd::with_lookup(Flavour::OPEN, self.clone(), lookup);
+        let mmd = Box::leak(Box::new(mmd));
         LOADED.lock().unwrap().push(mmd);
         mmd
+    }
+
+    fn open_board(&self) -> Result<Found, String> {
+        Ok(Found {
+            device: self.driver.open().map_err(|error| error.to_string())?,
+            programmer: Box::new(self.clone()),
+            bus: "0000:00:00.0".into(),
+            number: 0,
+        })
     }
 
     fn open(&self) -> Runtime {
@@ -100,12 +114,7 @@ impl Boards for Toys {
         if name != "toy0" {
             return Err(format!("\"{name}\" is no board"));
         }
-        Ok(Found {
-            device: self.driver.open().map_err(|error| error.to_string())?,
-            programmer: Box::new(self.clone()),
-            bus: "0000:00:00.0".into(),
-            number: 0,
-        })
+        self.open_board()
     }
 }
 

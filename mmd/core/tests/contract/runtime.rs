@@ -98,6 +98,41 @@ impl Shared {
         unsafe { (self.mmd).write(self.handle(), none, data.len(), from, interface, offset) }
     }
 
+    /// A read with an operation; its end is waited for.
+    pub fn read_op(&self, interface: c_int, op: usize, offset: usize, data: &mut [u8]) {
+        let before = self.count(op);
+        let pointer = std::ptr::without_provenance_mut(op);
+        let to = data.as_mut_ptr().cast();
+        // SAFETY: `data` lives until the end was heard.
+        let begun =
+            unsafe { (self.mmd).read(self.handle(), pointer, data.len(), to, interface, offset) };
+        assert_eq!(begun, 0);
+        self.until("a read", |heard| {
+            heard.ended.get(&op) == Some(&(before + 1))
+        });
+    }
+
+    fn count(&self, op: usize) -> usize {
+        let heard = self.heard.lock().unwrap();
+        heard.ended.get(&op).copied().unwrap_or(0)
+    }
+
+    /// Waits until something was heard.
+    pub fn until(&self, what: &str, heard: impl Fn(&Heard) -> bool) {
+        let end = Instant::now() + LIMIT;
+        let mut state = self.heard.lock().unwrap();
+        while !heard(&state) {
+            let left = end.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "waited in vain for {what}");
+            state = self.told.wait_timeout(state, left).unwrap().0;
+        }
+        assert_eq!((state.failed, state.strange), (0, 0));
+    }
+
+    pub fn close(&self) {
+        assert_eq!(self.mmd.close(self.handle()), 0);
+    }
+
     /// A register of the kernel interface.
     pub fn register(&self, offset: usize) -> u32 {
         let mut bytes = [0; 4];
@@ -279,14 +314,7 @@ impl Runtime {
 
     /// Waits until something was heard.
     pub fn until(&self, what: &str, heard: impl Fn(&Heard) -> bool) {
-        let end = Instant::now() + LIMIT;
-        let mut state = self.shared.heard.lock().unwrap();
-        while !heard(&state) {
-            let left = end.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "waited in vain for {what}");
-            state = self.shared.told.wait_timeout(state, left).unwrap().0;
-        }
-        assert_eq!((state.failed, state.strange), (0, 0));
+        self.shared.until(what, heard);
     }
 
     /// A transfer with an operation; its end is waited for, so the memory is free then.
@@ -312,24 +340,7 @@ impl Runtime {
     }
 
     pub fn read_op(&self, op: usize, offset: usize, data: &mut [u8]) {
-        let (shared, before) = (&self.shared, self.count(op));
-        let pointer = std::ptr::without_provenance_mut(op);
-        let to = data.as_mut_ptr().cast();
-        // SAFETY: `data` lives until the end was heard.
-        let begun = unsafe {
-            (shared.mmd).read(
-                self.handle(),
-                pointer,
-                data.len(),
-                to,
-                self.interfaces[2],
-                offset,
-            )
-        };
-        assert_eq!(begun, 0);
-        self.until("a read", |heard| {
-            heard.ended.get(&op) == Some(&(before + 1))
-        });
+        self.shared.read_op(self.interfaces[2], op, offset, data);
     }
 
     pub fn copy_op(&self, op: usize, from: usize, to: usize, length: usize) {
@@ -344,8 +355,7 @@ impl Runtime {
     }
 
     fn count(&self, op: usize) -> usize {
-        let heard = self.shared.heard.lock().unwrap();
-        heard.ended.get(&op).copied().unwrap_or(0)
+        self.shared.count(op)
     }
 
     /// A launch of the kernel with three pointers. What equals the registers' reset value is not written.
@@ -405,7 +415,7 @@ impl Runtime {
     }
 
     pub fn close(self) -> Arc<Shared> {
-        assert_eq!(self.shared.mmd.close(self.handle()), 0);
+        self.shared.close();
         self.shared
     }
 }

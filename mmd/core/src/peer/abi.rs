@@ -1,0 +1,361 @@
+//! The functions of the extension, as a program calls them.
+
+use super::PeerMemory;
+use super::address::{Place, is_named};
+use super::code::{
+    CL_INTERNAL_ERROR_PEERLANE, CL_INVALID_DEVICE, CL_INVALID_EVENT_WAIT_LIST,
+    CL_INVALID_OPERATION, CL_INVALID_PEER_MEMORY_PEERLANE, CL_INVALID_VALUE, CL_SUCCESS, text,
+};
+use super::copy::{Copy, Told};
+use super::opencl::{
+    Kept, Notify, cl_bool, cl_context, cl_device_id, cl_event, cl_int, cl_mem, cl_mem_flags,
+    cl_peer_memory_peerlane, cl_uint, cl_ulong, query,
+};
+use super::register::{Source, permissions};
+use crate::abi::{Mmd, guarded};
+use crate::board::Board;
+use peerlane_host::Direction;
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+/// What a copy is told to do with events.
+#[derive(Clone, Copy)]
+pub struct Events {
+    /// Whether the call returns when the copy has ended.
+    pub blocking: cl_bool,
+    /// How many events there are in the list.
+    pub count: cl_uint,
+    /// The events that the copy waits for.
+    pub list: *const cl_event,
+    /// Where the copy's own goes, or NULL.
+    pub event: *mut cl_event,
+}
+
+/// Stores an error, where it is asked for; gives the handle, or NULL.
+///
+/// # Safety
+/// `errcode_ret` is NULL or good for a write.
+unsafe fn answer(
+    made: Result<cl_peer_memory_peerlane, cl_int>,
+    errcode_ret: *mut cl_int,
+) -> cl_peer_memory_peerlane {
+    if !errcode_ret.is_null() {
+        // SAFETY: by the promise.
+        unsafe { errcode_ret.write(made.err().unwrap_or(CL_SUCCESS)) };
+    }
+    made.unwrap_or(null_mut())
+}
+
+/// The status of a call.
+fn status(f: impl FnOnce() -> Result<(), cl_int>) -> cl_int {
+    guarded(CL_INTERNAL_ERROR_PEERLANE, || {
+        f().err().unwrap_or(CL_SUCCESS)
+    })
+}
+
+impl Mmd {
+    fn check_owner(&self) -> Result<(), cl_int> {
+        match self.is_child() {
+            true => Err(CL_INVALID_OPERATION),
+            false => Ok(()),
+        }
+    }
+
+    /// The board of a device, or for NULL the only one.
+    ///
+    /// # Safety
+    /// It is a `cl_device_id`, or NULL.
+    unsafe fn board_of(&self, device: cl_device_id) -> Result<Arc<Board>, cl_int> {
+        self.check_owner()?;
+        let mut boards = self.boards();
+        if device.is_null() {
+            let board = boards.pop().ok_or(CL_INVALID_DEVICE)?;
+            return match boards.is_empty() {
+                true => Ok(board),
+                false => Err(CL_INVALID_DEVICE),
+            };
+        }
+        // SAFETY: by the promise. No lock is held.
+        let name = unsafe { self.peers.opencl.device_name(device) }?;
+        let found = boards
+            .into_iter()
+            .find(|board| is_named(&name, &board.device_name()));
+        found.ok_or(CL_INVALID_DEVICE)
+    }
+
+    /// The memory of a handle.
+    fn peer(&self, handle: cl_peer_memory_peerlane) -> Result<Arc<PeerMemory>, cl_int> {
+        self.check_owner()?;
+        let memory = self.peers.find(handle)?;
+        match memory.gate.is_closed() {
+            true => Err(CL_INVALID_PEER_MEMORY_PEERLANE),
+            false => Ok(memory),
+        }
+    }
+
+    /// `clCreatePeerMemoryFromDmaBufPeerlane`.
+    ///
+    /// # Safety
+    /// `device` is NULL or a `cl_device_id`, `errcode_ret` is NULL or good for a write. Whoever owns the
+    /// memory lets it be written at any time, if the flags say so.
+    pub unsafe fn peer_from_dma_buf(
+        &self,
+        device: cl_device_id,
+        flags: cl_mem_flags,
+        fd: c_int,
+        offset: usize,
+        size: usize,
+        errcode_ret: *mut cl_int,
+    ) -> cl_peer_memory_peerlane {
+        let made = guarded(Err(CL_INTERNAL_ERROR_PEERLANE), || {
+            let permissions = permissions(flags)?;
+            // SAFETY: by the caller's promise.
+            let board = unsafe { self.board_of(device) }?;
+            let source = Source::DmaBuf { file: fd, offset };
+            self.peers.register(&board, permissions, &source, size)
+        });
+        // SAFETY: by the caller's promise.
+        unsafe { answer(made, errcode_ret) }
+    }
+
+    /// `clCreatePeerMemoryFromPointerPeerlane`.
+    ///
+    /// # Safety
+    /// As [`peer_from_dma_buf`](Self::peer_from_dma_buf).
+    pub unsafe fn peer_from_pointer(
+        &self,
+        device: cl_device_id,
+        flags: cl_mem_flags,
+        pointer: *mut c_void,
+        size: usize,
+        buffer_id: cl_ulong,
+        errcode_ret: *mut cl_int,
+    ) -> cl_peer_memory_peerlane {
+        let made = guarded(Err(CL_INTERNAL_ERROR_PEERLANE), || {
+            let permissions = permissions(flags)?;
+            // SAFETY: by the caller's promise.
+            let board = unsafe { self.board_of(device) }?;
+            let source = Source::Pointer {
+                pointer,
+                buffer: buffer_id,
+            };
+            self.peers.register(&board, permissions, &source, size)
+        });
+        // SAFETY: by the caller's promise.
+        unsafe { answer(made, errcode_ret) }
+    }
+
+    /// `clCreatePeerMemoryFromMemObjectPeerlane`.
+    ///
+    /// # Safety
+    /// As [`peer_from_dma_buf`](Self::peer_from_dma_buf), and `memobj` is NULL or a `cl_mem`.
+    pub unsafe fn peer_from_mem_object(
+        &self,
+        device: cl_device_id,
+        flags: cl_mem_flags,
+        memobj: cl_mem,
+        errcode_ret: *mut cl_int,
+    ) -> cl_peer_memory_peerlane {
+        let made = guarded(Err(CL_INTERNAL_ERROR_PEERLANE), || {
+            let permissions = permissions(flags)?;
+            // SAFETY: by the caller's promise.
+            let board = unsafe { self.board_of(device) }?;
+            // SAFETY: as above.
+            let (file, size) = unsafe { self.peers.exported(memobj) }?;
+            let source = Source::DmaBuf { file, offset: 0 };
+            self.peers.register(&board, permissions, &source, size)
+        });
+        // SAFETY: by the caller's promise.
+        unsafe { answer(made, errcode_ret) }
+    }
+
+    /// `clReleasePeerMemoryPeerlane`.
+    pub fn release_peer(&self, memory: cl_peer_memory_peerlane) -> cl_int {
+        status(|| {
+            self.check_owner()?;
+            self.peers.remove(memory)
+        })
+    }
+
+    /// `clGetBufferAddressPeerlane`.
+    ///
+    /// # Safety
+    /// `device` is NULL or a `cl_device_id`, `buffer` is NULL or a `cl_mem`, `address` is NULL or good for
+    /// a write.
+    pub unsafe fn buffer_address(
+        &self,
+        device: cl_device_id,
+        buffer: cl_mem,
+        address: *mut cl_ulong,
+    ) -> cl_int {
+        status(|| {
+            if address.is_null() {
+                return Err(CL_INVALID_VALUE);
+            }
+            // SAFETY: by the caller's promise.
+            let board = unsafe { self.board_of(device) }?;
+            let name = board.device_name();
+            // SAFETY: as above.
+            let place = unsafe { self.peers.place(buffer, (board.handle(), &name)) }?;
+            // SAFETY: as above.
+            unsafe { address.write(place.address) };
+            Ok(())
+        })
+    }
+
+    /// `clCopyBufferToPeerPeerlane` and `clCopyPeerToBufferPeerlane`: between `buffer_offset` of the buffer
+    /// and `offset` of the memory.
+    ///
+    /// # Safety
+    /// `buffer` is NULL or a `cl_mem`; the events are what they say, and `event` is NULL or good for a
+    /// write.
+    pub unsafe fn copy_buffer(
+        &self,
+        direction: Direction,
+        (buffer, buffer_offset): (cl_mem, usize),
+        (memory, offset): (cl_peer_memory_peerlane, usize),
+        size: usize,
+        events: Events,
+    ) -> cl_int {
+        status(|| {
+            let memory = self.peer(memory)?;
+            // SAFETY: by the caller's promise.
+            unsafe {
+                self.copy_with_events(
+                    direction,
+                    buffer,
+                    buffer_offset,
+                    &memory,
+                    offset,
+                    size,
+                    events,
+                )
+            }
+        })
+    }
+
+    /// # Safety
+    /// As [`copy_buffer`](Self::copy_buffer).
+    #[allow(clippy::too_many_arguments, reason = "they are the call's")]
+    unsafe fn copy_with_events(
+        &self,
+        direction: Direction,
+        buffer: cl_mem,
+        buffer_offset: usize,
+        memory: &Arc<PeerMemory>,
+        offset: usize,
+        size: usize,
+        events: Events,
+    ) -> Result<(), cl_int> {
+        let Events {
+            blocking,
+            count,
+            list,
+            event,
+        } = events;
+        if list.is_null() != (count == 0) {
+            return Err(CL_INVALID_EVENT_WAIT_LIST);
+        }
+        // Nobody would hear of its end.
+        if blocking == 0 && event.is_null() {
+            return Err(CL_INVALID_VALUE);
+        }
+        let list = match count {
+            0 => &[],
+            // SAFETY: there are so many, by the promise.
+            count => unsafe { std::slice::from_raw_parts(list, count as usize) },
+        };
+        let opencl = &self.peers.opencl;
+        if blocking != 0 {
+            // SAFETY: by the promise.
+            unsafe { opencl.wait(list) }?;
+        }
+        let name = memory.device_name();
+        // SAFETY: by the promise.
+        let place = unsafe { self.peers.place(buffer, (memory.board, &name)) }?;
+        let copy = Copy::new(direction, memory, offset, (place, buffer_offset), size)?;
+        if blocking != 0 && event.is_null() {
+            return into_result(copy.status());
+        }
+        // SAFETY: by the promise.
+        let (told, own) = unsafe { self.told(buffer) }?;
+        if blocking != 0 {
+            let ended = copy.status();
+            drop(copy);
+            told.tell(opencl, ended);
+            into_result(ended)?;
+        } else {
+            // SAFETY: by the promise.
+            unsafe { self.peers.begin(copy, list, told) }?;
+        }
+        // SAFETY: by the promise.
+        unsafe { event.write(own.hand_over()) };
+        Ok(())
+    }
+
+    /// A new event for a copy of a buffer, and the program's own hold of it.
+    ///
+    /// # Safety
+    /// It is a `cl_mem`.
+    unsafe fn told(&self, buffer: cl_mem) -> Result<(Told, Kept), cl_int> {
+        let opencl = &self.peers.opencl;
+        // SAFETY: by the promise, here and below: the context is the buffer's.
+        unsafe {
+            let context: cl_context = opencl.mem(buffer, query::CL_MEM_CONTEXT)?;
+            let _context = opencl.keep_context(context)?;
+            let _buffer = opencl.keep_mem(buffer)?;
+            let own = opencl.user_event(context)?;
+            let event = opencl.keep_event(own.object())?;
+            let told = Told::Event {
+                event,
+                _buffer,
+                _context,
+            };
+            Ok((told, own))
+        }
+    }
+
+    /// `clCopyAddressToPeerPeerlane` and `clCopyPeerToAddressPeerlane`.
+    ///
+    /// # Safety
+    /// `notify` is NULL or can be called once, from any thread, with `user`.
+    pub unsafe fn copy_address(
+        &self,
+        direction: Direction,
+        address: cl_ulong,
+        (memory, offset): (cl_peer_memory_peerlane, usize),
+        size: usize,
+        (notify, user): (Option<Notify>, *mut c_void),
+    ) -> cl_int {
+        status(|| {
+            let memory = self.peer(memory)?;
+            // What the program holds is looked at in the end.
+            let place = Place {
+                address,
+                bytes: u64::MAX,
+            };
+            let copy = Copy::new(direction, &memory, offset, (place, 0), size)?;
+            match notify {
+                None => into_result(copy.status()),
+                Some(function) => {
+                    let told = Told::callback(function, user);
+                    // SAFETY: there are no events.
+                    unsafe { self.peers.begin(copy, &[], told) }
+                }
+            }
+        })
+    }
+
+    /// `clGetErrorTextPeerlane`.
+    pub fn error_text(&self, error: cl_int) -> *const c_char {
+        text(error).as_ptr()
+    }
+}
+
+fn into_result(status: cl_int) -> Result<(), cl_int> {
+    match status {
+        CL_SUCCESS => Ok(()),
+        error => Err(error),
+    }
+}

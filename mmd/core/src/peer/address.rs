@@ -1,0 +1,215 @@
+//! Where a buffer lies in the board's memory. OpenCL has no question for that: the runtime is asked for a
+//! byte of the buffer, and what it then asks of the board says the place.
+//!
+//! Only what the runtime reads by itself is believed, which is what it does for a buffer whose contents are
+//! on the board: `l_mem_transfer_buffer_explicitly` in `acl_mem.cpp` of intel/fpga-runtime-for-opencl
+//! v2025.0. For others it reads nothing, or all, or writes, or reads at 0.
+
+use super::code::{
+    CL_BUFFER_WITHOUT_ADDRESS_PEERLANE, CL_INVALID_DEVICE, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,
+};
+use super::opencl::{CL_MEM_OBJECT_BUFFER, CL_MEM_USE_HOST_PTR, cl_mem, query};
+use super::{Peers, opencl};
+use crate::end::say;
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The runtime hands out no memory below (`ACL_MEM_ALIGN`, `acl_mem.cpp`).
+const FIRST: u64 = 0x400;
+
+/// What the board was asked for, for one byte in the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Nothing,
+    /// A read of this byte alone.
+    Read {
+        board: c_int,
+        address: u64,
+    },
+    Other,
+}
+
+/// Reads that tell an address.
+#[derive(Debug, Default)]
+pub(crate) struct Probes {
+    /// By the address of the byte in the process.
+    expected: Mutex<BTreeMap<usize, Seen>>,
+    count: AtomicUsize,
+}
+
+/// Where a buffer lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) address: u64,
+    pub(super) bytes: u64,
+}
+
+impl Probes {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<usize, Seen>> {
+        self.expected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of a read of the board's memory: to where in the process, how much, from where.
+    pub(crate) fn saw(&self, to: usize, length: usize, queued: bool, board: c_int, address: u64) {
+        if self.count.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        for (byte, seen) in self.lock().range_mut(to..to.saturating_add(length.max(1))) {
+            *seen = match seen {
+                Seen::Nothing if (*byte, length) == (to, 1) && queued => {
+                    Seen::Read { board, address }
+                }
+                _ => Seen::Other,
+            };
+        }
+    }
+
+    /// What is seen of a byte of the process while `read` reads it.
+    fn watch<T>(&self, byte: &mut u8, read: impl FnOnce(&mut u8) -> T) -> (T, Seen) {
+        let at = std::ptr::from_mut(byte).addr();
+        self.lock().insert(at, Seen::Nothing);
+        self.count.fetch_add(1, Ordering::SeqCst);
+        let result = read(byte);
+        self.count.fetch_sub(1, Ordering::SeqCst);
+        let seen = self.lock().remove(&at);
+        (result, seen.unwrap_or(Seen::Nothing))
+    }
+}
+
+impl Peers {
+    /// Where a buffer lies on a board, which has this handle and this name of a device.
+    ///
+    /// # Errors
+    /// The code.
+    ///
+    /// # Safety
+    /// It is a `cl_mem`, or NULL.
+    pub(super) unsafe fn place(
+        &self,
+        mem: cl_mem,
+        (board, name): (c_int, &str),
+    ) -> Result<Place, c_int> {
+        if mem.is_null() {
+            return Err(CL_INVALID_MEM_OBJECT);
+        }
+        let opencl = &self.opencl;
+        // SAFETY: by the promise, here and below.
+        let kind: u32 = unsafe { opencl.mem(mem, query::CL_MEM_TYPE) }?;
+        // SAFETY: as above.
+        let parent = match unsafe { opencl.mem(mem, query::CL_MEM_ASSOCIATED_MEMOBJECT) } {
+            // OpenCL 1.0 has neither sub-buffers nor this question.
+            Err(CL_INVALID_VALUE) => null_mut(),
+            parent => parent?,
+        };
+        if kind != CL_MEM_OBJECT_BUFFER || !parent.is_null() {
+            return Err(CL_INVALID_MEM_OBJECT);
+        }
+        // SAFETY: as above.
+        let flags: u64 = unsafe { opencl.mem(mem, query::CL_MEM_FLAGS) }?;
+        if flags & CL_MEM_USE_HOST_PTR != 0 {
+            return Err(CL_BUFFER_WITHOUT_ADDRESS_PEERLANE);
+        }
+        // SAFETY: as above.
+        let bytes: usize = unsafe { opencl.mem(mem, query::CL_MEM_SIZE) }?;
+        // SAFETY: as above.
+        let context: opencl::cl_context = unsafe { opencl.mem(mem, query::CL_MEM_CONTEXT) }?;
+        // SAFETY: it is the buffer's.
+        let devices = unsafe { opencl.devices(context) }?;
+        let device = match devices[..] {
+            [device] => Some(device),
+            // SAFETY: they are the context's.
+            _ => (devices.into_iter()).find(|device| unsafe {
+                (opencl.device_name(*device)).is_ok_and(|found| is_named(&found, name))
+            }),
+        };
+        let device = device.ok_or(CL_INVALID_DEVICE)?;
+        // A queue of our own: what the program's have to do is not waited for.
+        // SAFETY: they go together.
+        let queue = unsafe { opencl.queue(context, device) }?;
+        let mut byte = 0;
+        let (read, seen) = self.probes.watch(&mut byte, |byte| {
+            // SAFETY: the queue is kept.
+            unsafe { opencl.read_byte(queue.object(), mem, byte) }
+        });
+        read?;
+        match seen {
+            Seen::Read { board: on, address } if on == board && address >= FIRST => Ok(Place {
+                address,
+                bytes: bytes as u64,
+            }),
+            seen => {
+                let why = match seen {
+                    Seen::Nothing => "OpenCL did not ask the board for it".into(),
+                    Seen::Read { board: on, .. } if on != board => "another board has it".into(),
+                    Seen::Read { address, .. } => format!("OpenCL has no memory at {address:#x}"),
+                    Seen::Other => "OpenCL asked the board for more than a byte of it".into(),
+                };
+                say(format_args!(
+                    "{name}: no address of a buffer of {bytes} bytes: {why}"
+                ));
+                Err(CL_BUFFER_WITHOUT_ADDRESS_PEERLANE)
+            }
+        }
+    }
+}
+
+/// Whether a `CL_DEVICE_NAME` is that of a board: the runtime puts the name that the autodiscovery text
+/// has before the board's own (`l_get_device_official_name`, `acl_device.cpp`).
+pub(super) fn is_named(device: &str, board: &str) -> bool {
+    let before = device.strip_suffix(board);
+    before.is_some_and(|before| before.is_empty() || before.ends_with(" : "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_read_of_the_byte_alone_is_believed() {
+        let probes = Probes::default();
+        let mut bytes = [0_u8; 3];
+        let at = bytes[1..].as_ptr().addr();
+        let mut watch = |reads: &[(usize, usize, bool)]| {
+            let (_, seen) = probes.watch(&mut bytes[1], |_| {
+                for (to, length, queued) in reads {
+                    probes.saw(*to, *length, *queued, 3, 0x400);
+                }
+            });
+            seen
+        };
+        let found = Seen::Read {
+            board: 3,
+            address: 0x400,
+        };
+        assert_eq!(watch(&[]), Seen::Nothing);
+        assert_eq!(watch(&[(at, 1, true)]), found);
+        assert_eq!(
+            watch(&[(at - 1, 1, true), (at, 1, true), (at + 1, 9, true)]),
+            found
+        );
+        for other in [
+            &[(at, 1, false)][..],
+            &[(at, 2, true)],
+            &[(at - 1, 2, true)],
+            &[(at, 1, true), (at, 1, true)],
+        ] {
+            assert_eq!(watch(other), Seen::Other, "{other:?}");
+        }
+        // Nobody asks any more.
+        probes.saw(at, 1, true, 3, 0x400);
+        assert!(probes.lock().is_empty());
+    }
+
+    #[test]
+    fn a_device_is_known_by_its_board() {
+        for device in ["toy : peerlane1 (Peerlane)", "peerlane1 (Peerlane)"] {
+            assert!(is_named(device, "peerlane1 (Peerlane)"), "{device}");
+        }
+        for device in ["toy : xpeerlane1 (Peerlane)", "toy : peerlane1", ""] {
+            assert!(!is_named(device, "peerlane1 (Peerlane)"), "{device}");
+        }
+    }
+}

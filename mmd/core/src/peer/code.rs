@@ -1,0 +1,155 @@
+//! The errors of the extension: `cl_int`s.
+
+use peerlane_host::{Errno, Error, Fault};
+use std::ffi::{CStr, c_int};
+
+/// An error of the extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ErrorCode {
+    /// As in C.
+    pub name: &'static str,
+    /// As a `cl_int`.
+    pub value: c_int,
+    /// What it means, and what to do.
+    pub text: &'static CStr,
+}
+
+macro_rules! codes {
+    ($($name:ident = $value:literal, $text:literal;)*) => {
+        $(pub(crate) const $name: c_int = $value;)*
+        /// All errors of the extension, those of OpenCL's own first.
+        pub const ERRORS: &[ErrorCode] = &[$(ErrorCode {
+            name: stringify!($name),
+            value: $value,
+            text: $text,
+        }),*];
+    };
+}
+
+// OpenCL's own: the OpenCL Registry's cl.xml, "ErrorCodes". The rest are below what is reserved there.
+codes! {
+    CL_SUCCESS = 0, c"no error";
+    CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
+        c"The board's address translation table, or a limit of the user's, has no room: release peer memory, register less, or raise the limit (ulimit -l; the driver's context_entries, user_entries).";
+    CL_OUT_OF_RESOURCES = -5,
+        c"No thread could be started, or too many copies wait for events: wait for some of them.";
+    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST = -14,
+        c"An event in the wait list has failed: nothing was copied.";
+    CL_INVALID_VALUE = -30,
+        c"A NULL where none may be, flags or a file that make no sense, or bytes that do not all lie in the buffer, in the peer memory or in the FPGA memory that the program holds.";
+    CL_INVALID_DEVICE = -33,
+        c"The device is no Peerlane board that this process has open, or NULL while it has several or none: create a context with the device first.";
+    CL_INVALID_MEM_OBJECT = -38,
+        c"No buffer: images and sub-buffers have no address of their own.";
+    CL_INVALID_EVENT_WAIT_LIST = -57,
+        c"The list and the number of its events do not go together.";
+    CL_INVALID_OPERATION = -59,
+        c"The memory was not registered for this direction, its owner does not permit it, or this is the child of a fork, which must call execve.";
+    CL_INVALID_PEER_MEMORY_PEERLANE = -10001,
+        c"The handle was never given, was released, or is of a board that was closed: register the memory.";
+    CL_PEER_MEMORY_REVOKED_PEERLANE = -10002,
+        c"The memory's owner has freed or moved it: release the handle, export the memory anew, and register that.";
+    CL_PEER_NOT_SUPPORTED_PEERLANE = -10003,
+        c"Neither driver nor owner offers a way to this memory: export it as a dma-buf with its owner's own means, and register that.";
+    CL_BUFFER_WITHOUT_ADDRESS_PEERLANE = -10004,
+        c"OpenCL holds the buffer's contents on the host, or on another board: create it without CL_MEM_USE_HOST_PTR and CL_MEM_COPY_HOST_PTR, or have a kernel use it first, and unmap it.";
+    CL_PEER_TRANSFER_FAILED_PEERLANE = -10005,
+        c"The peer or the way to it refused an access: see standard error, and whether the platform passes transfers between devices. Some of the destination may be written.";
+    CL_PEER_TRANSFER_TIMEOUT_PEERLANE = -10006,
+        c"The transfer did not end in time and was stopped: look at the board and the peer. Some of the destination may be written.";
+    CL_BOARD_LOST_PEERLANE = -10007,
+        c"The board does not answer, or its driver has let it go: check the board and its link, then start the program anew.";
+    CL_BOARD_CLOSED_PEERLANE = -10008,
+        c"The board was closed before the copy had ended: keep the context until it has. Some of the destination may be written.";
+    CL_BOARD_RESTARTED_PEERLANE = -10009,
+        c"The board was reset or programmed meanwhile, and FPGA memory may have lost its contents: copy again when they are there. Some of the destination may be written.";
+    CL_NO_OPENCL_PEERLANE = -10010,
+        c"No OpenCL library that this process has loaded has the functions that this call needs: link with one, or use the functions that take addresses.";
+    CL_INTERNAL_ERROR_PEERLANE = -10011,
+        c"An error of this library: see standard error.";
+}
+
+/// What an error means and what to do about it.
+pub(crate) fn text(value: c_int) -> &'static CStr {
+    let known = ERRORS.iter().find(|code| code.value == value);
+    known.map_or(c"not an error of this extension: see OpenCL's", |code| {
+        code.text
+    })
+}
+
+/// The code of an error of the host library.
+pub(crate) fn code(error: &Error) -> c_int {
+    match error {
+        Error::Gone => CL_BOARD_LOST_PEERLANE,
+        Error::Restarted => CL_BOARD_RESTARTED_PEERLANE,
+        Error::Timeout { .. } => CL_PEER_TRANSFER_TIMEOUT_PEERLANE,
+        // All entries of a region are there as long as its memory is.
+        Error::Fault {
+            fault: Fault::AttInvalid,
+            ..
+        } => CL_PEER_MEMORY_REVOKED_PEERLANE,
+        Error::Call { source, .. } => match *source {
+            Errno::STALE => CL_PEER_MEMORY_REVOKED_PEERLANE,
+            Errno::OPNOTSUPP => CL_PEER_NOT_SUPPORTED_PEERLANE,
+            Errno::NOMEM | Errno::NOSPC | Errno::DQUOT => CL_MEM_OBJECT_ALLOCATION_FAILURE,
+            Errno::PERM | Errno::ACCESS => CL_INVALID_OPERATION,
+            Errno::INVAL | Errno::BADF | Errno::FAULT => CL_INVALID_VALUE,
+            _ => CL_PEER_TRANSFER_FAILED_PEERLANE,
+        },
+        Error::AttFull(_) | Error::Layout(_) => CL_MEM_OBJECT_ALLOCATION_FAILURE,
+        Error::Empty { .. } | Error::Local { .. } | Error::Bounds { .. } | Error::Region(_) => {
+            CL_INVALID_VALUE
+        }
+        Error::Unreachable { .. } => CL_PEER_NOT_SUPPORTED_PEERLANE,
+        // What else a driver in the process says of memory, and a port that stands still.
+        _ => CL_PEER_TRANSFER_FAILED_PEERLANE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use peerlane_host::Direction;
+
+    #[test]
+    fn every_error_says_what_to_do_and_has_a_number_of_its_own() {
+        for (index, code) in ERRORS.iter().enumerate() {
+            let text = code.text.to_str().unwrap();
+            assert!(index == 0 || text.ends_with('.'), "{text}");
+            let same = ERRORS.iter().filter(|other| other.value == code.value);
+            assert_eq!(same.count(), 1, "{}", code.name);
+            // Down to -9999 Khronos has numbers.
+            let ours = code.name.ends_with("_PEERLANE");
+            assert_eq!(ours, code.value < -9999, "{}", code.name);
+            assert_eq!(super::text(code.value), code.text);
+        }
+        assert!(text(-1).to_str().unwrap().contains("OpenCL's"));
+    }
+
+    #[test]
+    fn memory_that_its_owner_took_back_is_told_from_a_fault() {
+        let fault = |fault| Error::Fault {
+            direction: Direction::Write,
+            fault,
+            bytes_done: 0,
+            length: 1,
+            offset: None,
+        };
+        let call = |source| Error::Call {
+            call: "REGISTER",
+            source,
+        };
+        for revoked in [fault(Fault::AttInvalid), call(Errno::STALE)] {
+            assert_eq!(code(&revoked), CL_PEER_MEMORY_REVOKED_PEERLANE);
+        }
+        for failed in [fault(Fault::Unsupported), fault(Fault::ReadTimeout)] {
+            assert_eq!(code(&failed), CL_PEER_TRANSFER_FAILED_PEERLANE);
+        }
+        assert_eq!(
+            code(&call(Errno::OPNOTSUPP)),
+            CL_PEER_NOT_SUPPORTED_PEERLANE
+        );
+        assert_eq!(code(&call(Errno::BADF)), CL_INVALID_VALUE);
+        assert_eq!(code(&Error::Gone), CL_BOARD_LOST_PEERLANE);
+    }
+}

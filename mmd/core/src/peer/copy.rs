@@ -1,0 +1,209 @@
+//! Copies between the board's memory and a peer's.
+
+use super::address::Place;
+use super::code::{
+    CL_INTERNAL_ERROR_PEERLANE, CL_INVALID_OPERATION, CL_INVALID_PEER_MEMORY_PEERLANE,
+    CL_INVALID_VALUE, CL_OUT_OF_RESOURCES, CL_SUCCESS, code,
+};
+use super::gate::Job;
+use super::opencl::{Kept, Notify, OpenCl, cl_event};
+use super::{PeerMemory, Peers};
+use crate::abi::guarded;
+use crate::end::{self, say};
+use crate::threads::spawn;
+use peerlane_host::Direction;
+use std::ffi::{c_int, c_void};
+use std::ptr::with_exposed_provenance_mut;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+/// The runtime's own bits of an address: 63 and 62 the compiler's, 61 of memory by pointers, 60 to 54 the
+/// device (`acl_mem.h` and `acl_device_binary`, intel/fpga-runtime-for-opencl v2025.0).
+const ADDRESS: u64 = (1 << 54) - 1;
+
+/// A copy that was found good.
+#[derive(Debug)]
+pub(super) struct Copy {
+    direction: Direction,
+    memory: Arc<PeerMemory>,
+    offset: u64,
+    fpga: u64,
+    length: u64,
+}
+
+/// Who is told of a copy's end.
+pub(super) enum Told {
+    /// Released in this order: the context may be the board's last.
+    Event {
+        event: Kept,
+        _buffer: Kept,
+        _context: Kept,
+    },
+    Callback {
+        function: Notify,
+        /// The pointer's address, exposed.
+        user: usize,
+    },
+}
+
+impl Told {
+    pub(super) fn callback(function: Notify, user: *mut c_void) -> Self {
+        Self::Callback {
+            function,
+            user: user.expose_provenance(),
+        }
+    }
+
+    /// Tells it. No lock of ours is held, and the board not used any more.
+    pub(super) fn tell(self, opencl: &OpenCl, status: c_int) {
+        match self {
+            Self::Event { event, .. } => opencl.complete(&event, status),
+            Self::Callback { function, user } => end::call(|| {
+                // SAFETY: who gave it has promised that it can be called so.
+                unsafe { function(status, with_exposed_provenance_mut(user)) }
+            }),
+        }
+    }
+}
+
+impl Copy {
+    /// A copy of bytes at an offset of a buffer, or of what begins at an address.
+    ///
+    /// # Errors
+    /// The code of what cannot be copied so.
+    pub(super) fn new(
+        direction: Direction,
+        memory: &Arc<PeerMemory>,
+        offset: usize,
+        (place, buffer_offset): (Place, usize),
+        length: usize,
+    ) -> Result<Self, c_int> {
+        let (offset, length) = (offset as u64, length as u64);
+        let inside = |first: u64, bytes: u64| {
+            (first.checked_add(length)).is_some_and(|behind| behind <= bytes)
+        };
+        let buffer_offset = buffer_offset as u64;
+        if !inside(offset, memory.length) || !inside(buffer_offset, place.bytes) {
+            return Err(CL_INVALID_VALUE);
+        }
+        if !memory.permits(direction) {
+            return Err(CL_INVALID_OPERATION);
+        }
+        let copy = Self {
+            direction,
+            memory: Arc::clone(memory),
+            offset,
+            fpga: (place.address & ADDRESS) + buffer_offset,
+            length,
+        };
+        copy.check_fpga()?;
+        Ok(copy)
+    }
+
+    /// Whether the program holds the FPGA memory.
+    fn check_fpga(&self) -> Result<(), c_int> {
+        let pass = self.memory.gate.enter()?;
+        let length = usize::try_from(self.length).map_err(|_| CL_INVALID_VALUE)?;
+        let checked = pass.board()?.dma().check(self.fpga, length);
+        checked.map_err(|error| self.told(&error))
+    }
+
+    /// Moves the bytes. They have arrived when this returns well.
+    fn run(&self) -> Result<(), c_int> {
+        let pass = self.memory.gate.enter()?;
+        let region = self
+            .memory
+            .region()
+            .ok_or(CL_INVALID_PEER_MEMORY_PEERLANE)?;
+        if self.length == 0 {
+            return Ok(());
+        }
+        let (offset, fpga, length) = (self.offset, self.fpga, self.length);
+        let dma = pass.board()?.dma();
+        let goes_on = || pass.check().is_ok();
+        let moved = dma.peer(self.direction, &region, (offset, fpga, length), goes_on);
+        moved.map_err(|error| match pass.check() {
+            Ok(()) => self.told(&error),
+            // What it ended with is a consequence.
+            Err(why) => why,
+        })
+    }
+
+    /// Moves the bytes, whatever happens.
+    pub(super) fn status(&self) -> c_int {
+        guarded(CL_INTERNAL_ERROR_PEERLANE, || {
+            self.run().err().unwrap_or(CL_SUCCESS)
+        })
+    }
+
+    fn told(&self, error: &peerlane_host::Error) -> c_int {
+        let Self { offset, fpga, .. } = self;
+        say(format_args!(
+            "{}: a copy at FPGA address {fpga:#x} and offset {offset:#x} of a peer's memory: {error}. {}",
+            self.memory.name,
+            error.remedy()
+        ));
+        code(error)
+    }
+}
+
+impl Peers {
+    /// Begins a copy that somebody is told of.
+    ///
+    /// # Errors
+    /// It does not begin, and nobody is told.
+    ///
+    /// # Safety
+    /// What is waited for are `cl_event`s.
+    pub(super) unsafe fn begin(
+        &self,
+        copy: Copy,
+        events: &[cl_event],
+        told: Told,
+    ) -> Result<(), c_int> {
+        let opencl = Arc::clone(&self.opencl);
+        let gate = Arc::clone(&copy.memory.gate);
+        if events.is_empty() {
+            let lane = copy.direction as usize;
+            let job: Job = Box::new(move || {
+                let status = copy.status();
+                drop(copy);
+                told.tell(&opencl, status);
+            });
+            let name = ["peerlane-peer-w", "peerlane-peer-r"][lane];
+            return gate.give(lane, job, || {
+                let (sender, receiver) = channel::<Job>();
+                let body = move || {
+                    for job in receiver {
+                        guarded((), job);
+                    }
+                };
+                spawn(name, body).is_ok().then_some(sender)
+            });
+        }
+        // One that waits behind another might wait for what that one waits for.
+        let seat = gate.seat()?;
+        // SAFETY: by the promise.
+        let keep = |event: &cl_event| unsafe { opencl.keep_event(*event) };
+        let events: Vec<Kept> = events.iter().map(keep).collect::<Result<_, _>>()?;
+        let body = move || {
+            let list: Vec<cl_event> = events.iter().map(Kept::object).collect();
+            // SAFETY: they are kept.
+            let waited = unsafe { opencl.wait(&list) };
+            drop(events);
+            let status = match waited {
+                Ok(()) => copy.status(),
+                Err(status) => status,
+            };
+            drop((copy, seat));
+            told.tell(&opencl, status);
+        };
+        match spawn("peerlane-peer-e", move || guarded((), body)) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                say(format_args!("no thread for a copy: {error}"));
+                Err(CL_OUT_OF_RESOURCES)
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Who may use a board for copies, and when all have left it.
+
+use super::code::{CL_BOARD_CLOSED_PEERLANE, CL_BOARD_RESTARTED_PEERLANE, CL_OUT_OF_RESOURCES};
+use crate::board::Board;
+use std::ffi::c_int;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+/// Copies of a board that may wait for events at a time: each has a thread.
+const WAITING: usize = 64;
+
+/// How long a copy that is to be stopped is waited for before it is stopped again.
+const AGAIN: Duration = Duration::from_millis(10);
+
+/// What a lane's thread does.
+pub(super) type Job = Box<dyn FnOnce() + Send>;
+
+/// The way to a board, which is open until the board is closed.
+///
+/// A copy that waits for events, or its end's news, must not keep a board open. So copies hold this, and
+/// the board only while bytes are moved.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    state: Mutex<State>,
+    /// Somebody has left.
+    left: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    board: Weak<Board>,
+    closed: bool,
+    programming: bool,
+    /// Times that the FPGA was programmed.
+    programs: u64,
+    inside: usize,
+    waiting: usize,
+    /// Threads that make copies, by direction.
+    lanes: [Option<Sender<Job>>; 2],
+}
+
+/// The right to use a board.
+pub(crate) struct Pass {
+    gate: Arc<Gate>,
+    /// `None` once it was given back.
+    board: Option<Arc<Board>>,
+    programs: u64,
+}
+
+/// The right to have a thread that waits for events.
+#[derive(Debug)]
+pub(super) struct Seat(Arc<Gate>);
+
+impl Gate {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens it.
+    pub(crate) fn open(&self, board: &Arc<Board>) {
+        self.lock().board = Arc::downgrade(board);
+    }
+
+    /// Lets somebody in.
+    ///
+    /// # Errors
+    /// The board was closed, or its FPGA is being programmed.
+    pub(super) fn enter(self: &Arc<Self>) -> Result<Pass, c_int> {
+        let mut state = self.lock();
+        if state.programming {
+            return Err(CL_BOARD_RESTARTED_PEERLANE);
+        }
+        match state.board.upgrade() {
+            Some(board) if !state.closed => {
+                state.inside += 1;
+                Ok(Pass {
+                    gate: Arc::clone(self),
+                    board: Some(board),
+                    programs: state.programs,
+                })
+            }
+            _ => Err(CL_BOARD_CLOSED_PEERLANE),
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// Lets nobody in any more, and waits until all have left, whom `stop` makes leave. No lock of
+    /// OpenCL's is waited for: who tells the end of a copy has left before.
+    pub(crate) fn close(&self, mut stop: impl FnMut()) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.lanes = Default::default();
+        while state.inside > 0 {
+            drop(state);
+            stop();
+            state = self.lock();
+            if state.inside > 0 {
+                let waited = self.left.wait_timeout(state, AGAIN);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+        }
+    }
+
+    /// Lets nobody in while the FPGA is programmed.
+    pub(crate) fn programming<T>(&self, program: impl FnOnce() -> T) -> T {
+        let mark = |begins: bool| {
+            let mut state = self.lock();
+            state.programming = begins;
+            state.programs += 1;
+        };
+        mark(true);
+        let programmed = program();
+        mark(false);
+        programmed
+    }
+
+    /// Hands a job to the thread of a lane, which `start` starts for a lane that has none.
+    ///
+    /// # Errors
+    /// The board was closed, or there is no thread.
+    pub(super) fn give(
+        &self,
+        lane: usize,
+        job: Job,
+        start: impl FnOnce() -> Option<Sender<Job>>,
+    ) -> Result<(), c_int> {
+        let mut state = self.lock();
+        if state.closed {
+            return Err(CL_BOARD_CLOSED_PEERLANE);
+        }
+        if state.lanes[lane].is_none() {
+            state.lanes[lane] = start();
+        }
+        let sent = state.lanes[lane].as_ref().map(|lane| lane.send(job));
+        match sent {
+            Some(Ok(())) => Ok(()),
+            _ => Err(CL_OUT_OF_RESOURCES),
+        }
+    }
+
+    /// Takes a seat for a thread that waits.
+    ///
+    /// # Errors
+    /// All are taken.
+    pub(super) fn seat(self: &Arc<Self>) -> Result<Seat, c_int> {
+        let mut state = self.lock();
+        if state.waiting == WAITING {
+            return Err(CL_OUT_OF_RESOURCES);
+        }
+        state.waiting += 1;
+        Ok(Seat(Arc::clone(self)))
+    }
+}
+
+impl Pass {
+    pub(super) fn board(&self) -> Result<&Arc<Board>, c_int> {
+        self.board.as_ref().ok_or(CL_BOARD_CLOSED_PEERLANE)
+    }
+
+    /// Whether the board is still what it was: `Err` says what became of it.
+    pub(super) fn check(&self) -> Result<(), c_int> {
+        let state = self.gate.lock();
+        if state.closed {
+            return Err(CL_BOARD_CLOSED_PEERLANE);
+        }
+        match state.programs == self.programs {
+            true => Ok(()),
+            false => Err(CL_BOARD_RESTARTED_PEERLANE),
+        }
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        // First, so that nobody of ours keeps the board open when all have left.
+        self.board = None;
+        self.gate.lock().inside -= 1;
+        self.gate.left.notify_all();
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.lock().waiting -= 1;
+    }
+}

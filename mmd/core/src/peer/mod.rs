@@ -1,0 +1,142 @@
+//! Memory of a GPU, or of another PCIe device, for OpenCL programs: what `peerlane_ext.h` has.
+//!
+//! # Locks
+//! The runtime calls the MMD under a lock of its own, `aocl_mmd_close` and the reads that tell a buffer's
+//! address among them; and all of OpenCL's functions take that lock. So no lock of this library is held
+//! while one of them is called, and `aocl_mmd_close` waits for nobody who may be in one: only for bytes
+//! that are being moved.
+
+mod abi;
+mod address;
+mod code;
+mod copy;
+mod export;
+mod gate;
+mod opencl;
+mod register;
+
+pub use abi::Events;
+pub use code::{ERRORS, ErrorCode};
+pub use opencl::{
+    Lookup, Notify, Process, cl_bool, cl_device_id, cl_event, cl_int, cl_mem, cl_mem_flags,
+    cl_peer_memory_peerlane, cl_uint, cl_ulong,
+};
+
+pub(crate) use gate::Gate;
+
+use crate::board::Board;
+use address::Probes;
+use code::CL_INVALID_PEER_MEMORY_PEERLANE;
+use opencl::OpenCl;
+use peerlane_host::{Direction, Permissions, Region};
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::ptr::without_provenance_mut;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// Memory that a program has registered.
+#[derive(Debug)]
+pub(crate) struct PeerMemory {
+    gate: Arc<Gate>,
+    /// The board's handle, and its name.
+    board: c_int,
+    name: String,
+    /// `None` once the board is closed.
+    region: Mutex<Option<Region>>,
+    length: u64,
+    permissions: Permissions,
+}
+
+/// All memory that the process has registered.
+pub(crate) struct Peers {
+    opencl: Arc<OpenCl>,
+    pub(crate) probes: Probes,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    /// By the number in its handle, which is never given twice.
+    handles: BTreeMap<usize, Arc<PeerMemory>>,
+    last: usize,
+    /// All that somebody has, also without a handle.
+    all: Vec<Weak<PeerMemory>>,
+}
+
+impl PeerMemory {
+    fn region(&self) -> Option<Region> {
+        let region = self.region.lock();
+        region.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What the board is called in OpenCL.
+    fn device_name(&self) -> String {
+        crate::board::device_name(&self.name)
+    }
+
+    /// Whether the board may move bytes so.
+    fn permits(&self, direction: Direction) -> bool {
+        match direction {
+            Direction::Write => self.permissions.write(),
+            Direction::Read => self.permissions.read(),
+        }
+    }
+}
+
+impl Peers {
+    pub(crate) fn new(lookup: impl Lookup + 'static) -> Self {
+        Self {
+            opencl: OpenCl::new(lookup),
+            probes: Probes::default(),
+            table: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives memory a handle.
+    fn insert(&self, memory: PeerMemory) -> cl_peer_memory_peerlane {
+        let memory = Arc::new(memory);
+        let mut table = self.lock();
+        table.all.retain(|other| other.strong_count() > 0);
+        table.all.push(Arc::downgrade(&memory));
+        table.last += 1;
+        let number = table.last;
+        table.handles.insert(number, memory);
+        without_provenance_mut(number)
+    }
+
+    fn find(&self, handle: cl_peer_memory_peerlane) -> Result<Arc<PeerMemory>, c_int> {
+        let found = self.lock().handles.get(&handle.addr()).cloned();
+        found.ok_or(CL_INVALID_PEER_MEMORY_PEERLANE)
+    }
+
+    /// Takes a handle back. The memory goes when no copy has it any more.
+    fn remove(&self, handle: cl_peer_memory_peerlane) -> Result<(), c_int> {
+        let removed = self.lock().handles.remove(&handle.addr());
+        // The driver is called without the lock.
+        removed.map(drop).ok_or(CL_INVALID_PEER_MEMORY_PEERLANE)
+    }
+
+    /// Ends a board's copies, and gives all memory back that was registered with it.
+    pub(crate) fn close(&self, handle: c_int, board: &Board) {
+        board.gate.close(|| board.dma().stop());
+        let mut table = self.lock();
+        table.handles.retain(|_, memory| memory.board != handle);
+        let all = std::mem::take(&mut table.all);
+        let (ours, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|memory| {
+            memory
+                .upgrade()
+                .is_some_and(|memory| memory.board == handle)
+        });
+        table.all = others;
+        drop(table);
+        for memory in ours.iter().filter_map(Weak::upgrade) {
+            let region = memory.region.lock();
+            let region = region.unwrap_or_else(PoisonError::into_inner).take();
+            drop(region);
+        }
+    }
+}

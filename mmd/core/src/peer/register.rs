@@ -1,0 +1,225 @@
+//! Registers a peer's memory with a board: by a dma-buf, by a GPU's pointer, by another OpenCL's buffer.
+
+use super::code::{CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, CL_PEER_NOT_SUPPORTED_PEERLANE, code};
+use super::opencl::{
+    CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY, OpenCl, cl_mem, cl_mem_flags, query,
+};
+use super::{PeerMemory, Peers, cl_peer_memory_peerlane};
+use crate::board::Board;
+use crate::end::say;
+use peerlane_host::peerlane_core::uapi::feature;
+use peerlane_host::{Device, Error, Permissions, Region};
+use std::ffi::{CStr, c_int, c_void};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::{Arc, Mutex};
+
+/// What a dma-buf begins and ends at a multiple of, whoever exports it.
+const PAGE: u64 = 4096;
+
+/// Bytes by which a buffer's memory may be larger than the buffer, if it is the buffer's alone: the largest
+/// page that Intel's runtime rounds up to, but for buffers that it then makes parts of larger ones
+/// (`isPoolBuffer`, opencl/source/mem_obj of compute-runtime).
+const ROUNDED: u64 = 64 << 10;
+
+/// What a peer's memory is named by.
+pub(super) enum Source {
+    DmaBuf {
+        file: c_int,
+        offset: usize,
+    },
+    Pointer {
+        pointer: *mut c_void,
+        /// CUDA's `CU_POINTER_ATTRIBUTE_BUFFER_ID`; 0: not known.
+        buffer: u64,
+    },
+}
+
+/// What the board may do with memory of these flags, which are meant from the board's side.
+pub(super) fn permissions(flags: cl_mem_flags) -> Result<Permissions, c_int> {
+    match flags {
+        0 | CL_MEM_READ_WRITE => Ok(Permissions::ReadWrite),
+        CL_MEM_WRITE_ONLY => Ok(Permissions::Write),
+        CL_MEM_READ_ONLY => Ok(Permissions::Read),
+        _ => Err(CL_INVALID_VALUE),
+    }
+}
+
+/// A file descriptor of the program's.
+fn borrow(file: &c_int) -> Result<BorrowedFd<'_>, c_int> {
+    // SAFETY: it asks the kernel whether the file is open.
+    let open = *file >= 0 && unsafe { libc::fcntl(*file, libc::F_GETFD) } >= 0;
+    // SAFETY: it is open, and the program keeps it so while it calls.
+    let file = || unsafe { BorrowedFd::borrow_raw(*file) };
+    open.then(file).ok_or(CL_INVALID_VALUE)
+}
+
+impl Peers {
+    /// Registers memory with a board.
+    ///
+    /// # Errors
+    /// The code.
+    pub(super) fn register(
+        &self,
+        board: &Arc<Board>,
+        permissions: Permissions,
+        source: &Source,
+        bytes: usize,
+    ) -> Result<cl_peer_memory_peerlane, c_int> {
+        if bytes == 0 {
+            return Err(CL_INVALID_VALUE);
+        }
+        // Nobody closes the board before the memory is in the table.
+        let pass = board.gate.enter()?;
+        let device = board.dma().device();
+        let length = bytes as u64;
+        let registered = match source {
+            Source::DmaBuf { file, offset } => {
+                let file = borrow(file)?;
+                device.register_dmabuf(file, *offset as u64, length, permissions)
+            }
+            Source::Pointer { pointer, buffer } => {
+                self.pointer(device, permissions, (*pointer, *buffer), length)?
+            }
+        };
+        let region = registered.map_err(|error| {
+            let name = board.name();
+            say(format_args!(
+                "{name}: {length} bytes of a peer's memory cannot be registered: {error}. {}",
+                error.remedy()
+            ));
+            match error {
+                // What a driver in the process says of addresses and sizes.
+                Error::Backend(_) => CL_INVALID_VALUE,
+                error => code(&error),
+            }
+        })?;
+        let handle = self.insert(PeerMemory {
+            gate: Arc::clone(&board.gate),
+            board: board.handle(),
+            name: board.name().into(),
+            region: Mutex::new(Some(region)),
+            length,
+            permissions,
+        });
+        drop(pass);
+        Ok(handle)
+    }
+
+    /// Registers a GPU's memory by its pointer. CUDA's own dma-buf is the way that NVIDIA recommends
+    /// ("Deprecation Notice: NV-P2P API Support", GPUDirect RDMA documentation); where the program has no
+    /// CUDA, or that exports none, the driver asks NVIDIA's module.
+    fn pointer(
+        &self,
+        device: &Device,
+        permissions: Permissions,
+        (pointer, buffer): (*mut c_void, u64),
+        length: u64,
+    ) -> Result<Result<Region, Error>, c_int> {
+        let first = pointer.addr() as u64;
+        let behind = first.checked_add(length);
+        let behind = behind.and_then(|behind| behind.checked_next_multiple_of(PAGE));
+        let Some(behind) = behind.filter(|_| first != 0) else {
+            return Err(CL_INVALID_VALUE);
+        };
+        let start = first / PAGE * PAGE;
+        if device.has(feature::DMABUF)
+            && let Some(file) = cuda::dma_buf(&self.opencl, start, behind - start)
+        {
+            let offset = first - start;
+            return Ok(device.register_dmabuf(file.as_fd(), offset, length, permissions));
+        }
+        if !device.has(feature::NVIDIA) {
+            say("neither CUDA nor the driver has a way to memory by its pointer");
+            return Err(CL_PEER_NOT_SUPPORTED_PEERLANE);
+        }
+        let buffer = match buffer {
+            0 => cuda::buffer(&self.opencl, first).unwrap_or(0),
+            buffer => buffer,
+        };
+        Ok(device.register_nvidia(first, length, buffer, permissions))
+    }
+
+    /// The dma-buf of another OpenCL's buffer, which stays that OpenCL's, and the buffer's bytes. No
+    /// extension of Khronos's exports a buffer; Intel's runtime for GPUs answers a question for it.
+    ///
+    /// # Errors
+    /// The code.
+    ///
+    /// # Safety
+    /// It is a `cl_mem`, or NULL.
+    pub(super) unsafe fn exported(&self, mem: cl_mem) -> Result<(c_int, usize), c_int> {
+        if mem.is_null() {
+            return Err(CL_INVALID_MEM_OBJECT);
+        }
+        let opencl = &self.opencl;
+        // SAFETY: by the promise, here and below.
+        let bytes: usize = unsafe { opencl.mem(mem, query::CL_MEM_SIZE) }?;
+        // SAFETY: as above.
+        let parent = unsafe { opencl.mem(mem, query::CL_MEM_ASSOCIATED_MEMOBJECT) };
+        let parent: *mut c_void = parent.unwrap_or(std::ptr::null_mut());
+        if !parent.is_null() {
+            return Err(CL_INVALID_MEM_OBJECT);
+        }
+        // SAFETY: as above.
+        let file: Result<u64, _> =
+            unsafe { opencl.mem(mem, query::CL_MEM_ALLOCATION_HANDLE_INTEL) };
+        let file = file.ok().and_then(|file| c_int::try_from(file).ok());
+        let file = file.ok_or(CL_PEER_NOT_SUPPORTED_PEERLANE)?;
+        borrow(&file).map_err(|_| CL_PEER_NOT_SUPPORTED_PEERLANE)?;
+        // SAFETY: it is open. A dma-buf says its size so (the kernel's Documentation/driver-api/dma-buf.rst,
+        // "Userspace Interface Notes"), and has no other use for its position.
+        let size = unsafe { libc::lseek(file, 0, libc::SEEK_END) };
+        let size = u64::try_from(size).map_err(|_| CL_PEER_NOT_SUPPORTED_PEERLANE)?;
+        match size.checked_sub(bytes as u64) {
+            Some(more) if more < ROUNDED => Ok((file, bytes)),
+            _ => {
+                say(format_args!(
+                    "a buffer of {bytes} bytes is a part of {size} bytes of memory, nobody says which"
+                ));
+                Err(CL_PEER_NOT_SUPPORTED_PEERLANE)
+            }
+        }
+    }
+}
+
+/// CUDA, where the program has loaded it: NVIDIA CUDA Driver API, "Memory Management" and "Unified
+/// Addressing".
+mod cuda {
+    use super::{CStr, FromRawFd, OpenCl, OwnedFd, c_int, c_void};
+
+    /// `CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD`.
+    const DMA_BUF_FD: c_int = 1;
+    /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`.
+    const BUFFER_ID: c_int = 7;
+
+    type Export = unsafe extern "C" fn(*mut c_void, u64, usize, c_int, u64) -> c_int;
+    type Attribute = unsafe extern "C" fn(*mut c_void, c_int, u64) -> c_int;
+
+    fn find(opencl: &OpenCl, name: &CStr) -> Option<*mut c_void> {
+        opencl.find(name).map(std::ptr::NonNull::as_ptr)
+    }
+
+    /// A dma-buf of a range of whole pages, if they are a GPU's.
+    pub(super) fn dma_buf(opencl: &OpenCl, start: u64, bytes: u64) -> Option<OwnedFd> {
+        let found = find(opencl, c"cuMemGetHandleForAddressRange")?;
+        // SAFETY: that is its type in `cuda.h`.
+        let export: Export = unsafe { std::mem::transmute(found) };
+        let mut file: c_int = -1;
+        let bytes = usize::try_from(bytes).ok()?;
+        // SAFETY: there is room for a file descriptor, and the range is only asked about.
+        let result = unsafe { export((&raw mut file).cast(), start, bytes, DMA_BUF_FD, 0) };
+        // SAFETY: it is new, and the caller's.
+        (result == 0 && file >= 0).then(|| unsafe { OwnedFd::from_raw_fd(file) })
+    }
+
+    /// Which buffer an address is in.
+    pub(super) fn buffer(opencl: &OpenCl, address: u64) -> Option<u64> {
+        let found = find(opencl, c"cuPointerGetAttribute")?;
+        // SAFETY: that is its type in `cuda.h`.
+        let attribute: Attribute = unsafe { std::mem::transmute(found) };
+        let mut buffer = 0_u64;
+        // SAFETY: there is room for the number of 64 bits that this attribute is.
+        let result = unsafe { attribute((&raw mut buffer).cast(), BUFFER_ID, address) };
+        (result == 0).then_some(buffer)
+    }
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * cl_peerlane_peer_memory: copies between a buffer on an FPGA board with the Peerlane block and the memory of
+ * a GPU, or of another PCIe device, directly over PCIe.
+ *
+ * The functions are in the board's library, libpeerlane_mmd.so or libpeerlane_mmd_legacy.so. A program must
+ * not be linked with it. It finds them by name, once it has a context with the board (before that, the
+ * runtime's own function for it may crash):
+ *
+ *   clCopyBufferToPeerPeerlane_fn copy = (clCopyBufferToPeerPeerlane_fn)
+ *       clGetBoardExtensionFunctionAddressIntelFPGA("clCopyBufferToPeerPeerlane", device);
+ *
+ * (clGetBoardExtensionFunctionAddressAltera with the runtimes of 14.x to 16.x), or by dlsym() in the library
+ * that the runtime has loaded.
+ *
+ * Threads. All functions may be called from several threads at a time, with the same objects too. None may
+ * be called from a signal handler, nor by the child of a fork before it calls execve. A callback of this
+ * extension may call all functions of OpenCL and of this extension.
+ *
+ * Order. A copy is no command of a queue: it begins when the events of its list have completed, and is
+ * otherwise in no order with commands or other copies. Put the event of a kernel that writes the buffer into
+ * the copy's list, and the copy's event into the list of a kernel that reads it.
+ *
+ * Arrival. When a copy to a buffer has ended, the bytes are in the board's memory, and a kernel that starts
+ * then reads them. When a copy to peer memory has ended, the bytes have arrived in that memory: the board has
+ * read back behind them. (Not with memory that the board may only write, CL_MEM_WRITE_ONLY: there the bytes
+ * are on their way.) The peer's own caches are the peer's affair: a GPU's kernel that starts after the copy
+ * sees the bytes; one that runs already may need the means of its driver, for CUDA
+ * cuFlushGPUDirectRDMAWrites().
+ *
+ * Errors. Functions return CL_SUCCESS, an error of OpenCL's, or one of those below;
+ * clGetErrorTextPeerlane() says what to do about each. What exactly was wrong is a line on standard error.
+ * After an error nothing was registered and nothing was begun. A copy that fails on its way has its error as
+ * the status of its event; some of the destination may be written then.
+ *
+ * Closing. The last release of the context closes the board: copies that are under way end with
+ * CL_BOARD_CLOSED_PEERLANE, and all handles of its peer memory are refused from then on. A copy with an event
+ * keeps context and buffer until it has ended. While the FPGA is programmed copies end with
+ * CL_BOARD_RESTARTED_PEERLANE: let them end before a kernel of another binary is enqueued.
+ */
+#ifndef PEERLANE_EXT_H
+#define PEERLANE_EXT_H
+
+#include <CL/cl.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef CL_API_CALL
+#define CL_API_CALL
+#endif
+#ifndef CL_CALLBACK
+#define CL_CALLBACK
+#endif
+
+/* Memory of another device that a board may reach. Never follow the pointer; 0 is none. */
+typedef struct _cl_peer_memory_peerlane *cl_peer_memory_peerlane;
+
+/* The handle was never given, was released, or is of a board that was closed. */
+#define CL_INVALID_PEER_MEMORY_PEERLANE -10001
+/* The memory's owner has freed or moved it (for a dma-buf, ESTALE): release the handle, export the memory
+ * anew, and register that. */
+#define CL_PEER_MEMORY_REVOKED_PEERLANE -10002
+/* Neither driver nor owner offers a way to this memory: export it as a dma-buf with its owner's own means. */
+#define CL_PEER_NOT_SUPPORTED_PEERLANE -10003
+/* OpenCL holds the buffer's contents on the host or on another board: see clGetBufferAddressPeerlane(). */
+#define CL_BUFFER_WITHOUT_ADDRESS_PEERLANE -10004
+/* The peer or the way to it refused an access. */
+#define CL_PEER_TRANSFER_FAILED_PEERLANE -10005
+/* The copy did not end within a minute, and was stopped. */
+#define CL_PEER_TRANSFER_TIMEOUT_PEERLANE -10006
+/* The board does not answer any more, or its driver has let it go. */
+#define CL_BOARD_LOST_PEERLANE -10007
+/* The board was closed before the copy had ended. */
+#define CL_BOARD_CLOSED_PEERLANE -10008
+/* The board was reset or programmed meanwhile; FPGA memory may have lost its contents. */
+#define CL_BOARD_RESTARTED_PEERLANE -10009
+/* No OpenCL library that the process has loaded has the functions that the call needs. */
+#define CL_NO_OPENCL_PEERLANE -10010
+/* An error of this library: see standard error. */
+#define CL_INTERNAL_ERROR_PEERLANE -10011
+
+/*
+ * clCreatePeerMemoryFromDmaBufPeerlane: registers a part of a dma-buf.
+ *
+ * device      The board; NULL if the process has only one of Peerlane's open.
+ * flags       What the board may do with the memory: CL_MEM_READ_WRITE or 0, CL_MEM_READ_ONLY (for copies from
+ *             it alone), CL_MEM_WRITE_ONLY (for copies to it alone, and see "Arrival").
+ * fd          The dma-buf. It stays the caller's, who may close it when the call has returned.
+ * offset      First byte in the dma-buf. No alignment is needed.
+ * size        Bytes, at least 1.
+ * errcode_ret Where the error goes, or NULL.
+ *
+ * Returns a handle that the caller releases, or NULL. The same memory may be registered several times: each
+ * handle is released by itself. The memory takes entries of the board's address translation table, one for
+ * each page of 4 KiB, 64 KiB or 2 MiB.
+ *
+ * Errors: CL_INVALID_DEVICE: no board of Peerlane's that is open, or NULL with several or none.
+ * CL_INVALID_VALUE: flags, no dma-buf, bytes that do not lie in it. CL_MEM_OBJECT_ALLOCATION_FAILURE: no room in
+ * the table, or a limit. CL_INVALID_OPERATION: its owner does not permit it; a forked child.
+ * CL_PEER_MEMORY_REVOKED_PEERLANE, CL_PEER_NOT_SUPPORTED_PEERLANE, CL_BOARD_LOST_PEERLANE,
+ * CL_BOARD_CLOSED_PEERLANE, CL_BOARD_RESTARTED_PEERLANE, CL_PEER_TRANSFER_FAILED_PEERLANE: another refusal of the
+ * driver's. CL_NO_OPENCL_PEERLANE: only if device is not NULL.
+ */
+typedef cl_peer_memory_peerlane CL_API_CALL clCreatePeerMemoryFromDmaBufPeerlane_t(
+    cl_device_id device,
+    cl_mem_flags flags,
+    int fd,
+    size_t offset,
+    size_t size,
+    cl_int *errcode_ret);
+typedef clCreatePeerMemoryFromDmaBufPeerlane_t *clCreatePeerMemoryFromDmaBufPeerlane_fn;
+
+/*
+ * clCreatePeerMemoryFromPointerPeerlane: registers memory of a GPU by its device pointer.
+ *
+ * Where the process has loaded CUDA, its dma-buf is registered. Else the driver asks NVIDIA's kernel module,
+ * which needs pointer and size to be multiples of 64 KiB on most GPUs. Memory of other GPUs is exported as a
+ * dma-buf by the program (for ROCm hsa_amd_portable_export_dmabuf(), for Level Zero
+ * ze_external_memory_export_fd_t).
+ *
+ * device, flags, size, errcode_ret: as clCreatePeerMemoryFromDmaBufPeerlane().
+ * pointer     First byte, as the GPU's driver calls it in this process.
+ * buffer_id   CUDA's CU_POINTER_ATTRIBUTE_BUFFER_ID of the memory, or 0 to have it asked for. It tells apart
+ *             buffers that get the same address one after the other.
+ *
+ * Returns a handle that the caller releases, or NULL. Release it before the memory is freed; copies with memory
+ * that was freed fail with CL_PEER_MEMORY_REVOKED_PEERLANE.
+ *
+ * Errors: as clCreatePeerMemoryFromDmaBufPeerlane(). CL_PEER_NOT_SUPPORTED_PEERLANE: there is no CUDA in the
+ * process, and the driver was built without NVIDIA's interface.
+ */
+typedef cl_peer_memory_peerlane CL_API_CALL clCreatePeerMemoryFromPointerPeerlane_t(
+    cl_device_id device,
+    cl_mem_flags flags,
+    void *pointer,
+    size_t size,
+    cl_ulong buffer_id,
+    cl_int *errcode_ret);
+typedef clCreatePeerMemoryFromPointerPeerlane_t *clCreatePeerMemoryFromPointerPeerlane_fn;
+
+/*
+ * clCreatePeerMemoryFromMemObjectPeerlane: registers a buffer of another OpenCL, all of it.
+ *
+ * OpenCL has no function that exports a buffer. Intel's runtime for GPUs answers a question for its file
+ * (CL_MEM_ALLOCATION_HANDLE_INTEL), which this call asks. Buffers of all others are refused: allocate such
+ * memory with CUDA, Vulkan or another means that exports a dma-buf, register that, and import it into the
+ * other OpenCL by cl_khr_external_memory.
+ *
+ * device, flags, errcode_ret: as clCreatePeerMemoryFromDmaBufPeerlane().
+ * memobj      The buffer, with memory of its own: neither a sub-buffer nor a small one that its OpenCL has made
+ *             a part of more memory. It must live as long as the handle.
+ *
+ * Returns a handle that the caller releases, or NULL.
+ *
+ * Errors: as clCreatePeerMemoryFromDmaBufPeerlane(). CL_INVALID_MEM_OBJECT: no buffer, or a sub-buffer.
+ * CL_PEER_NOT_SUPPORTED_PEERLANE: its OpenCL exports nothing, or not this buffer alone. CL_NO_OPENCL_PEERLANE.
+ */
+typedef cl_peer_memory_peerlane CL_API_CALL clCreatePeerMemoryFromMemObjectPeerlane_t(
+    cl_device_id device,
+    cl_mem_flags flags,
+    cl_mem memobj,
+    cl_int *errcode_ret);
+typedef clCreatePeerMemoryFromMemObjectPeerlane_t *clCreatePeerMemoryFromMemObjectPeerlane_fn;
+
+/*
+ * clReleasePeerMemoryPeerlane: gives a handle back. The board lets go of the memory when the copies with it that
+ * were begun have ended.
+ *
+ * Errors: CL_INVALID_PEER_MEMORY_PEERLANE; CL_INVALID_OPERATION: a forked child.
+ */
+typedef cl_int CL_API_CALL clReleasePeerMemoryPeerlane_t(cl_peer_memory_peerlane memory);
+typedef clReleasePeerMemoryPeerlane_t *clReleasePeerMemoryPeerlane_fn;
+
+/*
+ * clCopyBufferToPeerPeerlane: copies from a buffer on the board to peer memory.
+ *
+ * src_buffer  A buffer whose contents are on the board: see clGetBufferAddressPeerlane(). Its place is looked up
+ *             within the call, which takes a read of one byte; by a blocking call after its events.
+ * dst_memory  The peer memory.
+ * src_offset  First byte in the buffer. No alignment is needed, here and below.
+ * dst_offset  First byte in the peer memory.
+ * size        Bytes; 0 copies nothing, but waits and completes like other copies.
+ * blocking    CL_TRUE: the call returns when the copy has ended. CL_FALSE: it returns at once, and event is
+ *             needed.
+ * num_events_in_wait_list, event_wait_list
+ *             The events that must have completed before the copy begins; 0 and NULL: none. If one has
+ *             failed nothing is copied, and the copy fails with
+ *             CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.
+ * event       Where the copy's event goes, which the caller releases; or NULL. It is a user event of the
+ *             buffer's context: CL_SUBMITTED until the copy has ended, then CL_COMPLETE or the error. Do not
+ *             set its status.
+ *
+ * 64 copies of a board may wait for events at a time. Copies without a list are made one after the other in each
+ * direction, except blocking ones.
+ *
+ * Errors: CL_INVALID_PEER_MEMORY_PEERLANE. CL_INVALID_MEM_OBJECT: no buffer, or a sub-buffer.
+ * CL_INVALID_VALUE: bytes that do not all lie in the buffer or in the peer memory, or neither blocking nor an
+ * event. CL_INVALID_EVENT_WAIT_LIST. CL_INVALID_OPERATION: the memory's flags; a forked child.
+ * CL_BUFFER_WITHOUT_ADDRESS_PEERLANE. CL_INVALID_DEVICE: the memory's board is not in the buffer's context.
+ * CL_OUT_OF_RESOURCES: no thread, or too many copies that wait. CL_NO_OPENCL_PEERLANE. What OpenCL itself says of
+ * the objects. And of the copy, from a blocking call or as the event's status:
+ * CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_PEER_MEMORY_REVOKED_PEERLANE,
+ * CL_PEER_TRANSFER_FAILED_PEERLANE, CL_PEER_TRANSFER_TIMEOUT_PEERLANE, CL_BOARD_LOST_PEERLANE,
+ * CL_BOARD_CLOSED_PEERLANE, CL_BOARD_RESTARTED_PEERLANE.
+ */
+typedef cl_int CL_API_CALL clCopyBufferToPeerPeerlane_t(
+    cl_mem src_buffer,
+    cl_peer_memory_peerlane dst_memory,
+    size_t src_offset,
+    size_t dst_offset,
+    size_t size,
+    cl_bool blocking,
+    cl_uint num_events_in_wait_list,
+    const cl_event *event_wait_list,
+    cl_event *event);
+typedef clCopyBufferToPeerPeerlane_t *clCopyBufferToPeerPeerlane_fn;
+
+/*
+ * clCopyPeerToBufferPeerlane: copies from peer memory to a buffer on the board. Parameters and errors as
+ * clCopyBufferToPeerPeerlane(), with the two sides exchanged.
+ *
+ * A buffer that is mapped for writing is written whole when it is unmapped, over what was copied.
+ */
+typedef cl_int CL_API_CALL clCopyPeerToBufferPeerlane_t(
+    cl_peer_memory_peerlane src_memory,
+    cl_mem dst_buffer,
+    size_t src_offset,
+    size_t dst_offset,
+    size_t size,
+    cl_bool blocking,
+    cl_uint num_events_in_wait_list,
+    const cl_event *event_wait_list,
+    cl_event *event);
+typedef clCopyPeerToBufferPeerlane_t *clCopyPeerToBufferPeerlane_fn;
+
+/*
+ * clGetBufferAddressPeerlane: where a buffer lies in the board's memory.
+ *
+ * OpenCL does not tell. The call has the runtime read one byte of the buffer, in a queue of its own, and sees
+ * what that asks of the board. So it blocks while the board moves a byte, and gives a buffer its memory that had
+ * none yet. The answer holds as long as the buffer lives and no other device of its context uses it.
+ *
+ * device      The board; NULL if the process has only one of Peerlane's open.
+ * buffer      The buffer.
+ * address     Where the address goes: of the first byte, for the copies below.
+ *
+ * Errors: CL_BUFFER_WITHOUT_ADDRESS_PEERLANE: the contents are on the host. That is so with CL_MEM_USE_HOST_PTR;
+ * with CL_MEM_COPY_HOST_PTR, or sub-buffers of it, until a kernel has used the buffer; while it is mapped for
+ * writing. CL_INVALID_MEM_OBJECT: no buffer, or a sub-buffer. CL_INVALID_DEVICE, CL_INVALID_VALUE,
+ * CL_INVALID_OPERATION, CL_NO_OPENCL_PEERLANE, and what OpenCL itself says of the buffer.
+ */
+typedef cl_int CL_API_CALL clGetBufferAddressPeerlane_t(
+    cl_device_id device,
+    cl_mem buffer,
+    cl_ulong *address);
+typedef clGetBufferAddressPeerlane_t *clGetBufferAddressPeerlane_fn;
+
+/*
+ * clCopyAddressToPeerPeerlane: copies from an address of the board's memory to peer memory, without any call of
+ * OpenCL's: the fastest way, and one for programs whose OpenCL the library cannot find.
+ *
+ * src_address What clGetBufferAddressPeerlane() gives, or a pointer of clDeviceMemAllocINTEL(), plus an offset.
+ *             Bits 63 to 54 are not looked at: they are the runtime's.
+ * dst_memory, dst_offset, size: as clCopyBufferToPeerPeerlane().
+ * pfn_notify  Called once when the copy has ended, with CL_SUCCESS or its error, from a thread of the library's;
+ *             not if the call itself returns an error. NULL: the call blocks.
+ * user_data   What it is called with.
+ *
+ * The memory must be the program's own until the copy has ended: the board has no other check than that the
+ * bytes lie in what the program holds of it.
+ *
+ * Errors: as clCopyBufferToPeerPeerlane(), but for those of buffers, events and OpenCL.
+ */
+typedef cl_int CL_API_CALL clCopyAddressToPeerPeerlane_t(
+    cl_ulong src_address,
+    cl_peer_memory_peerlane dst_memory,
+    size_t dst_offset,
+    size_t size,
+    void (CL_CALLBACK *pfn_notify)(cl_int status, void *user_data),
+    void *user_data);
+typedef clCopyAddressToPeerPeerlane_t *clCopyAddressToPeerPeerlane_fn;
+
+/*
+ * clCopyPeerToAddressPeerlane: copies from peer memory to an address of the board's memory. Parameters and errors
+ * as clCopyAddressToPeerPeerlane(), with the two sides exchanged.
+ */
+typedef cl_int CL_API_CALL clCopyPeerToAddressPeerlane_t(
+    cl_peer_memory_peerlane src_memory,
+    cl_ulong dst_address,
+    size_t src_offset,
+    size_t size,
+    void (CL_CALLBACK *pfn_notify)(cl_int status, void *user_data),
+    void *user_data);
+typedef clCopyPeerToAddressPeerlane_t *clCopyPeerToAddressPeerlane_fn;
+
+/*
+ * clGetErrorTextPeerlane: what an error means and what to do about it, in English. The text stays; it is never
+ * NULL.
+ */
+typedef const char *CL_API_CALL clGetErrorTextPeerlane_t(cl_int error);
+typedef clGetErrorTextPeerlane_t *clGetErrorTextPeerlane_fn;
+
+/* For programs that load the library themselves and have it give them these symbols. */
+#ifdef PEERLANE_EXT_PROTOTYPES
+extern clCreatePeerMemoryFromDmaBufPeerlane_t clCreatePeerMemoryFromDmaBufPeerlane;
+extern clCreatePeerMemoryFromPointerPeerlane_t clCreatePeerMemoryFromPointerPeerlane;
+extern clCreatePeerMemoryFromMemObjectPeerlane_t clCreatePeerMemoryFromMemObjectPeerlane;
+extern clReleasePeerMemoryPeerlane_t clReleasePeerMemoryPeerlane;
+extern clCopyBufferToPeerPeerlane_t clCopyBufferToPeerPeerlane;
+extern clCopyPeerToBufferPeerlane_t clCopyPeerToBufferPeerlane;
+extern clGetBufferAddressPeerlane_t clGetBufferAddressPeerlane;
+extern clCopyAddressToPeerPeerlane_t clCopyAddressToPeerPeerlane;
+extern clCopyPeerToAddressPeerlane_t clCopyPeerToAddressPeerlane;
+extern clGetErrorTextPeerlane_t clGetErrorTextPeerlane;
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

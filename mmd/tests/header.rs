@@ -1,0 +1,185 @@
+//! `peerlane_ext.h` says what the library has, and a C compiler takes it and the README's program.
+
+use peerlane_mmd_core::{ERRORS, cl_bool, cl_int, cl_mem_flags, cl_uint, cl_ulong};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const HEADER: &str = include_str!("../include/peerlane_ext.h");
+const CODE: &str = include_str!("../core/src/peer/export.rs");
+const README: &str = include_str!("../README.md");
+
+/// Arguments with their types, and the type of the result.
+type Signature = (Vec<(String, String)>, String);
+
+/// Pieces between commas that are in no parentheses.
+fn arguments(text: &str) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut depth = 0;
+    for letter in text.chars() {
+        depth += i32::from(letter == '(') - i32::from(letter == ')');
+        match letter {
+            ',' if depth == 0 => pieces.push(String::new()),
+            letter => pieces.last_mut().unwrap().push(letter),
+        }
+    }
+    let pieces = pieces.iter().map(|piece| {
+        let words: Vec<&str> = piece.split_whitespace().collect();
+        words.join(" ")
+    });
+    pieces.filter(|piece| !piece.is_empty()).collect()
+}
+
+/// The functions of the library, by the text that makes their symbols.
+fn in_rust() -> BTreeMap<String, Signature> {
+    let text = &CODE[CODE.find("$crate::symbols!").unwrap()..];
+    let starts = text
+        .match_indices("\n            cl")
+        .map(|(at, _)| at + 13);
+    let parse = |at| {
+        let (name, rest) = text[at..].split_once('(').unwrap();
+        let (inner, rest) = rest.split_once(") -> ").unwrap();
+        let (result, _) = rest.split_once(" {").unwrap();
+        let split = |argument: String| {
+            let (name, kind) = argument.split_once(": ").unwrap();
+            (name.to_owned(), kind.to_owned())
+        };
+        let arguments = arguments(inner).into_iter().map(split).collect();
+        (
+            name.to_owned(),
+            (arguments, result.trim_end_matches('{').trim().to_owned()),
+        )
+    };
+    starts.map(parse).collect()
+}
+
+/// A type of C's in Rust.
+fn kind(c: &str) -> String {
+    match c {
+        "int" => "c_int".into(),
+        "size_t" => "usize".into(),
+        "void *" => "*mut c_void".into(),
+        "const char *" => "*const c_char".into(),
+        other => match (other.strip_suffix(" *"), other.strip_prefix("const ")) {
+            (Some(_), Some(constant)) => format!("*const {}", constant.trim_end_matches(" *")),
+            (Some(pointee), None) => format!("*mut {pointee}"),
+            _ => other.into(),
+        },
+    }
+}
+
+/// The functions of the header.
+fn in_c() -> BTreeMap<String, Signature> {
+    let mut found = BTreeMap::new();
+    for piece in HEADER.split("\ntypedef ").skip(1) {
+        let Some((head, rest)) = piece.split_once("_t(") else {
+            continue;
+        };
+        let (result, name) = head.split_once("CL_API_CALL ").unwrap();
+        let (inner, _) = rest.split_once(");").unwrap();
+        let split = |argument: String| {
+            // The type of `heard` in C is that of `Notify`.
+            if argument == "void (CL_CALLBACK *pfn_notify)(cl_int status, void *user_data)" {
+                return ("pfn_notify".to_owned(), "Option<Notify>".to_owned());
+            }
+            let at = argument.rfind([' ', '*']).unwrap() + 1;
+            let (before, name) = argument.split_at(at);
+            (name.to_owned(), kind(before.trim()))
+        };
+        let arguments = arguments(inner).into_iter().map(split).collect();
+        let result = kind(result.trim());
+        found.insert(name.to_owned(), (arguments, result));
+    }
+    found
+}
+
+#[test]
+fn header_and_library_have_the_same_functions() {
+    let (rust, c) = (in_rust(), in_c());
+    assert_eq!(rust.len(), 10);
+    assert_eq!(rust, c);
+    for name in rust.keys() {
+        for line in [
+            format!("typedef {name}_t *{name}_fn;"),
+            format!("extern {name}_t {name};"),
+            format!(" * {name}: "),
+        ] {
+            assert!(HEADER.contains(&line), "{line}");
+        }
+    }
+}
+
+/// Compiles C or C++; what the compiler says if it does not take it.
+fn compile(compiler: &str, name: &str, text: &str, flags: &[&str]) -> Result<(), String> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&place, text).unwrap();
+    let output = Command::new(compiler)
+        .args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"])
+        .args(flags)
+        .arg("-I")
+        .arg(here.join("include"))
+        .arg("-I")
+        .arg(here.join("tests"))
+        .arg(&place)
+        .output()
+        .map_err(|error| format!("{compiler}: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+fn c_compiler() -> String {
+    std::env::var("CC").unwrap_or_else(|_| "cc".into())
+}
+
+#[test]
+fn a_compiler_takes_the_header_and_finds_the_same_numbers() {
+    let mut text = String::from("#include \"peerlane_ext.h\"\n");
+    for error in ERRORS {
+        let (name, value) = (error.name, error.value);
+        writeln!(text, "_Static_assert({name} == ({value}), \"{name}\");").unwrap();
+    }
+    let sizes = [
+        ("cl_int", size_of::<cl_int>()),
+        ("cl_uint", size_of::<cl_uint>()),
+        ("cl_bool", size_of::<cl_bool>()),
+        ("cl_ulong", size_of::<cl_ulong>()),
+        ("cl_mem_flags", size_of::<cl_mem_flags>()),
+        ("cl_peer_memory_peerlane", size_of::<*mut u8>()),
+    ];
+    for (name, size) in sizes {
+        writeln!(
+            text,
+            "_Static_assert(sizeof({name}) == {size}, \"{name}\");"
+        )
+        .unwrap();
+    }
+    for name in in_c().keys() {
+        writeln!(
+            text,
+            "extern {name}_fn use_{name};\n{name}_fn use_{name} = {name};"
+        )
+        .unwrap();
+    }
+    let prototypes = "-DPEERLANE_EXT_PROTOTYPES";
+    compile(&c_compiler(), "header.c", &text, &["-std=c11", prototypes]).unwrap();
+    let old = "#include \"peerlane_ext.h\"\nint main(void) { return 0; }\n";
+    compile(&c_compiler(), "old.c", old, &["-std=c99"]).unwrap();
+    let cxx = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+    compile(&cxx, "header.cpp", old, &["-std=c++11", prototypes]).unwrap();
+    // All that are the extension's own are in the header.
+    let defined = HEADER.matches("\n#define CL_").count();
+    let ours = ERRORS.iter().filter(|error| error.value < -9999).count();
+    // `CL_API_CALL` and `CL_CALLBACK` are two more.
+    assert_eq!(defined, ours + 2);
+}
+
+#[test]
+fn the_program_in_the_readme_compiles() {
+    let (_, rest) = README.split_once("```c\n").unwrap();
+    let (program, _) = rest.split_once("```").unwrap();
+    compile(&c_compiler(), "readme.c", program, &["-std=c99"]).unwrap();
+}
