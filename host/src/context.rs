@@ -12,7 +12,22 @@ use peerlane_core::uapi;
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 use std::fmt::Debug;
+use std::ptr::NonNull;
 use std::time::Duration;
+
+/// A channel's page and completion ring, mapped into this process for as long as its context lives. Offsets and
+/// records are those of the register map.
+#[derive(Debug, Clone, Copy)]
+pub struct RawChannel {
+    /// The page. It is no memory: each store has an effect, and is to be one of 4 or 8 bytes.
+    pub page: NonNull<u8>,
+    /// Bytes of the page.
+    pub page_bytes: usize,
+    /// The ring, which the board writes and nobody else.
+    pub ring: NonNull<u8>,
+    /// Records that the ring holds: a power of two.
+    pub slots: u32,
+}
 
 /// What a context can do: a share of a board, with one channel of its own.
 ///
@@ -68,8 +83,8 @@ pub trait Context: Debug + Send + Sync {
     fn free(&self, flags: u32) -> Result<[u64; 2]>;
 
     /// Hands the channel's page and ring to the library. From now on the driver writes none of the
-    /// channel's descriptors.
-    fn open_channel(&self) -> Result<()>;
+    /// channel's descriptors. Says where they are mapped, if they are.
+    fn open_channel(&self) -> Result<Option<RawChannel>>;
 
     /// Writes a descriptor into the channel's page and rings the doorbell, which tells that `freed`
     /// slots of the ring are free again. Returns the number of stores to the page.

@@ -1,6 +1,6 @@
 //! An open device: one context, one channel.
 
-use crate::context::Context;
+use crate::context::{Context, RawChannel};
 use crate::error::{Error, Result};
 use crate::kernel::Node;
 use crate::memory::{Memory, MemoryKind};
@@ -163,6 +163,16 @@ impl Device {
     /// The device's queue, of which it has one: [`Queue::new`].
     pub fn queue(&self) -> Result<Queue> {
         Queue::new(self)
+    }
+
+    /// Hands the channel to something that is no [`Queue`], a GPU for one, in place of the queue: it writes
+    /// descriptors, rings the doorbells and reads the records from now on.
+    ///
+    /// # Errors
+    /// As [`Queue::new`], and [`Error::Map`] with `EOPNOTSUPP` where the channel is not mapped into the
+    /// process.
+    pub fn hand_over(&self) -> Result<RawChannel> {
+        Queue::hand_over(self)
     }
 
     /// New memory that can be registered, all zero. The kernel's device takes any memory of the process,

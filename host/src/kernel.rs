@@ -2,7 +2,7 @@
 
 mod opencl;
 
-use crate::context::Context;
+use crate::context::{Context, RawChannel};
 use crate::error::{Error, Result};
 use crate::mapping::Mapping;
 use crate::memory::{Memory, MemoryKind};
@@ -220,7 +220,7 @@ impl Context for Node {
         Ok(argument.token)
     }
 
-    fn open_channel(&self) -> Result<()> {
+    fn open_channel(&self) -> Result<Option<RawChannel>> {
         let both = ProtFlags::READ | ProtFlags::WRITE;
         let uapi::Info {
             page_bytes,
@@ -235,8 +235,13 @@ impl Context for Node {
             ProtFlags::READ,
         )?;
         // A second caller keeps the mappings of the first.
-        let _ = self.channel.set(Channel { page, ring });
-        Ok(())
+        let Channel { page, ring } = self.channel.get_or_init(|| Channel { page, ring });
+        Ok(Some(RawChannel {
+            page: page.base(),
+            page_bytes: page.length(),
+            ring: ring.base(),
+            slots: 1 << self.info.ring_log2,
+        }))
     }
 
     /// 5 stores: the bus carries 64 bits in one packet. Stores leave in program order, those to memory

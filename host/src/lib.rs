@@ -83,7 +83,7 @@ mod sys;
 mod transfer;
 mod window;
 
-pub use context::Context;
+pub use context::{Context, RawChannel};
 pub use device::Device;
 pub use error::{Error, Result};
 pub use fpga_memory::{FpgaMemory, Offer};

@@ -2,7 +2,7 @@
 
 mod waits;
 
-use crate::context::Context;
+use crate::context::{Context, RawChannel};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::flow::{Flow, Order, Post, TransferId};
@@ -13,7 +13,8 @@ use peerlane_core::descriptor::{DWORDS, Direction};
 use peerlane_core::record;
 use peerlane_core::ring::Slots;
 use peerlane_core::uapi::{Query, state};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use rustix::io::Errno;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// Bytes that one descriptor moves at most, unless set otherwise: all that its length can say.
@@ -116,6 +117,25 @@ impl Queue {
         let queue = Self::open(device)?;
         *place = Some(Arc::downgrade(&queue.0));
         Ok(queue)
+    }
+
+    /// [`Device::hand_over`].
+    pub(crate) fn hand_over(device: &Device) -> Result<RawChannel> {
+        let mut place = device.0.queue_place();
+        if place.is_some() {
+            return Err(Error::Taken);
+        }
+        let context = device.context();
+        let channel = context.open_channel()?;
+        let missing = || Error::map("the channel", 0, Errno::OPNOTSUPP);
+        let channel = channel.ok_or_else(missing)?;
+        if !is_unused(context, device.capabilities().queue_depth()) {
+            return Err(Error::Taken);
+        }
+        // The page takes doorbells from the first question on.
+        context.query()?;
+        *place = Some(Weak::new());
+        Ok(channel)
     }
 
     fn open(device: &Device) -> Result<Self> {

@@ -12,9 +12,15 @@ use miette::{IntoDiagnostic, WrapErr, miette};
 const PROGRAM: &str = "peerlane-gpu-check";
 
 /// Runs the program with the libraries that it was built with: those of the machine may be older. The GPU
-/// driver's are found as always.
+/// driver's are found as always. The kernel that includes `peerlane_gpu.h` is compiled there.
 const RUN: &str = "#!/bin/sh
 here=$(cd \"$(dirname \"$0\")\" && pwd) || exit 1
+nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
+if \"$nvcc\" -ptx -I \"$here/include\" -o \"$here/kernel.ptx\" \"$here/kernel.cu\"; then
+    set -- --kernel \"$here/kernel.ptx\" \"$@\"
+else
+    echo 'no nvcc (NVCC names it): the kernel of peerlane_gpu.h is not tried' >&2
+fi
 exec \"$here/lib/LOADER\" --library-path \"$here/lib\" \"$here/peerlane-gpu-check\" run --model \"$here/block.so\" \"$@\"
 ";
 
@@ -49,6 +55,14 @@ pub(crate) fn run(root: &Path) -> miette::Result<bool> {
         .into_diagnostic()?;
     if !compiled.success() {
         return Ok(false);
+    }
+
+    let include = bundle.join("include");
+    fs::create_dir_all(&include).into_diagnostic()?;
+    copy(&root.join("tests/gpu/kernel.cu"), &bundle.join("kernel.cu"))?;
+    for header in ["host/gpu/include/peerlane_gpu.h", "driver/uapi/peerlane.h"] {
+        let name = Path::new(header).file_name().unwrap_or_default();
+        copy(&root.join(header), &include.join(name))?;
     }
 
     let mut loader = None;

@@ -2,6 +2,8 @@
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
+use peerlane_host::Fault;
+use peerlane_host::peerlane_core::descriptor::DescriptorError;
 
 /// Result of the library's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -60,6 +62,15 @@ pub enum Error {
         /// The GPU's place on the bus.
         gpu: String,
     },
+    /// A transfer that a stream started has not ended well.
+    #[error("a transfer of the GPU's queue failed: {0}")]
+    Transfer(Fault),
+    /// No record of a transfer that a stream started has come in time.
+    #[error("a transfer of the GPU's queue has not ended in time")]
+    Late,
+    /// The stream is another context's.
+    #[error("the stream belongs to another CUDA context than the queue")]
+    Foreign,
     /// OpenCL does not offer what the import needs.
     #[error("OpenCL cannot take the buffer: {reason}")]
     OpenCl {
@@ -74,6 +85,9 @@ pub enum Error {
         /// Its error code (CL/cl.h).
         code: i32,
     },
+    /// The transfer is none.
+    #[error(transparent)]
+    Descriptor(#[from] DescriptorError),
     /// The board's side failed.
     #[error(transparent)]
     Board(#[from] peerlane_host::Error),
@@ -112,6 +126,16 @@ impl Error {
             }
             Self::NoFlush { .. } => {
                 "Launch the kernel after the transfer has ended: a launch orders by itself."
+            }
+            Self::Transfer(_) => {
+                "Look at the fault; what was enqueued behind it has run all the same."
+            }
+            Self::Late => {
+                "The board may still do it, or was started anew: make another device and queue."
+            }
+            Self::Foreign => "Make the stream in the context of the queue's GPU.",
+            Self::Descriptor(_) => {
+                "Name bytes inside of the region and of the context's FPGA memory."
             }
             Self::OpenCl { .. } => {
                 "Use a GPU driver whose OpenCL has cl_khr_external_memory_opaque_fd, or copy between the OpenCL buffer and a GpuBuffer by clEnqueueCopyBuffer and host memory."

@@ -2,6 +2,8 @@
 //!
 //! - [`Gpu`] is a GPU of NVIDIA's by CUDA's driver, which is looked for at run time. [`GpuBuffer`] is memory of
 //!   it that boards reach, and [`GpuRegion`] such memory registered at a board.
+//! - [`GpuQueue`] hands a board's channel to the GPU: transfers in a stream's order and in graphs, and such that
+//!   a kernel of the program's own starts (`include/peerlane_gpu.h`).
 //! - [`opencl`] makes an OpenCL buffer of a [`GpuBuffer`]: kernels of OpenCL and the board use the same bytes.
 //!
 //! ```no_run
@@ -35,10 +37,12 @@
 mod cuda;
 mod error;
 pub mod opencl;
+mod queue;
 mod region;
 
 pub use cuda::{Abilities, DmaBuf, Flush, Gpu, GpuBuffer, Ordering, Readers};
 pub use error::{Error, Result};
+pub use queue::{GpuQueue, Outcome, Step};
 pub use region::GpuRegion;
 
 /// CUDA's bindings, of the version that [`Gpu::over`] takes.

@@ -5,7 +5,7 @@ use super::board::{Board, POLL};
 use super::opencl::Side;
 use super::zeros::Records;
 use super::{Inner, Shared};
-use crate::context::Context;
+use crate::context::{Context, RawChannel};
 use crate::error::{Error, Result};
 use crate::memory::{Memory, MemoryKind};
 use crate::opencl::OpenCl;
@@ -295,9 +295,9 @@ impl Context for Held {
         Ok(Box::new(Side::new(&self.hold)?))
     }
 
-    fn open_channel(&self) -> Result<()> {
+    fn open_channel(&self) -> Result<Option<RawChannel>> {
         self.present()?.channel(self.number)?.handed_out = true;
-        Ok(())
+        Ok(None)
     }
 
     /// A packet for the descriptor's words, where the backend can, and one for the doorbell.

@@ -18,6 +18,7 @@ mod opencl;
 mod regions;
 mod zeros;
 
+use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use board::Board;
@@ -139,7 +140,16 @@ impl Driver {
     /// [`Error::ChannelsTaken`] if none is; [`Error::Gone`] if the board did not answer at some time
     /// since it was started.
     pub fn open(&self) -> Result<Device> {
-        Device::over(Held::new(&self.0)?)
+        Device::over(self.context()?)
+    }
+
+    /// Opens a context as [`open`](Self::open) does, for who puts something around it
+    /// ([`Device::over`]).
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn context(&self) -> Result<impl Context + use<>> {
+        Held::new(&self.0)
     }
 
     /// What this build can do.

@@ -5,7 +5,7 @@ use peerlane_core::descriptor::{DWORDS, Descriptor, Direction};
 use peerlane_core::record::{self, Record};
 use peerlane_core::regs::MAP_ID;
 use peerlane_core::uapi;
-use peerlane_host::{Context, Memory, MemoryKind, Moderation, Result};
+use peerlane_host::{Context, Memory, MemoryKind, Moderation, RawChannel, Result};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -133,9 +133,9 @@ impl Context for Least {
         Ok([0; 2])
     }
 
-    fn open_channel(&self) -> Result<()> {
+    fn open_channel(&self) -> Result<Option<RawChannel>> {
         self.called();
-        Ok(())
+        Ok(None)
     }
 
     fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], _: u16) -> u32 {

@@ -18,9 +18,17 @@ pub fn compile() -> Result<Library> {
     Ok(peerlane_block::library(&Params::default())?)
 }
 
+/// The block that was asked for.
+pub fn library(bench: &Bench<'_>) -> Result<Library> {
+    match &bench.options.model {
+        Some(file) => Ok(Library::load(file, TOP)?),
+        None => compile(),
+    }
+}
+
 /// Packets that the block sends to the GPU's BAR go to this buffer, by CUDA.
 #[derive(Debug)]
-struct Peer(Arc<GpuBuffer>);
+pub struct Peer(pub Arc<GpuBuffer>);
 
 impl RealMemory for Peer {
     fn size(&self) -> u64 {
@@ -39,10 +47,7 @@ impl RealMemory for Peer {
 /// Moves memory of both kinds from the GPU to the FPGA's memory and back to another place, and has a kernel
 /// on the GPU compare it.
 pub fn both_ways(bench: &Bench<'_>) -> Result<String> {
-    let library = match &bench.options.model {
-        Some(file) => Library::load(file, TOP)?,
-        None => compile()?,
-    };
+    let library = library(bench)?;
     let length = u64::from(bench.options.mib) << 20;
     let mut found = Vec::new();
     for (name, source, target) in pairs(&bench.gpu, length)? {

@@ -1,7 +1,7 @@
 //! Two kernels of CUDA's that write a pattern and compare with it.
 
 use anyhow::{Result, ensure};
-use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaFunction, CudaStream, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 use peerlane_gpu::{Gpu, GpuBuffer};
 
@@ -116,14 +116,26 @@ impl Kernels {
 
     /// Writes the pattern into a buffer.
     pub fn fill(&self, buffer: &GpuBuffer, bytes: u64, seed: u32) -> Result<()> {
+        let stream = self.gpu.context().default_stream();
+        self.fill_on(&stream, buffer, bytes, seed)?;
+        stream.synchronize()?;
+        Ok(())
+    }
+
+    /// The same in a stream's order.
+    pub fn fill_on(
+        &self,
+        stream: &CudaStream,
+        buffer: &GpuBuffer,
+        bytes: u64,
+        seed: u32,
+    ) -> Result<()> {
         ensure!(bytes.is_multiple_of(4) && bytes <= buffer.length());
         let (place, words) = (buffer.address(), bytes / 4);
-        let stream = self.gpu.context().default_stream();
         let mut launch = stream.launch_builder(&self.fill);
         launch.arg(&place).arg(&words).arg(&seed);
         // SAFETY: the arguments are the kernel's, and the words lie in the buffer.
         unsafe { launch.launch(Self::config(words)) }?;
-        stream.synchronize()?;
         Ok(())
     }
 

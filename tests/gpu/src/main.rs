@@ -2,10 +2,12 @@
 //! neither a toolchain nor Verilator there.
 
 mod board;
+mod carrier;
 mod cl;
 mod cuda;
 mod memory;
 mod report;
+mod started;
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Parser, Subcommand};
@@ -40,6 +42,9 @@ struct Options {
     /// The compiled block, of `model`. Without it the block is compiled now.
     #[arg(long)]
     model: Option<PathBuf>,
+    /// PTX of `tests/gpu/kernel.cu`, for transfers that a kernel starts.
+    #[arg(long)]
+    kernel: Option<PathBuf>,
     /// The GPU's number.
     #[arg(long, default_value_t = 0)]
     gpu: usize,
@@ -73,6 +78,11 @@ const CHECKS: &[(&str, Check)] = &[
     ("memory as dma-bufs", memory::dma_bufs),
     ("flush of a peer's writes", memory::flush),
     ("OpenCL takes a buffer", cl::import),
+    (
+        "transfers of a stream and a graph",
+        started::stream_and_graph,
+    ),
+    ("transfers that a kernel starts", started::by_a_kernel),
     ("the board's RTL, both ways", board::both_ways),
 ];
 

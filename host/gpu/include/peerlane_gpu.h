@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Transfers that a CUDA kernel starts: it writes the descriptor into the channel's page, rings the
+ * doorbell and looks at the completion ring by itself. The host takes no part.
+ *
+ *     #include "peerlane_gpu.h"
+ *
+ *     __global__ void step(struct peerlane_gpu_queue *queue, uint64_t input, uint64_t fpga)
+ *     {
+ *             // ... one thread, when the data of all others are in memory:
+ *             uint32_t status = peerlane_gpu_transfer(queue, PEERLANE_GPU_READ, input, fpga,
+ *                                                     1 << 20, 0, 1000000000);
+ *             if (peerlane_gpu_failed(status)) ...
+ *     }
+ *
+ * The queue is GpuQueue::address() of the host library peerlane-gpu, `input` an address of a region
+ * (Region::att_address() and an offset), `fpga` an address of FPGA memory that the context has.
+ *
+ * Thread safety: one thread at a time uses a queue. peerlane_gpu_start orders nothing of other threads: let
+ * them reach a barrier, each behind __threadfence_system(), before.
+ *
+ * Registers, descriptor and record are those of peerlane.h, which the register map generates.
+ */
+#ifndef PEERLANE_GPU_H
+#define PEERLANE_GPU_H
+
+#include <stdint.h>
+
+#include "peerlane.h"
+
+/* Directions, as completion records have them. */
+#define PEERLANE_GPU_WRITE 0u /* FPGA memory to the region */
+#define PEERLANE_GPU_READ 1u  /* the region to FPGA memory */
+
+/* What peerlane_gpu_transfer returns when no record has come in time. The board may still do it. */
+#define PEERLANE_GPU_LATE 0xffffffffu
+
+/* A channel in a kernel's hands. It lies in GPU memory, 40 bytes, made by GpuQueue. */
+struct peerlane_gpu_queue {
+	uint64_t page;    /* the channel's page, as the GPU addresses it */
+	uint64_t ring;    /* the completion ring, as the GPU addresses it */
+	uint32_t slots;   /* records that the ring holds, a power of two */
+	uint32_t next;    /* records read until now, modulo 2^32 */
+	uint32_t freed;   /* records read that no doorbell has told of */
+	uint32_t started; /* descriptors rung until now, modulo 2^32 */
+	uint32_t status;  /* status of the last record that was read */
+	uint32_t done;    /* bytes that it says were moved */
+};
+
+/* Whether a status is that of a transfer that has failed, or is late. */
+__device__ static inline bool peerlane_gpu_failed(uint32_t status)
+{
+	return status == PEERLANE_GPU_LATE || (status & PEERLANE_COMPLETION_STATUS_CODE_MASK) != 0;
+}
+
+/* Transfers that were started and whose records were not read. */
+__device__ static inline uint32_t peerlane_gpu_under_way(const struct peerlane_gpu_queue *queue)
+{
+	return queue->started - queue->next;
+}
+
+/*
+ * Starts a transfer of `length` bytes, 1 to 2^32 - 1. `control` has bits of the descriptor's control word
+ * beside PEERLANE_DESCRIPTOR_CONTROL_RECORD_MASK, which is set here. At most as many transfers may be under way
+ * as the queue of their direction takes, and as the ring has slots: one more is lost.
+ */
+__device__ static inline void peerlane_gpu_start(struct peerlane_gpu_queue *queue,
+						 uint32_t direction, uint64_t peer, uint64_t local,
+						 uint32_t length, uint32_t control)
+{
+	uint32_t words = direction == PEERLANE_GPU_WRITE ? PEERLANE_CHAN_WRITE_DESC(0)
+							 : PEERLANE_CHAN_READ_DESC(0);
+	uint32_t bell = direction == PEERLANE_GPU_WRITE ? PEERLANE_CHAN_WRITE_DOORBELL
+							: PEERLANE_CHAN_READ_DOORBELL;
+	volatile uint64_t *place = (volatile uint64_t *)(queue->page + words);
+	volatile uint32_t *doorbell = (volatile uint32_t *)(queue->page + bell);
+
+	control |= PEERLANE_DESCRIPTOR_CONTROL_RECORD_MASK;
+	/* Data that the board is to read come before, and the doorbell comes last. */
+	__threadfence_system();
+	place[0] = peer;
+	place[1] = local;
+	place[2] = (uint64_t)control << 32 | length;
+	/* The cookie; the second half is a reserved word, 0. */
+	place[3] = queue->started;
+	__threadfence_system();
+	*doorbell = queue->freed;
+	queue->freed = 0;
+	queue->started++;
+}
+
+/*
+ * Looks for the next record. Returns whether there is one; its status and bytes are in the queue then.
+ * Records come in the order in which transfers end, writes and reads each in the order of their start.
+ */
+__device__ static inline bool peerlane_gpu_ended(struct peerlane_gpu_queue *queue)
+{
+	uint32_t slot = queue->next & (queue->slots - 1);
+	volatile uint32_t *record =
+		(volatile uint32_t *)(queue->ring + sizeof(struct peerlane_completion) * (uint64_t)slot);
+	uint32_t phase = (queue->next & queue->slots) ? 0 : 1;
+	uint32_t status = record[1];
+
+	/* The record's words may become visible one by one: its number tells it from an older one. */
+	if ((status & PEERLANE_COMPLETION_STATUS_PHASE_MASK) != phase || record[3] != queue->next)
+		return false;
+	__threadfence_system();
+	queue->status = status;
+	queue->done = record[2];
+	queue->next++;
+	queue->freed++;
+	return true;
+}
+
+/*
+ * Starts a transfer and waits for its end, for at most `limit` nanoseconds; no other may be under way.
+ * Returns the record's status, or PEERLANE_GPU_LATE. Data that were moved into the GPU's memory are there: this
+ * kernel sees them where the GPU orders peers' writes for their owner (Abilities::ordering), the next one always.
+ */
+__device__ static inline uint32_t peerlane_gpu_transfer(struct peerlane_gpu_queue *queue,
+							uint32_t direction, uint64_t peer,
+							uint64_t local, uint32_t length,
+							uint32_t control, uint64_t limit)
+{
+	uint64_t begin, now;
+
+	peerlane_gpu_start(queue, direction, peer, local, length, control);
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+	while (!peerlane_gpu_ended(queue)) {
+		asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+		if (now - begin > limit)
+			return PEERLANE_GPU_LATE;
+	}
+	return queue->status;
+}
+
+#endif

@@ -1,0 +1,228 @@
+//! A channel's page and ring in memory, for a device that stores to the page by itself, and a thread that carries
+//! the stores to the simulated board and the records back.
+//!
+//! The real page hears every store. Memory keeps the last one only, so whoever uses this page has one transfer
+//! under way at a time, and the carrier takes a doorbell away before the next can come.
+
+use anyhow::Result;
+use peerlane_host::peerlane_core::descriptor::{DWORDS, Direction};
+use peerlane_host::peerlane_core::record;
+use peerlane_host::peerlane_core::regs::chan;
+use peerlane_host::peerlane_core::uapi;
+use peerlane_host::{Context, Memory, MemoryKind, Moderation, RawChannel, Result as HostResult};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// In a doorbell that nobody has rung: a value that no doorbell takes.
+const SILENT: u32 = u32::MAX;
+
+/// Dwords of the page.
+const PAGE: usize = 1024;
+
+/// Memory that begins at a page.
+#[repr(align(4096))]
+struct Dwords<const N: usize>([AtomicU32; N]);
+
+/// A context whose channel is mapped into memory.
+#[derive(Clone)]
+pub struct Carried(Arc<Inner>);
+
+struct Inner {
+    context: Box<dyn Context>,
+    page: Box<Dwords<PAGE>>,
+    /// As long as the longest ring of the checks.
+    ring: Box<Dwords<{ 8 * SLOTS }>>,
+    slots: u32,
+}
+
+/// Records that the ring's memory has room for.
+const SLOTS: usize = 4096;
+
+impl std::fmt::Debug for Carried {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Carried").field(&self.0.context).finish()
+    }
+}
+
+/// The thread that carries. It ends when this is dropped.
+pub struct Carrier {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<u32>>>,
+}
+
+fn dwords<const N: usize>(value: u32) -> Box<Dwords<N>> {
+    Box::new(Dwords(std::array::from_fn(|_| AtomicU32::new(value))))
+}
+
+impl Carried {
+    /// Around a context of the driver in the process.
+    pub fn new(context: impl Context + 'static) -> Self {
+        let slots = 1 << context.info().ring_log2;
+        assert!(slots as usize <= SLOTS, "the ring has {slots} slots");
+        let page = dwords::<PAGE>(0);
+        for bell in [chan::WRITE_DOORBELL, chan::READ_DOORBELL] {
+            page.0[bell / 4].store(SILENT, Ordering::Relaxed);
+        }
+        let ring = dwords::<{ 8 * SLOTS }>(0);
+        for slot in 0..slots {
+            for (index, value) in record::emptied(slot) {
+                ring.0[slot as usize * record::DWORDS + index].store(value, Ordering::Relaxed);
+            }
+        }
+        Self(Arc::new(Inner {
+            context: Box::new(context),
+            page,
+            ring,
+            slots,
+        }))
+    }
+
+    /// Starts to carry.
+    pub fn carry(&self) -> Carrier {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (carried, stopped) = (self.clone(), Arc::clone(&stop));
+        let thread = std::thread::spawn(move || carried.run(&stopped));
+        Carrier {
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    /// Carries until it is stopped. Gives the number of doorbells.
+    fn run(&self, stop: &AtomicBool) -> Result<u32> {
+        let Inner {
+            context,
+            page,
+            ring,
+            slots,
+        } = &*self.0;
+        let (mut bells, mut next) = (0, 0_u32);
+        while !stop.load(Ordering::Relaxed) {
+            let ways = [
+                (Direction::Write, chan::WRITE_DESC, chan::WRITE_DOORBELL),
+                (Direction::Read, chan::READ_DESC, chan::READ_DOORBELL),
+            ];
+            for (direction, place, bell) in ways {
+                let bell = &page.0[bell / 4];
+                let freed = bell.load(Ordering::Acquire);
+                if freed == SILENT {
+                    continue;
+                }
+                let words: [u32; DWORDS] =
+                    std::array::from_fn(|i| page.0[place / 4 + i].load(Ordering::Relaxed));
+                bell.store(SILENT, Ordering::Release);
+                context.post(direction, &words, freed as u16);
+                bells += 1;
+            }
+            let slot = next & (slots - 1);
+            let words = context.record(slot);
+            let phase = next & slots == 0;
+            if record::phase(context.status(slot)) == phase && words[record::SEQUENCE] == next {
+                let place = &ring.0[slot as usize * record::DWORDS..][..record::DWORDS];
+                for (index, word) in words.iter().enumerate() {
+                    if index != record::STATUS {
+                        place[index].store(*word, Ordering::Relaxed);
+                    }
+                }
+                place[record::STATUS].store(words[record::STATUS], Ordering::Release);
+                next = next.wrapping_add(1);
+            }
+            // Time passes on the board.
+            context.await_event(Some(Duration::from_micros(2)))?;
+            context.query()?;
+        }
+        Ok(bells)
+    }
+}
+
+impl Carrier {
+    /// Ends the thread, and gives the number of doorbells that it carried.
+    pub fn stop(mut self) -> Result<u32> {
+        self.stop.store(true, Ordering::Relaxed);
+        let thread = self.thread.take().expect("it was not stopped");
+        thread.join().expect("the carrier does not panic")
+    }
+}
+
+impl Drop for Carrier {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Context for Carried {
+    fn open_channel(&self) -> HostResult<Option<RawChannel>> {
+        self.0.context.open_channel()?;
+        Ok(Some(RawChannel {
+            page: NonNull::from(&*self.0.page).cast(),
+            page_bytes: size_of_val(&*self.0.page),
+            ring: NonNull::from(&*self.0.ring).cast(),
+            slots: self.0.slots,
+        }))
+    }
+
+    // The rest is the driver's.
+    fn name(&self) -> String {
+        self.0.context.name()
+    }
+    fn info(&self) -> &uapi::Info {
+        self.0.context.info()
+    }
+    fn memory(&self, kind: MemoryKind, bytes: usize) -> HostResult<Memory> {
+        self.0.context.memory(kind, bytes)
+    }
+    fn register(&self, region: &mut uapi::Register) -> HostResult<()> {
+        self.0.context.register(region)
+    }
+    fn unregister(&self, handle: u32, flags: u32) -> HostResult<()> {
+        self.0.context.unregister(handle, flags)
+    }
+    fn flush(&self, handle: u32) -> HostResult<()> {
+        self.0.context.flush(handle)
+    }
+    fn allocate(&self, wanted: &mut uapi::Allocate) -> HostResult<()> {
+        self.0.context.allocate(wanted)
+    }
+    fn free(&self, flags: u32) -> HostResult<[u64; 2]> {
+        self.0.context.free(flags)
+    }
+    fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) -> u32 {
+        self.0.context.post(direction, descriptor, freed)
+    }
+    fn queue_free(&self) -> [u32; 2] {
+        self.0.context.queue_free()
+    }
+    fn take_refused(&self) -> bool {
+        self.0.context.take_refused()
+    }
+    fn status(&self, slot: u32) -> u32 {
+        self.0.context.status(slot)
+    }
+    fn record(&self, slot: u32) -> [u32; record::DWORDS] {
+        self.0.context.record(slot)
+    }
+    fn query(&self) -> HostResult<uapi::Query> {
+        self.0.context.query()
+    }
+    fn await_event(&self, limit: Option<Duration>) -> HostResult<bool> {
+        self.0.context.await_event(limit)
+    }
+    fn now(&self) -> Duration {
+        self.0.context.now()
+    }
+    fn pause(&self) {
+        self.0.context.pause();
+    }
+    fn stop(&self, drain: Duration) -> HostResult<bool> {
+        self.0.context.stop(drain)
+    }
+    fn moderate(&self, moderation: Moderation) -> HostResult<()> {
+        self.0.context.moderate(moderation)
+    }
+}

@@ -1,0 +1,208 @@
+//! Transfers that the GPU starts: in a stream's order, as nodes of a graph, and by a kernel.
+
+use crate::Bench;
+use crate::board::{Peer, library};
+use crate::carrier::Carried;
+use crate::cuda::{Kernels, pattern};
+use anyhow::{Context as _, Result, bail, ensure};
+use cudarc::driver::{LaunchConfig, PushKernelArg, sys};
+use cudarc::nvrtc::Ptx;
+use peerlane_gpu::{Error, GpuBuffer, GpuQueue, Step};
+use peerlane_host::driver::Options;
+use peerlane_host::{Device, Direction, FpgaMemory, MemoryKind, Permissions, Region};
+use peerlane_sim::BoardConfig;
+use peerlane_simulated::SimBoard;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Bytes of a transfer: small, for much of it is simulated.
+const BYTES: u64 = 64 << 10;
+
+/// What the GPU has waited at most for one transfer: the simulator's time, not the board's.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A simulated board whose GPU memory is one real buffer, in two halves.
+struct Rig {
+    board: SimBoard,
+    carried: Carried,
+    device: Device,
+    fpga: FpgaMemory,
+    buffer: Arc<GpuBuffer>,
+    region: Region,
+}
+
+impl Rig {
+    fn new(bench: &Bench<'_>) -> Result<Self> {
+        let board = SimBoard::new(library(bench)?.instance()?, BoardConfig::default())?;
+        let buffer = Arc::new(bench.gpu.plain_buffer(2 * BYTES)?);
+        board.with(|board| board.gpu_mut().replace(Arc::new(Peer(Arc::clone(&buffer)))));
+        let driver = board.drive(&Options::default())?;
+        let carried = Carried::new(driver.context()?);
+        let device = Device::over(carried.clone())?;
+        let fpga = device.allocate(BYTES)?;
+        let memory = device.memory(MemoryKind::Gpu, 2 * BYTES as usize)?;
+        let region = device.register_all(&memory, Permissions::ReadWrite)?;
+        Ok(Self {
+            board,
+            carried,
+            device,
+            fpga,
+            buffer,
+            region,
+        })
+    }
+
+    /// The first half to FPGA memory, or that to the second half.
+    fn step(&self, direction: Direction) -> Result<Step> {
+        let offset = match direction {
+            Direction::Read => 0,
+            Direction::Write => BYTES,
+        };
+        let peer = self.region.att_address().checked_add(offset);
+        Ok(Step {
+            direction,
+            peer: peer.context("the region has no such address")?,
+            fpga_address: self.fpga.base(),
+            length: BYTES as u32,
+            limit: LIMIT,
+        })
+    }
+
+    /// The second half holds the pattern.
+    fn check(&self, seed: u32) -> Result<()> {
+        let mut bytes = vec![0; BYTES as usize];
+        self.board.fpga_read(self.fpga.base(), &mut bytes)?;
+        ensure!(
+            bytes == pattern(bytes.len(), seed),
+            "FPGA memory holds other bytes"
+        );
+        self.buffer.read(BYTES, &mut bytes)?;
+        ensure!(
+            bytes == pattern(bytes.len(), seed),
+            "the second half holds other bytes"
+        );
+        Ok(())
+    }
+}
+
+/// A kernel writes, the board reads, and writes what it read elsewhere: all in the order of one stream, and
+/// the host waits once, at the end. Then the same as a graph, launched three times.
+pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
+    let kernels = Kernels::load(&bench.gpu)?;
+    let rig = Rig::new(bench)?;
+    let queue = GpuQueue::new(&bench.gpu, &rig.device)?;
+    ensure!(rig.device.queue().is_err(), "the channel has two owners");
+    let carrier = rig.carried.carry();
+    let stream = bench.gpu.context().new_stream()?;
+    let [read, write] = [Direction::Read, Direction::Write].map(|way| rig.step(way));
+    let (read, write) = (read?, write?);
+
+    let mut begin = Instant::now();
+    let mut times = Vec::new();
+    let mut lap = || {
+        times.push(format!(
+            "{:.1} s",
+            std::mem::replace(&mut begin, Instant::now())
+                .elapsed()
+                .as_secs_f64()
+        ))
+    };
+    kernels.fill_on(&stream, &rig.buffer, BYTES, 11)?;
+    queue.enqueue(&stream, &read)?;
+    queue.enqueue(&stream, &write)?;
+    stream.synchronize()?;
+    let outcome = queue.outcome()?;
+    ensure!(
+        outcome.steps == 2 && u64::from(outcome.bytes) == BYTES,
+        "{outcome:?}"
+    );
+    rig.check(11)?;
+    lap();
+
+    // A step that the board refuses is told, and the next one runs.
+    let outside = Step {
+        fpga_address: rig.fpga.base() + rig.fpga.length(),
+        ..read
+    };
+    queue.enqueue(&stream, &outside)?;
+    queue.enqueue(&stream, &write)?;
+    match queue.outcome() {
+        Err(Error::Transfer(fault)) => ensure!(format!("{fault:?}") == "LocalRange", "{fault:?}"),
+        other => bail!("a transfer outside of the context's memory: {other:?}"),
+    }
+    ensure!(queue.outcome()?.steps == 4);
+    lap();
+
+    stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED)?;
+    kernels.fill_on(&stream, &rig.buffer, BYTES, 12)?;
+    queue.enqueue(&stream, &read)?;
+    queue.enqueue(&stream, &write)?;
+    let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    let graph = stream.end_capture(flags)?.context("the graph is empty")?;
+    for round in 1..=3 {
+        rig.buffer.write(0, &vec![0; 2 * BYTES as usize])?;
+        graph.launch()?;
+        stream.synchronize()?;
+        ensure!(queue.outcome()?.steps == 4 + 2 * round);
+        rig.check(12)?;
+        lap();
+    }
+    drop(queue);
+    let bells = carrier.stop()?;
+    ensure!(bells == 10, "{bells} doorbells");
+    lap();
+    Ok(format!(
+        "2 in a stream, 1 refused and told, 6 in a graph launched three times, 64 KiB each, data right; simulated in {}",
+        times.join(", ")
+    ))
+}
+
+/// A kernel that includes `peerlane_gpu.h` moves the pattern by itself, in pieces.
+pub fn by_a_kernel(bench: &Bench<'_>) -> Result<String> {
+    let Some(file) = &bench.options.kernel else {
+        return Ok("not tried: no --kernel, the PTX of tests/gpu/kernel.cu".into());
+    };
+    const PIECES: u32 = 8;
+    let kernels = Kernels::load(&bench.gpu)?;
+    let module = bench.gpu.context().load_module(Ptx::from_file(file))?;
+    let function = module.load_function("both_ways")?;
+    let rig = Rig::new(bench)?;
+    let queue = GpuQueue::new(&bench.gpu, &rig.device)?;
+    let carrier = rig.carried.carry();
+    kernels.fill(&rig.buffer, BYTES, 13)?;
+
+    let result = bench.gpu.plain_buffer(8)?;
+    let (state, place) = (queue.address(), result.address());
+    let (read, write) = (rig.step(Direction::Read)?, rig.step(Direction::Write)?);
+    let (input, output, fpga) = (read.peer.raw(), write.peer.raw(), rig.fpga.base());
+    let (piece, pieces) = (BYTES as u32 / PIECES, PIECES);
+    let limit = LIMIT.as_nanos() as u64;
+    // Not the default stream: the carrier's copies would wait for it.
+    let stream = bench.gpu.context().new_stream()?;
+    let mut launch = stream.launch_builder(&function);
+    launch.arg(&state).arg(&input).arg(&output).arg(&fpga);
+    launch.arg(&piece).arg(&pieces).arg(&limit).arg(&place);
+    let config = LaunchConfig {
+        grid_dim: (1, 1, 1),
+        block_dim: (32, 1, 1),
+        shared_mem_bytes: 0,
+    };
+    // SAFETY: the arguments are the kernel's, and all they point to lives until the stream is synchronised.
+    unsafe { launch.launch(config) }?;
+    stream.synchronize()?;
+    let mut bytes = [0; 8];
+    result.read(0, &mut bytes)?;
+    let (words, _) = bytes.as_chunks::<4>();
+    let [ended, failed] = [0, 1].map(|index| u32::from_le_bytes(words[index]));
+    ensure!(
+        failed == 0 && ended == 2 * PIECES,
+        "{ended} ended, {failed} failed"
+    );
+    rig.check(13)?;
+    drop(queue);
+    ensure!(carrier.stop()? == 2 * PIECES);
+    Ok(format!(
+        "{ended} transfers of {} KiB, data right",
+        piece >> 10
+    ))
+}
