@@ -1,4 +1,4 @@
-//! A driver in the process: everything below [`Context`](crate::Context) for a board whose registers the
+//! A driver in the process: everything below [`Context`] for a board whose registers the
 //! process reaches by itself.
 //!
 //! A [`Driver`] is to a [`Backend`] what the kernel driver is to a PCI device. It starts the block,
