@@ -3,6 +3,7 @@
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::check;
+use rustix::fd::BorrowedFd;
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -91,11 +92,19 @@ pub trait OpenCl: Debug + Send + Sync {
     /// [`Error::Restarted`].
     ///
     /// `keeps_memory` says that FPGA memory keeps its contents while `image` works. `image` must use
-    /// nothing of this board.
+    /// nothing of this board. Where it runs a tool, the tool is to end before the bracket does, also if this
+    /// process is killed meanwhile: see [`file`](Self::file).
     ///
     /// # Errors
     /// That of `image`; or that of the board that is found, [`Error::Identity`] for one.
     fn reprogram(&self, keeps_memory: bool, image: &mut dyn FnMut() -> Result<()>) -> Result<()>;
+
+    /// The context as an open file, where it is one. The context ends when the last copy of the file is
+    /// closed. So a process that has a copy and waits for the tool that configures the FPGA puts off what the
+    /// end of this process means until the tool has ended. `None`: the board's driver ends with this process.
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 }
 
 impl Device {

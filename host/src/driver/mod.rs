@@ -35,8 +35,8 @@ use peerlane_core::table::{self, Reach};
 use regions::Regions;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 pub use backend::{Allocation, Backend, BackendError, BackendResult, Bar, MemoryId, Pinned, Space};
 
@@ -101,6 +101,22 @@ impl Shared {
         let inner = self.inner.lock();
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         inner.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, if it can be had within so long: whoever programs the FPGA has it for many seconds.
+    pub(crate) fn lock_within(&self, limit: Duration) -> Option<MutexGuard<'_, Inner>> {
+        let begin = Instant::now();
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let inner = loop {
+            match self.inner.try_lock() {
+                Ok(inner) => break Some(inner),
+                Err(TryLockError::Poisoned(error)) => break Some(error.into_inner()),
+                Err(TryLockError::WouldBlock) if begin.elapsed() >= limit => break None,
+                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+            }
+        };
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        inner
     }
 
     /// Lets others have the state who wait for it: a mutex goes to whoever asks first, and that is the

@@ -19,6 +19,9 @@ const STRETCH: Duration = Duration::from_micros(20);
 /// How long a thread sleeps at most that waits for kernels which do nothing.
 const SLEEP: Duration = Duration::from_millis(10);
 
+/// How long a thread waits at most for the board that others have.
+const MOMENT: Duration = Duration::from_millis(5);
+
 /// The OpenCL side, held by a context.
 #[derive(Debug)]
 pub(crate) struct Side {
@@ -65,17 +68,23 @@ impl Side {
 
     /// Does something with the board's OpenCL side.
     fn with<T>(&self, f: impl FnOnce(&mut dyn Bar) -> Result<T>) -> Result<T> {
-        let mut inner = self.hold.shared.lock();
-        if inner.board.gone {
-            return Err(Error::Gone);
-        }
-        let bar = inner.board.backend.opencl();
-        f(bar.ok_or_else(Error::no_opencl)?)
+        f(bar(&mut self.hold.shared.lock())?)
     }
 
-    /// Lets time pass until the kernels have something to say; `true`: they have nothing to do now.
+    /// Whether the kernels' interrupt is high. `false`: or nobody can tell for the moment.
+    fn is_high(&self) -> Result<bool> {
+        match self.hold.shared.lock_within(MOMENT) {
+            Some(mut inner) => Ok(bar(&mut inner)?.interrupt()?),
+            None => Ok(false),
+        }
+    }
+
+    /// Lets time pass until the kernels have something to say; `true`: they have nothing to do now, or others
+    /// have the board.
     fn pass(&self) -> Result<bool> {
-        let mut inner = self.hold.shared.lock();
+        let Some(mut inner) = self.hold.shared.lock_within(MOMENT) else {
+            return Ok(true);
+        };
         let backend = &mut inner.board.backend;
         if !backend.opencl().is_some_and(|bar| bar.running()) {
             return Ok(true);
@@ -85,6 +94,14 @@ impl Side {
         self.hold.shared.make_way();
         Ok(false)
     }
+}
+
+/// The OpenCL side of a board that is there.
+fn bar(inner: &mut Inner) -> Result<&mut dyn Bar> {
+    if inner.board.gone {
+        return Err(Error::Gone);
+    }
+    inner.board.backend.opencl().ok_or_else(Error::no_opencl)
 }
 
 impl Drop for Side {
@@ -126,7 +143,7 @@ impl OpenCl for Side {
     fn wait(&self, limit: Option<Duration>) -> Result<bool> {
         let end = limit.and_then(|limit| Instant::now().checked_add(limit));
         loop {
-            let high = self.with(|bar| Ok(bar.interrupt()?))?;
+            let high = self.is_high()?;
             let mut signal = self.signal();
             if high && std::mem::take(&mut signal.armed) {
                 return Ok(true);

@@ -6,7 +6,7 @@ use crate::opencl::{Area, OpenCl, check_area};
 use crate::sys::{self, Process};
 use peerlane_core::uapi;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
-use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::time::{Duration, Instant};
 
@@ -175,6 +175,10 @@ impl OpenCl for Side {
         std::mem::forget(bracket);
         let found = self.program(uapi::reprogram::END);
         programmed.and(found)
+    }
+
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.as_fd())
     }
 }
 

@@ -166,6 +166,40 @@ fn a_thread_that_waits_is_woken() {
     assert!(begin.elapsed() < SOON);
 }
 
+/// However long somebody has the board meanwhile.
+#[test]
+fn a_wait_ends_in_real_time_while_the_board_is_programmed() {
+    let (_fake, driver, _) = board();
+    let side: Arc<dyn OpenCl> = side_of(&driver).into();
+    let (begun, programming) = std::sync::mpsc::channel();
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let thread = {
+        let side = Arc::clone(&side);
+        std::thread::spawn(move || {
+            side.reprogram(true, &mut || {
+                begun.send(()).unwrap();
+                // Until nobody waits any more.
+                ended.recv_timeout(SOON).unwrap();
+                Ok(())
+            })
+        })
+    };
+    programming.recv().unwrap();
+    side.arm().unwrap();
+    let begin = Instant::now();
+    assert!(!side.wait(Some(Duration::from_millis(50))).unwrap());
+    let took = begin.elapsed();
+    assert!(took >= Duration::from_millis(50) && took < SOON, "{took:?}");
+    let waiting = {
+        let side = Arc::clone(&side);
+        std::thread::spawn(move || side.wait(None))
+    };
+    side.wake();
+    assert!(!waiting.join().unwrap().unwrap());
+    end.send(()).unwrap();
+    thread.join().unwrap().unwrap();
+}
+
 #[test]
 fn contexts_live_through_a_programming() {
     let (fake, driver, _) = board();
