@@ -380,7 +380,11 @@ impl Board {
         }
         self.handlers.without_interrupt(|| {
             let load = &mut || {
-                let loaded = self.programmer.program(image);
+                let held = self.side.file().map(|file| file.try_clone_to_owned());
+                let held = held.transpose().map_err(|error| Error::Program {
+                    reason: format!("no copy of the board's file: {error}"),
+                })?;
+                let loaded = self.programmer.program(image, held);
                 loaded.map_err(|reason| Error::Program { reason })
             };
             let programmed = self.gate.programming(|| self.side.reprogram(keeps, load));

@@ -2,9 +2,11 @@
 
 use peerlane_package::section;
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{Read, Seek, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// How a board's FPGA is programmed.
 pub trait Programmer: Send + Sync {
@@ -17,19 +19,29 @@ pub trait Programmer: Send + Sync {
     /// A sentence that says why it cannot be loaded.
     fn check(&self, image: &[u8]) -> Result<(), String>;
 
-    /// Loads an image. Nothing uses the board meanwhile.
+    /// Loads an image. Nothing uses the board meanwhile. If this process is killed, the board is taken into use
+    /// again when the last copy of `held` is closed: whoever runs a tool that outlives this process hands it to
+    /// a process that waits for the tool, and not to the tool.
     ///
     /// # Errors
     /// A sentence that says why it was not loaded.
-    fn program(&self, image: &[u8]) -> Result<(), String>;
+    fn program(&self, image: &[u8], held: Option<OwnedFd>) -> Result<(), String>;
 }
 
 /// Programs by JTAG with Quartus's programmer, which has to be installed: `quartus_pgm` on the `PATH`, in
 /// `$QUARTUS_ROOTDIR/bin`, or where `PEERLANE_QUARTUS_PGM` says. `ACL_PCIE_JTAG_CABLE` and
 /// `ACL_PCIE_JTAG_DEVICE_INDEX` choose the cable and the device on it, both 1 by default, as with the vendor's
 /// own boards. The whole FPGA is configured, so its memory is lost.
+///
+/// The programmer goes on when this process is killed, or the terminal's interrupt key pressed: an FPGA that is
+/// configured in part is no board at all.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Jtag;
+
+/// The process that waits for the programmer: a shell of its own process group, whose standard input is the
+/// board's file. The programmer does not get that: it starts a JTAG server, which stays. Nothing that either
+/// writes goes into a pipe, which may have lost its reader. `$0` is the image's file, the rest a command line.
+const KEEPER: &str = r#""$@" </dev/null; status=$?; rm -f "$0"; exit "$status""#;
 
 /// The section with the configuration for JTAG.
 const SOF: &str = ".acl.sof";
@@ -49,34 +61,44 @@ impl Programmer for Jtag {
         quartus_pgm().map(drop)
     }
 
-    fn program(&self, image: &[u8]) -> Result<(), String> {
+    fn program(&self, image: &[u8], held: Option<OwnedFd>) -> Result<(), String> {
         let tool = quartus_pgm()?;
         let sof = section(image, SOF).unwrap_or_default();
         let failed = |what: &str, error: std::io::Error| format!("{what}: {error}");
+        let no_file = |error| failed("no temporary file", error);
         let mut file = tempfile::Builder::new()
             .prefix("peerlane-")
             .suffix(".sof")
             .tempfile()
-            .map_err(|error| failed("no temporary file", error))?;
+            .map_err(no_file)?;
         file.write_all(sof)
             .and_then(|()| file.flush())
             .map_err(|error| failed("the temporary file", error))?;
-        let output = command(&tool, file.path())
-            .output()
-            .map_err(|error| failed(&tool.display().to_string(), error))?;
-        if output.status.success() {
+        let mut said = tempfile::tempfile().map_err(no_file)?;
+        let copy = || said.try_clone().map_err(no_file);
+        let status = Command::new("/bin/sh")
+            .args(["-c", KEEPER])
+            .arg(file.path())
+            .arg(&tool)
+            .args(arguments(file.path()))
+            .stdin(held.map_or_else(Stdio::null, Stdio::from))
+            .stdout(copy()?)
+            .stderr(copy()?)
+            .process_group(0)
+            .status()
+            .map_err(|error| failed("/bin/sh", error))?;
+        if status.success() {
             return Ok(());
         }
-        let text = String::from_utf8_lossy(&output.stdout);
-        let errors: Vec<&str> = text
-            .lines()
-            .filter(|line| line.starts_with("Error"))
-            .collect();
+        let mut text = Vec::new();
+        let read = said.rewind().and_then(|()| said.read_to_end(&mut text));
+        read.map_err(|error| failed("what the programmer said", error))?;
+        let text = String::from_utf8_lossy(&text);
+        let error = text.lines().find(|line| line.starts_with("Error"));
         Err(format!(
-            "{} ended with {}: {}",
+            "{} ended with {status}: {}",
             tool.display(),
-            output.status,
-            errors.first().unwrap_or(&"it gave no reason")
+            error.unwrap_or("it gave no reason")
         ))
     }
 }
@@ -86,20 +108,22 @@ fn variable(name: &str, default: &str) -> OsString {
     value.unwrap_or_else(|| default.into())
 }
 
-/// The programmer's command line (Quartus Prime Command-Line Reference, `quartus_pgm`: `-c` cable, `-m`
+/// The programmer's arguments (Quartus Prime Command-Line Reference, `quartus_pgm`: `-c` cable, `-m`
 /// mode, `-o` operation `P;file@device`).
-fn command(tool: &Path, sof: &Path) -> Command {
+fn arguments(sof: &Path) -> [OsString; 6] {
     let mut operation = OsString::from("P;");
     operation.push(sof);
     operation.push("@");
     operation.push(variable("ACL_PCIE_JTAG_DEVICE_INDEX", "1"));
-    let mut command = Command::new(tool);
-    command
-        .arg("-c")
-        .arg(variable("ACL_PCIE_JTAG_CABLE", "1"))
-        .args(["-m", "jtag", "-o"])
-        .arg(operation);
-    command
+    let cable = variable("ACL_PCIE_JTAG_CABLE", "1");
+    [
+        "-c".into(),
+        cable,
+        "-m".into(),
+        "jtag".into(),
+        "-o".into(),
+        operation,
+    ]
 }
 
 /// Quartus's programmer.
@@ -139,8 +163,7 @@ mod tests {
 
     #[test]
     fn the_command_names_cable_file_and_device() {
-        let command = command(Path::new("/q/quartus_pgm"), Path::new("/tmp/x.sof"));
-        let arguments: Vec<_> = command.get_args().collect();
+        let arguments = arguments(Path::new("/tmp/x.sof"));
         assert_eq!(arguments, ["-c", "1", "-m", "jtag", "-o", "P;/tmp/x.sof@1"]);
     }
 }

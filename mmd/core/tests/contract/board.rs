@@ -3,26 +3,12 @@
 //! `acl_kernel_interface`. It knows nothing of the library under test.
 
 use crate::fake::Fake;
+use peerlane_contract::{ARGUMENTS, CSR, DONE, FINISH, PRINTF, STALLED, START, UNSTALL, WORK};
 use peerlane_host::Area;
 use peerlane_host::driver::{BackendResult, Bar};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
-
-/// Bits of a kernel's status.
-pub const DONE: u32 = 1 << 1;
-pub const STALLED: u32 = 1 << 3;
-pub const UNSTALL: u32 = 1 << 4;
-
-/// Places in the registers of a kernel of version 5.
-pub const START: u64 = 0x08;
-pub const PRINTF: u64 = 0x0c;
-pub const FINISH: u64 = 0x30;
-pub const WORK: u64 = 0x38;
-pub const ARGUMENTS: u64 = 0x80;
-
-/// The kernel's registers in the kernels' address space.
-pub const CSR: u32 = 0x1000;
 
 pub struct Registers {
     /// Version of the kernel interface: where the ROM is.
@@ -127,6 +113,11 @@ impl Side {
 }
 
 impl Registers {
+    /// What was written last to a register of the kernels' clock.
+    pub fn pll(&self, offset: u64) -> u32 {
+        word(&self.pll, offset)
+    }
+
     /// What the kernel's registers are after configuration: ones for the work's dimensions and sizes.
     pub fn configure(&mut self) {
         self.csr.clear();

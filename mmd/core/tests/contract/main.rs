@@ -1,7 +1,7 @@
 //! The contract with the FPGA runtime for OpenCL: its calls in its order, with its values, from its threads,
 //! against a board in memory.
 //!
-//! The runtime itself is not here. What it calls was logged and read in intel/fpga-runtime-for-opencl v2025.0.
+//! The runtime's calls are `peerlane_contract`'s.
 
 mod board;
 #[allow(dead_code, reason = "it is the host library's, which uses all of it")]
@@ -9,7 +9,6 @@ mod board;
 mod fake;
 mod opencl;
 mod peers;
-mod runtime;
 #[allow(dead_code, reason = "as above")]
 #[path = "../../../../host/tests/functional/store.rs"]
 mod store;
@@ -17,10 +16,14 @@ mod store;
 use board::Side;
 use fake::{Config, Fake};
 use opencl::Stub;
+use peerlane_contract::checks::{self, PLACE, pattern};
+use peerlane_contract::{
+    Calls, DeviceHandler, InterruptHandler, Runtime, StatusHandler, Version, int,
+};
 use peerlane_host::driver::{Driver, Options};
 use peerlane_mmd_core::{Boards, Flavour, Found, Mmd, Programmer};
-use runtime::{Runtime, Version, int};
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -43,9 +46,6 @@ const EMPTY: &str = "23 24 0000000000000000000000000000000000000000 toy 0 1 10 D
 /// As AOCL 14.1 would write it: one kernel.
 const OLD: &str = "13 toy 0 0 1 0 134217728 0 1 \
     vecadd 4096 256 0 0 1 1 0 3 2 1 8 2 1 8 2 1 8 0 0 0 0 0 2147483647";
-
-/// Where the tests of memory begin: the runtime never uses what is below.
-const PLACE: usize = 0x400;
 
 /// The boards of a test: one, by the name "toy0".
 #[derive(Clone)]
@@ -82,13 +82,9 @@ impl Toys {
     }
 
     /// A library with this board. It lives as long as the process, as a library does.
-    fn load(&self) -> &'static Mmd {
-        static LOADED: Mutex<Vec<&Mmd>> = Mutex::new(Vec::new());
-        let lookup = Stub(true);
-        let mmd = Mmd::with_lookup(Flavour::OPEN, self.clone(), lookup);
-        let mmd = Box::leak(Box::new(mmd));
-        LOADED.lock().unwrap().push(mmd);
-        mmd
+    fn load(&self) -> &'static Loaded {
+        let mmd = Mmd::with_lookup(Flavour::OPEN, self.clone(), Stub(true));
+        Loaded::keep(mmd)
     }
 
     fn open_board(&self) -> Result<Found, String> {
@@ -102,6 +98,127 @@ impl Toys {
 
     fn open(&self) -> Runtime {
         Runtime::open(self.load(), "toy0", Version(24.2)).unwrap().0
+    }
+}
+
+/// A library in the process, without symbols.
+struct Loaded(Mmd);
+
+impl Loaded {
+    /// It lives as long as the process, as a library does.
+    fn keep(mmd: Mmd) -> &'static Self {
+        static KEPT: Mutex<Vec<&Loaded>> = Mutex::new(Vec::new());
+        let loaded = Box::leak(Box::new(Self(mmd)));
+        KEPT.lock().unwrap().push(loaded);
+        loaded
+    }
+}
+
+impl std::ops::Deref for Loaded {
+    type Target = Mmd;
+
+    fn deref(&self) -> &Mmd {
+        &self.0
+    }
+}
+
+// SAFETY of all calls: by the promise of the trait's functions.
+#[allow(clippy::undocumented_unsafe_blocks, reason = "said above for all")]
+impl Calls for Loaded {
+    unsafe fn get_offline_info(
+        &self,
+        id: c_int,
+        room: usize,
+        value: *mut c_void,
+        returned: *mut usize,
+    ) -> c_int {
+        unsafe { self.0.get_offline_info(id, room, value, returned) }
+    }
+
+    unsafe fn get_info(
+        &self,
+        handle: c_int,
+        id: c_int,
+        room: usize,
+        value: *mut c_void,
+        returned: *mut usize,
+    ) -> c_int {
+        unsafe { self.0.get_info(handle, id, room, value, returned) }
+    }
+
+    unsafe fn open(&self, name: *const c_char) -> c_int {
+        unsafe { self.0.open(name) }
+    }
+
+    fn close(&self, handle: c_int) -> c_int {
+        self.0.close(handle)
+    }
+
+    unsafe fn set_interrupt_handler(
+        &self,
+        handle: c_int,
+        function: Option<InterruptHandler>,
+        user: *mut c_void,
+    ) -> c_int {
+        unsafe { self.0.set_interrupt_handler(handle, function, user) }
+    }
+
+    unsafe fn set_device_interrupt_handler(
+        &self,
+        handle: c_int,
+        function: Option<DeviceHandler>,
+        user: *mut c_void,
+    ) -> c_int {
+        unsafe { (self.0).set_device_interrupt_handler(handle, function, user) }
+    }
+
+    unsafe fn set_status_handler(
+        &self,
+        handle: c_int,
+        function: Option<StatusHandler>,
+        user: *mut c_void,
+    ) -> c_int {
+        unsafe { self.0.set_status_handler(handle, function, user) }
+    }
+
+    unsafe fn read(
+        &self,
+        handle: c_int,
+        op: *mut c_void,
+        length: usize,
+        to: *mut c_void,
+        interface: c_int,
+        offset: usize,
+    ) -> c_int {
+        unsafe { self.0.read(handle, op, length, to, interface, offset) }
+    }
+
+    unsafe fn write(
+        &self,
+        handle: c_int,
+        op: *mut c_void,
+        length: usize,
+        from: *const c_void,
+        interface: c_int,
+        offset: usize,
+    ) -> c_int {
+        unsafe { self.0.write(handle, op, length, from, interface, offset) }
+    }
+
+    fn copy(
+        &self,
+        handle: c_int,
+        op: *mut c_void,
+        length: usize,
+        interface: c_int,
+        from: usize,
+        to: usize,
+    ) -> c_int {
+        self.0.copy(handle, op, length, interface, from, to)
+    }
+
+    unsafe fn program(&self, handle: c_int, image: *mut c_void, size: usize, mode: c_int) -> c_int {
+        unsafe { self.0.program(handle, image, size, mode) }
     }
 }
 
@@ -130,7 +247,7 @@ impl Programmer for Toys {
         }
     }
 
-    fn program(&self, image: &[u8]) -> Result<(), String> {
+    fn program(&self, image: &[u8], _: Option<OwnedFd>) -> Result<(), String> {
         let mut programs = self.programs.lock().unwrap();
         if programs.fails {
             return Err("no cable".into());
@@ -147,15 +264,6 @@ impl Programmer for Toys {
     }
 }
 
-fn pattern(seed: u8, length: usize) -> Vec<u8> {
-    let byte = |i: usize| (i as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0] ^ seed;
-    (0..length).map(byte).collect()
-}
-
-fn ints(values: impl IntoIterator<Item = u32>) -> Vec<u8> {
-    values.into_iter().flat_map(u32::to_le_bytes).collect()
-}
-
 #[test]
 fn contexts_of_every_version_open() {
     for version in VERSIONS {
@@ -170,6 +278,8 @@ fn contexts_of_every_version_open() {
             assert!(names[0] >= 0 && names[0] < names[1] && names[1] < names[2]);
             // One transfer each way, where the runtime asks.
             assert_eq!(runtime.duplex, if version < Version(18.1) { 1 } else { 2 });
+            // Counter C1: the last of two writes to the same register stays.
+            assert_eq!(toys.side.lock().pll(0x214), 0x101 | 1 << 18);
             let data = pattern(1, 100);
             runtime.write_op(0x10, PLACE, &data);
             let mut found = vec![0; 100];
@@ -259,29 +369,7 @@ fn every_field_is_answered_within_its_room() {
 fn a_kernel_runs_and_launches_again_with_what_changed() {
     let toys = Toys::new(EMPTY);
     let runtime = toys.open();
-    let count = 1000;
-    let (a, b) = (0..count, (0..count).map(|i| 5 * i));
-    runtime.write_op(1, 0x400, &ints(a));
-    runtime.write_op(1, 0x1400, &ints(b));
-    // With the runtime's bits for a device's memory.
-    runtime.launch(count, [0x400 | 1 << 61, 0x1400, 0x2400]);
-    runtime.until_finished(1);
-    let mut found = vec![0; 4 * count as usize];
-    runtime.read_op(2, 0x2400, &mut found);
-    assert!(found == ints((0..count).map(|i| 6 * i)));
-    // 13 bytes with odd ends: the sum goes to 0x3400, from 0x2400 and 0x1400.
-    let mut arguments = [0x400_u64 | 1 << 61, 0x1400, 0x3400]
-        .map(u64::to_le_bytes)
-        .concat();
-    arguments[1] = 0x24;
-    runtime.relaunch(1, &arguments[1..14]);
-    runtime.until_finished(2);
-    runtime.relaunch(17, &arguments[17..18]);
-    runtime.until_finished(3);
-    runtime.read_op(2, 0x3400, &mut found);
-    assert!(found == ints((0..count).map(|i| 16 * i)));
-    runtime.read_op(2, 0x2400, &mut found);
-    assert!(found == ints((0..count).map(|i| 11 * i)));
+    checks::launches(&runtime);
     runtime.close();
 }
 
@@ -405,26 +493,7 @@ fn all_alignments_and_sizes() {
         runtime.read_op(8, offset, &mut found[1..=length]);
         assert!(found[1..=length] == *data && (found[0], found[length + 1]) == (0xaa, 0xaa));
     }
-    for length in [
-        0,
-        1,
-        4095,
-        4096,
-        4097,
-        16 << 10,
-        (16 << 10) + 1,
-        (1 << 20) - 3,
-        5 << 20,
-    ] {
-        let data = pattern(length as u8, length);
-        runtime.write_op(9, PLACE + 3, &data);
-        let mut found = vec![0; length];
-        runtime.read_op(10, PLACE + 3, &mut found);
-        assert!(found == data, "{length} bytes");
-        let mut found = vec![0; length];
-        assert_eq!(runtime.shared.read(memory, PLACE + 3, &mut found), 0);
-        assert!(found == data, "{length} bytes");
-    }
+    checks::sizes(&runtime, 5 << 20);
     runtime.close();
 }
 
@@ -432,27 +501,7 @@ fn all_alignments_and_sizes() {
 fn memory_is_copied_on_the_board() {
     let toys = Toys::new(EMPTY);
     let runtime = toys.open();
-    let data = pattern(6, 1 << 20);
-    for (from, to, length) in [
-        (0x1000, 0x20_0000, 1 << 20),
-        (0x1003, 0x20_0001, 1000),
-        (0x1000, 0x1001, (1 << 20) - 1),
-        (0x1001, 0x1000, (1 << 20) - 1),
-        (0x1000, 0x5_0000, 700_000),
-        (0x1000, 0x1000, 0),
-    ] {
-        toys.fake.fpga_write(0x1000, &data);
-        let mut expected = vec![0; 4 << 20];
-        toys.fake.fpga_read(0, &mut expected);
-        expected.copy_within(from..from + length, to);
-        runtime.copy_op(11, from, to, length);
-        let mut found = vec![0; 4 << 20];
-        toys.fake.fpga_read(0, &mut found);
-        assert!(
-            found == expected,
-            "{length} bytes from {from:#x} to {to:#x}"
-        );
-    }
+    checks::copies(&runtime, 1 << 20);
     runtime.close();
 }
 
@@ -460,28 +509,7 @@ fn memory_is_copied_on_the_board() {
 fn eight_threads_share_a_board() {
     let toys = Toys::new(EMPTY);
     let runtime = toys.open();
-    std::thread::scope(|scope| {
-        for thread in 0..8_usize {
-            let runtime = &runtime;
-            scope.spawn(move || {
-                let place = (thread + 1) << 20;
-                for round in 0..6 {
-                    let length = [1, 100, 5000, 70_001, 300_000, 600_003][round];
-                    let data = pattern((8 * thread + round) as u8, length);
-                    let mut found = vec![0; length];
-                    if round % 2 == 0 {
-                        runtime.write_op(0x100 + thread, place + round, &data);
-                        runtime.read_op(0x200 + thread, place + round, &mut found);
-                    } else {
-                        let memory = runtime.interfaces[2];
-                        assert_eq!(runtime.shared.write(memory, place + round, &data), 0);
-                        assert_eq!(runtime.shared.read(memory, place + round, &mut found), 0);
-                    }
-                    assert!(found == data, "thread {thread}, round {round}");
-                }
-            });
-        }
-    });
+    checks::threads(&runtime, 8);
     runtime.close();
 }
 

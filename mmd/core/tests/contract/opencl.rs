@@ -4,7 +4,7 @@
 //!
 //! Objects live as long as the process.
 
-use crate::runtime::{Runtime, Shared};
+use peerlane_contract::{Runtime, Shared};
 use peerlane_mmd_core::{Lookup, Mmd};
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::{NonNull, null_mut};

@@ -3,8 +3,8 @@
 use crate::opencl::{
     Buffer, Context, Event, Kind, Stub, handle, object, release_the_context, text,
 };
-use crate::runtime::{Runtime, Version};
-use crate::{EMPTY, Toys, in_a_process, pattern};
+use crate::{EMPTY, Loaded, Toys, in_a_process, pattern};
+use peerlane_contract::{Runtime, Version};
 use peerlane_host::{Device, Memory, MemoryKind};
 use peerlane_mmd_core::{
     Boards, Direction, ERRORS, Events, Flavour, Found, Mmd, cl_peer_memory_peerlane,
@@ -45,7 +45,7 @@ const PLACE: usize = 0x10_0400;
 /// A program with a board, a buffer and a GPU.
 struct Program {
     toys: Toys,
-    mmd: &'static Mmd,
+    mmd: &'static Loaded,
     runtime: Runtime,
     context: &'static Context,
     buffer: &'static Buffer,
@@ -757,11 +757,7 @@ fn threads_copy_both_ways_at_once() {
 #[test]
 fn copies_by_address_need_no_opencl() {
     let toys = Toys::new(EMPTY);
-    let mmd = Box::leak(Box::new(Mmd::with_lookup(
-        Flavour::OPEN,
-        toys.clone(),
-        Stub(false),
-    )));
+    let mmd = Loaded::keep(Mmd::with_lookup(Flavour::OPEN, toys.clone(), Stub(false)));
     let mut error = 77;
     // SAFETY: there is room for an error.
     unsafe {
@@ -1076,7 +1072,7 @@ impl Boards for Two {
 fn each_of_two_boards_has_its_own() {
     let both = [Toys::new(EMPTY), Toys::new(EMPTY)];
     let mmd = Mmd::with_lookup(Flavour::OPEN, Two(both.clone()), Stub(true));
-    let mmd: &'static Mmd = Box::leak(Box::new(mmd));
+    let mmd = Loaded::keep(mmd);
     let runtimes = ["toy0", "toy1"].map(|name| Runtime::open(mmd, name, Version(24.2)).unwrap().0);
     let context = Context::new(&[(&runtimes[0], "toy0"), (&runtimes[1], "toy1")]);
     let gpu = both[1].driver.open().unwrap();

@@ -1,24 +1,46 @@
 //! The runtime's calls, in its order and with its values, from its threads.
 
-use crate::board::{ARGUMENTS, CSR, DONE, FINISH, PRINTF, STALLED, START, UNSTALL, WORK};
-use peerlane_mmd_core::Mmd;
+use crate::Calls;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_int, c_void};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
+
+/// Bits of a kernel's status: it has finished; its printf buffer is full; that was emptied.
+pub const DONE: u32 = 1 << 1;
+/// See [`DONE`].
+pub const STALLED: u32 = 1 << 3;
+/// See [`DONE`].
+pub const UNSTALL: u32 = 1 << 4;
+
+/// Places in the registers of a kernel of version 5 (`acl_kernel_if.cpp`): start, bytes in the printf buffer,
+/// launches that have finished, dimensions of the work, arguments.
+pub const START: u64 = 0x08;
+/// See [`START`].
+pub const PRINTF: u64 = 0x0c;
+/// See [`START`].
+pub const FINISH: u64 = 0x30;
+/// See [`START`].
+pub const WORK: u64 = 0x38;
+/// See [`START`].
+pub const ARGUMENTS: u64 = 0x80;
+
+/// Where the registers of the kernel that adds begin, in the kernels' address space.
+pub const CSR: u32 = 0x1000;
 
 /// What handlers are called with.
 static KEPT: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
 
-/// Longer than anything takes.
-const LIMIT: Duration = Duration::from_secs(60);
+/// Longer than anything takes, on a simulated board in a virtual machine, too.
+pub const LIMIT: Duration = Duration::from_secs(180);
 
 /// Versions of an MMD, as the runtime takes them.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Version(pub f64);
 
 /// What the handlers were called with.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Heard {
     /// Operations that have ended, and how often.
     pub ended: BTreeMap<usize, usize>,
@@ -28,24 +50,42 @@ pub struct Heard {
     pub finished: u32,
     /// A kernel waits for its printf buffer to be read.
     pub stalled: Option<u32>,
+    /// Calls of the interrupt handler.
     pub interrupts: usize,
     /// Of another handle than the current one.
     pub strange: usize,
 }
 
+/// What the handlers know of a board that is open.
 pub struct Shared {
-    mmd: &'static Mmd,
+    mmd: &'static dyn Calls,
     handle: Mutex<c_int>,
+    /// What they were called with.
     pub heard: Mutex<Heard>,
     told: Condvar,
     /// The runtime's lock for the window.
     window: Mutex<()>,
+    /// Where the registers of the kernel that has jobs begin.
+    kernel: AtomicU32,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared")
+            .field("handle", &self.handle)
+            .field("heard", &self.heard)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The runtime with one board open.
+#[derive(Debug)]
 pub struct Runtime {
+    /// What the handlers know.
     pub shared: Arc<Shared>,
+    /// Names of the kernels' interface, their clock and the memory.
     pub interfaces: [c_int; 3],
+    /// Transfers at once, both ways together.
     pub duplex: c_int,
 }
 
@@ -84,6 +124,7 @@ impl Shared {
         *self.handle.lock().unwrap()
     }
 
+    /// Reads, and waits for it; gives what the library gave.
     pub fn read(&self, interface: c_int, offset: usize, data: &mut [u8]) -> c_int {
         let none = std::ptr::null_mut();
         let to = data.as_mut_ptr().cast();
@@ -91,6 +132,7 @@ impl Shared {
         unsafe { (self.mmd).read(self.handle(), none, data.len(), to, interface, offset) }
     }
 
+    /// Writes, and waits for it; gives what the library gave.
     pub fn write(&self, interface: c_int, offset: usize, data: &[u8]) -> c_int {
         let none = std::ptr::null_mut();
         let from = data.as_ptr().cast();
@@ -129,6 +171,7 @@ impl Shared {
         assert_eq!((state.failed, state.strange), (0, 0));
     }
 
+    /// Closes the board.
     pub fn close(&self) {
         assert_eq!(self.mmd.close(self.handle()), 0);
     }
@@ -140,22 +183,31 @@ impl Shared {
         u32::from_le_bytes(bytes)
     }
 
+    /// Writes a register of the kernel interface.
     pub fn set_register(&self, offset: usize, value: u32) {
         assert_eq!(self.write(0, offset, &value.to_le_bytes()), 0);
     }
 
+    /// Goes on with another kernel.
+    pub fn use_kernel(&self, csr: u32) {
+        let _alone = self.window.lock().unwrap();
+        self.kernel.store(csr, Ordering::Relaxed);
+    }
+
     fn segment(&self) -> usize {
-        self.set_register(0x20, CSR & !0xfff);
-        0x1000 + (CSR as usize & 0xfff)
+        let csr = self.kernel.load(Ordering::Relaxed);
+        self.set_register(0x20, csr & !0xfff);
+        0x1000 + (csr as usize & 0xfff)
     }
 
     /// A register of the kernel.
-    fn csr(&self, at: u64) -> u32 {
+    pub fn csr(&self, at: u64) -> u32 {
         let _alone = self.window.lock().unwrap();
         self.register(self.segment() + at as usize)
     }
 
-    fn set_csr(&self, at: u64, data: &[u8]) {
+    /// Writes registers of the kernel.
+    pub fn set_csr(&self, at: u64, data: &[u8]) {
         let _alone = self.window.lock().unwrap();
         let place = self.segment() + at as usize;
         assert_eq!(self.write(0, place, data), 0);
@@ -164,7 +216,7 @@ impl Shared {
 
 impl Runtime {
     /// What every context creation does, down to the segment's last write.
-    pub fn open(mmd: &'static Mmd, name: &str, version: Version) -> Option<(Self, Vec<u8>)> {
+    pub fn open(mmd: &'static dyn Calls, name: &str, version: Version) -> Option<(Self, Vec<u8>)> {
         let name = CString::new(name).unwrap();
         // SAFETY: it ends with a 0.
         let handle = unsafe { mmd.open(name.as_ptr()) };
@@ -188,7 +240,7 @@ impl Runtime {
     }
 
     /// For a board that is open.
-    pub fn over(mmd: &'static Mmd, handle: c_int, version: Version) -> Self {
+    pub fn over(mmd: &'static dyn Calls, handle: c_int, version: Version) -> Self {
         let info = |id| int(mmd, handle, id);
         let interfaces = [2, 3, 4].map(info);
         let duplex = match version >= Version(18.1) {
@@ -209,6 +261,7 @@ impl Runtime {
             heard: Mutex::default(),
             told: Condvar::new(),
             window: Mutex::new(()),
+            kernel: AtomicU32::new(CSR),
         };
         Self {
             shared: Arc::new(shared),
@@ -217,6 +270,7 @@ impl Runtime {
         }
     }
 
+    /// The board's handle.
     pub fn handle(&self) -> c_int {
         self.shared.handle()
     }
@@ -227,6 +281,7 @@ impl Runtime {
         Arc::as_ptr(&self.shared).cast_mut().cast()
     }
 
+    /// Sets the handler of transfers' ends.
     pub fn set_status(&self) {
         // SAFETY: the handler takes this pointer.
         let set = unsafe {
@@ -235,6 +290,7 @@ impl Runtime {
         assert_eq!(set, 0);
     }
 
+    /// Sets the handlers of interrupts.
     pub fn set_interrupt(&self) {
         let (mmd, handle) = (self.shared.mmd, self.handle());
         // SAFETY: the handler takes this pointer.
@@ -245,7 +301,7 @@ impl Runtime {
         assert_eq!(set, 0);
     }
 
-    /// The PLL of 28 nm is set up anew.
+    /// The PLL of 28 nm is set up anew (`acl_pll.cpp`), as the one setting in its ROM says.
     fn pll(&self) {
         let clock = self.interfaces[1];
         let read = |offset| {
@@ -256,20 +312,51 @@ impl Runtime {
         let write = |offset, value: u32| {
             assert_eq!(self.shared.write(clock, offset, &value.to_le_bytes()), 0);
         };
+        let locked = || {
+            let begin = Instant::now();
+            while read(0x120) != 1 {
+                assert!(begin.elapsed() < LIMIT, "the kernels' clock does not lock");
+            }
+        };
+        let reset = || {
+            write(0x110, 1);
+            assert_eq!(read(0x110), 1);
+            locked();
+        };
+        // The halves of a counter, and its odd bit; it is bypassed where it counts nothing.
+        let counter = |x: u32| match x {
+            0 | 1 => 1 << 16,
+            _ => ((x % 2) << 17) | (x.div_ceil(2) << 8) | (x / 2),
+        };
+        let code = |codes: &[u32], value| codes.iter().position(|code| *code == value).unwrap();
         assert_eq!(read(0), 0xa0c0_0001);
-        let settings: Vec<u32> = (0..10).map(|index| read(0x400 + 4 * index)).collect();
-        assert_eq!((settings[0], settings[9]), (250_000, 0));
-        write(0x110, 1);
-        assert_eq!((read(0x110), read(0x120)), (1, 1));
-        for (offset, value) in [(0x200, 1), (0x210, 0x404), (0x21c, 0), (0x20c, 1 << 16)] {
+        let [khz, m, n, k, c0, c1, r, cp, div] = std::array::from_fn(|at| read(0x400 + 4 * at));
+        assert!(khz > 0 && read(0x400 + 36) == 0, "one setting");
+        let resistors = [
+            18_000, 16_000, 14_000, 12_000, 10_000, 8000, 6000, 4000, 2000, 1000, 500,
+        ];
+        let pumps = [5, 10, 20, 30, 40];
+        reset();
+        for (offset, value) in [
+            (0x200, 1),
+            (0x210, counter(m)),
+            (0x21c, k),
+            (0x20c, counter(n)),
+            (0x214, counter(c0)),
+            (0x214, counter(c1) | 1 << 18),
+            (0x220, code(&resistors, r) as u32),
+            (0x224, code(&pumps, cp) as u32),
+            (0x270, u32::from(div == 1)),
+            (0x208, 1),
+        ] {
             write(offset, value);
         }
-        write(0x214, 0x202);
-        write(0x214, 0x101 | 1 << 18);
-        write(0x208, 1);
-        assert_eq!((read(0x204), read(0x120)), (1, 1));
-        assert_eq!(read(0x214), 0x101 | 1 << 18, "the last of two writes stays");
-        write(0x110, 1);
+        let begin = Instant::now();
+        while read(0x204) != 1 {
+            assert!(begin.elapsed() < LIMIT, "the clock is not set up");
+        }
+        locked();
+        reset();
     }
 
     /// The autodiscovery text.
@@ -339,10 +426,12 @@ impl Runtime {
         });
     }
 
+    /// See [`write_op`](Self::write_op).
     pub fn read_op(&self, op: usize, offset: usize, data: &mut [u8]) {
         self.shared.read_op(self.interfaces[2], op, offset, data);
     }
 
+    /// See [`write_op`](Self::write_op).
     pub fn copy_op(&self, op: usize, from: usize, to: usize, length: usize) {
         let before = self.count(op);
         let pointer = std::ptr::without_provenance_mut(op);
@@ -389,6 +478,7 @@ impl Runtime {
         bytes
     }
 
+    /// Waits until so many launches have finished.
     pub fn until_finished(&self, launches: u32) {
         self.until("a kernel", |heard| heard.finished >= launches);
     }
@@ -414,6 +504,7 @@ impl Runtime {
         true
     }
 
+    /// Closes the board; what the handlers know of it stays.
     pub fn close(self) -> Arc<Shared> {
         self.shared.close();
         self.shared
@@ -421,7 +512,7 @@ impl Runtime {
 }
 
 /// A number that a board is asked for.
-pub fn int(mmd: &Mmd, handle: c_int, id: c_int) -> c_int {
+pub fn int(mmd: &dyn Calls, handle: c_int, id: c_int) -> c_int {
     let mut value: c_int = -77;
     let to = (&raw mut value).cast();
     // SAFETY: there is room for a number, and nobody asks for its size.
