@@ -95,7 +95,7 @@ pub use peerlane_core::att::Permissions;
 pub use peerlane_core::channel::Moderation;
 pub use peerlane_core::descriptor::Direction;
 pub use peerlane_core::fault::Fault;
-pub use queue::{Queue, Statistics};
+pub use queue::{Ended, Queue, Statistics};
 pub use region::Region;
 pub use rustix::io::Errno;
 pub use submitted::{Submitted, deadline};

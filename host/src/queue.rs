@@ -1,6 +1,9 @@
 //! The fast path: the channel's page and ring, used from here.
 
+mod tasks;
 mod waits;
+
+pub use tasks::Ended;
 
 use crate::context::{Context, RawChannel};
 use crate::device::Device;
@@ -15,7 +18,9 @@ use peerlane_core::ring::Slots;
 use peerlane_core::uapi::{Query, state};
 use rustix::io::Errno;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Waker;
 use std::time::Duration;
+use tasks::Tasks;
 
 /// Bytes that one descriptor moves at most, unless set otherwise: all that its length can say.
 const PIECE: u32 = u32::MAX;
@@ -75,6 +80,8 @@ struct State {
     sleeping: bool,
     /// Threads that do.
     followers: u32,
+    /// Tasks that wait, each for a transfer.
+    tasks: Tasks,
 }
 
 /// The channel's page, and what is counted of its use.
@@ -153,6 +160,7 @@ impl Queue {
             statistics: Statistics::default(),
             sleeping: false,
             followers: 0,
+            tasks: Tasks::default(),
         };
         // Before the question, which would acknowledge events of whoever uses it, and tell the driver that
         // the generation is known.
@@ -335,7 +343,7 @@ impl Queue {
     pub fn restart(&self) -> Result<()> {
         let mut state = self.0.lock();
         let restarted = self.0.restart(&mut state);
-        self.0.wake(&state);
+        self.0.wake(&mut state);
         self.0.unlock(state);
         restarted
     }
@@ -364,17 +372,24 @@ impl Shared {
     }
 
     /// Unlocks the state, and lets go what was kept for transfers that have ended: the last handle of a
-    /// region calls the driver.
+    /// region calls the driver. Wakes the tasks that are due.
     fn unlock<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         while let Some(kept) = state.flow.take_ended() {
             drop(state);
             drop(kept);
             state = self.lock();
         }
+        let due = state.tasks.take_due();
+        drop(state);
+        due.into_iter().for_each(Waker::wake);
     }
 
     pub(crate) fn release(&self, id: TransferId) {
-        self.lock().flow.release(id);
+        let mut state = self.lock();
+        state.flow.release(id);
+        let task = state.tasks.forget(id);
+        drop(state);
+        drop(task);
     }
 
     /// The state of the context, for whoever asks beside the queue: the generation that the driver
@@ -389,7 +404,7 @@ impl Shared {
             Ok(query)
         });
         // The event that this has acknowledged may be theirs.
-        self.wake(&state);
+        self.wake(&mut state);
         self.unlock(state);
         query
     }
@@ -471,11 +486,12 @@ impl Shared {
         flow.pump(&mut Page(self.device.context(), statistics));
     }
 
-    /// Has those look who wait for the thread that sleeps.
-    fn wake(&self, state: &State) {
+    /// Has those look who wait for the thread that sleeps, and all tasks, once the state is unlocked.
+    fn wake(&self, state: &mut State) {
         if state.followers > 0 {
             self.woken.notify_all();
         }
+        state.tasks.all_due();
     }
 }
 

@@ -8,6 +8,7 @@ mod data;
 mod ends;
 mod order;
 mod restarts;
+mod tasks;
 
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_host::{
@@ -62,6 +63,9 @@ pub const ALL: &[(&str, Test)] = &[
     ("a_query_beside_a_queue", restarts::query_beside_a_queue),
     ("queues_after_a_restart", restarts::queues_after),
     ("forgotten_while_queued", ends::forgotten_while_queued),
+    ("awaited_by_tasks", tasks::awaited),
+    ("an_executor_that_turns", tasks::turned),
+    ("a_task_hears_of_a_fault", tasks::fails),
     ("wrong_requests", contexts::wrong_requests),
     ("one_queue_a_device", contexts::one_queue),
     ("no_window_without_fpga_memory", contexts::no_window),

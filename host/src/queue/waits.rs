@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// How often to look for what brings no record, while waiting for one. Nobody sleeps for longer: an event
 /// that another thread acknowledges, which asks the driver for something else, may wake nobody.
-const LOOK: Duration = Duration::from_secs(1);
+pub(super) const LOOK: Duration = Duration::from_secs(1);
 
 impl Shared {
     pub(crate) fn poll(&self, id: TransferId) -> Result<Option<u64>> {
@@ -21,7 +21,7 @@ impl Shared {
     }
 
     /// Looks whether something has happened. Once in a while this looks for what brings no record.
-    fn look<T>(
+    pub(super) fn look<T>(
         &self,
         state: &mut State,
         happened: &mut impl FnMut(&Flow<Region>) -> Option<Result<T>>,
@@ -149,7 +149,7 @@ impl Shared {
         let event = context.await_event(Some(limit));
         let mut state = self.lock();
         state.sleeping = false;
-        self.wake(&state);
+        self.wake(&mut state);
         let noticed = match event {
             Ok(true) => state.notice(context).map(drop),
             Ok(false) => Ok(()),

@@ -3,8 +3,15 @@
 
 use crate::common::{MIB, SECOND, open, registered};
 use crate::fake::Config;
-use peerlane_host::{Direction, Error, Fault, MemoryKind, Permissions, Request, Terms, Transfer};
+use peerlane_host::{
+    Direction, Error, Fault, MemoryKind, Permissions, Queue, Request, Terms, Transfer,
+};
 use proptest::prelude::*;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 fn small_queue(depth_log2: u32) -> Config {
@@ -278,4 +285,45 @@ proptest! {
         fake.fpga_read(MIB, &mut found);
         prop_assert!(found == wanted[1]);
     }
+}
+
+/// A board that does nothing wakes nobody: a restart of the queue does, and the wakers of tasks may look at
+/// the queue themselves.
+#[test]
+fn a_restart_wakes_tasks() {
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    fake.lock().tricks.stuck = true;
+    let transfers: Vec<_> = (0..2)
+        .map(|_| queue.write(0, &region, 0, 4096).unwrap())
+        .collect();
+    let aborted = |end: &Result<u64, Error>| {
+        let fault = Fault::Aborted;
+        matches!(end, Err(Error::Fault { fault: found, .. }) if *found == fault)
+    };
+    // A waker that looks at once, where it is woken.
+    struct Looks(Queue, AtomicUsize);
+    impl Wake for Looks {
+        fn wake(self: Arc<Self>) {
+            self.1.fetch_add(self.0.under_way() + 1, Ordering::Relaxed);
+        }
+    }
+    let looks = Arc::new(Looks(queue.clone(), AtomicUsize::new(0)));
+    let waker = Waker::from(Arc::clone(&looks));
+    let mut context = Context::from_waker(&waker);
+    assert!(pin!(transfers[0].ended()).poll(&mut context).is_pending());
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| queue.block_on(transfers[1].ended()));
+        std::thread::sleep(Duration::from_millis(20));
+        queue.restart().unwrap();
+        let end = waits.join().unwrap();
+        assert!(aborted(&end), "{end:?}");
+    });
+    assert!(looks.1.load(Ordering::Relaxed) > 0, "nobody woke the task");
+    let mut ended = pin!(transfers[0].ended());
+    let result = ended.as_mut().poll(&mut context);
+    let Poll::Ready(end) = result else {
+        panic!("it was ended");
+    };
+    assert!(aborted(&end), "{end:?}");
 }
