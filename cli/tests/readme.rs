@@ -26,11 +26,11 @@ fn tool(dir: &Path, name: &str, script: &str) {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Runs the commands; gives what they said, and the calls of others' tools.
-fn run(bsp: &Path, board: &str) -> (tempfile::TempDir, String) {
+/// Makes a platform and runs the commands of its README; gives the directory of it all, and the calls of others' tools.
+fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
     let work = tempfile::tempdir().unwrap();
     let out = work.path().join("extended here");
-    let made = peerlane(&["extend", "--bsp", text(bsp), "--out", text(&out)]);
+    let made = peerlane(&[make, &["--out", text(&out)]].concat());
     assert!(
         made.status.success(),
         "{}",
@@ -50,6 +50,8 @@ fn run(bsp: &Path, board: &str) -> (tempfile::TempDir, String) {
          [ \"$2\" = \"$BOARD\" ] || exit 9\n\
          cp -r \"$AOCL_BOARD_PACKAGE_ROOT/hardware/$BOARD\" \"${3%.cl}\"\n\
          : > \"${3%.cl}/top.sof\"\n\
+         mkdir -p \"${3%.cl}/system/synthesis\"\n\
+         : > \"${3%.cl}/system/synthesis/bank_pin_assignments.tcl\"\n\
          [ \"$3\" = base.cl ] && [ -n \"$STOPS\" ] && exit 1\nexit 0",
     );
     let tcl = peerlane_tools::Cache::open().unwrap().tclsh().unwrap();
@@ -66,6 +68,8 @@ fn run(bsp: &Path, board: &str) -> (tempfile::TempDir, String) {
             quartus.display()
         ),
     );
+    // What a script of UniPHY assigns comes into the settings of the project that is named.
+    tool(&bin, "quartus_sta", "echo 'assigned to a memory pin' >> \"$3.qsf\"");
     for name in ["quartus_pgm", "lspci", "dkms", "modprobe", "aocl"] {
         tool(&bin, name, "exit 0");
     }
@@ -118,7 +122,7 @@ fn in_order(text: &str, words: &[&str]) {
 #[test]
 fn the_steps_of_a_board_with_a_base_revision() {
     let bsp = common::reference().with_file_name("reference-net");
-    let (work, calls) = run(&bsp, "peerlane_net_peerlane");
+    let (work, calls) = run(&["extend", "--bsp", text(&bsp)], "peerlane_net_peerlane");
     in_order(
         &calls,
         &[
@@ -157,7 +161,8 @@ fn the_steps_of_a_board_with_a_base_revision() {
 
 #[test]
 fn the_steps_of_a_board_that_imports_nothing() {
-    let (_, calls) = run(&common::reference(), "peerlane_ref_peerlane");
+    let bsp = common::reference();
+    let (_, calls) = run(&["extend", "--bsp", text(&bsp)], "peerlane_ref_peerlane");
     assert!(!calls.contains("rebuild.tcl"), "{calls}");
     in_order(
         &calls,
@@ -169,14 +174,49 @@ fn the_steps_of_a_board_that_imports_nothing() {
     );
 }
 
+#[test]
+fn the_steps_of_a_board_without_a_bsp() {
+    let (work, calls) = run(&["new", "--board", "de5net"], "de5net_peerlane");
+    assert!(!calls.contains("rebuild.tcl"), "{calls}");
+    in_order(
+        &calls,
+        &[
+            "aoc --board de5net_peerlane base.cl",
+            "quartus_sta -t system/synthesis/bank_pin_assignments.tcl top",
+            "aoc --board de5net_peerlane kernel.cl",
+            "quartus_pgm",
+            "dkms install",
+        ],
+    );
+    // The memory's pins are those of the fragment and what UniPHY assigns, for each compile from then on.
+    let out = work.path().join("extended here");
+    let board = out.join("hardware/de5net_peerlane");
+    let pins = fs::read_to_string(board.join("pins.tcl")).unwrap();
+    assert!(pins.ends_with("\nassigned to a memory pin\n"), "{pins}");
+    // One list of steps, and nothing of a vendor whose BSP there never was.
+    let steps = fs::read_to_string(out.join("README.md")).unwrap();
+    for word in ["board vendor", "Back to the vendor", "revert", "There is none"] {
+        assert!(!steps.contains(word), "{word}: {steps}");
+    }
+    assert!(steps.contains("Terasic DE5-Net"), "{steps}");
+    let of_board = fs::read_to_string(board.join("README.md")).unwrap();
+    for word in ["```", "1. ", "neither exists"] {
+        assert!(!of_board.contains(word), "{word}: {of_board}");
+    }
+}
+
 /// Beside each step that Quartus, `aoc` or a board takes part in stands that it was not verified.
 #[test]
 fn what_was_not_verified_stands_beside_each_step() {
-    for bsp in ["reference", "reference-net"] {
+    let [first, second] = ["reference", "reference-net"].map(|bsp| common::reference().with_file_name(bsp));
+    for make in [
+        ["extend", "--bsp", text(&first)],
+        ["extend", "--bsp", text(&second)],
+        ["new", "--board", "de5net"],
+    ] {
         let work = tempfile::tempdir().unwrap();
         let out = work.path().join("D");
-        let bsp = common::reference().with_file_name(bsp);
-        let made = peerlane(&["extend", "--bsp", text(&bsp), "--out", text(&out)]);
+        let made = peerlane(&[&make[..], &["--out", text(&out)]].concat());
         assert!(made.status.success());
         let readme = fs::read_to_string(out.join("README.md")).unwrap();
         let steps: Vec<&str> = readme.split("\n## ").skip(1).collect();

@@ -208,12 +208,13 @@ pub fn make(options: &Options) -> Result<Report> {
     for file in files::files(&board, &ports, &fragment, &description.text, suffix) {
         layout::write_below(&without, &file.path, file.text.as_bytes())?;
     }
-    let report = extend::extend(&extend::Options {
+    let extension = extend::Options {
         bsp: without,
         out: made.clone(),
         config: options.config.clone(),
         report: None,
-    })
+    };
+    let report = extend::extend_new(&extension, &board.title)
     .map_err(|error| of_the_board(error, description, temporary.path()))?;
 
     if let Some(asked) = board.pcie.bar_bits

@@ -59,7 +59,15 @@ pub struct Options {
 /// # Errors
 /// All kinds of [`ErrorKind`], with the place and the remedy.
 pub fn extend(options: &Options) -> Result<Report> {
-    with_canonical(&options.bsp, |bsp| extend_from(bsp, options))
+    with_canonical(&options.bsp, |bsp| extend_from(bsp, options, None))
+}
+
+/// Extends a BSP that no vendor made: that of a board of this title, which `peerlane new` has just written.
+///
+/// # Errors
+/// Those of [`extend`].
+pub(crate) fn extend_new(options: &Options, title: &str) -> Result<Report> {
+    with_canonical(&options.bsp, |bsp| extend_from(bsp, options, Some(title)))
 }
 
 /// What [`extend`] would do: the extended BSP is made in the system's temporary directory, checked, and removed.
@@ -69,7 +77,7 @@ pub fn extend(options: &Options) -> Result<Report> {
 pub fn preview(bsp: &Path, config: &Config) -> Result<Report> {
     with_canonical(bsp, |bsp| {
         let layout = extendable(bsp)?;
-        let (_, report) = make(&layout, config, &std::env::temp_dir())?;
+        let (_, report) = make(&layout, (config, None), &std::env::temp_dir())?;
         Ok(report)
     })
 }
@@ -89,13 +97,13 @@ fn extendable(bsp: &Path) -> Result<Layout> {
 }
 
 /// Extends the BSP in a directory, whose canonical name stands in errors.
-fn extend_from(bsp: &Path, options: &Options) -> Result<Report> {
+fn extend_from(bsp: &Path, options: &Options, title: Option<&str>) -> Result<Report> {
     let layout = extendable(bsp)?;
     let parent = output::check_output(&options.out, bsp)?;
     if let Some(report) = &options.report {
         output::check_report(report, bsp, &options.out)?;
     }
-    let (temporary, report) = make(&layout, &options.config, &parent)?;
+    let (temporary, report) = make(&layout, (&options.config, title), &parent)?;
 
     let report_file = match &options.report {
         Some(path) => Some((path, output::prepare_report(path, &report)?)),
@@ -121,8 +129,12 @@ fn extend_from(bsp: &Path, options: &Options) -> Result<Report> {
 }
 
 /// The extended BSP, checked, in a temporary directory below another.
-fn make(layout: &Layout, config: &Config, parent: &Path) -> Result<(TempDir, Report)> {
-    let plan = Plan::new(layout, config)?;
+fn make(
+    layout: &Layout,
+    (config, title): (&Config, Option<&str>),
+    parent: &Path,
+) -> Result<(TempDir, Report)> {
+    let plan = Plan::new(layout, config, title)?;
     let temporary = tempfile::Builder::new()
         .prefix(".peerlane-extend-")
         .tempdir_in(parent)

@@ -46,8 +46,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// What extending a BSP comes to.
-    pub(super) fn new(layout: &Layout, config: &Config) -> Result<Self> {
+    /// What extending a BSP comes to; with a title, of a board that no vendor has a BSP for.
+    pub(super) fn new(layout: &Layout, config: &Config, title: Option<&str>) -> Result<Self> {
         let hardware = layout.hardware_dir();
         let library = Library::find(layout)?;
         let site = Site::find(&library, &hardware)?;
@@ -83,7 +83,7 @@ impl Plan {
         let vendor = kept::tree(&layout.root, &|_| false)?;
         builder.build_file(config, &new, &block, &vendor);
         builder.notes(&new)?;
-        builder.readme(&site, &platform, config, &block)?;
+        builder.readme(title, (&site, &platform, config, &block))?;
         Ok(builder.finish(config, new, &block, resources, vendor))
     }
 
@@ -472,14 +472,13 @@ impl<'a> Builder<'a> {
     /// The steps from here to a board that works.
     fn readme(
         &mut self,
-        site: &Site<'_>,
-        platform: &Platform,
-        config: &Config,
-        block: &Block,
+        title: Option<&str>,
+        (site, platform, config, block): (&Site<'_>, &Platform, &Config, &Block),
     ) -> Result<()> {
         let vendors = self.layout.root.join(readme::FILE);
         let facts = readme::Facts {
             board: &self.name.new,
+            title,
             vendors_board: &self.name.old,
             hardware: &self.name.hardware,
             version: &platform.version(self.layout)?,

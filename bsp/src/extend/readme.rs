@@ -16,6 +16,8 @@ pub const FILE: &str = "README.md";
 pub struct Facts<'a> {
     /// The board's name.
     pub board: &'a str,
+    /// What people call the board, if `peerlane new` made it: there is no vendor's BSP then.
+    pub title: Option<&'a str>,
     /// The vendor's name of the board.
     pub vendors_board: &'a str,
     /// The board's directory in the platform.

@@ -11,8 +11,8 @@ use peerlane_bsp::config::Config;
 ///
 /// A description of the board, a TOML file, says device, link, clocks, memory and pins. The result is what
 /// `peerlane extend` would make of the vendor's BSP, if there were one: `peerlane check` checks it,
-/// and the report in it says what is where. No FPGA tool ever saw a board that was made so; the README.md in
-/// the board's directory says what remains to be done and looked at.
+/// and the report in it says what is where. No FPGA tool ever saw a board that was made so; the platform's
+/// README.md has the steps that remain, and the one in the board's directory says what the board has not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane new --list
@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Outcome {
     extend::print_report(&report, out);
     println!(
         "{} says what remains to be done: nothing of this was tried in Quartus",
-        out.join(&report.hardware).join("README.md").display()
+        out.join("README.md").display()
     );
     Ok(ExitCode::SUCCESS)
 }
