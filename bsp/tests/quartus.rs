@@ -92,6 +92,27 @@ fn memory_blocks_are_those_of_the_family() {
     let unknown = work.sound("");
     assert_eq!(unknown.resources, report.resources);
     assert_eq!(said(&unknown, "counted as M10K").len(), 1);
+    assert_eq!(said(&report, "says FAMILY").len(), 0);
+}
+
+/// A family that nothing here was made for is said, also where the device would be known.
+#[test]
+fn a_family_that_is_not_known_is_said() {
+    let work = net();
+    work.edit("top.qsf", "\"Stratix V\"", "\"Arria 10\"");
+    let report = work.sound("");
+    let said = said(&report, "says FAMILY \"Arria 10\"");
+    assert_eq!(said.len(), 1, "{:#?}", report.notes);
+    assert!(
+        said[0].starts_with("hardware/peerlane_net/top.qsf:2 "),
+        "{}",
+        said[0]
+    );
+    assert!(
+        said[0].contains("Stratix V, Arria V GZ, Arria V, Cyclone V"),
+        "{}",
+        said[0]
+    );
 }
 
 /// Gen1 x4 of a Cyclone V: the block has no port of 64 bits.

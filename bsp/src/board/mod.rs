@@ -215,7 +215,7 @@ pub fn make(options: &Options) -> Result<Report> {
         report: None,
     };
     let report = extend::extend_new(&extension, &board.title)
-    .map_err(|error| of_the_board(error, description, temporary.path()))?;
+        .map_err(|error| of_the_board(error, description, temporary.path()))?;
 
     if let Some(asked) = board.pcie.bar_bits
         && report.bar_after.bits > u64::from(asked)

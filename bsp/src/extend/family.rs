@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::error::Place;
 use crate::system::project::Project;
 use crate::system::xml::Document;
 
@@ -70,6 +71,24 @@ static FAMILIES: [(&str, &[&str], Blocks); 4] = [
     ("Arria V", &["5ag", "5as"], Blocks::M10k),
     ("Cyclone V", &["5ce", "5cg", "5cs"], Blocks::M10k),
 ];
+
+/// A family that the settings name and that is none of those, with the place.
+pub fn foreign(project: &Project) -> Option<(String, Place)> {
+    let mut all = project.settings(&["FAMILY"]).into_iter();
+    all.find_map(|(source, assignment)| {
+        let family = assignment.value.trim();
+        let known = FAMILIES
+            .iter()
+            .any(|(name, ..)| name.eq_ignore_ascii_case(family));
+        let place = Place::line(&source.path, assignment.line);
+        (!known && !family.is_empty()).then(|| (family.to_string(), place))
+    })
+}
+
+/// What the families are called, in a sentence.
+pub fn known() -> String {
+    FAMILIES.map(|(name, ..)| name).join(", ")
+}
 
 /// The memory blocks of the board's device: by the family that the settings name, the device that they name, or the
 /// device model of `board_spec.xml`. `None` for a family that is not known here.

@@ -405,6 +405,15 @@ impl<'a> Builder<'a> {
         project: &Project,
         (config, block, memory): (&Config, &Block, Option<Blocks>),
     ) -> Result<Resources> {
+        if let Some((family, place)) = family::foreign(project) {
+            let file = self.layout.inside(&place.path)?;
+            self.notes.push(format!(
+                "{} says FAMILY \"{family}\". Peerlane was made for {}, with the hard IP of these families: what \
+                 follows here may not hold, and Platform Designer will refuse what the family does not have.",
+                Place { path: file, ..place },
+                family::known()
+            ));
+        }
         if memory.is_none() {
             self.notes.push(format!(
                 "The device's family is not one that this program knows; its memory blocks were counted as {}, the \

@@ -9,12 +9,12 @@ use peerlane_bsp::driver::{Board, table};
 /// Write the kernel driver's table of boards for extended BSPs.
 ///
 /// The table says by which PCI IDs a board is found and where the block lies in its BAR. It is the file
-/// driver/src/boards_table.rs of the driver's source; `cargo xtask driver --bsp DIR` builds a driver
-/// with it.
+/// src/boards_table.rs of the driver's source. The README.md of each extended platform has the steps that build and
+/// install a driver with it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane driver de5net_peerlane
-  peerlane driver de5net_peerlane --out driver/src/boards_table.rs")]
+  peerlane driver de5net_peerlane --out boards_table.rs")]
 pub struct Args {
     /// BSPs that `peerlane extend` wrote.
     #[arg(required = true, value_name = "DIR")]
