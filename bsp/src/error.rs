@@ -91,6 +91,8 @@ pub struct Error {
     /// What to do: whole sentences.
     #[help]
     pub remedy: String,
+    /// What the sentence sums up, a line each; mostly nothing.
+    pub details: Vec<String>,
 }
 
 impl Error {
@@ -107,7 +109,17 @@ impl Error {
             // Words from a file may have line ends, and worse; an error is one line.
             what: what.into().replace(char::is_control, " "),
             remedy: remedy.into(),
+            details: Vec::new(),
         }
+    }
+
+    /// With what the sentence sums up.
+    pub fn with_details(mut self, details: impl IntoIterator<Item = String>) -> Self {
+        self.details = details
+            .into_iter()
+            .map(|line| line.replace(char::is_control, " "))
+            .collect();
+        self
     }
 
     /// A failed read, write or copy of `path`.
@@ -120,8 +132,14 @@ impl Error {
         )
     }
 
-    /// The paragraph that the command prints.
+    /// The message in a paragraph.
     pub fn paragraph(&self) -> String {
         format!("{self}. {}", self.remedy)
+    }
+
+    /// What the command prints: the paragraph, and the details below it.
+    pub fn message(&self) -> String {
+        let details = self.details.iter().map(|line| format!("\n  {line}"));
+        self.paragraph() + &details.collect::<String>()
     }
 }

@@ -188,6 +188,14 @@ fn the_de5net_is_sound_and_has_the_addresses_that_are_computed_by_hand() {
         let parameter = format!("name=\"{name}\" value=\"{value}\"");
         assert!(system.contains(&parameter), "{parameter}");
     }
+    // The system is generated once, by the step before a compile; the project takes what that makes.
+    assert!(desk.text("scripts/pre_flow.tcl").contains("qsys-generate"));
+    let settings = desk.text("top.qsf");
+    assert!(
+        settings.contains("-name QIP_FILE system/synthesis/system.qip\n"),
+        "{settings}"
+    );
+    assert!(!settings.contains("QSYS_FILE"), "{settings}");
     assert_eq!(desk.text("pins.tcl"), PINS);
     assert_eq!(desk.text("board.toml"), DE5NET);
 }
@@ -209,11 +217,37 @@ fn the_385_is_refused_with_every_gap_and_sound_when_they_are_filled() {
         ErrorKind::Config,
         &[
             "board.toml",
-            "model is unknown",
-            "TIMING_BOARD_AC_SKEW",
+            "values are unknown, device.model first",
             "vendor",
         ],
     );
+    // All of them, a line each with its table, which tells the second bank's from the first's.
+    let unknown = P385
+        .lines()
+        .filter(|line| line.contains("= \"unknown\""))
+        .count();
+    assert_eq!(e.details.len(), unknown, "{:#?}", e.details);
+    let second = P385.rfind("format = \"unknown\"").unwrap();
+    let line = 1 + P385[..second].matches('\n').count();
+    for detail in [
+        format!(
+            "line {}: device.model",
+            line_of(P385, "model = \"unknown\"")
+        ),
+        format!(
+            "line {}: memory[0].format",
+            line_of(P385, "format = \"unknown\"")
+        ),
+        format!("line {line}: memory[1].format"),
+    ] {
+        assert!(e.details.contains(&detail), "{detail}: {:#?}", e.details);
+    }
+    let skews = e
+        .details
+        .iter()
+        .filter(|d| d.contains("[1].uniphy.TIMING_BOARD_AC_SKEW"));
+    assert_eq!(skews.count(), 1, "{:#?}", e.details);
+    assert!(!e.paragraph().contains("format"), "{}", e.paragraph());
     assert_eq!(e.place.line, Some(line_of(P385, "model = \"unknown\"")));
 
     let whole = filled_in();

@@ -430,7 +430,14 @@ fn the_board_has_an_identity_of_its_own() {
     }
     // The name alone may stay.
     let work = Work::new();
-    work.extend("[identity]\nboard_suffix = \"\"").unwrap();
+    let report = work.extend("[identity]\nboard_suffix = \"\"").unwrap();
+    let kept = |note: &&String| note.contains("keeps the vendor's name peerlane_ref");
+    assert_eq!(
+        report.notes.iter().filter(kept).count(),
+        1,
+        "{:?}",
+        report.notes
+    );
     assert_eq!(
         fs::read(work.bsp.join("board_env.xml")).unwrap(),
         fs::read(work.out.join("board_env.xml")).unwrap()

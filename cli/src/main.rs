@@ -74,7 +74,7 @@ fn main() -> ExitCode {
         Command::Upgrade(args) => upgrade::run(args),
     };
     outcome.unwrap_or_else(|error| {
-        eprintln!("peerlane: {}", error.paragraph());
+        eprintln!("peerlane: {}", error.message());
         ExitCode::from(FAILED)
     })
 }
@@ -84,7 +84,7 @@ fn until_interrupted(run: impl FnOnce() -> Outcome) -> Outcome {
     let signals = Signals::watch()?;
     run().inspect_err(|error| {
         if error.kind == ErrorKind::Interrupted {
-            eprintln!("peerlane: {}", error.paragraph());
+            eprintln!("peerlane: {}", error.message());
             signals.end();
         }
     })

@@ -258,6 +258,62 @@ fn a_dry_run_prints_the_report_and_keeps_nothing() {
 }
 
 #[test]
+fn a_diagrams_kind_is_that_of_its_ending() {
+    let work = tempfile::tempdir().unwrap();
+    let reference = common::reference();
+    for (file, begins) in [
+        ("d.svg", "<svg"),
+        ("d.HTML", "<!doctype html>"),
+        ("d.txt", "peerlane_ref: "),
+        ("d.png", ""),
+        ("d", ""),
+    ] {
+        let out = work.path().join(file);
+        let (code, said) = status(&["diagram", "--bsp", text(&reference), "--out", text(&out)]);
+        if begins.is_empty() {
+            assert_eq!(code, Some(2), "{file}: {said}");
+            assert!(
+                said.contains(".svg, .html, .json or .txt") && !out.exists(),
+                "{said}"
+            );
+        } else {
+            assert_eq!(code, Some(0), "{file}: {said}");
+            let made = std::fs::read_to_string(&out).unwrap().to_lowercase();
+            assert!(made.starts_with(begins), "{file}: {made}");
+        }
+    }
+    let odd = work.path().join("d.png");
+    let (code, said) = status(&[
+        "diagram",
+        "--bsp",
+        text(&reference),
+        "--format",
+        "svg",
+        "--out",
+        text(&odd),
+    ]);
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn what_is_unknown_of_a_board_is_listed() {
+    let work = tempfile::tempdir().unwrap();
+    let out = work.path().join("D");
+    let (code, said) = status(&["new", "--board", "p385", "--out", text(&out)]);
+    assert_eq!(code, Some(2), "{said}");
+    let (first, rest) = said.split_once('\n').unwrap();
+    assert!(
+        first.len() < 500 && first.contains("values are unknown"),
+        "{first}"
+    );
+    assert!(
+        rest.lines().all(|line| line.starts_with("  line ")),
+        "{rest}"
+    );
+    assert!(rest.contains(": memory[1].format\n"), "{rest}");
+}
+
+#[test]
 fn an_error_is_one_line_with_status_2() {
     let work = tempfile::tempdir().unwrap();
     let (out, config) = (work.path().join("D"), work.path().join("peerlane.toml"));

@@ -1,5 +1,6 @@
 //! A board's description, a TOML file: every key has its meaning in `boards/de5net.toml`.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
@@ -149,6 +150,42 @@ impl Board {
     }
 }
 
+/// Where in a TOML file a key stands, told by the heads of tables.
+#[derive(Debug, Default)]
+struct Tables {
+    /// The table, with a dot behind it; empty before the first.
+    table: String,
+    /// How many of each array there were.
+    arrays: BTreeMap<String, usize>,
+}
+
+impl Tables {
+    /// Reads `[a]`, `[[a]]`, or `[a.b]` in an element of the array a.
+    fn enter(&mut self, head: &str) {
+        let name = head.trim_matches(['[', ']']).trim();
+        if head.starts_with("[[") {
+            *self.arrays.entry(name.into()).or_default() += 1;
+        }
+        let mut parts = name.splitn(2, '.');
+        let first = parts.next().unwrap_or_default();
+        let index = self
+            .arrays
+            .get(first)
+            .map(|count| format!("[{}]", count - 1));
+        let rest = parts.next().map(|rest| format!("{rest}."));
+        self.table = format!(
+            "{first}{}.{}",
+            index.unwrap_or_default(),
+            rest.unwrap_or_default()
+        );
+    }
+
+    /// A key of the table: `memory[1].format`.
+    fn key(&self, key: &str) -> String {
+        format!("{}{key}", self.table)
+    }
+}
+
 pub(super) struct Reader<'a> {
     path: &'a Path,
     pub(super) text: &'a str,
@@ -170,32 +207,34 @@ impl Reader<'_> {
 
     /// Refuses a description with gaps, all of which it names.
     fn all_known(&self) -> Result<()> {
-        let unknown = |(number, line): (usize, &str)| {
-            let (key, value) = line.split('#').next()?.split_once('=')?;
-            let is = value.trim() == "\"unknown\"" && !key.contains('"');
-            is.then(|| (number + 1, key.trim().to_string()))
-        };
-        let gaps: Vec<_> = self.text.lines().enumerate().filter_map(unknown).collect();
+        let mut tables = Tables::default();
+        let mut gaps = Vec::new();
+        for (number, line) in (1..).zip(self.text.lines()) {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if line.starts_with('[') {
+                tables.enter(line);
+            } else if let Some((key, value)) = line.split_once('=')
+                && value.trim() == "\"unknown\""
+                && !key.contains('"')
+            {
+                gaps.push((number, tables.key(key.trim())));
+            }
+        }
         let Some((line, key)) = gaps.first() else {
             return Ok(());
         };
-        let rest: Vec<_> = gaps[1..]
-            .iter()
-            .map(|(line, key)| format!("{key} (line {line})"))
-            .collect();
-        let rest = match rest.is_empty() {
-            true => String::new(),
-            false => format!(", and so are {}", rest.join(", ")),
+        let what = match gaps.len() {
+            1 => format!("{key} is unknown: no public source says it"),
+            all => format!("{all} values are unknown, {key} first: no public source says them"),
         };
         Err(Error::new(
             ErrorKind::Config,
             Place::line(self.path, *line),
-            format!(
-                "{key} is unknown{rest}: no public source says it, and a guess could damage the board"
-            ),
+            format!("{what}, and a guess could damage the board"),
             "Ask the board's vendor, put the values into a copy of the description (`peerlane new --show NAME` prints \
              a shipped one), and give the copy with --board.",
-        ))
+        )
+        .with_details(gaps.iter().map(|(line, key)| format!("line {line}: {key}"))))
     }
 
     pub(super) fn value<'v, T>(&self, key: &str, value: &'v Key<T>) -> Result<&'v T> {

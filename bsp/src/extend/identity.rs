@@ -241,8 +241,16 @@ impl Name {
         })
     }
 
-    /// What a person should know of it.
-    pub fn note(&self) -> String {
+    /// What a person should know of it; a board without a vendor keeps nobody's name.
+    pub fn note(&self, has_vendor: bool) -> String {
+        if has_vendor && self.old == self.new {
+            return format!(
+                "The board keeps the vendor's name {}, because identity.board_suffix is empty. `aoc` then tells the two \
+                 platforms apart by AOCL_BOARD_PACKAGE_ROOT alone, and nothing in a compiled kernel says for which of \
+                 them it is.",
+                self.old
+            );
+        }
         format!(
             "The board is called {}: `aoc --board {}`.",
             self.new, self.new

@@ -82,7 +82,7 @@ impl Plan {
         builder.platform(&platform, config)?;
         let vendor = kept::tree(&layout.root, &|_| false)?;
         builder.build_file(config, &new, &block, &vendor);
-        builder.notes(&new)?;
+        builder.notes(&new, title.is_none())?;
         builder.readme(title, (&site, &platform, config, &block))?;
         Ok(builder.finish(config, new, &block, resources, vendor))
     }
@@ -539,8 +539,8 @@ impl<'a> Builder<'a> {
     }
 
     /// What a person should know.
-    fn notes(&mut self, new: &Rewritten) -> Result<()> {
-        self.notes.push(self.name.note());
+    fn notes(&mut self, new: &Rewritten, has_vendor: bool) -> Result<()> {
+        self.notes.push(self.name.note(has_vendor));
         self.notes.extend(new.notes.iter().cloned());
         let changed = |path: &Path| {
             let inside = self.layout.inside(path).ok()?;

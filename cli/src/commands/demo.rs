@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> Outcome {
             })
         }
         Err(error) => {
-            eprintln!("peerlane: {}", error.paragraph());
+            eprintln!("peerlane: {}", error.message());
             println!("demo: FAIL");
             Ok(ExitCode::from(FAILED))
         }

@@ -1,10 +1,11 @@
 //! `peerlane diagram`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::commands::{Outcome, save};
 use peerlane_bsp::diagram::Diagram;
+use peerlane_bsp::error::{Error, ErrorKind, Place};
 
 /// Show a BSP: a block diagram, and its addresses, interrupts and clocks as tables.
 ///
@@ -23,7 +24,7 @@ pub struct Args {
     /// The file to write; without it the result is printed.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// What is written; without it the ending of FILE says it, and the tables are printed.
+    /// What is written. Without it the ending of FILE (svg, html, json, txt) says it, and what is printed are the tables.
     #[arg(long, value_enum)]
     format: Option<Format>,
 }
@@ -41,15 +42,30 @@ enum Format {
     Json,
 }
 
+/// What is written into a file of that name.
+fn of_ending(file: &Path) -> Result<Format, Error> {
+    let ending = file.extension().map(|e| e.to_ascii_lowercase());
+    match ending.as_ref().and_then(|e| e.to_str()) {
+        Some("svg") => Ok(Format::Svg),
+        Some("html") => Ok(Format::Html),
+        Some("json") => Ok(Format::Json),
+        Some("txt") => Ok(Format::Text),
+        _ => Err(Error::new(
+            ErrorKind::Output,
+            Place::file(file),
+            "the file's ending does not say what to write",
+            "End it in .svg, .html, .json or .txt, or say --format.",
+        )),
+    }
+}
+
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
-    let ending = args.out.as_ref().and_then(|file| file.extension());
-    let format = args.format.unwrap_or_else(|| match ending {
-        Some(e) if e == "svg" => Format::Svg,
-        Some(e) if e == "html" => Format::Html,
-        Some(e) if e == "json" => Format::Json,
-        _ => Format::Text,
-    });
+    let format = match (args.format, &args.out) {
+        (Some(format), _) => format,
+        (None, None) => Format::Text,
+        (None, Some(file)) => of_ending(file)?,
+    };
     let diagram = Diagram::read(&args.bsp)?;
     let text = match format {
         Format::Svg => diagram.svg(),
