@@ -139,6 +139,102 @@ fn an_extended_one_is_shown_before_and_after() {
     }
 }
 
+/// The kernels' way to memory may lead through a monitor of the memory's use, which is a slave in the BAR as well
+/// (`altera_avalon_em_pc`, as the 13.1 DE5-Net has it).
+#[test]
+fn the_kernels_way_to_memory_is_followed_through_a_monitor() {
+    let work = Work::of(&reference_net());
+    let connection = |start: &str, end: &str, base: &str| {
+        format!(
+            " <connection kind=\"avalon\" version=\"14.0\" start=\"{start}\" end=\"{end}\">\n  \
+             <parameter name=\"baseAddress\" value=\"{base}\" />\n </connection>\n"
+        )
+    };
+    let monitor = " <module kind=\"altera_avalon_em_pc\" version=\"14.0\" enabled=\"1\" name=\"watch\">\n </module>\n";
+    let added = [
+        monitor.to_string(),
+        connection("watch.avl_out", "bank_a_pipe.s0", "0x0"),
+        connection("host_pipe.m0", "watch.em_csr", "0xe000"),
+        "</system>".into(),
+    ];
+    work.edit(
+        "board.qsys",
+        "start=\"kernel_port_a.m0\"\n   end=\"bank_a_pipe.s0\"",
+        "start=\"kernel_port_a.m0\"\n   end=\"watch.avl_in\"",
+    );
+    work.edit("board.qsys", "</system>", &added.concat());
+    let diagram = Diagram::read(&work.bsp).unwrap();
+    for name in ["kernel_port_a", "kernel_port_b", "watch"] {
+        let found = diagram.instances.iter().find(|i| i.name == name);
+        let found = found.unwrap_or_else(|| panic!("no {name}"));
+        assert_eq!(found.part, peerlane_bsp::diagram::Part::Memory, "{name}");
+    }
+    let wire = |start: &str, end: &str| {
+        diagram
+            .wires
+            .iter()
+            .any(|w| w.start == start && w.end == end)
+    };
+    assert!(wire("kernel_port_a.m0", "watch.avl_in") && wire("host_pipe.m0", "watch.em_csr"));
+    assert!(bar(&diagram).contains(&(0xe000, "watch.em_csr", State::Same)));
+}
+
+/// Names fit into their boxes, and each interrupt between two boxes is drawn.
+#[test]
+fn names_fit_and_interrupts_are_drawn() {
+    let work = Work::new();
+    let long = "clock_crossing_from_dma_to_pcie_0";
+    let file = work.input("acl_iface_system.qsys");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("\"dma_out\""));
+    let text = text.replace("\"dma_out\"", &format!("\"{long}\""));
+    fs::write(&file, text.replace("\"dma_out.", &format!("\"{long}."))).unwrap();
+    let diagram = Diagram::read(&work.bsp).unwrap();
+    let svg = diagram.svg();
+    let svg = roxmltree::Document::parse(&svg).unwrap();
+    let number =
+        |node: roxmltree::Node<'_, '_>, name| node.attribute(name).unwrap().parse::<f64>().unwrap();
+    let boxes = || {
+        svg.descendants()
+            .filter(|n| n.attribute("class").is_some_and(|c| c.starts_with("box ")))
+    };
+    let names = svg
+        .descendants()
+        .filter(|n| n.attribute("class") == Some("name"));
+    let mut seen = 0;
+    for name in names {
+        let (x, y, text) = (number(name, "x"), number(name, "y"), name.text().unwrap());
+        let around = boxes().find(|b| {
+            let (left, top) = (number(*b, "x"), number(*b, "y"));
+            (left..left + number(*b, "width")).contains(&x)
+                && (top..top + number(*b, "height")).contains(&y)
+        });
+        // rsvg-convert draws acl_memory_bank_divider_0, 25 letters of 12 pixels in bold, 187 pixels wide with DejaVu Sans.
+        let wide = 187.0 / 25.0 * f64::from(u32::try_from(text.chars().count()).unwrap());
+        assert!(number(around.unwrap(), "width") >= wide + 8.0, "{text}");
+        seen += usize::from(text == long);
+    }
+    assert_eq!(seen, 1);
+    let drawn = svg.descendants().filter(|n| {
+        n.attribute("class")
+            .is_some_and(|c| c.starts_with("interrupt "))
+    });
+    let shown = |end: &str| {
+        diagram
+            .instances
+            .iter()
+            .any(|i| end.starts_with(&format!("{}.", i.name)))
+    };
+    let both = diagram
+        .interrupts
+        .iter()
+        .filter(|i| shown(&i.sender) && shown(&i.receiver))
+        .count();
+    assert!(both >= 2, "{:?}", diagram.interrupts);
+    // One more is in the legend.
+    assert_eq!(drawn.count(), both + 1);
+}
+
 #[test]
 fn names_are_escaped() {
     let work = Work::new();

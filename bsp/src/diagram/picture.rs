@@ -1,20 +1,30 @@
 //! Where everything of the block diagram stands: the host's bus on the left, the block in the middle, memory on the
 //! right, the OpenCL kernel's interface below. All lengths are in pixels.
 
+mod interrupts;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagram::{Diagram, Part, State, Wire};
 
-const WIDTH: i32 = 166;
+/// The least width of a box, and the letters of a name that fit: the longest name says how wide all are.
+const LEAST: i32 = 166;
+const LETTERS: usize = 40;
+/// A letter of a name or a kind, as wide as the widest usual fonts (DejaVu Sans, Verdana) have it on the average, in
+/// tenths of a pixel.
+const NAME_LETTER: i32 = 80;
+const KIND_LETTER: i32 = 67;
 const HEIGHT: i32 = 42;
-/// From a column to the next.
-const COLUMN: i32 = 286;
+/// Between two columns.
+const GAP: i32 = 120;
 /// From a row to the next.
 const ROW: i32 = 64;
 /// From a port of the block to the next.
 const PORT: i32 = 22;
 /// Height of a name with its kind.
 const NAME: i32 = 52;
+/// In front of a box, for what comes from above.
+const FRONT: i32 = 14;
 const LEFT: i32 = 20;
 const TOP: i32 = 112;
 
@@ -64,6 +74,8 @@ pub(super) struct Picture {
     pub(super) height: i32,
     pub(super) shapes: Vec<Shape>,
     pub(super) lines: Vec<Line>,
+    /// From where an interrupt is made to where it arrives.
+    pub(super) interrupts: Vec<Line>,
     pub(super) words: Vec<Word>,
     pub(super) colours: Vec<Colour>,
 }
@@ -100,6 +112,19 @@ struct Node {
     state: State,
     column: i32,
     row: i32,
+    /// Whether only the kernel drives it, on the way to memory.
+    port: bool,
+}
+
+impl Node {
+    /// Width of a box in which name and kind fit.
+    fn width(&self) -> i32 {
+        let letters = |word: &str| i32::try_from(word.chars().count()).unwrap_or(0);
+        let name = letters(&cut(&self.name)) * NAME_LETTER / 10;
+        let kind = letters(&shortened(&self.kind)) * KIND_LETTER / 10;
+        // The clocks' colours stand at both sides.
+        LEAST.max(16 + name.max(kind))
+    }
 }
 
 /// A connection between boxes, by their numbers.
@@ -117,6 +142,8 @@ struct Layout<'a> {
     /// Ports of the block: inputs and outputs to memory.
     inputs: Vec<String>,
     outputs: Vec<String>,
+    /// Width of all boxes.
+    width: i32,
 }
 
 impl Picture {
@@ -142,6 +169,7 @@ impl<'a> Layout<'a> {
                 state: i.state,
                 column: 0,
                 row: 0,
+                port: false,
             });
         }
         let find = |part| nodes.iter().position(|n| n.part == part).unwrap_or(0);
@@ -167,6 +195,7 @@ impl<'a> Layout<'a> {
                         state: State::Same,
                         column: 0,
                         row: 0,
+                        port: false,
                     });
                     nodes.len() - 1
                 });
@@ -187,6 +216,7 @@ impl<'a> Layout<'a> {
         Self {
             inputs: ports(into_dma.iter().map(|w| &w.end).collect()),
             outputs: ports(out.map(|l| &l.wire.start).collect()),
+            width: nodes.iter().map(Node::width).max().unwrap_or(LEAST),
             nodes,
             links,
             host,
@@ -240,6 +270,7 @@ impl<'a> Layout<'a> {
                     if let Some(next) = next.min() {
                         self.nodes[at].column = (next - 1).max(1);
                         self.nodes[at].part = Part::Kernel;
+                        self.nodes[at].port = true;
                     }
                 }
             }
@@ -297,10 +328,9 @@ impl<'a> Layout<'a> {
         let mut ports = Vec::new();
         for at in order {
             let (column, part) = (self.nodes[at].column, self.nodes[at].part);
-            let fed = self.links.iter().any(|l| l.to == at);
             if part == Part::Return {
                 self.nodes[at].row = 0;
-            } else if part == Part::Kernel && !fed {
+            } else if self.nodes[at].port {
                 ports.push(at);
             } else {
                 // Beside what leads to it, if there is room.
@@ -318,17 +348,22 @@ impl<'a> Layout<'a> {
                 }
             }
         }
-        // The kernel's ways to memory stand below all of it.
+        // The kernel's ways to memory stand below all of it, and what the host drives of them below the block, too: its
+        // connection passes there.
         for at in ports {
             let column = self.nodes[at].column;
-            let row = (*next.get(&column).unwrap_or(&first(column))).max(lowest + 1);
+            let mut into = self.links.iter().filter(|l| l.to == at);
+            let hosts = into.any(|l| matches!(self.nodes[l.from].part, Part::Host | Part::Bridge));
+            let least = if hosts { below } else { 1 };
+            let free = *next.get(&column).unwrap_or(&first(column));
+            let row = free.max(lowest + 1).max(least);
             self.nodes[at].row = row;
             next.insert(column, row + 1);
         }
     }
 
     fn left_of(&self, at: usize) -> i32 {
-        LEFT + self.nodes[at].column * COLUMN
+        LEFT + self.nodes[at].column * (self.width + GAP)
     }
 
     fn top_of(&self, at: usize) -> i32 {
@@ -354,7 +389,7 @@ impl<'a> Layout<'a> {
     /// Where a connection leaves and arrives.
     fn ends(&self, link: &Link<'_>) -> ((i32, i32), (i32, i32)) {
         let back = link.to == self.host || self.nodes[link.to].part == Part::Return;
-        let side = |at: usize, right: bool| self.left_of(at) + if right { WIDTH } else { 0 };
+        let side = |at: usize, right: bool| self.left_of(at) + if right { self.width } else { 0 };
         let middle = |at: usize| self.top_of(at) + self.height_of(at) / 2;
         // Straight to the host: above the bridges that lead there.
         let lane = match link.from == self.dma && link.to == self.host {
@@ -375,11 +410,16 @@ impl<'a> Layout<'a> {
         ((side(link.from, !back), from), (side(link.to, back), to))
     }
 
+    /// Whether a connection leads to the next column.
+    fn is_near(&self, link: &Link<'_>) -> bool {
+        (self.nodes[link.to].column - self.nodes[link.from].column).abs() <= 1
+    }
+
     fn line(&self, link: &Link<'_>) -> Line {
         let ((x, y), (to_x, to_y)) = self.ends(link);
         let state = class(link.wire.state);
         let straight = y == to_y;
-        let near = (self.nodes[link.to].column - self.nodes[link.from].column).abs() <= 1;
+        let near = self.is_near(link);
         let step = 12 + 5 * (self.nodes[link.from].row.rem_euclid(5));
         let away = if to_x > x { step } else { -step };
         let path = if straight && (near || link.to == self.host) {
@@ -389,7 +429,7 @@ impl<'a> Layout<'a> {
         } else {
             // Between the rows, past the boxes on the way.
             let lane = self.top_of(link.to) - (ROW - HEIGHT) / 2;
-            let in_front = to_x - 14 * away.signum();
+            let in_front = to_x - FRONT * away.signum();
             format!("M{x},{y} H{} V{lane} H{in_front} V{to_y} H{to_x}", x + away)
         };
         Line { path, state }
@@ -434,6 +474,7 @@ impl<'a> Layout<'a> {
             width: right,
             height: y + 24,
             lines: links.into_iter().map(|link| self.line(link)).collect(),
+            interrupts: self.interrupts(diagram),
             shapes,
             words,
             colours,
@@ -458,17 +499,17 @@ impl<'a> Layout<'a> {
         Shape {
             x,
             y,
-            width: WIDTH,
+            width: self.width,
             height,
-            name: node.name.clone(),
+            name: cut(&node.name),
             kind: shortened(&node.kind),
             class: format!("{part} {}", class(node.state)),
             left: colour(node.clocks.0),
             right: colour(node.clocks.1),
             interrupts,
             middle: match tall {
-                true => (x + WIDTH / 2, y + height - 26),
-                false => (x + WIDTH / 2, y + 17),
+                true => (x + self.width / 2, y + height - 26),
+                false => (x + self.width / 2, y + 17),
             },
         }
     }
@@ -492,6 +533,8 @@ impl<'a> Layout<'a> {
             let back = link.to == self.host || self.nodes[link.to].part == Part::Return;
             let (x, side) = match back {
                 true => (x + 10, "start"),
+                // Beside the line that comes from above, past other boxes.
+                false if !self.is_near(link) && link.to != self.dma => (x - FRONT - 4, "end"),
                 false => (x - 8, "end"),
             };
             words.push(Word {
@@ -559,8 +602,13 @@ fn shortened(kind: &str) -> String {
         "altera_avalon_mm_bridge" => "bridge",
         kind => kind,
     };
-    match kind.char_indices().nth(24) {
-        Some((at, _)) => format!("{}…", &kind[..at]),
-        None => kind.into(),
+    cut(kind)
+}
+
+/// As much of a word as fits into a box.
+fn cut(word: &str) -> String {
+    match word.char_indices().nth(LETTERS) {
+        Some((at, _)) => format!("{}…", &word[..at]),
+        None => word.into(),
     }
 }

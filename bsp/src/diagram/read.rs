@@ -217,13 +217,13 @@ fn parts_of(site: &Site<'_>) -> BTreeMap<String, Part> {
         };
         parts.insert(name.clone(), part);
     }
-    // What else drives that memory: the kernel.
+    // What else drives that memory: the kernel, also through a monitor, which is a slave in the BAR, too.
     loop {
         let more: Vec<String> = links
             .iter()
             .filter(|c| parts.get(&c.end.instance) == Some(&Part::Memory))
             .map(|c| c.start.instance.clone())
-            .filter(|name| !parts.contains_key(name))
+            .filter(|name| matches!(parts.get(name), None | Some(Part::Slave)))
             .collect();
         if more.is_empty() {
             return parts;
@@ -265,7 +265,12 @@ fn instances(
         let own = clocks
             .iter()
             .position(|clock| clock.source.starts_with(&format!("{name}.")));
-        let first = clock(&["s0_clk", "pcie_clk", "clk", "clk1", "kernel_clk"]).or(own);
+        let any = || {
+            let runs = |(sink, _): &(String, State)| sink.starts_with(&format!("{name}."));
+            clocks.iter().position(|clock| clock.sinks.iter().any(runs))
+        };
+        let first = clock(&["s0_clk", "pcie_clk", "clk", "clk1", "kernel_clk"]);
+        let first = first.or(own).or_else(any);
         let second = clock(&["m0_clk", "clk"]).or(first);
         let of = |i: &&Interrupt| {
             i.state != State::Gone && i.sender.split('.').next() == Some(name.as_str())
