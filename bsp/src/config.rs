@@ -4,13 +4,14 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use toml::Spanned;
+use toml::{Spanned, Value};
 
 pub use peerlane_hdl::Irq;
 
 use crate::block;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::text;
+use crate::toml_words::words;
 
 /// Where the new slaves are put in the BAR; unset means the lowest free place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,33 +104,31 @@ impl Default for Config {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct File {
-    port_bits: Option<Spanned<i64>>,
-    att_entries: Option<Spanned<i64>>,
-    queue_depth: Option<Spanned<i64>>,
-    channels: Option<Spanned<i64>>,
-    mode: Option<Spanned<toml::Value>>,
-    irq: Option<Spanned<Irq>>,
+    port_bits: Option<Spanned<Value>>,
+    att_entries: Option<Spanned<Value>>,
+    queue_depth: Option<Spanned<Value>>,
+    channels: Option<Spanned<Value>>,
+    irq: Option<Spanned<Value>>,
     bar: BarFile,
-    windows: Option<Spanned<toml::Value>>,
     identity: IdentityFile,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct BarFile {
-    chan_base: Option<Spanned<i64>>,
-    att_base: Option<Spanned<i64>>,
-    msix_base: Option<Spanned<i64>>,
+    chan_base: Option<Spanned<Value>>,
+    att_base: Option<Spanned<Value>>,
+    msix_base: Option<Spanned<Value>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct IdentityFile {
-    vendor: Option<Spanned<i64>>,
-    device: Option<Spanned<i64>>,
-    subsystem_vendor: Option<Spanned<i64>>,
-    subsystem_device: Option<Spanned<i64>>,
-    version_id: Option<Spanned<i64>>,
+    vendor: Option<Spanned<Value>>,
+    device: Option<Spanned<Value>>,
+    subsystem_vendor: Option<Spanned<Value>>,
+    subsystem_device: Option<Spanned<Value>>,
+    version_id: Option<Spanned<Value>>,
     board_suffix: Option<Spanned<String>>,
 }
 
@@ -149,14 +148,18 @@ impl Config {
     pub fn parse(path: &Path, text: &str) -> Result<Self> {
         let file: File = toml::from_str(text).map_err(|e| {
             let line = e.span().map(|s| line(text, s.start));
+            let (what, meant) = words(e.message(), text, e.span());
+            let meant = meant.map_or(String::new(), |meant| format!("{meant} "));
             Error::new(
                 ErrorKind::Config,
                 Place {
                     path: path.to_path_buf(),
                     line,
                 },
-                one_line(e.message()),
-                "`peerlane config` prints every key with its default and its range.",
+                what,
+                format!(
+                    "{meant}`peerlane config` prints every key with its default and its range."
+                ),
             )
         })?;
         let checker = Checker { path, text };
@@ -204,20 +207,14 @@ impl Config {
                 "Set queue_depth = 2048, or more channels.",
             ));
         }
-        if let Some(span) = [&file.mode, &file.windows]
-            .into_iter()
-            .flatten()
-            .map(Spanned::span)
-            .min_by_key(|s| s.start)
-        {
-            return Err(checker.error(
-                span,
-                "there is one mode, 64-bit bus addresses: nothing programs the hard IP's own table of windows".into(),
-                "Leave mode and [windows] out. A BAR with several slaves needs nothing: a bridge is put before them.",
-            ));
-        }
         if let Some(irq) = &file.irq {
-            config.irq = *irq.get_ref();
+            config.irq = irq.get_ref().clone().try_into().map_err(|_| {
+                checker.error(
+                    irq.span(),
+                    format!("irq = {} is not possible", checker.written(irq)),
+                    "Use `rxm` or `msix`: `peerlane config` says what each is.",
+                )
+            })?;
         }
         let page = |v: i64| (0..1 << 31).contains(&v) && v % 4096 == 0;
         let remedy = "Use a multiple of 4096 (a page) below 2 GiB.";
@@ -355,14 +352,23 @@ impl Checker<'_> {
         Error::new(ErrorKind::Config, place, what, remedy)
     }
 
+    /// A value as it is written, or its beginning.
+    fn written(&self, value: &Spanned<Value>) -> String {
+        let text = self.text.get(value.span()).unwrap_or_default();
+        text.chars().take(40).collect()
+    }
+
     fn number<T: TryFrom<i64>>(
         &self,
         key: &str,
-        value: &Spanned<i64>,
+        value: &Spanned<Value>,
         good: impl Fn(i64) -> bool,
         remedy: &str,
     ) -> Result<T> {
-        let number = *value.get_ref();
+        let Some(number) = value.get_ref().as_integer() else {
+            let what = format!("{key} = {} is no whole number", self.written(value));
+            return Err(self.error(value.span(), what, remedy));
+        };
         let wrong = || {
             self.error(
                 value.span(),
@@ -380,7 +386,7 @@ impl Checker<'_> {
         &self,
         into: &mut T,
         key: &str,
-        value: &Option<Spanned<i64>>,
+        value: &Option<Spanned<Value>>,
         good: impl Fn(i64) -> bool,
         remedy: &str,
     ) -> Result<()> {
@@ -397,10 +403,6 @@ fn line(text: &str, offset: usize) -> usize {
         .filter(|&&b| b == b'\n')
         .count()
         + 1
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A configuration file with every key, its default and its range: what `peerlane config` prints.
@@ -442,9 +444,20 @@ mod tests {
             ("\nchannels = 128", 2, "channels"),
             ("channels = 0", 1, "channels"),
             ("irq = \"msi\"", 1, "msi"),
-            ("\nmode = \"windows\"", 2, "one mode"),
-            ("mode = \"address64\"", 1, "one mode"),
-            ("channels = 1\n[windows]\nentries = 16", 2, "one mode"),
+            (
+                "\nchannels = \"four\"",
+                2,
+                "channels = \"four\" is no whole number",
+            ),
+            ("channels = 1.5", 1, "channels = 1.5 is no whole number"),
+            ("bar = 5", 1, "bar: a section is expected, not 5"),
+            ("irq = 5", 1, "irq = 5 is not possible"),
+            ("channels = 0x", 1, "channels: no number"),
+            (
+                "channels = 99999999999999999999",
+                1,
+                "channels: no number, or one that is too large",
+            ),
             ("[bar]\n\nmsix_base = 0x50000", 3, "bar.msix_base"),
             ("irq = \"msix\"\n[bar]\nmsix_base = 8", 3, "bar.msix_base"),
             ("[bar]\nchan_base = 0x40010", 2, "bar.chan_base"),
@@ -470,6 +483,29 @@ mod tests {
             assert_eq!(e.place.line, Some(line), "{text}: {e}");
             assert!(e.to_string().contains(key), "{text}: {e}");
             assert!(!e.paragraph().contains('\n'), "{e}");
+        }
+    }
+
+    /// A key that is spelt wrong is told from what it may have been meant for, and from nothing else.
+    #[test]
+    fn a_misspelt_key_is_told_what_was_meant() {
+        for (text, meant) in [
+            ("chanels = 4", Some("Did you mean channels?")),
+            ("att_entrys = 4096", Some("Did you mean att_entries?")),
+            ("[bar]\nchan_bas = 4096", Some("Did you mean chan_base?")),
+            ("colour = 3", None),
+            ("mode = \"windows\"", None),
+        ] {
+            let e = parse(text).expect_err(text);
+            assert!(e.to_string().contains("there is no key"), "{e}");
+            match meant {
+                Some(meant) => assert!(e.remedy.starts_with(meant), "{}", e.remedy),
+                None => assert!(!e.remedy.contains("mean"), "{}", e.remedy),
+            }
+            // Neither the reader's own words nor keys that would be refused.
+            for word in ["field", "expected", "windows", "i64"] {
+                assert!(!e.paragraph().contains(word), "{}", e.paragraph());
+            }
         }
     }
 

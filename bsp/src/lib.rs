@@ -25,4 +25,5 @@ pub mod revert;
 pub mod size;
 pub mod system;
 pub mod text;
+mod toml_words;
 pub mod verilog;

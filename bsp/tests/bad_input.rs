@@ -230,7 +230,7 @@ fn channels_and_interrupts_that_are_not_possible() {
         ),
         (
             "channels = 8\nmode = \"windows\"\n",
-            ["peerlane.toml:2", "one mode", "a bridge is put before them"],
+            ["peerlane.toml:2", "there is no key mode", "peerlane config"],
         ),
         (
             "irq = \"msi\"\n",

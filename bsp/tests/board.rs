@@ -310,7 +310,11 @@ fn every_bad_description_names_line_and_remedy() {
             "device.model",
         ),
         ("alms = 19538", "alms = -1", "shell.alms = -1"),
-        ("alms = 19538", "alms = \"many\"", "expected i64"),
+        (
+            "alms = 19538",
+            "alms = \"many\"",
+            "alms: a whole number is expected, not the word \"many\"",
+        ),
         ("generation = 2", "generation = 3", "pcie.generation = 3"),
         ("port_bits = 128", "port_bits = 96", "pcie.port_bits = 96"),
         ("port_bits = 128", "port_bits = 64", "pcie.port_bits = 64"),

@@ -12,6 +12,7 @@ use crate::board::bank::BankFile;
 use crate::board::model::{Board, Device, FAMILY, Pcie, Shell};
 use crate::board::part::Part;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::toml_words::words;
 
 /// What a description says where its author does not know.
 const UNKNOWN: &str = "unknown";
@@ -103,14 +104,16 @@ impl Board {
         reader.all_known()?;
         let file: File = toml::from_str(text).map_err(|e| {
             let line = e.span().map(|s| reader.line(s.start));
+            let (what, meant) = words(e.message(), text, e.span());
+            let meant = meant.map_or(String::new(), |meant| format!("{meant} "));
             Error::new(
                 ErrorKind::Config,
                 Place {
                     path: path.to_path_buf(),
                     line,
                 },
-                e.message(),
-                "`peerlane new --show de5net` prints a description with every key explained.",
+                what,
+                format!("{meant}`peerlane new --show de5net` prints a description with every key explained."),
             )
         })?;
         let pcie = file.pcie.get_ref();
