@@ -216,12 +216,17 @@ fn explain(stalls: &Stalls) -> String {
     text
 }
 
+fn hexadecimal<S: Serializer>(id: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{id:#010x}"))
+}
+
 /// All that was measured. As JSON the rows are `results`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// The build of the block, in words.
     pub build: String,
-    /// Its BUILD_ID.
+    /// Its BUILD_ID; in JSON as documents and logs have it, `"0x06b48e0d"`.
+    #[serde(serialize_with = "hexadecimal")]
     pub build_id: u32,
     /// The link, in words.
     pub link: String,

@@ -18,6 +18,7 @@ pub mod error;
 pub mod extend;
 pub mod fuzz;
 pub mod generator;
+pub mod hash;
 pub mod interrupt;
 pub mod kept;
 pub mod layout;

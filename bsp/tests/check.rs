@@ -458,15 +458,17 @@ fn ids_that_differ() {
     let record = fs::read_to_string(work.output("iface/peerlane/build.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
     for id in ["map_id", "build_id"] {
-        let was = u32::try_from(record[id].as_u64().unwrap()).unwrap();
-        let other = was ^ 1;
+        // As documents have it.
+        let was = record[id].as_str().unwrap();
+        assert!(was.len() == 10 && was.starts_with("0x"), "{was}");
+        let other = u32::from_str_radix(&was[2..], 16).unwrap() ^ 1;
         let word = id.to_uppercase();
-        let (from, to) = (
-            format!("{word} {was:#010x}"),
-            format!("{word} {other:#010x}"),
-        );
+        let (from, to) = (format!("{word} {was}"), format!("{word} {other:#010x}"));
         finds(top, &from, &to, "ids", "but the BSP was built as");
-        let (from, to) = (format!("\"{id}\": {was}"), format!("\"{id}\": {other}"));
+        let (from, to) = (
+            format!("\"{id}\": \"{was}\""),
+            format!("\"{id}\": \"{other:#010x}\""),
+        );
         finds(
             "iface/peerlane/build.json",
             &from,

@@ -51,6 +51,7 @@ pub struct Summary {
     /// Width of the port to PCIe.
     pub port_bits: u32,
     /// `BUILD_ID` of the block that ran.
+    #[serde(serialize_with = "peerlane_bsp::hash::serialize")]
     pub build_id: u32,
     /// The link.
     pub link: String,
