@@ -95,6 +95,15 @@ pub struct Error {
     pub details: Vec<String>,
 }
 
+/// Why reading or writing failed. `tempfile` puts the name of its temporary file behind, which nobody gave.
+pub(crate) fn reason(source: &std::io::Error) -> String {
+    let text = source.to_string();
+    match text.split_once(" at path \"") {
+        Some((reason, _)) => reason.into(),
+        None => text,
+    }
+}
+
 impl Error {
     /// A new error; `what` without, `remedy` with a full stop.
     pub fn new(
@@ -127,7 +136,7 @@ impl Error {
         Self::new(
             ErrorKind::Io,
             Place::file(path),
-            format!("cannot {doing}: {source}"),
+            format!("cannot {doing}: {}", reason(source)),
             "Check that the path exists, the permissions and the free space, then run it again.",
         )
     }

@@ -431,6 +431,13 @@ fn the_board_has_an_identity_of_its_own() {
     // The name alone may stay.
     let work = Work::new();
     let report = work.extend("[identity]\nboard_suffix = \"\"").unwrap();
+    // The report is about a board, not about a directory that may be called anything.
+    assert_ne!(work.bsp.file_name().unwrap(), "peerlane_ref");
+    assert!(
+        report
+            .markdown()
+            .starts_with("# Peerlane in the BSP of the board `peerlane_ref`\n")
+    );
     let kept = |note: &&String| note.contains("keeps the vendor's name peerlane_ref");
     assert_eq!(
         report.notes.iter().filter(kept).count(),

@@ -8,6 +8,7 @@ mod demo;
 mod provenance;
 mod signals;
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -23,7 +24,7 @@ use signals::Signals;
 #[command(name = "peerlane", version, about, long_about = None)]
 #[command(arg_required_else_help = true)]
 struct Cli {
-    /// Say more on stderr; twice says everything.
+    /// Say on stderr what is done; twice says each file, change and finding.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(subcommand)]
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::new(level))
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .without_time()
         .with_target(false)
         .init();

@@ -79,6 +79,31 @@ fn the_printed_configuration_can_be_used() {
 }
 
 #[test]
+fn verbose_says_what_is_done_without_colours_in_a_pipe() {
+    let bsp = common::reference();
+    let lines = |how: &str| {
+        let run = peerlane(&["extend", how, "--bsp", text(&bsp), "--dry-run"]);
+        assert!(run.status.success());
+        let said = String::from_utf8(run.stderr).unwrap();
+        assert!(!said.contains('\u{1b}'), "{said}");
+        said
+    };
+    let (some, all) = (lines("-v"), lines("-vv"));
+    for word in [
+        "found by kind",
+        "settings and scripts read",
+        "planned",
+        "checked",
+    ] {
+        assert!(some.contains(word), "{word}: {some}");
+    }
+    assert!(!some.contains("top.qsf"), "{some}");
+    for word in ["top.qsf", "changed", "acl_iface_system.qsys"] {
+        assert!(all.contains(word), "{word}: {all}");
+    }
+}
+
+#[test]
 fn wrong_use_has_status_2() {
     for arguments in [
         &["extend"][..],
@@ -153,6 +178,29 @@ fn a_bsp_is_extended_checked_and_told_to_the_driver() {
         text(&out),
     ]);
     assert_eq!(code, Some(0), "{said}");
+    // What somebody has to act on stands before what is fine; the reference BSP leaves nothing to do.
+    assert!(
+        said.contains("\nFound:\n") && !said.contains("To do:"),
+        "{said}"
+    );
+    let net = common::reference().with_file_name("reference-net");
+    let (_, net) = status(&[
+        "extend",
+        "--bsp",
+        text(&net),
+        "--out",
+        text(&work.path().join("N")),
+    ]);
+    let at = |word: &str| net.find(word).unwrap_or_else(|| panic!("no {word}: {net}"));
+    let all = [
+        at("\nTo do:\n"),
+        at("rebuild.tcl"),
+        at("LogicLock region"),
+        at("\nFound:\n"),
+        at("The board is called"),
+    ];
+    assert!(all.is_sorted(), "{net}");
+
     let check = ["check", text(&out)];
     let (code, said) = status(&check);
     assert_eq!(code, Some(0), "{said}");
@@ -311,6 +359,64 @@ fn what_is_unknown_of_a_board_is_listed() {
         "{rest}"
     );
     assert!(rest.contains(": memory[1].format\n"), "{rest}");
+}
+
+/// What cannot be written is said before the work, and by the name that was given.
+#[test]
+fn a_file_that_cannot_be_written_is_refused_first() {
+    let work = tempfile::Builder::new().prefix("place-").tempdir().unwrap();
+    let (out, taken) = (work.path().join("none/x.json"), work.path().join("d.json"));
+    std::fs::create_dir(&taken).unwrap();
+    let reference = common::reference();
+    for arguments in [
+        &["demo", "--json"][..],
+        &["bench", "rtl", "--json"],
+        &["bench", "rtl", "--html"],
+        &["diagram", "--bsp", text(&reference), "--out"],
+        &["driver", "/nowhere", "--out"],
+    ] {
+        for file in [text(&out), text(&taken)] {
+            let start = std::time::Instant::now();
+            let (code, said) = status(&[arguments, &[file]].concat());
+            assert_eq!(code, Some(2), "{said}");
+            assert!(said.starts_with(&format!("peerlane: {file}: ")), "{said}");
+            assert!(
+                said.contains("directory") && !said.contains(".tmp"),
+                "{said}"
+            );
+            assert!(
+                start.elapsed() < std::time::Duration::from_secs(20),
+                "after the work"
+            );
+        }
+    }
+    // As root every directory may be written, so by a name that no file can have.
+    let long = work.path().join("x".repeat(300)).join("D");
+    let (code, said) = status(&["extend", "--bsp", text(&reference), "--out", text(&long)]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        !said.contains(".peerlane") && !said.contains(".tmp"),
+        "{said}"
+    );
+}
+
+#[test]
+fn sizes_and_rows_are_said_in_words() {
+    let (code, said) = status(&["demo", "--size", "0"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("a whole number of MiB from 1 to 240") && !said.contains("..="),
+        "{said}"
+    );
+    let (_, help) = status(&["bench", "rtl", "--help"]);
+    let row = help
+        .lines()
+        .find(|line| line.contains("read.bulk.2us.tagged"))
+        .unwrap();
+    assert!(
+        row.trim_start().starts_with("read.bulk.2us.tagged  "),
+        "{row}"
+    );
 }
 
 #[test]

@@ -201,7 +201,6 @@ pub fn make(options: &Options) -> Result<Report> {
         .prefix(".peerlane-new-")
         .tempdir_in(&parent)
         .map_err(|e| output::not_writable(&parent, &e))?;
-    // The report has the name of this directory.
     let without = temporary.path().join(&board.name);
     let made = temporary.path().join("out");
     let suffix = &options.config.identity.board_suffix;

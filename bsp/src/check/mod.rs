@@ -114,5 +114,17 @@ fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     if with_tcl {
         component::check(layout, &build, &mut findings)?;
     }
+    for finding in &findings.0 {
+        let place = Place {
+            path: finding.place.clone(),
+            line: finding.line,
+        };
+        tracing::debug!(test = finding.test, level = ?finding.level, %place, what = finding.what, "found");
+    }
+    tracing::info!(
+        findings = findings.0.len(),
+        faults = findings.errors(),
+        "checked"
+    );
     Ok(findings)
 }

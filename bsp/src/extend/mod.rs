@@ -140,6 +140,7 @@ fn make(
         .tempdir_in(parent)
         .map_err(|e| output::not_writable(parent, &e))?;
     plan.write(layout, temporary.path())?;
+    tracing::info!(directory = %temporary.path().display(), "written, to be checked");
     let made = Layout {
         root: temporary.path().to_path_buf(),
         hardware: plan.report.hardware.clone(),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::check::Finding;
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, ErrorKind, Place, Result, reason};
 use crate::extend::report::Report;
 use crate::layout::Layout;
 use crate::text;
@@ -81,7 +81,7 @@ pub fn not_writable(parent: &Path, source: &std::io::Error) -> Error {
     Error::new(
         ErrorKind::Output,
         Place::file(parent),
-        format!("cannot write here: {source}"),
+        format!("cannot write here: {}", reason(source)),
         "Choose a directory for --out in which you may write.",
     )
 }

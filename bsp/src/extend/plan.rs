@@ -57,6 +57,9 @@ impl Plan {
             system = %site.system.document.path.display(),
             "found by kind"
         );
+        for system in library.systems() {
+            tracing::debug!(file = %system.document.path.display(), instances = system.modules.len(), "system of the design");
+        }
         let missing = missing::files(layout, &library)?;
         let new = rewrite::rewrite(&site, config)?;
         let specification = Document::read(&hardware.join("board_spec.xml"))?;
@@ -64,6 +67,14 @@ impl Plan {
         let name = Name::of(&platform.boards, &specification, config)?;
         platform.refuse_taken(layout, &name)?;
         let project = Project::read(layout)?;
+        tracing::info!(
+            files = project.sources.len(),
+            missing = missing.len(),
+            "settings and scripts read"
+        );
+        for source in &project.sources {
+            tracing::debug!(file = %source.path.display(), role = ?source.role, "of the project");
+        }
         let memory = family::blocks(&project, &specification);
         let block = Block::generate(&site, &new, config, (&specification, memory))?;
 
@@ -76,7 +87,7 @@ impl Plan {
         let moved = Moved::new(&site, &new, config);
         builder.settings(&site, &project, &moved)?;
         builder
-            .notes
+            .to_do
             .extend(regions::notes(&project, &moved, resources));
         builder.component_list()?;
         builder.platform(&platform, config)?;
@@ -84,7 +95,17 @@ impl Plan {
         builder.build_file(config, &new, &block, &vendor);
         builder.notes(&new, title.is_none())?;
         builder.readme(title, (&site, &platform, config, &block))?;
-        Ok(builder.finish(config, new, &block, resources, vendor))
+        let plan = builder.finish(config, new, &block, resources, vendor);
+        for change in &plan.report.changes {
+            tracing::debug!(file = %change.file.display(), what = change.what, "changed");
+        }
+        tracing::info!(
+            changes = plan.report.changes.len(),
+            added = plan.report.added.len(),
+            left_out = plan.left_out.len(),
+            "planned"
+        );
+        Ok(plan)
     }
 
     /// Writes the extended BSP into a directory.
@@ -99,6 +120,7 @@ impl Plan {
         for file in &self.files {
             interrupt::check(&file.path)?;
             let path = layout::place(&file.path, moved);
+            tracing::debug!(file = %path.display(), bytes = file.text.len(), "written");
             layout::write_below(to, &path, &text::encode(&file.text))?;
         }
         for file in &self.around {
@@ -187,6 +209,8 @@ struct Builder<'a> {
     /// Kinds that the input leaves open.
     unresolved: BTreeSet<String>,
     notes: Vec<String>,
+    /// Notes that somebody has to act on.
+    to_do: Vec<String>,
 }
 
 impl<'a> Builder<'a> {
@@ -207,6 +231,7 @@ impl<'a> Builder<'a> {
             missing,
             unresolved: BTreeSet::new(),
             notes: Vec::new(),
+            to_do: Vec::new(),
         }
     }
 
@@ -305,7 +330,7 @@ impl<'a> Builder<'a> {
                 .iter()
                 .map(|dir| compiled::inside(&self.hardware, dir))
                 .collect();
-            self.notes.push(format!(
+            self.to_do.push(format!(
                 "What the vendor had generated from the systems with the old DMA was left out: {}. Generate it anew \
                  (qsys-generate) where no step of the compile does.",
                 names.join(", ")
@@ -363,8 +388,11 @@ impl<'a> Builder<'a> {
         let archives = self.compile.archives.as_slice();
         let named = stays.is_some();
         let note = compiled::note(&settings, archives, &self.left_out, named);
-        self.notes.push(note);
-        self.notes.extend(stays);
+        match settings.imports.is_empty() {
+            true => self.notes.push(note),
+            false => self.to_do.push(note),
+        }
+        self.to_do.extend(stays);
         self.imports = settings.imports;
         Ok(())
     }
@@ -407,7 +435,7 @@ impl<'a> Builder<'a> {
     ) -> Result<Resources> {
         if let Some((family, place)) = family::foreign(project) {
             let file = self.layout.inside(&place.path)?;
-            self.notes.push(format!(
+            self.to_do.push(format!(
                 "{} says FAMILY \"{family}\". Peerlane was made for {}, with the hard IP of these families: what \
                  follows here may not hold, and Platform Designer will refuse what the family does not have.",
                 Place { path: file, ..place },
@@ -548,7 +576,7 @@ impl<'a> Builder<'a> {
             Some(file.text.clone())
         };
         let mentions = compiled::mentions(&self.hardware, &new.removed_instances, &changed)?;
-        self.notes.extend(mentions);
+        self.to_do.extend(mentions);
         Ok(())
     }
 
@@ -560,17 +588,15 @@ impl<'a> Builder<'a> {
         resources: Resources,
         vendor: Tree,
     ) -> Plan {
-        let root = &self.layout.root;
         for change in &mut self.changes {
             // Where it is in the output.
             if let Ok(inside) = self.layout.inside(&change.file) {
                 change.file = layout::place(&inside, (&self.layout.hardware, &self.name.hardware));
             }
         }
-        let name = root.file_name();
         let report = Report {
             version: env!("CARGO_PKG_VERSION"),
-            bsp: name.map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+            bsp: self.name.old.clone(),
             hardware: self.name.hardware.clone(),
             instance: new.instance,
             map_id: block.ids.map,
@@ -585,7 +611,8 @@ impl<'a> Builder<'a> {
             left_out: self.left_out.clone(),
             set_aside: self.set_aside.clone(),
             missing_in_input: self.missing,
-            notes: self.notes,
+            to_do: self.to_do.len(),
+            notes: self.to_do.into_iter().chain(self.notes).collect(),
         };
         self.left_out.extend(self.set_aside);
         Plan {

@@ -28,7 +28,7 @@ pub struct Change {
 pub struct Report {
     /// Version of this program.
     pub version: &'static str,
-    /// Name of the BSP's directory.
+    /// Name of the vendor's board.
     pub bsp: String,
     /// Hardware directory within the output.
     #[serde(serialize_with = "shown")]
@@ -36,8 +36,10 @@ pub struct Report {
     /// Instance name of the block.
     pub instance: String,
     /// Hash of the register map.
+    #[serde(serialize_with = "crate::hash::serialize")]
     pub map_id: u32,
     /// Hash of the map and the build parameters.
+    #[serde(serialize_with = "crate::hash::serialize")]
     pub build_id: u32,
     /// Configuration.
     pub config: Config,
@@ -61,8 +63,10 @@ pub struct Report {
     pub set_aside: Vec<PathBuf>,
     /// Files that the BSP names and that were not there to begin with.
     pub missing_in_input: Vec<String>,
-    /// What a person should know.
+    /// What a person should know; what somebody has to act on comes first.
     pub notes: Vec<String>,
+    /// How many of the notes somebody has to act on.
+    pub to_do: usize,
 }
 
 impl Report {
@@ -72,6 +76,11 @@ impl Report {
             serde_json::to_string_pretty(self).expect("the report holds plain data only");
         text.push('\n');
         text
+    }
+
+    /// The notes that somebody has to act on, and the others.
+    pub fn divided(&self) -> (&[String], &[String]) {
+        self.notes.split_at(self.to_do)
     }
 
     /// As Markdown.
@@ -84,7 +93,7 @@ impl Report {
 
     fn write_markdown(&self, out: &mut String) -> std::fmt::Result {
         let c = &self.config;
-        writeln!(out, "# Peerlane in the BSP `{}`\n", self.bsp)?;
+        writeln!(out, "# Peerlane in the BSP of the board `{}`\n", self.bsp)?;
         writeln!(
             out,
             "Written by `peerlane extend` {}. The DMA block is the instance `{}` of kind `peerlane_dma`: \
@@ -100,8 +109,16 @@ impl Report {
             self.map_id,
             self.build_id
         )?;
+        let (to_do, others) = self.divided();
+        if !to_do.is_empty() {
+            writeln!(out, "## What to do\n")?;
+            for note in to_do {
+                writeln!(out, "- {note}")?;
+            }
+            writeln!(out)?;
+        }
         writeln!(out, "## What to know\n")?;
-        for note in &self.notes {
+        for note in others {
             writeln!(out, "- {note}")?;
         }
         writeln!(

@@ -11,7 +11,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use peerlane_bench::{Limit, Options, Progress, Report, Row, Verdict};
 
-use crate::commands::{FAILED, Outcome, save, save_json};
+use crate::commands::{FAILED, Outcome, check_file, save, save_json};
 use peerlane_bsp::error::{Error, ErrorKind, Place};
 
 /// Measure what the block reaches.
@@ -47,8 +47,10 @@ struct Rtl {
 
 fn after_help() -> String {
     let mut text = "Rows:\n".to_owned();
+    let names = peerlane_bench::SCENARIOS.iter().map(|s| s.name.len());
+    let width = names.max().unwrap_or(0) + 2;
     for scenario in peerlane_bench::SCENARIOS {
-        text.push_str(&format!("  {:18}{}\n", scenario.name, scenario.what));
+        text.push_str(&format!("  {:width$}{}\n", scenario.name, scenario.what));
     }
     text.push_str(
         "\nExamples:
@@ -62,6 +64,9 @@ fn after_help() -> String {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     let Command::Rtl(args) = &args.command;
+    for file in [&args.json, &args.html].into_iter().flatten() {
+        check_file(file)?;
+    }
     let rows = peerlane_bench::select(&args.names).map_err(|error| {
         Error::new(
             ErrorKind::Config,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 
-use crate::commands::{FAILED, Outcome, save_json};
+use crate::commands::{FAILED, Outcome, check_file, save_json};
 use crate::demo::{self, Options, Row, Summary};
 
 /// Extend a BSP, build the Verilog that was written into it, and move data both ways through it.
@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     bsp: Option<PathBuf>,
     /// MiB to move in each direction.
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=240))]
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = mebibytes)]
     size: u64,
     /// Seed of the random data.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
@@ -37,8 +37,17 @@ pub struct Args {
     json: Option<PathBuf>,
 }
 
+/// A size to move.
+fn mebibytes(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|size| (1..=240).contains(size));
+    number.ok_or_else(|| "give a whole number of MiB from 1 to 240".into())
+}
+
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
+    if let Some(file) = &args.json {
+        check_file(file)?;
+    }
     let outcome = demo::run(&Options {
         bsp: args.bsp.clone(),
         bytes: args.size << 20,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::commands::{Outcome, save};
+use crate::commands::{Outcome, check_file, save};
 use peerlane_bsp::diagram::Diagram;
 use peerlane_bsp::error::{Error, ErrorKind, Place};
 
@@ -66,6 +66,9 @@ pub fn run(args: &Args) -> Outcome {
         (None, None) => Format::Text,
         (None, Some(file)) => of_ending(file)?,
     };
+    if let Some(file) = &args.out {
+        check_file(file)?;
+    }
     let diagram = Diagram::read(&args.bsp)?;
     let text = match format {
         Format::Svg => diagram.svg(),

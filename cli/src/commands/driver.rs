@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::commands::{Outcome, save};
+use crate::commands::{Outcome, check_file, save};
 use peerlane_bsp::driver::{Board, table};
 
 /// Write the kernel driver's table of boards for extended BSPs.
@@ -26,6 +26,9 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
+    if let Some(file) = &args.out {
+        check_file(file)?;
+    }
     let boards = args.bsps.iter().map(|bsp| Board::read(bsp));
     let text = table(&boards.collect::<Result<Vec<_>, _>>()?)?;
     match &args.out {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use comfy_table::{Cell, Color};
 
-use crate::commands::{Outcome, table};
+use crate::commands::{Outcome, table, wrapped};
 use peerlane_bsp::config::Config;
 use peerlane_bsp::extend::{self, Options, report::Report};
 use peerlane_bsp::size::size;
@@ -90,8 +90,15 @@ pub fn print_report(report: &Report, out: &Path) {
         size(1 << report.bar_after.bits.min(63))
     );
     println!("{bar}");
-    for note in &report.notes {
-        println!("· {note}");
+    let width = bar.width().map(usize::from);
+    let (to_do, found) = report.divided();
+    for (title, notes) in [("To do", to_do), ("Found", found)] {
+        if !notes.is_empty() {
+            println!("{title}:");
+        }
+        for note in notes {
+            println!("{}", wrapped(&format!("· {note}"), width));
+        }
     }
     println!(
         "{}: {} changes in the BSP's files, {} files added; {} says what and why",

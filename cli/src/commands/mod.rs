@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets};
-use peerlane_bsp::error::Error;
+use peerlane_bsp::error::{Error, ErrorKind, Place};
 use serde::Serialize;
 
 use crate::provenance::Provenance;
@@ -40,6 +40,28 @@ fn table(heads: &[&str]) -> Table {
                 .map(|head| Cell::new(head).add_attribute(Attribute::Bold)),
         );
     table
+}
+
+/// A text in lines of a width, all but the first two columns in; as it is where there is no terminal.
+fn wrapped(text: &str, width: Option<usize>) -> String {
+    let Some(width) = width else {
+        return text.into();
+    };
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split(' ') {
+        let letters = word.chars().count();
+        if column > 0 && column + 1 + letters > width {
+            out.push_str("\n  ");
+            column = 2;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += letters;
+    }
+    out
 }
 
 /// A number of things: `1 fault`, `2 faults`.
@@ -67,6 +89,39 @@ fn save_json(file: &Path, results: &impl Serialize) -> Result<(), Error> {
     save(file, &text)
 }
 
+/// Refuses a file that could not be written, before the work that is to go into it.
+fn check_file(file: &Path) -> Result<(), Error> {
+    let problem = |what: &str, remedy: &str| {
+        Err(Error::new(
+            ErrorKind::Output,
+            Place::file(file),
+            what,
+            remedy,
+        ))
+    };
+    if file.is_dir() {
+        return problem("this is a directory", "Give the name of a file.");
+    }
+    match directory_of(file) {
+        directory if !directory.is_dir() => problem(
+            "the directory for this file does not exist",
+            "Make it first, or give another name.",
+        ),
+        // Dropped at once: it is gone again.
+        directory => match tempfile::NamedTempFile::new_in(directory) {
+            Ok(_) => Ok(()),
+            Err(e) => Err(Error::io(file, "write the results", &e)),
+        },
+    }
+}
+
+fn directory_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
 /// Writes a text, whole or not at all.
 fn save(file: &Path, text: &str) -> Result<(), Error> {
     replace(file, "write the results", text.as_bytes())
@@ -74,13 +129,26 @@ fn save(file: &Path, text: &str) -> Result<(), Error> {
 
 /// Writes beside the file and renames, so that there is never half a file. `doing` is for the error.
 fn replace(file: &Path, doing: &str, bytes: &[u8]) -> Result<(), Error> {
-    let directory = match file.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
     let failed = |e: &std::io::Error| Error::io(file, doing, e);
-    let mut temporary = tempfile::NamedTempFile::new_in(directory).map_err(|e| failed(&e))?;
+    let mut temporary =
+        tempfile::NamedTempFile::new_in(directory_of(file)).map_err(|e| failed(&e))?;
     temporary.write_all(bytes).map_err(|e| failed(&e))?;
     temporary.persist(file).map_err(|e| failed(&e.error))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_fit_the_terminal() {
+        let text = "· one two three";
+        assert_eq!(wrapped(text, None), text);
+        assert_eq!(wrapped(text, Some(80)), text);
+        assert_eq!(wrapped(text, Some(9)), "· one two\n  three");
+        assert_eq!(wrapped(text, Some(5)), "· one\n  two\n  three");
+        // A word is never broken.
+        assert_eq!(wrapped("· twelve", Some(3)), "·\n  twelve");
+    }
 }
