@@ -116,8 +116,10 @@ typedef clCreatePeerMemoryFromDmaBufPeerlane_t *clCreatePeerMemoryFromDmaBufPeer
 /*
  * clCreatePeerMemoryFromPointerPeerlane: registers memory of a GPU by its device pointer.
  *
- * Where the process has loaded CUDA, its dma-buf is registered. Else the driver asks NVIDIA's kernel module,
- * which needs pointer and size to be multiples of 64 KiB on most GPUs. Memory of other GPUs is exported as a
+ * Where the process has loaded CUDA, and the memory's context is current, a dma-buf of it is registered: of
+ * whole pages, up to 2 MiB large, though copies reach the asked bytes only. Else the driver asks NVIDIA's kernel
+ * module, which lets the board reach whole 64 KiB. Set CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of memory
+ * of cuMemAlloc(), so that CUDA's own copies have ended when it says so. Memory of other GPUs is exported as a
  * dma-buf by the program (for ROCm hsa_amd_portable_export_dmabuf(), for Level Zero
  * ze_external_memory_export_fd_t).
  *

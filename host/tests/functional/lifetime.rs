@@ -354,7 +354,7 @@ fn memory_is_registered_by_a_dma_buf_until_its_owner_takes_it_back() {
     assert!(device.has(feature::DMABUF));
     let memory = device.memory(MemoryKind::Gpu, MIB as usize).unwrap();
     let dmabuf = file();
-    fake.set_dmabuf(&dmabuf, &memory);
+    fake.set_dmabuf(&dmabuf, &memory, 0);
     let both = Permissions::ReadWrite;
     let region = device
         .register_dmabuf(&dmabuf, 65_536, 100_000, both)
@@ -369,7 +369,7 @@ fn memory_is_registered_by_a_dma_buf_until_its_owner_takes_it_back() {
     assert_eq!(&found, b"by a dma-buf");
     for (offset, length) in [(MIB, 1), (0, MIB + 1), (u64::MAX, 2)] {
         let dmabuf = file();
-        fake.set_dmabuf(&dmabuf, &memory);
+        fake.set_dmabuf(&dmabuf, &memory, 0);
         let error = device.register_dmabuf(&dmabuf, offset, length, both);
         assert!(matches!(error, Err(Error::Backend(_))), "{error:?}");
     }

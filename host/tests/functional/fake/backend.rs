@@ -248,7 +248,10 @@ impl Backend for Fake {
         let inode = file.metadata().unwrap().ino();
         let mut state = self.lock();
         match state.dmabufs.get(&inode).copied() {
-            Some(id) => state.pin(MemoryKind::Gpu, id, offset, length),
+            Some((id, first)) => {
+                let offset = offset.saturating_add(first);
+                state.pin(MemoryKind::Gpu, id, offset, length)
+            }
             None => Err(BackendError::Range("no dma-buf".into())),
         }
     }

@@ -156,8 +156,8 @@ pub struct State {
     pub bus: Store,
     pub fpga: Store,
     memories: BTreeMap<MemoryId, FakeMemory>,
-    /// Files that stand for dma-bufs, by their inodes.
-    dmabufs: BTreeMap<u64, MemoryId>,
+    /// Files that stand for dma-bufs, by their inodes: of which memory, from which byte on.
+    dmabufs: BTreeMap<u64, (MemoryId, u64)>,
     next_id: u64,
     next_address: [u64; 2],
     now: Duration,
@@ -227,11 +227,11 @@ impl Fake {
         self.lock().fpga.write(address, bytes);
     }
 
-    /// Has a file stand for a dma-buf of memory of a GPU.
-    pub fn set_dmabuf(&self, file: &File, memory: &Memory) {
+    /// Has a file stand for a dma-buf of memory of a GPU, from a byte of it on.
+    pub fn set_dmabuf(&self, file: &File, memory: &Memory, first: u64) {
         let id = backend::id(memory.address()).expect("memory of the fake's");
         let inode = file.metadata().unwrap().ino();
-        self.lock().dmabufs.insert(inode, id);
+        self.lock().dmabufs.insert(inode, (id, first));
     }
 
     /// The owner of memory takes it back, and the kernel driver from the board: no entry maps it any more.

@@ -118,7 +118,8 @@ impl Copy {
         if self.length == 0 {
             return Ok(());
         }
-        let (offset, fpga, length) = (self.offset, self.fpga, self.length);
+        let (fpga, length) = (self.fpga, self.length);
+        let offset = self.memory.first + self.offset;
         let dma = pass.board()?.dma();
         let goes_on = || pass.check().is_ok();
         let moved = dma.peer(self.direction, &region, (offset, fpga, length), goes_on);

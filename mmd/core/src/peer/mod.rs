@@ -43,6 +43,8 @@ pub(crate) struct PeerMemory {
     name: String,
     /// `None` once the board is closed.
     region: Mutex<Option<Region>>,
+    /// First byte of it in the region.
+    first: u64,
     length: u64,
     permissions: Permissions,
 }

@@ -8,13 +8,11 @@ use super::{PeerMemory, Peers, cl_peer_memory_peerlane};
 use crate::board::Board;
 use crate::end::say;
 use peerlane_host::peerlane_core::uapi::feature;
-use peerlane_host::{Device, Error, Permissions, Region};
+use peerlane_host::{Device, Error, Permissions, Region, widen};
 use std::ffi::{CStr, c_int, c_void};
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex};
-
-/// What a dma-buf begins and ends at a multiple of, whoever exports it.
-const PAGE: u64 = 4096;
 
 /// Bytes by which a buffer's memory may be larger than the buffer, if it is the buffer's alone: the largest
 /// page that Intel's runtime rounds up to, but for buffers that it then makes parts of larger ones
@@ -75,13 +73,14 @@ impl Peers {
         let registered = match source {
             Source::DmaBuf { file, offset } => {
                 let file = borrow(file)?;
-                device.register_dmabuf(file, *offset as u64, length, permissions)
+                let region = device.register_dmabuf(file, *offset as u64, length, permissions);
+                region.map(|region| (region, 0))
             }
             Source::Pointer { pointer, buffer } => {
                 self.pointer(device, permissions, (*pointer, *buffer), length)?
             }
         };
-        let region = registered.map_err(|error| {
+        let (region, first) = registered.map_err(|error| {
             let name = board.name();
             say(format_args!(
                 "{name}: {length} bytes of a peer's memory cannot be registered: {error}. {}",
@@ -98,6 +97,7 @@ impl Peers {
             board: board.handle(),
             name: board.name().into(),
             region: Mutex::new(Some(region)),
+            first,
             length,
             permissions,
         });
@@ -114,19 +114,16 @@ impl Peers {
         permissions: Permissions,
         (pointer, buffer): (*mut c_void, u64),
         length: u64,
-    ) -> Result<Result<Region, Error>, c_int> {
+    ) -> Result<Result<(Region, u64), Error>, c_int> {
         let first = pointer.addr() as u64;
-        let behind = first.checked_add(length);
-        let behind = behind.and_then(|behind| behind.checked_next_multiple_of(PAGE));
-        let Some(behind) = behind.filter(|_| first != 0) else {
-            return Err(CL_INVALID_VALUE);
-        };
-        let start = first / PAGE * PAGE;
+        let behind = first.checked_add(length).filter(|_| first != 0);
+        let asked = first..behind.ok_or(CL_INVALID_VALUE)?;
         if device.has(feature::DMABUF)
-            && let Some(file) = cuda::dma_buf(&self.opencl, start, behind - start)
+            && let Some((file, pages)) = cuda::dma_buf(&self.opencl, &asked)
         {
-            let offset = first - start;
-            return Ok(device.register_dmabuf(file.as_fd(), offset, length, permissions));
+            let bytes = pages.end - pages.start;
+            let region = device.register_dmabuf(file.as_fd(), 0, bytes, permissions);
+            return Ok(region.map(|region| (region, first - pages.start)));
         }
         if !device.has(feature::NVIDIA) {
             say("neither CUDA nor the driver has a way to memory by its pointer");
@@ -136,7 +133,8 @@ impl Peers {
             0 => cuda::buffer(&self.opencl, first).unwrap_or(0),
             buffer => buffer,
         };
-        Ok(device.register_nvidia(first, length, buffer, permissions))
+        let region = device.register_nvidia(first, length, buffer, permissions);
+        Ok(region.map(|region| (region, 0)))
     }
 
     /// The dma-buf of another OpenCL's buffer, which stays that OpenCL's, and the buffer's bytes. No
@@ -185,13 +183,14 @@ impl Peers {
 /// CUDA, where the program has loaded it: NVIDIA CUDA Driver API, "Memory Management" and "Unified
 /// Addressing".
 mod cuda {
-    use super::{CStr, FromRawFd, OpenCl, OwnedFd, c_int, c_void};
+    use super::{CStr, FromRawFd, OpenCl, OwnedFd, Range, c_int, c_void, widen};
 
     /// `CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD`.
     const DMA_BUF_FD: c_int = 1;
     /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`.
     const BUFFER_ID: c_int = 7;
 
+    type Allocation = unsafe extern "C" fn(*mut u64, *mut usize, u64) -> c_int;
     type Export = unsafe extern "C" fn(*mut c_void, u64, usize, c_int, u64) -> c_int;
     type Attribute = unsafe extern "C" fn(*mut c_void, c_int, u64) -> c_int;
 
@@ -199,17 +198,27 @@ mod cuda {
         opencl.find(name).map(std::ptr::NonNull::as_ptr)
     }
 
-    /// A dma-buf of a range of whole pages, if they are a GPU's.
-    pub(super) fn dma_buf(opencl: &OpenCl, start: u64, bytes: u64) -> Option<OwnedFd> {
-        let found = find(opencl, c"cuMemGetHandleForAddressRange")?;
+    /// A dma-buf of whole pages with a range in them, if that is in one of CUDA's allocations.
+    pub(super) fn dma_buf(opencl: &OpenCl, asked: &Range<u64>) -> Option<(OwnedFd, Range<u64>)> {
+        let found = find(opencl, c"cuMemGetAddressRange_v2")?;
         // SAFETY: that is its type in `cuda.h`.
+        let allocation: Allocation = unsafe { std::mem::transmute(found) };
+        let found = find(opencl, c"cuMemGetHandleForAddressRange")?;
+        // SAFETY: as above.
         let export: Export = unsafe { std::mem::transmute(found) };
+        let (mut base, mut size) = (0, 0);
+        // SAFETY: there is room for both.
+        let result = unsafe { allocation(&raw mut base, &raw mut size, asked.start) };
+        if result != 0 {
+            return None;
+        }
+        let pages = widen(asked, &(base..base.checked_add(size as u64)?))?;
         let mut file: c_int = -1;
-        let bytes = usize::try_from(bytes).ok()?;
-        // SAFETY: there is room for a file descriptor, and the range is only asked about.
-        let result = unsafe { export((&raw mut file).cast(), start, bytes, DMA_BUF_FD, 0) };
+        let bytes = usize::try_from(pages.end - pages.start).ok()?;
+        // SAFETY: there is room for a file descriptor, and the range is the allocation's.
+        let result = unsafe { export((&raw mut file).cast(), pages.start, bytes, DMA_BUF_FD, 0) };
         // SAFETY: it is new, and the caller's.
-        (result == 0 && file >= 0).then(|| unsafe { OwnedFd::from_raw_fd(file) })
+        (result == 0 && file >= 0).then(|| unsafe { (OwnedFd::from_raw_fd(file), pages) })
     }
 
     /// Which buffer an address is in.

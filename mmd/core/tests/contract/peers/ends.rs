@@ -1,0 +1,243 @@
+//! Memory, boards and processes that end meanwhile.
+
+use super::*;
+
+#[test]
+fn a_revoked_memory_is_told_and_can_be_registered_anew() {
+    let program = Program::new();
+    let mut peer = program.peer(4 * MIB);
+    assert_eq!(program.copy(Direction::Write, &peer, (0, 0), MIB), 0);
+    // Under a copy that waits for the board.
+    program.toys.fake.lock().tricks.stuck = true;
+    program.toys.fake.lock().tricks.frozen = true;
+    let before = program.given();
+    let copies = Direction::BOTH.map(|direction| {
+        // The question for the address is answered: the board is stuck for copies alone.
+        let (user, end) = listen();
+        // SAFETY: the function is called once, with this.
+        let begun = unsafe {
+            let (to, told) = ((peer.handle(), 0), (Some(heard as _), user));
+            (program.mmd).copy_address(direction, PLACE as u64, to, MIB, told)
+        };
+        assert_eq!(begun, 0);
+        end
+    });
+    program.until_given(before + 2);
+    program.toys.fake.revoke(&peer.memory);
+    program.toys.fake.lock().tricks.stuck = false;
+    program.toys.fake.lock().tricks.frozen = false;
+    for copy in copies {
+        assert_eq!(copy.recv_timeout(LIMIT).unwrap(), REVOKED);
+    }
+    assert_eq!(program.copy(Direction::Read, &peer, (0, 0), 1), REVOKED);
+    let remedy = text(program.mmd, REVOKED);
+    assert!(remedy.contains("export the memory anew"), "{remedy}");
+    assert_eq!(program.mmd.release_peer(peer.handle()), 0);
+    let anew = program.by_pointer(0, peer.memory.address(), 4 * MIB);
+    peer.number = anew.unwrap().addr();
+    assert_eq!(program.copy(Direction::Read, &peer, (0, 0), MIB), 0);
+    program.runtime.close();
+}
+
+#[test]
+fn a_fault_and_a_lost_board_are_codes() {
+    let program = Program::new();
+    let peer = program.peer(MIB);
+    let address = |direction| {
+        let none = (None, null_mut());
+        // SAFETY: nobody is called.
+        unsafe {
+            (program.mmd).copy_address(direction, PLACE as u64, (peer.handle(), 0), 1000, none)
+        }
+    };
+    // A read that nobody answers, and a write whose arrival cannot be confirmed.
+    for (direction, side, fault) in [(Direction::Read, 1, 7), (Direction::Write, 0, 11)] {
+        program.toys.fake.lock().tricks.fault = Some((side, 0, fault, 100));
+        assert_eq!(address(direction), FAILED);
+        assert_eq!(address(direction), 0, "it was one fault");
+    }
+    // Somebody else has the board started anew: FPGA memory may have lost its contents.
+    program.toys.driver.reset().unwrap();
+    assert_eq!(address(Direction::Write), RESTARTED);
+    assert_eq!(address(Direction::Write), 0);
+    // One that is gone ends a program that waits for its kernels, but not this one.
+    let toys = Toys::new(EMPTY);
+    let mmd = toys.load();
+    // SAFETY: it is a string.
+    let board = unsafe { mmd.open(c"toy0".as_ptr()) };
+    let gpu = toys.driver.open().unwrap();
+    let memory = gpu.memory(MemoryKind::Gpu, 4096).unwrap();
+    let pointer = std::ptr::without_provenance_mut(memory.address() as usize);
+    let mut error = 77;
+    let none = (None, null_mut());
+    // SAFETY: there is room for an error, and nobody is called.
+    let copied = unsafe {
+        let peer = mmd.peer_from_pointer(null_mut(), 0, pointer, 64, 0, &raw mut error);
+        toys.fake.lock().tricks.gone = true;
+        mmd.copy_address(Direction::Read, 0x400, (peer, 0), 64, none)
+    };
+    assert_eq!((error, copied), (0, LOST));
+    assert_eq!(mmd.close(board), 0);
+    program.runtime.close();
+    for error in ERRORS {
+        assert!(!text(program.mmd, error.value).is_empty());
+    }
+}
+
+#[test]
+fn programming_ends_copies() {
+    let program = Program::new();
+    let peer = program.peer(MIB);
+    program.toys.fake.lock().tricks.stuck = true;
+    program.toys.fake.lock().tricks.frozen = true;
+    let before = program.given();
+    let (user, end) = listen();
+    // SAFETY: the function is called once, with this.
+    let begun = unsafe {
+        let (to, told) = ((peer.handle(), 0), (Some(heard as _), user));
+        (program.mmd).copy_address(Direction::Write, PLACE as u64, to, MIB, told)
+    };
+    assert_eq!(begun, 0);
+    program.until_given(before + 1);
+    program.toys.fake.lock().tricks.frozen = false;
+    let mut image = EMPTY.as_bytes().to_vec();
+    program.runtime.program(&mut image, 0);
+    assert_eq!(end.recv_timeout(LIMIT).unwrap(), RESTARTED);
+    program.toys.fake.lock().tricks.stuck = false;
+    // The memory is registered as before.
+    assert_eq!(program.copy(Direction::Write, &peer, (0, 0), MIB), 0);
+    program.runtime.close();
+}
+
+#[test]
+fn closing_the_board_ends_copies_and_gives_memory_back() {
+    let program = Program::new();
+    let fake = program.toys.fake.clone();
+    let peer = program.peer(MIB);
+    let gate = program.context.event();
+    let waits = program
+        .begin(Direction::Write, &peer, (0, 0), 100, &[handle(gate)])
+        .unwrap();
+    fake.lock().tricks.stuck = true;
+    fake.lock().tricks.frozen = true;
+    let before = program.given();
+    // One under way each way, and one behind.
+    let copies: Vec<_> = [Direction::Write, Direction::Read, Direction::Write]
+        .into_iter()
+        .map(|direction| {
+            let (user, end) = listen();
+            // SAFETY: the function is called once, with this.
+            let begun = unsafe {
+                let (to, told) = ((peer.handle(), 0), (Some(heard as _), user));
+                (program.mmd).copy_address(direction, PLACE as u64, to, MIB, told)
+            };
+            assert_eq!(begun, 0);
+            end
+        })
+        .collect();
+    program.until_given(before + 2);
+    // Released by the program, but in use.
+    assert_eq!(program.mmd.release_peer(peer.handle()), 0);
+    let other = program.peer(MIB);
+    let begin = Instant::now();
+    program.runtime.close();
+    assert!(begin.elapsed() < LIMIT / 2);
+    for copy in copies {
+        assert_eq!(copy.recv_timeout(LIMIT).unwrap(), CLOSED);
+    }
+    assert_eq!(fake.lock().valid_entries(), 0, "memory is still mapped");
+    assert_eq!(program.mmd.release_peer(other.handle()), NO_PEER);
+    // The board can be opened again while a copy still waits for its event.
+    fake.lock().tricks.stuck = false;
+    fake.lock().tricks.frozen = false;
+    let again = Program {
+        gpu: program.gpu,
+        ..Program::over(&program.toys)
+    };
+    let own = (handle(again.buffer), 0);
+    for handle in [peer.handle(), other.handle()] {
+        let copied = again.call(Direction::Write, own, (handle, 0), 1, true, &[], None);
+        assert_eq!(copied, NO_PEER);
+    }
+    gate.set(0);
+    assert_eq!(waits.wait(), CLOSED);
+    let peer = again.peer(MIB);
+    assert_eq!(again.copy(Direction::Write, &peer, (0, 0), MIB), 0);
+    again.runtime.close();
+}
+
+#[test]
+fn a_board_is_closed_under_the_runtimes_lock_while_ends_are_told() {
+    for round in 0..20 {
+        let program = Program::new();
+        let peer = program.peer(MIB);
+        let copies: Vec<_> = (0..10)
+            .map(|index| {
+                let direction = Direction::BOTH[index % 2];
+                let at = (index * 1000, index * 1000);
+                program
+                    .begin(direction, &peer, at, 1000 * (round % 3), &[])
+                    .unwrap()
+            })
+            .collect();
+        // The program's own hold goes; the last copy's may be the one that closes the board, in a thread
+        // of the library's.
+        release_the_context(program.context);
+        for copy in copies {
+            assert_eq!(copy.wait(), 0);
+        }
+        until_count(&program.context.count, 0);
+        // Under the lock, the close has returned.
+        drop(program.context.lock.lock().unwrap());
+        assert_eq!(program.toys.fake.lock().valid_entries(), 0);
+    }
+    // By the program, with copies that hold no context.
+    for _ in 0..20 {
+        let program = Program::new();
+        let peer = program.peer(MIB);
+        let ends: Vec<_> = (0..10)
+            .map(|index| {
+                let (user, end) = listen();
+                // SAFETY: the function is called once, with this.
+                let begun = unsafe {
+                    let (to, told) = ((peer.handle(), 0), (Some(heard as _), user));
+                    let direction = Direction::BOTH[index % 2];
+                    (program.mmd).copy_address(direction, PLACE as u64, to, MIB, told)
+                };
+                assert_eq!(begun, 0);
+                end
+            })
+            .collect();
+        release_the_context(program.context);
+        for end in ends {
+            let status = end.recv_timeout(LIMIT).unwrap();
+            assert!(status == 0 || status == CLOSED, "{status}");
+        }
+    }
+}
+
+#[test]
+fn a_forked_child_gets_codes() {
+    let output = in_a_process("peers::ends::a_forked_child_gets_codes", || {
+        let program = Program::new();
+        let peer = program.peer(4096);
+        // SAFETY: the child calls what it is tried with, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let refused = program.by_pointer(0, peer.memory.address(), 64) == Err(OPERATION)
+                && program.copy(Direction::Write, &peer, (0, 0), 1) == OPERATION
+                && program.mmd.release_peer(peer.handle()) == OPERATION;
+            // SAFETY: nothing of the parent's is to be undone.
+            unsafe { libc::_exit(i32::from(!refused)) };
+        }
+        let mut status = 77;
+        // SAFETY: it writes the status.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0);
+        assert_eq!(program.copy(Direction::Write, &peer, (0, 0), 1), 0);
+        program.runtime.close();
+    });
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(7), "{said}");
+}

@@ -1,0 +1,374 @@
+//! Whose memory is registered, and where buffers lie.
+
+use super::*;
+use crate::fake::Fake;
+use peerlane_mmd_core::Lookup;
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::os::fd::IntoRawFd;
+use std::ptr::NonNull;
+use std::sync::Mutex;
+
+#[test]
+fn memory_is_registered_by_dma_buf_pointer_and_buffer() {
+    let program = Program::new();
+    let entries = program.toys.fake.lock().valid_entries();
+    let memory = program.gpu.memory(MemoryKind::Gpu, 256 << 10).unwrap();
+    let dmabuf = file();
+    dmabuf.set_len(256 << 10).unwrap();
+    program.toys.fake.set_dmabuf(&dmabuf, &memory, 0);
+    let data = pattern(1, 1000);
+    memory.write(70_001, &data).unwrap();
+    let by_file = program
+        .by_dma_buf(dmabuf.as_raw_fd(), 65_536, 100_000)
+        .unwrap();
+    let by_pointer = program
+        .by_pointer(0, memory.address() + 65_536, 100_000)
+        .unwrap();
+    // The same a second time: both work, and each is released by itself.
+    let again = program
+        .by_pointer(0, memory.address() + 65_536, 100_000)
+        .unwrap();
+    // Another OpenCL's buffer whose memory the file is; its size is rounded up there.
+    let foreign = program
+        .context
+        .foreign(Some(dmabuf.as_raw_fd()), (256 << 10) - 4095);
+    let mut error = 77;
+    // SAFETY: the buffer is the stub's, and there is room for an error.
+    let by_buffer = unsafe {
+        (program.mmd).peer_from_mem_object(program.device(), 1, handle(foreign), &raw mut error)
+    };
+    assert_eq!(error, 0);
+    drop(dmabuf);
+    for (peer, offset) in [
+        (by_file, 4465),
+        (by_pointer, 4465),
+        (again, 4465),
+        (by_buffer, 70_001),
+    ] {
+        program.set_board(0, &[0; 1000]);
+        let buffer = (handle(program.buffer), 0);
+        let copied = program.call(
+            Direction::Read,
+            buffer,
+            (peer, offset),
+            1000,
+            true,
+            &[],
+            None,
+        );
+        assert_eq!(copied, 0);
+        assert!(program.on_board(0, 1000) == data);
+        assert_eq!(program.mmd.release_peer(peer), 0);
+        assert_eq!(program.mmd.release_peer(peer), NO_PEER);
+    }
+    assert_eq!(program.toys.fake.lock().valid_entries(), entries);
+    program.runtime.close();
+}
+
+#[test]
+fn what_cannot_be_registered_is_refused() {
+    let program = Program::new();
+    let memory = program.gpu.memory(MemoryKind::Gpu, MIB).unwrap();
+    let address = memory.address();
+    for (flags, address, size, error) in [
+        (3, address, MIB, VALUE),
+        (1 << 3, address, MIB, VALUE),
+        (0, address, 0, VALUE),
+        (0, 0, 4096, VALUE),
+        (0, u64::MAX - 10, 4096, VALUE),
+        (0, 0x1234_0000, 4096, VALUE),
+        (0, address, MIB + 1, VALUE),
+        (0, address, usize::MAX, VALUE),
+    ] {
+        assert_eq!(
+            program.by_pointer(flags, address, size),
+            Err(error),
+            "{address:#x} {size}"
+        );
+    }
+    let closed = file().as_raw_fd();
+    let other = file();
+    for (file, offset, size) in [
+        (-1, 0, 1),
+        (i32::MAX, 0, 1),
+        (closed, 0, 1),
+        (other.as_raw_fd(), 0, 1),
+    ] {
+        assert_eq!(program.by_dma_buf(file, offset, size), Err(VALUE), "{file}");
+    }
+    program.toys.fake.set_dmabuf(&other, &memory, 0);
+    for (offset, size) in [(0, 0), (0, MIB + 1), (MIB, 1), (usize::MAX, 2)] {
+        let made = program.by_dma_buf(other.as_raw_fd(), offset, size);
+        assert_eq!(made, Err(VALUE), "{offset} {size}");
+    }
+    // Buffers of other OpenCLs: one that exports nothing, and one that is a part of more memory.
+    other.set_len(MIB as u64).unwrap();
+    let none = program.context.foreign(None, 4096);
+    let part = program.context.foreign(Some(other.as_raw_fd()), 4096);
+    for (buffer, expected) in [
+        (handle(none), NOT_SUPPORTED),
+        (handle(part), NOT_SUPPORTED),
+        (null_mut(), NO_BUFFER),
+    ] {
+        let mut error = 77;
+        // SAFETY: the buffer is the stub's, and there is room for an error.
+        let made = unsafe {
+            (program.mmd).peer_from_mem_object(program.device(), 0, buffer, &raw mut error)
+        };
+        assert!(made.is_null() && error == expected, "{error}");
+    }
+    // Nobody asks for the error.
+    // SAFETY: a NULL is allowed.
+    let made = unsafe { (program.mmd).peer_from_dma_buf(null_mut(), 0, -1, 0, 1, null_mut()) };
+    assert!(made.is_null());
+    // The board's table is finite.
+    let more = program.gpu.memory(MemoryKind::Gpu, 1 << 30).unwrap();
+    let mut handles = Vec::new();
+    let full = loop {
+        match program.by_pointer(0, more.address(), 1 << 30) {
+            Ok(handle) => handles.push(handle),
+            Err(error) => break error,
+        }
+        assert!(handles.len() < 1000);
+    };
+    assert_eq!(full, NO_ROOM);
+    for handle in handles {
+        assert_eq!(program.mmd.release_peer(handle), 0);
+    }
+    assert!(program.by_pointer(0, more.address(), MIB).is_ok());
+    program.runtime.close();
+}
+
+#[test]
+fn only_buffers_whose_contents_are_on_the_board_have_an_address() {
+    let program = Program::new();
+    let context = program.context;
+    let address = |buffer: &'static Buffer| {
+        let mut address = 77;
+        // SAFETY: the buffer is the stub's, and there is room.
+        let status = unsafe {
+            (program.mmd).buffer_address(program.device(), handle(buffer), &raw mut address)
+        };
+        if status == 0 {
+            Ok(address)
+        } else {
+            Err(status)
+        }
+    };
+    for (kind, place, expected) in [
+        (Kind::Plain, 0x400, Ok(0x400)),
+        (Kind::Plain, 0x12_3400, Ok(0x12_3400)),
+        // The runtime hands out nothing there.
+        (Kind::Plain, 0, Err(NO_ADDRESS)),
+        (Kind::Plain, 0x3ff, Err(NO_ADDRESS)),
+        (Kind::CopyHostPtr, 0x2000, Err(NO_ADDRESS)),
+        (Kind::UseHostPtr, 0x2000, Err(NO_ADDRESS)),
+        (Kind::ParentOfOne, 0x2000, Err(NO_ADDRESS)),
+        (Kind::Saved, 0x2000, Err(NO_ADDRESS)),
+        (Kind::SubBuffer, 0x2000, Err(NO_BUFFER)),
+        (Kind::Image, 0x2000, Err(NO_BUFFER)),
+    ] {
+        assert_eq!(
+            address(context.buffer(kind, place, 4096)),
+            expected,
+            "{kind:?} {place:#x}"
+        );
+    }
+    // SAFETY: NULLs are allowed.
+    unsafe {
+        let mut address = 0;
+        let mmd = program.mmd;
+        let to = &raw mut address;
+        assert_eq!(
+            mmd.buffer_address(program.device(), null_mut(), to),
+            NO_BUFFER
+        );
+        let buffer = handle(program.buffer);
+        assert_eq!(
+            mmd.buffer_address(program.device(), buffer, null_mut()),
+            VALUE
+        );
+        assert_eq!(mmd.buffer_address(null_mut(), buffer, to), 0);
+        assert_eq!(address, PLACE as u64);
+    }
+    // A read of the program's own beside it is not taken for the question.
+    let stop = AtomicI32::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut byte = [0];
+            let mut op = 0x9000;
+            while stop.load(Ordering::SeqCst) == 0 {
+                program.runtime.read_op(op, 0x8000, &mut byte);
+                op += 1;
+            }
+        });
+        for _ in 0..50 {
+            assert_eq!(address(program.buffer), Ok(PLACE as u64));
+        }
+        stop.store(1, Ordering::SeqCst);
+    });
+    program.runtime.close();
+}
+
+/// Two boards of one process.
+struct Two([Toys; 2]);
+
+impl Boards for Two {
+    fn names(&self) -> Vec<String> {
+        vec!["toy0".into(), "toy1".into()]
+    }
+
+    fn open(&self, name: &str) -> Result<Found, String> {
+        let index = self.names().iter().position(|other| other == name);
+        self.0[index.ok_or("no board")?].open_board()
+    }
+}
+
+#[test]
+fn each_of_two_boards_has_its_own() {
+    let both = [Toys::new(EMPTY), Toys::new(EMPTY)];
+    let mmd = Mmd::with_lookup(Flavour::OPEN, Two(both.clone()), Stub(true));
+    let mmd = Loaded::keep(mmd);
+    let runtimes = ["toy0", "toy1"].map(|name| Runtime::open(mmd, name, Version(24.2)).unwrap().0);
+    let context = Context::new(&[(&runtimes[0], "toy0"), (&runtimes[1], "toy1")]);
+    let gpu = both[1].driver.open().unwrap();
+    let memory = gpu.memory(MemoryKind::Gpu, 4096).unwrap();
+    let pointer = std::ptr::without_provenance_mut(memory.address() as usize);
+    let mut error = 77;
+    // SAFETY: devices are the stub's, and there is room for an error.
+    let peer = unsafe {
+        // Which of the two?
+        assert!(
+            mmd.peer_from_pointer(null_mut(), 0, pointer, 4096, 0, &raw mut error)
+                .is_null()
+        );
+        assert_eq!(error, NO_DEVICE);
+        let device = handle(context.devices[1]);
+        mmd.peer_from_pointer(device, 0, pointer, 4096, 0, &raw mut error)
+    };
+    assert_eq!(error, 0);
+    for toys in &both {
+        toys.fake.fpga_write(0x2000, b"first");
+    }
+    both[1].fake.fpga_write(0x2000, b"other");
+    let copy = |buffer: &'static Buffer| {
+        let events = Events {
+            blocking: 1,
+            count: 0,
+            list: null(),
+            event: null_mut(),
+        };
+        // SAFETY: the buffer is the stub's.
+        unsafe { mmd.copy_buffer(Direction::Write, (handle(buffer), 0), (peer, 0), 5, events) }
+    };
+    assert_eq!(copy(context.elsewhere(1, 0x2000, 4096)), 0);
+    let mut found = [0; 5];
+    memory.read(0, &mut found).unwrap();
+    assert_eq!(&found, b"other");
+    // A buffer whose contents the other board has.
+    assert_eq!(copy(context.elsewhere(0, 0x2000, 4096)), NO_ADDRESS);
+    let [first, second] = runtimes;
+    first.close();
+    assert_eq!(copy(context.elsewhere(1, 0x2000, 4096)), 0);
+    second.close();
+}
+
+/// CUDA in a process that has it: allocations by their addresses, with the files of their memory.
+struct Cuda;
+
+/// Bytes of an allocation, its memory, and the board that reaches it.
+type Allocation = (usize, Memory, Fake);
+
+static ALLOCATIONS: Mutex<BTreeMap<u64, Allocation>> = Mutex::new(BTreeMap::new());
+
+extern "C" fn address_range(base: *mut u64, size: *mut usize, address: u64) -> i32 {
+    let allocations = ALLOCATIONS.lock().unwrap();
+    let below = allocations.range(..=address).next_back();
+    let found = below.filter(|(base, (size, ..))| address < *base + *size as u64);
+    let Some((first, (bytes, ..))) = found else {
+        return 1;
+    };
+    // SAFETY: there is room.
+    unsafe {
+        base.write(*first);
+        size.write(*bytes);
+    }
+    0
+}
+
+/// As CUDA does, it refuses what is not in whole pages of the host.
+extern "C" fn handle_for_range(
+    to: *mut c_void,
+    first: u64,
+    size: usize,
+    kind: i32,
+    flags: u64,
+) -> i32 {
+    if kind != 1 || flags != 0 || !(first | size as u64).is_multiple_of(4096) {
+        return 1;
+    }
+    let allocations = ALLOCATIONS.lock().unwrap();
+    let (base, (bytes, memory, fake)) = allocations.range(..=first).next_back().unwrap();
+    assert!(first + size as u64 <= *base + *bytes as u64);
+    let dmabuf = file();
+    fake.set_dmabuf(&dmabuf, memory, first - base);
+    // SAFETY: there is room.
+    unsafe { to.cast::<i32>().write(dmabuf.into_raw_fd()) };
+    0
+}
+
+// SAFETY: they have the types of CUDA's.
+unsafe impl Lookup for Cuda {
+    fn find(&self, name: &CStr) -> Option<NonNull<c_void>> {
+        type Range = extern "C" fn(*mut u64, *mut usize, u64) -> i32;
+        type Handle = extern "C" fn(*mut c_void, u64, usize, i32, u64) -> i32;
+        match name.to_bytes() {
+            b"cuMemGetAddressRange_v2" => NonNull::new((address_range as Range) as *mut c_void),
+            b"cuMemGetHandleForAddressRange" => {
+                NonNull::new((handle_for_range as Handle) as *mut c_void)
+            }
+            _ => Stub(true).find(name),
+        }
+    }
+}
+
+#[test]
+fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
+    let toys = Toys::new(EMPTY);
+    let mmd = Mmd::with_lookup(Flavour::OPEN, toys.clone(), Cuda);
+    let program = Program::with(&toys, Loaded::keep(mmd));
+    let memory = program.gpu.memory(MemoryKind::Gpu, 5 * MIB).unwrap();
+    let base = 0x7f12_3400_0000;
+    let allocation = (5 * MIB, memory.clone(), toys.fake.clone());
+    ALLOCATIONS.lock().unwrap().insert(base, allocation);
+    let before = toys.fake.lock().valid_entries();
+    // In the allocation's second page of 2 MiB.
+    let at = 2 * MIB + 70_001;
+    let peer = program.by_pointer(0, base + at as u64, 1000).unwrap();
+    // All of that page, in the fake GPU's pieces of 64 KiB: a real one's are one.
+    assert_eq!(toys.fake.lock().valid_entries() - before, 32);
+    let data = pattern(4, 1000);
+    program.set_board(0, &data);
+    let own = (handle(program.buffer), 0);
+    let call = |direction, offset, size| {
+        program.call(direction, own, (peer, offset), size, true, &[], None)
+    };
+    assert_eq!(call(Direction::Write, 0, 1000), 0);
+    let mut found = vec![9; 1002];
+    memory.read(at - 1, &mut found).unwrap();
+    assert!(found[1..1001] == data && (found[0], found[1001]) == (0, 0));
+    // The board may reach the rest of the page, but no copy does.
+    assert_eq!(call(Direction::Write, 1, 1000), VALUE);
+    program.set_board(0, &[0; 1000]);
+    assert_eq!(call(Direction::Read, 10, 990), 0);
+    assert!(program.on_board(0, 990) == data[10..]);
+    assert_eq!(program.mmd.release_peer(peer), 0);
+    assert_eq!(toys.fake.lock().valid_entries(), before);
+    // What is not CUDA's is asked of the driver, and so is what goes past an allocation's end.
+    let other = program.peer(4096);
+    assert_eq!(program.copy(Direction::Write, &other, (0, 0), 100), 0);
+    let past = base + 5 * MIB as u64 - 10;
+    assert_eq!(program.by_pointer(0, past, 11), Err(VALUE));
+    program.runtime.close();
+}
