@@ -2,8 +2,8 @@
 
 use crate::host::HostMemory;
 use peerlane_host::{
-    Device, Direction, Error, Memory, MemoryKind, Permissions, Queue, Region, Request, Result,
-    Terms, Transfer,
+    Device, Direction, Error, Fault, Memory, MemoryKind, Permissions, Queue, Region, Request,
+    Result, Terms, Transfer,
 };
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -161,7 +161,13 @@ impl Dma {
         loop {
             let transfer = self.queue.submit_with(&request, Terms::default());
             match transfer.and_then(|transfer| self.wait(&transfer)) {
-                Err(Error::Stopped) if tried < ATTEMPTS && goes_on() => tried += 1,
+                Err(
+                    Error::Stopped
+                    | Error::Fault {
+                        fault: Fault::Aborted,
+                        ..
+                    },
+                ) if tried < ATTEMPTS && goes_on() => tried += 1,
                 ended => return ended,
             }
         }

@@ -56,6 +56,11 @@ fn a_fault_and_a_lost_board_are_codes() {
         assert_eq!(address(direction), FAILED);
         assert_eq!(address(direction), 0, "it was one fault");
     }
+    // What the queue's restart for another transfer has ended is moved again.
+    for (direction, side) in [(Direction::Read, 1), (Direction::Write, 0)] {
+        program.toys.fake.lock().tricks.fault = Some((side, 0, 9, 100));
+        assert_eq!(address(direction), 0);
+    }
     // Somebody else has the board started anew: FPGA memory may have lost its contents.
     program.toys.driver.reset().unwrap();
     assert_eq!(address(Direction::Write), RESTARTED);
