@@ -1,6 +1,7 @@
 //! `cargo xtask`: the project's own commands. `cargo xtask --help` lists them.
 
 mod book;
+mod capi;
 mod driver;
 mod figures;
 mod gpu;
@@ -75,6 +76,11 @@ enum Task {
         cargo xtask driver --bsp DIR     for the board of an extended BSP\n  \
         cargo xtask driver --clippy      check it with clippy instead")]
     Driver(driver::Options),
+    /// Build the host library for C and install it, with header and pkg-config file.
+    #[command(after_help = "Examples:\n  \
+        cargo xtask capi --prefix /usr/local\n  \
+        cargo xtask capi --prefix \"$HOME/.local\"")]
+    Capi(capi::Options),
     /// Make a bundle of the checks with a real GPU, target/gpu, to run on a machine that has one.
     #[command(after_help = "Examples:\n  \
         cargo xtask gpu\n  \
@@ -134,6 +140,7 @@ fn run(task: Task) -> miette::Result<ExitCode> {
             ))
         }
         Task::Driver(options) => Ok(exit(driver::run(&root(), &options)?)),
+        Task::Capi(options) => Ok(exit(capi::run(&root(), &options)?)),
         Task::Gpu => Ok(exit(gpu::run(&root())?)),
         Task::Book => Ok(exit(book::run(&root())?)),
         Task::Deny { advisories } => Ok(exit(deny(&root(), advisories)?)),

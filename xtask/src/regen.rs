@@ -6,7 +6,7 @@ use std::{
     process::Stdio,
 };
 
-use miette::{IntoDiagnostic, WrapErr, bail};
+use miette::{IntoDiagnostic, WrapErr, bail, miette};
 
 /// A program that writes files into the directory that it is given by `--out`.
 struct Generator {
@@ -49,6 +49,9 @@ pub(crate) fn run(root: &Path, check: bool) -> miette::Result<bool> {
             current &= settle(root, fresh.path(), &root.join(directory), check)?;
         }
     }
+    let fresh = tempfile::tempdir().into_diagnostic()?;
+    c_header(root, fresh.path())?;
+    current &= settle(root, fresh.path(), &root.join("host/capi/include"), check)?;
     // Behind the others: a board's `BUILD_ID` is of the register map, too.
     let fresh = tempfile::tempdir().into_diagnostic()?;
     reference_board(root, fresh.path())?;
@@ -79,6 +82,22 @@ fn emit(root: &Path, generator: &Generator, fresh: &Path) -> miette::Result<()> 
     if !status.success() {
         bail!("`{program} {}` failed", generator.arguments.join(" "));
     }
+    Ok(())
+}
+
+/// The header of the host library for C, by cbindgen.
+fn c_header(root: &Path, fresh: &Path) -> miette::Result<()> {
+    let capi = root.join("host/capi");
+    let config = cbindgen::Config::from_file(capi.join("cbindgen.toml"))
+        .map_err(|error| miette!("host/capi/cbindgen.toml: {error}"))?;
+    let mut builder = cbindgen::Builder::new().with_config(config);
+    for name in ["lib.rs", "error.rs", "handles.rs", "transfer.rs"] {
+        builder = builder.with_src(capi.join("src").join(name));
+    }
+    let bindings = builder
+        .generate()
+        .map_err(|error| miette!("host/capi/src gives no header: {error}"))?;
+    bindings.write_to_file(fresh.join("libpeerlane.h"));
     Ok(())
 }
 

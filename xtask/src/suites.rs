@@ -230,6 +230,11 @@ pub(crate) const SUITES: &[Suite] = &[
                 EXTERNAL,
             ),
             tests(
+                "host library for C, on the simulated board",
+                Of::Package("peerlane-capi"),
+                EXTERNAL,
+            ),
+            tests(
                 "benchmarks, that they measure",
                 Of::Package("peerlane-bench"),
                 EXTERNAL,

@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Generated from host/capi/src by `cargo xtask regen`. Do not edit. */
+/*
+ * Moves data between an FPGA board with the Peerlane block and memory beside it.
+ *
+ *     struct pl_device *device;
+ *     if (pl_open(NULL, &device) != PL_OK)
+ *             fprintf(stderr, "%s. %s\n", pl_error_text(), pl_error_remedy());
+ *
+ * Results: 0 or more is good, below 0 is one of the errors below. Nothing has happened after an error,
+ * unless the function says otherwise.
+ *
+ * Handles: whoever made one ends it, once, in any order: what needs a device keeps it open. NULL is refused where a
+ * handle is needed. A handle that was ended, or is none, must not be given: it is not found out.
+ *
+ * Threads: all functions may be called from several threads at a time, with the same handles too, but for those
+ * that end a handle. None may be called from a signal handler.
+ *
+ * Processes: a child of a fork must not use what its parent opened; let it open the device itself.
+ */
+
+#ifndef LIBPEERLANE_H
+#define LIBPEERLANE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * Version of this interface: 1. A program compares it with `PL_VERSION` of its header; functions and error
+ * numbers are only added under one version.
+ */
+#define PL_VERSION 1
+
+/**
+ * It worked.
+ */
+#define PL_OK 0
+
+/**
+ * An argument is wrong: a null pointer where none may be, an unknown flag, bytes that do not lie where they should.
+ */
+#define PL_INVALID -1
+
+/**
+ * There is no board, or not the one that was named.
+ */
+#define PL_NO_DEVICE -2
+
+/**
+ * Board, driver and library do not go together, or lack what was asked for.
+ */
+#define PL_UNSUPPORTED -3
+
+/**
+ * The driver refused it: `pl_error_number` says why.
+ */
+#define PL_REFUSED -4
+
+/**
+ * There is no room, or somebody else has it: memory, channels, entries of the address table, the queue.
+ */
+#define PL_BUSY -5
+
+/**
+ * It has not ended in time, and goes on.
+ */
+#define PL_TIMEOUT -6
+
+/**
+ * The board ended the transfer with a fault; some of it may have been moved.
+ */
+#define PL_FAULT -7
+
+/**
+ * The board was started anew meanwhile; the transfer is lost, all else goes on.
+ */
+#define PL_RESTARTED -8
+
+/**
+ * The queue was restarted or the channel stopped; the transfer is lost.
+ */
+#define PL_STOPPED -9
+
+/**
+ * The board does not answer any more.
+ */
+#define PL_GONE -10
+
+/**
+ * Board and library do not agree any more: `pl_queue_restart`, or open the device anew.
+ */
+#define PL_BROKEN -11
+
+/**
+ * An error of this library's own.
+ */
+#define PL_INTERNAL -12
+
+/**
+ * The board reads the memory: transfers to the FPGA.
+ */
+#define PL_READ 1
+
+/**
+ * The board writes the memory: transfers from the FPGA. With this alone, the end of a transfer says that its
+ * data were sent, not that they have arrived.
+ */
+#define PL_WRITE 2
+
+/**
+ * From FPGA memory to the region.
+ */
+#define PL_FROM_FPGA 0
+
+/**
+ * From the region to FPGA memory.
+ */
+#define PL_TO_FPGA 1
+
+/**
+ * Start when all transfers from the FPGA that were submitted before have ended.
+ */
+#define PL_AFTER_FROM_FPGA 1
+
+/**
+ * Start when all transfers to the FPGA that were submitted before have ended.
+ */
+#define PL_AFTER_TO_FPGA 2
+
+/**
+ * Its interrupt is not held back.
+ */
+#define PL_URGENT 4
+
+/**
+ * The end of a transfer from the FPGA says that its data were sent, not that they have arrived.
+ */
+#define PL_NO_FLUSH 8
+
+/**
+ * A board, opened: a context with a channel of its own. `pl_open` makes it, `pl_close` ends it.
+ */
+struct pl_device;
+
+/**
+ * The queue of a device's channel. `pl_queue_open` makes it, `pl_queue_close` ends it.
+ */
+struct pl_queue;
+
+/**
+ * Memory that the board reaches. `pl_register` and its like make it, `pl_unregister` ends it.
+ */
+struct pl_region;
+
+/**
+ * A transfer. `pl_submit` makes it, `pl_transfer_free` ends the handle.
+ */
+struct pl_transfer;
+
+/**
+ * What to move.
+ */
+struct pl_request {
+        /**
+         * PL_FROM_FPGA or PL_TO_FPGA.
+         */
+        uint32_t direction;
+        /**
+         * PL_AFTER_FROM_FPGA, PL_AFTER_TO_FPGA, PL_URGENT, PL_NO_FLUSH, or 0.
+         */
+        uint32_t flags;
+        /**
+         * The region.
+         */
+        const struct pl_region *region;
+        /**
+         * First byte in the region.
+         */
+        uint64_t offset;
+        /**
+         * First byte in FPGA memory.
+         */
+        uint64_t fpga_address;
+        /**
+         * Bytes, at least 1.
+         */
+        uint64_t length;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * The library's version of this interface. Thread-safe; cannot fail.
+ */
+uint32_t pl_version(void);
+
+/**
+ * What went wrong in the last call of this thread that returned an error, as one sentence without a line
+ * end. It stays valid until the thread's next error. Thread-safe; never null.
+ */
+const char *pl_error_text(void);
+
+/**
+ * What to do about it, in a sentence or two. As `pl_error_text`.
+ */
+const char *pl_error_remedy(void);
+
+/**
+ * The number of errno.h that the driver gave for it, or 0. As `pl_error_text`.
+ */
+int32_t pl_error_number(void);
+
+/**
+ * Opens a board.
+ *
+ * path: its device node, `/dev/peerlane0` for one, or null: the first one that is free.
+ * device: where the handle goes; null after an error. The caller ends it by `pl_close`.
+ *
+ * Returns PL_OK, PL_NO_DEVICE, PL_BUSY, PL_UNSUPPORTED, PL_REFUSED, PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * `path` is null or a string; `device` is a place for a pointer.
+ */
+int pl_open(const char *path, struct pl_device **device);
+
+/**
+ * Ends a device's handle; null is nothing. The board is closed when all regions, queues and transfers of it
+ * are ended, too: their order does not matter.
+ *
+ * # Safety
+ * The handle was not ended, and no other thread uses it.
+ */
+void pl_close(struct pl_device *device);
+
+/**
+ * The device's file, for poll(): it can be read when the board has reported something. -1 if it has none.
+ * It stays the library's. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended.
+ */
+int pl_file(const struct pl_device *device);
+
+/**
+ * Allocates FPGA memory, all zero: one piece a device, before its queue is made. It is the device's until that is
+ * closed.
+ *
+ * bytes: how much, rounded up to whole 64 KiB. The call waits while the board fills it with zeros.
+ * address: where its first address in FPGA memory goes.
+ *
+ * Returns PL_OK, PL_BUSY, PL_UNSUPPORTED, PL_REFUSED, PL_GONE, PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, and `address` is a place for a number.
+ */
+int pl_allocate(const struct pl_device *device,
+                uint64_t bytes,
+                uint64_t *address);
+
+/**
+ * Registers memory of this process.
+ *
+ * address, bytes: the memory. It stays mapped, and nobody else frees it, until `pl_unregister` has returned and
+ * no transfer with it is under way.
+ * access: PL_READ, PL_WRITE, or both.
+ * region: where the handle goes; null after an error. The caller ends it by `pl_unregister`.
+ *
+ * Returns PL_OK, PL_BUSY (no room in the board's table, or a limit), PL_UNSUPPORTED, PL_REFUSED, PL_GONE,
+ * PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, the memory is the program's as described, `region` is a place for a pointer.
+ */
+int pl_register(const struct pl_device *device,
+                void *address,
+                uint64_t bytes,
+                uint32_t access,
+                struct pl_region **region);
+
+/**
+ * Registers a part of a dma-buf: memory of a GPU or of another device, exported by its driver.
+ *
+ * file: the dma-buf. It stays the caller's, who may close it when the call has returned.
+ * offset, bytes: the part; no alignment is needed.
+ * access, region: as in `pl_register`.
+ *
+ * Returns as `pl_register`. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, and `region` is a place for a pointer.
+ */
+int pl_register_dmabuf(const struct pl_device *device,
+                       int file,
+                       uint64_t offset,
+                       uint64_t bytes,
+                       uint32_t access,
+                       struct pl_region **region);
+
+/**
+ * Registers memory of an NVIDIA GPU by its device pointer, through NVIDIA's interface for peers. Where the GPU's driver
+ * exports dma-bufs, `pl_register_dmabuf` is the better way.
+ *
+ * address, bytes: the memory, as CUDA names it: multiples of 64 KiB on most GPUs.
+ * identity: its CU_POINTER_ATTRIBUTE_BUFFER_ID: addresses are used again, it is not.
+ * access, region: as in `pl_register`.
+ *
+ * Returns as `pl_register`. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, and `region` is a place for a pointer.
+ */
+int pl_register_nvidia(const struct pl_device *device,
+                       uint64_t address,
+                       uint64_t bytes,
+                       uint64_t identity,
+                       uint32_t access,
+                       struct pl_region **region);
+
+/**
+ * Ends a region's handle; null is nothing. The board lets go of the memory when the transfers with it have
+ * ended; so wait for them before the memory is freed.
+ *
+ * # Safety
+ * The handle was not ended, and no other thread uses it.
+ */
+void pl_unregister(struct pl_region *region);
+
+/**
+ * Makes the device's queue, of which it has one in its life.
+ *
+ * queue: where the handle goes; null after an error. The caller ends it by `pl_queue_close`.
+ *
+ * Returns PL_OK, PL_BUSY, PL_UNSUPPORTED, PL_REFUSED, PL_GONE, PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, and `queue` is a place for a pointer.
+ */
+int pl_queue_open(const struct pl_device *device, struct pl_queue **queue);
+
+/**
+ * Ends a queue's handle; null is nothing. What is under way is stopped when its transfers' handles are ended, too.
+ *
+ * # Safety
+ * The handle was not ended, and no other thread uses it.
+ */
+void pl_queue_close(struct pl_queue *queue);
+
+/**
+ * Begins a transfer. It never waits for room on the board.
+ *
+ * request: what to move; it is read within the call.
+ * transfer: where the handle goes; null after an error. The caller ends it by `pl_transfer_free`.
+ *
+ * Returns PL_OK, PL_INVALID, PL_GONE, PL_BROKEN: nothing is moved after an error. Thread-safe.
+ *
+ * # Safety
+ * The handles were not ended, `request` is one, `transfer` is a place for a pointer.
+ */
+int pl_submit(const struct pl_queue *queue,
+              const struct pl_request *request,
+              struct pl_transfer **transfer);
+
+/**
+ * Looks whether a transfer has ended, without waiting.
+ *
+ * bytes: where the bytes go that were moved, if it has ended well; or null.
+ *
+ * Returns 1 if it has ended well, 0 if it goes on, and below 0 as `pl_transfer_wait`. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended; `bytes` is null or a place for a number.
+ */
+int pl_transfer_poll(const struct pl_transfer *transfer, uint64_t *bytes);
+
+/**
+ * Waits for a transfer to end. May be called again, after a timeout and after the end.
+ *
+ * nanoseconds: for how long; below 0: for as long as it takes.
+ * bytes: where the bytes go that were moved, if it has ended well; or null.
+ *
+ * Returns PL_OK; PL_TIMEOUT: it goes on; PL_FAULT, PL_RESTARTED, PL_STOPPED: it has ended, and the queue can be used
+ * on; PL_GONE, PL_BROKEN: see `pl_queue_restart`; PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended; `bytes` is null or a place for a number.
+ */
+int pl_transfer_wait(const struct pl_transfer *transfer,
+                     int64_t nanoseconds,
+                     uint64_t *bytes);
+
+/**
+ * Ends a transfer's handle; null is nothing. The transfer itself goes on, and nobody hears of its end.
+ *
+ * # Safety
+ * The handle was not ended, and no other thread uses it.
+ */
+void pl_transfer_free(struct pl_transfer *transfer);
+
+/**
+ * Waits until all that was submitted before has ended, well or not.
+ *
+ * nanoseconds: for how long; below 0: for as long as it takes.
+ *
+ * Returns PL_OK, PL_TIMEOUT, PL_GONE, PL_BROKEN, PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended.
+ */
+int pl_queue_drain(const struct pl_queue *queue, int64_t nanoseconds);
+
+/**
+ * Ends what is under way, and leaves an empty queue that can be used on. Transfers that had not ended fail. No
+ * DMA of this queue runs any more when it returns PL_OK.
+ *
+ * Returns PL_OK, PL_GONE, PL_BROKEN (open the device anew), PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended.
+ */
+int pl_queue_restart(const struct pl_queue *queue);
+
+/**
+ * What went wrong in the last call of this thread that returned an error, as one sentence without a line
+ * end. It stays valid until the thread's next error. Thread-safe; never null.
+ */
+const char *pl_error_text(void);
+
+/**
+ * What to do about it, in a sentence or two. As `pl_error_text`.
+ */
+const char *pl_error_remedy(void);
+
+/**
+ * The number of errno.h that the driver gave for it, or 0. As `pl_error_text`.
+ */
+int32_t pl_error_number(void);
+
+/**
+ * Opens a board.
+ *
+ * path: its device node, `/dev/peerlane0` for one, or null: the first one that is free.
+ * device: where the handle goes; null after an error. The caller ends it by `pl_close`.
+ *
+ * Returns PL_OK, PL_NO_DEVICE, PL_BUSY, PL_UNSUPPORTED, PL_REFUSED, PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * `path` is null or a string; `device` is a place for a pointer.
+ */
+int pl_open(const char *path, struct pl_device **device);
+
+/**
+ * Ends a device's handle; null is nothing. The board is closed when all regions, queues and transfers of it
+ * are ended, too: their order does not matter.
+ *
+ * # Safety
+ * The handle was not ended, and no other thread uses it.
+ */
+void pl_close(struct pl_device *device);
+
+/**
+ * The device's file, for poll(): it can be read when the board has reported something. -1 if it has none.
+ * It stays the library's. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended.
+ */
+int pl_file(const struct pl_device *device);
+
+/**
+ * Allocates FPGA memory, all zero: one piece a device, before its queue is made. It is the device's until that is
+ * closed.
+ *
+ * bytes: how much, rounded up to whole 64 KiB. The call waits while the board fills it with zeros.
+ * address: where its first address in FPGA memory goes.
+ *
+ * Returns PL_OK, PL_BUSY, PL_UNSUPPORTED, PL_REFUSED, PL_GONE, PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, and `address` is a place for a number.
+ */
+int pl_allocate(const struct pl_device *device,
+                uint64_t bytes,
+                uint64_t *address);
+
+/**
+ * Registers memory of this process.
+ *
+ * address, bytes: the memory. It stays mapped, and nobody else frees it, until `pl_unregister` has returned and
+ * no transfer with it is under way.
+ * access: PL_READ, PL_WRITE, or both.
+ * region: where the handle goes; null after an error. The caller ends it by `pl_unregister`.
+ *
+ * Returns PL_OK, PL_BUSY (no room in the board's table, or a limit), PL_UNSUPPORTED, PL_REFUSED, PL_GONE,
+ * PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, the memory is the program's as described, `region` is a place for a pointer.
+ */
+int pl_register(const struct pl_device *device,
+                void *address,
+                uint64_t bytes,
+                uint32_t access,
+                struct pl_region **region);
+
+/**
+ * Registers a part of a dma-buf: memory of a GPU or of another device, exported by its driver.
+ *
+ * file: the dma-buf. It stays the caller's, who may close it when the call has returned.
+ * offset, bytes: the part; no alignment is needed.
+ * access, region: as in `pl_register`.
+ *
+ * Returns as `pl_register`. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, and `region` is a place for a pointer.
+ */
+int pl_register_dmabuf(const struct pl_device *device,
+                       int file,
+                       uint64_t offset,
+                       uint64_t bytes,
+                       uint32_t access,
+                       struct pl_region **region);
+
+/**
+ * Registers memory of an NVIDIA GPU by its device pointer, through NVIDIA's interface for peers. Where the GPU's driver
+ * exports dma-bufs, `pl_register_dmabuf` is the better way.
+ *
+ * address, bytes: the memory, as CUDA names it: multiples of 64 KiB on most GPUs.
+ * identity: its CU_POINTER_ATTRIBUTE_BUFFER_ID: addresses are used again, it is not.
+ * access, region: as in `pl_register`.
+ *
+ * Returns as `pl_register`. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, and `region` is a place for a pointer.
+ */
+int pl_register_nvidia(const struct pl_device *device,
+                       uint64_t address,
+                       uint64_t bytes,
+                       uint64_t identity,
+                       uint32_t access,
+                       struct pl_region **region);
+
+/**
+ * Ends a region's handle; null is nothing. The board lets go of the memory when the transfers with it have
+ * ended; so wait for them before the memory is freed.
+ *
+ * # Safety
+ * The handle was not ended, and no other thread uses it.
+ */
+void pl_unregister(struct pl_region *region);
+
+/**
+ * Makes the device's queue, of which it has one in its life.
+ *
+ * queue: where the handle goes; null after an error. The caller ends it by `pl_queue_close`.
+ *
+ * Returns PL_OK, PL_BUSY, PL_UNSUPPORTED, PL_REFUSED, PL_GONE, PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, and `queue` is a place for a pointer.
+ */
+int pl_queue_open(const struct pl_device *device, struct pl_queue **queue);
+
+/**
+ * Ends a queue's handle; null is nothing. What is under way is stopped when its transfers' handles are ended, too.
+ *
+ * # Safety
+ * The handle was not ended, and no other thread uses it.
+ */
+void pl_queue_close(struct pl_queue *queue);
+
+/**
+ * Begins a transfer. It never waits for room on the board.
+ *
+ * request: what to move; it is read within the call.
+ * transfer: where the handle goes; null after an error. The caller ends it by `pl_transfer_free`.
+ *
+ * Returns PL_OK, PL_INVALID, PL_GONE, PL_BROKEN: nothing is moved after an error. Thread-safe.
+ *
+ * # Safety
+ * The handles were not ended, `request` is one, `transfer` is a place for a pointer.
+ */
+int pl_submit(const struct pl_queue *queue,
+              const struct pl_request *request,
+              struct pl_transfer **transfer);
+
+/**
+ * Looks whether a transfer has ended, without waiting.
+ *
+ * bytes: where the bytes go that were moved, if it has ended well; or null.
+ *
+ * Returns 1 if it has ended well, 0 if it goes on, and below 0 as `pl_transfer_wait`. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended; `bytes` is null or a place for a number.
+ */
+int pl_transfer_poll(const struct pl_transfer *transfer, uint64_t *bytes);
+
+/**
+ * Waits for a transfer to end. May be called again, after a timeout and after the end.
+ *
+ * nanoseconds: for how long; below 0: for as long as it takes.
+ * bytes: where the bytes go that were moved, if it has ended well; or null.
+ *
+ * Returns PL_OK; PL_TIMEOUT: it goes on; PL_FAULT, PL_RESTARTED, PL_STOPPED: it has ended, and the queue can be used
+ * on; PL_GONE, PL_BROKEN: see `pl_queue_restart`; PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended; `bytes` is null or a place for a number.
+ */
+int pl_transfer_wait(const struct pl_transfer *transfer,
+                     int64_t nanoseconds,
+                     uint64_t *bytes);
+
+/**
+ * Ends a transfer's handle; null is nothing. The transfer itself goes on, and nobody hears of its end.
+ *
+ * # Safety
+ * The handle was not ended, and no other thread uses it.
+ */
+void pl_transfer_free(struct pl_transfer *transfer);
+
+/**
+ * Waits until all that was submitted before has ended, well or not.
+ *
+ * nanoseconds: for how long; below 0: for as long as it takes.
+ *
+ * Returns PL_OK, PL_TIMEOUT, PL_GONE, PL_BROKEN, PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended.
+ */
+int pl_queue_drain(const struct pl_queue *queue, int64_t nanoseconds);
+
+/**
+ * Ends what is under way, and leaves an empty queue that can be used on. Transfers that had not ended fail. No
+ * DMA of this queue runs any more when it returns PL_OK.
+ *
+ * Returns PL_OK, PL_GONE, PL_BROKEN (open the device anew), PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended.
+ */
+int pl_queue_restart(const struct pl_queue *queue);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* LIBPEERLANE_H */

@@ -1,0 +1,200 @@
+//! Errors: numbers, and what the last one of the thread was.
+
+use peerlane_host::{Errno, Error};
+use std::cell::RefCell;
+use std::ffi::{CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// It worked.
+pub const PL_OK: i32 = 0;
+/// An argument is wrong: a null pointer where none may be, an unknown flag, bytes that do not lie where they should.
+pub const PL_INVALID: i32 = -1;
+/// There is no board, or not the one that was named.
+pub const PL_NO_DEVICE: i32 = -2;
+/// Board, driver and library do not go together, or lack what was asked for.
+pub const PL_UNSUPPORTED: i32 = -3;
+/// The driver refused it: `pl_error_number` says why.
+pub const PL_REFUSED: i32 = -4;
+/// There is no room, or somebody else has it: memory, channels, entries of the address table, the queue.
+pub const PL_BUSY: i32 = -5;
+/// It has not ended in time, and goes on.
+pub const PL_TIMEOUT: i32 = -6;
+/// The board ended the transfer with a fault; some of it may have been moved.
+pub const PL_FAULT: i32 = -7;
+/// The board was started anew meanwhile; the transfer is lost, all else goes on.
+pub const PL_RESTARTED: i32 = -8;
+/// The queue was restarted or the channel stopped; the transfer is lost.
+pub const PL_STOPPED: i32 = -9;
+/// The board does not answer any more.
+pub const PL_GONE: i32 = -10;
+/// Board and library do not agree any more: `pl_queue_restart`, or open the device anew.
+pub const PL_BROKEN: i32 = -11;
+/// An error of this library's own.
+pub const PL_INTERNAL: i32 = -12;
+
+/// What a thread's last error was.
+#[derive(Default)]
+struct Last {
+    text: CString,
+    remedy: CString,
+    number: i32,
+}
+
+thread_local! {
+    static LAST: RefCell<Last> = RefCell::default();
+}
+
+/// Text without its zero bytes.
+fn text(words: &str) -> CString {
+    CString::new(words.replace('\0', " ")).unwrap_or_default()
+}
+
+/// A failure that is none of `peerlane-host`'s.
+pub(crate) struct Failure {
+    code: i32,
+    text: String,
+    remedy: &'static str,
+    number: i32,
+}
+
+impl Failure {
+    pub(crate) fn invalid(text: impl Into<String>) -> Self {
+        Self {
+            code: PL_INVALID,
+            text: text.into(),
+            remedy: "See the function's documentation in libpeerlane.h.",
+            number: Errno::INVAL.raw_os_error(),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let number = match &error {
+            Error::Open { source, .. }
+            | Error::Call { source, .. }
+            | Error::Map { source, .. }
+            | Error::Memory { source, .. } => source.raw_os_error(),
+            _ => 0,
+        };
+        Self {
+            code: code(&error),
+            text: error.to_string(),
+            remedy: error.remedy(),
+            number,
+        }
+    }
+}
+
+/// The number of an error.
+fn code(error: &Error) -> i32 {
+    match error {
+        Error::None => PL_NO_DEVICE,
+        Error::Open { source, .. } => match *source {
+            Errno::BUSY | Errno::DQUOT => PL_BUSY,
+            Errno::NOENT | Errno::NODEV | Errno::NXIO => PL_NO_DEVICE,
+            _ => PL_REFUSED,
+        },
+        Error::Version { .. } | Error::Features { .. } | Error::Identity { .. } => PL_UNSUPPORTED,
+        Error::Call { source, .. } | Error::Map { source, .. } | Error::Memory { source, .. } => {
+            match *source {
+                Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::BUSY | Errno::AGAIN => PL_BUSY,
+                Errno::OPNOTSUPP => PL_UNSUPPORTED,
+                Errno::NODEV => PL_GONE,
+                _ => PL_REFUSED,
+            }
+        }
+        Error::Bounds { .. }
+        | Error::Foreign
+        | Error::Region(_)
+        | Error::Local { .. }
+        | Error::Empty { .. }
+        | Error::TooLong { .. } => PL_INVALID,
+        Error::Taken | Error::ChannelsTaken { .. } | Error::AttFull(_) => PL_BUSY,
+        Error::Timeout { .. } | Error::NotDrained { .. } => PL_TIMEOUT,
+        Error::Fault { .. } => PL_FAULT,
+        Error::Restarted => PL_RESTARTED,
+        Error::Stopped => PL_STOPPED,
+        Error::Gone => PL_GONE,
+        Error::Broken { .. } => PL_BROKEN,
+        _ => PL_REFUSED,
+    }
+}
+
+/// Does what a function does: a panic becomes an error, and an error the thread's last one.
+pub(crate) fn run(f: impl FnOnce() -> Result<i32, Failure>) -> i32 {
+    let failure = match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(Ok(value)) => return value,
+        Ok(Err(failure)) => failure,
+        Err(_) => Failure {
+            code: PL_INTERNAL,
+            text: "an error of libpeerlane: see standard error".into(),
+            remedy: "Report it, with what standard error says.",
+            number: 0,
+        },
+    };
+    let last = Last {
+        text: text(&failure.text),
+        remedy: text(failure.remedy),
+        number: failure.number,
+    };
+    // A thread that ends has none any more.
+    let _ = LAST.try_with(|place| place.replace(last));
+    failure.code
+}
+
+fn last(part: impl FnOnce(&Last) -> *const c_char) -> *const c_char {
+    LAST.try_with(|last| part(&last.borrow()))
+        .unwrap_or(c"".as_ptr())
+}
+
+/// What went wrong in the last call of this thread that returned an error, as one sentence without a line
+/// end. It stays valid until the thread's next error. Thread-safe; never null.
+#[unsafe(no_mangle)]
+pub extern "C" fn pl_error_text() -> *const c_char {
+    last(|last| last.text.as_ptr())
+}
+
+/// What to do about it, in a sentence or two. As `pl_error_text`.
+#[unsafe(no_mangle)]
+pub extern "C" fn pl_error_remedy() -> *const c_char {
+    last(|last| last.remedy.as_ptr())
+}
+
+/// The number of errno.h that the driver gave for it, or 0. As `pl_error_text`.
+#[unsafe(no_mangle)]
+pub extern "C" fn pl_error_number() -> i32 {
+    LAST.try_with(|last| last.borrow().number).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CStr;
+
+    fn words(text: *const c_char) -> String {
+        // SAFETY: it is one of the texts above.
+        unsafe { CStr::from_ptr(text) }.to_str().unwrap().into()
+    }
+
+    #[test]
+    fn errors_are_the_threads_own() {
+        assert_eq!(run(|| Err(Error::None.into())), PL_NO_DEVICE);
+        assert!(words(pl_error_text()).contains("no /dev/peerlane*"));
+        assert!(words(pl_error_remedy()).contains("modprobe"));
+        std::thread::spawn(|| assert_eq!(words(pl_error_text()), ""))
+            .join()
+            .unwrap();
+        let open = Error::Open {
+            path: "/dev/peer\0lane".into(),
+            source: Errno::BUSY,
+        };
+        assert_eq!(run(|| Err(open.into())), PL_BUSY);
+        assert_eq!(pl_error_number(), Errno::BUSY.raw_os_error());
+        // What went well before is no error, and changes nothing.
+        assert_eq!(run(|| Ok(5)), 5);
+        assert_eq!(pl_error_number(), Errno::BUSY.raw_os_error());
+        assert_eq!(run(|| panic!("on purpose")), PL_INTERNAL);
+        assert_eq!(pl_error_number(), 0);
+    }
+}

@@ -1,0 +1,292 @@
+//! Devices, FPGA memory and regions.
+
+use crate::error::{Failure, PL_OK, run};
+use peerlane_host::{Device, Permissions, Region};
+use std::ffi::{CStr, c_char, c_int};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// A board, opened: a context with a channel of its own. `pl_open` makes it, `pl_close` ends it.
+pub struct pl_device(pub(crate) Device);
+
+impl pl_device {
+    /// A handle of a device that is open already: for tests.
+    #[doc(hidden)]
+    pub fn over(device: Device) -> *mut Self {
+        Box::into_raw(Box::new(Self(device)))
+    }
+}
+
+/// Memory that the board reaches. `pl_register` and its like make it, `pl_unregister` ends it.
+pub struct pl_region(pub(crate) Region);
+
+/// The board reads the memory: transfers to the FPGA.
+pub const PL_READ: u32 = 1;
+/// The board writes the memory: transfers from the FPGA. With this alone, the end of a transfer says that its
+/// data were sent, not that they have arrived.
+pub const PL_WRITE: u32 = 2;
+
+/// What the board may do.
+fn permissions(access: u32) -> Result<Permissions, Failure> {
+    match access {
+        PL_READ => Ok(Permissions::Read),
+        PL_WRITE => Ok(Permissions::Write),
+        3 => Ok(Permissions::ReadWrite),
+        _ => Err(Failure::invalid(format!(
+            "access {access:#x} is not PL_READ, PL_WRITE, or both"
+        ))),
+    }
+}
+
+/// What a handle points to.
+///
+/// # Safety
+/// The pointer is null, or a handle that was not ended.
+pub(crate) unsafe fn get<'a, T>(handle: *const T, name: &str) -> Result<&'a T, Failure> {
+    // SAFETY: the caller promises it.
+    unsafe { handle.as_ref() }.ok_or_else(|| Failure::invalid(format!("{name} is null")))
+}
+
+/// Where a result goes.
+///
+/// # Safety
+/// The pointer is null, or a place of this type that may be written.
+pub(crate) unsafe fn put<T>(place: *mut T, value: T) -> Result<(), Failure> {
+    match place.is_null() {
+        true => Err(Failure::invalid("the place for the result is null")),
+        false => {
+            // SAFETY: the caller promises it.
+            unsafe { place.write(value) };
+            Ok(())
+        }
+    }
+}
+
+/// Gives a new handle out, if there is a place for it.
+///
+/// # Safety
+/// As [`put`].
+pub(crate) unsafe fn give<T>(
+    place: *mut *mut T,
+    make: impl FnOnce() -> Result<T, Failure>,
+) -> Result<i32, Failure> {
+    if place.is_null() {
+        return Err(Failure::invalid("the place for the handle is null"));
+    }
+    // SAFETY: the caller promises the place.
+    unsafe { place.write(std::ptr::null_mut()) };
+    let handle = Box::into_raw(Box::new(make()?));
+    // SAFETY: as above.
+    unsafe { place.write(handle) };
+    Ok(PL_OK)
+}
+
+/// Ends a handle.
+///
+/// # Safety
+/// It is null, or a handle that was not ended.
+pub(crate) unsafe fn end<T>(handle: *mut T) {
+    if !handle.is_null() {
+        run(|| {
+            // SAFETY: the caller promises it; it was a box's.
+            drop(unsafe { Box::from_raw(handle) });
+            Ok(PL_OK)
+        });
+    }
+}
+
+/// Opens a board.
+///
+/// path: its device node, `/dev/peerlane0` for one, or null: the first one that is free.
+/// device: where the handle goes; null after an error. The caller ends it by `pl_close`.
+///
+/// Returns PL_OK, PL_NO_DEVICE, PL_BUSY, PL_UNSUPPORTED, PL_REFUSED, PL_INVALID. Thread-safe.
+///
+/// # Safety
+/// `path` is null or a string; `device` is a place for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_open(path: *const c_char, device: *mut *mut pl_device) -> c_int {
+    run(|| {
+        let open = || {
+            if path.is_null() {
+                return Ok(pl_device(Device::first()?));
+            }
+            // SAFETY: the caller promises a string.
+            let path = unsafe { CStr::from_ptr(path) }.to_str();
+            let path = path.map_err(|_| Failure::invalid("the path is no UTF-8"))?;
+            Ok(pl_device(Device::open(path)?))
+        };
+        // SAFETY: the caller promises the place.
+        unsafe { give(device, open) }
+    })
+}
+
+/// Ends a device's handle; null is nothing. The board is closed when all regions, queues and transfers of it
+/// are ended, too: their order does not matter.
+///
+/// # Safety
+/// The handle was not ended, and no other thread uses it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_close(device: *mut pl_device) {
+    // SAFETY: the caller promises it.
+    unsafe { end(device) }
+}
+
+/// The device's file, for poll(): it can be read when the board has reported something. -1 if it has none.
+/// It stays the library's. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_file(device: *const pl_device) -> c_int {
+    run(|| {
+        // SAFETY: the caller promises it.
+        let device = unsafe { get(device, "device") }?;
+        Ok(device.0.file().map_or(-1, |file| file.as_raw_fd()))
+    })
+}
+
+/// Allocates FPGA memory, all zero: one piece a device, before its queue is made. It is the device's until that is
+/// closed.
+///
+/// bytes: how much, rounded up to whole 64 KiB. The call waits while the board fills it with zeros.
+/// address: where its first address in FPGA memory goes.
+///
+/// Returns PL_OK, PL_BUSY, PL_UNSUPPORTED, PL_REFUSED, PL_GONE, PL_INVALID. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended, and `address` is a place for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_allocate(
+    device: *const pl_device,
+    bytes: u64,
+    address: *mut u64,
+) -> c_int {
+    run(|| {
+        if address.is_null() {
+            return Err(Failure::invalid("the place for the address is null"));
+        }
+        // SAFETY: the caller promises both.
+        unsafe {
+            let memory = get(device, "device")?.0.allocate(bytes)?;
+            put(address, memory.keep().start)?;
+        }
+        Ok(PL_OK)
+    })
+}
+
+/// Registers memory of this process.
+///
+/// address, bytes: the memory. It stays mapped, and nobody else frees it, until `pl_unregister` has returned and
+/// no transfer with it is under way.
+/// access: PL_READ, PL_WRITE, or both.
+/// region: where the handle goes; null after an error. The caller ends it by `pl_unregister`.
+///
+/// Returns PL_OK, PL_BUSY (no room in the board's table, or a limit), PL_UNSUPPORTED, PL_REFUSED, PL_GONE,
+/// PL_INVALID. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended, the memory is the program's as described, `region` is a place for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_register(
+    device: *const pl_device,
+    address: *mut std::ffi::c_void,
+    bytes: u64,
+    access: u32,
+    region: *mut *mut pl_region,
+) -> c_int {
+    run(|| {
+        // SAFETY: the caller promises handle and place, and what the library asks of the memory.
+        unsafe {
+            let device = get(device, "device")?;
+            let permissions = permissions(access)?;
+            let address = address.expose_provenance() as u64;
+            give(region, || {
+                let region = device.0.register_address(address, bytes, permissions)?;
+                Ok(pl_region(region))
+            })
+        }
+    })
+}
+
+/// Registers a part of a dma-buf: memory of a GPU or of another device, exported by its driver.
+///
+/// file: the dma-buf. It stays the caller's, who may close it when the call has returned.
+/// offset, bytes: the part; no alignment is needed.
+/// access, region: as in `pl_register`.
+///
+/// Returns as `pl_register`. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended, and `region` is a place for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_register_dmabuf(
+    device: *const pl_device,
+    file: c_int,
+    offset: u64,
+    bytes: u64,
+    access: u32,
+    region: *mut *mut pl_region,
+) -> c_int {
+    run(|| {
+        if file < 0 {
+            return Err(Failure::invalid(format!("{file} is no file descriptor")));
+        }
+        // SAFETY: the caller promises handle and place. The descriptor is used within the call only; one that
+        // is not open is refused by the driver.
+        unsafe {
+            let device = get(device, "device")?;
+            let permissions = permissions(access)?;
+            let file = BorrowedFd::borrow_raw(file);
+            give(region, || {
+                let region = device.0.register_dmabuf(file, offset, bytes, permissions)?;
+                Ok(pl_region(region))
+            })
+        }
+    })
+}
+
+/// Registers memory of an NVIDIA GPU by its device pointer, through NVIDIA's interface for peers. Where the GPU's driver
+/// exports dma-bufs, `pl_register_dmabuf` is the better way.
+///
+/// address, bytes: the memory, as CUDA names it: multiples of 64 KiB on most GPUs.
+/// identity: its CU_POINTER_ATTRIBUTE_BUFFER_ID: addresses are used again, it is not.
+/// access, region: as in `pl_register`.
+///
+/// Returns as `pl_register`. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended, and `region` is a place for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_register_nvidia(
+    device: *const pl_device,
+    address: u64,
+    bytes: u64,
+    identity: u64,
+    access: u32,
+    region: *mut *mut pl_region,
+) -> c_int {
+    run(|| {
+        // SAFETY: the caller promises handle and place.
+        unsafe {
+            let device = get(device, "device")?;
+            let permissions = permissions(access)?;
+            give(region, || {
+                let region = device
+                    .0
+                    .register_nvidia(address, bytes, identity, permissions)?;
+                Ok(pl_region(region))
+            })
+        }
+    })
+}
+
+/// Ends a region's handle; null is nothing. The board lets go of the memory when the transfers with it have
+/// ended; so wait for them before the memory is freed.
+///
+/// # Safety
+/// The handle was not ended, and no other thread uses it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_unregister(region: *mut pl_region) {
+    // SAFETY: the caller promises it.
+    unsafe { end(region) }
+}

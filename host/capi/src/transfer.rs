@@ -1,0 +1,233 @@
+//! Queues and transfers.
+
+use crate::error::{Failure, PL_OK, run};
+use crate::handles::{end, get, give, pl_device, pl_region, put};
+use peerlane_host::{Direction, Queue, Request, Terms, Transfer};
+use std::ffi::c_int;
+use std::time::Duration;
+
+/// The queue of a device's channel. `pl_queue_open` makes it, `pl_queue_close` ends it.
+pub struct pl_queue(Queue);
+
+/// A transfer. `pl_submit` makes it, `pl_transfer_free` ends the handle.
+pub struct pl_transfer(Transfer);
+
+/// From FPGA memory to the region.
+pub const PL_FROM_FPGA: u32 = 0;
+/// From the region to FPGA memory.
+pub const PL_TO_FPGA: u32 = 1;
+
+/// Start when all transfers from the FPGA that were submitted before have ended.
+pub const PL_AFTER_FROM_FPGA: u32 = 1;
+/// Start when all transfers to the FPGA that were submitted before have ended.
+pub const PL_AFTER_TO_FPGA: u32 = 2;
+/// Its interrupt is not held back.
+pub const PL_URGENT: u32 = 4;
+/// The end of a transfer from the FPGA says that its data were sent, not that they have arrived.
+pub const PL_NO_FLUSH: u32 = 8;
+
+/// What to move.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct pl_request {
+    /// PL_FROM_FPGA or PL_TO_FPGA.
+    pub direction: u32,
+    /// PL_AFTER_FROM_FPGA, PL_AFTER_TO_FPGA, PL_URGENT, PL_NO_FLUSH, or 0.
+    pub flags: u32,
+    /// The region.
+    pub region: *const pl_region,
+    /// First byte in the region.
+    pub offset: u64,
+    /// First byte in FPGA memory.
+    pub fpga_address: u64,
+    /// Bytes, at least 1.
+    pub length: u64,
+}
+
+/// A limit in nanoseconds; below 0 there is none.
+fn limit(nanoseconds: i64) -> Option<Duration> {
+    u64::try_from(nanoseconds).ok().map(Duration::from_nanos)
+}
+
+/// Makes the device's queue, of which it has one in its life.
+///
+/// queue: where the handle goes; null after an error. The caller ends it by `pl_queue_close`.
+///
+/// Returns PL_OK, PL_BUSY, PL_UNSUPPORTED, PL_REFUSED, PL_GONE, PL_INVALID. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended, and `queue` is a place for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_queue_open(
+    device: *const pl_device,
+    queue: *mut *mut pl_queue,
+) -> c_int {
+    run(|| {
+        // SAFETY: the caller promises both.
+        unsafe {
+            let device = get(device, "device")?;
+            give(queue, || Ok(pl_queue(device.0.queue()?)))
+        }
+    })
+}
+
+/// Ends a queue's handle; null is nothing. What is under way is stopped when its transfers' handles are ended, too.
+///
+/// # Safety
+/// The handle was not ended, and no other thread uses it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_queue_close(queue: *mut pl_queue) {
+    // SAFETY: the caller promises it.
+    unsafe { end(queue) }
+}
+
+/// Begins a transfer. It never waits for room on the board.
+///
+/// request: what to move; it is read within the call.
+/// transfer: where the handle goes; null after an error. The caller ends it by `pl_transfer_free`.
+///
+/// Returns PL_OK, PL_INVALID, PL_GONE, PL_BROKEN: nothing is moved after an error. Thread-safe.
+///
+/// # Safety
+/// The handles were not ended, `request` is one, `transfer` is a place for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_submit(
+    queue: *const pl_queue,
+    request: *const pl_request,
+    transfer: *mut *mut pl_transfer,
+) -> c_int {
+    run(|| {
+        // SAFETY: the caller promises all of them.
+        let (queue, request) = unsafe { (get(queue, "queue")?, get(request, "request")?) };
+        // SAFETY: as above.
+        let region = unsafe { get(request.region, "region") }?;
+        let direction = match request.direction {
+            PL_FROM_FPGA => Direction::Write,
+            PL_TO_FPGA => Direction::Read,
+            other => return Err(Failure::invalid(format!("{other} is no direction"))),
+        };
+        let known = PL_AFTER_FROM_FPGA | PL_AFTER_TO_FPGA | PL_URGENT | PL_NO_FLUSH;
+        if request.flags & !known != 0 {
+            let unknown = request.flags & !known;
+            return Err(Failure::invalid(format!("flags {unknown:#x} are unknown")));
+        }
+        let has = |flag| request.flags & flag != 0;
+        let terms = Terms {
+            after_writes: has(PL_AFTER_FROM_FPGA),
+            after_reads: has(PL_AFTER_TO_FPGA),
+            urgent: has(PL_URGENT),
+            no_flush: has(PL_NO_FLUSH),
+        };
+        let asked = Request {
+            direction,
+            region: &region.0,
+            offset: request.offset,
+            fpga_address: request.fpga_address,
+            length: request.length,
+            piece: None,
+        };
+        // SAFETY: the caller promises the place.
+        unsafe {
+            give(transfer, || {
+                Ok(pl_transfer(queue.0.submit_with(&asked, terms)?))
+            })
+        }
+    })
+}
+
+/// Looks whether a transfer has ended, without waiting.
+///
+/// bytes: where the bytes go that were moved, if it has ended well; or null.
+///
+/// Returns 1 if it has ended well, 0 if it goes on, and below 0 as `pl_transfer_wait`. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended; `bytes` is null or a place for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_transfer_poll(transfer: *const pl_transfer, bytes: *mut u64) -> c_int {
+    run(|| {
+        // SAFETY: the caller promises both.
+        unsafe {
+            let Some(moved) = get(transfer, "transfer")?.0.poll()? else {
+                return Ok(0);
+            };
+            if !bytes.is_null() {
+                put(bytes, moved)?;
+            }
+        }
+        Ok(1)
+    })
+}
+
+/// Waits for a transfer to end. May be called again, after a timeout and after the end.
+///
+/// nanoseconds: for how long; below 0: for as long as it takes.
+/// bytes: where the bytes go that were moved, if it has ended well; or null.
+///
+/// Returns PL_OK; PL_TIMEOUT: it goes on; PL_FAULT, PL_RESTARTED, PL_STOPPED: it has ended, and the queue can be used
+/// on; PL_GONE, PL_BROKEN: see `pl_queue_restart`; PL_INVALID. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended; `bytes` is null or a place for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_transfer_wait(
+    transfer: *const pl_transfer,
+    nanoseconds: i64,
+    bytes: *mut u64,
+) -> c_int {
+    run(|| {
+        // SAFETY: the caller promises both.
+        unsafe {
+            let moved = get(transfer, "transfer")?.0.wait(limit(nanoseconds))?;
+            if !bytes.is_null() {
+                put(bytes, moved)?;
+            }
+        }
+        Ok(PL_OK)
+    })
+}
+
+/// Ends a transfer's handle; null is nothing. The transfer itself goes on, and nobody hears of its end.
+///
+/// # Safety
+/// The handle was not ended, and no other thread uses it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_transfer_free(transfer: *mut pl_transfer) {
+    // SAFETY: the caller promises it.
+    unsafe { end(transfer) }
+}
+
+/// Waits until all that was submitted before has ended, well or not.
+///
+/// nanoseconds: for how long; below 0: for as long as it takes.
+///
+/// Returns PL_OK, PL_TIMEOUT, PL_GONE, PL_BROKEN, PL_INVALID. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_queue_drain(queue: *const pl_queue, nanoseconds: i64) -> c_int {
+    run(|| {
+        // SAFETY: the caller promises it.
+        unsafe { get(queue, "queue") }?
+            .0
+            .drain(limit(nanoseconds))?;
+        Ok(PL_OK)
+    })
+}
+
+/// Ends what is under way, and leaves an empty queue that can be used on. Transfers that had not ended fail. No
+/// DMA of this queue runs any more when it returns PL_OK.
+///
+/// Returns PL_OK, PL_GONE, PL_BROKEN (open the device anew), PL_INVALID. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_queue_restart(queue: *const pl_queue) -> c_int {
+    run(|| {
+        // SAFETY: the caller promises it.
+        unsafe { get(queue, "queue") }?.0.restart()?;
+        Ok(PL_OK)
+    })
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a program sees on a machine without this board. */
+#include "libpeerlane.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int main(void)
+{
+	struct pl_device *device = (struct pl_device *)&device;
+	struct pl_request request;
+	int code;
+
+	if (pl_version() != PL_VERSION)
+		return 1;
+	code = pl_open("/dev/null/no-such-board", &device);
+	printf("%d: %s. %s (%d)\n", code, pl_error_text(), pl_error_remedy(), (int)pl_error_number());
+	if (code >= 0 || device != NULL)
+		return 2;
+	if (pl_open("/dev/null/no-such-board", NULL) != PL_INVALID)
+		return 3;
+	if (pl_allocate(NULL, 4096, NULL) != PL_INVALID)
+		return 4;
+	memset(&request, 0, sizeof request);
+	if (pl_submit(NULL, &request, NULL) != PL_INVALID)
+		return 5;
+	pl_close(NULL);
+	return 0;
+}

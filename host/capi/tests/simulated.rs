@@ -1,0 +1,148 @@
+//! The functions on the simulated board, as a C program calls them.
+
+use anyhow::{Result, ensure};
+use peerlane::*;
+use peerlane_host::driver::Options;
+use peerlane_sim::BoardConfig;
+use peerlane_simulated::SimBoard;
+use std::ffi::CStr;
+use std::ptr::{null, null_mut};
+
+const LENGTH: u64 = 10_000;
+const SECOND: i64 = 1_000_000_000;
+
+fn text() -> String {
+    // SAFETY: it is a string until the thread's next error.
+    unsafe { CStr::from_ptr(pl_error_text()) }
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// The simulated board takes only memory of its own, so regions come from the library below.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn transfers_by_the_functions_of_c() -> Result<()> {
+    let library = peerlane_block::library(&peerlane_hdl::Params::default())?;
+    let board = SimBoard::new(library.instance()?, BoardConfig::default())?;
+    let driver = board.drive(&Options::default())?;
+    let open = driver.open()?;
+    let memory = open.memory(peerlane_host::MemoryKind::Host, 2 * LENGTH as usize)?;
+    let bytes: Vec<u8> = (0..LENGTH).map(|i| ((i * i) >> 3) as u8).collect();
+    memory.write(0, &bytes)?;
+    let device = pl_device::over(open);
+
+    let (mut address, mut region, mut queue) = (0, null_mut(), null_mut());
+    // SAFETY: handles are used while they live, and places are places.
+    unsafe {
+        ensure!(pl_file(device) == -1, "a board in the process has no file");
+        ensure!(
+            pl_allocate(device, LENGTH, &raw mut address) == PL_OK,
+            "{}",
+            text()
+        );
+        let place = std::ptr::with_exposed_provenance_mut(memory.address() as usize);
+        for access in [0, 4, 7] {
+            let code = pl_register(device, place, LENGTH, access, &raw mut region);
+            ensure!(code == PL_INVALID && region.is_null());
+        }
+        let both = PL_READ | PL_WRITE;
+        let code = pl_register(device, place, 2 * LENGTH, both, &raw mut region);
+        ensure!(code == PL_OK, "{}", text());
+        ensure!(pl_queue_open(device, &raw mut queue) == PL_OK, "{}", text());
+        let mut second = null_mut();
+        ensure!(pl_queue_open(device, &raw mut second) == PL_BUSY && second.is_null());
+
+        let there = pl_request {
+            direction: PL_TO_FPGA,
+            flags: 0,
+            region,
+            offset: 0,
+            fpga_address: address,
+            length: LENGTH,
+        };
+        let back = pl_request {
+            direction: PL_FROM_FPGA,
+            flags: PL_AFTER_TO_FPGA | PL_URGENT,
+            offset: LENGTH,
+            ..there
+        };
+        let wrong = [
+            pl_request {
+                direction: 2,
+                ..there
+            },
+            pl_request { flags: 16, ..there },
+            pl_request {
+                region: null(),
+                ..there
+            },
+            pl_request { length: 0, ..there },
+            pl_request {
+                offset: LENGTH + 1,
+                ..there
+            },
+            pl_request {
+                fpga_address: u64::MAX,
+                ..there
+            },
+        ];
+        let mut transfer = null_mut();
+        for request in &wrong {
+            let code = pl_submit(queue, request, &raw mut transfer);
+            ensure!(
+                code == PL_INVALID && transfer.is_null(),
+                "{request:?}: {code}"
+            );
+        }
+        ensure!(pl_submit(queue, null(), &raw mut transfer) == PL_INVALID);
+        ensure!(pl_submit(queue, &there, null_mut()) == PL_INVALID);
+        ensure!(pl_submit(null(), &there, &raw mut transfer) == PL_INVALID);
+
+        let mut other = null_mut();
+        ensure!(
+            pl_submit(queue, &there, &raw mut transfer) == PL_OK,
+            "{}",
+            text()
+        );
+        ensure!(
+            pl_submit(queue, &back, &raw mut other) == PL_OK,
+            "{}",
+            text()
+        );
+        let mut moved = 0;
+        ensure!(pl_transfer_wait(other, 0, &raw mut moved) == PL_TIMEOUT && moved == 0);
+        ensure!(
+            pl_transfer_wait(other, SECOND, &raw mut moved) == PL_OK,
+            "{}",
+            text()
+        );
+        ensure!(moved == LENGTH);
+        ensure!(
+            pl_transfer_poll(transfer, null_mut()) == 1,
+            "it ended before"
+        );
+        ensure!(pl_queue_drain(queue, 0) == PL_OK);
+        // A transfer that is lost says so.
+        let mut lost = null_mut();
+        ensure!(pl_submit(queue, &there, &raw mut lost) == PL_OK);
+        ensure!(pl_queue_restart(queue) == PL_OK, "{}", text());
+        let code = pl_transfer_poll(lost, null_mut());
+        ensure!(code == PL_STOPPED || code == PL_FAULT, "{code}: {}", text());
+
+        // In any order, and null is nothing.
+        pl_close(device);
+        pl_queue_close(queue);
+        pl_unregister(region);
+        for transfer in [transfer, other, lost, null_mut()] {
+            pl_transfer_free(transfer);
+        }
+        pl_unregister(null_mut());
+    }
+    let mut found = vec![0; 2 * LENGTH as usize];
+    memory.read(0, &mut found)?;
+    ensure!(
+        found[LENGTH as usize..] == bytes,
+        "what came back is something else"
+    );
+    Ok(())
+}
