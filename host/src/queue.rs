@@ -82,6 +82,8 @@ struct State {
     followers: u32,
     /// Tasks that wait, each for a transfer.
     tasks: Tasks,
+    /// The board or its driver has failed, and nobody has heard of it yet.
+    suspect: bool,
 }
 
 /// The channel's page, and what is counted of its use.
@@ -161,6 +163,7 @@ impl Queue {
             sleeping: false,
             followers: 0,
             tasks: Tasks::default(),
+            suspect: false,
         };
         // Before the question, which would acknowledge events of whoever uses it, and tell the driver that
         // the generation is known.

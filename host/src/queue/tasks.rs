@@ -1,14 +1,14 @@
 //! Tasks that wait for transfers, on any executor.
 
 use super::waits::LOOK;
-use super::{Queue, SILENT, Shared};
+use super::{Queue, SILENT, Shared, State};
 use crate::error::Result;
 use crate::flow::TransferId;
 use crate::transfer::Transfer;
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
@@ -22,12 +22,20 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// Has the task look again that waits for this transfer. The last one that asks is told.
-    fn wait(&mut self, id: TransferId, waker: &Waker) {
-        match self.waiting.iter_mut().find(|(other, _)| *other == id) {
-            Some((_, before)) => before.clone_from(waker),
-            None => self.waiting.push((id, waker.clone())),
+    /// Has the task look again that waits for this transfer, beside others that do.
+    fn wait(&mut self, id: TransferId, waker: Waker) -> Option<Waker> {
+        let mut known = self.waiting.iter();
+        if known.any(|(other, before)| *other == id && before.will_wake(&waker)) {
+            return Some(waker);
         }
+        self.waiting.push((id, waker));
+        None
+    }
+
+    /// Whether the task waits for any transfer.
+    fn has(&self, waker: &Waker) -> bool {
+        let mut waiting = self.waiting.iter();
+        waiting.any(|(_, other)| other.will_wake(waker))
     }
 
     pub(super) fn all_due(&mut self) {
@@ -39,10 +47,11 @@ impl Tasks {
         std::mem::take(&mut self.due)
     }
 
-    /// Nobody waits for the transfer any more. What is given is to be dropped without the state's lock.
-    pub(super) fn forget(&mut self, id: TransferId) -> Option<Waker> {
-        let place = self.waiting.iter().position(|(other, _)| *other == id)?;
-        Some(self.waiting.swap_remove(place).1)
+    /// Nobody waits for the transfer any more. What is given is to be dropped without the state's lock: a waker
+    /// may be all that keeps a task, which may have transfers.
+    pub(super) fn forget(&mut self, id: TransferId) -> Vec<(TransferId, Waker)> {
+        let forgotten = self.waiting.extract_if(.., |(other, _)| *other == id);
+        forgotten.collect()
     }
 }
 
@@ -88,25 +97,21 @@ impl Queue {
     /// # Errors
     /// [`Error::Gone`](crate::Error::Gone) and [`Error::Broken`](crate::Error::Broken), which the tasks hear, too.
     pub fn turn(&self) -> Result<()> {
-        let shared = &*self.0;
-        let mut state = shared.lock();
+        let mut state = self.0.lock();
         // First the events, then the records that they told of. A thread that sleeps takes note of the events
         // itself, and wakes the tasks; it would miss those that were acknowledged here.
         let noticed = match state.sleeping {
-            true => Ok(false),
-            false => state.notice(shared.device.context()),
+            true => Ok(()),
+            false => state.notice(self.0.device.context()).map(drop),
         };
-        let turned = noticed.and_then(|_| shared.take_records(&mut state));
-        shared.pump(&mut state);
-        shared.wake(&mut state);
-        shared.unlock(state);
-        turned
+        self.0.turn(state, noticed)
     }
 
     /// How long a program may wait for an event before it calls [`turn`](Self::turn) all the same: a
     /// second, and much less while nothing under way will raise an interrupt.
     pub fn next_turn(&self) -> Duration {
-        match self.0.lock().flow.will_interrupt() {
+        let state = self.0.lock();
+        match state.flow.under_way() == 0 || state.flow.will_interrupt() {
             true => LOOK,
             false => SILENT,
         }
@@ -140,14 +145,18 @@ impl Queue {
             if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
                 return output;
             }
+            let waits_here = self.0.lock().tasks.has(&waker);
             while !flag.0.load(Ordering::Acquire) {
                 let limit = self.next_turn();
-                let board = self.0.device.context();
-                // The tasks hear of errors by their transfers.
-                if board.await_event(Some(limit)).is_err() {
+                let state = self.0.lock();
+                // It is being woken, by somebody who has let the lock go.
+                if waits_here && !state.tasks.has(&waker) {
+                    break;
+                }
+                if self.0.sleep_and_turn(state, limit).is_err() {
+                    // No time passes on a board that is gone. The tasks hear of it by their transfers.
                     std::thread::sleep(SILENT);
                 }
-                let _ = self.turn();
             }
         }
     }
@@ -163,14 +172,35 @@ impl Wake for Flag {
 }
 
 impl Shared {
+    /// Sleeps until something has happened, among the threads that wait, and turns.
+    fn sleep_and_turn(&self, state: MutexGuard<'_, State>, limit: Duration) -> Result<()> {
+        let (state, noticed) = self.sleep(state, limit);
+        self.turn(state, noticed)
+    }
+
+    /// Takes the records, gives the board more, and wakes the tasks.
+    fn turn(&self, mut state: MutexGuard<'_, State>, noticed: Result<()>) -> Result<()> {
+        let turned = noticed.and_then(|()| self.take_records(&mut state));
+        // The tasks that are woken are to hear of it, and not only after a second of the board's.
+        state.suspect |= turned.is_err();
+        self.pump(&mut state);
+        self.wake(&mut state);
+        self.unlock(state);
+        turned
+    }
+
     /// Looks whether a transfer has ended, and has the task look again otherwise.
     fn poll_task(&self, id: TransferId, waker: &Waker) -> Poll<Result<u64>> {
+        // Whatever a waker does when it is cloned or dropped, it does without the lock.
+        let waker = waker.clone();
         let mut state = self.lock();
         let found = self.look(&mut state, &mut |flow| flow.result(id));
-        if matches!(found, Ok(None)) {
-            state.tasks.wait(id, waker);
-        }
+        let known = match found {
+            Ok(None) => state.tasks.wait(id, waker),
+            _ => Some(waker),
+        };
         self.unlock(state);
+        drop(known);
         match found {
             Ok(None) => Poll::Pending,
             Ok(Some(bytes)) => Poll::Ready(Ok(bytes)),

@@ -37,10 +37,12 @@ impl Shared {
         }
         let now = self.device.context().now();
         // Whoever sleeps looks by itself.
-        if state.sleeping || now.saturating_sub(state.looked) < LOOK {
+        let due = !state.sleeping && now.saturating_sub(state.looked) >= LOOK;
+        if !due && !state.suspect {
             return Ok(None);
         }
         self.check(state)?;
+        state.suspect = false;
         happened(&state.flow).transpose()
     }
 
@@ -125,7 +127,7 @@ impl Shared {
     }
 
     /// Sleeps until something has happened, and takes note of what the driver says.
-    fn sleep<'a>(
+    pub(super) fn sleep<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
         limit: Duration,

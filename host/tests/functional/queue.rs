@@ -327,3 +327,91 @@ fn a_restart_wakes_tasks() {
     };
     assert!(aborted(&end), "{end:?}");
 }
+
+/// Two tasks wait for one transfer, and both are woken.
+#[test]
+fn two_tasks_may_wait_for_one_transfer() {
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    fake.lock().tricks.stuck = true;
+    let transfer = queue.write(0, &region, 0, 4096).unwrap();
+    struct Count(AtomicUsize);
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let counts = [0, 1].map(|_| Arc::new(Count(AtomicUsize::new(0))));
+    for count in &counts {
+        let waker = Waker::from(Arc::clone(count));
+        let mut context = Context::from_waker(&waker);
+        assert!(pin!(transfer.ended()).poll(&mut context).is_pending());
+        // Asked for again, it is not kept twice.
+        assert!(pin!(transfer.ended()).poll(&mut context).is_pending());
+    }
+    fake.lock().tricks.stuck = false;
+    assert_eq!(queue.block_on(transfer.ended()).unwrap(), 4096);
+    for count in &counts {
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+    }
+}
+
+/// A task that is kept by its waker alone, and has the transfer, goes when nobody waits for it any more.
+#[test]
+fn a_waker_may_be_the_last_that_has_a_transfer() {
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    fake.lock().tricks.stuck = true;
+    let kept = queue.write(0, &region, 0, 4096).unwrap();
+    struct Keeps(#[expect(dead_code, reason = "kept until the waker goes")] Transfer);
+    impl Wake for Keeps {
+        fn wake(self: Arc<Self>) {}
+    }
+    let other = queue.write(0, &region, 0, 4096).unwrap();
+    let waker = Waker::from(Arc::new(Keeps(kept)));
+    let mut context = Context::from_waker(&waker);
+    assert!(pin!(other.ended()).poll(&mut context).is_pending());
+    drop(waker);
+    drop(other);
+    fake.lock().tricks.stuck = false;
+    queue.drain(SECOND).unwrap();
+}
+
+/// A board that fails is heard of by all tasks, and by those that come after it.
+#[test]
+fn tasks_hear_of_a_board_that_is_gone() {
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    fake.lock().tricks.stuck = true;
+    let transfers = [0, 1].map(|_| queue.write(0, &region, 0, 4096).unwrap());
+    fake.lock().tricks.gone = true;
+    let (sent, ends) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        for transfer in &transfers {
+            let (sent, queue) = (sent.clone(), &queue);
+            scope.spawn(move || sent.send(queue.block_on(transfer.ended())).unwrap());
+        }
+        for _ in &transfers {
+            let end = ends.recv_timeout(Duration::from_secs(20));
+            let end = end.expect("a task waits for ever");
+            assert!(matches!(end, Err(Error::Gone)), "{end:?}");
+        }
+    });
+}
+
+/// Several threads with a task each do not wait for each other's seconds.
+#[test]
+fn many_threads_block_on_tasks() {
+    let (_fake, _driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    let transfer = queue.write(0, &region, 0, 4096).unwrap();
+                    assert_eq!(queue.block_on(transfer.ended()).unwrap(), 4096);
+                }
+            });
+        }
+    });
+}
