@@ -269,7 +269,12 @@ impl Board {
         }
         let lane = &self.lanes[host.direction() as usize];
         match op {
-            None => self.run(&mut Work::Move { host, fpga }, true),
+            None => {
+                // The runtime reads a printf buffer so, and then has the kernel go on. Its handler may have told of
+                // the buffer, but not yet have taken the stall back: then it would take back the next one.
+                self.handlers.until_returned();
+                self.run(&mut Work::Move { host, fpga }, true);
+            }
             Some(op) if host.length() <= INLINE && lane.left.load(Ordering::SeqCst) == 0 => {
                 if host.length() > 0 {
                     self.move_bytes(&mut host, fpga, false);
@@ -388,10 +393,10 @@ impl Board {
                 loaded.map_err(|reason| Error::Program { reason })
             };
             let programmed = self.gate.programming(|| self.side.reprogram(keeps, load));
-            self.kernels.changed();
+            let shown = self.kernels.changed();
             // The queue learns of the restart, which its next transfer would fail for.
             let known = self.dma.device().query().map(drop);
-            match self.answer("programming", programmed.and(known)) {
+            match self.answer("programming", programmed.and(shown).and(known)) {
                 0 => (true, self.handle),
                 failed => {
                     let _ = self.side.arm();

@@ -33,6 +33,8 @@ struct State {
     device: Option<Handler<DeviceHandler>>,
     /// The thread in which the interrupt handler runs.
     running: Option<ThreadId>,
+    /// How often it has returned.
+    returns: u64,
 }
 
 /// The handlers of a board.
@@ -59,7 +61,7 @@ impl Handlers {
     ) {
         let mut state = self.lock();
         state.interrupt = Handler::new(function, user);
-        drop(self.until_returned(state));
+        drop(self.until_this_returned(state));
     }
 
     /// Sets the handler of transfers' ends.
@@ -95,7 +97,10 @@ impl Handlers {
         drop(state);
         // SAFETY: who set it has promised that it can be called so.
         end::call(|| unsafe { (handler.function)(handle, handler.user()) });
-        self.lock().running = None;
+        let mut state = self.lock();
+        state.running = None;
+        state.returns += 1;
+        drop(state);
         self.returned.notify_all();
     }
 
@@ -117,7 +122,7 @@ impl Handlers {
     pub(crate) fn without_interrupt<T>(&self, f: impl FnOnce() -> (bool, T)) -> T {
         let mut state = self.lock();
         let before = state.interrupt.take();
-        drop(self.until_returned(state));
+        drop(self.until_this_returned(state));
         let (anew, result) = f();
         if !anew {
             self.lock().interrupt = before;
@@ -125,9 +130,15 @@ impl Handlers {
         result
     }
 
-    fn until_returned<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    /// Waits for the end of the interrupt handler's call, if one is under way, unless it is the caller's own.
+    pub(crate) fn until_returned(&self) {
+        drop(self.until_this_returned(self.lock()));
+    }
+
+    fn until_this_returned<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let me = std::thread::current().id();
-        while state.running.is_some_and(|thread| thread != me) {
+        let before = state.returns;
+        while state.returns == before && state.running.is_some_and(|thread| thread != me) {
             state = (self.returned.wait(state)).unwrap_or_else(PoisonError::into_inner);
         }
         state

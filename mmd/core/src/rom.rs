@@ -103,11 +103,14 @@ impl Kernels {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The FPGA has another configuration now.
-    pub(crate) fn changed(&self) {
+    /// The FPGA has another configuration now, with registers as after power-up. The segment gets back what was
+    /// written to it: the runtime writes it only when it is to change (`acl_kernel_cra_set_segment` of
+    /// `acl_kernel_if.cpp`), and does not know that it was lost.
+    pub(crate) fn changed(&self) -> Result<()> {
         let mut state = self.lock();
         state.rom = Rom::Unknown;
-        state.segment = 0;
+        let segment = state.segment.to_le_bytes();
+        self.side.write(Area::Kernels, SEGMENT, &segment)
     }
 
     /// Reads as the runtime is to see it.
