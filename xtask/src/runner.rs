@@ -63,6 +63,15 @@ pub(crate) fn run(root: &Path, suites: &[&Suite], complete: bool) -> miette::Res
         }
         let mut steps = Vec::new();
         for step in suite.steps {
+            if let Some(why) = step.left_out() {
+                println!("\n== {}: {}\nLEFT OUT: {why}", suite.name, step.label());
+                steps.push(Outcome {
+                    label: format!("  {} (left out)", step.label()),
+                    count: Count::default(),
+                    time: Duration::ZERO,
+                });
+                continue;
+            }
             let outcome = run_step(root, &mut programs, &figures, suite.name, step)?;
             count.add(outcome.count);
             steps.push(outcome);
@@ -115,6 +124,7 @@ fn run_step(
             of,
             arguments,
             env,
+            ..
         } => {
             announce(suite, label);
             let mut count = Count::default();
@@ -136,7 +146,7 @@ fn run_step(
             (*label, judged(suite, label, count, success))
         }
         Step::DocTests => {
-            let label = "examples in the documentation";
+            let label = step.label();
             announce(suite, label);
             let mut command = crate::cargo(root);
             command.args(["test", "--workspace", "--doc", "--no-fail-fast"]);

@@ -35,6 +35,29 @@ impl Suite {
     }
 }
 
+/// What the project neither has nor fetches: a variable of the environment says where it is installed.
+#[derive(Debug)]
+pub(crate) struct Installed {
+    variable: &'static str,
+    what: &'static str,
+}
+
+impl Installed {
+    /// Why it cannot be used, unless somebody has said where it is.
+    fn missing(&self) -> Option<String> {
+        let Self { variable, what } = self;
+        let named = std::env::var_os(variable).is_some_and(|place| !place.is_empty());
+        (!named).then(|| format!("{variable} is not set. It names {what}"))
+    }
+}
+
+/// The open runtime (intel/fpga-runtime-for-opencl).
+const RUNTIME: Installed = Installed {
+    variable: "PEERLANE_RUNTIME",
+    what: "the directory that an FPGA runtime for OpenCL is installed in, with lib/libalteracl.so and \
+           include/CL",
+};
+
 /// One command of a suite.
 #[derive(Debug)]
 pub(crate) enum Step {
@@ -57,6 +80,8 @@ pub(crate) enum Step {
         arguments: &'static [&'static str],
         /// Environment variables set for it.
         env: &'static [(&'static str, &'static str)],
+        /// What the user has to have installed for it.
+        needs: Option<&'static Installed>,
     },
     /// The examples in the documentation.
     DocTests,
@@ -71,14 +96,34 @@ impl Step {
                 label,
                 of,
                 arguments,
+                needs,
                 ..
             } => Self::Tests {
                 label,
                 of,
                 arguments,
                 env,
+                needs,
             },
             Self::DocTests => self,
+        }
+    }
+
+    /// Why it is left out: what it needs is not installed here. That is no failure, whatever was asked for.
+    pub(crate) fn left_out(&self) -> Option<String> {
+        match self {
+            Self::Tests {
+                needs: Some(needs), ..
+            } => needs.missing(),
+            _ => None,
+        }
+    }
+
+    /// What it is called in the report.
+    pub(crate) fn label(&self) -> &'static str {
+        match self {
+            Self::Check { label, .. } | Self::Tests { label, .. } => label,
+            Self::DocTests => "examples in the documentation",
         }
     }
 }
@@ -112,6 +157,23 @@ const fn tests(label: &'static str, of: Of, arguments: &'static [&'static str]) 
         of,
         arguments,
         env: &[],
+        needs: None,
+    }
+}
+
+/// Test programs that need something which the user has to have installed.
+const fn tests_with(
+    needs: &'static Installed,
+    label: &'static str,
+    of: Of,
+    arguments: &'static [&'static str],
+) -> Step {
+    Step::Tests {
+        label,
+        of,
+        arguments,
+        env: &[],
+        needs: Some(needs),
     }
 }
 
@@ -237,6 +299,29 @@ pub(crate) const SUITES: &[Suite] = &[
             tests(
                 "benchmarks, that they measure",
                 Of::Package("peerlane-bench"),
+                EXTERNAL,
+            ),
+        ],
+        ..EVERY_RUN
+    },
+    Suite {
+        name: "runtime",
+        about: "the OpenCL runtime's calls, and OpenCL programs where PEERLANE_RUNTIME names a runtime",
+        steps: &[
+            tests(
+                "the runtime's calls, board in memory",
+                Of::Targets("peerlane-mmd-core", &["contract"]),
+                &[],
+            ),
+            tests(
+                "the runtime's calls, simulated board",
+                Of::Targets("peerlane-opencl", &["contract"]),
+                EXTERNAL,
+            ),
+            tests_with(
+                &RUNTIME,
+                "OpenCL programs, simulated board",
+                Of::Targets("peerlane-opencl", &["runtime"]),
                 EXTERNAL,
             ),
         ],
@@ -505,7 +590,8 @@ pub(crate) fn help() -> String {
         "\nExamples:\n  cargo xtask test\n  cargo xtask test unit\n  cargo xtask test --all\n  \
          cargo xtask test --skip kernel   where there are no virtual machines\n\n\
          A suite that the machine cannot run is left out, with the reason. Where PEERLANE_COMPLETE is \
-         set, as the forge's workflow does, it fails instead.",
+         set, as the forge's workflow does, it fails instead. A step that needs something which the \
+         project does not fetch is left out where that is not installed, with the variable that names it.",
     );
     text
 }
@@ -544,6 +630,21 @@ mod tests {
         assert!(Of::Package("a").takes("a", "b") && !Of::Package("a").takes("b", "a"));
         let some = Of::Targets("a", &["b"]);
         assert!(some.takes("a", "b") && !some.takes("a", "c") && !some.takes("c", "b"));
+    }
+
+    #[test]
+    fn a_step_is_left_out_where_something_is_not_installed() {
+        const NOWHERE: Installed = Installed {
+            variable: "PEERLANE_NOBODY_SETS_THIS",
+            what: "a thing",
+        };
+        let step = tests_with(&NOWHERE, "things", Of::Workspace, &[]);
+        let why = step.left_out().unwrap();
+        assert_eq!(
+            why,
+            "PEERLANE_NOBODY_SETS_THIS is not set. It names a thing"
+        );
+        assert_eq!(tests("things", Of::Workspace, &[]).left_out(), None);
     }
 
     #[test]

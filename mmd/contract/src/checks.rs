@@ -116,16 +116,15 @@ pub fn copies(runtime: &Runtime, longest: usize) {
     }
 }
 
-/// Threads share a board.
-pub fn threads(runtime: &Runtime, count: usize) {
+/// Threads share a board, with transfers of up to `longest`.
+pub fn threads(runtime: &Runtime, count: usize, longest: usize) {
+    let lengths = [1, 100, 5000, 70_001, 300_000, 600_003];
     thread::scope(|scope| {
         for thread in 0..count {
             scope.spawn(move || {
                 let place = (thread + 1) << 20;
-                for (round, length) in [1, 100, 5000, 70_001, 300_000, 600_003]
-                    .into_iter()
-                    .enumerate()
-                {
+                let lengths = lengths.into_iter().filter(|length| *length <= longest);
+                for (round, length) in lengths.enumerate() {
                     let data = pattern((8 * thread + round) as u8, length);
                     let mut found = vec![0; length];
                     if round % 2 == 0 {

@@ -6,16 +6,21 @@
 //! - [`Runtime`] makes the calls to whatever has them ([`Calls`]): a library that was found and loaded as the
 //!   runtime does it ([`Library`]), or one in the process.
 //! - [`checks`] are what every board with kernels must do.
+//! - [`functional`] has tests of a library in the process ([`InProcess`]) over a board that is known behind the
+//!   library's back, a [`Bench`]; [`tests!`] makes the tests of one.
 //! - The program `peerlane-loader` does it line by line, for who watches it from outside.
 
 pub mod checks;
+pub mod functional;
+mod in_process;
 mod library;
 mod runtime;
 
+pub use in_process::InProcess;
 pub use library::{Library, LoadError};
 pub use runtime::{
     ARGUMENTS, CSR, DONE, FINISH, Heard, LIMIT, PRINTF, Runtime, STALLED, START, Shared, UNSTALL,
-    Version, WORK, int,
+    VERSIONS, Version, WORK, int,
 };
 
 use std::ffi::{c_char, c_int, c_void};
@@ -132,4 +137,92 @@ pub trait Calls: Send + Sync {
     /// # Safety
     /// `image` is good for reads of `size` bytes.
     unsafe fn program(&self, handle: c_int, image: *mut c_void, size: usize, mode: c_int) -> c_int;
+}
+
+/// What becomes of the FPGA and its memory when an image is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Programming {
+    /// The memory keeps what is in it.
+    Keeps,
+    /// The memory loses what is in it.
+    Loses,
+    /// The image is not loaded.
+    Fails,
+}
+
+/// A board that is tried. It has a kernel whose registers have version 5 and are at [`CSR`]: it adds two arrays
+/// of ints, as many as the first global size, into a third one.
+pub trait Bench: Sync {
+    /// A library with the board. It lives as long as the process, as a library does. Each is another program's.
+    fn load(&self) -> &'static InProcess;
+
+    /// The board's name.
+    fn name(&self) -> &str;
+
+    /// Its place on the bus.
+    fn bus(&self) -> &str;
+
+    /// Its temperature, in degrees Celsius.
+    fn degrees(&self) -> f32;
+
+    /// The autodiscovery text in its ROM, of version 23.
+    fn text(&self) -> String;
+
+    /// Reads FPGA memory.
+    fn memory_read(&self, address: u64, bytes: &mut [u8]);
+
+    /// Writes FPGA memory.
+    fn memory_write(&self, address: u64, bytes: &[u8]);
+
+    /// How often the kernels were reset.
+    fn resets(&self) -> u64;
+
+    /// An image with the same kernel and another text. Each number gives another one.
+    fn image(&self, number: u8) -> Vec<u8>;
+
+    /// What becomes of images from now on.
+    fn set_programming(&self, how: Programming);
+
+    /// How often it was programmed.
+    fn programmed(&self) -> u64;
+
+    /// Whether transfers take so long that only small ones are to be made.
+    fn is_slow(&self) -> bool;
+
+    /// Opens the board as the runtime does.
+    fn open(&self) -> Runtime {
+        let opened = Runtime::open(self.load(), self.name(), Version(24.2));
+        opened.expect("the board is free").0
+    }
+}
+
+/// Makes the tests of a kind of board, with these attributes, from a function that makes such a board.
+#[macro_export]
+macro_rules! tests {
+    ($(#[$attribute:meta])* $new:path) => {
+        $crate::tests! { @ [$(#[$attribute])*] $new;
+            contexts_of_every_version_open
+            every_field_is_answered_within_its_room
+            a_kernel_runs_and_launches_again_with_what_changed
+            nothing_is_called_before_a_handler_is_set_or_after_a_close
+            a_program_is_loaded_with_memory_kept_or_restored
+            a_program_that_cannot_be_loaded_leaves_the_board_in_use
+            all_alignments_and_sizes
+            memory_is_copied_on_the_board
+            eight_threads_share_a_board
+            a_board_has_one_user_and_handles_are_its_own
+            signals_are_the_applications
+            the_status_handler_of_the_moment_is_called
+        }
+    };
+    (@ $attributes:tt $new:path; $($name:ident)*) => {
+        $($crate::tests! { @@ $attributes $new; $name })*
+    };
+    (@@ [$($attribute:tt)*] $new:path; $name:ident) => {
+        #[test]
+        $($attribute)*
+        fn $name() {
+            $crate::functional::$name(&$new());
+        }
+    };
 }

@@ -128,7 +128,7 @@ impl Loader {
                 checks::launches(runtime);
                 checks::sizes(runtime, LONGEST);
                 checks::copies(runtime, LONGEST / 4);
-                checks::threads(runtime, 8);
+                checks::threads(runtime, 8, LONGEST);
             }
             "printf" => printf(self.runtime()?),
             "write" => {

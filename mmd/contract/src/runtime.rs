@@ -26,6 +26,11 @@ pub const WORK: u64 = 0x38;
 /// See [`START`].
 pub const ARGUMENTS: u64 = 0x80;
 
+/// Registers of version 3 have no start, which is bit 0 of the status, and no counter: software clears [`DONE`].
+const OLD_PRINTF: u64 = 0x04;
+const OLD_WORK: u64 = 0x28;
+const OLD_ARGUMENTS: u64 = 0x60;
+
 /// Where the registers of the kernel that adds begin, in the kernels' address space.
 pub const CSR: u32 = 0x1000;
 
@@ -35,9 +40,22 @@ static KEPT: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
 /// Longer than anything takes, on a simulated board in a virtual machine, too.
 pub const LIMIT: Duration = Duration::from_secs(180);
 
+/// How long a handler's thread may not run.
+const PREEMPTED: Duration = Duration::from_millis(20);
+
 /// Versions of an MMD, as the runtime takes them.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Version(pub f64);
+
+/// Versions that an MMD may say, and that change what a runtime asks.
+pub const VERSIONS: [Version; 6] = [
+    Version(13.1),
+    Version(14.0),
+    Version(14.1),
+    Version(18.1),
+    Version(20.3),
+    Version(24.2),
+];
 
 /// What the handlers were called with.
 #[derive(Debug, Default)]
@@ -63,8 +81,9 @@ pub struct Shared {
     /// What they were called with.
     pub heard: Mutex<Heard>,
     told: Condvar,
-    /// The runtime's lock for the window.
-    window: Mutex<()>,
+    /// The window's segment, as it was written last; `None`: nobody has. It is not written again while it is the
+    /// same, whatever happens to the board. The runtime has a lock for it, and so is this.
+    window: Mutex<Option<u32>>,
     /// Where the registers of the kernel that has jobs begin.
     kernel: AtomicU32,
 }
@@ -105,18 +124,33 @@ unsafe extern "C" fn interrupt(handle: c_int, user: *mut c_void) {
     let shared = unsafe { &*user.cast::<Shared>() };
     let strange = handle != *shared.handle.lock().unwrap();
     let now = shared.csr(0);
-    let mut heard = shared.heard.lock().unwrap();
-    heard.interrupts += 1;
-    heard.strange += usize::from(strange);
-    if now & STALLED != 0 && heard.stalled.is_none() {
-        heard.stalled = Some(shared.csr(PRINTF));
+    let old = now >> 16 == 3;
+    let hear = |told: &dyn Fn(&mut Heard)| {
+        told(&mut shared.heard.lock().unwrap());
+        shared.told.notify_all();
+    };
+    hear(&|heard| {
+        heard.interrupts += 1;
+        heard.strange += usize::from(strange);
+    });
+    if now & STALLED != 0 {
+        let printed = shared.csr(if old { OLD_PRINTF } else { PRINTF });
         let without = shared.csr(0) & !STALLED & 0xffff;
+        // First the application is told, then the stall is taken back. Others may run in between.
+        hear(&|heard| heard.stalled = Some(printed));
+        std::thread::sleep(PREEMPTED);
         shared.set_csr(0, &without.to_le_bytes());
+    } else if now & DONE != 0 {
+        let finished = match old {
+            true => 1,
+            false => shared.csr(FINISH),
+        };
+        if old {
+            shared.set_csr(0, &[0; 4]);
+            shared.csr(0);
+        }
+        hear(&|heard| heard.finished += finished);
     }
-    if now & DONE != 0 {
-        heard.finished += shared.csr(FINISH);
-    }
-    shared.told.notify_all();
 }
 
 impl Shared {
@@ -194,22 +228,28 @@ impl Shared {
         self.kernel.store(csr, Ordering::Relaxed);
     }
 
-    fn segment(&self) -> usize {
-        let csr = self.kernel.load(Ordering::Relaxed);
-        self.set_register(0x20, csr & !0xfff);
-        0x1000 + (csr as usize & 0xfff)
+    /// Has the window show the kernel's registers; where they begin in the kernel interface then.
+    fn show(&self, segment: &mut Option<u32>) -> usize {
+        let kernel = self.kernel.load(Ordering::Relaxed);
+        let wanted = kernel & !0xfff;
+        if *segment != Some(wanted) {
+            self.set_register(0x20, wanted);
+            *segment = Some(wanted);
+        }
+        0x1000 + (kernel & 0xfff) as usize
     }
 
     /// A register of the kernel.
     pub fn csr(&self, at: u64) -> u32 {
-        let _alone = self.window.lock().unwrap();
-        self.register(self.segment() + at as usize)
+        let mut segment = self.window.lock().unwrap();
+        let place = self.show(&mut segment) + at as usize;
+        self.register(place)
     }
 
     /// Writes registers of the kernel.
     pub fn set_csr(&self, at: u64, data: &[u8]) {
-        let _alone = self.window.lock().unwrap();
-        let place = self.segment() + at as usize;
+        let mut segment = self.window.lock().unwrap();
+        let place = self.show(&mut segment) + at as usize;
         assert_eq!(self.write(0, place, data), 0);
     }
 }
@@ -260,7 +300,7 @@ impl Runtime {
             handle: Mutex::new(handle),
             heard: Mutex::default(),
             told: Condvar::new(),
-            window: Mutex::new(()),
+            window: Mutex::new(None),
             kernel: AtomicU32::new(CSR),
         };
         Self {
@@ -447,17 +487,29 @@ impl Runtime {
         self.shared.count(op)
     }
 
-    /// A launch of the kernel with three pointers. What equals the registers' reset value is not written.
+    /// A launch of the kernel with three pointers.
     pub fn launch(&self, count: u32, pointers: [u64; 3]) {
+        self.launch_with(count, &pointers.map(u64::to_le_bytes).concat());
+    }
+
+    /// A launch with the bytes of the arguments.
+    pub fn launch_with(&self, count: u32, arguments: &[u8]) {
         let one = |word: u32| word.to_le_bytes();
-        let mut work: Vec<u8> = [1, count, count, 1, 1, 1, 1, 1, count, 1, 1, 0]
-            .into_iter()
-            .flat_map(one)
-            .collect();
+        // Dimensions, work-group size, global size, groups, local size, padding; then the global offset.
+        let words = [1, count, count, 1, 1, 1, 1, 1, count, 1, 1, 0];
+        let mut work: Vec<u8> = words.into_iter().flat_map(one).collect();
+        if self.shared.csr(0) >> 16 == 3 {
+            work.truncate(44);
+            work.extend([0; 12]);
+            self.shared.set_csr(OLD_WORK, &work);
+            self.shared.set_csr(OLD_ARGUMENTS, arguments);
+            let start = self.shared.csr(0) & 0xffff | 1;
+            self.shared.set_csr(0, &one(start));
+            return;
+        }
         work.extend([0; 24]);
         self.shared.set_csr(WORK, &work);
-        let arguments: Vec<u8> = pointers.into_iter().flat_map(u64::to_le_bytes).collect();
-        self.shared.set_csr(ARGUMENTS, &arguments);
+        self.shared.set_csr(ARGUMENTS, arguments);
         self.shared.set_csr(START, &one(1));
     }
 

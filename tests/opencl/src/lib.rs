@@ -12,4 +12,4 @@ mod host;
 mod package;
 
 pub use host::{BuildError, HostProgram, PREFIX, Runtime, RuntimeError};
-pub use package::{CONFIGURATION, Package};
+pub use package::{CONFIGURATION, IMAGE, Package};

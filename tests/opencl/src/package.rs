@@ -9,6 +9,9 @@ use peerlane_sim_opencl::Program;
 /// The section of the FPGA's configuration that is for JTAG. The simulated board's is the [`Program`] as JSON.
 pub const CONFIGURATION: &str = ".acl.sof";
 
+/// The section that the runtime gives the board library as it is, to program the board with.
+pub const IMAGE: &str = ".acl.fpga.bin";
+
 /// What every section begins at a multiple of.
 const ALIGNMENT: usize = 128;
 
@@ -39,8 +42,7 @@ impl Package {
         // By this the runtime knows that a board has the program already.
         package.set(".acl.rand_hash", &program.hash);
         package.set(".acl.autodiscovery", program.text());
-        // Given to the board library as it is.
-        package.set(".acl.fpga.bin", configuration.bytes());
+        package.set(IMAGE, configuration.bytes());
         package
     }
 
@@ -51,6 +53,12 @@ impl Package {
             Some((_, old)) => *old = content,
             None => self.sections.push((name.to_owned(), content)),
         }
+    }
+
+    /// The content of a section.
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
+        let found = self.sections.iter().find(|(known, _)| known == name);
+        found.map(|(_, content)| content.as_slice())
     }
 
     /// Leaves a section out.

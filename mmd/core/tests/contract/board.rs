@@ -24,12 +24,12 @@ pub struct Registers {
     running: bool,
     /// How long a launch takes.
     pub takes: Duration,
-    /// The next launch stalls on its buffer of printf.
-    pub stalls: bool,
+    /// So often the next launch stalls on its buffer of printf.
+    pub stalls: u32,
     /// The interrupt line is broken: nothing is ever seen of it.
     pub deaf: bool,
     /// Writes of `sw_reset`.
-    pub resets: usize,
+    pub resets: u64,
 }
 
 /// The OpenCL side. The kernel adds two arrays of ints: (a, b, c), as many as the first global size.
@@ -57,7 +57,7 @@ impl Side {
             pll: BTreeMap::new(),
             running: false,
             takes: Duration::from_micros(200),
-            stalls: false,
+            stalls: 0,
             deaf: false,
             resets: 0,
         };
@@ -79,7 +79,8 @@ impl Side {
             let takes = side.lock().takes;
             std::thread::sleep(takes);
             let mut registers = side.lock();
-            if std::mem::take(&mut registers.stalls) {
+            if registers.stalls > 0 {
+                registers.stalls -= 1;
                 registers.printf = 32;
                 registers.status |= STALLED;
                 return;
@@ -118,12 +119,13 @@ impl Registers {
         word(&self.pll, offset)
     }
 
-    /// What the kernel's registers are after configuration: ones for the work's dimensions and sizes.
+    /// What the registers are after configuration: ones for the work's dimensions and sizes, zeros.
     pub fn configure(&mut self) {
         self.csr.clear();
         for at in (WORK..WORK + 44).step_by(4) {
             self.csr.insert(at, 1);
         }
+        self.segment = 0;
         (self.status, self.finish, self.printf, self.running) = (0, 0, 0, false);
     }
 
@@ -181,7 +183,9 @@ impl Registers {
             }
             0x1000..0x2000 => {
                 let address = u64::from(self.segment) + offset - 0x1000;
-                return self.csr_write(address - u64::from(CSR), data, value);
+                // What lies below is nobody's.
+                let at = address.checked_sub(u64::from(CSR));
+                return at.is_some_and(|at| self.csr_write(at, data, value));
             }
             _ => {}
         }

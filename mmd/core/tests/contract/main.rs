@@ -1,7 +1,5 @@
-//! The contract with the FPGA runtime for OpenCL: its calls in its order, with its values, from its threads,
-//! against a board in memory.
-//!
-//! The runtime's calls are `peerlane_contract`'s.
+//! The contract with the FPGA runtime for OpenCL, against a board in memory: the tests that every board passes,
+//! and those that only such a board can be made to fail in.
 
 mod board;
 #[allow(dead_code, reason = "it is the host library's, which uses all of it")]
@@ -16,28 +14,22 @@ mod store;
 use board::Side;
 use fake::{Config, Fake};
 use opencl::Stub;
-use peerlane_contract::checks::{self, PLACE, pattern};
-use peerlane_contract::{
-    Calls, DeviceHandler, InterruptHandler, Runtime, StatusHandler, Version, int,
-};
+use peerlane_contract::checks::{PLACE, pattern};
+use peerlane_contract::{Bench, Calls, InProcess, Programming, Runtime, Version};
 use peerlane_host::driver::{Driver, Options};
 use peerlane_mmd_core::{Boards, Flavour, Found, Mmd, Programmer};
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::c_void;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Versions that an MMD may say, and what a runtime makes of them.
-const VERSIONS: [Version; 6] = [
-    Version(13.1),
-    Version(14.0),
-    Version(14.1),
-    Version(18.1),
-    Version(20.3),
-    Version(24.2),
-];
+peerlane_contract::tests!(bench);
+
+fn bench() -> Toys {
+    Toys::new(EMPTY)
+}
 
 /// A board without kernels, and one with a kernel, as text of version 23.
 const EMPTY: &str = "23 24 0000000000000000000000000000000000000000 toy 0 1 10 DDR 2 1 2 0 \
@@ -57,11 +49,9 @@ struct Toys {
 }
 
 /// How programming goes.
-#[derive(Default)]
 struct Programs {
-    keeps: bool,
-    fails: bool,
-    loaded: Vec<Vec<u8>>,
+    how: Programming,
+    loaded: u64,
 }
 
 impl Toys {
@@ -77,148 +67,72 @@ impl Toys {
             fake,
             side,
             driver,
-            programs: Arc::default(),
+            programs: Arc::new(Mutex::new(Programs {
+                how: Programming::Loses,
+                loaded: 0,
+            })),
         }
-    }
-
-    /// A library with this board. It lives as long as the process, as a library does.
-    fn load(&self) -> &'static Loaded {
-        let mmd = Mmd::with_lookup(Flavour::OPEN, self.clone(), Stub(true));
-        Loaded::keep(mmd)
     }
 
     fn open_board(&self) -> Result<Found, String> {
         Ok(Found {
             device: self.driver.open().map_err(|error| error.to_string())?,
             programmer: Box::new(self.clone()),
-            bus: "0000:00:00.0".into(),
+            bus: self.bus().into(),
             number: 0,
         })
     }
-
-    fn open(&self) -> Runtime {
-        Runtime::open(self.load(), "toy0", Version(24.2)).unwrap().0
-    }
 }
 
-/// A library in the process, without symbols.
-struct Loaded(Mmd);
-
-impl Loaded {
-    /// It lives as long as the process, as a library does.
-    fn keep(mmd: Mmd) -> &'static Self {
-        static KEPT: Mutex<Vec<&Loaded>> = Mutex::new(Vec::new());
-        let loaded = Box::leak(Box::new(Self(mmd)));
-        KEPT.lock().unwrap().push(loaded);
-        loaded
-    }
-}
-
-impl std::ops::Deref for Loaded {
-    type Target = Mmd;
-
-    fn deref(&self) -> &Mmd {
-        &self.0
-    }
-}
-
-// SAFETY of all calls: by the promise of the trait's functions.
-#[allow(clippy::undocumented_unsafe_blocks, reason = "said above for all")]
-impl Calls for Loaded {
-    unsafe fn get_offline_info(
-        &self,
-        id: c_int,
-        room: usize,
-        value: *mut c_void,
-        returned: *mut usize,
-    ) -> c_int {
-        unsafe { self.0.get_offline_info(id, room, value, returned) }
+impl Bench for Toys {
+    fn load(&self) -> &'static InProcess {
+        let mmd = Mmd::with_lookup(Flavour::OPEN, self.clone(), Stub(true));
+        InProcess::keep(mmd)
     }
 
-    unsafe fn get_info(
-        &self,
-        handle: c_int,
-        id: c_int,
-        room: usize,
-        value: *mut c_void,
-        returned: *mut usize,
-    ) -> c_int {
-        unsafe { self.0.get_info(handle, id, room, value, returned) }
+    fn name(&self) -> &str {
+        "toy0"
     }
 
-    unsafe fn open(&self, name: *const c_char) -> c_int {
-        unsafe { self.0.open(name) }
+    fn bus(&self) -> &str {
+        "0000:00:00.0"
     }
 
-    fn close(&self, handle: c_int) -> c_int {
-        self.0.close(handle)
+    fn degrees(&self) -> f32 {
+        42.0
     }
 
-    unsafe fn set_interrupt_handler(
-        &self,
-        handle: c_int,
-        function: Option<InterruptHandler>,
-        user: *mut c_void,
-    ) -> c_int {
-        unsafe { self.0.set_interrupt_handler(handle, function, user) }
+    fn text(&self) -> String {
+        String::from_utf8(self.side.lock().rom.clone()).unwrap()
     }
 
-    unsafe fn set_device_interrupt_handler(
-        &self,
-        handle: c_int,
-        function: Option<DeviceHandler>,
-        user: *mut c_void,
-    ) -> c_int {
-        unsafe { (self.0).set_device_interrupt_handler(handle, function, user) }
+    fn memory_read(&self, address: u64, bytes: &mut [u8]) {
+        self.fake.fpga_read(address, bytes);
     }
 
-    unsafe fn set_status_handler(
-        &self,
-        handle: c_int,
-        function: Option<StatusHandler>,
-        user: *mut c_void,
-    ) -> c_int {
-        unsafe { self.0.set_status_handler(handle, function, user) }
+    fn memory_write(&self, address: u64, bytes: &[u8]) {
+        self.fake.fpga_write(address, bytes);
     }
 
-    unsafe fn read(
-        &self,
-        handle: c_int,
-        op: *mut c_void,
-        length: usize,
-        to: *mut c_void,
-        interface: c_int,
-        offset: usize,
-    ) -> c_int {
-        unsafe { self.0.read(handle, op, length, to, interface, offset) }
+    fn resets(&self) -> u64 {
+        self.side.lock().resets
     }
 
-    unsafe fn write(
-        &self,
-        handle: c_int,
-        op: *mut c_void,
-        length: usize,
-        from: *const c_void,
-        interface: c_int,
-        offset: usize,
-    ) -> c_int {
-        unsafe { self.0.write(handle, op, length, from, interface, offset) }
+    fn image(&self, number: u8) -> Vec<u8> {
+        let hash = format!("{number:040x}");
+        EMPTY.replace(&"0".repeat(40), &hash).into_bytes()
     }
 
-    fn copy(
-        &self,
-        handle: c_int,
-        op: *mut c_void,
-        length: usize,
-        interface: c_int,
-        from: usize,
-        to: usize,
-    ) -> c_int {
-        self.0.copy(handle, op, length, interface, from, to)
+    fn set_programming(&self, how: Programming) {
+        self.programs.lock().unwrap().how = how;
     }
 
-    unsafe fn program(&self, handle: c_int, image: *mut c_void, size: usize, mode: c_int) -> c_int {
-        unsafe { self.0.program(handle, image, size, mode) }
+    fn programmed(&self) -> u64 {
+        self.programs.lock().unwrap().loaded
+    }
+
+    fn is_slow(&self) -> bool {
+        false
     }
 }
 
@@ -237,7 +151,7 @@ impl Boards for Toys {
 
 impl Programmer for Toys {
     fn keeps_memory(&self, _: &[u8]) -> bool {
-        self.programs.lock().unwrap().keeps
+        self.programs.lock().unwrap().how == Programming::Keeps
     }
 
     fn check(&self, image: &[u8]) -> Result<(), String> {
@@ -249,15 +163,15 @@ impl Programmer for Toys {
 
     fn program(&self, image: &[u8], _: Option<OwnedFd>) -> Result<(), String> {
         let mut programs = self.programs.lock().unwrap();
-        if programs.fails {
+        if programs.how == Programming::Fails {
             return Err("no cable".into());
         }
-        programs.loaded.push(image.into());
+        programs.loaded += 1;
         let mut registers = self.side.lock();
         registers.configure();
         registers.rom = image.into();
         drop(registers);
-        if !programs.keeps {
+        if programs.how == Programming::Loses {
             self.fake.fpga_write(0, &vec![0xee; 1 << 20]);
         }
         Ok(())
@@ -265,118 +179,20 @@ impl Programmer for Toys {
 }
 
 #[test]
-fn contexts_of_every_version_open() {
-    for version in VERSIONS {
-        let toys = Toys::new(EMPTY);
-        let mmd = toys.load();
-        // Each query of a device without a context is an open, all of this, and a close.
-        for _ in 0..3 {
-            let (runtime, rom) = Runtime::open(mmd, "toy0", version).unwrap();
-            assert_eq!(rom, EMPTY.as_bytes(), "{version:?}");
-            let mut names = runtime.interfaces;
-            names.sort_unstable();
-            assert!(names[0] >= 0 && names[0] < names[1] && names[1] < names[2]);
-            // One transfer each way, where the runtime asks.
-            assert_eq!(runtime.duplex, if version < Version(18.1) { 1 } else { 2 });
-            // Counter C1: the last of two writes to the same register stays.
-            assert_eq!(toys.side.lock().pll(0x214), 0x101 | 1 << 18);
-            let data = pattern(1, 100);
-            runtime.write_op(0x10, PLACE, &data);
-            let mut found = vec![0; 100];
-            runtime.read_op(0x20, PLACE, &mut found);
-            assert!(found == data);
-            let resets = toys.side.lock().resets;
-            runtime.close();
-            assert!(
-                toys.side.lock().resets > resets,
-                "kernels run on after a close"
-            );
-        }
-    }
-}
-
-#[test]
-fn every_field_is_answered_within_its_room() {
+fn the_clock_gets_its_last_counter_and_yield_does_nothing() {
     let toys = Toys::new(EMPTY);
     let mmd = toys.load();
     let (runtime, _) = Runtime::open(mmd, "toy0", Version(24.2)).unwrap();
-    let handle = runtime.handle();
-    // The answer to a question, and whether there was one.
-    let ask = |offline: bool, id: c_int, room: usize| {
-        let mut bytes = [0xcc_u8; 64];
-        let mut length = 0;
-        let to: *mut c_void = bytes.as_mut_ptr().cast();
-        // SAFETY: there is more room than that.
-        let status = unsafe {
-            match offline {
-                true => mmd.get_offline_info(id, room, to, &raw mut length),
-                false => mmd.get_info(handle, id, room, to, &raw mut length),
-            }
-        };
-        assert!(length <= room && bytes[length..].iter().all(|byte| *byte == 0xcc));
-        (status == 0).then(|| bytes[..length].to_vec())
-    };
-    let texts = [
-        (true, 0, "2024.2"),
-        (true, 2, "toy0"),
-        (true, 3, "Peerlane"),
-        (false, 6, "0000:00:00.0"),
-        (false, 7, "toy0 (Peerlane)"),
-    ];
-    for (offline, id, text) in texts {
-        let bytes = ask(offline, id, 40).unwrap();
-        assert_eq!(bytes, [text.as_bytes(), b"\0"].concat());
-    }
-    let numbers = [(true, 1, 1), (true, 4, 0x1172), (true, 5, 0), (true, 6, 1)];
-    let more = [
-        (1, 1),
-        (8, 0),
-        (9, 1),
-        (10, 1),
-        (11, 2),
-        (13, 0),
-        (14, 0),
-        (15, 0),
-    ];
-    let more = more.map(|(id, number)| (false, id, number));
-    for (offline, id, number) in numbers.into_iter().chain(more) {
-        let bytes = ask(offline, id, 4);
-        assert_eq!(bytes, Some(i32::to_ne_bytes(number).to_vec()), "{id}");
-    }
-    assert_eq!(ask(false, 5, 4), Some(42_f32.to_ne_bytes().to_vec()));
-    for id in [12, 16, 17, 18] {
-        assert_eq!(ask(false, id, 8).map(|bytes| bytes.len()), Some(8));
-    }
-    for (offline, id) in [
-        (true, 7),
-        (true, -1),
-        (false, 0),
-        (false, 19),
-        (false, 4000),
-    ] {
-        assert_eq!(ask(offline, id, 8), None);
-    }
-    for room in 0..32 {
-        (0..7).for_each(|id| drop(ask(true, id, room)));
-        (1..19).for_each(|id| drop(ask(false, id, room)));
-    }
-    // The runtime asks so: it gives no place for the length.
-    assert_eq!(int(mmd, handle, 4), runtime.interfaces[2]);
-    runtime.close();
-}
-
-#[test]
-fn a_kernel_runs_and_launches_again_with_what_changed() {
-    let toys = Toys::new(EMPTY);
-    let runtime = toys.open();
-    checks::launches(&runtime);
+    // Counter C1: the last of two writes to the same register stays.
+    assert_eq!(toys.side.lock().pll(0x214), 0x101 | 1 << 18);
+    assert_eq!(mmd.r#yield(runtime.handle()), 0);
     runtime.close();
 }
 
 #[test]
 fn an_interrupt_that_is_lost_does_not_hang_the_program() {
     let toys = Toys::new(EMPTY);
-    let runtime = toys.open();
+    let runtime = Bench::open(&toys);
     toys.side.lock().deaf = true;
     runtime.launch(1, [0x400, 0x400, 0x800]);
     runtime.until_finished(1);
@@ -386,137 +202,22 @@ fn an_interrupt_that_is_lost_does_not_hang_the_program() {
 #[test]
 fn a_kernel_that_stalls_on_printf_goes_on() {
     let toys = Toys::new(EMPTY);
-    let runtime = toys.open();
-    toys.side.lock().stalls = true;
+    let runtime = Bench::open(&toys);
+    toys.side.lock().stalls = 3;
     let printed = pattern(9, 32);
     runtime.write_op(1, 0x8000, &printed);
     runtime.launch(1, [0x400, 0x400, 0x800]);
-    assert!(runtime.serve_printf(0x8000) == printed);
-    runtime.until_finished(1);
-    runtime.close();
-}
-
-#[test]
-fn nothing_is_called_before_a_handler_is_set_or_after_a_close() {
-    let toys = Toys::new(EMPTY);
-    let mmd = toys.load();
-    // SAFETY: it is a string.
-    let handle = unsafe { mmd.open(c"toy0".as_ptr()) };
-    let runtime = Runtime::over(mmd, handle, Version(24.2));
-    runtime.launch(1, [0x400, 0x400, 0x800]);
-    // Longer than the period of calls without an interrupt.
-    std::thread::sleep(Duration::from_millis(400));
-    assert_eq!(runtime.shared.heard.lock().unwrap().interrupts, 0);
-    runtime.set_interrupt();
-    runtime.until_finished(1);
-    let shared = runtime.close();
-    let before = shared.heard.lock().unwrap().interrupts;
-    std::thread::sleep(Duration::from_millis(400));
-    assert_eq!(shared.heard.lock().unwrap().interrupts, before);
-    assert!(before > 0);
-}
-
-#[test]
-fn a_program_is_loaded_with_memory_kept_or_restored() {
-    let toys = Toys::new(EMPTY);
-    let runtime = toys.open();
-    let data = pattern(3, 3000);
-    runtime.write_op(1, PLACE, &data);
-    let mut image = EMPTY.replace("0000000000", "1234567890").into_bytes();
-    // This memory cannot be kept: every buffer is read whole, and written back.
-    assert!(!runtime.program(&mut image, 1));
-    assert!(toys.programs.lock().unwrap().loaded.is_empty());
-    let mut saved = vec![0; data.len()];
-    assert_eq!(
-        runtime
-            .shared
-            .read(runtime.interfaces[2], PLACE, &mut saved),
-        0
-    );
-    assert!(runtime.program(&mut image, 0));
-    assert_eq!(toys.programs.lock().unwrap().loaded, [&image[..]]);
-    assert_eq!(
-        runtime.shared.write(runtime.interfaces[2], PLACE, &saved),
-        0
-    );
-    let mut found = vec![0; data.len()];
-    runtime.read_op(1, PLACE, &mut found);
-    assert!(found == data);
-    runtime.launch(1, [0x400, 0x400, 0x8000]);
-    runtime.until_finished(1);
-    toys.programs.lock().unwrap().keeps = true;
-    assert!(runtime.program(&mut image, 1));
-    runtime.read_op(1, PLACE, &mut found);
-    assert!(found == data);
-    runtime.close();
-}
-
-#[test]
-fn a_program_that_cannot_be_loaded_leaves_the_board_in_use() {
-    let toys = Toys::new(EMPTY);
-    let runtime = toys.open();
-    toys.programs.lock().unwrap().fails = true;
-    assert!(!runtime.program(&mut [1, 2, 3], 0));
-    assert!(!runtime.program(&mut [], 0));
-    runtime.launch(1, [0x400, 0x400, 0x800]);
-    runtime.until_finished(1);
-    let data = pattern(4, 5000);
-    runtime.write_op(1, PLACE, &data);
-    let mut found = vec![0; data.len()];
-    runtime.read_op(1, PLACE, &mut found);
-    assert!(found == data);
-    runtime.close();
-}
-
-#[test]
-fn all_alignments_and_sizes() {
-    let toys = Toys::new(EMPTY);
-    let runtime = toys.open();
-    let memory = runtime.interfaces[2];
-    let all = pattern(5, 4096);
-    for shift in 0..64 {
-        // 1 byte at 0x403 is one of them.
-        let (offset, length) = (PLACE + shift, (shift * 37) % 130);
-        let data = &all[shift..shift + length];
-        toys.fake.fpga_write(PLACE as u64, &[0xee; 512]);
-        if shift % 2 == 0 {
-            runtime.write_op(7, offset, data);
-        } else {
-            assert_eq!(runtime.shared.write(memory, offset, data), 0);
-        }
-        let mut found = [0; 512];
-        toys.fake.fpga_read(PLACE as u64, &mut found);
-        let mut expected = [0xee; 512];
-        expected[shift..shift + length].copy_from_slice(data);
-        assert!(found == expected, "{length} bytes written at {offset:#x}");
-        let mut found = vec![0xaa; length + 2];
-        runtime.read_op(8, offset, &mut found[1..=length]);
-        assert!(found[1..=length] == *data && (found[0], found[length + 1]) == (0xaa, 0xaa));
+    for _ in 0..3 {
+        assert!(runtime.serve_printf(0x8000) == printed);
     }
-    checks::sizes(&runtime, 5 << 20);
-    runtime.close();
-}
-
-#[test]
-fn memory_is_copied_on_the_board() {
-    let toys = Toys::new(EMPTY);
-    let runtime = toys.open();
-    checks::copies(&runtime, 1 << 20);
-    runtime.close();
-}
-
-#[test]
-fn eight_threads_share_a_board() {
-    let toys = Toys::new(EMPTY);
-    let runtime = toys.open();
-    checks::threads(&runtime, 8);
+    runtime.until_finished(1);
     runtime.close();
 }
 
 #[test]
 fn a_fault_is_tried_again() {
     let toys = Toys::new(EMPTY);
-    let runtime = toys.open();
+    let runtime = Bench::open(&toys);
     let data = pattern(7, 300_000);
     // A read that was not answered, in the middle.
     toys.fake.lock().tricks.fault = Some((1, 1, 7, 100));
@@ -530,58 +231,6 @@ fn a_fault_is_tried_again() {
     runtime.read_op(2, PLACE, &mut found);
     assert!(found == data);
     runtime.close();
-}
-
-#[test]
-fn a_board_has_one_user_and_handles_are_its_own() {
-    let toys = Toys::new(EMPTY);
-    let runtime = toys.open();
-    let mmd = toys.load();
-    assert!(Runtime::open(mmd, "toy0", Version(24.2)).is_none());
-    assert!(Runtime::open(mmd, "toy1", Version(24.2)).is_none());
-    let handle = runtime.handle();
-    runtime.close();
-    let (again, _) = Runtime::open(mmd, "toy0", Version(24.2)).unwrap();
-    let mut byte = [0x55_u8];
-    let to: *mut c_void = byte.as_mut_ptr().cast();
-    let none = std::ptr::null_mut();
-    for wrong in [handle + 1000, -1, i32::MAX] {
-        assert_eq!(mmd.close(wrong), -1);
-        assert_eq!(mmd.copy(wrong, none, 1, 1, 0, 0), -1);
-        assert_eq!(int(mmd, wrong, 2), -1, "an answer is always there");
-        // SAFETY: there is room for a byte.
-        unsafe {
-            assert_eq!(mmd.read(wrong, none, 1, to, 1, PLACE), -1);
-            assert_eq!(mmd.write(wrong, none, 1, to, 1, PLACE), -1);
-            assert_eq!(mmd.program(wrong, to, 1, 0), -1);
-            assert_eq!(mmd.set_interrupt_handler(wrong, None, none), -1);
-            assert_eq!(mmd.set_status_handler(wrong, None, none), -1);
-        }
-    }
-    let handle = again.handle();
-    // SAFETY: as above.
-    unsafe {
-        assert_eq!(
-            mmd.read(handle, none, 1, to, 3, PLACE),
-            -1,
-            "no such interface"
-        );
-        assert_eq!(
-            mmd.read(handle, none, 1, to, 1, 128 << 20),
-            -1,
-            "behind the memory"
-        );
-        assert_eq!(mmd.read(handle, none, 1, to, 1, usize::MAX), -1);
-        assert_eq!(
-            mmd.read(handle, none, 1, to, 0, 0x4000),
-            -1,
-            "behind the registers"
-        );
-        assert_eq!(mmd.read(handle, none, 1, none, 1, PLACE), -1);
-    }
-    assert_eq!(byte, [0x55]);
-    assert_eq!(mmd.r#yield(handle), 0);
-    again.close();
 }
 
 #[test]
@@ -645,7 +294,7 @@ const ABORT: i32 = 6;
 fn a_lost_board_ends_the_process_with_a_message() {
     let output = in_a_process("a_lost_board_ends_the_process_with_a_message", || {
         let toys = Toys::new(EMPTY);
-        let runtime = toys.open();
+        let runtime = Bench::open(&toys);
         toys.fake.lock().tricks.gone = true;
         let mut bytes = vec![0; 100_000];
         runtime.read_op(1, PLACE, &mut bytes);
@@ -663,7 +312,7 @@ fn a_transfer_that_always_fails_ends_the_process_with_a_message() {
         "a_transfer_that_always_fails_ends_the_process_with_a_message",
         || {
             let toys = Toys::new(EMPTY);
-            let runtime = toys.open();
+            let runtime = Bench::open(&toys);
             toys.fake.lock().tricks.fault = Some((1, 0, 7, 0));
             toys.fake.lock().tricks.fault_stays = true;
             runtime.write_op(1, 0x403, &[1; 300]);
@@ -681,7 +330,7 @@ fn a_process_may_end_without_a_close() {
     let begin = Instant::now();
     let output = in_a_process("a_process_may_end_without_a_close", || {
         let toys = Toys::new(EMPTY);
-        let runtime = toys.open();
+        let runtime = Bench::open(&toys);
         toys.side.lock().takes = Duration::from_secs(3600);
         runtime.launch(1, [0x400, 0x400, 0x800]);
     });
@@ -728,65 +377,4 @@ fn a_child_of_a_fork_gets_errors_and_the_parent_goes_on() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(7), "{said}");
     assert!(said.contains("a forked process"), "{said}");
-}
-
-/// How many threads of the library there are. All of them block all signals.
-fn threads_that_block_all_signals() -> usize {
-    let mut ours = 0;
-    for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
-        let read = |name: &str| std::fs::read_to_string(task.path().join(name));
-        // Threads of other tests come and go.
-        let (Ok(name), Ok(status)) = (read("comm"), read("status")) else {
-            continue;
-        };
-        if name.starts_with("peerlane-") {
-            let line = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
-            let blocked = u64::from_str_radix(line.unwrap().trim(), 16).unwrap();
-            // Signals 1 to 31 but SIGKILL and SIGSTOP, which nobody can block.
-            assert_eq!(blocked & 0x7fff_ffff, 0x7ffb_feff, "{name}");
-            ours += 1;
-        }
-    }
-    ours
-}
-
-#[test]
-fn signals_are_the_applications() {
-    let toys = Toys::new(EMPTY);
-    let runtime = toys.open();
-    let begin = Instant::now();
-    // A thread takes its name when it begins to run.
-    while threads_that_block_all_signals() < 3 {
-        assert!(begin.elapsed() < Duration::from_secs(60));
-        std::thread::yield_now();
-    }
-    runtime.close();
-}
-
-#[test]
-fn the_status_handler_of_the_moment_is_called() {
-    let toys = Toys::new(EMPTY);
-    let mmd = toys.load();
-    let (first, _) = Runtime::open(mmd, "toy0", Version(24.2)).unwrap();
-    let data = pattern(8, 100_000);
-    first.write_op(1, PLACE, &data);
-    // As a copy between two boards does it.
-    let second = Runtime::over(mmd, first.handle(), Version(24.2));
-    second.set_status();
-    let mut found = vec![0; data.len()];
-    second.read_op(2, PLACE, &mut found);
-    assert!(found == data);
-    first.set_status();
-    first.read_op(3, PLACE, &mut found);
-    let heard = |runtime: &Runtime| {
-        let heard = runtime.shared.heard.lock().unwrap();
-        heard
-            .ended
-            .iter()
-            .map(|(op, times)| (*op, *times))
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(heard(&first), [(1, 1), (3, 1)]);
-    assert_eq!(heard(&second), [(2, 1)]);
-    first.close();
 }

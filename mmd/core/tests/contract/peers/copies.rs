@@ -307,7 +307,7 @@ fn threads_copy_both_ways_at_once() {
 #[test]
 fn copies_by_address_need_no_opencl() {
     let toys = Toys::new(EMPTY);
-    let mmd = Loaded::keep(Mmd::with_lookup(Flavour::OPEN, toys.clone(), Stub(false)));
+    let mmd = InProcess::keep(Mmd::with_lookup(Flavour::OPEN, toys.clone(), Stub(false)));
     let mut error = 77;
     // SAFETY: there is room for an error.
     unsafe {

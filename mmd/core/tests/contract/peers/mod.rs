@@ -3,8 +3,9 @@
 use crate::opencl::{
     Buffer, Context, Event, Kind, Stub, handle, object, release_the_context, text,
 };
-use crate::{EMPTY, Loaded, Toys, in_a_process, pattern};
-use peerlane_contract::{Runtime, Version};
+use crate::{EMPTY, Toys, in_a_process};
+use peerlane_contract::checks::pattern;
+use peerlane_contract::{Bench, InProcess, Runtime, Version};
 use peerlane_host::{Device, Memory, MemoryKind};
 use peerlane_mmd_core::{
     Boards, Direction, ERRORS, Events, Flavour, Found, Mmd, cl_peer_memory_peerlane,
@@ -49,7 +50,7 @@ const PLACE: usize = 0x10_0400;
 /// A program with a board, a buffer and a GPU.
 struct Program {
     toys: Toys,
-    mmd: &'static Loaded,
+    mmd: &'static InProcess,
     runtime: Runtime,
     context: &'static Context,
     buffer: &'static Buffer,
@@ -82,7 +83,7 @@ impl Program {
         Self::with(toys, toys.load())
     }
 
-    fn with(toys: &Toys, mmd: &'static Loaded) -> Self {
+    fn with(toys: &Toys, mmd: &'static InProcess) -> Self {
         let (runtime, _) = Runtime::open(mmd, "toy0", Version(24.2)).unwrap();
         let context = Context::new(&[(&runtime, "toy0")]);
         Self {

@@ -229,7 +229,7 @@ impl Boards for Two {
 fn each_of_two_boards_has_its_own() {
     let both = [Toys::new(EMPTY), Toys::new(EMPTY)];
     let mmd = Mmd::with_lookup(Flavour::OPEN, Two(both.clone()), Stub(true));
-    let mmd = Loaded::keep(mmd);
+    let mmd = InProcess::keep(mmd);
     let runtimes = ["toy0", "toy1"].map(|name| Runtime::open(mmd, name, Version(24.2)).unwrap().0);
     let context = Context::new(&[(&runtimes[0], "toy0"), (&runtimes[1], "toy1")]);
     let gpu = both[1].driver.open().unwrap();
@@ -337,7 +337,7 @@ unsafe impl Lookup for Cuda {
 fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
     let toys = Toys::new(EMPTY);
     let mmd = Mmd::with_lookup(Flavour::OPEN, toys.clone(), Cuda);
-    let program = Program::with(&toys, Loaded::keep(mmd));
+    let program = Program::with(&toys, InProcess::keep(mmd));
     let memory = program.gpu.memory(MemoryKind::Gpu, 5 * MIB).unwrap();
     let base = 0x7f12_3400_0000;
     let allocation = (5 * MIB, memory.clone(), toys.fake.clone());

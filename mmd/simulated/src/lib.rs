@@ -1,0 +1,264 @@
+//! `libpeerlane_mmd_simulated.so`: the board library over boards that are simulated in the process, for tests of
+//! a runtime without a board. Nothing of the product depends on it.
+//!
+//! What the boards are, [`Setup`] as JSON says, in a file that the variable [`SETUP`] names. Without it there is
+//! one board, `simulated0`, without kernels. A board is programmed with an image in whose section `.acl.sof` a
+//! [`Program`] is, as JSON.
+//!
+//! The block's Verilog is compiled when the first board is opened. That takes a minute, and from then on it
+//! comes from the cache.
+
+use object::{Object, ObjectSection};
+use peerlane_block::library;
+use peerlane_hdl::Params;
+use peerlane_host::driver::{Driver, Options};
+use peerlane_mmd_core::{Boards, Found, Programmer};
+use peerlane_sim::BoardConfig;
+use peerlane_sim::opencl::{Config, Contents, Offsets, OpenClSide, Program};
+use peerlane_simulated::SimBoard;
+use peerlane_verilated::Library;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+peerlane_mmd_core::export!(
+    peerlane_mmd_core::Flavour::OPEN,
+    crate::Simulated::named(),
+    program
+);
+
+/// The variable that names the file with the [`Setup`].
+pub const SETUP: &str = "PEERLANE_SIMULATED";
+
+/// Identity of the board that has no other.
+const BOARD: &str = "simulated";
+const NOTHING: &str = "0000000000000000000000000000000000000000";
+
+/// Boards, and what they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// Each has a name of its own: `simulated0`, `simulated1`, ...
+    pub boards: Vec<Simulation>,
+}
+
+/// What a board is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Simulation {
+    /// Its OpenCL side.
+    pub opencl: Config,
+    /// What becomes of its memory when the FPGA is programmed.
+    pub contents: Contents,
+}
+
+impl Simulation {
+    /// A board of the DE5-Net's shape that powers up with a program.
+    pub fn with(program: Program) -> Self {
+        Self {
+            opencl: Config {
+                offsets: Offsets::DE5_NET,
+                program: Some(program),
+                ..Config::default()
+            },
+            contents: Contents::Lost,
+        }
+    }
+}
+
+impl Default for Simulation {
+    /// With a program that has no kernels.
+    fn default() -> Self {
+        let memory = BoardConfig::default().ddr.bytes;
+        let mut program = Program::of_all_kinds(BOARD, NOTHING, memory);
+        program.kernels.clear();
+        Self::with(program)
+    }
+}
+
+/// A board that runs.
+#[derive(Debug, Clone)]
+pub struct Running {
+    /// The board itself.
+    pub board: SimBoard,
+    /// Its driver.
+    pub driver: Driver,
+    contents: Contents,
+}
+
+/// Simulated boards.
+#[derive(Debug)]
+pub struct Simulated {
+    /// Why there are none, or what they are.
+    setup: Result<Setup, String>,
+    /// Those that were opened. A board runs on when it is closed.
+    running: Mutex<Vec<Option<Running>>>,
+}
+
+/// What a file says, or what there is without one.
+fn read_setup(file: Option<OsString>) -> Result<Setup, String> {
+    let Some(file) = file else {
+        return Ok(Setup {
+            boards: vec![Simulation::default()],
+        });
+    };
+    let failed = |error: &dyn std::fmt::Display| format!("{SETUP}: {}: {error}", file.display());
+    let text = std::fs::read_to_string(&file).map_err(|error| failed(&error))?;
+    serde_json::from_str(&text).map_err(|error| failed(&error))
+}
+
+fn program(image: &[u8]) -> Result<Program, String> {
+    const SECTION: &str = ".acl.sof";
+    let file = object::File::parse(image).map_err(|error| format!("the image: {error}"))?;
+    let section = file.section_by_name(SECTION);
+    let section = section.ok_or_else(|| format!("the image has no section {SECTION}"))?;
+    let bytes = section
+        .data()
+        .map_err(|error| format!("{SECTION}: {error}"))?;
+    let program = serde_json::from_slice::<Program>(bytes);
+    program.map_err(|error| format!("{SECTION} is no program of the simulated board: {error}"))
+}
+
+impl Simulated {
+    /// The boards that the environment says.
+    pub fn named() -> Self {
+        Self::of(read_setup(std::env::var_os(SETUP)))
+    }
+
+    /// These boards.
+    pub fn new(setup: Setup) -> Self {
+        Self::of(Ok(setup))
+    }
+
+    fn of(setup: Result<Setup, String>) -> Self {
+        Self {
+            setup,
+            running: Mutex::default(),
+        }
+    }
+
+    /// The board of a number, which runs from now on.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot be had.
+    pub fn run(&self, number: usize) -> Result<Running, String> {
+        let setup = self.setup.as_ref().map_err(Clone::clone)?;
+        let simulation = setup.boards.get(number);
+        let simulation =
+            simulation.ok_or_else(|| format!("there is no simulated board {number}"))?;
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.resize(setup.boards.len(), None);
+        if let Some(running) = &running[number] {
+            return Ok(running.clone());
+        }
+        let new = Running::new(simulation)?;
+        running[number] = Some(new.clone());
+        Ok(new)
+    }
+}
+
+impl Running {
+    fn new(simulation: &Simulation) -> Result<Self, String> {
+        static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
+        // The smallest queues that can be built, so that transfers outgrow them.
+        let params = Params {
+            queue_log2: 8,
+            ..Params::default()
+        };
+        let built = LIBRARY.get_or_init(|| library(&params).map_err(|error| error.to_string()));
+        let failed = |error: &dyn std::fmt::Display| error.to_string();
+        let model = built.as_ref().map_err(Clone::clone)?.instance();
+        let model = model.map_err(|error| failed(&error))?;
+        let side = OpenClSide::new(simulation.opencl.clone()).map_err(|error| failed(&error))?;
+        let board = SimBoard::new(model, BoardConfig::default()).map_err(|error| failed(&error))?;
+        board.with(|board| board.attach_opencl(side));
+        let driver = board.drive(&Options::default());
+        Ok(Self {
+            board,
+            driver: driver.map_err(|error| failed(&error))?,
+            contents: simulation.contents,
+        })
+    }
+}
+
+impl Boards for Simulated {
+    fn names(&self) -> Vec<String> {
+        // Where the setup is wrong, whoever opens a board hears of it.
+        let boards = self.setup.as_ref().map_or(1, |setup| setup.boards.len());
+        (0..boards)
+            .map(|number| format!("{BOARD}{number}"))
+            .collect()
+    }
+
+    fn open(&self, name: &str) -> Result<Found, String> {
+        let number = self.names().iter().position(|known| known == name);
+        let number = number.ok_or_else(|| format!("\"{name}\" is no simulated board"))?;
+        let running = self.run(number)?;
+        Ok(Found {
+            device: running.driver.open().map_err(|error| error.to_string())?,
+            programmer: Box::new(running),
+            bus: format!("simulated:{number:02x}:00.0"),
+            number: number as u32,
+        })
+    }
+}
+
+impl Running {
+    /// Loads an image, and the memory keeps its contents or does not.
+    ///
+    /// # Errors
+    /// A sentence that says why it was not loaded.
+    pub fn load(&self, image: &[u8], contents: Contents) -> Result<(), String> {
+        let program = program(image)?;
+        let loaded = self.board.with(|board| board.reprogram(program, contents));
+        loaded.map_err(|error| error.to_string())
+    }
+}
+
+impl Programmer for Running {
+    fn keeps_memory(&self, _: &[u8]) -> bool {
+        self.contents == Contents::Kept
+    }
+
+    fn check(&self, image: &[u8]) -> Result<(), String> {
+        program(image)?.check().map_err(|error| error.to_string())
+    }
+
+    fn program(&self, image: &[u8], _: Option<OwnedFd>) -> Result<(), String> {
+        self.load(image, self.contents)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_opens_a_board_hears_what_is_wrong_with_the_setup() {
+        let boards = Simulated::of(read_setup(Some("/nowhere/setup.json".into())));
+        assert_eq!(boards.names(), ["simulated0"]);
+        let error = boards.open("simulated0").err().unwrap();
+        assert!(
+            error.starts_with("PEERLANE_SIMULATED: /nowhere/setup.json: "),
+            "{error}"
+        );
+        let error = boards.open("peerlane0").err().unwrap();
+        assert_eq!(error, "\"peerlane0\" is no simulated board");
+    }
+
+    #[test]
+    fn without_a_setup_there_is_one_board() {
+        let boards = Simulated::of(read_setup(None));
+        assert_eq!(boards.names(), ["simulated0"]);
+        let setup = boards.setup.unwrap();
+        let text = serde_json::to_string(&setup).unwrap();
+        assert_eq!(serde_json::from_str::<Setup>(&text).unwrap(), setup);
+    }
+
+    #[test]
+    fn an_image_without_a_program_is_refused() {
+        let error = program(b"no ELF file at all").unwrap_err();
+        assert!(error.starts_with("the image: "), "{error}");
+    }
+}

@@ -1,0 +1,366 @@
+//! An OpenCL host program with a real FPGA runtime for OpenCL, which `PEERLANE_RUNTIME` names, and the board
+//! library over the simulated board. Program and runtime are as they are for any board.
+
+use peerlane_mmd_simulated::{SETUP, Setup, Simulation};
+use peerlane_opencl::{HostProgram, Package, Runtime};
+use peerlane_package::upgrade_package;
+use peerlane_sim_opencl::{Contents, Csr, Program, Rom, Text, Timing};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The end of a run that hangs.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// How long a program takes at most from a signal to its end.
+const SOON: Duration = Duration::from_secs(30);
+
+/// A kernel's time, in its cycles, that nobody waits for.
+const FOR_EVER: u64 = 1 << 50;
+
+/// What all tests share: a runtime, and the program for it.
+struct Parts {
+    runtime: Runtime,
+    program: HostProgram,
+    _directory: TempDir,
+}
+
+fn parts() -> &'static Parts {
+    static PARTS: OnceLock<Parts> = OnceLock::new();
+    PARTS.get_or_init(|| {
+        let runtime = Runtime::find().unwrap_or_else(|error| panic!("{error}"));
+        let directory = tempfile::tempdir().unwrap();
+        let program = HostProgram::build(&runtime, &directory.path().join("host"));
+        Parts {
+            program: program.unwrap_or_else(|error| panic!("{error}")),
+            runtime,
+            _directory: directory,
+        }
+    })
+}
+
+/// Boards, and what a run of the program left.
+struct Lab {
+    directory: TempDir,
+    boards: Vec<Simulation>,
+    environment: Vec<(&'static str, &'static str)>,
+}
+
+/// How a run has ended.
+struct Ended {
+    code: Option<i32>,
+    signal: Option<i32>,
+    out: String,
+    errors: String,
+}
+
+/// A program with all kernels. Each number gives one with another hash.
+fn program(number: u8) -> Program {
+    Program::of_all_kinds("simulated", &format!("{number:040x}"), 2 << 30)
+}
+
+/// As compilers of AOCL 14.1 to 18.1 make one: kernels with registers of version 3.
+fn old_program(text: Text, rom: Rom) -> Program {
+    let mut program = program(0);
+    (program.text, program.rom, program.csr) = (text, rom, Csr::V3);
+    program
+}
+
+/// What a user makes of an old package once.
+fn upgraded(old: &Program) -> Vec<u8> {
+    let mut package = Package::of(old);
+    // Compilers of the time said no hash of the program.
+    package.remove(".acl.rand_hash");
+    upgrade_package(&package.bytes()).unwrap().file
+}
+
+impl Lab {
+    /// One board, as it comes from the factory.
+    fn new() -> Self {
+        Self::with([Simulation::default()])
+    }
+
+    /// One board that powers up with a program.
+    fn booted(program: Program) -> Self {
+        Self::with([Simulation::with(program)])
+    }
+
+    fn with(boards: impl Into<Vec<Simulation>>) -> Self {
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+            boards: boards.into(),
+            environment: Vec::new(),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// A package's file.
+    fn package(&self, name: &str, package: &[u8]) -> String {
+        let path = self.path(name);
+        fs::write(&path, package).unwrap();
+        path.into_os_string().into_string().unwrap()
+    }
+
+    /// The usual program's package.
+    fn usual(&self) -> String {
+        self.package("usual.aocx", &Package::of(&program(1)).bytes())
+    }
+
+    /// The command that runs a part of the program.
+    fn command(&self, part: &str, arguments: &[&str]) -> Command {
+        let parts = parts();
+        // Cargo puts the library beside the test.
+        let library = std::env::current_exe().unwrap();
+        let library = library.with_file_name("libpeerlane_mmd_simulated.so");
+        assert!(library.is_file(), "{}", library.display());
+        fs::write(
+            self.path("peerlane.fcd"),
+            format!("{}\n", library.display()),
+        )
+        .unwrap();
+        let setup = Setup {
+            boards: self.boards.clone(),
+        };
+        let file = self.path("setup.json");
+        fs::write(&file, serde_json::to_vec(&setup).unwrap()).unwrap();
+        let boards: &Path = self.directory.path();
+        let mut command = parts.program.command(&parts.runtime, boards, part);
+        command.args(arguments).env(SETUP, file);
+        command.envs(self.environment.iter().copied());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, part: &str, arguments: &[&str]) -> Ended {
+        end(self.command(part, arguments).spawn().unwrap(), LIMIT)
+    }
+
+    /// A run that goes well; what it prints before it says so.
+    fn passes(&self, part: &str, arguments: &[&str]) -> String {
+        let ended = self.run(part, arguments);
+        let last = format!("{part}: passed\n");
+        let printed = ended.out.strip_suffix(&last);
+        let Some(printed) = printed.filter(|_| ended.code == Some(0)) else {
+            panic!(
+                "{part} {arguments:?} ended with {:?}, signal {:?}:\n{}{}",
+                ended.code, ended.signal, ended.out, ended.errors
+            );
+        };
+        printed.to_owned()
+    }
+}
+
+/// Waits for the end of a process, or ends it.
+fn end(mut child: Child, limit: Duration) -> Ended {
+    fn reader(mut from: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let _ = from.read_to_end(&mut bytes);
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+    }
+    let out = child.stdout.take().map(reader);
+    let errors = child.stderr.take().map(reader);
+    let begin = Instant::now();
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status,
+            None if begin.elapsed() > limit => {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                panic!("the program did not end in {limit:?}");
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    let text = |reader: Option<std::thread::JoinHandle<String>>| {
+        reader.map_or_else(String::new, |reader| reader.join().unwrap())
+    };
+    Ended {
+        code: status.code(),
+        signal: status.signal(),
+        out: text(out),
+        errors: text(errors),
+    }
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn the_board_is_found_and_described() {
+    let told = Lab::new().passes("info", &[]);
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(lines[0].starts_with("platform: OpenCL "), "{told}");
+    let expected = [
+        "device: simulated : simulated0 (Peerlane)",
+        "vendor: Peerlane",
+        "memory: 2147483648",
+        "degrees: 45",
+    ];
+    assert_eq!(lines[1..], expected);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn buffers_are_written_read_copied_filled_and_mapped() {
+    Lab::new().passes("buffers", &[]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn both_directions_at_once() {
+    Lab::new().passes("big", &["300001"]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn kernels_are_launched_and_queue_in_hardware() {
+    let lab = Lab::new();
+    lab.passes("vecadd", &[&lab.usual(), "5"]);
+    // The board has the program already.
+    let lab = Lab::booted(program(1));
+    lab.passes("vecadd", &[&lab.usual()]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn events_order_an_out_of_order_queue() {
+    let lab = Lab::new();
+    lab.passes("graph", &[&lab.usual()]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn threads_have_queues_of_their_own() {
+    let lab = Lab::new();
+    lab.passes("queues", &[&lab.usual(), "4", "3"]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn a_kernel_waits_for_a_user_event() {
+    let lab = Lab::new();
+    lab.passes("event", &[&lab.usual()]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn kernels_go_on_after_a_reset() {
+    let lab = Lab::new();
+    lab.passes("reset", &[&lab.usual()]);
+}
+
+/// What a kernel prints that is told how many lines.
+fn lines(count: usize) -> String {
+    (0..count).map(|line| format!("line {line}\n")).collect()
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn kernels_print() {
+    let mut lab = Lab::new();
+    assert_eq!(lab.passes("printf", &[&lab.usual(), "5"]), lines(5));
+    // Room for eight lines: the kernel stalls, and goes on when they were read.
+    lab.environment.push(("ACL_PRINTF_BUFFER_SIZE", "256"));
+    assert_eq!(lab.passes("printf", &[&lab.usual(), "50"]), lines(50));
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn buffers_outlive_a_programming() {
+    for contents in [Contents::Lost, Contents::Kept] {
+        let mut lab = Lab::new();
+        lab.boards[0].contents = contents;
+        let other = lab.package("other.aocx", &Package::of(&program(2)).bytes());
+        lab.passes("switch", &[&lab.usual(), &other]);
+    }
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn a_buffer_goes_from_board_to_board() {
+    let lab = Lab::with([Simulation::default(), Simulation::default()]);
+    lab.passes("two", &[&lab.usual()]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn boards_and_packages_of_aocl_14_1_to_18_1_run() {
+    for (text, rom) in [
+        (Text::V13, Rom::Interface),
+        (Text::V14, Rom::Interface),
+        (Text::V14, Rom::Cra),
+    ] {
+        let old = old_program(text, rom);
+        // With the program in the board, and with another one.
+        let mut another = old.clone();
+        another.kernels.truncate(1);
+        let lab = Lab::booted(old.clone());
+        let package = lab.package("upgraded.aocx", &upgraded(&old));
+        lab.passes("vecadd", &[&package, "3"]);
+        assert_eq!(lab.passes("printf", &[&package, "3"]), lines(3));
+        let lab = Lab::booted(another);
+        let package = lab.package("upgraded.aocx", &upgraded(&old));
+        lab.passes("graph", &[&package]);
+    }
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn packages_for_others_are_refused() {
+    let mut strange = program(1);
+    strange.board = "another_board".into();
+    let lab = Lab::new();
+    for package in [
+        Package::of(&strange),
+        // Nobody has upgraded it.
+        Package::of(&old_program(Text::V14, Rom::Interface)),
+    ] {
+        let package = lab.package("strange.aocx", &package.bytes());
+        let ended = lab.run("vecadd", &[&package]);
+        assert_eq!(ended.code, Some(1), "{}{}", ended.out, ended.errors);
+        // CL_INVALID_BINARY
+        assert!(ended.errors.contains("= -42"), "{}", ended.errors);
+    }
+}
+
+/// A board whose kernels never end.
+fn endless() -> Lab {
+    let mut lab = Lab::booted(program(1));
+    lab.boards[0].opencl.timing = Timing {
+        start: FOR_EVER,
+        ..Timing::default()
+    };
+    lab
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn a_program_ends_without_releasing_anything() {
+    let lab = endless();
+    lab.passes("leave", &[&lab.usual()]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn a_program_is_ended_by_a_signal() {
+    for signal in [Signal::TERM, Signal::KILL] {
+        let lab = endless();
+        let mut child = lab.command("wait", &[&lab.usual()]).spawn().unwrap();
+        let mut line = String::new();
+        let out = child.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        assert_eq!(line, "waits\n");
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let ended = end(child, SOON);
+        assert_eq!(ended.signal, Some(signal.as_raw()), "{}", ended.errors);
+    }
+}
