@@ -45,10 +45,10 @@ pub struct Build {
     /// Bytes of FPGA memory that the block can name, log2.
     pub memory_log2: u32,
     /// Hash of the register map.
-    #[serde(with = "crate::hash")]
+    #[serde(with = "crate::hexadecimal")]
     pub map_id: u32,
     /// Hash of the map and the build parameters.
-    #[serde(with = "crate::hash")]
+    #[serde(with = "crate::hexadecimal")]
     pub build_id: u32,
     /// Instance name of the block.
     pub instance: String,

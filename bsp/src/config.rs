@@ -33,17 +33,31 @@ pub struct Bar {
 #[serde(deny_unknown_fields)]
 pub struct Identity {
     /// PCI vendor ID; unset leaves the vendor's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "crate::hexadecimal::optional"
+    )]
     pub vendor: Option<u16>,
     /// PCI device ID; unset leaves the vendor's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "crate::hexadecimal::optional"
+    )]
     pub device: Option<u16>,
     /// PCI subsystem vendor ID; unset leaves the vendor's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "crate::hexadecimal::optional"
+    )]
     pub subsystem_vendor: Option<u16>,
     /// PCI subsystem ID.
+    #[serde(with = "crate::hexadecimal")]
     pub subsystem_device: u16,
     /// What the board's `version_id` reads.
+    #[serde(with = "crate::hexadecimal")]
     pub version_id: u32,
     /// What is put behind the board's name.
     pub board_suffix: String,

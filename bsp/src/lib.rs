@@ -18,7 +18,7 @@ pub mod error;
 pub mod extend;
 pub mod fuzz;
 pub mod generator;
-pub mod hash;
+pub mod hexadecimal;
 pub mod interrupt;
 pub mod kept;
 pub mod layout;

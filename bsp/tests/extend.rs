@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use common::elements::{connections, elements, minus, parameters, set};
 use common::{Work, extend_to, snapshot, text, vendor_bsp};
+use peerlane_bsp::build::Build;
 use peerlane_bsp::config::Config;
+use peerlane_bsp::layout::Layout;
 
 fn instances(platform: &Path, kind: &str) -> usize {
     snapshot(&platform.join("hardware"))
@@ -411,6 +413,16 @@ fn the_board_has_an_identity_of_its_own() {
         );
         assert_eq!(value(&system, "device_id_hwtcl").as_deref(), Some(device));
         assert_eq!(value(&system, "vendor_id_hwtcl").as_deref(), Some("4466"));
+        // In JSON as documents have them, and as the record is read again.
+        let subsystem: u16 = subsystem.parse().unwrap();
+        let id = format!("\"subsystem_device\": \"{subsystem:#06x}\"");
+        let record = fs::read_to_string(hardware.join("iface/peerlane/build.json")).unwrap();
+        assert!(
+            report.json().contains(&id) && record.contains(&id),
+            "{id}: {record}"
+        );
+        let record = Build::read(&Layout::find(&work.out).unwrap()).unwrap();
+        assert_eq!(record.config, report.config);
         // In a system of its own in this BSP.
         let status = parse(hardware.join("iface/board_status.qsys"));
         assert_eq!(value(&status, "VERSION_ID").as_deref(), Some(version));

@@ -36,10 +36,10 @@ pub struct Report {
     /// Instance name of the block.
     pub instance: String,
     /// Hash of the register map.
-    #[serde(serialize_with = "crate::hash::serialize")]
+    #[serde(serialize_with = "crate::hexadecimal::serialize")]
     pub map_id: u32,
     /// Hash of the map and the build parameters.
-    #[serde(serialize_with = "crate::hash::serialize")]
+    #[serde(serialize_with = "crate::hexadecimal::serialize")]
     pub build_id: u32,
     /// Configuration.
     pub config: Config,

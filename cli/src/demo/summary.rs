@@ -51,7 +51,7 @@ pub struct Summary {
     /// Width of the port to PCIe.
     pub port_bits: u32,
     /// `BUILD_ID` of the block that ran.
-    #[serde(serialize_with = "peerlane_bsp::hash::serialize")]
+    #[serde(serialize_with = "peerlane_bsp::hexadecimal::serialize")]
     pub build_id: u32,
     /// The link.
     pub link: String,
