@@ -19,14 +19,51 @@ use std::time::Duration;
 /// records are those of the register map.
 #[derive(Debug, Clone, Copy)]
 pub struct RawChannel {
-    /// The page. It is no memory: each store has an effect, and is to be one of 4 or 8 bytes.
-    pub page: NonNull<u8>,
+    page: NonNull<u8>,
+    page_bytes: usize,
+    ring: NonNull<u8>,
+    slots: u32,
+}
+
+impl RawChannel {
+    /// A page of so many bytes, and a ring of so many records, a power of two.
+    ///
+    /// # Safety
+    /// Both are mapped for as long as the context lives that gives them out, the page for stores and loads of 4
+    /// and 8 bytes, the ring for loads.
+    pub const unsafe fn new(
+        page: NonNull<u8>,
+        page_bytes: usize,
+        ring: NonNull<u8>,
+        slots: u32,
+    ) -> Self {
+        Self {
+            page,
+            page_bytes,
+            ring,
+            slots,
+        }
+    }
+
+    /// The page. It is no memory: each store has an effect.
+    pub const fn page(&self) -> NonNull<u8> {
+        self.page
+    }
+
     /// Bytes of the page.
-    pub page_bytes: usize,
+    pub const fn page_bytes(&self) -> usize {
+        self.page_bytes
+    }
+
     /// The ring, which the board writes and nobody else.
-    pub ring: NonNull<u8>,
+    pub const fn ring(&self) -> NonNull<u8> {
+        self.ring
+    }
+
     /// Records that the ring holds: a power of two.
-    pub slots: u32,
+    pub const fn slots(&self) -> u32 {
+        self.slots
+    }
 }
 
 /// What a context can do: a share of a board, with one channel of its own.

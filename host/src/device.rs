@@ -5,8 +5,11 @@ use crate::error::{Error, Result};
 use crate::kernel::Node;
 use crate::memory::{Memory, MemoryKind};
 use crate::queue::{self, Queue};
+use crate::transfer::Request;
+use peerlane_core::att::AttAddress;
 use peerlane_core::capability::{Capabilities, Identity};
 use peerlane_core::channel::Moderation;
+use peerlane_core::descriptor::{Control, DWORDS, Descriptor};
 use peerlane_core::regs::MAP_ID;
 use peerlane_core::uapi;
 use rustix::fd::{BorrowedFd, OwnedFd};
@@ -163,6 +166,50 @@ impl Device {
     /// The device's queue, of which it has one: [`Queue::new`].
     pub fn queue(&self) -> Result<Queue> {
         Queue::new(self)
+    }
+
+    /// The descriptor of a request that fits into one, checked as [`Queue::submit`](crate::Queue::submit) checks it: for whoever
+    /// gives descriptors to the board beside the library ([`hand_over`](Self::hand_over)). It asks for a record.
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::TooLong`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`].
+    pub fn describe(&self, request: &Request<'_>, cookie: u32) -> Result<[u32; DWORDS]> {
+        let peer = self.check(request)?;
+        let length = u32::try_from(request.length).map_err(|_| Error::TooLong {
+            length: request.length,
+        })?;
+        let descriptor = Descriptor {
+            peer,
+            local: request.fpga_address,
+            length,
+            control: Control {
+                record: true,
+                ..Control::default()
+            },
+            cookie,
+        };
+        descriptor.encode().map_err(|error| Error::Broken {
+            reason: error.to_string(),
+        })
+    }
+
+    /// Checks a request, and says where it begins in the region.
+    pub(crate) fn check(&self, request: &Request<'_>) -> Result<AttAddress> {
+        let &Request {
+            direction,
+            region,
+            offset,
+            fpga_address,
+            length,
+            ..
+        } = request;
+        region.check_device(self)?;
+        self.0.check_local(fpga_address, length)?;
+        region.check(direction, offset, length)?;
+        let peer = region.att_address().checked_add(offset);
+        peer.ok_or_else(|| Error::Broken {
+            reason: format!("offset {offset:#x} of a region has no ATT address"),
+        })
     }
 
     /// Hands the channel to something that is no [`Queue`], a GPU for one, in place of the queue: it writes

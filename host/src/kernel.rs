@@ -236,12 +236,10 @@ impl Context for Node {
         )?;
         // A second caller keeps the mappings of the first.
         let Channel { page, ring } = self.channel.get_or_init(|| Channel { page, ring });
-        Ok(Some(RawChannel {
-            page: page.base(),
-            page_bytes: page.length(),
-            ring: ring.base(),
-            slots: 1 << self.info.ring_log2,
-        }))
+        let slots = 1 << self.info.ring_log2;
+        // SAFETY: both mappings are this node's, and of the lengths that the driver has said.
+        let channel = unsafe { RawChannel::new(page.base(), page.length(), ring.base(), slots) };
+        Ok(Some(channel))
     }
 
     /// 5 stores: the bus carries 64 bits in one packet. Stores leave in program order, those to memory

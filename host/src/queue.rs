@@ -142,7 +142,9 @@ impl Queue {
             return Err(Error::Taken);
         }
         // The page takes doorbells from the first question on.
-        context.query()?;
+        if context.query()?.state & state::GONE != 0 {
+            return Err(Error::Gone);
+        }
         *place = Some(Weak::new());
         Ok(channel)
     }
@@ -282,19 +284,12 @@ impl Queue {
         let &Request {
             direction,
             region,
-            offset,
             fpga_address,
             length,
             piece,
+            ..
         } = request;
-        let device = &self.0.device;
-        region.check_device(device)?;
-        device.0.check_local(fpga_address, length)?;
-        region.check(direction, offset, length)?;
-        let peer = region.att_address().checked_add(offset);
-        let peer = peer.ok_or_else(|| Error::Broken {
-            reason: format!("offset {offset:#x} of a region has no ATT address"),
-        })?;
+        let peer = self.0.device.check(request)?;
         let mut state = self.0.lock();
         // First, for this can fail: what is refused must not be made later.
         let taken = self.0.take_records(&mut state).map(|()| {

@@ -35,7 +35,7 @@
 /* What peerlane_gpu_transfer returns when no record has come in time. The board may still do it. */
 #define PEERLANE_GPU_LATE 0xffffffffu
 
-/* A channel in a kernel's hands. It lies in GPU memory, 40 bytes, made by GpuQueue. */
+/* A channel in a kernel's hands. It lies in GPU memory, 48 bytes, made by GpuQueue. */
 struct peerlane_gpu_queue {
 	uint64_t page;    /* the channel's page, as the GPU addresses it */
 	uint64_t ring;    /* the completion ring, as the GPU addresses it */
@@ -45,6 +45,8 @@ struct peerlane_gpu_queue {
 	uint32_t started; /* descriptors rung until now, modulo 2^32 */
 	uint32_t status;  /* status of the last record that was read */
 	uint32_t done;    /* bytes that it says were moved */
+	uint32_t cookie;  /* the transfer that it is of: the value of `started` at its start */
+	uint32_t lock;    /* of GpuQueue's own kernel */
 };
 
 /* Whether a status is that of a transfer that has failed, or is late. */
@@ -53,7 +55,8 @@ __device__ static inline bool peerlane_gpu_failed(uint32_t status)
 	return status == PEERLANE_GPU_LATE || (status & PEERLANE_COMPLETION_STATUS_CODE_MASK) != 0;
 }
 
-/* Transfers that were started and whose records were not read. */
+/* Transfers that were started and whose records were not read. A doorbell that was refused, because more were under
+ * way than there is room for or because the board was started anew, stays counted. */
 __device__ static inline uint32_t peerlane_gpu_under_way(const struct peerlane_gpu_queue *queue)
 {
 	return queue->started - queue->next;
@@ -107,15 +110,16 @@ __device__ static inline bool peerlane_gpu_ended(struct peerlane_gpu_queue *queu
 	__threadfence_system();
 	queue->status = status;
 	queue->done = record[2];
+	queue->cookie = record[0];
 	queue->next++;
 	queue->freed++;
 	return true;
 }
 
 /*
- * Starts a transfer and waits for its end, for at most `limit` nanoseconds; no other may be under way.
- * Returns the record's status, or PEERLANE_GPU_LATE. Data that were moved into the GPU's memory are there: this
- * kernel sees them where the GPU orders peers' writes for their owner (Abilities::ordering), the next one always.
+ * Starts a transfer and waits for its end, for at most `limit` nanoseconds. Records of transfers that were late
+ * before are passed over. Returns the record's status, or PEERLANE_GPU_LATE. Data that were moved into the GPU's
+ * memory are there; GpuQueue is made only where the GPU orders peers' writes for their owner.
  */
 __device__ static inline uint32_t peerlane_gpu_transfer(struct peerlane_gpu_queue *queue,
 							uint32_t direction, uint64_t peer,
@@ -123,10 +127,11 @@ __device__ static inline uint32_t peerlane_gpu_transfer(struct peerlane_gpu_queu
 							uint32_t control, uint64_t limit)
 {
 	uint64_t begin, now;
+	uint32_t mine = queue->started;
 
 	peerlane_gpu_start(queue, direction, peer, local, length, control);
 	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
-	while (!peerlane_gpu_ended(queue)) {
+	while (!peerlane_gpu_ended(queue) || queue->cookie != mine) {
 		asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
 		if (now - begin > limit)
 			return PEERLANE_GPU_LATE;

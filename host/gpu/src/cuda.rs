@@ -228,6 +228,27 @@ impl Gpu {
         (result.result()).map_err(Error::cuda("cuFlushGPUDirectRDMAWrites"))
     }
 
+    /// Waits until nothing of the context runs, and does something then: for what gives memory back. Says
+    /// whether it could. `bind` would not do: it tells of errors of before.
+    pub(crate) fn at_rest(&self, give_back: impl FnOnce()) -> bool {
+        let mut before = std::ptr::null_mut();
+        // SAFETY: the context lives as long as this; what was pushed is popped.
+        unsafe {
+            if sys::cuCtxPushCurrent_v2(self.context.cu_ctx())
+                .result()
+                .is_err()
+            {
+                return false;
+            }
+            let rests = sys::cuCtxSynchronize().result().is_ok();
+            if rests {
+                give_back();
+            }
+            let _ = sys::cuCtxPopCurrent_v2(&raw mut before);
+            rests
+        }
+    }
+
     /// Makes its context the thread's.
     pub(crate) fn bind(&self) -> Result<()> {
         self.context

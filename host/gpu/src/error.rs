@@ -3,7 +3,6 @@
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
 use peerlane_host::Fault;
-use peerlane_host::peerlane_core::descriptor::DescriptorError;
 
 /// Result of the library's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -85,9 +84,9 @@ pub enum Error {
         /// Its error code (CL/cl.h).
         code: i32,
     },
-    /// The transfer is none.
-    #[error(transparent)]
-    Descriptor(#[from] DescriptorError),
+    /// The stream is being captured.
+    #[error("the stream is being captured into a graph")]
+    Capturing,
     /// The board's side failed.
     #[error(transparent)]
     Board(#[from] peerlane_host::Error),
@@ -128,15 +127,13 @@ impl Error {
                 "Launch the kernel after the transfer has ended: a launch orders by itself."
             }
             Self::Transfer(_) => {
-                "Look at the fault; what was enqueued behind it has run all the same."
+                "Look at the fault; what was enqueued behind the step has run all the same."
             }
             Self::Late => {
-                "The board may still do it, or was started anew: make another device and queue."
+                "The board may still do it, or it was started anew and has refused the doorbell: then open another device."
             }
             Self::Foreign => "Make the stream in the context of the queue's GPU.",
-            Self::Descriptor(_) => {
-                "Name bytes inside of the region and of the context's FPGA memory."
-            }
+            Self::Capturing => "Take GpuQueue::capture, which asks for a promise about the graph.",
             Self::OpenCl { .. } => {
                 "Use a GPU driver whose OpenCL has cl_khr_external_memory_opaque_fd, or copy between the OpenCL buffer and a GpuBuffer by clEnqueueCopyBuffer and host memory."
             }

@@ -42,7 +42,7 @@ mod region;
 
 pub use cuda::{Abilities, DmaBuf, Flush, Gpu, GpuBuffer, Ordering, Readers};
 pub use error::{Error, Result};
-pub use queue::{GpuQueue, Outcome, Step};
+pub use queue::{GpuQueue, Outcome};
 pub use region::GpuRegion;
 
 /// CUDA's bindings, of the version that [`Gpu::over`] takes.

@@ -1,45 +1,69 @@
 //! A board's channel in the GPU's hands.
 
-use crate::cuda::{Gpu, GpuBuffer};
+use crate::cuda::{Gpu, GpuBuffer, Ordering};
 use crate::error::{Error, Result};
-use cudarc::driver::{CudaFunction, CudaModule, CudaStream, LaunchConfig, PushKernelArg, sys};
+use cudarc::driver::{
+    CudaEvent, CudaFunction, CudaModule, CudaStream, LaunchConfig, PushKernelArg, sys,
+};
 use cudarc::nvrtc::Ptx;
-use peerlane_host::peerlane_core::att::AttAddress;
-use peerlane_host::peerlane_core::descriptor::{Control, Descriptor};
-use peerlane_host::peerlane_core::record::{self, Record};
-use peerlane_host::{Device, Direction, Fault, RawChannel};
+use peerlane_host::peerlane_core::record::Record;
+use peerlane_host::peerlane_core::regs;
+use peerlane_host::{Device, Direction, Fault, Region, Request};
 use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Bytes of `struct peerlane_gpu_queue` of `peerlane_gpu.h`.
-const STATE_BYTES: u64 = 40;
+const STATE_BYTES: usize = 48;
 
-/// What a step leaves behind: the record's dwords, and whether it came in time.
-const RESULT_BYTES: u64 = 48;
+/// What steps leave behind, after the state: the record of the last one that has failed, and counts.
+const RESULT_BYTES: usize = 48;
+
+/// The longest that the GPU waits for a step: a lost one must not stop it for ever.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// The kernel of one thread that carries a step out: the functions of `peerlane_gpu.h` in PTX.
 const PTX: &str = include_str!("queue.ptx");
 
 /// A board's channel that a GPU uses: it writes descriptors, rings doorbells and reads records by itself.
 ///
-/// Steps are enqueued on streams ([`enqueue`](Self::enqueue)); a stream that is being captured takes them into its
-/// graph. A kernel of the program's own gets [`address`](Self::address), and includes `peerlane_gpu.h`. One
-/// stream, or one kernel, at a time uses the queue: what order there is between them is CUDA's.
+/// Steps are enqueued on streams ([`enqueue`](Self::enqueue)) and captured into graphs ([`capture`](Self::capture)); they take
+/// turns at the queue. A kernel of the program's own gets [`address`](Self::address), and includes `peerlane_gpu.h`: no
+/// step, and no other such kernel, runs beside it.
 ///
-/// On a board the page is that of `/dev/peerlane*`, which CUDA maps by `cuMemHostRegister` with
-/// `CU_MEMHOSTREGISTER_IOMEMORY`. That was not tried for want of a board; all else was, with the block's RTL
-/// and a page in memory (`docs/gpu-results.md`).
+/// Dropping it waits for the GPU, and stops the channel. Regions of steps are kept until then.
+///
+/// # On a board
+/// The page is that of `/dev/peerlane*`, which CUDA maps by `cuMemHostRegister` with `CU_MEMHOSTREGISTER_IOMEMORY`. NVIDIA's
+/// driver permits that to administrators, or with its module parameter `PeerMappingOverride=1`, and not on all
+/// kernels. It keeps the mapping, whatever Peerlane's driver does: a process that may do this can ring the
+/// doorbells of its channel's page even after the channel was taken from it. None of this was tried for want of a
+/// board; all else was, with the block's RTL and a page in memory (`docs/gpu-results.md`).
 pub struct GpuQueue {
+    /// State and result.
     state: GpuBuffer,
-    result: GpuBuffer,
     step: CudaFunction,
-    _module: Arc<CudaModule>,
-    // Before the device: they are mappings of its context.
+    module: Arc<CudaModule>,
+    /// Of the last step that was enqueued.
+    last: Mutex<Last>,
     _page: Registered,
     _ring: Registered,
     device: Device,
+    /// Who made it: a child's copy stops nothing.
+    owner: u32,
+}
+
+/// What the host knows.
+#[derive(Default)]
+struct Last {
+    /// Behind the last step.
+    event: Option<CudaEvent>,
+    /// Regions that steps have named.
+    regions: Vec<Region>,
+    /// Failures that were told.
+    late: u32,
+    failed: u32,
 }
 
 impl std::fmt::Debug for GpuQueue {
@@ -51,27 +75,12 @@ impl std::fmt::Debug for GpuQueue {
     }
 }
 
-/// One transfer of a stream.
-#[derive(Debug, Clone, Copy)]
-pub struct Step {
-    /// Which way.
-    pub direction: Direction,
-    /// Where in a region: its [`att_address`](peerlane_host::Region::att_address) and an offset.
-    pub peer: AttAddress,
-    /// Address of FPGA memory that the context has.
-    pub fpga_address: u64,
-    /// Bytes.
-    pub length: u32,
-    /// How long the GPU waits for the end, and the stream with it.
-    pub limit: Duration,
-}
-
-/// How the last step of a queue ended.
+/// How steps of a queue have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// Bytes moved.
+    /// Bytes that the last one has moved.
     pub bytes: u32,
-    /// Steps that the queue has carried out.
+    /// Steps that the queue has carried out, well or not.
     pub steps: u32,
 }
 
@@ -88,21 +97,21 @@ unsafe impl Send for Registered {}
 unsafe impl Sync for Registered {}
 
 impl Registered {
-    /// Registers registers of a device, or memory.
+    /// Registers registers of a device, or memory, by the first of these flags that CUDA takes.
     ///
     /// # Safety
     /// The range stays mapped for as long as this lives.
-    unsafe fn new(gpu: &Gpu, base: NonNull<u8>, bytes: usize) -> Result<Self> {
+    unsafe fn new(gpu: &Gpu, base: NonNull<u8>, bytes: usize, flags: [u32; 2]) -> Result<Self> {
         gpu.bind()?;
         let host = base.as_ptr().cast::<c_void>();
         let register = |flags| {
+            let flags = flags | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
             // SAFETY: the caller promises the range.
             unsafe { sys::cuMemHostRegister_v2(host, bytes, flags) }.result()
         };
-        // A device's registers take the first, memory the second (trial on an H100: the first refuses memory).
-        let device = sys::CU_MEMHOSTREGISTER_DEVICEMAP;
-        register(device | sys::CU_MEMHOSTREGISTER_IOMEMORY)
-            .or_else(|_| register(device))
+        let [first, second] = flags;
+        register(first)
+            .or_else(|error| register(second).map_err(|_| error))
             .map_err(Error::cuda("cuMemHostRegister"))?;
         let mut address = 0;
         // SAFETY: the range was just registered.
@@ -119,56 +128,66 @@ impl Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        // Kernels that use it may run: CUDA waits for them.
-        if self.gpu.bind().is_ok() {
-            // SAFETY: the range was registered, and this takes it back once.
-            let _ = unsafe { sys::cuMemHostUnregister(self.host) };
-        }
+        // SAFETY: the range was registered, this takes it back once, and no kernel that uses it runs.
+        let _ = self.gpu.at_rest(|| unsafe {
+            let _ = sys::cuMemHostUnregister(self.host);
+        });
     }
 }
 
 impl GpuQueue {
-    /// Takes a device's channel over, in place of its [`Queue`](peerlane_host::Queue).
+    /// Takes a device's channel over, in place of its [`Queue`](peerlane_host::Queue). After an error the device has no queue
+    /// any more: open another one.
     ///
     /// # Errors
-    /// As [`Device::hand_over`], and [`Error::Cuda`].
+    /// [`Error::NoFlush`] where the GPU does not order peers' writes for their owner, so that what follows a step
+    /// would not see its data; as [`Device::hand_over`]; and [`Error::Cuda`].
     pub fn new(gpu: &Gpu, device: &Device) -> Result<Self> {
+        if gpu.abilities().ordering < Ordering::Owner {
+            return Err(Error::NoFlush {
+                gpu: gpu.bus().into(),
+            });
+        }
         gpu.bind()?;
         let context = gpu.context();
         let module =
             (context.load_module(Ptx::from_src(PTX))).map_err(Error::cuda("cuModuleLoadData"))?;
         let step =
             (module.load_function("peerlane_step")).map_err(Error::cuda("cuModuleGetFunction"))?;
-        let state = gpu.plain_buffer(STATE_BYTES)?;
-        let result = gpu.plain_buffer(RESULT_BYTES)?;
+        let state = gpu.plain_buffer((STATE_BYTES + RESULT_BYTES) as u64)?;
 
-        let RawChannel {
-            page,
-            page_bytes,
-            ring,
-            slots,
-        } = device.hand_over()?;
-        let ring_bytes = slots as usize * record::DWORDS * 4;
+        let channel = device.hand_over()?;
+        let ring_bytes = channel.slots() as usize * regs::Completion::SIZE;
+        // NVIDIA's driver asks for the frames of a device's mapping and faults none in.
+        for offset in (0..ring_bytes).step_by(4096) {
+            // SAFETY: the ring is mapped for loads, and its length a multiple of a dword.
+            let dword = unsafe { channel.ring().add(offset).cast::<u32>().read_volatile() };
+            std::hint::black_box(dword);
+        }
+        let registers = sys::CU_MEMHOSTREGISTER_IOMEMORY;
         // SAFETY: both are mapped for as long as the device's context lives, and the queue keeps the device.
         let (page, ring) = unsafe {
             (
-                Registered::new(gpu, page, page_bytes)?,
-                Registered::new(gpu, ring, ring_bytes)?,
+                // A page in memory stands for one in a test.
+                Registered::new(gpu, channel.page(), channel.page_bytes(), [registers, 0])?,
+                // The ring is memory, which the driver may have mapped like registers.
+                Registered::new(gpu, channel.ring(), ring_bytes, [0, registers])?,
             )
         };
         let mut words = Vec::new();
         words.extend(page.address.to_le_bytes());
         words.extend(ring.address.to_le_bytes());
-        words.extend(slots.to_le_bytes());
+        words.extend(channel.slots().to_le_bytes());
         state.write(0, &words)?;
         Ok(Self {
             state,
-            result,
             step,
-            _module: module,
+            module,
+            last: Mutex::default(),
             _page: page,
             _ring: ring,
             device: device.clone(),
+            owner: std::process::id(),
         })
     }
 
@@ -182,95 +201,150 @@ impl GpuQueue {
         self.state.address()
     }
 
-    /// Has a stream carry a transfer out, after what was enqueued on it before, and wait for its end. What is
-    /// enqueued next sees the data. Nothing of the host's takes part, and a failure stops nothing:
+    /// Has a stream carry a transfer out, after what was enqueued on it before, and wait for its end, for at most
+    /// `limit`. What is enqueued next sees the data. Nothing of the host's takes part, and a failure stops nothing:
     /// [`outcome`](Self::outcome) tells of it afterwards.
     ///
     /// # Errors
-    /// [`Error::Descriptor`], [`Error::Foreign`], [`Error::Cuda`].
-    pub fn enqueue(&self, stream: &CudaStream, step: &Step) -> Result<()> {
+    /// As [`Device::describe`]; [`Error::Foreign`]; [`Error::Capturing`]; [`Error::Cuda`].
+    pub fn enqueue(
+        &self,
+        stream: &CudaStream,
+        request: &Request<'_>,
+        limit: Duration,
+    ) -> Result<()> {
+        let status = (stream.capture_status()).map_err(Error::cuda("cuStreamIsCapturing"))?;
+        if status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
+            return Err(Error::Capturing);
+        }
+        let mut last = self.lock();
+        self.launch(&mut last, stream, request, limit)?;
+        last.event = Some(
+            stream
+                .record_event(None)
+                .map_err(Error::cuda("cuEventRecord"))?,
+        );
+        Ok(())
+    }
+
+    /// The same for a stream that is being captured: the step becomes a node of its graph.
+    ///
+    /// # Safety
+    /// The graph is not launched any more when the queue has been dropped.
+    ///
+    /// # Errors
+    /// As [`enqueue`](Self::enqueue).
+    pub unsafe fn capture(
+        &self,
+        stream: &CudaStream,
+        request: &Request<'_>,
+        limit: Duration,
+    ) -> Result<()> {
+        self.launch(&mut self.lock(), stream, request, limit)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn launch(
+        &self,
+        last: &mut Last,
+        stream: &CudaStream,
+        request: &Request<'_>,
+        limit: Duration,
+    ) -> Result<()> {
         if **stream.context() != **self.state.gpu().context() {
             return Err(Error::Foreign);
         }
-        let descriptor = Descriptor {
-            peer: step.peer,
-            local: step.fpga_address,
-            length: step.length,
-            control: Control {
-                record: true,
-                ..Control::default()
-            },
-            cookie: 0,
-        };
-        let dwords = descriptor.encode()?;
+        // The cookie is the GPU's own.
+        let dwords = self.device.describe(request, 0)?;
         let quad = |low: usize| u64::from(dwords[low + 1]) << 32 | u64::from(dwords[low]);
         let (peer, local, rest) = (quad(0), quad(2), quad(4));
-        let direction: u32 = match step.direction {
+        let direction: u32 = match request.direction {
             Direction::Write => 0,
             Direction::Read => 1,
         };
-        let limit = u64::try_from(step.limit.as_nanos()).unwrap_or(u64::MAX);
-        let (state, result) = (self.state.address(), self.result.address());
+        let limit = limit.min(LONGEST).as_nanos() as u64;
+        let (state, result) = (self.address(), self.address() + STATE_BYTES as u64);
         let one = LaunchConfig {
             grid_dim: (1, 1, 1),
             block_dim: (1, 1, 1),
             shared_mem_bytes: 0,
         };
+        let known = |region: &Region| region.handle() == request.region.handle();
+        if !last.regions.iter().any(known) {
+            last.regions.push(request.region.clone());
+        }
         self.state.gpu().bind()?;
         let mut launch = stream.launch_builder(&self.step);
         launch.arg(&state).arg(&result).arg(&direction);
         launch.arg(&peer).arg(&local).arg(&rest).arg(&limit);
-        // SAFETY: the arguments are the kernel's, and both buffers live as long as the queue, which waits for
-        // kernels when it is dropped.
+        // SAFETY: the arguments are the kernel's. What it uses lives as long as the queue, which waits for kernels
+        // when it is dropped; of captured ones, the caller of `capture` promises it.
         unsafe { launch.launch(one) }.map_err(Error::cuda("cuLaunchKernel"))?;
         Ok(())
     }
 
-    /// How the last step ended that the GPU has carried out. A failure of an earlier step is told until it was asked for.
-    /// Waits for the GPU.
+    /// How steps have ended, after the last one that was enqueued; graphs are to be waited for by their streams
+    /// first. A failure is told once: the last one, if there were several since this was asked for.
     ///
     /// # Errors
-    /// [`Error::Transfer`], [`Error::Late`], [`Error::Cuda`].
+    /// [`Error::Transfer`]; [`Error::Late`], also where the board was started anew, or has refused the doorbell;
+    /// [`Error::Cuda`].
     pub fn outcome(&self) -> Result<Outcome> {
-        let context = self.state.gpu().context();
-        (context.synchronize()).map_err(Error::cuda("cuCtxSynchronize"))?;
-        let mut bytes = [0; RESULT_BYTES as usize];
-        self.result.read(0, &mut bytes)?;
+        let mut last = self.lock();
+        if let Some(event) = &last.event {
+            event
+                .synchronize()
+                .map_err(Error::cuda("cuEventSynchronize"))?;
+        }
+        let mut bytes = [0; RESULT_BYTES];
+        self.state.read(STATE_BYTES as u64, &mut bytes)?;
         let (words, _) = bytes.as_chunks::<4>();
         let word = |index: usize| u32::from_le_bytes(words[index]);
-        // The first step that failed stays until here.
-        let (late, failed, steps) = (word(8) != 0, word(9) != 0, word(10));
-        if late || failed {
-            self.result.write(0, &[0; 40])?;
-        }
-        if late {
-            return Err(Error::Late);
-        }
-        if failed {
+        let (late, failed) = (word(8), word(9));
+        let (is_late, has_failed) = (late != last.late, failed != last.failed);
+        if has_failed {
+            last.failed = failed;
             let record = Record::decode(&std::array::from_fn(word));
             let outcome = record.map(|record| record.outcome);
             // What is no record is none of the board's.
             let fault = outcome.ok().and_then(Result::err);
             return Err(Error::Transfer(fault.unwrap_or(Fault::Descriptor)));
         }
+        if is_late {
+            last.late = late;
+            return Err(Error::Late);
+        }
         Ok(Outcome {
-            bytes: word(2),
-            steps,
+            bytes: word(11),
+            steps: word(10),
         })
     }
 }
 
 impl Drop for GpuQueue {
     fn drop(&mut self) {
-        // Kernels that have the buffers may run.
-        let _ = self.state.gpu().context().synchronize();
+        let rests = self.state.gpu().at_rest(|| ());
+        if !rests {
+            // The GPU may still run a step: what it uses stays.
+            std::mem::forget((Arc::clone(&self.module), self.device.clone()));
+            std::mem::forget(std::mem::take(&mut self.lock().regions));
+            return;
+        }
+        if self.owner == std::process::id() {
+            // What was late may be under way. A board that is gone has nothing under way.
+            let _ = self.device.stop(Duration::ZERO);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use peerlane_host::peerlane_core::regs::{self, chan};
+    use peerlane_host::peerlane_core::record;
+    use peerlane_host::peerlane_core::regs::chan;
 
     /// The PTX has numbers of the register map in its text; so they are compared with the map here.
     #[test]
@@ -281,6 +355,8 @@ mod tests {
         assert_eq!(chan::WRITE_DOORBELL, 64);
         assert_eq!(chan::READ_DOORBELL, 128 + 64);
         assert_eq!(regs::Completion::SIZE, 32);
+        assert!(PTX.contains("add.u64 %lock, %queue, 44;"));
+        assert_eq!(STATE_BYTES, 48);
         assert_eq!(record::STATUS, 1);
         assert_eq!(record::SEQUENCE, 3);
         let status = regs::Completion::default().with_status_phase(true).status;

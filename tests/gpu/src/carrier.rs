@@ -159,11 +159,12 @@ impl Drop for Carrier {
 impl Context for Carried {
     fn open_channel(&self) -> HostResult<Option<RawChannel>> {
         self.0.context.open_channel()?;
-        Ok(Some(RawChannel {
-            page: NonNull::from(&*self.0.page).cast(),
-            page_bytes: size_of_val(&*self.0.page),
-            ring: NonNull::from(&*self.0.ring).cast(),
-            slots: self.0.slots,
+        let (page, ring) = (&*self.0.page, &*self.0.ring);
+        let bytes = size_of_val(page);
+        let (page, ring) = (NonNull::from(page).cast(), NonNull::from(ring).cast());
+        // SAFETY: both are this context's, in memory of atomics.
+        Ok(Some(unsafe {
+            RawChannel::new(page, bytes, ring, self.0.slots)
         }))
     }
 

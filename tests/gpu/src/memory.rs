@@ -151,7 +151,8 @@ pub fn dma_bufs(bench: &Bench<'_>) -> Result<String> {
         ));
     }
     // Memory of OpenCL or of no one is none of CUDA's.
-    let nobody = bench.gpu.export_address(0x1000, 4096);
+    // SAFETY: nothing is exported, or the check fails.
+    let nobody = unsafe { bench.gpu.export_address(0x1000, 4096) };
     match nobody {
         Ok(_) => bail!("memory of nobody was exported"),
         Err(error) => found.push(format!("memory of nobody: {error}")),

@@ -7,10 +7,12 @@ use crate::cuda::{Kernels, pattern};
 use anyhow::{Context as _, Result, bail, ensure};
 use cudarc::driver::{LaunchConfig, PushKernelArg, sys};
 use cudarc::nvrtc::Ptx;
-use peerlane_gpu::{Error, GpuBuffer, GpuQueue, Step};
+use peerlane_gpu::{Error, GpuBuffer, GpuQueue};
 use peerlane_host::driver::Options;
-use peerlane_host::{Device, Direction, FpgaMemory, MemoryKind, Permissions, Region};
-use peerlane_sim::BoardConfig;
+use peerlane_host::{
+    Device, Direction, Fault, FpgaMemory, MemoryKind, Permissions, Region, Request,
+};
+use peerlane_sim::{BoardConfig, GPU_PAGE};
 use peerlane_simulated::SimBoard;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,7 +36,7 @@ struct Rig {
 impl Rig {
     fn new(bench: &Bench<'_>) -> Result<Self> {
         let board = SimBoard::new(library(bench)?.instance()?, BoardConfig::default())?;
-        let buffer = Arc::new(bench.gpu.plain_buffer(2 * BYTES)?);
+        let buffer = Arc::new(bench.gpu.plain_buffer(2 * BYTES + GPU_PAGE)?);
         board.with(|board| board.gpu_mut().replace(Arc::new(Peer(Arc::clone(&buffer)))));
         let driver = board.drive(&Options::default())?;
         let carried = Carried::new(driver.context()?);
@@ -53,19 +55,19 @@ impl Rig {
     }
 
     /// The first half to FPGA memory, or that to the second half.
-    fn step(&self, direction: Direction) -> Result<Step> {
+    fn step(&self, direction: Direction) -> Request<'_> {
         let offset = match direction {
             Direction::Read => 0,
             Direction::Write => BYTES,
         };
-        let peer = self.region.att_address().checked_add(offset);
-        Ok(Step {
+        Request {
             direction,
-            peer: peer.context("the region has no such address")?,
+            region: &self.region,
+            offset,
             fpga_address: self.fpga.base(),
-            length: BYTES as u32,
-            limit: LIMIT,
-        })
+            length: BYTES,
+            piece: None,
+        }
     }
 
     /// The second half holds the pattern.
@@ -95,7 +97,7 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
     let carrier = rig.carried.carry();
     let stream = bench.gpu.context().new_stream()?;
     let [read, write] = [Direction::Read, Direction::Write].map(|way| rig.step(way));
-    let (read, write) = (read?, write?);
+    let enqueue = |step: &Request<'_>| queue.enqueue(&stream, step, LIMIT);
 
     let mut begin = Instant::now();
     let mut times = Vec::new();
@@ -108,9 +110,8 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
         ))
     };
     kernels.fill_on(&stream, &rig.buffer, BYTES, 11)?;
-    queue.enqueue(&stream, &read)?;
-    queue.enqueue(&stream, &write)?;
-    stream.synchronize()?;
+    enqueue(&read)?;
+    enqueue(&write)?;
     let outcome = queue.outcome()?;
     ensure!(
         outcome.steps == 2 && u64::from(outcome.bytes) == BYTES,
@@ -119,24 +120,38 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
     rig.check(11)?;
     lap();
 
-    // A step that the board refuses is told, and the next one runs.
-    let outside = Step {
+    // What the library refuses is not enqueued. What the board refuses is told, and the next step runs.
+    let outside = Request {
         fpga_address: rig.fpga.base() + rig.fpga.length(),
         ..read
     };
-    queue.enqueue(&stream, &outside)?;
-    queue.enqueue(&stream, &write)?;
+    ensure!(enqueue(&outside).is_err());
+    let other = rig.device.memory(MemoryKind::Gpu, GPU_PAGE as usize)?;
+    let gone = rig.device.register_all(&other, Permissions::ReadWrite)?;
+    let stale = gone.clone();
+    gone.forget()?;
+    let short = Request {
+        region: &stale,
+        length: 64,
+        ..read
+    };
+    enqueue(&short)?;
+    enqueue(&write)?;
     match queue.outcome() {
-        Err(Error::Transfer(fault)) => ensure!(format!("{fault:?}") == "LocalRange", "{fault:?}"),
-        other => bail!("a transfer outside of the context's memory: {other:?}"),
+        Err(Error::Transfer(fault)) => ensure!(fault == Fault::AttInvalid, "{fault:?}"),
+        other => bail!("a transfer with a region that is gone: {other:?}"),
     }
     ensure!(queue.outcome()?.steps == 4);
     lap();
 
     stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED)?;
     kernels.fill_on(&stream, &rig.buffer, BYTES, 12)?;
-    queue.enqueue(&stream, &read)?;
-    queue.enqueue(&stream, &write)?;
+    ensure!(matches!(enqueue(&read), Err(Error::Capturing)));
+    // SAFETY: the graph is dropped before the queue.
+    unsafe {
+        queue.capture(&stream, &read, LIMIT)?;
+        queue.capture(&stream, &write, LIMIT)?;
+    }
     let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     let graph = stream.end_capture(flags)?.context("the graph is empty")?;
     for round in 1..=3 {
@@ -147,7 +162,7 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
         rig.check(12)?;
         lap();
     }
-    drop(queue);
+    drop((graph, queue));
     let bells = carrier.stop()?;
     ensure!(bells == 10, "{bells} doorbells");
     lap();
@@ -160,7 +175,7 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
 /// A kernel that includes `peerlane_gpu.h` moves the pattern by itself, in pieces.
 pub fn by_a_kernel(bench: &Bench<'_>) -> Result<String> {
     let Some(file) = &bench.options.kernel else {
-        return Ok("not tried: no --kernel, the PTX of tests/gpu/kernel.cu".into());
+        bail!("not tried: no --kernel, the PTX of tests/gpu/kernel.cu");
     };
     const PIECES: u32 = 8;
     let kernels = Kernels::load(&bench.gpu)?;
@@ -173,8 +188,11 @@ pub fn by_a_kernel(bench: &Bench<'_>) -> Result<String> {
 
     let result = bench.gpu.plain_buffer(8)?;
     let (state, place) = (queue.address(), result.address());
-    let (read, write) = (rig.step(Direction::Read)?, rig.step(Direction::Write)?);
-    let (input, output, fpga) = (read.peer.raw(), write.peer.raw(), rig.fpga.base());
+    let at = |offset| {
+        let address = rig.region.att_address().checked_add(offset);
+        address.context("the region has no such address")
+    };
+    let (input, output, fpga) = (at(0)?.raw(), at(BYTES)?.raw(), rig.fpga.base());
     let (piece, pieces) = (BYTES as u32 / PIECES, PIECES);
     let limit = LIMIT.as_nanos() as u64;
     // Not the default stream: the carrier's copies would wait for it.

@@ -19,6 +19,9 @@ pub struct GpuBuffer {
     kind: Kind,
 }
 
+/// The largest page of a GPU's memory.
+const LARGE_PAGE: usize = 2 << 20;
+
 /// Where the memory is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -66,6 +69,12 @@ impl GpuBuffer {
     /// By `cuMemAlloc`.
     pub(super) fn plain(gpu: &Gpu, length: u64) -> Result<Self> {
         let size = check(gpu, gpu.abilities.peers, length)?;
+        // Whole pages of the GPU's: memory of one page is one buffer's, and a board is let into whole pages.
+        let size = size.checked_next_multiple_of(LARGE_PAGE);
+        let size = size.ok_or(Error::Cuda {
+            call: "cuMemAlloc",
+            result: sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY,
+        })?;
         gpu.bind()?;
         // SAFETY: the context is the thread's.
         let address = unsafe { result::malloc_sync(size) }.map_err(Error::cuda("cuMemAlloc"))?;
@@ -151,12 +160,12 @@ impl GpuBuffer {
     }
 
     /// Waits until what was copied lies in the memory: a copy from pageable memory may return when it has been
-    /// staged ("API synchronization behavior").
+    /// staged ("API synchronization behavior"). Copies are of the default stream; a kernel that runs on
+    /// another one may be what waits for them.
     fn settle(&self) -> Result<()> {
-        let context = self.gpu.context();
-        context
-            .synchronize()
-            .map_err(Error::cuda("cuCtxSynchronize"))
+        let default = std::ptr::null_mut();
+        // SAFETY: null is the default stream.
+        unsafe { result::stream::synchronize(default) }.map_err(Error::cuda("cuStreamSynchronize"))
     }
 
     /// Its GPU.
@@ -266,23 +275,19 @@ impl GpuBuffer {
 
 impl Drop for GpuBuffer {
     fn drop(&mut self) {
-        // Nobody hears of an error, and nothing else can be done about one.
-        if self.gpu.bind().is_err() {
-            return;
-        }
-        match self.kind {
+        // Where the GPU does not come to rest the memory stays taken: something may use it.
+        let _ = self.gpu.at_rest(|| match self.kind {
             Kind::Plain => {
                 // SAFETY: the address is that of `cuMemAlloc`, and this gives it back once.
                 let _ = unsafe { result::free_sync(self.address) };
             }
             Kind::Shareable(handle) => {
-                let _ = self.gpu.context().synchronize();
                 // SAFETY: the range is the buffer's, mapped as a whole, and nothing of the context runs.
                 let _ = unsafe { sys::cuMemUnmap(self.address, self.size) };
                 let (address, size) = (self.address, self.size);
                 drop((Reserved { address, size }, Physical(handle)));
             }
-        }
+        });
     }
 }
 

@@ -46,7 +46,10 @@ impl Gpu {
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Bounds`] if the range does not lie in one allocation, and [`Error::Cuda`].
-    pub fn export_address(&self, address: u64, length: u64) -> Result<DmaBuf> {
+    ///
+    /// # Safety
+    /// Boards and other devices may write the memory for as long as they have the dma-buf.
+    pub unsafe fn export_address(&self, address: u64, length: u64) -> Result<DmaBuf> {
         let allocation = self.allocation(address)?;
         self.export_in(address, length, &allocation)
     }
