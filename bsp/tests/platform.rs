@@ -3,7 +3,9 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
 
 use common::{Work, reference_net};
 
@@ -156,11 +158,51 @@ fn a_boards_directory_becomes_a_platform() {
     ] {
         assert!(work.out.join(file).is_file(), "{file}");
     }
+    for (utility, command) in [
+        ("install", "install"),
+        ("uninstall", "uninstall"),
+        ("diagnose", "diagnose"),
+        ("diagnostic", "diagnose"),
+        ("program", "program"),
+        ("reprogram", "program"),
+        ("flash", "flash"),
+    ] {
+        runs(&work.out.join("linux64/libexec").join(utility), command);
+    }
     assert!(
         work.out
             .join("hardware/peerlane_net_peerlane/board_spec.xml")
             .is_file()
     );
+}
+
+/// A utility runs from where it lies: without its program it says what is missing, with it the command.
+fn runs(utility: &Path, command: &str) {
+    let program = utility.with_file_name("peerlane-aocl");
+    let work = tempfile::tempdir().unwrap();
+    let link = work.path().join("a link");
+    symlink(utility, &link).unwrap();
+    for path in [utility, &link] {
+        let run = Command::new(path).current_dir("/").output().unwrap();
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert_eq!(run.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("peerlane-aocl is not there. In Peerlane's"),
+            "{said}"
+        );
+        fs::write(&program, "#!/bin/sh\nprintf '%s\\n' \"$@\"\nexit 7\n").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let run = Command::new(path).args(["acl0", "a b"]).output().unwrap();
+        let said = String::from_utf8_lossy(&run.stdout).into_owned();
+        assert_eq!(run.status.code(), Some(7), "{said}");
+        let mut lines = said.lines();
+        assert_eq!(lines.next(), Some("--platform"));
+        let platform = fs::canonicalize(lines.next().unwrap()).unwrap();
+        let root = utility.ancestors().nth(3).unwrap();
+        assert_eq!(platform, fs::canonicalize(root).unwrap());
+        assert_eq!(lines.collect::<Vec<_>>(), [command, "acl0", "a b"]);
+        fs::remove_file(&program).unwrap();
+    }
 }
 
 /// The vendor's library and utilities are for a DMA that is gone: nothing leads to them, and they are kept.
@@ -209,7 +251,9 @@ fn the_vendors_runtime_is_set_aside() {
         }
         let report = work.sound("");
         for file in files {
-            assert!(!work.out.join(file).exists(), "{version}: {file}");
+            // Peerlane's own may have the same name.
+            let there = fs::read_to_string(work.out.join(file)).unwrap_or_default();
+            assert_ne!(there, file, "{version}");
             let kept = work.out.join("peerlane/vendor").join(file);
             assert_eq!(fs::read_to_string(kept).unwrap(), file);
         }
@@ -281,12 +325,32 @@ fn the_check_looks_at_the_platform() {
         finds(words);
         fs::write(out(file), before).unwrap();
     }
-    fs::copy(&install, out("linux64/libexec/install")).unwrap();
+    let (ours, aside) = (
+        out("linux64/libexec/install"),
+        work.dir.path().join("aside"),
+    );
+    fs::rename(&ours, &aside).unwrap();
+    finds("`aocl install` finds nothing to run");
+    fs::copy(&install, &ours).unwrap();
     finds("this is the vendor's ../../linux64/libexec/install");
-    fs::remove_file(out("linux64/libexec/install")).unwrap();
-    fs::remove_dir_all(out("linux64/libexec")).unwrap();
+    finds("`aocl install` cannot run it");
+    fs::copy(out("linux64/libexec/uninstall"), &ours).unwrap();
+    finds("`aocl install` runs something else than peerlane-aocl install");
+    fs::write(&ours, "#!/bin/sh\n").unwrap();
+    let notes = common::faults::notes(&work);
+    for words in [
+        "something that is not of Peerlane's",
+        "the program behind `aocl` is not there yet",
+    ] {
+        assert!(
+            notes.iter().any(|(_, note)| note.contains(words)),
+            "{notes:#?}"
+        );
+    }
+    fs::rename(&aside, &ours).unwrap();
+    fs::rename(out("linux64/libexec"), &aside).unwrap();
     finds("a directory that is not there");
-    fs::create_dir(out("linux64/libexec")).unwrap();
+    fs::rename(&aside, out("linux64/libexec")).unwrap();
     fs::rename(out(ENVIRONMENT), out("hidden")).unwrap();
     finds("aoc finds no board");
     fs::rename(out("hidden"), out(ENVIRONMENT)).unwrap();

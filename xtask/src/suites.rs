@@ -297,6 +297,11 @@ pub(crate) const SUITES: &[Suite] = &[
                 EXTERNAL,
             ),
             tests(
+                "diagnosis of the simulated board",
+                Of::Targets("peerlane-utilities", &["simulated"]),
+                EXTERNAL,
+            ),
+            tests(
                 "benchmarks, that they measure",
                 Of::Package("peerlane-bench"),
                 EXTERNAL,

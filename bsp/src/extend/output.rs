@@ -204,6 +204,14 @@ pub fn prepare_report(path: &Path, report: &Report) -> Result<tempfile::NamedTem
 /// # Errors
 /// [`ErrorKind::Io`].
 pub fn set_directory_mode(path: &Path) -> Result<()> {
+    set_executable(path)
+}
+
+/// Lets everybody run a file or look into a directory.
+///
+/// # Errors
+/// [`ErrorKind::Io`].
+pub fn set_executable(path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))
         .map_err(|e| Error::io(path, "set the permissions", &e))

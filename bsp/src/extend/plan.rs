@@ -17,7 +17,7 @@ use crate::extend::report::{Change, Report};
 use crate::extend::resources::{self, Resources};
 use crate::extend::rewrite::{self, Rewritten};
 use crate::extend::settings::{self, Import};
-use crate::extend::{compiled, ipx, leftovers, migration, readme};
+use crate::extend::{compiled, ipx, leftovers, migration, output, readme};
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
 use crate::kept::{self, Record, Tree};
@@ -125,6 +125,9 @@ impl Plan {
         }
         for file in &self.around {
             layout::write_below(to, &file.path, &text::encode(&file.text))?;
+            if file.text.starts_with("#!") {
+                output::set_executable(&to.join(&file.path))?;
+            }
         }
         let report = [
             ("peerlane-report.md", self.report.markdown()),
@@ -492,8 +495,8 @@ impl<'a> Builder<'a> {
                 .collect();
             self.notes.push(format!(
                 "The vendor's runtime ({}) was set aside: its library and its utilities drive the old DMA, and \
-                 `install` would load a driver for it. Peerlane's library goes to linux64/lib; its utilities are \
-                 still to come.",
+                 `install` would load a driver for it. Peerlane's library goes to linux64/lib, peerlane-aocl to \
+                 linux64/libexec; a README.md in each says how they are made.",
                 all.join(", ")
             ));
         }

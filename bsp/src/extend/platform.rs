@@ -1,5 +1,5 @@
-//! The platform around the board, as `aoc` selects it: `board_env.xml`, the board's directory, and places for what the
-//! OpenCL runtime needs.
+//! The platform around the board, as `aoc` selects it: `board_env.xml`, the board's directory, the utilities that
+//! `aocl` runs, and places for what the OpenCL runtime needs.
 //!
 //! `board_env.xml` names the MMD library, what a program is linked with, and the directory of `install`, `diagnose` and
 //! the like (Custom Platform Toolkit user guide 683398, 1.4.2.1; `%b` is the platform). The vendor's would install a
@@ -26,8 +26,17 @@ const LINUX: &str = "linux64";
 const MMD: &str = "peerlane_mmd";
 /// The library of the SDK that old runtimes reach an MMD by. It is linked together with the MMD.
 const HAL: &str = "-lalterahalmmd";
-/// The utilities (683398, 1.5).
-const UTILITIES: [&str; 5] = ["install", "uninstall", "diagnose", "program", "flash"];
+/// The utilities (683398, 1.4.5), and the command of Peerlane's that each is. For platforms before 14.1 the SDK has
+/// other names for two of them (its `acl/Command.pm`, 17.1).
+const UTILITIES: [(&str, &str); 7] = [
+    ("install", "install"),
+    ("uninstall", "uninstall"),
+    ("diagnose", "diagnose"),
+    ("diagnostic", "diagnose"),
+    ("program", "program"),
+    ("reprogram", "program"),
+    ("flash", "flash"),
+];
 /// The version of the SDK where a BSP says none: the oldest that has such boards.
 const OLDEST: &str = "13.1";
 
@@ -61,7 +70,14 @@ struct Libraries<'a> {
 #[derive(Template)]
 #[template(path = "runtime_libexec.md")]
 struct Utilities<'a> {
-    all: &'a [&'a str],
+    all: &'a [(&'a str, &'a str)],
+}
+
+#[derive(Template)]
+#[template(path = "utility.sh", escape = "none")]
+struct Utility<'a> {
+    name: &'a str,
+    command: &'a str,
 }
 
 impl Platform {
@@ -261,18 +277,27 @@ impl Platform {
         found
     }
 
-    /// The places for what the runtime brings, each with what it is for.
+    /// The places for what the runtime brings, each with what it is for, and the utilities.
     pub fn places() -> Vec<Written> {
         let lib = Libraries { mmd: MMD };
         let libexec = Utilities { all: &UTILITIES };
-        let place = |dir: &str, text| Written {
-            path: Path::new(LINUX).join(dir).join("README.md"),
-            text,
-        };
-        vec![
-            place("lib", render(&lib)),
-            place("libexec", render(&libexec)),
-        ]
+        let linux = Path::new(LINUX);
+        let utilities = UTILITIES.map(|(name, command)| Written {
+            path: linux.join("libexec").join(name),
+            text: render(&Utility { name, command }),
+        });
+        let mut all = vec![
+            Written {
+                path: linux.join("lib/README.md"),
+                text: render(&lib),
+            },
+            Written {
+                path: linux.join("libexec/README.md"),
+                text: render(&libexec),
+            },
+        ];
+        all.extend(utilities);
+        all
     }
 }
 

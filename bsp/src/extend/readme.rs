@@ -49,6 +49,10 @@ struct Readme<'a> {
     hardware: String,
     list: &'a str,
     option: &'a str,
+    /// What `aocl install` takes.
+    install: &'a str,
+    /// The command that tests all boards, or the first.
+    diagnose: &'a str,
     /// For `lspci`.
     device: String,
     set_aside: String,
@@ -63,6 +67,17 @@ pub fn text(facts: &Facts<'_>) -> String {
         true => ("-list-boards", "-board="),
         false => ("--list-boards", "--board "),
     };
+    // From 17.1 on it asks for the platform that is not named; before, it has no argument. Before 14.1 the SDK's command
+    // has another name, and from 15.1 on it only lists the boards if none is named (its `acl/Command.pm`, 17.1).
+    let install = match number(facts.version) >= (17, 1) {
+        true => " \"$AOCL_BOARD_PACKAGE_ROOT\"",
+        false => "",
+    };
+    let diagnose = match number(facts.version) {
+        version if version < (14, 1) => "diagnostic",
+        version if version < (15, 1) => "diagnose",
+        _ => "diagnose acl0",
+    };
     let known = |id: &str| id.len() == 4;
     let ids = &facts.ids;
     let set_aside: Vec<_> = (facts.set_aside.iter())
@@ -76,6 +91,8 @@ pub fn text(facts: &Facts<'_>) -> String {
         hardware: word(&facts.hardware.to_string_lossy()),
         list,
         option,
+        install,
+        diagnose,
         device: match known(&ids.vendor) && known(&ids.device) {
             true => format!(" -d {}:{}", ids.vendor, ids.device),
             false => String::new(),

@@ -46,4 +46,4 @@ pub use peer::{
     cl_mem, cl_mem_flags, cl_peer_memory_peerlane, cl_uint, cl_ulong,
 };
 pub use peerlane_host::Direction;
-pub use program::{Jtag, Programmer};
+pub use program::{Jtag, Programmer, quartus_tool};

@@ -128,26 +128,32 @@ fn arguments(sof: &Path) -> [OsString; 6] {
 
 /// Quartus's programmer.
 fn quartus_pgm() -> Result<PathBuf, String> {
-    const TOOL: &str = "quartus_pgm";
-    if let Some(named) = std::env::var_os("PEERLANE_QUARTUS_PGM").map(PathBuf::from) {
+    quartus_tool("quartus_pgm", "PEERLANE_QUARTUS_PGM").map_err(|what| {
+        format!(
+            "{what}: install Quartus's programmer, or load the program at power-on and set \
+             CL_CONTEXT_COMPILER_MODE_INTELFPGA=3"
+        )
+    })
+}
+
+/// A tool of Quartus's: where the variable says, else in `$QUARTUS_ROOTDIR/bin`, else on the `PATH`.
+///
+/// # Errors
+/// A sentence that says where it is not.
+pub fn quartus_tool(tool: &str, variable: &str) -> Result<PathBuf, String> {
+    if let Some(named) = std::env::var_os(variable).map(PathBuf::from) {
         return match named.is_file() {
             true => Ok(named),
-            false => Err(format!(
-                "PEERLANE_QUARTUS_PGM: {} is no file",
-                named.display()
-            )),
+            false => Err(format!("{variable}: {} is no file", named.display())),
         };
     }
     let root = std::env::var_os("QUARTUS_ROOTDIR").map(|root| PathBuf::from(root).join("bin"));
     let path = std::env::var_os("PATH").unwrap_or_default();
     let places = root.into_iter().chain(std::env::split_paths(&path));
-    let mut tools = places.map(|place| place.join(TOOL));
-    tools.find(|tool| tool.is_file()).ok_or_else(|| {
-        format!(
-            "{TOOL} is not on the PATH, nor in $QUARTUS_ROOTDIR/bin: install Quartus's programmer, or \
-             load the program at power-on and set CL_CONTEXT_COMPILER_MODE_INTELFPGA=3"
-        )
-    })
+    let mut tools = places.map(|place| place.join(tool));
+    tools
+        .find(|tool| tool.is_file())
+        .ok_or_else(|| format!("{tool} is not on the PATH, nor in $QUARTUS_ROOTDIR/bin"))
 }
 
 #[cfg(test)]

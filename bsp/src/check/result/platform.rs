@@ -1,5 +1,6 @@
 //! The platform around the board: what `board_env.xml` leads to, the README, and all that is kept of the vendor's.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::build::{Build, digest_of};
@@ -15,11 +16,25 @@ const TEST: &str = "platform";
 /// Where the runtime's parts belong (Custom Platform Toolkit user guide 683398, 1.4.2.1).
 const LIBRARY: &str = "%b/linux64/lib/libpeerlane_mmd.so";
 const UTILITIES: &str = "%b/linux64/libexec";
+/// What `aocl` runs from there, by the names of SDKs before and since 14.1, and the command of Peerlane's program that
+/// does it.
+const COMMANDS: [(&str, &str); 7] = [
+    ("diagnose", "diagnose"),
+    ("diagnostic", "diagnose"),
+    ("flash", "flash"),
+    ("install", "install"),
+    ("program", "program"),
+    ("reprogram", "program"),
+    ("uninstall", "uninstall"),
+];
+/// That program.
+const PROGRAM: &str = "peerlane-aocl";
 
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     let before = findings.errors();
     environment(bsp, findings)?;
     runtime(bsp, findings)?;
+    utilities(bsp, findings)?;
     readme(bsp, findings)?;
     if findings.unchanged(before) {
         findings.good(
@@ -98,6 +113,48 @@ fn runtime(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     if !library.is_file() {
         let what = "the library for the OpenCL runtime is not there yet: aoc compiles, programs cannot run";
         findings.note(TEST, Place::file(&library), what);
+    }
+    Ok(())
+}
+
+/// `aocl` can run every utility, and each calls the program's command of its own.
+fn utilities(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    let directory = bsp.layout.root.join(UTILITIES.trim_start_matches("%b/"));
+    for (name, command) in COMMANDS {
+        let path = directory.join(name);
+        let Ok(found) = std::fs::metadata(&path) else {
+            let what = format!("`aocl {name}` finds nothing to run");
+            bad(findings, TEST, Place::file(&path), what);
+            continue;
+        };
+        if !found.is_file() || found.permissions().mode() & 0o111 == 0 {
+            let what =
+                format!("`aocl {name}` cannot run it: it is no file, or nobody may execute it");
+            bad(findings, TEST, Place::file(&path), what);
+            continue;
+        }
+        // A program that somebody has put there may be of any kind.
+        let text = text::read(&path).unwrap_or_default();
+        let calls: Vec<&str> = (text.lines())
+            .filter(|line| line.starts_with("exec ") && line.contains(PROGRAM))
+            .collect();
+        match calls[..] {
+            [call] if call.split_whitespace().any(|word| word == command) => {}
+            [call] => {
+                let what =
+                    format!("`aocl {name}` runs something else than {PROGRAM} {command}: {call}");
+                bad(findings, TEST, Place::file(&path), what);
+            }
+            _ => {
+                let what = format!("`aocl {name}` runs something that is not of Peerlane's");
+                findings.note(TEST, Place::file(&path), what);
+            }
+        }
+    }
+    let program = directory.join(PROGRAM);
+    if !program.is_file() {
+        let what = "the program behind `aocl` is not there yet: its commands say how it is made";
+        findings.note(TEST, Place::file(&program), what);
     }
     Ok(())
 }

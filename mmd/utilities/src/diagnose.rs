@@ -1,0 +1,314 @@
+//! `diagnose`: what boards there are, and whether they work.
+
+use crate::link::Link;
+use crate::memory::{Bench, Rates};
+use crate::{Failure, Machine, Result};
+use peerlane_host::{Area, Errno, Error, OpenCl};
+use peerlane_mmd_core::Boards;
+
+/// What `aocl` looks for in the output.
+pub const PASSED: &str = "DIAGNOSTIC_PASSED";
+/// The same where something is wrong.
+pub const FAILED: &str = "DIAGNOSTIC_FAILED";
+
+/// Vendor of the FPGA's PCI functions: Altera.
+const ALTERA: u32 = 0x1172;
+/// Base class of display controllers (PCI Code and ID Assignment Specification, 1.4), which GPUs for computing have,
+/// too.
+const DISPLAY: u32 = 0x03;
+/// Vendors of GPUs whose memory an FPGA may reach.
+const GPUS: [(u32, &str); 2] = [(0x10de, "NVIDIA"), (0x1002, "AMD")];
+
+/// What the version register of a kernel interface says: where its ROM is (intel/fpga-runtime-for-opencl v2025.0,
+/// `acl_kernel_if.cpp`).
+const INTERFACES: [u32; 2] = [0xa0c0_0001, 0xa0c0_0002];
+
+/// Below this part of what the link carries a rate is remarked.
+const SLOW: f64 = 0.8;
+
+/// What to look at.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The boards; none are all.
+    pub boards: Vec<String>,
+    /// Only what can be seen without opening a board.
+    pub probe: bool,
+    /// MiB of FPGA memory that are tested; `None`: all.
+    pub mebibytes: Option<u64>,
+}
+
+/// Looks; what is found is said by `say`, a line each. The last is [`PASSED`] or [`FAILED`].
+///
+/// # Errors
+/// What is wrong first.
+pub fn diagnose(
+    machine: &Machine,
+    boards: &dyn Boards,
+    options: &Options,
+    say: &mut dyn FnMut(String),
+) -> Result<()> {
+    let done = look(machine, boards, options, say);
+    say(match &done {
+        Ok(()) => PASSED.into(),
+        Err(_) => FAILED.into(),
+    });
+    done
+}
+
+fn look(
+    machine: &Machine,
+    boards: &dyn Boards,
+    options: &Options,
+    say: &mut dyn FnMut(String),
+) -> Result<()> {
+    let all = boards.names();
+    if options.probe && options.boards.is_empty() {
+        // Nothing but names: each line is a device to `aocl`.
+        all.iter().for_each(|name| say(name.clone()));
+        return match all.is_empty() {
+            true => Err(none(machine)),
+            false => Ok(()),
+        };
+    }
+    if all.is_empty() {
+        return Err(none(machine));
+    }
+    let wanted = match options.boards.is_empty() {
+        true => all.clone(),
+        false => (options.boards.iter())
+            .map(|name| find(&all, name))
+            .collect::<Result<_>>()?,
+    };
+    for name in &wanted {
+        seen(machine, name, say)?;
+        if !options.probe {
+            tried(machine, boards, name, options.mebibytes, say).map_err(|failure| {
+                Failure::new(format!("{name}: {}", failure.what), failure.remedy)
+            })?;
+        }
+    }
+    if !options.probe {
+        gpus(machine, say);
+    }
+    Ok(())
+}
+
+/// The board that a name means. `aocl` counts devices, from `acl0` on.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn find(all: &[String], name: &str) -> Result<String> {
+    if all.iter().any(|one| one == name) {
+        return Ok(name.into());
+    }
+    let number = name
+        .strip_prefix("acl")
+        .and_then(|number| number.parse::<usize>().ok());
+    let counted = number.and_then(|number| all.get(number));
+    counted.cloned().ok_or_else(|| {
+        Failure::new(
+            format!("there is no board \"{name}\""),
+            match all.is_empty() {
+                true => "There is none at all: `aocl diagnose` says why.".into(),
+                false => format!("Name one of {}.", all.join(", ")),
+            },
+        )
+    })
+}
+
+/// Why there is no board.
+fn none(machine: &Machine) -> Failure {
+    let functions = machine.functions();
+    let of_altera = || {
+        functions
+            .iter()
+            .filter(|function| function.vendor == ALTERA)
+    };
+    let slots = |slots: &mut dyn Iterator<Item = &str>| slots.collect::<Vec<_>>().join(", ");
+    if !machine.has_driver() {
+        return Failure::new(
+            "there is no Peerlane board: the driver is not loaded",
+            "Load it by `aocl install`, or `modprobe peerlane`.",
+        );
+    }
+    if let Some(other) = of_altera().find(|f| f.driver.as_deref().is_some_and(|d| d != "peerlane"))
+    {
+        let driver = other.driver.as_deref().unwrap_or_default();
+        return Failure::new(
+            format!(
+                "there is no Peerlane board: the driver {driver} has the FPGA at {}",
+                other.slot
+            ),
+            format!(
+                "Unload that driver (modprobe --remove {driver}), and configure the FPGA with an image of the extended \
+                 platform: its README.md has the steps."
+            ),
+        );
+    }
+    let bound = slots(&mut of_altera().filter(|f| f.driver.is_some()).map(|f| &*f.slot));
+    if !bound.is_empty() {
+        return Failure::new(
+            format!("the driver has the FPGA at {bound}, and there is no /dev/peerlane*"),
+            "Look into the kernel's log for why the board was not started (dmesg | grep peerlane).",
+        );
+    }
+    let free = slots(&mut of_altera().map(|f| &*f.slot));
+    match free.is_empty() {
+        true => Failure::new(
+            "there is no Peerlane board on the bus: no PCI function of vendor 1172",
+            "Configure the FPGA with an image of the extended platform, then restart the computer without switching it \
+             off: its README.md has the steps.",
+        ),
+        false => Failure::new(
+            format!("the driver has not taken the FPGA at {free}"),
+            "Look into the kernel's log (dmesg | grep peerlane): a board that the driver's table does not have needs a \
+             driver built for it (peerlane driver), and an image with other MAP_ID or BUILD_ID is named there.",
+        ),
+    }
+}
+
+/// What can be seen without opening a board, which would reset its kernels.
+fn seen(machine: &Machine, name: &str, say: &mut dyn FnMut(String)) -> Result<()> {
+    let says = |file| machine.says(name, file);
+    let slot = machine
+        .slot(name)
+        .unwrap_or_else(|| "an unknown slot".into());
+    let board = says("board").unwrap_or_else(|| "a board".into());
+    let link = match (says("link_speed"), says("link_width")) {
+        (Some(speed), Some(lanes)) => format!(", {speed} x{lanes}"),
+        _ => String::new(),
+    };
+    say(format!("{name}: {board} at {slot}{link}"));
+    match says("state").as_deref() {
+        None | Some("ready") => Ok(()),
+        Some(state) => Err(Failure::new(
+            format!("{name} is not ready but {state}"),
+            "Wait a moment and try again. If it stays, the kernel's log says what has happened (driver/README.md, \"When \
+             the log says\").",
+        )),
+    }
+}
+
+/// Opens a board, as the OpenCL runtime does, and tests it.
+fn tried(
+    machine: &Machine,
+    boards: &dyn Boards,
+    name: &str,
+    mebibytes: Option<u64>,
+    say: &mut dyn FnMut(String),
+) -> Result<()> {
+    let found = boards.open(name);
+    let found = found.map_err(|what| {
+        Failure::new(
+            format!("it cannot be opened: {}", what.trim_end_matches('.')),
+            "The group peerlane may use the boards (usermod --append --groups peerlane USER, then log in again).",
+        )
+    })?;
+    let device = found.device;
+    let memory = device.allocate_all(0).map_err(|error| match error {
+        Error::Memory { source, .. } if source == Errno::BUSY => Failure::new(
+            "another program runs OpenCL kernels on it, or holds all of its memory",
+            "End that program: /sys/kernel/debug/peerlane0/state names it.",
+        ),
+        Error::Memory { source, .. } if source == Errno::PERM || source == Errno::ACCESS => Failure::new(
+            "this user may not run OpenCL kernels on it",
+            "Run it with CAP_SYS_RAWIO, or load the driver with hold_all=1 (driver/README.md, \"FPGA memory\").",
+        ),
+        error => error.into(),
+    })?;
+    // Before the memory goes back, the kernels are reset that use it.
+    let side = device.open_cl()?;
+    interface(&*side, say)?;
+    let range = match mebibytes {
+        Some(most) => {
+            let range = memory.range();
+            range.start..range.end.min(range.start.saturating_add(most << 20))
+        }
+        None => memory.range(),
+    };
+    let bench = Bench::new(&device)?;
+    bench.test(range.clone())?;
+    let bytes = range.end - range.start;
+    say(format!(
+        "{name}: {} of {} MiB of FPGA memory written and read twice by DMA, all as it should be",
+        bytes >> 20,
+        memory.length() >> 20
+    ));
+    match bench.rates(&range)? {
+        Some(rates) => told(machine, name, rates, say),
+        None => say(format!(
+            "{name}: rates cannot be measured, the board's time stands still"
+        )),
+    }
+    drop(bench);
+    drop(side);
+    Ok(())
+}
+
+/// What the kernel interface says of itself.
+fn interface(side: &dyn OpenCl, say: &mut dyn FnMut(String)) -> Result<()> {
+    let mut bytes = [0; 4];
+    side.read(Area::Kernels, 0, &mut bytes)?;
+    let version = u32::from_le_bytes(bytes);
+    if !INTERFACES.contains(&version) {
+        return Err(Failure::new(
+            format!("the OpenCL side does not answer: its version register reads {version:#010x}"),
+            "Configure the FPGA with an image of this platform. If it has one, the driver's table of boards was made for \
+             another: peerlane driver writes it.",
+        ));
+    }
+    say(format!("OpenCL side: kernel interface {version:#010x}"));
+    Ok(())
+}
+
+/// The rates beside what the link carries.
+fn told(machine: &Machine, name: &str, rates: Rates, say: &mut dyn FnMut(String)) {
+    let link = Link::of(machine, name);
+    let ceilings = link.map(|link| link.ceilings());
+    for (index, way) in ["FPGA to host", "host to FPGA"].into_iter().enumerate() {
+        let rate = rates[index];
+        let beside = match ceilings {
+            None => ", beside a link that is not known".into(),
+            Some(ceilings) => {
+                let part = rate / ceilings[index];
+                let remark = match part < SLOW {
+                    true => {
+                        ": slower than it should be, see whether the link was trained to the slot's width"
+                    }
+                    false => "",
+                };
+                let of = ceilings[index] / 1e9;
+                format!(", {:.0} % of the link's {of:.2} GB/s{remark}", part * 100.0)
+            }
+        };
+        say(format!("{name}: {way}: {:.2} GB/s{beside}", rate / 1e9));
+    }
+    if link.is_some_and(|link| link.payload.is_none()) {
+        say(format!(
+            "{name}: the link's figures are for payloads of 256 bytes; root sees the real ones"
+        ));
+    }
+}
+
+/// GPUs are named, and not tested: their memory comes from their own libraries.
+fn gpus(machine: &Machine, say: &mut dyn FnMut(String)) {
+    let functions = machine.functions();
+    let gpus = functions
+        .iter()
+        .filter(|function| function.class >> 16 == DISPLAY);
+    let known = gpus.filter_map(|function| {
+        let vendor = GPUS.iter().find(|(vendor, _)| *vendor == function.vendor)?;
+        Some((function, vendor.1))
+    });
+    let mut any = false;
+    for (function, vendor) in known {
+        any = true;
+        say(format!(
+            "GPU at {} ({vendor}, {:04x}:{:04x}): not tested, its memory comes from the GPU's own library",
+            function.slot, function.vendor, function.device
+        ));
+    }
+    if !any {
+        say("no GPU of NVIDIA or AMD on the bus".into());
+    }
+}

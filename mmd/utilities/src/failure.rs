@@ -1,0 +1,49 @@
+//! Errors.
+
+use peerlane_host::Error;
+use std::fmt;
+use std::path::Path;
+
+/// Result of a utility.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// What went wrong, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// A sentence without its full stop.
+    pub what: String,
+    /// Whole sentences.
+    pub remedy: String,
+}
+
+impl Failure {
+    /// A new one; `what` without, `remedy` with a full stop.
+    pub fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            remedy: remedy.into(),
+        }
+    }
+
+    /// A file that could not be read or written.
+    pub(crate) fn io(path: &Path, doing: &str, error: &std::io::Error) -> Self {
+        Self::new(
+            format!("{}: cannot {doing}: {error}", path.display()),
+            "Check that it exists, its permissions and the free space, then run this again.",
+        )
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}. {}", self.what, self.remedy)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::new(error.to_string(), error.remedy())
+    }
+}

@@ -1,0 +1,108 @@
+//! `.fcd` files, by which the runtime finds the libraries of boards: a path a line.
+//!
+//! The open runtime reads all of `/opt/Intel/OpenCL_boards`, and all of the directory that `ACL_BOARD_VENDOR_PATH`
+//! names, by default `/opt/Intel/OpenCL/Boards` (intel/fpga-runtime-for-opencl v2025.0, `acl_hal_mmd.cpp`,
+//! `l_load_board_libraries`). A library that is named twice gives each board twice. `aocl install` writes
+//! `/opt/Intel/OpenCL/Boards/<platform>.fcd` itself from 17.1 on, so ours has that name and that text.
+
+use crate::{Failure, Machine, Platform, Result};
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Where `aocl` writes them.
+pub(crate) const DIRECTORY: &str = "/opt/Intel/OpenCL/Boards";
+/// The directory of before, which the runtime always reads, too.
+const OLD: &str = "/opt/Intel/OpenCL_boards";
+/// How the libraries' names begin.
+const LIBRARY: &str = "libpeerlane_mmd";
+
+/// The file of a platform.
+#[derive(Debug)]
+pub(crate) struct Fcd {
+    pub path: PathBuf,
+    pub text: String,
+    /// The directories that a runtime reads together with it.
+    places: Vec<PathBuf>,
+}
+
+impl Fcd {
+    /// In this directory, or in the default one.
+    ///
+    /// # Errors
+    /// A path that cannot stand in such a file.
+    pub(crate) fn of(
+        machine: &Machine,
+        platform: &Platform,
+        directory: Option<&Path>,
+    ) -> Result<Self> {
+        let directory = match directory {
+            Some(directory) => std::path::absolute(directory)
+                .map_err(|error| Failure::io(directory, "be found", &error))?,
+            None => machine.path(DIRECTORY),
+        };
+        let mut text = String::new();
+        for library in &platform.libraries {
+            let path = library.to_str().filter(|path| {
+                library.is_absolute() && path.trim() == *path && !path.contains(['\n', '\r'])
+            });
+            let path = path.ok_or_else(|| {
+                Failure::new(
+                    format!("{library:?} cannot stand in an .fcd file"),
+                    "Give the platform a directory whose name is plain text without blanks at its end.",
+                )
+            })?;
+            text += path;
+            text.push('\n');
+        }
+        Ok(Self {
+            path: directory.join(format!("{}.fcd", platform.name)),
+            text,
+            places: vec![machine.path(OLD), directory],
+        })
+    }
+
+    /// Another file that leads the runtime to a library of Peerlane's.
+    pub(crate) fn other(&self) -> Option<PathBuf> {
+        let entries = self
+            .places
+            .iter()
+            .flat_map(std::fs::read_dir)
+            .flatten()
+            .flatten();
+        let files = entries.map(|entry| entry.path());
+        let mut others =
+            files.filter(|path| path.extension() == Some(OsStr::new("fcd")) && *path != self.path);
+        others.find(|path| is_ours(path))
+    }
+
+    /// What stands in its place: `None`, nothing. `Some(true)`: this very text.
+    ///
+    /// # Errors
+    /// A file that is not Peerlane's.
+    pub(crate) fn there(&self) -> Result<Option<bool>> {
+        match std::fs::read_to_string(&self.path) {
+            Ok(text) if text == self.text => Ok(Some(true)),
+            Ok(_) if is_ours(&self.path) => Ok(Some(false)),
+            Ok(_) => Err(Failure::new(
+                format!("{} names other libraries", self.path.display()),
+                "Another platform has the same name: uninstall that one, or give this one another name in board_env.xml.",
+            )),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(Failure::io(&self.path, "be read", &error)),
+        }
+    }
+}
+
+/// Whether a file names a library of Peerlane's.
+fn is_ours(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let mut names = text
+        .lines()
+        .filter_map(|line| Path::new(line).file_name()?.to_str());
+    names.any(|name| name.starts_with(LIBRARY))
+}

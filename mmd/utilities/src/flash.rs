@@ -1,0 +1,207 @@
+//! `flash`: puts a configuration into the memory that a board is configured from when it is switched on.
+//!
+//! How that memory is reached is the board's own matter. What the vendor gives with the BSP does it: a script `flash`,
+//! or a file for Quartus's converter (`.cof`), whose result Quartus's programmer takes. Without either it is refused.
+
+use crate::package::Image;
+use crate::{Failure, Platform, Result};
+use peerlane_mmd_core::quartus_tool;
+use peerlane_package::section;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The device in the JTAG chain that programs the flash memory, from 1 on.
+pub const DEVICE: &str = "PEERLANE_FLASH_DEVICE_INDEX";
+/// The section with the configuration for JTAG.
+const SOF: &str = ".acl.sof";
+
+/// What to do.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The board, which the vendor's script is given.
+    pub board: String,
+    /// A package, `fpga.bin`, or both.
+    pub files: Vec<PathBuf>,
+}
+
+/// Writes the flash memory; what goes on is said by `say`.
+///
+/// # Errors
+/// What is missing, before anything is written; else what the tools said.
+pub fn flash(platform: &Platform, options: &Options, say: &mut dyn FnMut(String)) -> Result<()> {
+    let image = Image::of(&options.files)?;
+    image.check_board(&platform.board_names())?;
+    if let Some(script) = script(platform)? {
+        return run_script(&script, platform, options, &image, say);
+    }
+    let Some(cof) = setup(platform)? else {
+        return Err(Failure::new(
+            format!(
+                "nothing in {} says how this board's flash memory is written",
+                platform.root.display()
+            ),
+            "Its vendor's BSP has no script `flash`, and no hardware/<board> has a .cof file for quartus_cpf. Write the \
+             .sof as the board's manual says.",
+        ));
+    };
+    by_quartus(&cof, &image, say)
+}
+
+/// The vendor's script.
+fn script(platform: &Platform) -> Result<Option<PathBuf>> {
+    let vendor = platform.root.join("peerlane/vendor");
+    let utilities = match vendor.join("board_env.xml").is_file() {
+        true => Platform::read(&vendor)?.utilities,
+        false => None,
+    };
+    let Some(script) = utilities.map(|place| place.join("flash")) else {
+        return Ok(None);
+    };
+    let Ok(bytes) = std::fs::read(&script) else {
+        return Ok(None);
+    };
+    match bytes.starts_with(b"#!") {
+        true => Ok(Some(script)),
+        false => Err(Failure::new(
+            format!(
+                "{} is a program that drives the vendor's own DMA",
+                script.display()
+            ),
+            "That DMA is gone from this board. Write the .sof as the board's manual says.",
+        )),
+    }
+}
+
+fn run_script(
+    script: &Path,
+    platform: &Platform,
+    options: &Options,
+    image: &Image,
+    say: &mut dyn FnMut(String),
+) -> Result<()> {
+    let code = temporary(&image.bytes, ".bin")?;
+    say(format!("running the vendor's {}", script.display()));
+    run(Command::new(script)
+        .arg(&options.board)
+        .arg(code.path())
+        .env(
+            "AOCL_BOARD_PACKAGE_ROOT",
+            platform.root.join("peerlane/vendor"),
+        ))
+}
+
+/// The converter's settings of the platform's board.
+fn setup(platform: &Platform) -> Result<Option<PathBuf>> {
+    let places = platform
+        .boards
+        .iter()
+        .flat_map(|board| [board.clone(), board.join("scripts")]);
+    let entries = places.flat_map(std::fs::read_dir).flatten().flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "cof"));
+    found.sort();
+    if let [one, other, ..] = &found[..] {
+        return Err(Failure::new(
+            format!("there are several: {}, {}", one.display(), other.display()),
+            "Leave the one that is for this board's flash memory.",
+        ));
+    }
+    Ok(found.pop())
+}
+
+/// Converts and programs (Quartus Prime Command-Line Reference, `quartus_cpf -c`, `quartus_pgm`).
+fn by_quartus(cof: &Path, image: &Image, say: &mut dyn FnMut(String)) -> Result<()> {
+    let tool = |name: &str, variable: &str| {
+        quartus_tool(name, variable).map_err(|what| {
+            Failure::new(
+                what,
+                "Install Quartus, and have its tools on the PATH or set QUARTUS_ROOTDIR.",
+            )
+        })
+    };
+    let convert = tool("quartus_cpf", "PEERLANE_QUARTUS_CPF")?;
+    let program = tool("quartus_pgm", "PEERLANE_QUARTUS_PGM")?;
+    let index = std::env::var(DEVICE)
+        .ok()
+        .filter(|index| index.parse::<u8>().is_ok_and(|n| n > 0));
+    let index = index.ok_or_else(|| {
+        Failure::new(
+            format!("{DEVICE} does not say which device in the JTAG chain writes the flash memory"),
+            format!("`jtagconfig` lists the chain, the board's manual says which it is: export {DEVICE}=2, for one."),
+        )
+    })?;
+    let sof = section(&image.bytes, SOF).filter(|sof| !sof.is_empty());
+    let sof = sof.ok_or_else(|| {
+        Failure::new(
+            format!("the configuration has no section {SOF}"),
+            "Compile the kernels with this board's BSP.",
+        )
+    })?;
+    let text = std::fs::read_to_string(cof).map_err(|error| Failure::io(cof, "be read", &error))?;
+
+    let directory = tempfile::tempdir()
+        .map_err(|error| Failure::io(&std::env::temp_dir(), "be written", &error))?;
+    let file = |name: &str| directory.path().join(name);
+    let settings = replaced(&text, "sof_filename", &file("image.sof"))
+        .and_then(|text| replaced(&text, "output_filename", &file("image.pof")));
+    let settings = settings.ok_or_else(|| {
+        Failure::new(
+            format!(
+                "{}: it must have one <sof_filename> and one <output_filename>",
+                cof.display()
+            ),
+            "Make it anew by Quartus's Convert Programming Files.",
+        )
+    })?;
+    for (name, bytes) in [("image.sof", sof), ("image.cof", settings.as_bytes())] {
+        std::fs::write(file(name), bytes)
+            .map_err(|error| Failure::io(&file(name), "be written", &error))?;
+    }
+    say(format!("converting by {}", cof.display()));
+    run(Command::new(convert).arg("-c").arg(file("image.cof")))?;
+    let cable = std::env::var("ACL_PCIE_JTAG_CABLE").unwrap_or_else(|_| "1".into());
+    say(format!(
+        "programming the flash memory by device {index} of cable {cable}"
+    ));
+    let operation = format!("pv;{}@{index}", file("image.pof").display());
+    run(Command::new(program).args(["-c", &cable, "-m", "jtag", "-o", &operation]))?;
+    say("the flash memory is written; switch the computer off and on to use it".into());
+    Ok(())
+}
+
+/// A text whose one element of this name has another content.
+fn replaced(text: &str, element: &str, content: &Path) -> Option<String> {
+    let (open, close) = (format!("<{element}>"), format!("</{element}>"));
+    let (before, rest) = text.split_once(&open)?;
+    let (_, after) = rest.split_once(&close)?;
+    let one = !after.contains(&open);
+    one.then(|| format!("{before}{open}{}{close}{after}", content.display()))
+}
+
+fn temporary(bytes: &[u8], suffix: &str) -> Result<tempfile::NamedTempFile> {
+    let made = tempfile::Builder::new()
+        .prefix("peerlane-")
+        .suffix(suffix)
+        .tempfile();
+    let written = made.and_then(|file| std::fs::write(file.path(), bytes).map(|()| file));
+    written.map_err(|error| Failure::io(&std::env::temp_dir(), "be written", &error))
+}
+
+/// Runs a tool, which says by itself what it does.
+fn run(command: &mut Command) -> Result<()> {
+    let tool = command.get_program().to_string_lossy().into_owned();
+    let failed = |how: String| {
+        Failure::new(
+            format!("{tool}: {how}"),
+            "What the tool said stands above. The flash memory may be half-written: do not switch the board off before it \
+             was written once.",
+        )
+    };
+    let status = command
+        .status()
+        .map_err(|error| failed(error.to_string()))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(failed(status.to_string())),
+    }
+}

@@ -1,0 +1,330 @@
+//! `install` and `uninstall`.
+//!
+//! What is installed: the file that leads the runtime to the library, the group that may use the boards, and the
+//! rules by which their nodes get it; then the driver is loaded. Files that somebody else has put there stay, and are
+//! not taken away again: ours say in their first line whose they are.
+
+use crate::fcd::{DIRECTORY, Fcd};
+use crate::machine::check_rights;
+use crate::{Failure, Machine, Platform, Result};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The first line of files that only `uninstall` takes away.
+const OURS: &str = "# Written by `aocl install` of Peerlane; `aocl uninstall` takes it away.\n";
+
+/// What every platform needs once: where, and what.
+const SHARED: [(&str, &str); 2] = [
+    (
+        "/usr/lib/sysusers.d/peerlane.conf",
+        include_str!("../../../driver/udev/peerlane.sysusers"),
+    ),
+    (
+        "/usr/lib/udev/rules.d/60-peerlane.rules",
+        include_str!("../../../driver/udev/60-peerlane.rules"),
+    ),
+];
+
+/// What makes the system read them.
+const READ: [(&str, &[&str]); 3] = [
+    ("systemd-sysusers", &[]),
+    ("udevadm", &["control", "--reload"]),
+    ("udevadm", &["trigger", "--subsystem-match=misc"]),
+];
+
+/// What to do.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Where the `.fcd` file goes; else where `aocl` looks.
+    pub directory: Option<PathBuf>,
+    /// Nothing but that file.
+    pub fcd_only: bool,
+    /// Only say what would be done.
+    pub dry_run: bool,
+}
+
+/// A file to be there.
+struct Wanted {
+    path: PathBuf,
+    text: String,
+    /// What it takes the place of.
+    before: Option<String>,
+}
+
+/// Sets the machine up for the platform's boards; what was done is said by `say`. Doing it again does nothing.
+///
+/// # Errors
+/// What is missing, before anything is written; or why it could not be written, when all is as before.
+pub fn install(
+    machine: &Machine,
+    platform: &Platform,
+    options: &Options,
+    say: &mut dyn FnMut(String),
+) -> Result<()> {
+    let fcd = Fcd::of(machine, platform, options.directory.as_deref())?;
+    let mut wanted = Vec::new();
+    if !options.fcd_only {
+        check_driver(machine, platform)?;
+        for (path, text) in SHARED {
+            let path = machine.path(path);
+            let directory = path.parent().unwrap_or(&path);
+            if path.exists() {
+                say(format!("{}: is there already", path.display()));
+            } else if !directory.is_dir() {
+                say(format!(
+                    "{}: this system has no such directory; see to it that you may use /dev/peerlane*",
+                    path.display()
+                ));
+            } else {
+                let text = format!("{OURS}{text}");
+                wanted.push(Wanted {
+                    path,
+                    text,
+                    before: None,
+                });
+            }
+        }
+    }
+    for library in &platform.libraries {
+        if !library.is_file() {
+            return Err(Failure::new(
+                format!(
+                    "{}: the library for the OpenCL runtime is not there",
+                    library.display()
+                ),
+                "In Peerlane's sources: cargo build --release -p peerlane-mmd. Then copy target/release/libpeerlane_mmd.so \
+                 there; the README.md beside it says more.",
+            ));
+        }
+    }
+    match (fcd.there()?, fcd.other()) {
+        (Some(true), _) => say(format!("{}: is there already", fcd.path.display())),
+        // A second one would show each board twice.
+        (None, Some(other)) => say(format!(
+            "{} leads the runtime to the boards of all platforms already; {} is not written",
+            other.display(),
+            fcd.path.display()
+        )),
+        _ => wanted.push(Wanted {
+            before: std::fs::read_to_string(&fcd.path).ok(),
+            path: fcd.path,
+            text: fcd.text,
+        }),
+    }
+    for file in &wanted {
+        check_rights(file.path.parent().unwrap_or(&file.path))?;
+    }
+    if options.dry_run {
+        for file in &wanted {
+            say(format!("would write {}", file.path.display()));
+        }
+    } else {
+        put_all(&wanted)?;
+        for file in &wanted {
+            say(format!("{}: written", file.path.display()));
+        }
+    }
+    match options.fcd_only {
+        true => Ok(()),
+        false => start(machine, &wanted, options.dry_run, say).inspect_err(|_| take_away(&wanted)),
+    }
+}
+
+/// Refuses where the driver is not loaded and cannot be.
+fn check_driver(machine: &Machine, platform: &Platform) -> Result<()> {
+    let Some(commands) = machine.commands() else {
+        return Ok(());
+    };
+    if machine.has_driver() {
+        return Ok(());
+    }
+    let found = commands.run("modprobe", &["--dry-run", "peerlane"]);
+    found.map_err(|error| {
+        Failure::new(
+            format!("the driver is not installed for this kernel (modprobe: {error})"),
+            format!(
+                "Build and install it, in Peerlane's sources as root: peerlane driver {} --out driver/src/boards_table.rs; \
+                 dkms add driver; dkms install peerlane/{}. README.md of the platform says more, then run this again.",
+                platform.root.display(),
+                env!("CARGO_PKG_VERSION")
+            ),
+        )
+    })
+}
+
+/// Has the system read what was written, and loads the driver.
+fn start(
+    machine: &Machine,
+    wanted: &[Wanted],
+    dry_run: bool,
+    say: &mut dyn FnMut(String),
+) -> Result<()> {
+    let Some(commands) = machine.commands() else {
+        return Ok(());
+    };
+    let rules = wanted.iter().any(|file| file.text.starts_with(OURS));
+    for (program, arguments) in READ.iter().filter(|_| rules) {
+        let line = [&[*program], *arguments].concat().join(" ");
+        if dry_run {
+            say(format!("would run {line}"));
+        } else if let Err(error) = commands.run(program, arguments) {
+            say(format!(
+                "{line}: {error}. The rules are read when the system starts again"
+            ));
+        }
+    }
+    if machine.has_driver() {
+        say("the driver is loaded already".into());
+        return Ok(());
+    }
+    if dry_run {
+        say("would run modprobe peerlane".into());
+        return Ok(());
+    }
+    let loaded = commands.run("modprobe", &["peerlane"]);
+    loaded.map_err(|error| {
+        Failure::new(
+            format!("the driver cannot be loaded (modprobe: {error})"),
+            "Run it as root; the kernel's log says why a module is refused.",
+        )
+    })?;
+    say("the driver is loaded".into());
+    Ok(())
+}
+
+/// Takes away what [`install`] did, and nothing else. Doing it again does nothing.
+///
+/// # Errors
+/// Why something cannot be taken away.
+pub fn uninstall(
+    machine: &Machine,
+    platform: &Platform,
+    options: &Options,
+    say: &mut dyn FnMut(String),
+) -> Result<()> {
+    let fcd = Fcd::of(machine, platform, options.directory.as_deref())?;
+    let mut gone = Vec::new();
+    match fcd.there() {
+        Ok(Some(true)) => gone.push(fcd.path.clone()),
+        Ok(None) => say(format!("{}: is not there", fcd.path.display())),
+        Ok(Some(false)) | Err(_) => say(format!(
+            "{}: stays, it is another platform's",
+            fcd.path.display()
+        )),
+    }
+    let others = fcd.other();
+    let last = others.is_none() && !options.fcd_only;
+    if let Some(other) = others.filter(|_| !options.fcd_only) {
+        say(format!(
+            "driver and rules stay, {} needs them",
+            other.display()
+        ));
+    }
+    for (path, _) in SHARED.iter().filter(|_| last) {
+        let path = machine.path(path);
+        match std::fs::read_to_string(&path) {
+            Ok(text) if text.starts_with(OURS) => gone.push(path),
+            Ok(_) => say(format!(
+                "{}: stays, `install` did not write it",
+                path.display()
+            )),
+            Err(_) => {}
+        }
+    }
+    for path in &gone {
+        check_rights(path.parent().unwrap_or(path))?;
+    }
+    if last {
+        unload(machine, options.dry_run, say)?;
+    }
+    for path in &gone {
+        if options.dry_run {
+            say(format!("would remove {}", path.display()));
+            continue;
+        }
+        std::fs::remove_file(path).map_err(|error| Failure::io(path, "be removed", &error))?;
+        say(format!("{}: removed", path.display()));
+    }
+    if options.directory.is_none() && !options.dry_run {
+        remove_empty(machine, &fcd.path);
+    }
+    let rules = gone.iter().any(|path| *path != fcd.path);
+    if let (Some(commands), true, false) = (machine.commands(), rules, options.dry_run) {
+        // Rules that are gone do no harm until the system starts again.
+        let _ = commands.run("udevadm", &["control", "--reload"]);
+    }
+    Ok(())
+}
+
+fn unload(machine: &Machine, dry_run: bool, say: &mut dyn FnMut(String)) -> Result<()> {
+    let Some(commands) = machine.commands().filter(|_| machine.has_driver()) else {
+        return Ok(());
+    };
+    if dry_run {
+        say("would run modprobe --remove peerlane".into());
+        return Ok(());
+    }
+    let removed = commands.run("modprobe", &["--remove", "peerlane"]);
+    removed.map_err(|error| {
+        Failure::new(
+            format!("the driver cannot be unloaded (modprobe: {error})"),
+            "End the programs that use the boards (fuser -v /dev/peerlane*), and run it as root.",
+        )
+    })?;
+    say(format!(
+        "the driver is unloaded; dkms remove peerlane/{} --all removes it",
+        env!("CARGO_PKG_VERSION")
+    ));
+    Ok(())
+}
+
+/// Removes what `install` may have made above a file, as far as it is empty.
+fn remove_empty(machine: &Machine, file: &Path) {
+    let top = machine.path(DIRECTORY);
+    let directories = file
+        .ancestors()
+        .skip(1)
+        .take(Path::new(DIRECTORY).components().count() - 2);
+    for directory in directories.filter(|directory| top.starts_with(directory)) {
+        // One that is not empty ends it.
+        if std::fs::remove_dir(directory).is_err() {
+            break;
+        }
+    }
+}
+
+/// Writes all files, or none.
+fn put_all(wanted: &[Wanted]) -> Result<()> {
+    for (count, file) in wanted.iter().enumerate() {
+        put(&file.path, &file.text).inspect_err(|_| take_away(&wanted[..count]))?;
+    }
+    Ok(())
+}
+
+/// Writes beside the file and renames: there is never half a file.
+fn put(path: &Path, text: &str) -> Result<()> {
+    let failed = |error: &std::io::Error| Failure::io(path, "be written", error);
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    std::fs::create_dir_all(directory).map_err(|error| failed(&error))?;
+    let mut made = tempfile::Builder::new()
+        .prefix(".peerlane-")
+        .permissions(std::fs::Permissions::from_mode(0o644))
+        .tempfile_in(directory)
+        .map_err(|error| failed(&error))?;
+    made.write_all(text.as_bytes())
+        .map_err(|error| failed(&error))?;
+    let kept = made.persist(path);
+    kept.map_err(|error| failed(&error.error)).map(drop)
+}
+
+/// Makes all as it was.
+fn take_away(files: &[Wanted]) {
+    for file in files {
+        // Something else has failed before, and is told.
+        match &file.before {
+            Some(text) => drop(put(&file.path, text)),
+            None => drop(std::fs::remove_file(&file.path)),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The computer: its files, the commands that are run on it, its PCI functions.
+
+use crate::{Failure, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Runs commands.
+pub trait Commands {
+    /// Runs a program of the `PATH` to its end.
+    ///
+    /// # Errors
+    /// Why it was not there, or what it said when it failed.
+    fn run(&self, program: &str, arguments: &[&str]) -> Result<(), String>;
+}
+
+/// Runs them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Shell;
+
+impl Commands for Shell {
+    fn run(&self, program: &str, arguments: &[&str]) -> Result<(), String> {
+        let output = Command::new(program).args(arguments).output();
+        let output = output.map_err(|error| error.to_string())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(match said.trim() {
+            "" => output.status.to_string(),
+            said => said.replace('\n', "; "),
+        })
+    }
+}
+
+/// A computer.
+pub struct Machine {
+    root: PathBuf,
+    commands: Option<Box<dyn Commands>>,
+}
+
+/// A PCI function, as sysfs has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Function {
+    /// Its place on the bus.
+    pub slot: String,
+    pub vendor: u32,
+    pub device: u32,
+    /// Base class, subclass and programming interface.
+    pub class: u32,
+    /// The driver that has it.
+    pub driver: Option<String>,
+}
+
+impl Machine {
+    /// This computer.
+    pub fn here() -> Self {
+        Self::new("/", Some(Box::new(Shell)))
+    }
+
+    /// The files below a directory, as of a package that is being made. No command is run for them.
+    pub fn tree(root: impl Into<PathBuf>) -> Self {
+        Self::new(root, None)
+    }
+
+    /// A computer with its files below `root`. Without `commands` it does not run.
+    pub fn new(root: impl Into<PathBuf>, commands: Option<Box<dyn Commands>>) -> Self {
+        Self {
+            root: root.into(),
+            commands,
+        }
+    }
+
+    /// A file by its absolute path.
+    pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.root.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// `None`: it does not run, so nothing can be run on it.
+    pub(crate) fn commands(&self) -> Option<&dyn Commands> {
+        self.commands.as_deref()
+    }
+
+    /// Whether the kernel driver is loaded.
+    pub(crate) fn has_driver(&self) -> bool {
+        self.path("/sys/module/peerlane").is_dir()
+    }
+
+    /// The first line of a file; `None`: it cannot be read.
+    fn line(&self, path: &Path) -> Option<String> {
+        let text = std::fs::read_to_string(path).ok()?;
+        Some(text.lines().next()?.trim().to_string())
+    }
+
+    /// Where the board of a name is on the bus.
+    pub(crate) fn slot(&self, board: &str) -> Option<String> {
+        let device = self.path(format!("/sys/class/misc/{board}/device"));
+        let target = std::fs::read_link(device).ok()?;
+        Some(target.file_name()?.to_str()?.to_string())
+    }
+
+    /// What the driver says of a board (`driver/README.md`, "Look inside").
+    pub(crate) fn says(&self, board: &str, file: &str) -> Option<String> {
+        let slot = self.slot(board)?;
+        let directory = self.path(format!("/sys/bus/pci/devices/{slot}/peerlane"));
+        self.line(&directory.join(file))
+    }
+
+    /// Configuration space of a board's function: all of it for the administrator, else 64 bytes.
+    pub(crate) fn configuration(&self, board: &str) -> Option<Vec<u8>> {
+        let slot = self.slot(board)?;
+        std::fs::read(self.path(format!("/sys/bus/pci/devices/{slot}/config"))).ok()
+    }
+
+    /// All PCI functions, by their slots.
+    pub(crate) fn functions(&self) -> Vec<Function> {
+        let directory = self.path("/sys/bus/pci/devices");
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        let mut found: Vec<Function> = entries
+            .filter_map(|entry| {
+                let path = entry.path();
+                let number = |file: &str| {
+                    let text = self.line(&path.join(file))?;
+                    u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+                };
+                let driver = std::fs::read_link(path.join("driver")).ok();
+                let driver = driver.and_then(|path| Some(path.file_name()?.to_str()?.to_string()));
+                Some(Function {
+                    slot: entry.file_name().to_str()?.to_string(),
+                    vendor: number("vendor")?,
+                    device: number("device")?,
+                    class: number("class")?,
+                    driver,
+                })
+            })
+            .collect();
+        found.sort_by(|one, other| one.slot.cmp(&other.slot));
+        found
+    }
+}
+
+/// Refuses a directory in which this process may make nothing; of one that is not there yet, the one that it will be
+/// made in.
+pub(crate) fn check_rights(directory: &Path) -> Result<()> {
+    let place = directory.ancestors().find(|path| path.exists());
+    let place = place.unwrap_or(Path::new("/"));
+    let told = |why: &str| {
+        Failure::new(
+            format!("nothing can be written into {}: {why}", place.display()),
+            "Run it as root (sudo -E keeps the variables that aocl needs), or give a directory of your own by \
+             --fcd-only --fcd-dir DIR.",
+        )
+    };
+    if !place.is_dir() {
+        return Err(told("it is no directory"));
+    }
+    let rights = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    rustix::fs::access(place, rights).map_err(|error| told(&error.to_string()))
+}

@@ -1,0 +1,201 @@
+//! `peerlane-aocl`: what the OpenCL SDK's `aocl` runs for a platform with the Peerlane block.
+
+use clap::{Parser, Subcommand};
+use peerlane_mmd_core::Nodes;
+use peerlane_utilities::{Failure, Machine, Platform, Result};
+use peerlane_utilities::{diagnose, flash, install, program};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The utilities of a platform with the Peerlane block, which `aocl` runs.
+///
+/// The scripts in the platform's linux64/libexec call it; `aocl` calls them.
+#[derive(Debug, Parser)]
+#[command(name = "peerlane-aocl", version)]
+#[command(after_help = "Examples:
+  aocl install                     # as root, after the driver's package
+  aocl diagnose                    # which boards there are
+  aocl diagnose acl0               # whether the first one works
+  aocl program acl0 kernel.aocx
+
+The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
+struct Cli {
+    /// The platform: a directory that `peerlane extend` wrote.
+    #[arg(
+        long,
+        value_name = "DIR",
+        global = true,
+        env = "AOCL_BOARD_PACKAGE_ROOT"
+    )]
+    platform: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Set this computer up for the platform's boards: .fcd file, udev rules, driver.
+    #[command(after_help = "Examples:
+  aocl install
+  linux64/libexec/install --dry-run
+  linux64/libexec/install --fcd-only --fcd-dir ~/boards    # export ACL_BOARD_VENDOR_PATH=~/boards")]
+    Install(Install),
+    /// Take away what `install` did.
+    #[command(after_help = "Examples:
+  aocl uninstall PLATFORM
+  linux64/libexec/uninstall --dry-run")]
+    Uninstall(Install),
+    /// Say which boards there are and whether they work: memory, rates. It resets the boards' kernels.
+    #[command(after_help = "Examples:
+  aocl diagnose acl0
+  linux64/libexec/diagnose -probe                          # names only; opens nothing
+  linux64/libexec/diagnose peerlane0 --mebibytes 64")]
+    Diagnose(Diagnose),
+    /// Configure a board's FPGA by JTAG. FPGA memory is lost.
+    #[command(after_help = "Examples:
+  aocl program acl0 kernel.aocx
+  linux64/libexec/program peerlane0 kernel.aocx")]
+    Program(Load),
+    /// Write a configuration into a board's flash memory, by the vendor's script or Quartus.
+    #[command(after_help = "Examples:
+  aocl flash acl0 kernel.aocx
+  PEERLANE_FLASH_DEVICE_INDEX=2 linux64/libexec/flash peerlane0 kernel.aocx")]
+    Flash(Load),
+}
+
+#[derive(Debug, clap::Args)]
+struct Install {
+    /// Only say what would be done.
+    #[arg(long)]
+    dry_run: bool,
+    /// Only the .fcd file: no driver, no rules.
+    #[arg(long)]
+    fcd_only: bool,
+    /// The directory of the .fcd file, by default /opt/Intel/OpenCL/Boards.
+    #[arg(long, value_name = "DIR", env = "ACL_BOARD_VENDOR_PATH")]
+    fcd_dir: Option<PathBuf>,
+    /// The computer's files are below this directory, as of a package that is being made; nothing is run.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Diagnose {
+    /// Boards: peerlane0, or acl0 for the first; by default all.
+    boards: Vec<String>,
+    /// Only what can be seen without opening a board; `-probe` is the same.
+    #[arg(long)]
+    probe: bool,
+    /// Test so much FPGA memory, in MiB; by default all.
+    #[arg(long, value_name = "N")]
+    mebibytes: Option<u64>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Load {
+    /// The board: peerlane0, or acl0 for the first.
+    board: String,
+    /// A package (.aocx), the fpga.bin of a compile, or both.
+    #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+/// `aocl` has options of one dash.
+fn with_two_dashes(argument: OsString) -> OsString {
+    match argument.to_str() {
+        Some("-probe") => "--probe".into(),
+        _ => argument,
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse_from(std::env::args_os().map(with_two_dashes));
+    match run(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("peerlane-aocl: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<()> {
+    let say = &mut |line: String| println!("{line}");
+    let platform = || {
+        let root = cli.platform.as_ref().ok_or_else(|| {
+            Failure::new(
+                "the platform is not named",
+                "Name the directory that `peerlane extend` wrote, by --platform or AOCL_BOARD_PACKAGE_ROOT.",
+            )
+        })?;
+        Platform::read(root)
+    };
+    let machine = Machine::here();
+    match &cli.command {
+        Command::Install(args) => {
+            install::install(&args.machine(), &platform()?, &args.options(), say)
+        }
+        Command::Uninstall(args) => {
+            install::uninstall(&args.machine(), &platform()?, &args.options(), say)
+        }
+        Command::Diagnose(args) => {
+            let options = diagnose::Options {
+                boards: args.boards.clone(),
+                probe: args.probe,
+                mebibytes: args.mebibytes,
+            };
+            diagnose::diagnose(&machine, &Nodes, &options, say)
+        }
+        Command::Program(Load { board, files }) => {
+            let (board, files) = (board.clone(), files.clone());
+            let platform = cli.platform.as_ref().map(|_| platform()).transpose()?;
+            let options = program::Options { board, files };
+            program::program(&machine, platform.as_ref(), Nodes, &options, say)
+        }
+        Command::Flash(Load { board, files }) => {
+            let (board, files) = (board.clone(), files.clone());
+            flash::flash(&platform()?, &flash::Options { board, files }, say)
+        }
+    }
+}
+
+impl Install {
+    fn machine(&self) -> Machine {
+        match &self.root {
+            Some(root) => Machine::tree(root),
+            None => Machine::here(),
+        }
+    }
+
+    fn options(&self) -> install::Options {
+        install::Options {
+            directory: self.fcd_dir.clone(),
+            fcd_only: self.fcd_only,
+            dry_run: self.dry_run,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_probe_may_have_one_dash() {
+        for words in [["-probe"], ["--probe"]] {
+            let line = ["peerlane-aocl", "diagnose"].iter().chain(&words);
+            let cli = Cli::parse_from(line.map(|word| with_two_dashes(word.into())));
+            assert!(matches!(
+                cli.command,
+                Command::Diagnose(Diagnose { probe: true, .. })
+            ));
+        }
+    }
+}

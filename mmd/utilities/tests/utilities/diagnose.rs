@@ -1,0 +1,195 @@
+//! `diagnose`.
+
+use super::{Toys, Work, says, told};
+use peerlane_utilities::diagnose::{FAILED, Options, PASSED, diagnose};
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn look(work: &Work, toys: &Toys, options: &Options) -> (Vec<String>, Result<(), String>) {
+    told(|say| diagnose(&work.machine(), toys, options, say))
+}
+
+fn probe(boards: &[&str]) -> Options {
+    Options {
+        boards: boards.iter().map(|name| name.to_string()).collect(),
+        probe: true,
+        mebibytes: None,
+    }
+}
+
+fn named(board: &str) -> Options {
+    Options {
+        probe: false,
+        ..probe(&[board])
+    }
+}
+
+/// Each line that does not begin with DIAGNOSTIC_ is a device to `aocl`.
+#[test]
+fn a_probe_lists_names_and_opens_nothing() {
+    let (work, toys) = (Work::new(), Toys::new());
+    work.board("peerlane0", "0000:01:00.0");
+    let (lines, result) = look(&work, &toys, &probe(&[]));
+    result.unwrap();
+    assert_eq!(lines, ["peerlane0", "peerlane3", PASSED]);
+    let (lines, result) = look(&work, &toys, &probe(&["peerlane0"]));
+    result.unwrap();
+    assert_eq!(
+        lines,
+        [
+            "peerlane0: toy_peerlane at 0000:01:00.0, 5.0 GT/s x8",
+            PASSED
+        ]
+    );
+    // Opening resets the kernels.
+    assert_eq!(toys.side.lock().resets, 0);
+    let (lines, result) = look(&work, &toys, &probe(&["peerlane7"]));
+    assert_eq!(lines, [FAILED]);
+    let error = result.unwrap_err();
+    assert!(
+        error.contains("no board \"peerlane7\". Name one of peerlane0, peerlane3."),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_board_that_works_passes() {
+    let (work, toys) = (Work::new(), Toys::new());
+    work.board("peerlane0", "0000:01:00.0");
+    work.board("peerlane3", "0000:02:00.0");
+    work.function("0000:03:00.0", ["10de", "2330", "030200"], Some("nvidia"));
+    work.function("0000:04:00.0", ["10de", "10f0", "040300"], None);
+    for name in ["peerlane0", "acl0"] {
+        let (lines, result) = look(&work, &toys, &named(name));
+        result.unwrap();
+        says(&lines, "peerlane0: toy_peerlane at 0000:01:00.0");
+        says(&lines, "OpenCL side: kernel interface 0xa0c00001");
+        says(
+            &lines,
+            "peerlane0: 20 of 20 MiB of FPGA memory written and read twice",
+        );
+        says(
+            &lines,
+            "GPU at 0000:03:00.0 (NVIDIA, 10de:2330): not tested",
+        );
+        assert_eq!(
+            lines.iter().filter(|line| line.contains("GPU")).count(),
+            1,
+            "{lines:?}"
+        );
+        assert_eq!(lines.last().unwrap(), PASSED);
+    }
+    // Every byte was written, the last, too.
+    let mut last = [0; 8];
+    toys.fake.fpga_read((20 << 20) - 8, &mut last);
+    assert_ne!(last, [0; 8]);
+    // Without a name, all boards; and not all memory.
+    let some = Options {
+        mebibytes: Some(1),
+        ..Options::default()
+    };
+    let (lines, result) = look(&work, &toys, &some);
+    result.unwrap();
+    says(&lines, "peerlane0: 1 of 20 MiB");
+    says(&lines, "peerlane3: 1 of 20 MiB");
+    // Nothing stays open.
+    drop(toys.driver.open().unwrap().allocate_all(0).unwrap());
+}
+
+#[test]
+fn memory_that_changes_by_itself_is_found() {
+    let (work, toys) = (Work::new(), Toys::new());
+    work.board("peerlane0", "0000:01:00.0");
+    let end = AtomicBool::new(false);
+    let (lines, result) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !end.load(Ordering::Relaxed) {
+                toys.fake.fpga_write(0x12_3456, &[0x77]);
+                std::thread::yield_now();
+            }
+        });
+        let looked = look(&work, &toys, &named("peerlane0"));
+        end.store(true, Ordering::Relaxed);
+        looked
+    });
+    let error = result.unwrap_err();
+    assert!(
+        error.contains("peerlane0: FPGA memory at 0x123450 is 0x"),
+        "{error}"
+    );
+    assert_eq!(lines.last().unwrap(), FAILED);
+}
+
+#[test]
+fn why_a_board_cannot_be_tested_is_said() {
+    let (work, toys) = (Work::new(), Toys::new());
+    work.board("peerlane0", "0000:01:00.0");
+    let fails = |words: &str| {
+        let (lines, result) = look(&work, &toys, &named("peerlane0"));
+        let error = result.unwrap_err();
+        assert!(
+            error.starts_with("peerlane0") && error.contains(words),
+            "{error}"
+        );
+        assert_eq!(lines.last().unwrap(), FAILED);
+    };
+    // Another program.
+    let other = toys.driver.open().unwrap();
+    let memory = other.allocate_all(0).unwrap();
+    fails(
+        "another program runs OpenCL kernels on it, or holds all of its memory. End that program",
+    );
+    drop((memory, other));
+    // An image of another platform.
+    toys.side.lock().version = 0xffff_ffff;
+    fails("its version register reads 0xffffffff. Configure the FPGA");
+    toys.side.lock().version = 0xa0c0_0001;
+    // A board that fails a transfer.
+    toys.fake.lock().tricks.fault = Some((1, 0, 3, 0));
+    let (_, result) = look(&work, &toys, &named("peerlane0"));
+    assert!(result.unwrap_err().starts_with("peerlane0: "));
+    // A board without an OpenCL side.
+    toys.fake.lock().opencl = None;
+    fails("the OpenCL side of the board: ");
+    let state = work
+        .root()
+        .join("sys/bus/pci/devices/0000:01:00.0/peerlane/state");
+    fs::write(state, "cut_off\n").unwrap();
+    fails("peerlane0 is not ready but cut_off. Wait");
+}
+
+#[test]
+fn why_there_is_no_board_is_said() {
+    let mut toys = Toys::new();
+    toys.names.clear();
+    let fails = |work: &Work, words: &str| {
+        for options in [probe(&[]), Options::default()] {
+            let (lines, result) = look(work, &toys, &options);
+            let error = result.unwrap_err();
+            assert!(error.contains(words), "{error}");
+            assert_eq!(lines, [FAILED]);
+        }
+    };
+    let altera = ["1172", "ab00", "120000"];
+    let work = Work::new();
+    fails(&work, "the driver is not loaded. Load it by `aocl install`");
+    work.driver();
+    fails(&work, "no PCI function of vendor 1172. Configure the FPGA");
+    work.function("0000:05:00.0", altera, None);
+    fails(
+        &work,
+        "the driver has not taken the FPGA at 0000:05:00.0. Look into the kernel's log",
+    );
+    work.function("0000:06:00.0", altera, Some("aclpci"));
+    fails(
+        &work,
+        "the driver aclpci has the FPGA at 0000:06:00.0. Unload that driver",
+    );
+    let work = Work::new();
+    work.driver();
+    work.function("0000:05:00.0", altera, Some("peerlane"));
+    fails(
+        &work,
+        "the driver has the FPGA at 0000:05:00.0, and there is no /dev/peerlane*",
+    );
+}

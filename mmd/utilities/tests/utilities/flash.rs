@@ -1,0 +1,128 @@
+//! `flash`, by the command itself, with stand-ins for the vendor's and Quartus's tools.
+
+use super::{Work, aocx, code};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+fn script(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Runs it; gives the status, what was said, and what the stand-ins noted.
+fn flash(work: &Work, file: &Path, index: Option<&str>) -> (Option<i32>, String, String) {
+    let log = work.put("log", b"");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_peerlane-aocl"));
+    command
+        .args(["--platform", work.platform().root.to_str().unwrap()])
+        .args(["flash", "acl0", file.to_str().unwrap()])
+        .env(
+            "PATH",
+            format!("{}:/usr/bin:/bin", work.root().join("bin").display()),
+        )
+        .env("LOG", &log)
+        .env_remove("QUARTUS_ROOTDIR")
+        .envs(index.map(|index| ("PEERLANE_FLASH_DEVICE_INDEX", index)));
+    let run = command.output().unwrap();
+    let said = [run.stdout, run.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    (run.status.code(), said, fs::read_to_string(log).unwrap())
+}
+
+/// The platform's vendor had utilities.
+fn vendor(work: &Work) -> std::path::PathBuf {
+    let vendor = work.platform().root.join("peerlane/vendor");
+    fs::create_dir_all(&vendor).unwrap();
+    fs::write(
+        vendor.join("board_env.xml"),
+        "<board_env name=\"v\"><platform name=\"linux64\"><utilbindir>%b/tools</utilbindir></platform></board_env>",
+    )
+    .unwrap();
+    vendor.join("tools/flash")
+}
+
+#[test]
+fn the_vendors_script_does_it() {
+    let work = Work::new();
+    let image = code(b"configuration");
+    let package = work.put("k.aocx", &aocx("toy_peerlane", &image));
+    script(
+        &vendor(&work),
+        "echo \"$1\" >> \"$LOG\"; cat \"$2\" >> \"$LOG\"",
+    );
+    let (status, said, log) = flash(&work, &package, None);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("running the vendor's "), "{said}");
+    assert_eq!(log.as_bytes(), [b"acl0\n", &image[..]].concat());
+    script(&vendor(&work), "echo no cable; exit 3");
+    let (status, said, _) = flash(&work, &package, None);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(
+        said.contains("no cable") && said.contains("exit status: 3"),
+        "{said}"
+    );
+    // A program is linked with the vendor's library.
+    fs::write(vendor(&work), "\x7fELF").unwrap();
+    let (status, said, _) = flash(&work, &package, None);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(
+        said.contains("drives the vendor's own DMA. That DMA is gone"),
+        "{said}"
+    );
+}
+
+#[test]
+fn quartus_does_it_by_the_boards_settings() {
+    let work = Work::new();
+    let package = work.put("k.aocx", &aocx("toy_peerlane", &code(b"configuration")));
+    let fails = |index, words: &str| {
+        let (status, said, log) = flash(&work, &package, index);
+        assert_eq!((status, log.as_str()), (Some(1), ""), "{said}");
+        assert!(said.contains(words), "{said}");
+    };
+    fails(
+        Some("2"),
+        "says how this board's flash memory is written. Its vendor's BSP has no script",
+    );
+    let cof = work.platform().boards[0].join("scripts/flash.cof");
+    fs::create_dir_all(cof.parent().unwrap()).unwrap();
+    let settings = "<cof><output_filename>a.pof</output_filename><sof_data><bit0>\
+                    <sof_filename>top.sof</sof_filename></bit0></sof_data></cof>";
+    fs::write(&cof, settings).unwrap();
+    fails(Some("2"), "quartus_cpf is not on the PATH");
+    let bin = work.root().join("bin");
+    let convert = "[ \"$1\" = -c ] || exit 9\n\
+                   sof=$(sed 's/.*<sof_filename>//; s/<.*//' \"$2\"); out=$(sed 's/.*<output_filename>//; s/<.*//' \"$2\")\n\
+                   { echo pof; cat \"$sof\"; } > \"$out\"";
+    script(&bin.join("quartus_cpf"), convert);
+    fails(Some("2"), "quartus_pgm is not on the PATH");
+    script(
+        &bin.join("quartus_pgm"),
+        "file=${6#*;}; echo \"$1 $2 $3 $4 $5 ${6%%;*} ${file##*@}\" >> \"$LOG\"; cat \"${file%@*}\" >> \"$LOG\"",
+    );
+    for index in [None, Some("0"), Some("x")] {
+        fails(index, "does not say which device in the JTAG chain");
+    }
+    let (status, said, log) = flash(&work, &package, Some("2"));
+    assert_eq!(status, Some(0), "{said}");
+    assert_eq!(log, "-c 1 -m jtag -o pv 2\npof\nconfiguration");
+    // What the board's directory has stays.
+    assert_eq!(fs::read_to_string(&cof).unwrap(), settings);
+    fs::write(&cof, "<cof/>").unwrap();
+    fails(Some("2"), "it must have one <sof_filename>");
+    fs::write(cof.with_file_name("b.cof"), settings).unwrap();
+    fails(Some("2"), "there are several");
+}
+
+#[test]
+fn a_package_for_another_board_is_refused() {
+    let work = Work::new();
+    let package = work.put("k.aocx", &aocx("toy", &code(b"x")));
+    script(&vendor(&work), "echo run >> \"$LOG\"");
+    let (status, said, log) = flash(&work, &package, None);
+    assert_eq!((status, log.as_str()), (Some(1), ""), "{said}");
+    assert!(said.contains("for the board \"toy\""), "{said}");
+}
