@@ -250,8 +250,8 @@ typedef clCopyPeerToBufferPeerlane_t *clCopyPeerToBufferPeerlane_fn;
  * address     Where the address goes: of the first byte, for the copies below.
  *
  * Errors: CL_BUFFER_WITHOUT_ADDRESS_PEERLANE: the contents are on the host. That is so with CL_MEM_USE_HOST_PTR;
- * with CL_MEM_COPY_HOST_PTR, or sub-buffers of it, until a kernel has used the buffer; while it is mapped for
- * writing. CL_INVALID_MEM_OBJECT: no buffer, or a sub-buffer. CL_INVALID_DEVICE, CL_INVALID_VALUE,
+ * with CL_MEM_COPY_HOST_PTR, or sub-buffers of it, until a kernel has used the buffer, and again from when it is
+ * mapped for writing until a kernel has used it; with others while they are mapped for writing. CL_INVALID_MEM_OBJECT: no buffer, or a sub-buffer. CL_INVALID_DEVICE, CL_INVALID_VALUE,
  * CL_INVALID_OPERATION, CL_NO_OPENCL_PEERLANE, and what OpenCL itself says of the buffer.
  */
 typedef cl_int CL_API_CALL clGetBufferAddressPeerlane_t(
