@@ -302,6 +302,11 @@ pub(crate) const SUITES: &[Suite] = &[
                 EXTERNAL,
             ),
             tests(
+                "transfers that a GPU starts, on the simulated board",
+                Of::Package("peerlane-gpu-check"),
+                EXTERNAL,
+            ),
+            tests(
                 "benchmarks, that they measure",
                 Of::Package("peerlane-bench"),
                 EXTERNAL,

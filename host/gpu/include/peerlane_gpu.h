@@ -32,6 +32,18 @@
 #define PEERLANE_GPU_WRITE 0u /* FPGA memory to the region */
 #define PEERLANE_GPU_READ 1u  /* the region to FPGA memory */
 
+/* Nanoseconds, and the order of memory: those of CUDA, but for tests on a processor. */
+#ifndef PEERLANE_GPU_ON_A_PROCESSOR
+__device__ static inline uint64_t peerlane_gpu_now(void)
+{
+	uint64_t now;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+	return now;
+}
+#define peerlane_gpu_fence() __threadfence_system()
+#endif
+
 /* What peerlane_gpu_transfer returns when no record has come in time. The board may still do it. */
 #define PEERLANE_GPU_LATE 0xffffffffu
 
@@ -80,13 +92,13 @@ __device__ static inline void peerlane_gpu_start(struct peerlane_gpu_queue *queu
 
 	control |= PEERLANE_DESCRIPTOR_CONTROL_RECORD_MASK;
 	/* Data that the board is to read come before, and the doorbell comes last. */
-	__threadfence_system();
+	peerlane_gpu_fence();
 	place[0] = peer;
 	place[1] = local;
 	place[2] = (uint64_t)control << 32 | length;
 	/* The cookie; the second half is a reserved word, 0. */
 	place[3] = queue->started;
-	__threadfence_system();
+	peerlane_gpu_fence();
 	*doorbell = queue->freed;
 	queue->freed = 0;
 	queue->started++;
@@ -107,7 +119,7 @@ __device__ static inline bool peerlane_gpu_ended(struct peerlane_gpu_queue *queu
 	/* The record's words may become visible one by one: its number tells it from an older one. */
 	if ((status & PEERLANE_COMPLETION_STATUS_PHASE_MASK) != phase || record[3] != queue->next)
 		return false;
-	__threadfence_system();
+	peerlane_gpu_fence();
 	queue->status = status;
 	queue->done = record[2];
 	queue->cookie = record[0];
@@ -126,14 +138,13 @@ __device__ static inline uint32_t peerlane_gpu_transfer(struct peerlane_gpu_queu
 							uint64_t local, uint32_t length,
 							uint32_t control, uint64_t limit)
 {
-	uint64_t begin, now;
 	uint32_t mine = queue->started;
+	uint64_t begin;
 
 	peerlane_gpu_start(queue, direction, peer, local, length, control);
-	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+	begin = peerlane_gpu_now();
 	while (!peerlane_gpu_ended(queue) || queue->cookie != mine) {
-		asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-		if (now - begin > limit)
+		if (peerlane_gpu_now() - begin > limit)
 			return PEERLANE_GPU_LATE;
 	}
 	return queue->status;
