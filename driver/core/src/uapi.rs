@@ -619,9 +619,21 @@ pub mod area {
 /// [`area`] and the kernels' interrupt.
 ///
 /// A kernel in the FPGA reaches all of its memory, so this is for who holds all memory that nobody
-/// has ([`allocate::ALL`]), and one context at a time can. It never reaches registers of Peerlane, nor
-/// another context's host or GPU memory. When it is given back, by this call, by the end of the context
-/// or of its process, all kernels are reset before anybody gets the memory.
+/// has ([`allocate::ALL`]), and one context at a time can. When it is given back, by this call, by the end of
+/// the context or of its process, all kernels are reset before anybody gets the memory.
+///
+/// What a holder can do to others, willingly or not: its kernels read and write all FPGA memory, that of other
+/// contexts, too. They never reach registers of Peerlane, nor another context's host or GPU memory.
+///
+/// A holder can also hold up the whole BAR. Kernels' registers answer in their own clock. If the holder stops
+/// that ([`area::CLOCK`]) and then accesses one of them, the access is never answered, and those behind it
+/// wait. Not even one that would reset the kernels or their clock is known to pass it; no board was tried. All
+/// transfers end then, the driver takes from the board its right to reach memory, and all calls give `ENODEV`
+/// until the FPGA is configured anew and the function is reset. The clock stays as it was set until somebody
+/// sets it anew. The processor that made the access waits until the root port gives up (Completion Timeout), and
+/// the machine's firmware may take that for a fatal error.
+///
+/// Whoever grants the right to hold all memory accepts that.
 ///
 /// `EOPNOTSUPP`: the driver knows of no OpenCL side of this board. `EPERM`: the context does not hold
 /// all memory. `EBUSY`: another context has it. `EEXIST`: the context has it already. `ENOENT`: it was
@@ -722,8 +734,11 @@ pub mod arm {
 /// an `END`: no board answers, or the one that is found cannot be started, or is another; the kernel's log says
 /// which. The bracket stays open then: `END` can be tried again, after another configuration, too.
 ///
-/// Whoever runs a tool for the configuration ends the tool before the bracket, also when the process is killed
-/// (`PR_SET_PDEATHSIG`): the end of the process starts whatever answers at that moment.
+/// The end of the context comes when the last copy of its file is closed. So whoever runs a tool for the
+/// configuration has a process that waits for the tool keep a copy: if the caller is killed, the bracket
+/// ends after the tool. The tool itself gets none, as it may leave others running. Without such a
+/// process the end of the caller starts whatever answers at that moment, and an FPGA that is configured in part
+/// does not.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reprogram {
