@@ -272,6 +272,7 @@ fn table(report: &[Outcome]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suites::{Installed, Of, tests_with};
 
     fn count(passed: u64, failed: u64) -> Count {
         Count { passed, failed }
@@ -310,6 +311,23 @@ mod tests {
              echo 'test result: FAILED. 1 passed; 4 failed; 0 ignored'; exit 101",
         ]);
         assert_eq!(count_tests(command).unwrap(), (count(3, 4), false));
+    }
+
+    #[test]
+    fn what_is_left_out_is_neither_built_nor_a_failure() {
+        const NOWHERE: Installed = Installed {
+            variable: "PEERLANE_NOBODY_SETS_THIS",
+            what: "a thing",
+        };
+        const SUITE: Suite = Suite {
+            name: "things",
+            about: "",
+            default: true,
+            machines: false,
+            steps: &[tests_with(&NOWHERE, "with a thing", Of::Workspace, &[])],
+        };
+        // There is no workspace to build.
+        assert!(run(Path::new("/nowhere"), &[&SUITE], true).unwrap());
     }
 
     #[test]

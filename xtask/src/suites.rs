@@ -38,8 +38,10 @@ impl Suite {
 /// What the project neither has nor fetches: a variable of the environment says where it is installed.
 #[derive(Debug)]
 pub(crate) struct Installed {
-    variable: &'static str,
-    what: &'static str,
+    /// The variable.
+    pub(crate) variable: &'static str,
+    /// What the variable names.
+    pub(crate) what: &'static str,
 }
 
 impl Installed {
@@ -162,7 +164,7 @@ const fn tests(label: &'static str, of: Of, arguments: &'static [&'static str]) 
 }
 
 /// Test programs that need something which the user has to have installed.
-const fn tests_with(
+pub(crate) const fn tests_with(
     needs: &'static Installed,
     label: &'static str,
     of: Of,
