@@ -74,14 +74,10 @@ pub fn write(options: &Options) -> Result<Made> {
     }
     output::set_directory_mode(temporary.path())?;
     let path = temporary.keep();
-    if let Err(e) = fs::rename(&path, &options.out) {
+    if let Err(error) = output::put(&path, &options.out, "the component") {
         // The directory is ours alone; if it cannot be removed there is nothing better to do.
         let _ = fs::remove_dir_all(&path);
-        return Err(Error::io(
-            &options.out,
-            "put the component in its place",
-            &e,
-        ));
+        return Err(error);
     }
     Ok(Made {
         ids,

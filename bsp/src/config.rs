@@ -1,6 +1,5 @@
 //! The configuration file of `peerlane extend`.
 
-use std::ops::Range;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +9,7 @@ pub use peerlane_hdl::Irq;
 
 use crate::block;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::keys::Source;
 use crate::text;
 use crate::toml_words::words;
 
@@ -160,23 +160,21 @@ impl Config {
     /// # Errors
     /// [`ErrorKind::Config`] with the line and the key.
     pub fn parse(path: &Path, text: &str) -> Result<Self> {
+        let source = Source { path, text };
         let file: File = toml::from_str(text).map_err(|e| {
-            let line = e.span().map(|s| line(text, s.start));
+            let place = e.span().map(|span| source.place(span));
             let (what, meant) = words(e.message(), text, e.span());
             let meant = meant.map_or(String::new(), |meant| format!("{meant} "));
             Error::new(
                 ErrorKind::Config,
-                Place {
-                    path: path.to_path_buf(),
-                    line,
-                },
+                place.unwrap_or_else(|| Place::file(path)),
                 what,
                 format!(
                     "{meant}`peerlane config` prints every key with its default and its range."
                 ),
             )
         })?;
-        let checker = Checker { path, text };
+        let checker = Checker(source);
         let mut config = Self::default();
         let power_of_two = |least: i64, most: i64| {
             move |v: i64| (least..=most).contains(&v) && v.count_ones() == 1
@@ -213,7 +211,7 @@ impl Config {
         if let Some(value) = &file.queue_depth
             && (config.channels, config.queue_depth) == (1, 4096)
         {
-            return Err(checker.error(
+            return Err(checker.0.error(
                 value.span(),
                 "queue_depth = 4096 is not possible with channels = 1: the numbers by which chained \
                  descriptors wait would not tell so many apart"
@@ -223,7 +221,7 @@ impl Config {
         }
         if let Some(irq) = &file.irq {
             config.irq = irq.get_ref().clone().try_into().map_err(|_| {
-                checker.error(
+                checker.0.error(
                     irq.span(),
                     format!("irq = {} is not possible", checker.written(irq)),
                     "Use `rxm` or `msix`: `peerlane config` says what each is.",
@@ -240,7 +238,7 @@ impl Config {
         }
         if let Some(value) = &file.bar.msix_base {
             if config.irq != Irq::Msix {
-                return Err(checker.error(
+                return Err(checker.0.error(
                     value.span(),
                     "bar.msix_base is given, but the block has no table of interrupt vectors"
                         .into(),
@@ -344,7 +342,7 @@ fn identity(checker: &Checker<'_>, file: &IdentityFile) -> Result<Identity> {
         let suffix = value.get_ref();
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if !suffix.chars().all(plain) || suffix.len() > 64 {
-            return Err(checker.error(
+            return Err(checker.0.error(
                 value.span(),
                 format!("identity.board_suffix = {suffix:?} is no part of a directory's name"),
                 "Use letters, digits, \"_\" and \"-\", 64 at most.",
@@ -355,20 +353,13 @@ fn identity(checker: &Checker<'_>, file: &IdentityFile) -> Result<Identity> {
     Ok(identity)
 }
 
-struct Checker<'a> {
-    path: &'a Path,
-    text: &'a str,
-}
+/// The values of a file.
+struct Checker<'a>(Source<'a>);
 
 impl Checker<'_> {
-    fn error(&self, span: Range<usize>, what: String, remedy: &str) -> Error {
-        let place = Place::line(self.path, line(self.text, span.start));
-        Error::new(ErrorKind::Config, place, what, remedy)
-    }
-
     /// A value as it is written, or its beginning.
     fn written(&self, value: &Spanned<Value>) -> String {
-        let text = self.text.get(value.span()).unwrap_or_default();
+        let text = self.0.text.get(value.span()).unwrap_or_default();
         text.chars().take(40).collect()
     }
 
@@ -381,19 +372,9 @@ impl Checker<'_> {
     ) -> Result<T> {
         let Some(number) = value.get_ref().as_integer() else {
             let what = format!("{key} = {} is no whole number", self.written(value));
-            return Err(self.error(value.span(), what, remedy));
+            return Err(self.0.error(value.span(), what, remedy));
         };
-        let wrong = || {
-            self.error(
-                value.span(),
-                format!("{key} = {number} is not possible"),
-                remedy,
-            )
-        };
-        if !good(number) {
-            return Err(wrong());
-        }
-        T::try_from(number).map_err(|_| wrong())
+        self.0.number(key, (number, value.span()), good, remedy)
     }
 
     fn set<T: TryFrom<i64>>(
@@ -409,14 +390,6 @@ impl Checker<'_> {
         }
         Ok(())
     }
-}
-
-fn line(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())]
-        .iter()
-        .filter(|&&b| b == b'\n')
-        .count()
-        + 1
 }
 
 /// A configuration file with every key, its default and its range: what `peerlane config` prints.

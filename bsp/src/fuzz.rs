@@ -10,7 +10,7 @@ use crate::check::read;
 use crate::check::read::design::Design;
 use crate::config::{Config, Irq};
 use crate::extend::family::Blocks;
-use crate::extend::regions::{Moved, NewBridge};
+use crate::extend::regions::{Moved, NewBridge, Way};
 use crate::extend::{ipx, migration, resources, rewrite, settings};
 use crate::kept::Record;
 use crate::system::library::Library;
@@ -91,7 +91,10 @@ pub fn qsf(data: &[u8]) {
             Source::new("fuzz.sh".into(), role, source.clone(), revisions)
         });
         let moved = Moved {
-            ways: vec![vec!["board".into()]],
+            ways: vec![Way {
+                top: "system".into(),
+                down: vec![("board".into(), "board".into())],
+            }],
             dma: "copier".into(),
             entity: "peerlane_dma",
             gone: vec!["cross_to_endpoint".into()],

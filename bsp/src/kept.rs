@@ -160,7 +160,7 @@ pub fn copy_files(tree: &Tree, from: &Path, to: &Path) -> Result<()> {
         fs::create_dir_all(dir).map_err(|e| Error::io(dir, "make the directory", &e))?;
         let plain = fs::symlink_metadata(&source).is_ok_and(|about| about.is_file());
         if !plain {
-            return Err(changed(&source, "is not there"));
+            return Err(changed(&source, "is not there any more"));
         }
         fs::copy(&source, &target).map_err(|e| Error::io(&source, "copy the file", &e))?;
         if digest_of(&target)? != *sha256 {
@@ -197,10 +197,42 @@ fn inside(name: &str) -> Option<PathBuf> {
     path.components().all(below).then_some(path)
 }
 
+/// Where a platform without the block came from.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The board's vendor.
+    #[default]
+    Vendor,
+    /// `peerlane new`, which wrote it from a description of the board.
+    New,
+}
+
+impl Origin {
+    /// That of a board; one that `peerlane new` makes has a title.
+    pub fn of(title: Option<&str>) -> Self {
+        match title {
+            Some(_) => Self::New,
+            None => Self::Vendor,
+        }
+    }
+
+    /// The command that wrote the platform with the block.
+    pub fn command(self) -> &'static str {
+        match self {
+            Self::Vendor => "peerlane extend",
+            Self::New => "peerlane new",
+        }
+    }
+}
+
 /// Both trees: the vendor's and the platform that was made of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
+    /// Whose tree "the vendor's" is.
+    #[serde(default)]
+    pub origin: Origin,
     /// The board's directory in the vendor's tree; empty if the tree is that.
     vendor_hardware: String,
     /// The board's directory in the platform.
@@ -224,8 +256,14 @@ impl Record {
     ///
     /// # Errors
     /// Those of [`tree`].
-    pub fn new(vendor: &Layout, tree_of_vendor: Tree, made: &Layout) -> Result<Self> {
+    pub fn new(
+        origin: Origin,
+        vendor: &Layout,
+        tree_of_vendor: Tree,
+        made: &Layout,
+    ) -> Result<Self> {
         Ok(Self {
+            origin,
             vendor_hardware: name(&vendor.hardware),
             hardware: name(&made.hardware),
             vendor: tree_of_vendor,

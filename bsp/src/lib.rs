@@ -21,6 +21,7 @@ pub mod generator;
 pub mod hexadecimal;
 pub mod interrupt;
 pub mod kept;
+mod keys;
 pub mod layout;
 pub mod revert;
 pub mod size;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::output;
 use crate::interrupt;
-use crate::kept::{self, Entry, Record, Tree};
+use crate::kept::{self, Entry, Origin, Record, Tree};
 use crate::layout::Layout;
 
 /// Changes that an error names one by one.
@@ -49,6 +49,8 @@ impl fmt::Display for Edit {
 /// What was given back.
 #[derive(Debug, Clone)]
 pub struct Reverted {
+    /// Whose tree it is.
+    pub origin: Origin,
     /// Number of files.
     pub files: usize,
     /// What of the platform is not in it, by the path from the platform.
@@ -82,20 +84,18 @@ fn revert_from(bsp: &Path, options: &Options) -> Result<Reverted> {
     interrupt::check(&options.out)?;
 
     let path = temporary.keep();
-    let placed = directory_modes(&record.vendor, &path).and_then(|()| put(&path, &options.out));
+    let placed = directory_modes(&record.vendor, &path)
+        .and_then(|()| output::put(&path, &options.out, "the finished tree"));
     if let Err(error) = placed {
         remove(&record.vendor, &path);
         return Err(error);
     }
     let is_file = |entry: &&Entry| matches!(entry, Entry::File { .. });
     Ok(Reverted {
+        origin: record.origin,
         files: record.vendor.values().filter(is_file).count(),
         edits,
     })
-}
-
-fn put(path: &Path, out: &Path) -> Result<()> {
-    fs::rename(path, out).map_err(|e| Error::io(out, "put the finished tree in its place", &e))
 }
 
 fn edited(root: &Path, edits: &[(PathBuf, Edit)]) -> Error {

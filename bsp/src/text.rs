@@ -16,6 +16,9 @@ pub const MOST_BYTES: u64 = 8 << 20;
 /// Standard, 23.5), of which the bytes above 0x7f are used.
 const FOREIGN: u32 = 0x10_fe00;
 
+/// What some editors put at the beginning of a file in UTF-8.
+pub const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// Reads a file as bytes.
 ///
 /// # Errors
@@ -60,10 +63,29 @@ pub fn read_small(path: &Path) -> Result<String> {
 /// Reads a file as text.
 ///
 /// # Errors
-/// Those of [`read_bytes`], and [`ErrorKind::Unsupported`] with the line if the file has one of the characters that
-/// stand for foreign bytes.
+/// Those of [`read_bytes`], and [`ErrorKind::Unsupported`] with the line if the file has a byte 0, or one of the
+/// characters that stand for foreign bytes.
 pub fn read(path: &Path) -> Result<String> {
-    text(path, read_bytes(path)?)
+    read_as(path, ErrorKind::Unsupported)
+}
+
+/// Reads a file as text; the kind is that of the error for a byte 0.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_as(path: &Path, kind: ErrorKind) -> Result<String> {
+    let bytes = read_bytes(path)?;
+    // Half of UTF-16, and of nothing that Quartus reads. What is not read would not be found fault with.
+    if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
+        let lines = bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
+        return Err(Error::new(
+            kind,
+            Place::line(path, 1 + lines),
+            "a byte 0: the file is in UTF-16, or no text",
+            "Save the file as UTF-8, or take it from the vendor's BSP package again.",
+        ));
+    }
+    text(path, bytes)
 }
 
 fn text(path: &Path, bytes: Vec<u8>) -> Result<String> {

@@ -221,7 +221,7 @@ kind alt_xcvr_reconfig {
         clock_in mgmt_clk_clk
         reset_in mgmt_rst_reset mgmt_clk_clk
         memory_mapped reconfig_mgmt end mgmt_clk_clk mgmt_rst_reset 32 7 1 WORDS
-        # 70 bits to and 46 from each (Transceiver PHY user guide 683617, "Transceiver Reconfiguration Controller").
+        # 70 bits to and 46 from each (Stratix V Avalon-ST interface for PCIe user guide 683093, 5.14.1).
         set n [of number_of_reconfig_interfaces]
         wires reconfig_to_xcvr reconfig_to_xcvr Output [expr {70 * $n}]
         wires reconfig_from_xcvr reconfig_from_xcvr Input [expr {46 * $n}]

@@ -34,9 +34,9 @@
 package require ::quartus::project
 package require ::quartus::flow
 
-set project {{ project }}
+set project {{ Self::word(project) }}
 # The revision that compiles everything from source; empty if the project has one revision.
-set base "{{ base }}"
+set base {{ Self::word(base) }}
 # Of each import: revision, assignment, file, section, netlist type and "ignore changes" with the import on.
 set imports {
 {%- for import in imports %}
@@ -46,14 +46,14 @@ set imports {
 # Programming files of the base revision that the flow's scripts read.
 set images {
 {%- for image in images %}
-    {{ image }}
+    {{ Self::word(image) }}
 {%- endfor %}
 }
 
 # Archives and databases that steps of the flow take. This script does not make them.
 set archives {
 {%- for archive in archives %}
-    {{"{"}}{{ archive }}{{"}"}}
+    {{ crate::extend::component::element(archive) }}
 {%- endfor %}
 }
 # Steps of the flow's scripts that import wait for this file.

@@ -8,7 +8,7 @@ use crate::board::model::Bank;
 use crate::error::Result;
 
 /// What UniPHY would take from another memory, silently, if it were not given: mode registers, timing of the chip and
-/// of the board (External Memory Interface Handbook, volume 2, "Implementing and Parameterizing Memory IP").
+/// of the board (External Memory Interface Handbook, volume 2, 683385, 7.2).
 pub const UNIPHY_NEEDED: [&str; 37] = [
     "MEM_CLK_FREQ_MAX",
     "MEM_TCL",
@@ -165,8 +165,9 @@ impl Reader<'_> {
             clock_hz: self.number(
                 "memory.clock_hz",
                 &file.clock_hz,
-                // JESD79-3F, the slowest with the DLL on, and the fastest of a Stratix V (Stratix V device
-                // handbook, volume 1, chapter 7: 933 MHz).
+                // The slowest with the DLL on: tCK(avg) of 3.3 ns at most, of the speed bins of JESD79-3F as chips'
+                // data sheets quote them. The fastest of a Stratix V (Stratix V device handbook, volume 1, chapter 7:
+                // 933 MHz; not at hand, unverified).
                 |hz| (303_000_000..=933_500_000).contains(&hz),
                 "Use Hz, from 303 MHz to 933 MHz; half of the transfers in a second.",
             )?,
@@ -211,7 +212,7 @@ impl Reader<'_> {
         for (name, value) in given {
             let wrong = |what: &str, remedy: &str| {
                 let from = entry.span().start;
-                let at = self.text[from..].find(name.as_str()).unwrap_or(0);
+                let at = self.source.text[from..].find(name.as_str()).unwrap_or(0);
                 self.error(
                     from + at..from + at,
                     format!("memory.uniphy.{name} {what}"),

@@ -4,9 +4,8 @@
 //! Interfaces and parameters of the SDK's and of Quartus's components are those of public BSPs of AOCL 13.1.
 
 use crate::board::model::{Bank, Board, FAMILY};
+use crate::board::system::{Export, Module, QUARTUS, System};
 
-/// Version of Quartus whose components are named; a later one migrates them.
-const QUARTUS: &str = "13.1";
 /// What the board's version component reads until the extension gives the board its own.
 const VERSION_ID: u32 = 0xa0c7_c1e0;
 
@@ -21,181 +20,6 @@ mod map {
     pub const WINDOW: u64 = 0x1_0000;
     /// Address bits up to the window's end.
     pub const BITS: u32 = 17;
-}
-
-/// An instance.
-#[derive(Debug)]
-pub struct Module {
-    /// Name.
-    pub name: String,
-    /// Kind of component.
-    pub kind: &'static str,
-    /// Version of the kind.
-    pub version: &'static str,
-    /// Parameters with their values.
-    pub parameters: Vec<(String, String)>,
-}
-
-/// A connection.
-#[derive(Debug)]
-pub struct Connection {
-    /// `clock`, `reset`, `avalon`, `interrupt` or `conduit`.
-    pub kind: &'static str,
-    /// Where it starts: `instance.interface`.
-    pub start: String,
-    /// Where it ends.
-    pub end: String,
-    /// Base address of an `avalon` one.
-    pub base: Option<String>,
-    /// Number of an `interrupt` one.
-    pub irq: Option<u32>,
-}
-
-/// An interface of the system itself.
-#[derive(Debug)]
-pub struct Export {
-    /// Name.
-    pub name: String,
-    /// `instance.interface`.
-    pub internal: String,
-    /// Kind.
-    pub kind: &'static str,
-    /// `start` or `end`.
-    pub dir: &'static str,
-}
-
-/// A system.
-#[derive(Debug, Default)]
-pub struct System {
-    /// Instances.
-    pub modules: Vec<Module>,
-    /// Connections.
-    pub connections: Vec<Connection>,
-    /// Exports.
-    pub exports: Vec<Export>,
-}
-
-impl System {
-    /// An instance of a component of Quartus.
-    fn quartus(&mut self, name: &str, kind: &'static str, parameters: &[(&str, &str)]) {
-        self.module(name, kind, QUARTUS, parameters);
-    }
-
-    fn module(
-        &mut self,
-        name: &str,
-        kind: &'static str,
-        version: &'static str,
-        parameters: &[(&str, &str)],
-    ) {
-        let parameters = parameters.iter().map(|(n, v)| ((*n).into(), (*v).into()));
-        self.modules.push(Module {
-            name: name.into(),
-            kind,
-            version,
-            parameters: parameters.collect(),
-        });
-    }
-
-    fn connect(&mut self, kind: &'static str, start: &str, ends: &[&str]) {
-        for end in ends {
-            self.connections.push(Connection {
-                kind,
-                start: start.into(),
-                end: (*end).into(),
-                base: None,
-                irq: None,
-            });
-        }
-    }
-
-    fn clock(&mut self, start: &str, ends: &[&str]) {
-        self.connect("clock", start, ends);
-    }
-
-    fn reset(&mut self, start: &str, ends: &[&str]) {
-        self.connect("reset", start, ends);
-    }
-
-    fn slave(&mut self, master: &str, slave: &str, base: u64) {
-        self.connections.push(Connection {
-            kind: "avalon",
-            start: master.into(),
-            end: slave.into(),
-            base: Some(format!("{base:#06x}")),
-            irq: None,
-        });
-    }
-
-    fn interrupt(&mut self, receiver: &str, sender: &str, number: u32) {
-        self.connections.push(Connection {
-            kind: "interrupt",
-            start: receiver.into(),
-            end: sender.into(),
-            base: None,
-            irq: Some(number),
-        });
-    }
-
-    fn export(&mut self, name: &str, internal: &str, kind: &'static str, dir: &'static str) {
-        self.exports.push(Export {
-            name: name.into(),
-            internal: internal.into(),
-            kind,
-            dir,
-        });
-    }
-
-    /// A bridge in one clock.
-    fn bridge(&mut self, name: &str, width: u32, bits: u32, burst: u32) {
-        let pending = if burst == 1 { "1" } else { "32" };
-        self.quartus(
-            name,
-            "altera_avalon_mm_bridge",
-            &[
-                ("DATA_WIDTH", &width.to_string()),
-                ("SYMBOL_WIDTH", "8"),
-                ("ADDRESS_WIDTH", &bits.to_string()),
-                ("ADDRESS_UNITS", "SYMBOLS"),
-                ("MAX_BURST_SIZE", &burst.to_string()),
-                ("MAX_PENDING_RESPONSES", pending),
-                ("LINEWRAPBURSTS", "0"),
-                ("PIPELINE_COMMAND", "1"),
-                ("PIPELINE_RESPONSE", "1"),
-            ],
-        );
-    }
-
-    /// A bridge between two clocks, with bursts of the kernels' and the DMA's length.
-    fn crossing(&mut self, name: &str, width: u32, bits: u32, responses: u32) {
-        self.quartus(
-            name,
-            "altera_avalon_mm_clock_crossing_bridge",
-            &[
-                ("DATA_WIDTH", &width.to_string()),
-                ("SYMBOL_WIDTH", "8"),
-                ("ADDRESS_WIDTH", &bits.to_string()),
-                ("ADDRESS_UNITS", "SYMBOLS"),
-                ("MAX_BURST_SIZE", "16"),
-                ("COMMAND_FIFO_DEPTH", "16"),
-                ("RESPONSE_FIFO_DEPTH", &responses.to_string()),
-                ("MASTER_SYNC_DEPTH", "2"),
-                ("SLAVE_SYNC_DEPTH", "2"),
-            ],
-        );
-    }
-
-    fn reset_controller(&mut self, name: &str, inputs: u32) {
-        self.quartus(
-            name,
-            "altera_reset_controller",
-            &[
-                ("NUM_RESET_INPUTS", &inputs.to_string()),
-                ("OUTPUT_RESET_SYNC_EDGES", "deassert"),
-                ("SYNC_DEPTH", "2"),
-            ],
-        );
-    }
 }
 
 /// The board: everything but the kernels.
@@ -334,9 +158,12 @@ fn link(system: &mut System, board: &Board) {
     system.slave("host_bridge.m0", "memory_status.s", map::MEMORY_STATUS);
 }
 
-/// The transceivers' calibration. Its clock is a free-running one of 100 to 125 MHz, and it has an interface for each
-/// lane and each PLL, one more with eight lanes (Stratix V Avalon-ST user guide 683093, 5.14.1 and "Transceiver PHY
-/// IP Reconfiguration").
+/// The transceivers' calibration. Its clock is a free-running one of 100 to 125 MHz (Stratix V Avalon-ST user guide
+/// 683093, "Connecting the Transceiver Reconfiguration Controller IP Core").
+///
+/// It has a logical interface for each channel and one for each PLL, and links of eight lanes take an extra channel for the
+/// clocks of the PCS (the same, 5.14.1). Gen1 and Gen2 have one TX PLL, so Gen2 x8 has 8 + 1 + 1 = 10. That Gen3, with a
+/// second PLL, has 11 follows from the same rule; the guide's table of numbers (table 43) was not at hand.
 fn calibration(system: &mut System, board: &Board) {
     let lanes = board.pcie.lanes;
     let interfaces = lanes + if lanes == 8 { 2 } else { 1 };

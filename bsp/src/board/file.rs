@@ -12,6 +12,7 @@ use crate::board::bank::BankFile;
 use crate::board::model::{Board, Device, FAMILY, Pcie, Shell};
 use crate::board::part::Part;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::keys::Source;
 use crate::toml_words::words;
 
 /// What a description says where its author does not know.
@@ -100,18 +101,16 @@ impl Board {
     /// # Errors
     /// [`ErrorKind::Config`] with the line and the key.
     pub fn parse(path: &Path, text: &str) -> Result<Self> {
-        let reader = Reader { path, text };
+        let source = Source { path, text };
+        let reader = Reader { source };
         reader.all_known()?;
         let file: File = toml::from_str(text).map_err(|e| {
-            let line = e.span().map(|s| reader.line(s.start));
+            let place = e.span().map(|span| source.place(span));
             let (what, meant) = words(e.message(), text, e.span());
             let meant = meant.map_or(String::new(), |meant| format!("{meant} "));
             Error::new(
                 ErrorKind::Config,
-                Place {
-                    path: path.to_path_buf(),
-                    line,
-                },
+                place.unwrap_or_else(|| Place::file(path)),
                 what,
                 format!("{meant}`peerlane new --show de5net` prints a description with every key explained."),
             )
@@ -128,7 +127,7 @@ impl Board {
             memory: Vec::new(),
             pins: None,
             pins_place: Place::file(path),
-            bar_place: reader.place(
+            bar_place: source.place(
                 pcie.bar_bytes
                     .as_ref()
                     .map_or_else(|| file.pcie.span(), |bar_bytes| bar_bytes.span()),
@@ -147,7 +146,7 @@ impl Board {
         board.memory = reader.memory(&file)?;
         if let Some(pins) = &file.pins {
             board.pins = Some(reader.words("pins", pins)?.into());
-            board.pins_place = reader.place(pins.span());
+            board.pins_place = source.place(pins.span());
         }
         Ok(board)
     }
@@ -190,29 +189,19 @@ impl Tables {
 }
 
 pub(super) struct Reader<'a> {
-    path: &'a Path,
-    pub(super) text: &'a str,
+    pub(super) source: Source<'a>,
 }
 
 impl Reader<'_> {
-    fn line(&self, at: usize) -> usize {
-        let before = &self.text.as_bytes()[..at.min(self.text.len())];
-        1 + before.iter().filter(|&&byte| byte == b'\n').count()
-    }
-
-    fn place(&self, span: Range<usize>) -> Place {
-        Place::line(self.path, self.line(span.start))
-    }
-
     pub(super) fn error(&self, span: Range<usize>, what: String, remedy: &str) -> Error {
-        Error::new(ErrorKind::Config, self.place(span), what, remedy)
+        self.source.error(span, what, remedy)
     }
 
     /// Refuses a description with gaps, all of which it names.
     fn all_known(&self) -> Result<()> {
         let mut tables = Tables::default();
         let mut gaps = Vec::new();
-        for (number, line) in (1..).zip(self.text.lines()) {
+        for (number, line) in (1..).zip(self.source.text.lines()) {
             let line = line.split('#').next().unwrap_or_default().trim();
             if line.starts_with('[') {
                 tables.enter(line);
@@ -232,7 +221,7 @@ impl Reader<'_> {
         };
         Err(Error::new(
             ErrorKind::Config,
-            Place::line(self.path, *line),
+            Place::line(self.source.path, *line),
             format!("{what}, and a guess could damage the board"),
             "Ask the board's vendor, put the values into a copy of the description (`peerlane new --show NAME` prints \
              a shipped one), and give the copy with --board.",
@@ -260,17 +249,8 @@ impl Reader<'_> {
         remedy: &str,
     ) -> Result<T> {
         let number = *self.value(key, value)?;
-        let wrong = || {
-            self.error(
-                value.span(),
-                format!("{key} = {number} is not possible"),
-                remedy,
-            )
-        };
-        if !good(number) {
-            return Err(wrong());
-        }
-        T::try_from(number).map_err(|_| wrong())
+        self.source
+            .number(key, (number, value.span()), good, remedy)
     }
 
     fn words(&self, key: &str, value: &Key<String>) -> Result<String> {

@@ -2,9 +2,10 @@
 
 use askama::Template;
 
-use crate::board::design::{self, System};
+use crate::board::design;
 use crate::board::model::{Bank, Board, FAMILY};
 use crate::board::ports::Port;
+use crate::board::system::System;
 use crate::extend::component::Written;
 use crate::system::xml::escape;
 

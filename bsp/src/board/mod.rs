@@ -11,8 +11,8 @@ mod model;
 mod part;
 mod pins;
 mod ports;
+mod system;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::config::Config;
@@ -232,8 +232,7 @@ pub fn make(options: &Options) -> Result<Report> {
         ));
     }
     interrupt::check(&options.out)?;
-    fs::rename(&made, &options.out)
-        .map_err(|e| Error::io(&options.out, "put the finished BSP in its place", &e))?;
+    output::put(&made, &options.out, "the finished BSP")?;
     Ok(report)
 }
 

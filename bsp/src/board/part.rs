@@ -1,4 +1,5 @@
-//! Part numbers of Stratix V devices (Stratix V Device Overview SV51001, "Ordering Information").
+//! Part numbers of Stratix V devices (Stratix V Device Overview 683258, once SV51001, on ordering). That section was not
+//! at hand: the fields are unverified but for the part numbers of public projects, which the tests have.
 
 /// What a part number says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

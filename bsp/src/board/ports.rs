@@ -88,7 +88,7 @@ pub fn ports(board: &Board) -> Vec<Port> {
             &format!("{name}_oct_rzqin"),
         ));
         let (lanes, ranks, pairs) = (bank.width / 8, bank.ranks, bank.clock_pairs);
-        // External Memory Interface Handbook, volume 3, "Functional Description - UniPHY": the memory's interface.
+        // External Memory Interface Handbook, volume 3, 683841, 1 "Functional Description - UniPHY": the memory's interface.
         for (signal, direction, bits) in [
             ("a", Out, Some(bank.row_bits)),
             ("ba", Out, Some(bank.bank_bits)),

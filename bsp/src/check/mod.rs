@@ -6,11 +6,17 @@ pub mod read;
 pub mod result;
 pub mod vendor;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::build::Build;
-use crate::error::{Place, Result};
+use crate::error::{Error, Place, Result};
+use crate::extend::output;
+use crate::kept::{Origin, Record};
 use crate::layout::Layout;
+use crate::revert;
+
+/// Changed files that are named one by one.
+const MOST: usize = 12;
 
 /// How grave a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,9 +112,35 @@ pub fn structure(layout: &Layout) -> Result<Findings> {
     run(layout, false)
 }
 
+/// Where the platform is must not matter: scripts have absolute paths, too (`info script`, `pwd`).
 fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
+    let given = &layout.root;
+    let whole =
+        std::fs::canonicalize(given).map_err(|e| Error::io(given, "look at the directory", &e))?;
+    let real = Layout {
+        root: whole.clone(),
+        hardware: layout.hardware.clone(),
+    };
+    let mut findings =
+        judge(&real, with_tcl).map_err(|error| output::named_as_given(error, &whole, given))?;
+    let name = |path: &Path| path.to_string_lossy().into_owned();
+    for finding in &mut findings.0 {
+        if let Ok(inside) = finding.place.strip_prefix(&whole) {
+            finding.place = match inside.as_os_str().is_empty() {
+                // With nothing behind it, a join would end in a slash.
+                true => given.clone(),
+                false => given.join(inside),
+            };
+        }
+        finding.what = finding.what.replace(&name(&whole), &name(given));
+    }
+    Ok(findings)
+}
+
+fn judge(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     let build = Build::read(layout)?;
     let mut findings = Findings::default();
+    edits(layout, &mut findings)?;
     result::check(layout, &build, &mut findings)?;
     ids::check(layout, &build, &mut findings)?;
     if with_tcl {
@@ -127,4 +159,31 @@ fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
         "checked"
     );
     Ok(findings)
+}
+
+/// What the platform was made of, and what has become of its files since. The check judges the files as they are, but it
+/// does not understand all of them: of Verilog, constraints and pins it knows their names alone.
+fn edits(layout: &Layout, findings: &mut Findings) -> Result<()> {
+    let record = Record::read(&layout.root)?;
+    if record.origin == Origin::New {
+        let what = "`peerlane new` made this board: what is called the vendor's here is the board before the block came in";
+        findings.good("origin", what);
+    }
+    let edits = revert::edits(&layout.root, &record.made)?;
+    if edits.is_empty() {
+        return Ok(());
+    }
+    let named: Vec<_> = (edits.iter().take(MOST))
+        .map(|(path, edit)| format!("{} ({edit})", path.display()))
+        .collect();
+    let more = match edits.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let what = format!(
+        "not as they were written: {}{more}; the files are judged as they are now, as far as they are read here",
+        named.join(", ")
+    );
+    findings.note("edits", Place::file(&layout.root), what);
+    Ok(())
 }

@@ -106,10 +106,12 @@ pub fn note(
     )
 }
 
-/// Lines of constraints and settings that speak of instances which are gone, with the text that `changed` has for a file.
+/// Lines of constraints and settings that speak of instances which are gone, or of the block (by its name and its entity)
+/// as of another entity, with the text that `changed` has for a file.
 pub fn mentions(
     hardware: &Path,
     removed: &[String],
+    (block, entity): (&str, &str),
     changed: &dyn Fn(&Path) -> Option<String>,
 ) -> Result<Option<String>> {
     let mut lines = Vec::new();
@@ -120,7 +122,8 @@ pub fn mentions(
                 None => text::read(&path)?,
             };
             for (n, line) in text.lines().enumerate() {
-                if removed.iter().any(|name| names(line, name)) {
+                let gone = removed.iter().any(|name| names(line, name));
+                if gone || names_as_another(line, block, entity) {
                     let name = path
                         .file_name()
                         .unwrap_or_default()
@@ -133,11 +136,24 @@ pub fn mentions(
     }
     Ok((!lines.is_empty()).then(|| {
         format!(
-            "These lines name what was inside the old DMA or its bridges; Quartus will warn that they \
+            "These lines name the old DMA by its entity, what was inside of it, or its bridges; Quartus will warn that they \
              match nothing: {}.",
             lines.join(", ")
         )
     }))
+}
+
+/// Whether a line has an instance as an element of a path, with another entity.
+fn names_as_another(line: &str, instance: &str, entity: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut all = line.match_indices(instance);
+    all.any(|(at, _)| {
+        let Some(before) = line[..at].strip_suffix(':') else {
+            return false;
+        };
+        let named = before.rsplit(|c| !part(c)).next().unwrap_or_default();
+        !line[at + instance.len()..].starts_with(part) && !named.is_empty() && named != entity
+    })
 }
 
 /// Whether a line has a name as an element of a path, with its entity or without.

@@ -106,6 +106,15 @@ struct RebuildTcl<'a> {
 }
 
 impl RebuildTcl<'_> {
+    /// A text as a word of Tcl, as it is where that will do.
+    fn word(text: &str) -> String {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+        match !text.is_empty() && text.chars().all(plain) {
+            true => text.into(),
+            false => element(text),
+        }
+    }
+
     /// An import as a list of Tcl. What the vendor's project did not set is as Quartus sets it with the import on.
     fn words(import: &Import) -> String {
         let set = |value: &str, usual: &str| match (value, import.is_persona()) {
@@ -120,9 +129,27 @@ impl RebuildTcl<'_> {
             set(&import.netlist, "POST_FIT"),
             set(&import.ignore_changes, "ON"),
         ];
-        let words: Vec<_> = words.iter().map(|word| format!("{{{word}}}")).collect();
+        let words: Vec<_> = words.iter().map(|word| element(word)).collect();
         format!("{{ {} }}", words.join(" "))
     }
+}
+
+/// A text as an element of a list of Tcl in braces (`Tcl(n)`, rule 6): in braces itself, unless its own would not match.
+fn element(text: &str) -> String {
+    let mut depth = 0i32;
+    let matching = text.chars().all(|c| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        depth >= 0 && c != '\\'
+    });
+    if matching && depth == 0 {
+        return format!("{{{text}}}");
+    }
+    let plain = |c: char| c.is_alphanumeric() || "/._-".contains(c);
+    let escaped = text.chars().map(|c| match plain(c) {
+        true => c.to_string(),
+        false => format!("\\{c}"),
+    });
+    escaped.collect()
 }
 
 /// Word of Platform Designer for the type of an interface, and its side.
@@ -268,4 +295,26 @@ pub fn render(template: &impl Template) -> String {
         .expect("a compiled template renders into a string");
     text.push('\n');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_text_is_one_element_of_a_list() {
+        for (text, want) in [
+            ("", "{}"),
+            ("top", "{top}"),
+            ("a b [x] $y", "{a b [x] $y}"),
+            ("a{b}", "{a{b}}"),
+            ("a b{", "a\\ b\\{"),
+            ("}{", "\\}\\{"),
+            ("a\\b", "a\\\\b"),
+        ] {
+            assert_eq!(element(text), want);
+        }
+        assert_eq!(RebuildTcl::word("top"), "top");
+        assert_eq!(RebuildTcl::word("my top"), "{my top}");
+    }
 }

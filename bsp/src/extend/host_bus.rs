@@ -308,8 +308,9 @@ impl<'a> HostBus<'a> {
             .map(|e| (e.base, e.bytes, e.slave))
             .collect();
         let taken_by = |taken: &[(u64, u64, String)], base: u64, bytes: u64| {
-            let meets =
-                |(b, n, _): &&(u64, u64, String)| base < b.saturating_add(*n) && *b < base + bytes;
+            let meets = |(b, n, _): &&(u64, u64, String)| {
+                base < b.saturating_add(*n) && *b < base.saturating_add(bytes)
+            };
             taken.iter().find(meets).map(|(.., name)| name.clone())
         };
         let mut homeless = Vec::new();

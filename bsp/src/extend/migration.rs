@@ -22,10 +22,13 @@ const OLDEST: f64 = 13.0;
 /// The type that the SDK finds in the vendor's BSP, where it finds it by what is left out of the copy.
 pub fn detected(layout: &Layout, project: &Project) -> Option<&'static str> {
     let hardware = layout.hardware_dir();
+    // By what a link there leads to.
+    let settings = layout.inside(&hardware.join(SETTINGS)).ok()?;
+    let settings = layout.root.join(settings);
     let settings = project
         .sources
         .iter()
-        .find(|s| s.role <= Role::Sourced && s.path.file_name().is_some_and(|n| n == SETTINGS))?;
+        .find(|s| s.role <= Role::Sourced && s.path == settings)?;
     let assignments = settings.assignments();
     let only = |name: &str| {
         let mut all = assignments.iter().filter(|a| a.name == name);

@@ -112,14 +112,10 @@ fn extend_from(bsp: &Path, options: &Options, title: Option<&str>) -> Result<Rep
     output::set_directory_mode(temporary.path())?;
     interrupt::check(&options.out)?;
     let path = temporary.keep();
-    if let Err(e) = fs::rename(&path, &options.out) {
+    if let Err(error) = output::put(&path, &options.out, "the finished BSP") {
         // The directory is ours alone; if it cannot be removed there is nothing better to do.
         let _ = fs::remove_dir_all(&path);
-        return Err(Error::io(
-            &options.out,
-            "put the finished BSP in its place",
-            &e,
-        ));
+        return Err(error);
     }
     if let Some((path, file)) = report_file {
         file.persist(path)

@@ -115,6 +115,24 @@ pub fn new_directory(out: &Path) -> Result<PathBuf> {
         })
 }
 
+/// Gives a finished directory its name.
+///
+/// # Errors
+/// [`ErrorKind::Output`] if something else has it by now, [`ErrorKind::Io`].
+pub fn put(made: &Path, out: &Path, what: &str) -> Result<()> {
+    // Without a dot at its end, which no directory can be renamed to.
+    let name: PathBuf = out.components().collect();
+    fs::rename(made, &name).map_err(|e| match fs::symlink_metadata(&name) {
+        Ok(_) => Error::new(
+            ErrorKind::Output,
+            Place::file(out),
+            format!("something else made it in the meantime ({e})"),
+            "Choose another --out, or remove it first: nothing is overwritten.",
+        ),
+        Err(_) => Error::io(out, &format!("put {what} in its place"), &e),
+    })
+}
+
 /// Checks that the output can be made outside of the BSP; gives its parent directory.
 ///
 /// # Errors

@@ -20,7 +20,7 @@ use crate::extend::settings::{self, Import};
 use crate::extend::{compiled, ipx, leftovers, migration, output, readme};
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
-use crate::kept::{self, Record, Tree};
+use crate::kept::{self, Origin, Record, Tree};
 use crate::layout::{self, BUILD_FILE, Layout, OWN_DIR};
 use crate::system::library::{Library, NEW_DMA};
 use crate::system::missing;
@@ -49,6 +49,8 @@ impl Plan {
     /// What extending a BSP comes to; with a title, of a board that no vendor has a BSP for.
     pub(super) fn new(layout: &Layout, config: &Config, title: Option<&str>) -> Result<Self> {
         let hardware = layout.hardware_dir();
+        // Before anything is read: the copy is refused if a file has changed since.
+        let vendor = kept::tree(&layout.root, &|_| false)?;
         let library = Library::find(layout)?;
         let site = Site::find(&library, &hardware)?;
         tracing::info!(
@@ -78,7 +80,7 @@ impl Plan {
         let memory = family::blocks(&project, &specification);
         let block = Block::generate(&site, &new, config, (&specification, memory))?;
 
-        let mut builder = Builder::new(layout, missing, name);
+        let mut builder = Builder::new(layout, missing, name, Origin::of(title));
         builder.design(&site)?;
         builder.block(config, &block);
         builder.system(&site.system.document.path, &new)?;
@@ -91,9 +93,8 @@ impl Plan {
             .extend(regions::notes(&project, &moved, resources));
         builder.component_list()?;
         builder.platform(&platform, config)?;
-        let vendor = kept::tree(&layout.root, &|_| false)?;
         builder.build_file(config, &new, &block, &vendor);
-        builder.notes(&new, title.is_none())?;
+        builder.notes(&new, config, title.is_none())?;
         builder.readme(title, (&site, &platform, config, &block))?;
         let plan = builder.finish(config, new, &block, resources, vendor);
         for change in &plan.report.changes {
@@ -137,7 +138,7 @@ impl Plan {
             layout::write_below(to, Path::new(path), text.as_bytes())?;
         }
         kept::copy_files(&self.vendor, &layout.root, &to.join(kept::VENDOR))?;
-        let record = Record::new(layout, self.vendor.clone(), &made)?;
+        let record = Record::new(self.report.origin, layout, self.vendor.clone(), &made)?;
         layout::write_below(to, Path::new(kept::RECORD), record.json().as_bytes())
     }
 }
@@ -187,6 +188,7 @@ impl Block {
 /// Gathers files and what there is to say about them. The files of the block come first.
 struct Builder<'a> {
     layout: &'a Layout,
+    origin: Origin,
     hardware: PathBuf,
     /// The board's name.
     name: Name,
@@ -217,9 +219,10 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(layout: &'a Layout, missing: Vec<String>, name: Name) -> Self {
+    fn new(layout: &'a Layout, missing: Vec<String>, name: Name, origin: Origin) -> Self {
         Self {
             layout,
+            origin,
             hardware: layout.hardware_dir(),
             name,
             files: Vec::new(),
@@ -570,7 +573,8 @@ impl<'a> Builder<'a> {
     }
 
     /// What a person should know.
-    fn notes(&mut self, new: &Rewritten, has_vendor: bool) -> Result<()> {
+    fn notes(&mut self, new: &Rewritten, config: &Config, has_vendor: bool) -> Result<()> {
+        let block = (new.instance.as_str(), block::top(config.irq));
         self.notes.push(self.name.note(has_vendor));
         self.notes.extend(new.notes.iter().cloned());
         let changed = |path: &Path| {
@@ -578,7 +582,7 @@ impl<'a> Builder<'a> {
             let file = self.files.iter().find(|file| file.path == inside)?;
             Some(file.text.clone())
         };
-        let mentions = compiled::mentions(&self.hardware, &new.removed_instances, &changed)?;
+        let mentions = compiled::mentions(&self.hardware, &new.removed_instances, block, &changed)?;
         self.to_do.extend(mentions);
         Ok(())
     }
@@ -599,6 +603,7 @@ impl<'a> Builder<'a> {
         }
         let report = Report {
             version: env!("CARGO_PKG_VERSION"),
+            origin: self.origin,
             bsp: self.name.old.clone(),
             hardware: self.name.hardware.clone(),
             instance: new.instance,

@@ -202,8 +202,9 @@ impl Platform {
 
     /// What the platform for Linux says of the runtime, with Peerlane's names: what changes, and the bytes.
     fn runtime(document: &Document) -> Vec<(String, Edit)> {
-        let mut all = document.root.children("platform");
-        let Some(linux) = all.find(|p| p.attribute("name") == Some(LINUX)) else {
+        let all = document.root.children("platform");
+        let all: Vec<&Element> = all.filter(|p| p.attribute("name") == Some(LINUX)).collect();
+        if all.is_empty() {
             let text = format!(
                 "  <platform name=\"{LINUX}\">\n    <mmdlib>%b/{LINUX}/lib/lib{MMD}.so</mmdlib>\n    \
                  <linkflags>-L%b/{LINUX}/lib</linkflags>\n    <linklibs>-l{MMD}</linklibs>\n    \
@@ -212,7 +213,14 @@ impl Platform {
             let end = document.root.content.as_ref().map(|content| content.end);
             let end = end.map(|end| (format!("platform {LINUX} added"), (end..end, text)));
             return end.into_iter().collect();
-        };
+        }
+        all.into_iter()
+            .flat_map(|linux| Self::libraries(document, linux))
+            .collect()
+    }
+
+    /// What one platform for Linux says of the runtime, in the same way.
+    fn libraries(document: &Document, linux: &Element) -> Vec<(String, Edit)> {
         let library = format!("%b/{LINUX}/lib/lib{MMD}.so");
         let old = linux.children("mmdlib").next().map(|mmd| mmd.text.trim());
         let around = document.path.parent().unwrap_or(&document.path);

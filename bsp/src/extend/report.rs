@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::block;
 use crate::config::{Config, Irq};
 use crate::extend::resources::Resources;
+use crate::kept::Origin;
 use crate::size::size;
 use crate::system::host_bus::BarMap;
 
@@ -28,6 +29,8 @@ pub struct Change {
 pub struct Report {
     /// Version of this program.
     pub version: &'static str,
+    /// Whose BSP it was.
+    pub origin: Origin,
     /// Name of the vendor's board.
     pub bsp: String,
     /// Hardware directory within the output.
@@ -96,9 +99,10 @@ impl Report {
         writeln!(out, "# Peerlane in the BSP of the board `{}`\n", self.bsp)?;
         writeln!(
             out,
-            "Written by `peerlane extend` {}. The DMA block is the instance `{}` of kind `peerlane_dma`: \
+            "Written by `{}` {}. The DMA block is the instance `{}` of kind `peerlane_dma`: \
              {}-bit port to PCIe, {} address bits, {} table entries, queues of {}, {} channels. \
              `MAP_ID` is `0x{:08x}`, `BUILD_ID` is `0x{:08x}`; driver and host library compare both.\n",
+            self.origin.command(),
             self.version,
             self.instance,
             self.port_bits,
@@ -185,10 +189,15 @@ impl Report {
             "Files that the BSP names and that were missing before",
             self.missing_in_input.clone(),
         )?;
+        let kept = match self.origin {
+            Origin::Vendor => "All of the vendor's files are kept",
+            Origin::New => {
+                "All files of the board without the block, which `peerlane new` wrote as well, are kept"
+            }
+        };
         writeln!(
             out,
-            "Every other file is a byte-for-byte copy. All of the vendor's files are kept in `peerlane/vendor`; \
-             `peerlane revert` gives them back."
+            "Every other file is a byte-for-byte copy. {kept} in `peerlane/vendor`; `peerlane revert` gives them back."
         )
     }
 

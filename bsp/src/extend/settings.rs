@@ -1,5 +1,5 @@
 //! The project's settings and scripts: the block's fragment taken in, the regions made to follow the instances
-//! (`extend/regions.rs`), and everything that the vendor shipped compiled taken out.
+//! (`extend/regions`), and everything that the vendor shipped compiled taken out.
 //!
 //! What was compiled holds the old DMA. It comes into a revision as a partition that is imported (`.qxp`), as the
 //! persona of the base revision (`.personax`, the CvP flow: s5_net porting guide 683645, 3.10.1.3) or as a netlist
@@ -16,7 +16,8 @@ use crate::extend::report::Change;
 use crate::extend::steps;
 use crate::layout::{OWN_DIR, SCRIPT_DIR, has_extension};
 use crate::system::project::{Project, Role, Source};
-use crate::system::qsf::Assignment;
+use crate::system::qsf::{Assignment, assignment};
+use crate::system::tcl::{Command, Word};
 use crate::system::values::UNKNOWN;
 use crate::system::xml::Edits;
 
@@ -31,6 +32,23 @@ pub(super) const IMPORTS: [&str; 4] = [
     "INPUT_PERSONA",
     "QDB_FILE_PARTITION",
 ];
+/// Commands that ask for an assignment or say its name.
+const ASKING: [&str; 12] = [
+    "get_global_assignment",
+    "get_instance_assignment",
+    "get_all_global_assignments",
+    "get_all_instance_assignments",
+    "get_all_assignments",
+    "remove_all_global_assignments",
+    "remove_all_instance_assignments",
+    "puts",
+    "post_message",
+    "string",
+    "regexp",
+    "lsearch",
+];
+/// Operators of conditions that compare texts (`expr(n)`).
+const OPERATORS: [&str; 6] = ["eq", "ne", "==", "!=", "in", "ni"];
 /// The one that only remembers what was imported last.
 const REMEMBERED: &str = "PARTITION_LAST_IMPORTED_FILE";
 /// The one of Quartus Prime Pro, which names its partition by `-to`.
@@ -107,6 +125,9 @@ pub fn rewrite(project: &Project, moved: &Moved) -> Result<Settings> {
     steps::refuse_commands(project)?;
     for source in &project.sources {
         refuse_unread(project, source)?;
+        if source.role <= Role::Sourced {
+            refuse_hidden(source)?;
+        }
     }
     imports(project, &mut settings)?;
     for file in steps::files(project) {
@@ -159,7 +180,7 @@ fn refuse_unread(project: &Project, source: &Source) -> Result<()> {
         let name = words
             .find(|word| word.text == "-name")
             .and_then(|_| words.next());
-        let Some(name) = name.filter(|name| name.text.contains(['$', '['])) else {
+        let Some(name) = name.filter(|name| name.text.contains(['$', '[', '\\'])) else {
             continue;
         };
         let values = project.values(source, name.span.clone());
@@ -167,8 +188,9 @@ fn refuse_unread(project: &Project, source: &Source) -> Result<()> {
             let name = value.to_uppercase();
             IMPORTS.contains(&name.as_str()) || name == NETLIST
         };
-        let unread =
-            values.iter().any(|value| value.contains(UNKNOWN)) && source.role <= Role::Sourced;
+        // A backslash may stand for any character.
+        let unread = name.text.contains('\\') || values.iter().any(|value| value.contains(UNKNOWN));
+        let unread = unread && source.role <= Role::Sourced;
         let what = match values.iter().find(import) {
             Some(name) => format!("{name} is assigned by a name that is put together"),
             None if unread => "an assignment whose name cannot be read without Quartus: it may import the vendor's \
@@ -184,6 +206,59 @@ fn refuse_unread(project: &Project, source: &Source) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Refuses settings that name an import in a command that is no plain assignment: `eval`, an alias, a variable. It may
+/// be one all the same, and could not be taken out.
+fn refuse_hidden(source: &Source) -> Result<()> {
+    let known = |command: &Command| {
+        let found = assignment(&source.text, command);
+        let plain = found.is_some_and(|a| is_import(&a) || a.name == NETLIST);
+        let removes = command.words.iter().any(|word| word.text == "-remove");
+        // `$name eq "INPUT_PERSONA"` is a condition.
+        let second = command.words.get(1).map_or("", |word| word.text.as_str());
+        plain || removes || ASKING.contains(&command.name()) || OPERATORS.contains(&second)
+    };
+    for command in source.commands().iter().filter(|c| !known(c)) {
+        // What stands in braces or brackets is a command of its own, or data.
+        let plain = |word: &&Word| !source.text[word.span.clone()].starts_with('{');
+        let words = command.words[1..].iter().filter(plain);
+        let texts: Vec<String> = words.map(|word| without_brackets(&word.text)).collect();
+        // A variable with no more than the name is read where it is used.
+        if matches!(command.name(), "set" | "variable")
+            && !texts.iter().any(|text| text.contains("_assignment"))
+        {
+            continue;
+        }
+        let name = IMPORTS.iter().find(|name| {
+            let part = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+            let mut all = texts.iter().flat_map(|text| text.split(part));
+            all.any(|part| part.eq_ignore_ascii_case(name))
+        });
+        if let Some(name) = name {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                Place::line(&source.path, command.line),
+                format!(
+                    "{name} in a command that is no plain assignment: it may import the vendor's compiled board"
+                ),
+                "Write the assignment out, or take it out.",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A text without what stands in brackets in it.
+fn without_brackets(text: &str) -> String {
+    let mut depth = 0usize;
+    let outside = |c: &char| {
+        depth += usize::from(*c == '[');
+        let out = depth == 0;
+        depth -= usize::from(*c == ']' && depth > 0);
+        out
+    };
+    text.chars().filter(outside).collect()
 }
 
 /// Finds every import, once for each revision, and the names of what is imported.

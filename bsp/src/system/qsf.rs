@@ -15,6 +15,8 @@ pub struct Assignment {
     pub section: Option<String>,
     /// The value of `-to`.
     pub to: Option<String>,
+    /// The value of `-entity`: where the path of `-to` begins.
+    pub entity: Option<String>,
     /// Line, counted from 1.
     pub line: usize,
     /// The bytes to delete so that the assignment is gone: its line, or in a body its command.
@@ -32,7 +34,8 @@ pub fn assignments(text: &str) -> Vec<Assignment> {
     found.iter().filter_map(|c| assignment(text, c)).collect()
 }
 
-fn assignment(text: &str, command: &Command) -> Option<Assignment> {
+/// The assignment that a command is.
+pub fn assignment(text: &str, command: &Command) -> Option<Assignment> {
     if !matches!(
         command.name(),
         "set_global_assignment" | "set_instance_assignment"
@@ -44,6 +47,7 @@ fn assignment(text: &str, command: &Command) -> Option<Assignment> {
         value: String::new(),
         section: None,
         to: None,
+        entity: None,
         line: command.line,
         span: command.lines(text),
         value_span: command.span.start..command.span.start,
@@ -59,7 +63,8 @@ fn assignment(text: &str, command: &Command) -> Option<Assignment> {
                 found.to = Some(word.text.clone());
                 found.to_span = word.span.clone();
             }
-            "-from" | "-tag" | "-entity" | "-comment" | "-library" => {
+            "-entity" => found.entity = Some(rest.next()?.text.clone()),
+            "-from" | "-tag" | "-comment" | "-library" => {
                 rest.next();
             }
             "-remove" => return None,

@@ -185,18 +185,19 @@ impl Search {
         if !whole.is_file() || !whole.starts_with(&self.root) {
             return Ok(());
         }
-        if has_extension(&whole, "qsys") {
+        // A link to a file with another name is what its own name says.
+        if has_extension(path, "qsys") {
             let kind = path
                 .file_stem()
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
             self.define(&kind, Definition::System(whole));
-        } else if is_component(&whole) {
+        } else if is_component(path) {
             if let Some(kind) = component_name(&whole)? {
                 self.define(&kind, Definition::Component(whole));
             }
-        } else if has_extension(&whole, "ipx") && self.seen.insert(whole.clone()) {
+        } else if has_extension(path, "ipx") && self.seen.insert(whole.clone()) {
             self.index(path, &whole)?;
         }
         Ok(())

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use crate::text::BYTE_ORDER_MARK;
+
 /// Bodies in bodies that are looked through. Each costs a pass over its text, and nobody nests so deeply.
 const DEPTH: u32 = 32;
 
@@ -68,7 +70,8 @@ pub fn commands(source: &str) -> Vec<Command> {
         found: Vec::new(),
         inner: Vec::new(),
     };
-    let mut open: Vec<Range<usize>> = std::iter::once(0..source.len()).collect();
+    let begin = source.len() - source.trim_start_matches(BYTE_ORDER_MARK).len();
+    let mut open: Vec<Range<usize>> = std::iter::once(begin..source.len()).collect();
     for _ in 0..DEPTH {
         for range in std::mem::take(&mut open) {
             scanner.script(range);
@@ -118,7 +121,7 @@ impl<'a> Scanner<'a> {
     /// The end of a comment: of its line, if no backslash stands before that.
     fn comment(&self, start: usize, end: usize) -> usize {
         let mut at = start;
-        while at < end && self.bytes[at] != b'\n' {
+        while at < end && !self.ends_line(at) {
             at += match self.bytes[at] {
                 b'\\' if self.continued(at, end) => self.bytes_after_break(at) - at,
                 b'\\' => 2,
@@ -135,7 +138,8 @@ impl<'a> Scanner<'a> {
         let mut at = start;
         while at < end {
             match self.bytes[at] {
-                b'\n' | b';' => break,
+                b';' => break,
+                _ if self.ends_line(at) => break,
                 b'\\' if self.continued(at, end) => at = self.bytes_after_break(at),
                 c if c.is_ascii_whitespace() => at += 1,
                 _ => {
@@ -160,14 +164,22 @@ impl<'a> Scanner<'a> {
         at.max(start + 1)
     }
 
+    /// Whether a line ends with this byte. A carriage return alone ends one, too, when Tcl sources a file (`source(n)`,
+    /// `fconfigure(n)`: the translation `auto`).
+    fn ends_line(&self, at: usize) -> bool {
+        let before_feed = self.bytes.get(at + 1) == Some(&b'\n');
+        self.bytes[at] == b'\n' || self.bytes[at] == b'\r' && !before_feed
+    }
+
     /// Whether a backslash continues the line.
     fn continued(&self, at: usize, end: usize) -> bool {
         let rest = &self.bytes[at + 1..end];
-        rest.starts_with(b"\n") || rest.starts_with(b"\r\n")
+        rest.starts_with(b"\n") || rest.starts_with(b"\r")
     }
 
     fn bytes_after_break(&self, at: usize) -> usize {
-        at + if self.bytes[at + 1] == b'\r' { 3 } else { 2 }
+        let feed = self.bytes[at + 1..].starts_with(b"\r\n");
+        at + if feed { 3 } else { 2 }
     }
 
     /// A word's text, and its bytes.
@@ -242,7 +254,7 @@ impl<'a> Scanner<'a> {
             match self.bytes[at] {
                 b'\\' if self.continued(at, end) => at = self.bytes_after_break(at) - 1,
                 b'\\' => at += 1,
-                b'\n' => break,
+                _ if self.ends_line(at) => break,
                 b'{' => match self.braces(at, end) {
                     Some(close) => at = close,
                     None => break,
@@ -306,6 +318,12 @@ mod tests {
             ));
             assert_eq!(found, [["import", "b"]]);
         }
+    }
+
+    #[test]
+    fn a_carriage_return_alone_ends_a_line() {
+        let found = texts("\u{feff}a 1\r# b \\\rc\rd \\\r e\r\r\nf\r");
+        assert_eq!(found, [vec!["a", "1"], vec!["d", "e"], vec!["f"]]);
     }
 
     #[test]

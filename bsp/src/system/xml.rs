@@ -11,7 +11,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::text;
+use crate::text::{self, BYTE_ORDER_MARK};
 
 /// Most elements inside of each other. Files of Platform Designer have four.
 const MOST_DEPTH: usize = 64;
@@ -94,7 +94,7 @@ impl Document {
     /// # Errors
     /// [`ErrorKind::BadXml`] if it is not well-formed XML, with the line; those of [`text::read`].
     pub fn read(path: &Path) -> Result<Self> {
-        Self::parse(path, text::read(path)?)
+        Self::parse(path, text::read_as(path, ErrorKind::BadXml)?)
     }
 
     /// Parses text that came from `path`.
@@ -216,7 +216,11 @@ impl<'a> Parser<'a> {
     }
 
     fn run(mut self) -> Result<Element> {
-        let mut reader = Reader::from_str(self.source);
+        // The reader would skip a byte order mark, and count from behind it.
+        let text = self.source.trim_start_matches(BYTE_ORDER_MARK);
+        let skipped = self.source.len() - text.len();
+        let offset = |position: u64| skipped + offset(position);
+        let mut reader = Reader::from_str(text);
         loop {
             let start = offset(reader.buffer_position());
             let event = reader.read_event().map_err(|e| {
@@ -248,7 +252,7 @@ impl<'a> Parser<'a> {
                     let text = text.decode().map_err(|e| self.fail(start, e.to_string()))?;
                     match self.open.last_mut() {
                         Some(element) => element.text.push_str(&text),
-                        None if text.trim_start_matches('\u{feff}').trim().is_empty() => {}
+                        None if text.trim().is_empty() => {}
                         None => return Err(self.fail(start, "text outside of any XML element")),
                     }
                 }

@@ -86,19 +86,20 @@ impl Regions {
                 instance,
                 after,
             } = member;
-            if self.gone.contains(instance) {
-                continue;
+            // A bridge may take the place of one that is gone.
+            let gone = self.gone.contains(instance);
+            if !gone {
+                all.insert(instance);
             }
-            all.insert(instance);
-            if instance == self.dma {
-                lines.push(format!("{before}{}:{instance}{after}", self.entity));
-                continue;
+            match instance == self.dma {
+                _ if gone => {}
+                true => lines.push(format!("{before}{}:{instance}{after}", self.entity)),
+                false => lines.push(line.to_string()),
             }
-            lines.push(line.to_string());
             for bridge in &self.come {
                 let New { name, kind, behind } = bridge;
                 let line = format!("{before}{kind}:{name}{after}");
-                if behind.contains(instance)
+                if (gone || behind.contains(instance))
                     && there.contains(line.as_str())
                     && added.insert(name.as_str())
                 {

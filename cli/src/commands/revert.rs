@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::commands::Outcome;
+use peerlane_bsp::kept::Origin;
 use peerlane_bsp::revert::{Options, revert};
 
 /// Give the vendor's BSP back out of an extended one, byte for byte.
@@ -40,8 +41,12 @@ pub fn run(args: &Args) -> Outcome {
         println!("· left behind: {} ({edit})", path.display());
     }
     println!(
-        "{}: the vendor's BSP, {} files, each as its hash says",
+        "{}: {}, {} files, each as its hash says",
         args.out.display(),
+        match reverted.origin {
+            Origin::Vendor => "the vendor's BSP",
+            Origin::New => "the board without the block, as `peerlane new` wrote it first",
+        },
         reverted.files
     );
     Ok(ExitCode::SUCCESS)

@@ -75,7 +75,7 @@ impl Node {
 /// # Errors
 /// [`ErrorKind::BadXml`] with the line; those of [`text::read`].
 pub fn xml(path: &Path) -> Result<Node> {
-    parse(&text::read(path)?).map_err(|(line, what)| {
+    parse(&text::read_as(path, ErrorKind::BadXml)?).map_err(|(line, what)| {
         Error::new(
             ErrorKind::BadXml,
             Place::line(path, line),
@@ -87,6 +87,8 @@ pub fn xml(path: &Path) -> Result<Node> {
 
 /// Parses the text of an XML file; or the line and what is wrong there.
 pub fn parse(source: &str) -> std::result::Result<Node, (usize, String)> {
+    // The reader skips a byte order mark, but does not count it.
+    let source = source.trim_start_matches('\u{feff}');
     let mut reader = Reader::from_str(source);
     // The outermost element stands inside of this one.
     let mut open = vec![Node::default()];

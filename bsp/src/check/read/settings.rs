@@ -50,7 +50,9 @@ pub struct Assignment {
     pub section: String,
     /// What it is for (`-to`); `None` if that cannot be told, empty if it has none.
     pub to: Option<String>,
-    /// Whether that is written out.
+    /// The entity that it is in (`-entity`), as far as that can be told.
+    pub entity: String,
+    /// Whether `to` is written out.
     pub to_is_plain: bool,
     /// Where.
     pub place: Place,
@@ -188,6 +190,10 @@ impl Reader<'_> {
                     .and_then(|section| context.value(section))
                     .unwrap_or_default(),
                 to: to.clone(),
+                entity: command
+                    .option("-entity")
+                    .and_then(|entity| context.value(entity))
+                    .unwrap_or_default(),
                 to_is_plain: to
                     .is_some_and(|to| command.option("-to").is_none_or(|word| word.text == to)),
                 place: command.place.clone(),

@@ -93,12 +93,15 @@ impl Command {
 /// The commands of a file, each before those inside of it; and the line from which on it cannot be read, since a
 /// quote, brace or bracket is not closed.
 pub fn read(path: &Path, source: &str) -> (Vec<Command>, Option<usize>) {
+    // As Tcl reads a file that it sources: in whichever way a line ends (`fconfigure(n)`, the translation `auto`).
+    let source = source.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let source = source.replace('\r', "\n");
     let mut reading = Reading {
         path,
         found: Vec::new(),
         open: None,
     };
-    reading.script(source, 1, Runs::Always, 0);
+    reading.script(&source, 1, Runs::Always, 0);
     (reading.found, reading.open)
 }
 
@@ -592,6 +595,13 @@ mod tests {
         );
         let other = format!("if {{![file exists {IMPORTS_ON}]}} {{ a }}");
         assert!(listed(&other).contains(&("a".into(), 1, Runs::Perhaps)));
+    }
+
+    #[test]
+    fn lines_end_in_three_ways() {
+        let found = listed("\u{feff}a\r# b\rc \\\r d\r\ne");
+        let found: Vec<_> = found.iter().map(|(w, l, _)| (w.as_str(), *l)).collect();
+        assert_eq!(found, [("a", 1), ("c|d", 3), ("e", 5)]);
     }
 
     #[test]

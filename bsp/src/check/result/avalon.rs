@@ -125,6 +125,7 @@ impl<'a> Change<'a> {
     }
 
     fn judge(&self, findings: &mut Findings) {
+        self.arbitration(findings);
         for wire in self.vendor.avalon() {
             if self.now.contains(&key(wire)) || self.may_go(wire) {
                 continue;
@@ -168,6 +169,38 @@ impl<'a> Change<'a> {
                     at(wire)
                 );
                 bad(findings, TEST, self.design.place(wire.line), what);
+            }
+        }
+    }
+
+    /// Shares of the arbiter, and which slave takes what no other one does: as the vendor has them; and no new slave takes
+    /// that.
+    fn arbitration(&self, findings: &mut Findings) {
+        let value = |wire: &Wire, name: &str, usual: &str| {
+            let value = wire.parameters.get(name);
+            value.map_or(usual.to_string(), |value| value.trim().to_lowercase())
+        };
+        for wire in self.design.avalon() {
+            // Where a BAR's slaves stand behind a bridge now, only the beginning is another one.
+            let same_end = |was: &&Wire| was.to == wire.to && base(was) == base(wire);
+            let of_bar =
+                |was: &Wire| is_bar(self.vendor, &was.from) && self.is_new_bridge(&wire.from);
+            let mut old = self.vendor.avalon().filter(same_end);
+            let was = old.find(|was| was.from == wire.from || of_bar(was));
+            for (name, usual) in [("arbitrationPriority", "1"), ("defaultConnection", "false")] {
+                let has = value(wire, name, usual);
+                let wrong = match was {
+                    Some(was) => has != value(was, name, usual),
+                    None => name == "defaultConnection" && has != usual,
+                };
+                if wrong {
+                    let want = was.map_or(usual.into(), |was| value(was, name, usual));
+                    let what = format!(
+                        "{name} of {} → {} is {has}, it must be {want}",
+                        wire.from, wire.to
+                    );
+                    bad(findings, TEST, self.design.place(wire.line), what);
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::error::{Place, Result};
 const TEST: &str = "identity";
 /// Parameter of a `version_id`.
 pub(super) const VERSION: &str = "VERSION_ID";
-/// The hard IP's PCI IDs (Stratix V Avalon-MM user guide 683411, "Device Identification Registers").
+/// The hard IP's PCI IDs (Stratix V Avalon-MM user guide 683411, 3.3).
 const IDS: [&str; 4] = [
     "vendor_id_hwtcl",
     "device_id_hwtcl",

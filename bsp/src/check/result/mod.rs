@@ -11,6 +11,7 @@ mod memory;
 mod migration;
 mod names;
 mod parameters;
+mod paths;
 mod platform;
 mod project;
 mod receive;

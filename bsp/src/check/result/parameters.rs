@@ -185,6 +185,9 @@ fn compare(
     }
 }
 
+/// A parameter, what it may be in words, and whether a number is that.
+type Range = (&'static str, &'static str, fn(u64) -> bool);
+
 /// A bridge that the extension put behind a BAR: as wide as the hard IP's port, and with an address in bytes.
 fn inserted(design: &Design, bridge: &Instance, findings: &mut Findings) {
     let slave = format!("{}.s0", bridge.name);
@@ -214,6 +217,26 @@ fn inserted(design: &Design, bridge: &Instance, findings: &mut Findings) {
             .map_or("not set", String::as_str);
         if !same(has, value) {
             let what = format!("{}: {name} is {has}, it must be {value}", bridge.name);
+            bad(findings, TEST, design.place(bridge.line), what);
+        }
+    }
+    let ranges: [Range; 4] = [
+        ("MAX_BURST_SIZE", "a power of two up to 1024", |n| {
+            n.is_power_of_two() && n <= 1024
+        }),
+        ("MAX_PENDING_RESPONSES", "from 1 to 64", |n| {
+            (1..=64).contains(&n)
+        }),
+        ("PIPELINE_COMMAND", "0 or 1", |n| n <= 1),
+        ("PIPELINE_RESPONSE", "0 or 1", |n| n <= 1),
+    ];
+    for (name, words, good) in ranges {
+        // What is not set has the component's default.
+        let Some(has) = bridge.parameters.get(name) else {
+            continue;
+        };
+        if !number(has).is_some_and(good) {
+            let what = format!("{}: {name} is {has}, it must be {words}", bridge.name);
             bad(findings, TEST, design.place(bridge.line), what);
         }
     }

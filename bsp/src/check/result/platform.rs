@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::build::{Build, digest_of};
 use crate::check::Findings;
-use crate::check::read::xml;
+use crate::check::read::{Node, xml};
 use crate::check::result::{AGAIN, Bsp, bad};
 use crate::error::{Place, Result};
 use crate::kept::{self, Entry};
@@ -68,22 +68,73 @@ fn environment(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         );
         bad(findings, TEST, Place::line(&path, environment.line), what);
     }
-    let mut platforms = environment.all("platform");
-    let Some(linux) = platforms.find(|p| p.get("name") == Some("linux64")) else {
+    let is_linux = |platform: &&Node| platform.get("name") == Some("linux64");
+    if !environment.all("platform").any(|p| is_linux(&p)) {
         let what = "there is no platform linux64, which the driver is for".into();
         bad(findings, TEST, Place::line(&path, environment.line), what);
-        return Ok(());
-    };
-    for (tag, want) in [("mmdlib", LIBRARY), ("utilbindir", UTILITIES)] {
-        for element in linux.all(tag).filter(|element| element.text() != want) {
+    }
+    for linux in environment.all("platform").filter(is_linux) {
+        for (tag, want) in [("mmdlib", LIBRARY), ("utilbindir", UTILITIES)] {
+            for element in linux.all(tag).filter(|element| element.text() != want) {
+                let what = format!(
+                    "{tag} is \"{}\", it must be {want}: the vendor's drives a DMA that is gone",
+                    element.text()
+                );
+                bad(findings, TEST, Place::line(&path, element.line), what);
+            }
+        }
+        for element in linux.all("linkflags").chain(linux.all("linklibs")) {
+            for word in element.text().split_whitespace() {
+                if let Some(what) = linked(bsp, word) {
+                    bad(findings, TEST, Place::line(&path, element.line), what);
+                }
+            }
+        }
+    }
+    // There is nothing of Peerlane's for another system, and the vendor's is set aside.
+    for other in environment.all("platform").filter(|p| !is_linux(p)) {
+        let words = other
+            .inside
+            .iter()
+            .flat_map(|e| e.text().split_whitespace());
+        let mut places = words.filter_map(|word| Some(word.split_once("%b")?.1));
+        let there = |place: &str| {
+            let place = place.replace('\\', "/");
+            bsp.layout.root.join(place.trim_start_matches('/')).exists()
+        };
+        if let Some(gone) = places.find(|place| !there(place)) {
             let what = format!(
-                "{tag} is \"{}\", it must be {want}: the vendor's drives a DMA that is gone",
-                element.text()
+                "the platform {} names %b{gone}, which is not there: Peerlane has nothing for that system",
+                other.get("name").unwrap_or_default()
             );
-            bad(findings, TEST, Place::line(&path, element.line), what);
+            findings.note(TEST, Place::line(&path, other.line), what);
         }
     }
     Ok(())
+}
+
+/// What is wrong with a word for the linker: it leads into another place of the platform than the runtime's, or names a
+/// library that the vendor's platform had.
+fn linked(bsp: &Bsp, word: &str) -> Option<String> {
+    if let Some((_, place)) = word.split_once("%b") {
+        let good = matches!(place.trim_end_matches('/'), "/linux64/lib");
+        return (!good).then(|| {
+            format!("programs would be linked with {word}, which is not the runtime's place")
+        });
+    }
+    let library = word
+        .strip_prefix("-l")
+        .filter(|name| *name != "peerlane_mmd")?;
+    let names = [format!("lib{library}.so"), format!("lib{library}.a")];
+    let mut all = bsp.vendor.files();
+    let was = all.find(|file| {
+        let name = file.file_name().unwrap_or_default();
+        names.iter().any(|known| name == known.as_str())
+    })?;
+    Some(format!(
+        "programs would be linked with {word}, the vendor's {}, for a DMA that is gone",
+        was.display()
+    ))
 }
 
 /// Nothing of the vendor's lies where the runtime's parts belong.

@@ -1,15 +1,18 @@
 //! LogicLock regions: what they name is in the design, and the block is where the old DMA was.
 //!
 //! A member is an instance by its path, `entity:instance|entity:instance|…` (Quartus Prime Standard Edition Settings File
-//! Reference Manual 683084, `LL_MEMBER_OF`).
+//! Reference Manual 683084, 1.12).
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::check::Findings;
+use crate::check::read::design::{Design, Instance, instance};
 use crate::check::read::settings::{Assignment, Files, Reader, Revision};
 use crate::check::read::tcl::Runs;
 use crate::check::read::{Node, number, xml};
+use crate::check::result::names::is_bridge;
+use crate::check::result::paths::{self, Way, elements, ways};
 use crate::check::result::{Bsp, bad};
 use crate::error::{Place, Result};
 
@@ -17,114 +20,155 @@ const TEST: &str = "regions";
 /// ALMs of a place of a region at most (Stratix V and Cyclone V Device Handbooks, volume 1, "Logic Array Blocks and
 /// Adaptive Logic Modules": ten in a LAB).
 const ALMS: u128 = 10;
-/// Ways from the top to a system that are looked at.
-const MOST_WAYS: usize = 64;
 
 /// What is looked for in paths.
-struct Shape {
-    /// Names of the instances from the top to the block's system.
-    ways: Vec<Vec<String>>,
+struct Shape<'a> {
+    design: &'a Design,
+    vendor: &'a Design,
+    ways: Vec<Way>,
     block: String,
     entity: String,
     /// Instances of the vendor's system that are not there any more.
     gone: Vec<String>,
 }
 
-/// An element of a path: its entity, if it is said, and its instance.
-type Element<'a> = (Option<&'a str>, &'a str);
-
-fn elements(path: &str) -> Vec<Element<'_>> {
-    let all = path.split('|').filter(|element| !element.is_empty());
-    all.map(|element| match element.split_once(':') {
-        Some((entity, instance)) => (Some(entity), instance),
-        None => (None, element),
-    })
-    .collect()
-}
-
-impl Shape {
-    /// Where a path names an instance of the block's system, if it does.
-    fn at(&self, path: &[Element<'_>], name: &str) -> Option<usize> {
-        let is = |way: &[String], from: usize| {
-            let mut way = way.iter().map(String::as_str).chain([name]);
-            let mut rest = path[from..].iter().map(|(_, instance)| *instance);
-            way.all(|wanted| rest.next() == Some(wanted))
-        };
-        self.ways.iter().find_map(|way| {
-            let whole = (0..path.len()).find(|&from| is(way, from));
-            if let Some(from) = whole {
-                return Some(from + way.len());
-            }
-            // A star stands for the beginning of the way.
-            let star = path.first().is_some_and(|(_, first)| first.contains('*'));
-            let skipped = (0..=way.len()).find(|&skip| star && is(&way[skip..], 1));
-            skipped.map(|skip| 1 + way.len() - skip)
-        })
+impl Shape<'_> {
+    /// Where a member names an instance of the block's system, and whether it names a part of that.
+    fn at(&self, member: &Assignment, name: &str) -> Option<(usize, bool)> {
+        let path = member.to.as_deref()?;
+        let elements = elements(path);
+        let at = paths::at(&self.ways, &elements, &member.entity, name)?;
+        Some((at, elements[at + 1..].iter().any(|(_, name)| *name != "*")))
     }
 
-    /// Whether a path is the block's, and if so, whether it names a part of it.
-    fn part(&self, path: &str) -> Option<bool> {
-        let elements = elements(path);
-        let at = self.at(&elements, &self.block)?;
-        Some(elements[at + 1..].iter().any(|(_, name)| *name != "*"))
+    /// The entity that a member says an instance is of.
+    fn entity_of<'m>(&self, member: &'m Assignment, name: &str) -> Option<&'m str> {
+        let (at, _) = self.at(member, name)?;
+        let entity = elements(member.to.as_deref()?)[at].0;
+        entity.filter(|entity| !entity.contains(['*', '?']))
     }
 
-    /// What is wrong with a path.
-    fn fault(&self, path: &str) -> Option<String> {
-        let elements = elements(path);
+    /// What is wrong with a member.
+    fn fault(&self, member: &Assignment) -> Option<String> {
+        let path = member.to.as_deref()?;
         if let Some(gone) = self
             .gone
             .iter()
-            .find(|name| self.at(&elements, name).is_some())
+            .find(|name| self.at(member, name).is_some())
         {
             return Some(format!(
                 "{path} is a member of a region, and {gone} is gone"
             ));
         }
-        let at = self.at(&elements, &self.block)?;
-        if self.part(path) == Some(true) {
-            let block = &self.block;
+        for bridge in self.bridges() {
+            let (name, kind) = (&bridge.name, &bridge.kind);
+            if let Some(entity) = self.entity_of(member, name).filter(|e| e != kind) {
+                return Some(format!(
+                    "{path} is a member of a region: {name} is of the entity {kind}, not {entity}"
+                ));
+            }
+        }
+        let block = &self.block;
+        if self.at(member, block)?.1 {
             return Some(format!(
                 "{path} is a member of a region: it was inside of the old DMA, which {block} is not"
             ));
         }
-        let entity = elements[at]
-            .0
-            .filter(|entity| !entity.contains(['*', '?']))?;
+        let entity = self.entity_of(member, block)?;
         (entity != self.entity).then(|| {
             format!(
-                "{path} is a member of a region: {} is of the entity {}, not {entity}",
-                self.block, self.entity
+                "{path} is a member of a region: {block} is of the entity {}, not {entity}",
+                self.entity
+            )
+        })
+    }
+
+    /// The regions that an instance as a whole is in.
+    fn regions(&self, revision: &Revision, name: &str) -> BTreeSet<String> {
+        let whole = |member: &&Assignment| matches!(self.at(member, name), Some((_, false)));
+        let all = members(revision).filter(whole);
+        all.map(|member| member.value.clone().unwrap_or_default())
+            .collect()
+    }
+
+    /// The bridges that the vendor did not have.
+    fn bridges(&self) -> impl Iterator<Item = &Instance> {
+        let all = self.design.instances.iter();
+        all.filter(|i| is_bridge(&i.kind) && self.vendor.instance(&i.name).is_none())
+    }
+
+    /// The instances that a bridge leads to.
+    fn behind(&self, bridge: &str) -> BTreeSet<&str> {
+        let master = format!("{bridge}.m0");
+        let wires = self.design.wires.iter();
+        let wires = wires.filter(|w| w.kind == "avalon" && w.from == master);
+        wires.map(|wire| instance(&wire.to)).collect()
+    }
+
+    /// Whether an instance leads to the block through bridges.
+    fn leads_to_the_block(&self, name: &str) -> bool {
+        let mut open = vec![name];
+        let mut seen = BTreeSet::new();
+        while let Some(name) = open.pop() {
+            if name == self.block {
+                return true;
+            }
+            if seen.insert(name) {
+                open.extend(self.behind(name));
+            }
+        }
+        false
+    }
+
+    /// What is wrong with the region of a bridge: it must be that of what is behind it, on the way to the block.
+    fn misplaced(
+        &self,
+        revision: &Revision,
+        bridge: &str,
+        vendors: &[Assignment],
+    ) -> Option<String> {
+        let has = self.regions(revision, bridge);
+        let behind = self.behind(bridge);
+        let all: Vec<_> = behind
+            .into_iter()
+            .map(|name| (name, self.regions(revision, name)))
+            .collect();
+        // It may stand where one stood that is gone.
+        let old = vendors.iter().filter(|member| {
+            let mut gone = self.gone.iter();
+            gone.any(|name| self.at(member, name).is_some())
+        });
+        let old = old.filter_map(|member| member.value.as_ref());
+        let mut good: BTreeSet<&String> = all.iter().flat_map(|(_, regions)| regions).collect();
+        good.extend(old);
+        if let Some(region) = has.iter().find(|region| !good.contains(region)) {
+            return Some(format!(
+                "the bridge {bridge} is in the LogicLock region {region}, and nothing behind it is"
+            ));
+        }
+        let others = || all.iter().filter(|(name, _)| *name != self.block);
+        let leads = |(name, _): &&(&str, _)| self.leads_to_the_block(name);
+        let mut must: Vec<_> = others().filter(leads).collect();
+        if must.is_empty() {
+            must = others().collect();
+        }
+        let (name, regions) = must.first()?;
+        let all_are = must.iter().all(|(_, regions)| !regions.is_empty());
+        (has.is_empty() && all_are).then(|| {
+            format!(
+                "the bridge {bridge} is in no LogicLock region, and {name} behind it is in {}",
+                words(regions)
             )
         })
     }
 }
 
-/// The ways from the top to a system.
-fn ways(bsp: &Bsp, kind: &str) -> Vec<Vec<String>> {
-    let mut open = vec![(kind, Vec::new())];
-    let mut found = Vec::new();
-    while let Some((kind, way)) = open.pop() {
-        let mut top = true;
-        for (outer, designs) in &bsp.designs {
-            let instances = designs.iter().flat_map(|design| &design.instances);
-            for instance in instances.filter(|i| i.kind == kind && outer != kind) {
-                top = false;
-                if open.len() + found.len() < MOST_WAYS && way.len() < MOST_WAYS {
-                    let mut longer: Vec<String> = vec![instance.name.clone()];
-                    longer.extend(way.iter().cloned());
-                    open.push((outer, longer));
-                }
-            }
-        }
-        if top {
-            found.push(way);
-        }
-    }
-    found
+fn words(regions: &BTreeSet<String>) -> String {
+    let regions: Vec<_> = regions.iter().map(String::as_str).collect();
+    regions.join(", ")
 }
 
-fn shapes(bsp: &Bsp) -> Vec<Shape> {
+fn shapes(bsp: &Bsp) -> Vec<Shape<'_>> {
     let mut found = Vec::new();
     for (kind, designs) in &bsp.designs {
         for design in designs {
@@ -139,6 +183,8 @@ fn shapes(bsp: &Bsp) -> Vec<Shape> {
                 .iter()
                 .filter(|was| design.instance(&was.name).is_none());
             found.push(Shape {
+                design,
+                vendor,
                 ways: ways(bsp, kind),
                 block: block.name.clone(),
                 entity: bsp.declared.top.clone(),
@@ -160,17 +206,14 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let mut judged = BTreeSet::new();
     for shape in shapes(bsp) {
         for (qsf, revision) in &bsp.project.revisions {
-            let (mut regions, mut unknown) = (BTreeSet::new(), false);
+            let mut unknown = false;
             for member in members(revision) {
                 let Some(path) = &member.to else {
                     unknown = true;
                     continue;
                 };
-                if shape.part(path) == Some(false) {
-                    regions.insert(member.value.clone().unwrap_or_default());
-                }
                 let first = judged.insert((member.place.to_string(), path.clone()));
-                let Some(what) = shape.fault(path).filter(|_| first) else {
+                let Some(what) = shape.fault(member).filter(|_| first) else {
                     continue;
                 };
                 match member.to_is_plain {
@@ -188,11 +231,16 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
                     format!("revision {name} has members of LogicLock regions that cannot be told");
                 findings.note(TEST, Place::file(qsf), what);
             }
-            if let Some(old) = vendors(bsp, qsf, revision, &shape)?.filter(|_| regions.is_empty()) {
-                let what = format!(
-                    "{} is in no LogicLock region of revision {name}, and the old DMA was in {old}",
-                    shape.block
-                );
+            let vendors = vendors(bsp, qsf, revision)?;
+            let regions = shape.regions(revision, &shape.block);
+            let mut faults: Vec<_> = elsewhere(&shape, &regions, &vendors, &name)
+                .into_iter()
+                .collect();
+            let bridges = shape.bridges();
+            let bridges =
+                bridges.filter_map(|bridge| shape.misplaced(revision, &bridge.name, &vendors));
+            faults.extend(bridges.map(|what| format!("in revision {name}, {what}")));
+            for what in faults {
                 match unknown {
                     false => bad(findings, TEST, Place::file(qsf), what),
                     true => findings.note(TEST, Place::file(qsf), what),
@@ -204,32 +252,57 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         }
     }
     if findings.unchanged(before) && !judged.is_empty() {
-        let what = "no LogicLock region names an instance that is gone, and the block is where the old DMA was";
+        let what = "no LogicLock region names an instance that is gone; the block is where the old DMA was, and new bridges \
+                    are beside what they lead to";
         findings.good(TEST, what);
     }
     Ok(())
 }
 
-/// The region that the old DMA, or a part of it, was in.
-fn vendors(bsp: &Bsp, qsf: &Path, revision: &Revision, shape: &Shape) -> Result<Option<String>> {
+/// Whether the block is elsewhere than the old DMA was.
+fn elsewhere(
+    shape: &Shape<'_>,
+    regions: &BTreeSet<String>,
+    vendors: &[Assignment],
+    revision: &str,
+) -> Option<String> {
+    let old = vendors
+        .iter()
+        .filter(|member| shape.at(member, &shape.block).is_some());
+    let old: BTreeSet<String> = old
+        .map(|member| member.value.clone().unwrap_or_default())
+        .collect();
+    if old.is_empty() || !regions.is_empty() && regions.is_subset(&old) {
+        return None;
+    }
+    let now = match regions.is_empty() {
+        true => "no LogicLock region".to_string(),
+        false => format!("the LogicLock region {}", words(regions)),
+    };
+    Some(format!(
+        "{} is in {now} of revision {revision}, and the old DMA was in {}",
+        shape.block,
+        words(&old)
+    ))
+}
+
+/// The members of regions that the vendor's revision has.
+fn vendors(bsp: &Bsp, qsf: &Path, revision: &Revision) -> Result<Vec<Assignment>> {
     let reader = Reader {
         hardware: &bsp.hardware,
         files: &Files::new(),
     };
     let sourced = revision.sourced.iter().map(|(path, _)| path.as_path());
     let files: BTreeSet<&Path> = sourced.chain([qsf]).collect();
+    let mut found = Vec::new();
     for file in files {
         let kept = bsp.vendor.kept(&bsp.inside(file))?;
-        let was = reader.read(kept.as_deref().unwrap_or(file))?;
-        let old = members(&was).find(|member| {
-            let path = member.to.as_deref();
-            path.is_some_and(|path| shape.part(path).is_some())
-        });
-        if let Some(member) = old {
-            return Ok(Some(member.value.clone().unwrap_or_default()));
-        }
+        let path = kept.as_deref().unwrap_or(file);
+        let was = reader.read(path)?;
+        // What it takes in is one of the files, too.
+        found.extend(members(&was).filter(|m| m.place.path == path).cloned());
     }
-    Ok(None)
+    Ok(found)
 }
 
 /// A region of a fixed size must have room for what the block adds.

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use crate::check::Findings;
 use crate::check::read::design::{Design, Instance, Wire, instance};
+use crate::check::result::avalon::is_bar;
 use crate::check::result::names::{is_bridge, is_hard_ip};
 use crate::check::result::{Bsp, bad};
 
@@ -23,6 +24,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
         let pcie = roots(design, &format!("{}.pcie_reset", block.name));
         with_hard_ip(bsp, design, block, &pcie, findings);
         with_memory(design, block, &memory, findings);
+        bridges(bsp, design, &pcie, findings);
         domains(bsp, design, block, findings);
         let alone: BTreeSet<_> = memory.symmetric_difference(&pcie).cloned().collect();
         said.push(match alone.is_empty() {
@@ -140,6 +142,33 @@ fn with_memory(
             block.name
         );
         findings.note(TEST, design.place(block.line), what);
+    }
+}
+
+/// A bridge that the extension put behind a BAR is reset when the block's side of PCIe is: else it would hold a transfer
+/// that nobody ends, or lose one that the host waits for.
+fn bridges(bsp: &Bsp, design: &Design, pcie: &BTreeSet<String>, findings: &mut Findings) {
+    let Some(vendor) = bsp.was(design) else {
+        return;
+    };
+    let new = |i: &&Instance| is_bridge(&i.kind) && vendor.instance(&i.name).is_none();
+    for bridge in design.instances.iter().filter(new) {
+        let slave = format!("{}.s0", bridge.name);
+        let of_bar = design
+            .avalon()
+            .any(|w| w.to == slave && is_bar(design, &w.from));
+        let has = roots(design, &format!("{}.reset", bridge.name));
+        // That it has none at all, the test of wiring says.
+        if !of_bar || has.is_empty() || has == *pcie {
+            continue;
+        }
+        let what = format!(
+            "{}.reset comes from {}, the block's side of PCIe is reset by {}",
+            bridge.name,
+            list(&has),
+            list(pcie)
+        );
+        bad(findings, TEST, design.place(bridge.line), what);
     }
 }
 

@@ -2,20 +2,19 @@
 //! that was compiled with the old DMA.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::build::digest_of;
 use crate::check::Findings;
 use crate::check::read::settings::{Assignment, Files, Reader, Revision, normal};
-use crate::check::read::tcl::Runs;
+use crate::check::read::tcl::{Command, Runs, without_brackets};
 use crate::check::result::{Bsp, bad, steps};
 use crate::error::{Place, Result};
 
 pub(super) const TEST: &str = "settings";
 /// The block's constraints and synchroniser settings.
 const FRAGMENT: &str = "iface/peerlane/peerlane.qsf";
-/// Assignments that bring something compiled in: of the Quartus II settings reference, "Incremental Compilation
-/// Assignments", and of CvP's revisions.
+/// Assignments that bring something compiled in: of the settings file reference manual 683084, 1.11, and of CvP's revisions.
 pub(super) const IMPORTS: [&str; 5] = [
     "PARTITION_IMPORT_FILE",
     "PARTITION_LAST_IMPORTED_FILE",
@@ -42,14 +41,26 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         names.push(name.to_string_lossy().into_owned());
         fragment(bsp, qsf, revision, findings);
         for (place, name) in &revision.missing {
-            // The vendor's own may be made by its scripts.
             let what = format!("{name} is sourced and does not exist");
-            findings.note(TEST, place.clone(), what);
+            let beside = place.path.parent().unwrap_or(&bsp.hardware);
+            let places = [bsp.hardware.join(name), beside.join(name)];
+            let had = |path: &PathBuf| bsp.vendor.hash(&bsp.inside(&normal(path))).is_some();
+            // What the vendor did not have either may be made by its scripts.
+            match places.iter().any(had) {
+                true => bad(
+                    findings,
+                    TEST,
+                    place.clone(),
+                    format!("{what}; in the vendor's BSP it does"),
+                ),
+                false => findings.note(TEST, place.clone(), what),
+            }
         }
         unread |= not_read(revision, findings);
         for assignment in &revision.assignments {
             imported(bsp, assignment, &old, findings)?;
         }
+        hidden(revision, findings);
         netlists(bsp, qsf, revision, findings)?;
     }
     unread |= steps::check(bsp, &old, findings)?;
@@ -133,6 +144,51 @@ pub(super) fn not_read(revision: &Revision, findings: &mut Findings) -> bool {
         }
     }
     true
+}
+
+/// Judges commands that name an import and are no assignment of it, which may import all the same.
+fn hidden(revision: &Revision, findings: &mut Findings) {
+    // Words of other commands, or of conditions.
+    let harmless = |command: &Command| {
+        let name = command.name();
+        let asks = ["get_", "remove_all_"]
+            .iter()
+            .any(|start| name.starts_with(start));
+        let takes_away = command.words.iter().any(|word| word.text == "-remove");
+        let compares = command.words.get(1).is_some_and(|word| {
+            matches!(word.text.as_str(), "eq" | "ne" | "==" | "!=" | "in" | "ni")
+        });
+        asks || takes_away
+            || compares
+            || matches!(
+                name,
+                "puts" | "post_message" | "string" | "regexp" | "lsearch"
+            )
+    };
+    for command in &revision.commands {
+        let own = command
+            .assignment()
+            .map(|(name, _)| name.text.to_uppercase());
+        let plain = own.is_some_and(|name| IMPORTS.contains(&name.as_str()));
+        if plain || command.runs == Runs::Held || harmless(command) {
+            continue;
+        }
+        let words = command.words[1..].iter().filter(|word| !word.braced);
+        let texts: Vec<String> = words.map(|word| without_brackets(&word.text)).collect();
+        let line = texts.join(" ").to_uppercase();
+        let mut tokens = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let Some(import) = tokens.find(|token| *token != NETLIST && IMPORTS.contains(token)) else {
+            continue;
+        };
+        // The name alone is looked at where it is used.
+        if command.name() == "set" && !line.contains("_ASSIGNMENT") {
+            continue;
+        }
+        let what = format!(
+            "this names {import} and is no plain assignment: what it imports cannot be told"
+        );
+        bad(findings, TEST, command.place.clone(), what);
+    }
 }
 
 /// Names of the files that the vendor's revisions import into a partition.

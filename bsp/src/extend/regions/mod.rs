@@ -1,22 +1,22 @@
 //! LogicLock regions: the places on the device that the settings give to instances of the design.
 //!
 //! A member is an instance by its path, `entity:instance|entity:instance|…` (Quartus Prime Standard Edition Settings File
-//! Reference Manual 683084, `LL_MEMBER_OF`). The block has another entity than the old DMA, bridges of the old DMA go, and a
+//! Reference Manual 683084, 1.12). The block has another entity than the old DMA, bridges of the old DMA go, and a
 //! bridge may come: their paths are rewritten. What a script puts together is said where it cannot be rewritten.
+
+mod paths;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::block;
-use crate::config::Config;
 use crate::extend::resources::{ALMS_PER_LAB, Resources};
-use crate::extend::rewrite::Rewritten;
 use crate::extend::settings::FileEdits;
-use crate::system::library::{Library, OLD_DMA};
 use crate::system::project::{Project, Source};
 use crate::system::qsf::Assignment;
-use crate::system::site::Site;
 use crate::system::values::UNKNOWN;
+
+use paths::{Fate, Path, instance};
+pub use paths::{Moved, NewBridge, Way};
 
 /// The assignment that makes an instance a member of a region, which is its value.
 const MEMBER: &str = "LL_MEMBER_OF";
@@ -25,225 +25,6 @@ const WHY_REWRITTEN: &str =
 const WHY_PART: &str = "what was inside the old DMA is gone; the block is a member as a whole";
 const WHY_GONE: &str = "the instance is gone";
 const WHY_INSERTED: &str = "the new bridge stands beside this one";
-/// Ways from the top down to the DMA's system that are told apart.
-const MOST_WAYS: usize = 64;
-
-/// A bridge that is put in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewBridge {
-    /// Its name.
-    pub name: String,
-    /// Its kind, which is its entity, too.
-    pub kind: String,
-    /// The instance behind it.
-    pub beside: String,
-}
-
-/// What becomes of the instances of the system with the DMA.
-#[derive(Debug, Default)]
-pub struct Moved {
-    /// Names of the instances from a top system down to that system, which a path of Quartus has in it.
-    pub ways: Vec<Vec<String>>,
-    /// Name of the DMA's instance, and then of the block's.
-    pub dma: String,
-    /// The block's entity.
-    pub entity: &'static str,
-    /// Instances that go.
-    pub gone: Vec<String>,
-    /// Bridges that come.
-    pub inserted: Vec<NewBridge>,
-}
-
-/// What becomes of a member.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Fate {
-    Stays,
-    Gone,
-    /// These bytes of the path get another text. With `part` they named something inside of the old DMA.
-    Rewritten {
-        at: Range<usize>,
-        to: String,
-        part: bool,
-    },
-}
-
-/// Where a path names an instance.
-struct Found {
-    /// Bytes of the instance's element.
-    element: Range<usize>,
-    /// Whether more of the path follows that narrows it.
-    inside: bool,
-}
-
-impl Moved {
-    /// What an extension does to the instances.
-    pub fn new(site: &Site<'_>, new: &Rewritten, config: &Config) -> Self {
-        Self {
-            ways: ways(site.library, &site.system.kind),
-            dma: site.dma.name.clone(),
-            entity: block::top(config.irq),
-            gone: new.removed_bridges.clone(),
-            inserted: new.inserted.clone(),
-        }
-    }
-
-    /// Where a path names an instance of the system with the DMA, by names that are written out.
-    fn find(&self, path: &str, name: &str) -> Option<Found> {
-        let elements = elements(path);
-        let names: Vec<&str> = (elements.iter())
-            .map(|at| instance(&path[at.clone()]))
-            .collect();
-        // What is put together, or any number of instances, may stand for the beginning of a way.
-        let open = names
-            .first()
-            .is_some_and(|first| first.contains(['*', UNKNOWN]));
-        for way in &self.ways {
-            let whole: Vec<&str> = way.iter().map(String::as_str).chain([name]).collect();
-            let mut starts = 0..names.len();
-            let found = starts.find_map(|start| {
-                let ahead = names[start..].starts_with(&whole);
-                ahead.then_some(start + whole.len() - 1)
-            });
-            let found = found.or_else(|| {
-                let mut rest = (0..whole.len()).filter(|_| open).map(|from| &whole[from..]);
-                rest.find_map(|rest| names[1..].starts_with(rest).then_some(rest.len()))
-            });
-            if let Some(at) = found {
-                let behind = &names[at + 1..];
-                return Some(Found {
-                    element: elements[at].clone(),
-                    inside: behind.iter().any(|name| *name != "*"),
-                });
-            }
-        }
-        None
-    }
-
-    fn fate(&self, path: &str) -> Fate {
-        if self.gone.iter().any(|name| self.find(path, name).is_some()) {
-            return Fate::Gone;
-        }
-        let Some(found) = self.find(path, &self.dma) else {
-            return Fate::Stays;
-        };
-        let element = &path[found.element.clone()];
-        let named = element.split_once(':').map(|(entity, _)| entity);
-        let to = match named {
-            Some(_) => format!("{}:{}", self.entity, self.dma),
-            None => self.dma.clone(),
-        };
-        match (named, found.inside) {
-            (_, true) => Fate::Rewritten {
-                at: found.element.start..path.len(),
-                to,
-                part: true,
-            },
-            (Some(entity), _) if !matches(entity, self.entity) => Fate::Rewritten {
-                at: found.element,
-                to,
-                part: false,
-            },
-            _ => Fate::Stays,
-        }
-    }
-
-    /// Whether a pattern stands for the old DMA by its entity, which the block does not have.
-    fn is_old_pattern(&self, path: &str) -> bool {
-        path.split('|').any(|element| {
-            let Some((entity, instance)) = element.split_once(':') else {
-                return false;
-            };
-            instance.contains(['*', '?'])
-                && matches(instance, &self.dma)
-                && (entity.ends_with(&self.dma) || entity.ends_with(OLD_DMA))
-        })
-    }
-
-    /// Whether a member is the old DMA, a part of it, or has it in it.
-    fn holds_the_block(&self, path: &str) -> bool {
-        let in_it = || {
-            let elements = elements(path);
-            let names: Vec<&str> = (elements.iter())
-                .map(|at| instance(&path[at.clone()]))
-                .collect();
-            // By the beginnings of the way down, from the longest on.
-            self.ways.iter().any(|way| {
-                let way: Vec<&str> = way.iter().map(String::as_str).collect();
-                (1..=way.len()).any(|length| names.ends_with(&way[..length]))
-            })
-        };
-        self.find(path, &self.dma).is_some() || in_it()
-    }
-}
-
-/// The ways from top systems down to a system.
-fn ways(library: &Library, kind: &str) -> Vec<Vec<String>> {
-    let mut open = vec![(kind.to_string(), Vec::new())];
-    let mut found = Vec::new();
-    while let Some((kind, way)) = open.pop() {
-        let around = library.systems().flat_map(|system| {
-            let inner = system.modules.iter().filter(|module| module.kind == kind);
-            inner.map(move |module| (system, module))
-        });
-        let around: Vec<_> = around.collect();
-        if around.is_empty() {
-            found.push(way);
-            continue;
-        }
-        for (system, module) in around {
-            if found.len() + open.len() < MOST_WAYS {
-                let mut way: Vec<String> = way.clone();
-                way.insert(0, module.name.clone());
-                open.push((system.kind.clone(), way));
-            }
-        }
-    }
-    found
-}
-
-/// Bytes of the elements of a path.
-fn elements(path: &str) -> Vec<Range<usize>> {
-    let mut start = 0;
-    let all = path.split('|').map(|element| {
-        let at = start..start + element.len();
-        start = at.end + 1;
-        at
-    });
-    all.filter(|at| !at.is_empty()).collect()
-}
-
-/// The instance of an element, with its entity or without.
-fn instance(element: &str) -> &str {
-    element
-        .split_once(':')
-        .map_or(element, |(_, instance)| instance)
-}
-
-/// Whether a text is one of those that a pattern with `*` and `?` stands for.
-fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), text.chars().collect());
-    let (mut p, mut t) = (0, 0);
-    // Behind the last star, and where what it stands for ends.
-    let mut star = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                p += 1;
-                star = Some((p, t));
-            }
-            Some(&c) if c == '?' || c == text[t] => (p, t) = (p + 1, t + 1),
-            _ => match star {
-                Some((behind, end)) => {
-                    star = Some((behind, end + 1));
-                    (p, t) = (behind, end + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
-}
 
 /// What the members of all files come to.
 #[derive(Debug, Default)]
@@ -259,7 +40,7 @@ impl Members {
         for (source, assignment) in members(project) {
             let values = values(project, source, &assignment);
             let found = values.iter().any(|path| {
-                let found = moved.find(path, &moved.dma);
+                let found = moved.find(at(path, &assignment), &moved.dma);
                 found.is_some_and(|found| !found.inside)
             });
             if found {
@@ -276,6 +57,14 @@ fn members(project: &Project) -> impl Iterator<Item = (&Source, Assignment)> {
         all.map(move |assignment| (source, assignment))
     });
     all.filter(|(_, a)| a.name == MEMBER && !a.to_span.is_empty())
+}
+
+/// A path of a member, in the entity that the assignment names.
+fn at<'a>(text: &'a str, assignment: &'a Assignment) -> Path<'a> {
+    Path {
+        text,
+        entity: assignment.entity.as_deref(),
+    }
 }
 
 /// The paths that a member may be. In settings files brackets are bits of buses, unless something is put together.
@@ -301,7 +90,9 @@ impl FileEdits<'_> {
 
     fn member(&mut self, assignment: &Assignment, moved: &Moved, members: &mut Members) {
         let values = values(self.project, self.source, assignment);
-        let fates: Vec<Fate> = values.iter().map(|path| moved.fate(path)).collect();
+        let fates: Vec<Fate> = (values.iter())
+            .map(|path| moved.fate(at(path, assignment)))
+            .collect();
         let region = &assignment.value;
         let Some((fate, path)) = fates.first().zip(values.first()) else {
             return;
@@ -311,9 +102,10 @@ impl FileEdits<'_> {
             if values.iter().any(|path| moved.is_old_pattern(path)) {
                 self.put_together(assignment, path);
             } else {
-                self.insert_beside(assignment, moved);
+                self.insert_beside(assignment, &values, moved);
             }
         } else if fates.iter().all(|fate| *fate == Fate::Gone) {
+            self.insert_beside(assignment, &values, moved);
             self.edits.delete(assignment.span.clone());
             let what = format!("member {path} of region {region} removed (line {line})");
             self.note(what, WHY_GONE);
@@ -329,6 +121,7 @@ impl FileEdits<'_> {
                 self.put_together(assignment, path);
                 return;
             };
+            self.insert_beside(assignment, &values, moved);
             self.edits.replace(span, text);
             members.whole.extend(self.source.revisions.iter().cloned());
             let why = if *part { WHY_PART } else { WHY_REWRITTEN };
@@ -374,34 +167,47 @@ impl FileEdits<'_> {
         ));
     }
 
-    /// Puts a bridge that is new into the region of the one that it stands beside.
-    fn insert_beside(&mut self, assignment: &Assignment, moved: &Moved) {
-        let span = assignment.span.clone();
-        let text = &self.source.text;
-        let path = assignment.to.as_deref().unwrap_or_default();
+    /// Puts a bridge that is new into the region of the instance that it stands beside.
+    fn insert_beside(&mut self, assignment: &Assignment, values: &[String], moved: &Moved) {
+        let source = self.source;
         for bridge in &moved.inserted {
-            let found = moved.find(path, &bridge.beside);
-            let Some(found) = found.filter(|found| found.element.end == path.len()) else {
+            let beside = |path: &String| {
+                let found = moved.find(at(path, assignment), &bridge.beside);
+                let found = found.filter(|found| found.element.end == path.len())?;
+                Some((path.clone(), found.element))
+            };
+            let Some((path, element)) = values.iter().find_map(beside) else {
                 continue;
             };
-            let old = &path[found.element];
-            let new = match old.contains(':') {
+            let new = match path[element.clone()].contains(':') {
                 true => format!("{}:{}", bridge.kind, bridge.name),
                 false => bridge.name.clone(),
             };
-            let word = &assignment.to_span;
-            let Some(at) = text[word.clone()].rfind(old).map(|at| word.start + at) else {
+            let place = match values {
+                [_] => self.new_text(assignment, &path, &element, &new),
+                _ => None,
+            };
+            let Some((place, text)) = place else {
+                self.notes.push(format!(
+                    "{}:{}: a script puts the members of the LogicLock region {} together. One is {path}, and the new \
+                     bridge {} stands beside it: make that a member, too.",
+                    source.path.file_name().unwrap_or_default().to_string_lossy(),
+                    assignment.line,
+                    assignment.value,
+                    bridge.name,
+                ));
                 continue;
             };
+            let span = assignment.span.clone();
             let line = format!(
-                "{}{new}{}",
-                &text[span.start..at],
-                &text[at + old.len()..span.end]
+                "{}{text}{}",
+                &source.text[span.start..place.start],
+                &source.text[place.end..span.end]
             );
-            let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
+            let crlf = source.text.contains("\r\n");
             let line = match line.ends_with('\n') {
                 true => line,
-                false => format!("{eol}{line}"),
+                false => format!("{}{line}", if crlf { "\r\n" } else { "\n" }),
             };
             self.edits.insert(span.end, line);
             let what = format!("member {new} added to region {}", assignment.value);
@@ -428,7 +234,7 @@ pub fn notes(project: &Project, moved: &Moved, resources: Resources) -> Vec<Stri
     let mut seen = BTreeSet::new();
     for (source, assignment) in members(project) {
         let values = values(project, source, &assignment);
-        if values.iter().any(|path| moved.holds_the_block(path)) {
+        if (values.iter()).any(|path| moved.holds_the_block(at(path, &assignment))) {
             for revision in &source.revisions {
                 // Each costs a pass over the settings.
                 if !seen.insert((revision.clone(), assignment.value.clone())) {
@@ -537,120 +343,6 @@ fn size(region: &Region, revisions: &BTreeSet<String>, resources: Resources) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn moved() -> Moved {
-        Moved {
-            ways: vec![vec!["shell".into(), "board".into()]],
-            dma: "copier".into(),
-            entity: "peerlane_dma",
-            gone: vec!["crossing".into()],
-            inserted: Vec::new(),
-        }
-    }
-
-    fn fate(path: &str) -> String {
-        match moved().fate(path) {
-            Fate::Stays => "stays".into(),
-            Fate::Gone => "gone".into(),
-            Fate::Rewritten { at, to, .. } => {
-                format!("{}{to}{}", &path[..at.start], &path[at.end..])
-            }
-        }
-    }
-
-    #[test]
-    fn paths_with_entities_and_without() {
-        let (old, new) = ("system_board_copier:copier", "peerlane_dma:copier");
-        for way in [
-            "system:inst|system_shell:shell|shell_board:board|",
-            "inst|shell|board|",
-            "|inst|shell|board|",
-            "*|board|",
-            "*|",
-        ] {
-            assert_eq!(fate(&format!("{way}{old}")), format!("{way}{new}"));
-            assert_eq!(fate(&format!("{way}{old}|*")), format!("{way}{new}|*"));
-            // What was inside of it: the whole block.
-            assert_eq!(
-                fate(&format!("{way}{old}|core:core|fifo[3]")),
-                format!("{way}{new}")
-            );
-            assert_eq!(fate(&format!("{way}copier|core")), format!("{way}copier"));
-            for stays in [
-                "copier",
-                "peerlane_dma:copier",
-                "*:copier",
-                "peerlane*:copier",
-                "x:copier_2",
-                "x:other|y",
-            ] {
-                assert_eq!(fate(&format!("{way}{stays}")), "stays", "{way}{stays}");
-            }
-            for gone in ["crossing", "bridge:crossing", "bridge:crossing|fifo:f|*"] {
-                assert_eq!(fate(&format!("{way}{gone}")), "gone", "{way}{gone}");
-            }
-        }
-        // Elsewhere in the design, and no instance of it.
-        for other in [
-            "inst|shell|kernels|copier",
-            "copier",
-            "inst|board|copier",
-            "",
-            "|",
-            "*",
-            "inst|shell|board",
-        ] {
-            assert_eq!(fate(other), "stays", "{other}");
-        }
-    }
-
-    #[test]
-    fn what_has_the_block_in_it() {
-        for path in [
-            "inst|shell|board|x:copier",
-            "i|shell|board|copier|core",
-            "s:i|s_shell:shell|b:board",
-            "i|shell",
-        ] {
-            assert!(moved().holds_the_block(path), "{path}");
-        }
-        for path in ["inst|shell|board|other", "inst|board", "inst"] {
-            assert!(!moved().holds_the_block(path), "{path}");
-        }
-    }
-
-    #[test]
-    fn patterns() {
-        for (pattern, text) in [
-            ("", ""),
-            ("*", ""),
-            ("a*c", "abbc"),
-            ("?b*", "ab"),
-            ("*a*a*b", "aaab"),
-            ("**", "x"),
-        ] {
-            assert!(matches(pattern, text), "{pattern} {text}");
-        }
-        for (pattern, text) in [
-            ("", "a"),
-            ("a", ""),
-            ("a*c", "abb"),
-            ("?", ""),
-            ("*a*a*b", "ab"),
-        ] {
-            assert!(!matches(pattern, text), "{pattern} {text}");
-        }
-        for old in [
-            "*|system_board_copier:*",
-            "*acl_dma:cop*",
-            "x:y|*_copier:copier*",
-        ] {
-            assert!(moved().is_old_pattern(old), "{old}");
-        }
-        for other in ["*|altera_avalon_mm_bridge:*", "*copier", "*|x_copier:host*"] {
-            assert!(!moved().is_old_pattern(other), "{other}");
-        }
-    }
 
     #[test]
     fn a_region_says_what_it_lacks() {

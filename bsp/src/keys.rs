@@ -1,0 +1,74 @@
+//! Values of a TOML file that a person writes, and errors with the line of each.
+
+use std::ops::Range;
+use std::path::Path;
+
+use crate::error::{Error, ErrorKind, Place, Result};
+
+/// A TOML file.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// Its name in errors.
+    pub path: &'a Path,
+    /// Its text.
+    pub text: &'a str,
+}
+
+impl Source<'_> {
+    /// The place of some bytes.
+    pub fn place(&self, span: Range<usize>) -> Place {
+        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        Place::line(self.path, line)
+    }
+
+    /// An error about the value at some bytes.
+    pub fn error(&self, span: Range<usize>, what: String, remedy: &str) -> Error {
+        Error::new(ErrorKind::Config, self.place(span), what, remedy)
+    }
+
+    /// The number of a key, which stands at these bytes, if it is a good one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] with key, value and line.
+    pub fn number<T: TryFrom<i64>>(
+        &self,
+        key: &str,
+        (number, span): (i64, Range<usize>),
+        good: impl Fn(i64) -> bool,
+        remedy: &str,
+    ) -> Result<T> {
+        let fits = Some(number).filter(|&number| good(number));
+        fits.and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| self.error(span, format!("{key} = {number} is not possible"), remedy))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_good_and_fits() {
+        let source = Source {
+            path: Path::new("c.toml"),
+            text: "a = 1\nb = 300\n",
+        };
+        let number = |value, good: fn(i64) -> bool| {
+            source.number::<u8>("b", (value, 10..13), good, "Use less.")
+        };
+        assert_eq!(number(255, |_| true).unwrap(), 255);
+        for (value, good) in [
+            (300, (|_| true) as fn(i64) -> bool),
+            (7, |n| n > 7),
+            (-1, |_| true),
+        ] {
+            let error = number(value, good).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("c.toml:2: b = {value} is not possible")
+            );
+        }
+        assert_eq!(source.place(1000..1001).line, Some(3));
+    }
+}
