@@ -133,6 +133,8 @@ impl Carried {
             // Time passes on the board.
             context.await_event(Some(Duration::from_micros(2)))?;
             context.query()?;
+            // Others look at the board's memory: its lock, which is not fair, has to be free for a while.
+            std::thread::sleep(Duration::from_micros(50));
         }
         Ok(bells)
     }
