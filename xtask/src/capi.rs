@@ -1,7 +1,7 @@
 //! `cargo xtask capi`: the host library for C, installed.
 
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -26,10 +26,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     if !built.success() {
         return Ok(false);
     }
-    let target = match env::var_os("CARGO_TARGET_DIR") {
-        Some(directory) => root.join(directory),
-        None => root.join("target"),
-    };
+    let target = super::target(root);
     let prefix = std::path::absolute(&options.prefix).into_diagnostic()?;
     let library = prefix.join("lib/libpeerlane.so.1");
     install(&target.join("release/libpeerlane.so"), &library)?;

@@ -46,7 +46,7 @@ pub(crate) fn run(root: &Path) -> miette::Result<bool> {
         return Ok(false);
     }
     let program = bundle.join(PROGRAM);
-    copy(&target(root).join("debug").join(PROGRAM), &program)?;
+    copy(&super::target(root).join("debug").join(PROGRAM), &program)?;
     let model = bundle.join("block.so");
     let compiled = Command::new(&program)
         .arg("model")
@@ -100,13 +100,6 @@ fn commit(root: &Path) -> String {
     match git(&["status", "--porcelain"]) {
         Some(changes) if !changes.is_empty() => commit + "+",
         _ => commit,
-    }
-}
-
-fn target(root: &Path) -> PathBuf {
-    match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(directory) => root.join(directory),
-        None => root.join("target"),
     }
 }
 

@@ -198,6 +198,14 @@ fn peerlane(root: &Path) -> miette::Result<Command> {
     Ok(command)
 }
 
+/// Where cargo builds.
+fn target(root: &Path) -> PathBuf {
+    match env::var_os("CARGO_TARGET_DIR") {
+        Some(directory) => root.join(directory),
+        None => root.join("target"),
+    }
+}
+
 /// The cargo that runs this program, in the workspace.
 fn cargo(root: &Path) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

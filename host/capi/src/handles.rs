@@ -80,6 +80,24 @@ pub(crate) unsafe fn give<T>(
     Ok(PL_OK)
 }
 
+/// Registers memory at a device, and gives the region's handle out.
+///
+/// # Safety
+/// The handle was not ended, and `region` is null or a place for a pointer.
+unsafe fn register(
+    device: *const pl_device,
+    access: u32,
+    region: *mut *mut pl_region,
+    by: impl FnOnce(&Device, Permissions) -> peerlane_host::Result<Region>,
+) -> Result<i32, Failure> {
+    // SAFETY: the caller promises both.
+    unsafe {
+        let device = get(device, "device")?;
+        let permissions = permissions(access)?;
+        give(region, || Ok(pl_region(by(&device.0, permissions)?)))
+    }
+}
+
 /// Ends a handle.
 ///
 /// # Safety
@@ -197,12 +215,9 @@ pub unsafe extern "C" fn pl_register(
     run(|| {
         // SAFETY: the caller promises handle and place, and what the library asks of the memory.
         unsafe {
-            let device = get(device, "device")?;
-            let permissions = permissions(access)?;
             let address = address.expose_provenance() as u64;
-            give(region, || {
-                let region = device.0.register_address(address, bytes, permissions)?;
-                Ok(pl_region(region))
+            register(device, access, region, |device, permissions| {
+                device.register_address(address, bytes, permissions)
             })
         }
     })
@@ -234,12 +249,9 @@ pub unsafe extern "C" fn pl_register_dmabuf(
         // SAFETY: the caller promises handle and place. The descriptor is used within the call only; one that
         // is not open is refused by the driver.
         unsafe {
-            let device = get(device, "device")?;
-            let permissions = permissions(access)?;
             let file = BorrowedFd::borrow_raw(file);
-            give(region, || {
-                let region = device.0.register_dmabuf(file, offset, bytes, permissions)?;
-                Ok(pl_region(region))
+            register(device, access, region, |device, permissions| {
+                device.register_dmabuf(file, offset, bytes, permissions)
             })
         }
     })
@@ -268,13 +280,8 @@ pub unsafe extern "C" fn pl_register_nvidia(
     run(|| {
         // SAFETY: the caller promises handle and place.
         unsafe {
-            let device = get(device, "device")?;
-            let permissions = permissions(access)?;
-            give(region, || {
-                let region = device
-                    .0
-                    .register_nvidia(address, bytes, identity, permissions)?;
-                Ok(pl_region(region))
+            register(device, access, region, |device, permissions| {
+                device.register_nvidia(address, bytes, identity, permissions)
             })
         }
     })
