@@ -88,7 +88,7 @@ impl RawChannel {
 /// board that is gone takes no descriptors and writes no records, and [`query`](Self::query) says why.
 ///
 /// A driver that does not have a feature (a bit of [`uapi::feature`] in [`uapi::Info::features`])
-/// leaves its method at the default, which fails with `EOPNOTSUPP`.
+/// leaves its method at the default, which fails with `EOPNOTSUPP` or says that there is none.
 pub trait Context: Debug + Send + Sync {
     /// The board, for messages: its device node, for one.
     fn name(&self) -> String;
@@ -150,7 +150,7 @@ pub trait Context: Debug + Send + Sync {
     /// Names an eventfd that each event adds 1 to, or none any more.
     fn set_eventfd(&self, eventfd: Option<BorrowedFd<'_>>) -> Result<()> {
         let _ = eventfd;
-        Err(unsupported(uapi::EventFd::NAME))
+        Err(Error::call(uapi::EventFd::NAME, Errno::OPNOTSUPP))
     }
 
     /// The context as a file that can be polled, where it is one.
@@ -171,32 +171,14 @@ pub trait Context: Debug + Send + Sync {
     /// Sets how the channel's interrupts are held back.
     fn moderate(&self, moderation: Moderation) -> Result<()>;
 
-    /// Has the driver write one descriptor: the slow path. Fills in the cookie.
-    fn submit(&self, descriptor: &mut uapi::Submit) -> Result<()> {
-        let _ = descriptor;
-        Err(unsupported(uapi::Submit::NAME))
+    /// The slow path, where the driver has one.
+    fn slow_path(&self) -> Option<&dyn SlowPath> {
+        None
     }
 
-    /// Waits for a descriptor of the slow path. `Ok(false)`: it has not ended at its deadline.
-    fn wait(&self, ended: &mut uapi::Wait) -> Result<bool> {
-        let _ = ended;
-        Err(unsupported(uapi::Wait::NAME))
-    }
-
-    /// Has the board read a piece of a region, and says what it read.
-    fn probe(&self, probe: &mut uapi::Probe) -> Result<()> {
-        let _ = probe;
-        Err(unsupported(uapi::Probe::NAME))
-    }
-
-    /// Takes, moves or gives back the board's window into FPGA memory.
-    fn window(&self, place: &uapi::Window) -> Result<()> {
-        Err(Error::window(place.base, Errno::OPNOTSUPP))
-    }
-
-    /// Maps the window into the process.
-    fn map_window(&self) -> Result<Mapping> {
-        Err(unsupported(uapi::Window::NAME))
+    /// The board's window into FPGA memory, where the driver has one.
+    fn window(&self) -> Option<&dyn BoardWindow> {
+        None
     }
 
     /// Takes the OpenCL side of the board. What is returned keeps what it needs of the context alive.
@@ -205,7 +187,23 @@ pub trait Context: Debug + Send + Sync {
     }
 }
 
-/// The error of a call that a driver does not have.
-fn unsupported(call: &'static str) -> Error {
-    Error::call(call, Errno::OPNOTSUPP)
+/// Descriptors that the driver writes itself, one a call.
+pub trait SlowPath {
+    /// Has the driver write one descriptor. Fills in the cookie.
+    fn submit(&self, descriptor: &mut uapi::Submit) -> Result<()>;
+
+    /// Waits for a descriptor's end. `Ok(false)`: it has not ended at its deadline.
+    fn wait(&self, ended: &mut uapi::Wait) -> Result<bool>;
+
+    /// Has the board read a piece of a region, and says what it read.
+    fn probe(&self, probe: &mut uapi::Probe) -> Result<()>;
+}
+
+/// The board's window into FPGA memory, which one context at a time holds.
+pub trait BoardWindow {
+    /// Takes, moves or gives back the window.
+    fn place(&self, place: &uapi::Window) -> Result<()>;
+
+    /// Maps it into the process.
+    fn map(&self) -> Result<Mapping>;
 }

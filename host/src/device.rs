@@ -1,6 +1,6 @@
 //! An open device: one context, one channel.
 
-use crate::context::{Context, RawChannel};
+use crate::context::{Context, RawChannel, SlowPath};
 use crate::error::{Error, Result};
 use crate::kernel::Node;
 use crate::memory::{Memory, MemoryKind};
@@ -13,6 +13,7 @@ use peerlane_core::descriptor::{Control, DWORDS, Descriptor};
 use peerlane_core::regs::MAP_ID;
 use peerlane_core::uapi;
 use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::io::Errno;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -222,6 +223,15 @@ impl Device {
         Queue::hand_over(self)
     }
 
+    /// Takes the channel back that was [handed over](Self::hand_over) and that nobody has used: the device can have a
+    /// [`Queue`] again. Whoever had it uses it no more, or the channel has two writers.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] if it was used, which shows by the ring and the descriptors under way, or was not handed over.
+    pub fn take_back(&self) -> Result<()> {
+        Queue::take_back(self)
+    }
+
     /// New memory that can be registered, all zero. The kernel's device takes any memory of the process,
     /// a driver in the process only what comes from here.
     ///
@@ -318,6 +328,11 @@ impl Shared {
         Ok(result)
     }
 
+    /// The driver's slow path, for the call of this name.
+    pub(crate) fn slow_path(&self, call: &'static str) -> Result<&dyn SlowPath> {
+        (self.context.slow_path()).ok_or_else(|| Error::call(call, Errno::OPNOTSUPP))
+    }
+
     fn range(&self) -> Range<u64> {
         (self.range.lock().unwrap_or_else(PoisonError::into_inner)).clone()
     }
@@ -341,7 +356,6 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::io::Errno;
 
     #[test]
     fn what_is_no_device_is_refused() {

@@ -2,7 +2,7 @@
 
 mod opencl;
 
-use crate::context::{Context, RawChannel};
+use crate::context::{BoardWindow, Context, RawChannel, SlowPath};
 use crate::error::{Error, Result};
 use crate::mapping::Mapping;
 use crate::memory::{Memory, MemoryKind};
@@ -344,6 +344,20 @@ impl Context for Node {
         })
     }
 
+    fn slow_path(&self) -> Option<&dyn SlowPath> {
+        Some(self)
+    }
+
+    fn window(&self) -> Option<&dyn BoardWindow> {
+        Some(self)
+    }
+
+    fn open_cl(&self) -> Result<Box<dyn OpenCl>> {
+        Ok(Box::new(self.take_open_cl()?))
+    }
+}
+
+impl SlowPath for Node {
     fn submit(&self, descriptor: &mut uapi::Submit) -> Result<()> {
         self.call(descriptor)
     }
@@ -362,18 +376,16 @@ impl Context for Node {
     fn probe(&self, probe: &mut uapi::Probe) -> Result<()> {
         self.call(probe)
     }
+}
 
-    fn window(&self, place: &uapi::Window) -> Result<()> {
+impl BoardWindow for Node {
+    fn place(&self, place: &uapi::Window) -> Result<()> {
         let mut argument = *place;
         let placed = self.try_call(&mut argument);
         placed.map_err(|source| Error::window(place.base, source))
     }
 
-    fn open_cl(&self) -> Result<Box<dyn OpenCl>> {
-        Ok(Box::new(self.take_open_cl()?))
-    }
-
-    fn map_window(&self) -> Result<Mapping> {
+    fn map(&self) -> Result<Mapping> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let bytes = self.info.window_bytes;
         self.map("FPGA memory", map::WINDOW, bytes, protection)

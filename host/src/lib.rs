@@ -66,6 +66,7 @@
 //! }
 //! ```
 
+pub mod cache;
 mod context;
 mod device;
 pub mod driver;
@@ -84,13 +85,13 @@ mod sys;
 mod transfer;
 mod window;
 
-pub use context::{Context, RawChannel};
+pub use context::{BoardWindow, Context, RawChannel, SlowPath};
 pub use device::Device;
 pub use error::{Error, Result};
 pub use fpga_memory::{FpgaMemory, Offer};
 pub use mapping::Mapping;
 pub use memory::{Memory, MemoryKind, Place};
-pub use opencl::{Area, OpenCl};
+pub use opencl::{Area, OpenCl, Packing};
 pub use pages::widen;
 pub use peerlane_core;
 pub use peerlane_core::att::Permissions;

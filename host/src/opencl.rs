@@ -4,6 +4,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::check;
 use rustix::fd::BorrowedFd;
+use rustix::io::Errno;
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -35,6 +36,20 @@ impl Area {
             Self::Temperature => "temperature sensor",
         }
     }
+}
+
+/// How an image is packed that the FPGA is configured with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Packing {
+    /// As the board says of the images that it is made for.
+    #[default]
+    AsTold,
+    /// Neither compressed nor encrypted.
+    Plain,
+    /// Encrypted, not compressed.
+    Encrypted,
+    /// Compressed.
+    Compressed,
 }
 
 /// The OpenCL side of a board, held by one context at a time. Dropping this gives it back: kernels that
@@ -98,6 +113,24 @@ pub trait OpenCl: Debug + Send + Sync {
     /// # Errors
     /// That of `image`; or that of the board that is found, [`Error::Identity`] for one.
     fn reprogram(&self, keeps_memory: bool, image: &mut dyn FnMut() -> Result<()>) -> Result<()>;
+
+    /// Whether [`configure`](Self::configure) can configure the FPGA: what it is configured with now says so.
+    fn configures(&self) -> bool {
+        false
+    }
+
+    /// Configures the FPGA's core over PCIe, by the hard IP (CvP), with the image of a core (`.core.rbf`) for the
+    /// periphery that the FPGA has. Only inside of [`reprogram`](Self::reprogram). FPGA memory is lost: the
+    /// memory's controller is of the core. If this process is killed meanwhile, the FPGA is configured to the end.
+    ///
+    /// # Errors
+    /// [`Error::Call`]: with `EIO` if the FPGA was not configured, and may have no configuration at all; the kernel's
+    /// log says why. It can be tried again, or another way, before `image` ends. With `EOPNOTSUPP` if it
+    /// [cannot](Self::configures), with `ENOENT` outside of `reprogram`.
+    fn configure(&self, image: &[u8], packing: Packing) -> Result<()> {
+        let _ = (image, packing);
+        Err(Error::call("CONFIGURE", Errno::OPNOTSUPP))
+    }
 
     /// The context as an open file, where it is one. The context ends when the last copy of the file is
     /// closed. So a process that has a copy and waits for the tool that configures the FPGA puts off what the

@@ -149,6 +149,18 @@ impl Queue {
         Ok(channel)
     }
 
+    /// [`Device::take_back`].
+    pub(crate) fn take_back(device: &Device) -> Result<()> {
+        let mut place = device.0.queue_place();
+        // The place of a queue that is gone is another one.
+        let handed_over = (place.as_ref()).is_some_and(|queue| queue.ptr_eq(&Weak::new()));
+        if !handed_over || !is_unused(device.context(), device.capabilities().queue_depth()) {
+            return Err(Error::Taken);
+        }
+        *place = None;
+        Ok(())
+    }
+
     fn open(device: &Device) -> Result<Self> {
         let context = device.context();
         let info = context.info();

@@ -4,7 +4,7 @@ use crate::device::{Device, Shared};
 use crate::error::{Error, Result};
 use crate::flow::Keep;
 use crate::memory::{Memory, check};
-use crate::sys::Process;
+use crate::sys::{Argument, Process};
 use peerlane_core::att::{AttAddress, Permissions};
 use peerlane_core::descriptor::Direction;
 use peerlane_core::region::RegionError;
@@ -38,6 +38,8 @@ struct Inner {
     owner: Process,
     /// Somebody has begun to take it from the board.
     forgotten: AtomicBool,
+    /// The driver is not to keep it.
+    discarded: AtomicBool,
     /// The board has forgotten it. Held while the driver is asked.
     gone: Mutex<bool>,
     /// Keeps the memory where it is. The driver does not need that.
@@ -51,7 +53,8 @@ impl Drop for Inner {
             return;
         }
         // What was to be forgotten and could not be is not kept.
-        let flags = match self.forgotten.load(Ordering::Relaxed) {
+        let not = [&self.forgotten, &self.discarded];
+        let flags = match not.iter().any(|flag| flag.load(Ordering::Relaxed)) {
             true => 0,
             false => unregister::KEEP,
         };
@@ -143,7 +146,20 @@ impl Device {
 
     /// Registers memory of an NVIDIA GPU by its device pointer. `identity` is the buffer's
     /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`: addresses are used again, it is not.
-    pub fn register_nvidia(
+    ///
+    /// # Safety
+    /// The board may write the memory until the region has been [forgotten](Region::forget), or is dropped and no
+    /// transfer with it is under way. All of it, from `address` on, is the caller's to let the board into: nobody
+    /// else relies on its bytes for as long. (Safe code has buffers in it, too: any pointer of the process names
+    /// one.) Memory that is freed meanwhile is no longer the board's.
+    ///
+    /// ```compile_fail,E0133
+    /// # use peerlane_host::{Device, Permissions, Region, Result};
+    /// fn anywhere(device: &Device, pointer: u64) -> Result<Region> {
+    ///     device.register_nvidia(pointer, 65_536, 1, Permissions::Write)
+    /// }
+    /// ```
+    pub unsafe fn register_nvidia(
         &self,
         address: u64,
         length: u64,
@@ -190,6 +206,7 @@ impl Region {
             found: register.found != 0,
             owner: Process::current(),
             forgotten: AtomicBool::new(false),
+            discarded: AtomicBool::new(false),
             gone: Mutex::new(false),
             _memory: memory,
         })))
@@ -246,6 +263,16 @@ impl Region {
         Ok(())
     }
 
+    /// Whether somebody has a clone of it, a transfer under way for one.
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
+    /// Drops it, and has the driver not keep it when the last clone is dropped.
+    pub(crate) fn discard(self) {
+        self.0.discarded.store(true, Ordering::Relaxed);
+    }
+
     /// Lets the board read [`PROBE_BYTES`](peerlane_core::uapi::PROBE_BYTES) bytes at `offset`
     /// into FPGA memory at `local`, and says what it read: not every platform passes reads
     /// between peers, and some answer them with ones. Only before the device has a queue.
@@ -260,7 +287,7 @@ impl Region {
             local,
             ..Default::default()
         };
-        self.0.device.context.probe(&mut probe)?;
+        self.0.device.slow_path(Probe::NAME)?.probe(&mut probe)?;
         crate::submitted::outcome(probe.status, |fault| Error::Fault {
             direction: Direction::Read,
             fault,

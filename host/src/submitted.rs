@@ -3,6 +3,7 @@
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::region::Region;
+use crate::sys::Argument;
 use crate::transfer::Terms;
 use peerlane_core::att::AttAddress;
 use peerlane_core::descriptor::Direction;
@@ -75,7 +76,7 @@ impl Device {
             local,
             ..Default::default()
         };
-        self.context().submit(&mut submit)?;
+        self.0.slow_path(uapi::Submit::NAME)?.submit(&mut submit)?;
         Ok(Submitted {
             device: self.clone(),
             region: region.clone(),
@@ -106,7 +107,8 @@ impl Submitted {
             deadline_ns: deadline(limit.into()),
             ..Default::default()
         };
-        if !self.device.context().wait(&mut wait)? {
+        let path = self.device.0.slow_path(uapi::Wait::NAME)?;
+        if !path.wait(&mut wait)? {
             return Err(Error::Timeout {
                 direction: self.direction,
                 bytes_done: 0,

@@ -47,6 +47,7 @@ arguments! {
     Access ACCESS;
     Arm ARM;
     Reprogram REPROGRAM;
+    Configure CONFIGURE;
 }
 
 struct Call<'a, T>(&'a mut T);

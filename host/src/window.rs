@@ -1,5 +1,6 @@
 //! The board's window into FPGA memory, for stores and loads of the processor.
 
+use crate::context::BoardWindow;
 use crate::device::{Device, Shared};
 use crate::error::{Error, Result};
 use crate::mapping::Mapping;
@@ -39,10 +40,11 @@ struct Held {
 
 impl Held {
     fn place(&self, base: u64) -> Result<()> {
-        self.device.context.window(&uapi::Window {
+        let window = uapi::Window {
             base,
             ..Default::default()
-        })
+        };
+        self.device.window(base)?.place(&window)
     }
 }
 
@@ -57,7 +59,7 @@ impl Drop for Held {
             reserved: 0,
         };
         // If it is not held any more, that is as well.
-        let _ = self.device.context.window(&release);
+        let _ = (self.device.window(0)).and_then(|window| window.place(&release));
         self.device.has_window.store(false, Ordering::Release);
     }
 }
@@ -78,10 +80,17 @@ impl Device {
         };
         held.place(base)?;
         Ok(Window {
-            shown: Shown(self.context().map_window()?),
+            shown: Shown(self.0.window(base)?.map()?),
             held,
             base,
         })
+    }
+}
+
+impl Shared {
+    /// What places the window, to have it at `base`.
+    fn window(&self, base: u64) -> Result<&dyn BoardWindow> {
+        (self.context.window()).ok_or_else(|| Error::window(base, Errno::OPNOTSUPP))
     }
 }
 

@@ -3,7 +3,9 @@
 mod least;
 
 use least::Least;
-use peerlane_host::{Device, Error, Memory, MemoryKind, Permissions, Queue, Region};
+use peerlane_host::{
+    Context, Device, Direction, Error, Memory, MemoryKind, Permissions, Queue, Region, Request,
+};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -182,4 +184,49 @@ fn the_second_owner_of_a_file_on_the_second_lap() {
 #[test]
 fn the_second_owner_of_a_file_before_the_first_record() {
     the_second_owner_of_a_file(0, 1);
+}
+
+#[test]
+fn a_channel_that_was_handed_over_and_not_used_comes_back() {
+    let least = Least::new();
+    let device = Device::over(least.clone()).unwrap();
+    // Nothing to take back yet, and nothing that could be handed over.
+    assert!(matches!(device.take_back(), Err(Error::Taken)));
+    device.hand_over().unwrap_err();
+    least.mapped.store(true, Ordering::Relaxed);
+    device.hand_over().unwrap();
+    assert!(matches!(device.queue(), Err(Error::Taken)));
+    device.take_back().unwrap();
+    assert!(matches!(device.take_back(), Err(Error::Taken)));
+    // To hand it over again goes as well as to take it oneself.
+    device.hand_over().unwrap();
+    device.take_back().unwrap();
+    let queue = device.queue().unwrap();
+    assert!(matches!(device.take_back(), Err(Error::Taken)));
+    // Nor does the end of a queue give it back.
+    drop(queue);
+    assert!(matches!(device.take_back(), Err(Error::Taken)));
+}
+
+#[test]
+fn a_channel_that_was_used_does_not_come_back() {
+    let least = Least::new();
+    least.mapped.store(true, Ordering::Relaxed);
+    let device = Device::over(least.clone()).unwrap();
+    device.hand_over().unwrap();
+    // Whoever has it rings a doorbell.
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let region = device.register_all(&memory, Permissions::Read).unwrap();
+    let request = Request {
+        direction: Direction::Read,
+        region: &region,
+        offset: 0,
+        fpga_address: 0,
+        length: 64,
+        piece: None,
+    };
+    let descriptor = device.describe(&request, 0).unwrap();
+    least.post(Direction::Read, &descriptor, 0);
+    assert!(matches!(device.take_back(), Err(Error::Taken)));
+    assert!(matches!(device.queue(), Err(Error::Taken)));
 }

@@ -39,18 +39,21 @@ impl Cache {
     }
 
     fn program(&self, set: Requirements, bin: &str) -> Result<Program> {
-        // The wheel holds a program only: which Python unpacked it does not matter.
+        let bin = self.wheel(set, bin)?;
+        Ok(Program { bin })
+    }
+
+    /// A file of a wheel that holds no Python: which one unpacked it does not matter.
+    pub(crate) fn wheel(&self, set: Requirements, file: &str) -> Result<PathBuf> {
         let recipe = Recipe::new(set.name(), &set.label())
             .part(set.text())
             .part(env::consts::OS)
             .part(env::consts::ARCH)
-            .requires(bin);
+            .requires(file);
         let site = self.install(&recipe, |site, progress| {
             let interpreter = Interpreter::find()?;
             python::pip_install(self, &interpreter, set.top(), set.text(), site, progress)
         })?;
-        Ok(Program {
-            bin: site.join(bin),
-        })
+        Ok(site.join(file))
     }
 }

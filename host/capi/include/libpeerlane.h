@@ -309,7 +309,7 @@ int pl_register_dmabuf(const struct pl_device *device,
  * Returns as `pl_register`. Thread-safe.
  *
  * # Safety
- * The handle was not ended, and `region` is a place for a pointer.
+ * The handle was not ended, the memory is the program's as in `pl_register`, and `region` is a place for a pointer.
  */
 int pl_register_nvidia(const struct pl_device *device,
                        uint64_t address,
@@ -534,7 +534,7 @@ int pl_register_dmabuf(const struct pl_device *device,
  * Returns as `pl_register`. Thread-safe.
  *
  * # Safety
- * The handle was not ended, and `region` is a place for a pointer.
+ * The handle was not ended, the memory is the program's as in `pl_register`, and `region` is a place for a pointer.
  */
 int pl_register_nvidia(const struct pl_device *device,
                        uint64_t address,

@@ -267,7 +267,7 @@ pub unsafe extern "C" fn pl_register_dmabuf(
 /// Returns as `pl_register`. Thread-safe.
 ///
 /// # Safety
-/// The handle was not ended, and `region` is a place for a pointer.
+/// The handle was not ended, the memory is the program's as in `pl_register`, and `region` is a place for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pl_register_nvidia(
     device: *const pl_device,
@@ -278,7 +278,7 @@ pub unsafe extern "C" fn pl_register_nvidia(
     region: *mut *mut pl_region,
 ) -> c_int {
     run(|| {
-        // SAFETY: the caller promises handle and place.
+        // SAFETY: the caller promises handle and place, and what the library asks of the memory.
         unsafe {
             register(device, access, region, |device, permissions| {
                 device.register_nvidia(address, bytes, identity, permissions)

@@ -44,6 +44,43 @@ __device__ static inline uint64_t peerlane_gpu_now(void)
 #define peerlane_gpu_fence() __threadfence_system()
 #endif
 
+/*
+ * Stores to the channel's page, whose addresses are registers of the board: each is one store on the bus, at its place
+ * in the program's order. That is st.mmio: "writes are always performed and are never combined" (PTX ISA, "Memory
+ * Consistency Model", "MMIO Operation"), which PTX has from version 8.2 (CUDA 12.2) and GPUs from sm_70 on ("st", PTX
+ * and Target ISA Notes). Where it is missing, they are volatile, of which PTX says that hardware may merge them, and
+ * perform more or fewer than there are ("Volatile Operation"): compile for sm_70 or later. PEERLANE_GPU_MMIO, 1 or 0,
+ * says it of a compiler that does not define __CUDACC_VER_MAJOR__.
+ */
+#ifndef PEERLANE_GPU_MMIO
+#if defined(__CUDA_ARCH__) && defined(__CUDACC_VER_MAJOR__)
+#if __CUDA_ARCH__ >= 700 && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1202
+#define PEERLANE_GPU_MMIO 1
+#endif
+#endif
+#endif
+#ifndef PEERLANE_GPU_MMIO
+#define PEERLANE_GPU_MMIO 0
+#endif
+
+__device__ static inline void peerlane_gpu_store64(uint64_t address, uint64_t value)
+{
+#if PEERLANE_GPU_MMIO
+	asm volatile("st.mmio.relaxed.sys.u64 [%0], %1;" : : "l"(address), "l"(value) : "memory");
+#else
+	*(volatile uint64_t *)address = value;
+#endif
+}
+
+__device__ static inline void peerlane_gpu_store32(uint64_t address, uint32_t value)
+{
+#if PEERLANE_GPU_MMIO
+	asm volatile("st.mmio.relaxed.sys.u32 [%0], %1;" : : "l"(address), "r"(value) : "memory");
+#else
+	*(volatile uint32_t *)address = value;
+#endif
+}
+
 /* What peerlane_gpu_transfer returns when no record has come in time. The board may still do it. */
 #define PEERLANE_GPU_LATE 0xffffffffu
 
@@ -87,19 +124,18 @@ __device__ static inline void peerlane_gpu_start(struct peerlane_gpu_queue *queu
 							 : PEERLANE_CHAN_READ_DESC(0);
 	uint32_t bell = direction == PEERLANE_GPU_WRITE ? PEERLANE_CHAN_WRITE_DOORBELL
 							: PEERLANE_CHAN_READ_DOORBELL;
-	volatile uint64_t *place = (volatile uint64_t *)(queue->page + words);
-	volatile uint32_t *doorbell = (volatile uint32_t *)(queue->page + bell);
+	uint64_t place = queue->page + words;
 
 	control |= PEERLANE_DESCRIPTOR_CONTROL_RECORD_MASK;
 	/* Data that the board is to read come before, and the doorbell comes last. */
 	peerlane_gpu_fence();
-	place[0] = peer;
-	place[1] = local;
-	place[2] = (uint64_t)control << 32 | length;
+	peerlane_gpu_store64(place, peer);
+	peerlane_gpu_store64(place + 8, local);
+	peerlane_gpu_store64(place + 16, (uint64_t)control << 32 | length);
 	/* The cookie; the second half is a reserved word, 0. */
-	place[3] = queue->started;
+	peerlane_gpu_store64(place + 24, queue->started);
 	peerlane_gpu_fence();
-	*doorbell = queue->freed;
+	peerlane_gpu_store32(queue->page + bell, queue->freed);
 	queue->freed = 0;
 	queue->started++;
 }

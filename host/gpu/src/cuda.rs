@@ -1,27 +1,51 @@
 //! GPUs by CUDA's driver. The sections named are those of NVIDIA's CUDA Driver API manual.
 
 mod buffer;
+mod driver;
 mod export;
 
 pub use buffer::GpuBuffer;
+pub(crate) use driver::Driver;
+#[cfg(test)]
+pub(crate) use driver::UNHEARD;
 pub use export::DmaBuf;
 
 use crate::error::{Error, Result};
+use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
-use cudarc::driver::{CudaContext, result};
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int};
 use std::fmt;
 use std::sync::Arc;
-
-/// The oldest driver with all functions that are called: that of CUDA 11.8, in CUDA's form.
-const OLDEST: i32 = 11_080;
 
 /// A GPU of NVIDIA's. Clones are the same one.
 #[derive(Clone)]
 pub struct Gpu {
-    context: Arc<CudaContext>,
+    context: Arc<Context>,
     abilities: Abilities,
     bus: String,
+}
+
+/// A context of CUDA's, and what keeps it.
+struct Context {
+    driver: &'static Driver,
+    raw: sys::CUcontext,
+    device: sys::CUdevice,
+    /// The program's own, or `None`: a share of the GPU's primary context.
+    program: Option<Arc<CudaContext>>,
+}
+
+// SAFETY: CUDA's contexts are used by any thread ("Context management"); nothing is accessed through the pointer.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if self.program.is_none() {
+            // SAFETY: this gives back the one share that `Gpu::open` took.
+            let _ = unsafe { (self.driver.primary_release)(self.device) };
+        }
+    }
 }
 
 /// What a GPU and its driver offer to other devices.
@@ -82,23 +106,13 @@ impl fmt::Debug for Gpu {
     }
 }
 
-/// Whether CUDA's driver is here, and new enough.
-fn load() -> Result<()> {
-    // SAFETY: it loads the driver's library, whose initialisation is NVIDIA's, and looks for no symbol.
-    if !unsafe { sys::is_culib_present() } {
-        return Err(Error::NoCuda);
-    }
-    let mut found = 0;
-    // SAFETY: the argument is a place for the version, and every driver has the function.
-    let result = unsafe { sys::cuDriverGetVersion(&raw mut found) };
-    result.result().map_err(Error::cuda("cuDriverGetVersion"))?;
-    if found < OLDEST {
-        return Err(Error::OldCuda {
-            found,
-            needed: OLDEST,
-        });
-    }
-    result::init().map_err(Error::cuda("cuInit"))
+/// Text that a function of the driver writes.
+fn text(write: impl FnOnce(*mut std::ffi::c_char, c_int) -> Result<()>) -> Result<String> {
+    let mut text = [0; 256];
+    write(text.as_mut_ptr(), text.len() as c_int)?;
+    let text = text.map(|letter| letter as u8);
+    let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
+    Ok(text.to_string_lossy().into_owned())
 }
 
 impl Gpu {
@@ -107,8 +121,11 @@ impl Gpu {
     /// # Errors
     /// [`Error::NoCuda`], [`Error::OldCuda`], and [`Error::Cuda`].
     pub fn count() -> Result<usize> {
-        load()?;
-        let count = result::device::get_count().map_err(Error::cuda("cuDeviceGetCount"))?;
+        let driver = Driver::get()?;
+        let mut count = 0;
+        // SAFETY: the argument is a place for the number.
+        let code = unsafe { (driver.device_count)(&raw mut count) };
+        driver.check("cuDeviceGetCount", code)?;
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
@@ -117,9 +134,26 @@ impl Gpu {
     /// # Errors
     /// [`Error::NoCuda`], [`Error::OldCuda`], and [`Error::Cuda`].
     pub fn open(ordinal: usize) -> Result<Self> {
-        load()?;
-        let context = CudaContext::new(ordinal).map_err(Error::cuda("cuDevicePrimaryCtxRetain"))?;
-        Self::over(context)
+        Self::open_with(Driver::get()?, ordinal)
+    }
+
+    /// The same by any driver.
+    pub(crate) fn open_with(driver: &'static Driver, ordinal: usize) -> Result<Self> {
+        let number = c_int::try_from(ordinal).unwrap_or(c_int::MAX);
+        let mut device = 0;
+        // SAFETY: the first argument is a place for the device.
+        let code = unsafe { (driver.device)(&raw mut device, number) };
+        driver.check("cuDeviceGet", code)?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the device is the driver's, the first argument a place for its context.
+        let code = unsafe { (driver.primary_retain)(&raw mut raw, device) };
+        driver.check("cuDevicePrimaryCtxRetain", code)?;
+        Self::of(Context {
+            driver,
+            raw,
+            device,
+            program: None,
+        })
     }
 
     /// The GPU of a context of the program's own.
@@ -127,26 +161,47 @@ impl Gpu {
     /// # Errors
     /// [`Error::OldCuda`] and [`Error::Cuda`].
     pub fn over(context: Arc<CudaContext>) -> Result<Self> {
-        load()?;
-        let abilities = Abilities::of(&context)?;
-        let mut text = [0; 32];
-        // SAFETY: the text is as long as it says, and ends within it.
-        let result = unsafe {
-            sys::cuDeviceGetPCIBusId(text.as_mut_ptr(), text.len() as i32, context.cu_device())
-        };
-        (result.result()).map_err(Error::cuda("cuDeviceGetPCIBusId"))?;
-        let text = text.map(|letter| letter as u8);
-        let bus = CStr::from_bytes_until_nul(&text).unwrap_or_default();
-        Ok(Self {
-            context,
-            abilities,
-            bus: bus.to_string_lossy().to_ascii_lowercase(),
+        Self::of(Context {
+            driver: Driver::get()?,
+            raw: context.cu_ctx(),
+            device: context.cu_device(),
+            program: Some(context),
         })
     }
 
-    /// Its context.
-    pub fn context(&self) -> &Arc<CudaContext> {
-        &self.context
+    fn of(context: Context) -> Result<Self> {
+        let abilities = Abilities::of(&context)?;
+        let bus = text(|place, length| {
+            // SAFETY: the place is as long as it says.
+            let code = unsafe { (context.driver.device_bus)(place, length, context.device) };
+            context.driver.check("cuDeviceGetPCIBusId", code)
+        })?;
+        Ok(Self {
+            context: Arc::new(context),
+            abilities,
+            bus: bus.to_ascii_lowercase(),
+        })
+    }
+
+    /// Its context, for functions of CUDA's; it lives as long as this. For streams of [`cudarc`], make a
+    /// [`CudaContext`] of the same GPU, whose primary context is this one.
+    pub fn context(&self) -> sys::CUcontext {
+        self.context.raw
+    }
+
+    /// Its device, for functions of CUDA's.
+    pub fn device(&self) -> sys::CUdevice {
+        self.context.device
+    }
+
+    /// Its compute capability's major number.
+    pub(crate) fn major(&self) -> Result<c_int> {
+        (self.context).attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+    }
+
+    /// The driver.
+    pub(crate) fn driver(&self) -> &'static Driver {
+        self.context.driver
     }
 
     /// What it offers.
@@ -164,16 +219,20 @@ impl Gpu {
     /// # Errors
     /// [`Error::Cuda`].
     pub fn name(&self) -> Result<String> {
-        self.context.name().map_err(Error::cuda("cuDeviceGetName"))
+        text(|place, length| {
+            // SAFETY: the place is as long as it says.
+            let code = unsafe { (self.driver().device_name)(place, length, self.device()) };
+            self.driver().check("cuDeviceGetName", code)
+        })
     }
 
     /// What tells it from all other GPUs.
     pub(crate) fn uuid(&self) -> Result<[u8; 16]> {
-        let uuid = self
-            .context
-            .uuid()
-            .map_err(Error::cuda("cuDeviceGetUuid"))?;
-        Ok(uuid.bytes.map(|byte| byte as u8))
+        let mut uuid = [0; 16];
+        // SAFETY: the first argument is a place for 16 bytes.
+        let code = unsafe { (self.driver().device_uuid)(&raw mut uuid, self.device()) };
+        self.driver().check("cuDeviceGetUuid", code)?;
+        Ok(uuid)
     }
 
     /// New memory, all zero, that boards reach, and that other APIs take where the GPU allows it.
@@ -224,46 +283,52 @@ impl Gpu {
         self.bind()?;
         let target = Target::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX;
         // SAFETY: both are constants, and the context is the thread's.
-        let result = unsafe { sys::cuFlushGPUDirectRDMAWrites(target, scope) };
-        (result.result()).map_err(Error::cuda("cuFlushGPUDirectRDMAWrites"))
+        let code = unsafe { (self.driver().flush_writes)(target as c_int, scope as c_int) };
+        self.driver().check("cuFlushGPUDirectRDMAWrites", code)
     }
 
     /// Waits until nothing of the context runs, and does something then: for what gives memory back. Says
     /// whether it could. `bind` would not do: it tells of errors of before.
     pub(crate) fn at_rest(&self, give_back: impl FnOnce()) -> bool {
         let mut before = std::ptr::null_mut();
+        let driver = self.driver();
         // SAFETY: the context lives as long as this; what was pushed is popped.
         unsafe {
-            if sys::cuCtxPushCurrent_v2(self.context.cu_ctx())
-                .result()
-                .is_err()
-            {
+            if (driver.context_push)(self.context.raw) != 0 {
                 return false;
             }
-            let rests = sys::cuCtxSynchronize().result().is_ok();
+            let rests = (driver.context_synchronize)() == 0;
             if rests {
                 give_back();
             }
-            let _ = sys::cuCtxPopCurrent_v2(&raw mut before);
+            let _ = (driver.context_pop)(&raw mut before);
             rests
         }
     }
 
     /// Makes its context the thread's.
     pub(crate) fn bind(&self) -> Result<()> {
-        self.context
-            .bind_to_thread()
-            .map_err(Error::cuda("cuCtxSetCurrent"))
+        // SAFETY: the context lives as long as this.
+        let code = unsafe { (self.driver().context_set)(self.context.raw) };
+        self.driver().check("cuCtxSetCurrent", code)
+    }
+}
+
+impl Context {
+    fn attribute(&self, attribute: Attribute) -> Result<c_int> {
+        let mut value = 0;
+        // SAFETY: the first argument is a place for the value.
+        let code = unsafe {
+            (self.driver.device_attribute)(&raw mut value, attribute as c_int, self.device)
+        };
+        self.driver.check("cuDeviceGetAttribute", code)?;
+        Ok(value)
     }
 }
 
 impl Abilities {
-    fn of(context: &CudaContext) -> Result<Self> {
-        let get = |attribute| {
-            context
-                .attribute(attribute)
-                .map_err(Error::cuda("cuDeviceGetAttribute"))
-        };
+    fn of(context: &Context) -> Result<Self> {
+        let get = |attribute| context.attribute(attribute);
         let has = |attribute| Ok::<_, Error>(get(attribute)? != 0);
         Ok(Self {
             peers: has(Attribute::CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED)?,

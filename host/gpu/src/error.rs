@@ -1,6 +1,5 @@
 //! What can go wrong, and what to do about it.
 
-use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
 use peerlane_host::Fault;
 
@@ -23,12 +22,14 @@ pub enum Error {
         needed: i32,
     },
     /// A call of CUDA's driver failed.
-    #[error("{call} failed: {result:?}")]
+    #[error("{call} failed: {name}")]
     Cuda {
         /// The function.
         call: &'static str,
-        /// Its result.
-        result: CUresult,
+        /// Its result (`CUresult` of `cuda.h`), as a number: a newer driver has results that older headers lack.
+        code: i32,
+        /// The result's name, as the driver says it.
+        name: String,
     },
     /// The GPU lets no other device into its memory.
     #[error("the GPU {gpu} lets no other device into its memory")]
@@ -100,21 +101,7 @@ impl Error {
                 "Install the GPU's driver. Without an NVIDIA GPU, transfers through host memory need none."
             }
             Self::OldCuda { .. } => "Install a newer driver of the GPU.",
-            Self::Cuda { result, .. } => match result {
-                CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
-                    "Free GPU memory, or ask for less. Where an address range is to be exported, the GPU's BAR1 may be full."
-                }
-                CUresult::CUDA_ERROR_NO_DEVICE | CUresult::CUDA_ERROR_INVALID_DEVICE => {
-                    "Name a GPU that nvidia-smi lists, and look at CUDA_VISIBLE_DEVICES."
-                }
-                CUresult::CUDA_ERROR_NOT_SUPPORTED => {
-                    "Use the open kernel modules of the GPU's driver: only they export dma-bufs."
-                }
-                CUresult::CUDA_ERROR_INVALID_VALUE => {
-                    "Name memory that this process got from cuMemAlloc or cuMemCreate, with gpuDirectRDMACapable."
-                }
-                _ => "Look at the result's description in the manual of CUDA's driver API.",
-            },
+            Self::Cuda { code, .. } => cuda_remedy(*code),
             Self::NoPeers { .. } => {
                 "Transfer through host memory: this GPU, its driver or a virtual machine lacks GPUDirect RDMA."
             }
@@ -141,13 +128,24 @@ impl Error {
             Self::Board(error) => error.remedy(),
         }
     }
+}
 
-    /// The error of a call of CUDA's.
-    pub(crate) fn cuda(call: &'static str) -> impl FnOnce(DriverError) -> Self {
-        move |error| Self::Cuda {
-            call,
-            result: error.0,
-        }
+/// What to do about a result of CUDA's.
+fn cuda_remedy(code: i32) -> &'static str {
+    let is = |results: &[CUresult]| results.iter().any(|result| *result as i32 == code);
+    if is(&[CUresult::CUDA_ERROR_OUT_OF_MEMORY]) {
+        "Free GPU memory, or ask for less. Where an address range is to be exported, the GPU's BAR1 may be full."
+    } else if is(&[
+        CUresult::CUDA_ERROR_NO_DEVICE,
+        CUresult::CUDA_ERROR_INVALID_DEVICE,
+    ]) {
+        "Name a GPU that nvidia-smi lists, and look at CUDA_VISIBLE_DEVICES."
+    } else if is(&[CUresult::CUDA_ERROR_NOT_SUPPORTED]) {
+        "Use the open kernel modules of the GPU's driver: only they export dma-bufs."
+    } else if is(&[CUresult::CUDA_ERROR_INVALID_VALUE]) {
+        "Name memory that this process got from cuMemAlloc or cuMemCreate, with gpuDirectRDMACapable."
+    } else {
+        "Look at the result's description in the manual of CUDA's driver API."
     }
 }
 

@@ -39,11 +39,19 @@ mod error;
 pub mod opencl;
 mod queue;
 mod region;
+#[cfg(test)]
+mod standin;
+
+/// A board that ends everything at once, of the host library's tests.
+#[cfg(test)]
+#[allow(dead_code, reason = "those tests use more of it")]
+#[path = "../../tests/least/mod.rs"]
+mod least;
 
 pub use cuda::{Abilities, DmaBuf, Flush, Gpu, GpuBuffer, Ordering, Readers};
 pub use error::{Error, Result};
 pub use queue::{GpuQueue, Outcome};
 pub use region::GpuRegion;
 
-/// CUDA's bindings, of the version that [`Gpu::over`] takes.
+/// CUDA's bindings, of the version whose contexts [`Gpu::over`] takes, and whose streams [`GpuQueue::enqueue`] takes.
 pub use cudarc;

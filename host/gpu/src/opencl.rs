@@ -25,19 +25,23 @@ use crate::cuda::GpuBuffer;
 use crate::error::{Error, Result};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_void};
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 
 /// `cl_context`, `cl_mem`, `cl_command_queue`, `cl_device_id`: pointers to what only OpenCL knows.
 pub type Handle = *mut c_void;
 
-// Values of CL/cl.h and CL/cl_ext.h.
+// Values of CL/cl.h and CL/cl_ext.h. The list of devices was CL_DEVICE_HANDLE_LIST_KHR, with the same value, in the
+// provisional text of cl_khr_external_memory.
 const CL_SUCCESS: i32 = 0;
 const CL_MEM_READ_WRITE: u64 = 1 << 0;
 const CL_CONTEXT_DEVICES: u32 = 0x1081;
 const CL_DEVICE_EXTENSIONS: u32 = 0x1030;
 const CL_DEVICE_PLATFORM: u32 = 0x1031;
 const CL_DEVICE_UUID_KHR: u32 = 0x106A;
+const CL_MEM_DEVICE_HANDLE_LIST_KHR: u64 = 0x2051;
+const CL_MEM_DEVICE_HANDLE_LIST_END_KHR: u64 = 0;
 const CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR: u64 = 0x2060;
 /// Bytes of a UUID (`CL_UUID_SIZE_KHR`).
 const UUID_BYTES: usize = 16;
@@ -66,8 +70,10 @@ struct OpenCl {
 #[derive(Debug)]
 pub struct Imported {
     memory: Handle,
+    device: Handle,
     acquire: HandOver,
     release: HandOver,
+    give_back: Release,
 }
 
 // SAFETY: a cl_mem may be used by any thread, and by several at once (OpenCL API 3.0, "Thread safety"); so may
@@ -145,7 +151,8 @@ fn handles(bytes: &[u8]) -> Vec<Handle> {
         .collect()
 }
 
-/// Makes an OpenCL buffer of a [`GpuBuffer`], of its [`size`](GpuBuffer::size) bytes.
+/// Makes an OpenCL buffer of a [`GpuBuffer`], of its [`size`](GpuBuffer::size) bytes. It is a buffer of the
+/// context's device that is the buffer's GPU, and of no other device of the context.
 ///
 /// # Safety
 /// `context` is a living context of the machine's OpenCL (`libOpenCL.so.1`).
@@ -154,107 +161,151 @@ fn handles(bytes: &[u8]) -> Vec<Handle> {
 /// [`Error::OpenCl`] says what OpenCL lacks; [`Error::NotShareable`], [`Error::OpenClCall`], [`Error::Cuda`].
 pub unsafe fn import(context: Handle, buffer: &GpuBuffer) -> Result<Imported> {
     let cl = OpenCl::get()?;
-    let create = (cl.create_buffer).ok_or_else(|| lacks("its loader is older than OpenCL 3.0"))?;
-    // SAFETY: the caller promises the context.
-    let devices = unsafe {
-        info(
-            cl.context_info,
-            "clGetContextInfo",
-            context,
-            CL_CONTEXT_DEVICES,
-        )?
-    };
     let uuid = buffer.gpu().uuid()?;
-    let mut reasons = Vec::new();
-    let mut chosen = None;
-    for device in handles(&devices) {
-        // SAFETY: the device is one of the context's.
-        match unsafe { cl.why_not(device, &uuid) } {
-            Ok(None) => chosen = Some(device),
-            Ok(Some(reason)) => reasons.push(reason),
-            Err(error) => reasons.push(error.to_string()),
-        }
-    }
-    let Some(device) = chosen else {
-        reasons.dedup();
-        return Err(lacks(match reasons.is_empty() {
-            true => "the context has no device".into(),
-            false => reasons.join("; "),
-        }));
-    };
-    // SAFETY: the device is one of the context's.
-    let platform = unsafe {
-        info(
-            cl.device_info,
-            "clGetDeviceInfo",
-            device,
-            CL_DEVICE_PLATFORM,
-        )?
-    };
-    let platform = handles(&platform).first().copied().unwrap_or(null_mut());
-    let hand_over = |name: &'static CStr| {
-        // SAFETY: the platform is the device's, and the name ends with 0.
-        let function = unsafe { (cl.extension)(platform, name.as_ptr()) };
-        match function.is_null() {
-            true => Err(lacks(format!(
-                "its platform has no {}",
-                name.to_string_lossy()
-            ))),
-            // SAFETY: the function of this name has this form (CL/cl_ext.h).
-            false => Ok(unsafe { std::mem::transmute::<*mut c_void, HandOver>(function) }),
-        }
-    };
-    let acquire = hand_over(c"clEnqueueAcquireExternalMemObjectsKHR")?;
-    let release = hand_over(c"clEnqueueReleaseExternalMemObjectsKHR")?;
+    // SAFETY: the caller promises the context, and the descriptor is that of an allocation of this size.
+    unsafe { cl.import(context, &uuid, || buffer.handle(), buffer.size() as usize) }
+}
 
-    use std::os::fd::{AsRawFd, IntoRawFd};
-    let file = buffer.handle()?;
-    let properties = [
-        CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR,
-        file.as_raw_fd() as u64,
-        0,
-    ];
-    let mut code = CL_SUCCESS;
-    // SAFETY: the list ends with 0, and the descriptor is that of an allocation of this size.
-    let memory = unsafe {
-        create(
-            context,
-            properties.as_ptr(),
-            CL_MEM_READ_WRITE,
-            buffer.size() as usize,
-            null_mut(),
-            &raw mut code,
-        )
-    };
-    check("clCreateBufferWithProperties", code)?;
-    // An import that succeeds takes the descriptor ("External memory", importing by file descriptor).
-    let _ = file.into_raw_fd();
-    Ok(Imported {
-        memory,
-        acquire,
-        release,
-    })
+/// Whether a device can take memory of a GPU.
+#[derive(Debug, PartialEq, Eq)]
+enum Fit {
+    /// It is the GPU.
+    Same,
+    /// It does not say which GPU it is.
+    Unknown,
+    /// It cannot, and why.
+    No(String),
 }
 
 impl OpenCl {
-    /// Why a device cannot take memory of the GPU with this UUID.
+    /// Makes a buffer of memory with a file descriptor, for the context's device that is the GPU with this UUID.
     ///
     /// # Safety
-    /// `device` is a device of OpenCL's.
-    unsafe fn why_not(&self, device: Handle, uuid: &[u8; UUID_BYTES]) -> Result<Option<String>> {
-        let get = |name| {
-            // SAFETY: the caller promises the device.
-            unsafe { info(self.device_info, "clGetDeviceInfo", device, name) }
+    /// `context` is a living context of this OpenCL; the descriptor is that of an allocation of this size.
+    unsafe fn import(
+        &self,
+        context: Handle,
+        uuid: &[u8; UUID_BYTES],
+        file: impl FnOnce() -> Result<OwnedFd>,
+        size: usize,
+    ) -> Result<Imported> {
+        let create = self.create_buffer;
+        let create = create.ok_or_else(|| lacks("its loader is older than OpenCL 3.0"))?;
+        // SAFETY: the caller promises the context.
+        let device = unsafe { self.choose(context, uuid)? };
+        // SAFETY: the device is one of the context's.
+        let platform = unsafe { self.device(device, CL_DEVICE_PLATFORM)? };
+        let platform = handles(&platform).first().copied().unwrap_or(null_mut());
+        let hand_over = |name: &'static CStr| {
+            // SAFETY: the platform is the device's, and the name ends with 0.
+            let function = unsafe { (self.extension)(platform, name.as_ptr()) };
+            match function.is_null() {
+                true => Err(lacks(format!(
+                    "its platform has no {}",
+                    name.to_string_lossy()
+                ))),
+                // SAFETY: the function of this name has this form (CL/cl_ext.h).
+                false => Ok(unsafe { std::mem::transmute::<*mut c_void, HandOver>(function) }),
+            }
         };
-        let extensions = get(CL_DEVICE_EXTENSIONS)?;
+        let acquire = hand_over(c"clEnqueueAcquireExternalMemObjectsKHR")?;
+        let release = hand_over(c"clEnqueueReleaseExternalMemObjectsKHR")?;
+
+        let file = file()?;
+        let properties = [
+            // Without the list all devices of the context have to be able to import it ("clCreateBufferWithProperties",
+            // CL_INVALID_DEVICE), and other GPUs cannot.
+            CL_MEM_DEVICE_HANDLE_LIST_KHR,
+            device.expose_provenance() as u64,
+            CL_MEM_DEVICE_HANDLE_LIST_END_KHR,
+            CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR,
+            file.as_raw_fd() as u64,
+            0,
+        ];
+        let mut code = CL_SUCCESS;
+        // SAFETY: both lists end with 0, the device is one of the context's, and the caller promises the descriptor.
+        let memory = unsafe {
+            create(
+                context,
+                properties.as_ptr(),
+                CL_MEM_READ_WRITE,
+                size,
+                null_mut(),
+                &raw mut code,
+            )
+        };
+        check("clCreateBufferWithProperties", code)?;
+        // An import that succeeds takes the descriptor ("External memory", importing by file descriptor).
+        let _ = file.into_raw_fd();
+        Ok(Imported {
+            memory,
+            device,
+            acquire,
+            release,
+            give_back: self.release,
+        })
+    }
+
+    /// The context's device that is the GPU with this UUID.
+    ///
+    /// # Safety
+    /// `context` is a living context of this OpenCL.
+    unsafe fn choose(&self, context: Handle, uuid: &[u8; UUID_BYTES]) -> Result<Handle> {
+        const CALL: &str = "clGetContextInfo";
+        // SAFETY: the caller promises the context.
+        let devices = unsafe { info(self.context_info, CALL, context, CL_CONTEXT_DEVICES)? };
+        let devices = handles(&devices);
+        let mut reasons = Vec::new();
+        for &device in &devices {
+            // SAFETY: the device is one of the context's.
+            match unsafe { self.fits(device, uuid) } {
+                Ok(Fit::Same) => return Ok(device),
+                // An import elsewhere fails.
+                Ok(Fit::Unknown) if devices.len() == 1 => return Ok(device),
+                Ok(Fit::Unknown) => {
+                    reasons.push("devices of the context do not say which GPU they are".to_string())
+                }
+                Ok(Fit::No(reason)) => reasons.push(reason),
+                Err(error) => reasons.push(error.to_string()),
+            }
+        }
+        reasons.dedup();
+        Err(lacks(match reasons.is_empty() {
+            true => "the context has no device".into(),
+            false => reasons.join("; "),
+        }))
+    }
+
+    /// Bytes that a device has to say.
+    ///
+    /// # Safety
+    /// `device` is a device of this OpenCL.
+    unsafe fn device(&self, device: Handle, name: u32) -> Result<Vec<u8>> {
+        // SAFETY: the caller promises the device.
+        unsafe { info(self.device_info, "clGetDeviceInfo", device, name) }
+    }
+
+    /// Whether a device can take memory of the GPU with this UUID.
+    ///
+    /// # Safety
+    /// `device` is a device of this OpenCL.
+    unsafe fn fits(&self, device: Handle, uuid: &[u8; UUID_BYTES]) -> Result<Fit> {
+        // SAFETY: the caller promises the device.
+        let extensions = unsafe { self.device(device, CL_DEVICE_EXTENSIONS)? };
         let extensions = String::from_utf8_lossy(&extensions);
         let has = |name| extensions.split([' ', '\0']).any(|word| word == name);
         if !has(IMPORT) {
-            return Ok(Some(format!("a device of the context has no {IMPORT}")));
+            return Ok(Fit::No(format!("a device of the context has no {IMPORT}")));
         }
-        // Without this extension the context's one device is taken for the GPU: an import elsewhere fails.
-        let same = !has("cl_khr_device_uuid") || get(CL_DEVICE_UUID_KHR)? == uuid;
-        Ok((!same).then(|| "a device of the context is another GPU".into()))
+        if !has("cl_khr_device_uuid") {
+            return Ok(Fit::Unknown);
+        }
+        // SAFETY: as above.
+        let same = unsafe { self.device(device, CL_DEVICE_UUID_KHR)? } == uuid;
+        Ok(match same {
+            true => Fit::Same,
+            false => Fit::No("a device of the context is another GPU".into()),
+        })
     }
 }
 
@@ -264,10 +315,15 @@ impl Imported {
         self.memory
     }
 
+    /// The context's device that has the buffer, a `cl_device_id`: command queues that use it are this device's.
+    pub fn device(&self) -> Handle {
+        self.device
+    }
+
     /// Lets commands of OpenCL's that are enqueued after this use the buffer: after a transfer has ended.
     ///
     /// # Safety
-    /// `queue` is a living command queue of the buffer's context.
+    /// `queue` is a living command queue of the buffer's context and [`device`](Self::device).
     ///
     /// # Errors
     /// [`Error::OpenClCall`].
@@ -281,7 +337,7 @@ impl Imported {
     /// Hands the buffer over to transfers that begin when the commands of the queue have ended (`clFinish`).
     ///
     /// # Safety
-    /// `queue` is a living command queue of the buffer's context.
+    /// `queue` is a living command queue of the buffer's context and [`device`](Self::device).
     ///
     /// # Errors
     /// [`Error::OpenClCall`].
@@ -295,23 +351,10 @@ impl Imported {
 
 impl Drop for Imported {
     fn drop(&mut self) {
-        if let Ok(cl) = OpenCl::get() {
-            // SAFETY: the buffer was made by an import, and this gives its one reference back.
-            let _ = unsafe { (cl.release)(self.memory) };
-        }
+        // SAFETY: the buffer was made by an import, and this gives its one reference back.
+        let _ = unsafe { (self.give_back)(self.memory) };
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn handles_come_out_of_bytes() {
-        let numbers = [0x1234_usize, usize::MAX];
-        let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_ne_bytes()).collect();
-        let found: Vec<usize> = handles(&bytes).iter().map(|h| h.addr()).collect();
-        assert_eq!(found, numbers);
-        assert!(handles(&bytes[..7]).is_empty());
-    }
-}
+mod tests;

@@ -1,15 +1,15 @@
 //! A board's channel in the GPU's hands.
 
+mod program;
+
 use crate::cuda::{Gpu, GpuBuffer, Ordering};
 use crate::error::{Error, Result};
-use cudarc::driver::{
-    CudaEvent, CudaFunction, CudaModule, CudaStream, LaunchConfig, PushKernelArg, sys,
-};
-use cudarc::nvrtc::Ptx;
+use cudarc::driver::{CudaStream, sys};
 use peerlane_host::peerlane_core::record::Record;
 use peerlane_host::peerlane_core::regs;
-use peerlane_host::{Device, Direction, Fault, Region, Request};
-use std::ffi::c_void;
+use peerlane_host::{Device, Direction, Fault, RawChannel, Region, Request};
+use program::{Event, Program};
+use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,9 +22,6 @@ const RESULT_BYTES: usize = 48;
 
 /// The longest that the GPU waits for a step: a lost one must not stop it for ever.
 const LONGEST: Duration = Duration::from_secs(3600);
-
-/// The kernel of one thread that carries a step out: the functions of `peerlane_gpu.h` in PTX.
-const PTX: &str = include_str!("queue.ptx");
 
 /// A board's channel that a GPU uses: it writes descriptors, rings doorbells and reads records by itself.
 ///
@@ -43,22 +40,18 @@ const PTX: &str = include_str!("queue.ptx");
 pub struct GpuQueue {
     /// State and result.
     state: GpuBuffer,
-    step: CudaFunction,
-    module: Arc<CudaModule>,
-    /// Of the last step that was enqueued.
+    step: Arc<Program>,
     last: Mutex<Last>,
-    _page: Registered,
-    _ring: Registered,
+    _mapped: Mapped,
     device: Device,
     /// Who made it: a child's copy stops nothing.
     owner: u32,
 }
 
 /// What the host knows.
-#[derive(Default)]
 struct Last {
-    /// Behind the last step.
-    event: Option<CudaEvent>,
+    /// Behind the last step that was enqueued.
+    event: Event,
     /// Regions that steps have named.
     regions: Vec<Region>,
     /// Failures that were told.
@@ -103,25 +96,25 @@ impl Registered {
     /// The range stays mapped for as long as this lives.
     unsafe fn new(gpu: &Gpu, base: NonNull<u8>, bytes: usize, flags: [u32; 2]) -> Result<Self> {
         gpu.bind()?;
+        let driver = gpu.driver();
         let host = base.as_ptr().cast::<c_void>();
         let register = |flags| {
             let flags = flags | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
             // SAFETY: the caller promises the range.
-            unsafe { sys::cuMemHostRegister_v2(host, bytes, flags) }.result()
+            let code = unsafe { (driver.host_register)(host, bytes, flags) };
+            driver.check("cuMemHostRegister", code)
         };
         let [first, second] = flags;
-        register(first)
-            .or_else(|error| register(second).map_err(|_| error))
-            .map_err(Error::cuda("cuMemHostRegister"))?;
-        let mut address = 0;
-        // SAFETY: the range was just registered.
-        let result = unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, host, 0) };
-        let registered = Self {
+        register(first).or_else(|error| register(second).map_err(|_| error))?;
+        let mut registered = Self {
             gpu: gpu.clone(),
             host,
-            address,
+            address: 0,
         };
-        (result.result()).map_err(Error::cuda("cuMemHostGetDevicePointer"))?;
+        let place = &raw mut registered.address;
+        // SAFETY: the range was just registered.
+        let code = unsafe { (driver.host_address)(place, host, 0) };
+        driver.check("cuMemHostGetDevicePointer", code)?;
         Ok(registered)
     }
 }
@@ -130,33 +123,20 @@ impl Drop for Registered {
     fn drop(&mut self) {
         // SAFETY: the range was registered, this takes it back once, and no kernel that uses it runs.
         let _ = self.gpu.at_rest(|| unsafe {
-            let _ = sys::cuMemHostUnregister(self.host);
+            let _ = (self.gpu.driver().host_unregister)(self.host);
         });
     }
 }
 
-impl GpuQueue {
-    /// Takes a device's channel over, in place of its [`Queue`](peerlane_host::Queue). After an error the device has no queue
-    /// any more: open another one.
-    ///
-    /// # Errors
-    /// [`Error::NoFlush`] where the GPU does not order peers' writes for their owner, so that what follows a step
-    /// would not see its data; as [`Device::hand_over`]; and [`Error::Cuda`].
-    pub fn new(gpu: &Gpu, device: &Device) -> Result<Self> {
-        if gpu.abilities().ordering < Ordering::Owner {
-            return Err(Error::NoFlush {
-                gpu: gpu.bus().into(),
-            });
-        }
-        gpu.bind()?;
-        let context = gpu.context();
-        let module =
-            (context.load_module(Ptx::from_src(PTX))).map_err(Error::cuda("cuModuleLoadData"))?;
-        let step =
-            (module.load_function("peerlane_step")).map_err(Error::cuda("cuModuleGetFunction"))?;
-        let state = gpu.plain_buffer((STATE_BYTES + RESULT_BYTES) as u64)?;
+/// A channel's page and ring, for the GPU.
+struct Mapped {
+    _page: Registered,
+    _ring: Registered,
+}
 
-        let channel = device.hand_over()?;
+impl Mapped {
+    /// Maps them, and writes the queue's state.
+    fn new(gpu: &Gpu, channel: &RawChannel, state: &GpuBuffer) -> Result<Self> {
         let ring_bytes = channel.slots() as usize * regs::Completion::SIZE;
         // NVIDIA's driver asks for the frames of a device's mapping and faults none in.
         for offset in (0..ring_bytes).step_by(4096) {
@@ -180,15 +160,49 @@ impl GpuQueue {
         words.extend(channel.slots().to_le_bytes());
         state.write(0, &words)?;
         Ok(Self {
-            state,
-            step,
-            module,
-            last: Mutex::default(),
             _page: page,
             _ring: ring,
-            device: device.clone(),
-            owner: std::process::id(),
         })
+    }
+}
+
+impl GpuQueue {
+    /// Takes a device's channel over, in place of its [`Queue`](peerlane_host::Queue). After an error the device has its
+    /// channel back.
+    ///
+    /// # Errors
+    /// [`Error::NoFlush`] where the GPU does not order peers' writes for their owner, so that what follows a step
+    /// would not see its data; as [`Device::hand_over`]; and [`Error::Cuda`].
+    pub fn new(gpu: &Gpu, device: &Device) -> Result<Self> {
+        if gpu.abilities().ordering < Ordering::Owner {
+            return Err(Error::NoFlush {
+                gpu: gpu.bus().into(),
+            });
+        }
+        let step = Arc::new(Program::step(gpu)?);
+        let event = Event::new(gpu)?;
+        let state = gpu.plain_buffer((STATE_BYTES + RESULT_BYTES) as u64)?;
+        let channel = device.hand_over()?;
+        match Mapped::new(gpu, &channel, &state) {
+            Ok(mapped) => Ok(Self {
+                state,
+                step,
+                last: Mutex::new(Last {
+                    event,
+                    regions: Vec::new(),
+                    late: 0,
+                    failed: 0,
+                }),
+                _mapped: mapped,
+                device: device.clone(),
+                owner: std::process::id(),
+            }),
+            Err(error) => {
+                // No step was launched, so it is unused, unless somebody else has the device's file.
+                let _ = device.take_back();
+                Err(error)
+            }
+        }
     }
 
     /// The device.
@@ -213,18 +227,17 @@ impl GpuQueue {
         request: &Request<'_>,
         limit: Duration,
     ) -> Result<()> {
-        let status = (stream.capture_status()).map_err(Error::cuda("cuStreamIsCapturing"))?;
-        if status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
+        let driver = self.state.gpu().driver();
+        let mut status = 0;
+        // SAFETY: the stream is a living one, the second argument a place for its state.
+        let code = unsafe { (driver.stream_capture)(stream.cu_stream(), &raw mut status) };
+        driver.check("cuStreamIsCapturing", code)?;
+        if status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE as c_int {
             return Err(Error::Capturing);
         }
         let mut last = self.lock();
         self.launch(&mut last, stream, request, limit)?;
-        last.event = Some(
-            stream
-                .record_event(None)
-                .map_err(Error::cuda("cuEventRecord"))?,
-        );
-        Ok(())
+        last.event.record(stream.cu_stream())
     }
 
     /// The same for a stream that is being captured: the step becomes a node of its graph.
@@ -254,7 +267,7 @@ impl GpuQueue {
         request: &Request<'_>,
         limit: Duration,
     ) -> Result<()> {
-        if **stream.context() != **self.state.gpu().context() {
+        if stream.context().cu_ctx() != self.state.gpu().context() {
             return Err(Error::Foreign);
         }
         // The cookie is the GPU's own.
@@ -267,23 +280,22 @@ impl GpuQueue {
         };
         let limit = limit.min(LONGEST).as_nanos() as u64;
         let (state, result) = (self.address(), self.address() + STATE_BYTES as u64);
-        let one = LaunchConfig {
-            grid_dim: (1, 1, 1),
-            block_dim: (1, 1, 1),
-            shared_mem_bytes: 0,
-        };
         let known = |region: &Region| region.handle() == request.region.handle();
         if !last.regions.iter().any(known) {
             last.regions.push(request.region.clone());
         }
-        self.state.gpu().bind()?;
-        let mut launch = stream.launch_builder(&self.step);
-        launch.arg(&state).arg(&result).arg(&direction);
-        launch.arg(&peer).arg(&local).arg(&rest).arg(&limit);
-        // SAFETY: the arguments are the kernel's. What it uses lives as long as the queue, which waits for kernels
-        // when it is dropped; of captured ones, the caller of `capture` promises it.
-        unsafe { launch.launch(one) }.map_err(Error::cuda("cuLaunchKernel"))?;
-        Ok(())
+        let mut arguments: [*mut c_void; 7] = [
+            (&raw const state).cast_mut().cast(),
+            (&raw const result).cast_mut().cast(),
+            (&raw const direction).cast_mut().cast(),
+            (&raw const peer).cast_mut().cast(),
+            (&raw const local).cast_mut().cast(),
+            (&raw const rest).cast_mut().cast(),
+            (&raw const limit).cast_mut().cast(),
+        ];
+        // SAFETY: the arguments are the kernel's, in their order. What it uses lives as long as the queue, which waits
+        // for kernels when it is dropped; of captured ones, the caller of `capture` promises it.
+        unsafe { self.step.launch(stream.cu_stream(), &mut arguments) }
     }
 
     /// How steps have ended, after the last one that was enqueued; graphs are to be waited for by their streams
@@ -294,11 +306,7 @@ impl GpuQueue {
     /// [`Error::Cuda`].
     pub fn outcome(&self) -> Result<Outcome> {
         let mut last = self.lock();
-        if let Some(event) = &last.event {
-            event
-                .synchronize()
-                .map_err(Error::cuda("cuEventSynchronize"))?;
-        }
+        last.event.synchronize()?;
         let mut bytes = [0; RESULT_BYTES];
         self.state.read(STATE_BYTES as u64, &mut bytes)?;
         let (words, _) = bytes.as_chunks::<4>();
@@ -329,7 +337,7 @@ impl Drop for GpuQueue {
         let rests = self.state.gpu().at_rest(|| ());
         if !rests {
             // The GPU may still run a step: what it uses stays.
-            std::mem::forget((Arc::clone(&self.module), self.device.clone()));
+            std::mem::forget((Arc::clone(&self.step), self.device.clone()));
             std::mem::forget(std::mem::take(&mut self.lock().regions));
             return;
         }
@@ -341,37 +349,4 @@ impl Drop for GpuQueue {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use peerlane_host::peerlane_core::record;
-    use peerlane_host::peerlane_core::regs::chan;
-
-    /// The PTX has numbers of the register map in its text; so they are compared with the map here.
-    #[test]
-    fn the_kernel_has_the_maps_numbers() {
-        assert_eq!(chan::WRITE_DESC, 0);
-        // Direction 1 is 128 bytes behind direction 0, doorbells are 64 bytes behind descriptors.
-        assert_eq!(chan::READ_DESC, 128);
-        assert_eq!(chan::WRITE_DOORBELL, 64);
-        assert_eq!(chan::READ_DOORBELL, 128 + 64);
-        assert_eq!(regs::Completion::SIZE, 32);
-        assert!(PTX.contains("add.u64 %lock, %queue, 44;"));
-        assert_eq!(STATE_BYTES, 48);
-        assert_eq!(record::STATUS, 1);
-        assert_eq!(record::SEQUENCE, 3);
-        let status = regs::Completion::default().with_status_phase(true).status;
-        assert_eq!(status, 1);
-        let code = regs::Completion {
-            status: 16_711_680,
-            ..Default::default()
-        };
-        assert!(code.status_code().is_err(), "all bits of the code");
-        assert!(!code.status_phase() && code.status_channel() == 0);
-        for text in [
-            "and.b32 %code, %status, 16711680;",
-            "add.u64 %bell, %place, 64;",
-        ] {
-            assert!(PTX.contains(text), "{text}");
-        }
-    }
-}
+mod tests;

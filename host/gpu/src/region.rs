@@ -2,6 +2,8 @@
 
 use crate::cuda::{Gpu, GpuBuffer};
 use crate::error::{Error, Result};
+use cudarc::driver::sys;
+use peerlane_host::cache::{Buffer, Cache, NoRoom, Registered};
 use peerlane_host::peerlane_core::uapi::feature;
 use peerlane_host::{Device, Permissions, Region};
 use std::ops::Range;
@@ -46,7 +48,58 @@ impl GpuBuffer {
         let length = range.end.saturating_sub(range.start);
         let at = self.at(range.start, length)?;
         let gpu = self.gpu();
-        gpu.register_in(device, at, length, &self.allocation(), permissions)
+        // SAFETY: the allocation is this buffer's alone, whose bytes are read and written by copying only. Freed memory
+        // is taken from the board by the driver.
+        unsafe { gpu.register_in(device, at, length, &self.allocation(), permissions) }
+    }
+
+    /// The same, by a cache: registered the first time, and found from then on. The cache is the device's. Tell it when the
+    /// memory goes ([`Cache::invalidate`] of [`cache_key`](Self::cache_key)): a region may keep it taken.
+    ///
+    /// # Errors
+    /// As [`register`](Self::register).
+    pub fn register_cached(
+        &self,
+        cache: &Cache,
+        device: &Device,
+        range: Range<u64>,
+        permissions: Permissions,
+    ) -> Result<GpuRegion> {
+        let length = range.end.saturating_sub(range.start);
+        let at = self.at(range.start, length)?;
+        let (key, allocation) = (self.cache_key()?, self.allocation());
+        let gpu = self.gpu();
+        // SAFETY: as in `register`; the cache gives ranges that were asked for of the buffer with this identity.
+        unsafe {
+            gpu.register_by(
+                cache,
+                &key,
+                device,
+                at..at + length,
+                &allocation,
+                permissions,
+            )
+        }
+    }
+
+    /// What tells its memory from all other memory, for a cache.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`].
+    pub fn cache_key(&self) -> Result<Buffer> {
+        self.gpu().cache_key(self.address())
+    }
+}
+
+impl NoRoom for Error {
+    fn no_room(&self) -> bool {
+        // The GPU's BAR1 may be full (`cuMemGetHandleForAddressRange`).
+        let full = sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY as i32;
+        match self {
+            Self::Cuda { code, .. } => *code == full,
+            Self::Board(error) => error.no_room(),
+            _ => false,
+        }
     }
 }
 
@@ -72,10 +125,73 @@ impl Gpu {
         permissions: Permissions,
     ) -> Result<GpuRegion> {
         let allocation = self.allocation(address)?;
-        self.register_in(device, address, length, &allocation, permissions)
+        // SAFETY: the caller promises it.
+        unsafe { self.register_in(device, address, length, &allocation, permissions) }
     }
 
-    fn register_in(
+    /// The same, by a cache: registered the first time, and found from then on, for as long as the same buffer is there.
+    /// The cache is the device's.
+    ///
+    /// # Safety
+    /// As [`register`](Self::register), until the cache has let go of it: the memory of whoever frees it is told to the
+    /// cache before ([`Cache::invalidate`], [`Cache::invalidate_addresses`]), or is all the program's.
+    ///
+    /// # Errors
+    /// As [`register`](Self::register).
+    pub unsafe fn register_cached(
+        &self,
+        cache: &Cache,
+        device: &Device,
+        address: u64,
+        length: u64,
+        permissions: Permissions,
+    ) -> Result<GpuRegion> {
+        let (key, allocation) = (self.cache_key(address)?, self.allocation(address)?);
+        let asked = address..address.saturating_add(length);
+        // SAFETY: the caller promises it.
+        unsafe { self.register_by(cache, &key, device, asked, &allocation, permissions) }
+    }
+
+    /// What tells the memory at an address from all other memory, for a cache.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`].
+    pub fn cache_key(&self, address: u64) -> Result<Buffer> {
+        let identity = self.identity(address)?;
+        Ok(Buffer::cuda(identity).behind(self.device() as u64))
+    }
+
+    /// # Safety
+    /// As [`register_cached`](Self::register_cached); key and `allocation` are those of the address.
+    unsafe fn register_by(
+        &self,
+        cache: &Cache,
+        key: &Buffer,
+        device: &Device,
+        asked: Range<u64>,
+        allocation: &Range<u64>,
+        permissions: Permissions,
+    ) -> Result<GpuRegion> {
+        let cached = cache.get(key, asked, permissions, |range| {
+            let length = range.end - range.start;
+            // SAFETY: the caller promises it.
+            let made =
+                unsafe { self.register_in(device, range.start, length, allocation, permissions) }?;
+            let start = range.start - made.offset;
+            let range = start..start + made.region.length();
+            let region = made.region;
+            Ok::<_, Error>(Registered { region, range })
+        })?;
+        Ok(GpuRegion {
+            region: cached.region().clone(),
+            offset: cached.offset(),
+            length: cached.length(),
+        })
+    }
+
+    /// # Safety
+    /// As [`register`](Self::register); `allocation` is the one that holds the address.
+    unsafe fn register_in(
         &self,
         device: &Device,
         address: u64,
@@ -96,7 +212,9 @@ impl Gpu {
             }
             false => {
                 let identity = self.identity(address)?;
-                let region = device.register_nvidia(address, length, identity, permissions)?;
+                // SAFETY: the caller promises it.
+                let region =
+                    unsafe { device.register_nvidia(address, length, identity, permissions) }?;
                 (region, 0)
             }
         };
@@ -105,5 +223,74 @@ impl Gpu {
             offset,
             length,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::least::Least;
+    use crate::standin;
+    use peerlane_host::cache::Limits;
+
+    /// NVIDIA's way: the stand-in's board has no dma-bufs.
+    #[test]
+    fn a_buffer_is_registered_once_and_another_at_its_address_anew() {
+        let least = Least::new();
+        let device = Device::over(least.clone()).unwrap();
+        let cache = Cache::new(Limits::default());
+        let gpu = standin::gpu();
+        let both = Permissions::ReadWrite;
+        let buffer = gpu.plain_buffer(1 << 20).unwrap();
+        let region = buffer
+            .register_cached(&cache, &device, 0..1 << 20, both)
+            .unwrap();
+        let part = buffer
+            .register_cached(&cache, &device, 4096..8192, both)
+            .unwrap();
+        assert_eq!(part.region().handle(), region.region().handle());
+        assert_eq!((part.offset(), part.length()), (4096, 4096));
+        // The program's own way to the same memory.
+        let address = buffer.address() + 4096;
+        // SAFETY: the memory is the buffer's.
+        let own = unsafe { gpu.register_cached(&cache, &device, address, 4, both) }.unwrap();
+        assert_eq!(own.region().handle(), region.region().handle());
+        assert_eq!((own.offset(), own.length()), (4096, 4));
+        let (before, address) = (region.region().handle(), buffer.address());
+        drop((region, part, own, buffer));
+
+        let buffer = gpu.plain_buffer(1 << 20).unwrap();
+        assert_eq!(
+            buffer.address(),
+            address,
+            "the stand-in uses addresses again"
+        );
+        let region = buffer
+            .register_cached(&cache, &device, 0..1 << 20, both)
+            .unwrap();
+        assert_ne!(region.region().handle(), before);
+        let known: Vec<u32> = least.regions.lock().unwrap().keys().copied().collect();
+        assert_eq!(known, [region.region().handle()]);
+        drop(region);
+        cache.invalidate(&buffer.cache_key().unwrap());
+        assert!(least.regions.lock().unwrap().is_empty());
+        for range in [0..0, 1..1, (1 << 20) - 1..(1 << 20) + 1] {
+            let refused = buffer.register_cached(&cache, &device, range, both);
+            assert!(matches!(
+                refused,
+                Err(Error::Empty | Error::Bounds { .. } | Error::Board(_))
+            ));
+        }
+    }
+
+    #[test]
+    fn a_full_bar_is_no_room() {
+        let full = Error::Cuda {
+            call: "cuMemGetHandleForAddressRange",
+            // CUDA_ERROR_OUT_OF_MEMORY of cuda.h.
+            code: 2,
+            name: String::new(),
+        };
+        assert!(full.no_room() && !Error::Empty.no_room());
     }
 }

@@ -14,7 +14,10 @@ impl Error {
                 "Load the driver (modprobe peerlane), and look into the kernel's log for why it takes no board."
             }
             Self::Open { source, .. } => match *source {
-                Errno::ACCESS => "Give your user the right to read and write the device node.",
+                Errno::ACCESS => {
+                    "Give your user the right to read and write the device node: as root usermod --append --groups peerlane USER, \
+                     then log in again."
+                }
                 Errno::BUSY => "All channels of the board are taken: close a context.",
                 Errno::DQUOT => {
                     "You have as many channels of the board as one user may: close a context, or have \
@@ -117,7 +120,8 @@ impl Error {
                     "The memory is somebody else's by now, or was: allocate other memory."
                 }
                 Errno::PERM => {
-                    "Give the process CAP_SYS_RAWIO, or have the driver loaded with hold_all=1."
+                    "Give the process CAP_SYS_RAWIO, or write \"options peerlane hold_all=1\" into \
+                     /etc/modprobe.d/peerlane.conf and load the driver anew."
                 }
                 Errno::INVAL => "Ask for one byte at least.",
                 Errno::CANCELED => "The channel was stopped meanwhile: allocate again.",

@@ -2,7 +2,7 @@
 
 use super::Node;
 use crate::error::{Error, Result};
-use crate::opencl::{Area, OpenCl, check_area};
+use crate::opencl::{Area, OpenCl, Packing, check_area};
 use crate::sys::{self, Process};
 use peerlane_core::uapi;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
@@ -175,6 +175,30 @@ impl OpenCl for Side {
         std::mem::forget(bracket);
         let found = self.program(uapi::reprogram::END);
         programmed.and(found)
+    }
+
+    fn configures(&self) -> bool {
+        // It may be another configuration than when the file was opened.
+        let mut info = uapi::Info {
+            version: uapi::VERSION,
+            ..Default::default()
+        };
+        self.call(&mut info).is_ok() && info.features & uapi::feature::CVP != 0
+    }
+
+    fn configure(&self, image: &[u8], packing: Packing) -> Result<()> {
+        let packing = match packing {
+            Packing::AsTold => uapi::packing::AS_TOLD,
+            Packing::Plain => uapi::packing::PLAIN,
+            Packing::Encrypted => uapi::packing::ENCRYPTED,
+            Packing::Compressed => uapi::packing::COMPRESSED,
+        };
+        self.call(&mut uapi::Configure {
+            address: image.as_ptr() as u64,
+            length: image.len() as u64,
+            packing,
+            reserved: 0,
+        })
     }
 
     fn file(&self) -> Option<BorrowedFd<'_>> {

@@ -5,7 +5,9 @@ use peerlane_core::descriptor::{DWORDS, Descriptor, Direction};
 use peerlane_core::record::{self, Record};
 use peerlane_core::regs::MAP_ID;
 use peerlane_core::uapi;
-use peerlane_host::{Context, Memory, MemoryKind, Moderation, RawChannel, Result};
+use peerlane_host::{Context, Errno, Error, Memory, MemoryKind, Moderation, RawChannel, Result};
+use std::collections::BTreeMap;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,10 +27,20 @@ pub struct State {
     pub calls: AtomicUsize,
     /// The board ends nothing.
     pub stuck: AtomicBool,
+    /// The channel has a page and a ring in memory, which this board does not look at.
+    pub mapped: AtomicBool,
     /// What it has not ended, writes and reads.
     left: [AtomicU32; 2],
     /// Regions that were given back.
     pub unregistered: AtomicUsize,
+    /// Those that were not, by their handles.
+    pub regions: Mutex<BTreeMap<u32, uapi::Register>>,
+    /// Regions that were given back and may be kept.
+    pub kept: AtomicUsize,
+    /// Registrations that are refused: with this error, so many times.
+    pub refuse: Mutex<Option<(Errno, u32)>>,
+    /// The last handle of a region.
+    last: AtomicU32,
     /// In the middle of the next doorbell.
     pub in_post: Hook,
     /// While the next region is given back.
@@ -110,13 +122,27 @@ impl Context for Least {
 
     fn register(&self, region: &mut uapi::Register) -> Result<()> {
         self.called();
-        region.handle = 1;
+        if let Some((error, times)) = &mut *self.refuse.lock().unwrap()
+            && *times > 0
+        {
+            *times -= 1;
+            return Err(Error::Call {
+                call: "REGISTER",
+                source: *error,
+            });
+        }
+        region.handle = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        self.regions.lock().unwrap().insert(region.handle, *region);
         region.att_address = AttAddress::new(PageSize::Kib64, 0, 0).unwrap().raw();
         Ok(())
     }
 
-    fn unregister(&self, _: u32, _: u32) -> Result<()> {
+    fn unregister(&self, handle: u32, flags: u32) -> Result<()> {
         self.called();
+        let known = self.regions.lock().unwrap().remove(&handle);
+        assert!(known.is_some(), "region {handle} was given back twice");
+        let kept = usize::from(flags & uapi::unregister::KEEP != 0);
+        self.kept.fetch_add(kept, Ordering::Relaxed);
         self.unregistered.fetch_add(1, Ordering::Relaxed);
         call(&self.in_unregister);
         Ok(())
@@ -135,7 +161,14 @@ impl Context for Least {
 
     fn open_channel(&self) -> Result<Option<RawChannel>> {
         self.called();
-        Ok(None)
+        if !self.mapped.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let page = NonNull::from(Box::leak(Box::new([0_u64; 512])));
+        let ring = NonNull::from(Box::leak(Box::new([[0_u64; 4]; 1 << RING_LOG2])));
+        // SAFETY: both stay for ever.
+        let channel = unsafe { RawChannel::new(page.cast(), 4096, ring.cast(), 1 << RING_LOG2) };
+        Ok(Some(channel))
     }
 
     fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], _: u16) -> u32 {

@@ -1,8 +1,9 @@
 //! GPU memory that boards reach.
 
-use super::{DmaBuf, Gpu};
+use super::{DmaBuf, Driver, Gpu};
 use crate::error::{Error, Result};
-use cudarc::driver::{result, sys};
+use cudarc::driver::sys;
+use std::ffi::c_int;
 use std::fmt;
 use std::ops::Range;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
@@ -44,6 +45,7 @@ impl fmt::Debug for GpuBuffer {
 
 /// A range of addresses, until it is given back.
 struct Reserved {
+    driver: &'static Driver,
     address: sys::CUdeviceptr,
     size: usize,
 }
@@ -51,17 +53,17 @@ struct Reserved {
 impl Drop for Reserved {
     fn drop(&mut self) {
         // SAFETY: the range was reserved with this size, and nothing is mapped in it.
-        let _ = unsafe { sys::cuMemAddressFree(self.address, self.size) };
+        let _ = unsafe { (self.driver.unreserve)(self.address, self.size) };
     }
 }
 
 /// Memory of virtual memory management, until it is given back.
-struct Physical(sys::CUmemGenericAllocationHandle);
+struct Physical(&'static Driver, sys::CUmemGenericAllocationHandle);
 
 impl Drop for Physical {
     fn drop(&mut self) {
         // SAFETY: the handle is that of `cuMemCreate`, and this gives it back once.
-        let _ = unsafe { sys::cuMemRelease(self.0) };
+        let _ = unsafe { (self.0.release)(self.1) };
     }
 }
 
@@ -71,13 +73,12 @@ impl GpuBuffer {
         let size = check(gpu, gpu.abilities.peers, length)?;
         // Whole pages of the GPU's: memory of one page is one buffer's, and a board is let into whole pages.
         let size = size.checked_next_multiple_of(LARGE_PAGE);
-        let size = size.ok_or(Error::Cuda {
-            call: "cuMemAlloc",
-            result: sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY,
-        })?;
+        let size = size.ok_or_else(|| too_long(gpu, "cuMemAlloc"))?;
         gpu.bind()?;
-        // SAFETY: the context is the thread's.
-        let address = unsafe { result::malloc_sync(size) }.map_err(Error::cuda("cuMemAlloc"))?;
+        let mut address = 0;
+        // SAFETY: the context is the thread's, the first argument a place for the address.
+        let code = unsafe { (gpu.driver().allocate)(&raw mut address, size) };
+        gpu.driver().check("cuMemAlloc", code)?;
         let buffer = Self {
             gpu: gpu.clone(),
             address,
@@ -94,33 +95,34 @@ impl GpuBuffer {
         let length_asked = check(gpu, gpu.abilities.peers_of_shared, length)?;
         gpu.bind()?;
         let properties = properties(gpu);
+        let driver = gpu.driver();
         let mut granularity = 0;
         let option = sys::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_RECOMMENDED;
+        let option = option as c_int;
         // SAFETY: both are places of the types that the function names.
-        let result = unsafe {
-            sys::cuMemGetAllocationGranularity(&raw mut granularity, &raw const properties, option)
-        };
-        (result.result()).map_err(Error::cuda("cuMemGetAllocationGranularity"))?;
-        let too_long = Error::Cuda {
-            call: "cuMemCreate",
-            result: sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY,
-        };
+        let code =
+            unsafe { (driver.granularity)(&raw mut granularity, &raw const properties, option) };
+        driver.check("cuMemGetAllocationGranularity", code)?;
         let size = length_asked.checked_next_multiple_of(granularity.max(1));
-        let size = size.ok_or(too_long)?;
+        let size = size.ok_or_else(|| too_long(gpu, "cuMemCreate"))?;
 
         let mut handle = 0;
         // SAFETY: as above, and the size is a multiple of the granularity.
-        let result = unsafe { sys::cuMemCreate(&raw mut handle, size, &raw const properties, 0) };
-        (result.result()).map_err(Error::cuda("cuMemCreate"))?;
-        let physical = Physical(handle);
+        let code = unsafe { (driver.create)(&raw mut handle, size, &raw const properties, 0) };
+        driver.check("cuMemCreate", code)?;
+        let physical = Physical(driver, handle);
         let mut address = 0;
         // SAFETY: a place for the address; the size is as above, the alignment a power of two or 0.
-        let result = unsafe { sys::cuMemAddressReserve(&raw mut address, size, 0, 0, 0) };
-        (result.result()).map_err(Error::cuda("cuMemAddressReserve"))?;
-        let reserved = Reserved { address, size };
+        let code = unsafe { (driver.reserve)(&raw mut address, size, 0, 0, 0) };
+        driver.check("cuMemAddressReserve", code)?;
+        let reserved = Reserved {
+            driver,
+            address,
+            size,
+        };
         // SAFETY: the range was reserved and the memory made, both with this size.
-        let result = unsafe { sys::cuMemMap(address, size, 0, handle, 0) };
-        (result.result()).map_err(Error::cuda("cuMemMap"))?;
+        let code = unsafe { (driver.map)(address, size, 0, handle, 0) };
+        driver.check("cuMemMap", code)?;
         // From here on the buffer gives all of it back.
         std::mem::forget((physical, reserved));
         let buffer = Self {
@@ -135,8 +137,8 @@ impl GpuBuffer {
             flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         };
         // SAFETY: the range is mapped, and there is one description.
-        let result = unsafe { sys::cuMemSetAccess(address, size, &raw const access, 1) };
-        (result.result()).map_err(Error::cuda("cuMemSetAccess"))?;
+        let code = unsafe { (driver.set_access)(address, size, &raw const access, 1) };
+        driver.check("cuMemSetAccess", code)?;
         buffer.prepare()?;
         Ok(buffer)
     }
@@ -147,15 +149,15 @@ impl GpuBuffer {
     fn prepare(&self) -> Result<()> {
         if self.kind == Kind::Plain {
             let on: u32 = 1;
-            let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
+            let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS as c_int;
             let place = (&raw const on).cast();
             // SAFETY: the attribute is a flag of 32 bits, and the memory is the buffer's.
-            let result = unsafe { sys::cuPointerSetAttribute(place, attribute, self.address) };
-            (result.result()).map_err(Error::cuda("cuPointerSetAttribute"))?;
+            let code = unsafe { (self.driver().pointer_set)(place, attribute, self.address) };
+            self.driver().check("cuPointerSetAttribute", code)?;
         }
         // SAFETY: the memory is the buffer's, of this size.
-        unsafe { result::memset_d8_sync(self.address, 0, self.size) }
-            .map_err(Error::cuda("cuMemsetD8"))?;
+        let code = unsafe { (self.driver().fill)(self.address, 0, self.size) };
+        self.driver().check("cuMemsetD8", code)?;
         self.settle()
     }
 
@@ -165,7 +167,12 @@ impl GpuBuffer {
     fn settle(&self) -> Result<()> {
         let default = std::ptr::null_mut();
         // SAFETY: null is the default stream.
-        unsafe { result::stream::synchronize(default) }.map_err(Error::cuda("cuStreamSynchronize"))
+        let code = unsafe { (self.driver().stream_synchronize)(default) };
+        self.driver().check("cuStreamSynchronize", code)
+    }
+
+    fn driver(&self) -> &'static Driver {
+        self.gpu.driver()
     }
 
     /// Its GPU.
@@ -204,7 +211,8 @@ impl GpuBuffer {
         let at = self.at(offset, bytes.len() as u64)?;
         self.gpu.bind()?;
         // SAFETY: the range was found to lie in the buffer.
-        unsafe { result::memcpy_htod_sync(at, bytes) }.map_err(Error::cuda("cuMemcpyHtoD"))?;
+        let code = unsafe { (self.driver().copy_in)(at, bytes.as_ptr().cast(), bytes.len()) };
+        self.driver().check("cuMemcpyHtoD", code)?;
         match self.kind {
             Kind::Plain => Ok(()),
             Kind::Shareable(_) => self.settle(),
@@ -219,7 +227,8 @@ impl GpuBuffer {
         let at = self.at(offset, bytes.len() as u64)?;
         self.gpu.bind()?;
         // SAFETY: the range was found to lie in the buffer.
-        unsafe { result::memcpy_dtoh_sync(bytes, at) }.map_err(Error::cuda("cuMemcpyDtoH"))
+        let code = unsafe { (self.driver().copy_out)(bytes.as_mut_ptr().cast(), at, bytes.len()) };
+        self.driver().check("cuMemcpyDtoH", code)
     }
 
     /// A part of it as a dma-buf, in whole pages.
@@ -251,10 +260,10 @@ impl GpuBuffer {
         self.gpu.bind()?;
         let mut file: RawFd = -1;
         let kind = sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+        let kind = kind.0 as c_int;
         // SAFETY: the handle is the buffer's; for this kind the result is a file descriptor, which is an int.
-        let result =
-            unsafe { sys::cuMemExportToShareableHandle((&raw mut file).cast(), handle, kind, 0) };
-        (result.result()).map_err(Error::cuda("cuMemExportToShareableHandle"))?;
+        let code = unsafe { (self.driver().export)((&raw mut file).cast(), handle, kind, 0) };
+        self.driver().check("cuMemExportToShareableHandle", code)?;
         // SAFETY: the call has made it, and nobody else has it.
         Ok(unsafe { OwnedFd::from_raw_fd(file) })
     }
@@ -279,13 +288,17 @@ impl Drop for GpuBuffer {
         let _ = self.gpu.at_rest(|| match self.kind {
             Kind::Plain => {
                 // SAFETY: the address is that of `cuMemAlloc`, and this gives it back once.
-                let _ = unsafe { result::free_sync(self.address) };
+                let _ = unsafe { (self.driver().free)(self.address) };
             }
             Kind::Shareable(handle) => {
                 // SAFETY: the range is the buffer's, mapped as a whole, and nothing of the context runs.
-                let _ = unsafe { sys::cuMemUnmap(self.address, self.size) };
-                let (address, size) = (self.address, self.size);
-                drop((Reserved { address, size }, Physical(handle)));
+                let _ = unsafe { (self.driver().unmap)(self.address, self.size) };
+                let reserved = Reserved {
+                    driver: self.driver(),
+                    address: self.address,
+                    size: self.size,
+                };
+                drop((reserved, Physical(self.driver(), handle)));
             }
         });
     }
@@ -300,7 +313,7 @@ fn properties(gpu: &Gpu) -> sys::CUmemAllocationProp {
         sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     properties.location = sys::CUmemLocation {
         type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-        id: gpu.context().cu_device(),
+        id: gpu.device(),
     };
     properties.allocFlags.gpuDirectRDMACapable = 1;
     properties
@@ -316,9 +329,12 @@ fn check(gpu: &Gpu, peers: bool, length: u64) -> Result<usize> {
     match usize::try_from(length) {
         Ok(0) => Err(Error::Empty),
         Ok(length) => Ok(length),
-        Err(_) => Err(Error::Cuda {
-            call: "cuMemCreate",
-            result: sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY,
-        }),
+        Err(_) => Err(too_long(gpu, "cuMemCreate")),
     }
+}
+
+/// What the driver would say of a length that has no number.
+fn too_long(gpu: &Gpu, call: &'static str) -> Error {
+    let code = sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY as c_int;
+    gpu.driver().error(call, code)
 }

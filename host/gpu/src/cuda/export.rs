@@ -4,6 +4,7 @@ use super::Gpu;
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use peerlane_host::widen;
+use std::ffi::c_int;
 use std::ops::Range;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
@@ -24,20 +25,20 @@ impl Gpu {
         self.bind()?;
         let (mut base, mut size) = (0, 0);
         // SAFETY: both are places of the types that the function names.
-        let result = unsafe { sys::cuMemGetAddressRange_v2(&raw mut base, &raw mut size, address) };
-        (result.result()).map_err(Error::cuda("cuMemGetAddressRange"))?;
+        let code = unsafe { (self.driver().address_range)(&raw mut base, &raw mut size, address) };
+        self.driver().check("cuMemGetAddressRange", code)?;
         Ok(base..base.saturating_add(size as u64))
     }
 
     /// What tells a buffer from an earlier one at the same address.
     pub(crate) fn identity(&self, address: u64) -> Result<u64> {
         self.bind()?;
-        let mut identity = 0;
-        let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_BUFFER_ID;
+        let mut identity = 0_u64;
+        let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_BUFFER_ID as c_int;
         let place = (&raw mut identity).cast();
         // SAFETY: the attribute is a number of 64 bits.
-        let result = unsafe { sys::cuPointerGetAttribute(place, attribute, address) };
-        (result.result()).map_err(Error::cuda("cuPointerGetAttribute"))?;
+        let code = unsafe { (self.driver().pointer_get)(place, attribute, address) };
+        self.driver().check("cuPointerGetAttribute", code)?;
         Ok(identity)
     }
 
@@ -76,13 +77,13 @@ impl Gpu {
         let range = widen(&asked, allocation).ok_or_else(outside)?;
         self.bind()?;
         let mut file: RawFd = -1;
-        let kind = sys::CUmemRangeHandleType::CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
+        let kind = sys::CUmemRangeHandleType::CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD as c_int;
         let length = (range.end - range.start) as usize;
         // SAFETY: for this kind the result is a file descriptor, which is an int.
-        let result = unsafe {
-            sys::cuMemGetHandleForAddressRange((&raw mut file).cast(), range.start, length, kind, 0)
+        let code = unsafe {
+            (self.driver().range_handle)((&raw mut file).cast(), range.start, length, kind, 0)
         };
-        (result.result()).map_err(Error::cuda("cuMemGetHandleForAddressRange"))?;
+        self.driver().check("cuMemGetHandleForAddressRange", code)?;
         // SAFETY: the call has made it, and nobody else has it.
         let file = unsafe { OwnedFd::from_raw_fd(file) };
         Ok(DmaBuf {

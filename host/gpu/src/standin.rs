@@ -1,0 +1,238 @@
+//! A stand-in for CUDA's driver: one GPU whose memory is addresses, for tests of what the library does with results.
+//! Each thread has a driver of its own.
+
+use crate::cuda::{Driver, Gpu, UNHEARD};
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ffi::{c_char, c_int, c_uchar, c_uint, c_void};
+use std::ops::Range;
+use std::ptr::without_provenance_mut;
+
+/// Calls of a function that fail: the first is 1.
+#[derive(Clone)]
+pub(crate) struct Failure {
+    pub(crate) call: &'static str,
+    pub(crate) which: Range<u32>,
+}
+
+/// No call fails.
+pub(crate) const NOTHING: Failure = Failure {
+    call: "",
+    which: 0..0,
+};
+
+thread_local! {
+    static FAILURE: RefCell<Failure> = const { RefCell::new(NOTHING) };
+    /// Calls of that function until now.
+    static CALLS: Cell<u32> = const { Cell::new(0) };
+    /// Ranges of host memory that are registered.
+    static REGISTERED: Cell<usize> = const { Cell::new(0) };
+    /// Allocations: address to size and identity.
+    static MEMORY: RefCell<BTreeMap<u64, (usize, u64)>> = const { RefCell::new(BTreeMap::new()) };
+    /// The last identity.
+    static LAST: Cell<u64> = const { Cell::new(900) };
+}
+
+/// Has calls fail, from now on.
+pub(crate) fn fail(failure: Failure) {
+    CALLS.set(0);
+    FAILURE.set(failure);
+}
+
+/// Ranges of host memory that are registered now.
+pub(crate) fn registered() -> usize {
+    REGISTERED.get()
+}
+
+/// Allocations that there are now.
+pub(crate) fn memory() -> usize {
+    MEMORY.with_borrow(BTreeMap::len)
+}
+
+/// The result of a call, and what it does if it is well.
+fn call(name: &str, does: impl FnOnce()) -> c_int {
+    let fails = FAILURE.with_borrow(|failure| {
+        let it = failure.call == name;
+        CALLS.set(CALLS.get() + u32::from(it));
+        it && failure.which.contains(&CALLS.get())
+    });
+    if fails {
+        return UNHEARD;
+    }
+    does();
+    0
+}
+
+/// Writes a result.
+fn put<T>(place: *mut T, value: T) {
+    // SAFETY: the library gives places that may be written.
+    unsafe { place.write(value) };
+}
+
+/// A handle that is none.
+fn handle<T>() -> *mut T {
+    without_provenance_mut(8)
+}
+
+unsafe extern "C" fn version(place: *mut c_int) -> c_int {
+    call("version", || put(place, 13_000))
+}
+unsafe extern "C" fn device(place: *mut sys::CUdevice, _: c_int) -> c_int {
+    call("device", || put(place, 0))
+}
+unsafe extern "C" fn attribute(place: *mut c_int, attribute: c_int, _: sys::CUdevice) -> c_int {
+    // In order for the owner, of Hopper, and everything else is there.
+    let ordering = Attribute::CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING as c_int;
+    let major = Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as c_int;
+    let value = match attribute {
+        _ if attribute == ordering => 100,
+        _ if attribute == major => 9,
+        _ => 1,
+    };
+    call("device_attribute", || put(place, value))
+}
+unsafe extern "C" fn bus(place: *mut c_char, _: c_int, _: sys::CUdevice) -> c_int {
+    call("device_bus", || put(place, 0))
+}
+unsafe extern "C" fn retain(place: *mut sys::CUcontext, _: sys::CUdevice) -> c_int {
+    call("primary_retain", || put(place, handle()))
+}
+unsafe extern "C" fn give_up(_: sys::CUdevice) -> c_int {
+    call("primary_release", || ())
+}
+unsafe extern "C" fn push(_: sys::CUcontext) -> c_int {
+    call("context_push", || ())
+}
+unsafe extern "C" fn pop(_: *mut sys::CUcontext) -> c_int {
+    call("context_pop", || ())
+}
+unsafe extern "C" fn set(_: sys::CUcontext) -> c_int {
+    call("context_set", || ())
+}
+unsafe extern "C" fn synchronize() -> c_int {
+    call("context_synchronize", || ())
+}
+unsafe extern "C" fn allocate(place: *mut sys::CUdeviceptr, size: usize) -> c_int {
+    call("allocate", || {
+        let address = MEMORY.with_borrow_mut(|memory| {
+            let last = memory.last_key_value();
+            let address = last.map_or(1 << 40, |(address, (size, _))| address + *size as u64);
+            LAST.set(LAST.get() + 1);
+            memory.insert(address, (size, LAST.get()));
+            address
+        });
+        put(place, address);
+    })
+}
+unsafe extern "C" fn free(address: sys::CUdeviceptr) -> c_int {
+    call("free", || {
+        let there = MEMORY.with_borrow_mut(|memory| memory.remove(&address));
+        assert!(there.is_some(), "{address:#x} was not allocated");
+    })
+}
+unsafe extern "C" fn fill(_: sys::CUdeviceptr, _: c_uchar, _: usize) -> c_int {
+    call("fill", || ())
+}
+unsafe extern "C" fn copy_in(_: sys::CUdeviceptr, _: *const c_void, _: usize) -> c_int {
+    call("copy_in", || ())
+}
+/// The allocation with an address.
+fn holder(address: u64) -> Option<(u64, (usize, u64))> {
+    MEMORY.with_borrow(|memory| {
+        let (base, of) = memory.range(..=address).next_back()?;
+        (address - base < of.0 as u64).then_some((*base, *of))
+    })
+}
+unsafe extern "C" fn pointer_get(place: *mut c_void, _: c_int, at: sys::CUdeviceptr) -> c_int {
+    match holder(at) {
+        Some((_, (_, identity))) => call("pointer_get", || put(place.cast(), identity)),
+        None => UNHEARD,
+    }
+}
+unsafe extern "C" fn address_range(
+    base: *mut sys::CUdeviceptr,
+    size: *mut usize,
+    at: sys::CUdeviceptr,
+) -> c_int {
+    match holder(at) {
+        Some((begin, (length, _))) => call("address_range", || {
+            put(base, begin);
+            put(size, length);
+        }),
+        None => UNHEARD,
+    }
+}
+unsafe extern "C" fn pointer_set(_: *const c_void, _: c_int, _: sys::CUdeviceptr) -> c_int {
+    call("pointer_set", || ())
+}
+unsafe extern "C" fn stream_synchronize(_: sys::CUstream) -> c_int {
+    call("stream_synchronize", || ())
+}
+unsafe extern "C" fn host_register(_: *mut c_void, _: usize, _: c_uint) -> c_int {
+    call("host_register", || REGISTERED.set(REGISTERED.get() + 1))
+}
+unsafe extern "C" fn host_address(
+    place: *mut sys::CUdeviceptr,
+    host: *mut c_void,
+    _: c_uint,
+) -> c_int {
+    call("host_address", || put(place, host.addr() as u64))
+}
+unsafe extern "C" fn host_unregister(_: *mut c_void) -> c_int {
+    call("host_unregister", || REGISTERED.set(REGISTERED.get() - 1))
+}
+unsafe extern "C" fn module_load(place: *mut sys::CUmodule, _: *const c_void) -> c_int {
+    call("module_load", || put(place, handle()))
+}
+unsafe extern "C" fn module_unload(_: sys::CUmodule) -> c_int {
+    call("module_unload", || ())
+}
+unsafe extern "C" fn module_function(
+    place: *mut sys::CUfunction,
+    _: sys::CUmodule,
+    _: *const c_char,
+) -> c_int {
+    call("module_function", || put(place, handle()))
+}
+unsafe extern "C" fn event_create(place: *mut sys::CUevent, _: c_uint) -> c_int {
+    call("event_create", || put(place, handle()))
+}
+unsafe extern "C" fn event_destroy(_: sys::CUevent) -> c_int {
+    call("event_destroy", || ())
+}
+
+/// The stand-in's GPU.
+pub(crate) fn gpu() -> Gpu {
+    let driver = Driver {
+        version,
+        device,
+        device_attribute: attribute,
+        device_bus: bus,
+        primary_retain: retain,
+        primary_release: give_up,
+        context_push: push,
+        context_pop: pop,
+        context_set: set,
+        context_synchronize: synchronize,
+        allocate,
+        free,
+        fill,
+        copy_in,
+        pointer_set,
+        pointer_get,
+        address_range,
+        stream_synchronize,
+        host_register,
+        host_address,
+        host_unregister,
+        module_load,
+        module_unload,
+        module_function,
+        event_create,
+        event_destroy,
+        ..Driver::refusing()
+    };
+    fail(NOTHING);
+    Gpu::open_with(Box::leak(Box::new(driver)), 0).expect("the stand-in does what it is told")
+}

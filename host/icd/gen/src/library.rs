@@ -1,0 +1,192 @@
+//! The files of the library: the vendor's functions, the dispatch table, the wrapper functions.
+
+use std::fmt::Write as _;
+
+use miette::miette;
+
+use crate::{
+    File,
+    api::{Api, Function},
+    rules, wrapper,
+};
+
+const HEAD: &str = "// SPDX-License-Identifier: Apache-2.0\n\
+    // From the crate opencl-sys 0.6.5, by `cargo xtask regen`; do not edit.\n\n";
+
+/// All of them.
+pub(crate) fn files(api: &Api) -> miette::Result<Vec<File>> {
+    let (core, extensions): (Vec<_>, Vec<_>) = (api.functions.iter())
+        .filter(|(name, _)| !rules::BY_HAND.contains(&name.as_str()))
+        .partition(|(name, _)| is_core(name));
+    Ok(vec![
+        ("mod.rs", root()),
+        ("vendor.rs", vendor(api)?),
+        ("table.rs", table(api)?),
+        ("functions.rs", functions(api, "OpenCL itself", &core)?),
+        ("extensions.rs", functions(api, "extensions", &extensions)?),
+    ])
+}
+
+/// Whether a function is one of OpenCL itself: those of extensions end in the name of who made them.
+pub(crate) fn is_core(name: &str) -> bool {
+    let makers = [
+        "KHR",
+        "EXT",
+        "INTEL",
+        "ARM",
+        "IMG",
+        "QCOM",
+        "APPLE",
+        "PoCL",
+        "IntelFPGA",
+        "Altera",
+    ];
+    !makers.iter().any(|maker| name.ends_with(maker))
+}
+
+fn root() -> String {
+    format!(
+        "{HEAD}//! What the generator of `host/icd/gen` writes.\n\n\
+        pub(crate) mod extensions;\npub(crate) mod functions;\npub(crate) mod table;\npub(crate) mod vendor;\n"
+    )
+}
+
+/// The names of OpenCL's functions and of their parameters.
+const NAMES: &str = "#![allow(non_snake_case, reason = \"the specification's names\")]\n";
+
+fn vendor(api: &Api) -> miette::Result<String> {
+    let mut fields = String::new();
+    let mut found = String::new();
+    let mut none = String::new();
+    for (name, function) in &api.functions {
+        let signature = api.signature(function)?;
+        let _ = writeln!(
+            fields,
+            "pub(crate) {name}: Option<unsafe extern \"C\" fn{signature}>,"
+        );
+        let _ = writeln!(none, "{name}: None,");
+        let _ = writeln!(found, "{name}: transmute(find(c\"{name}\")),");
+    }
+    Ok(format!(
+        "{HEAD}//! The functions of a vendor library.\n\n\
+        {NAMES}#![allow(clippy::missing_transmute_annotations, clippy::type_complexity, reason = \"as OpenCL has them\")]\n\
+        use std::ffi::{{CStr, c_char, c_void}};\nuse std::mem::transmute;\n\n\
+        /// What the vendor library has of OpenCL.\n\
+        pub(crate) struct Vendor {{ {fields} }}\n\n\
+        impl Vendor {{\n\
+        /// No function at all.\n\
+        pub(crate) const NONE: Self = Self {{ {none} }};\n\n\
+        /// Takes what `find` finds.\n///\n/// # Safety\n\
+        /// What it finds by a name is null or that function.\n\
+        pub(crate) unsafe fn load(find: impl Fn(&CStr) -> *mut c_void) -> Self {{\n\
+        // SAFETY: an `Option` of a function has a null pointer for `None`; the caller promises the rest.\n\
+        unsafe {{ Self {{ {found} }} }}\n}}\n}}\n"
+    ))
+}
+
+fn place(name: &str) -> String {
+    if ["clGetPlatformIDs", "clGetPlatformInfo"].contains(&name)
+        || name.contains("ExtensionFunctionAddress")
+    {
+        format!("platform::{name}")
+    } else if name == "clSetKernelArg" {
+        format!("arguments::{name}")
+    } else if is_core(name) {
+        format!("functions::{name}")
+    } else {
+        format!("extensions::{name}")
+    }
+}
+
+fn table(api: &Api) -> miette::Result<String> {
+    let mut rows = String::new();
+    let mut slots = String::new();
+    for (slot, name) in api.table.iter().enumerate() {
+        let value = match api.functions.contains_key(name) {
+            true => format!("function({} as *mut c_void)", place(name)),
+            false => "function(null_mut())".to_owned(),
+        };
+        let _ = writeln!(rows, "// {slot}: {name}\n{value},");
+        if ["clGetPlatformIDs", "clUnloadCompiler"].contains(&&**name) {
+            let constant = match &**name {
+                "clGetPlatformIDs" => "GET_PLATFORM_IDS",
+                _ => "UNLOAD_COMPILER",
+            };
+            let _ = writeln!(
+                slots,
+                "/// The slot of `{name}`.\npub(crate) const {constant}: usize = {slot};"
+            );
+        }
+    }
+    let mut addresses = String::new();
+    for name in api.functions.keys() {
+        if name == "clGetPlatformInfo" || name == "clGetPlatformIDs" {
+            continue;
+        }
+        let _ = writeln!(
+            addresses,
+            "b\"{name}\" if vendor.{name}.is_some() => {} as *mut c_void,",
+            place(name)
+        );
+    }
+    let length = api.table.len();
+    if slots.matches("const").count() != 2 {
+        return Err(miette!(
+            "the dispatch table lacks the slots of cl_khr_icd's tag"
+        ));
+    }
+    Ok(format!(
+        "{HEAD}//! The dispatch table that loaders call through (`_cl_icd_dispatch`).\n\n\
+        use std::ffi::c_void;\nuse std::ptr::null_mut;\nuse std::sync::atomic::AtomicPtr;\n\n\
+        use crate::generated::{{extensions, functions, vendor::Vendor}};\nuse crate::{{arguments, platform}};\n\n\
+        /// A slot for each function, in the loaders' order.\n\
+        pub(crate) type Table = [AtomicPtr<c_void>; {length}];\n\n\
+        {slots}\n\
+        const fn function(address: *mut c_void) -> AtomicPtr<c_void> {{ AtomicPtr::new(address) }}\n\n\
+        /// The table of this driver. What other systems have alone is null.\n\
+        pub(crate) static TABLE: Table = [ {rows} ];\n\n\
+        /// A function by its name, where the vendor has it.\n\
+        pub(crate) fn address(vendor: &Vendor, name: &[u8]) -> *mut c_void {{ match name {{ {addresses} _ => null_mut(), }} }}\n"
+    ))
+}
+
+fn functions(api: &Api, of: &str, all: &[(&String, &Function)]) -> miette::Result<String> {
+    let mut text = String::new();
+    for (name, function) in all {
+        text += &wrapper::function(api, name, function)?;
+    }
+    let mut uses = String::new();
+    for (module, names) in [
+        ("answers", ""),
+        ("arguments", "ImageDescription, List"),
+        ("callbacks", "Callback"),
+        ("offered", ""),
+        ("objects", "Held, Kind"),
+        ("platform", ""),
+    ] {
+        let mut wanted: Vec<&str> = Vec::new();
+        if text.contains(&format!("{module}::")) {
+            wanted.push("self");
+        }
+        wanted.extend(
+            names
+                .split(", ")
+                .filter(|name| !name.is_empty() && (text.contains(&format!("{name}::")))),
+        );
+        let _ = match &wanted[..] {
+            [] => Ok(()),
+            ["self"] => writeln!(uses, "use crate::{module};"),
+            _ => writeln!(uses, "use crate::{module}::{{{}}};", wanted.join(", ")),
+        };
+    }
+    let unlimited = "#![allow(clippy::too_many_arguments, reason = \"as OpenCL has them\")]\n";
+    let character = match text.contains("c_char") {
+        true => "use std::ffi::{c_char, c_void};",
+        false => "use std::ffi::c_void;",
+    };
+    Ok(format!(
+        "{HEAD}//! The functions of {of}, for programs: each calls the vendor's with the vendor's handles.\n\n\
+        {NAMES}{unlimited}{character}\nuse std::ptr::null_mut;\n\n\
+        use crate::INVALID_OPERATION;\n{uses}\n{text}"
+    ))
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the crate opencl-sys 0.6.5, by `cargo xtask regen`; do not edit.
+
+//! What the generator of `host/icd/gen` writes.
+
+pub(crate) mod extensions;
+pub(crate) mod functions;
+pub(crate) mod table;
+pub(crate) mod vendor;

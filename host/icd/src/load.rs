@@ -1,0 +1,155 @@
+//! Brings the vendor library into the process.
+//!
+//! Libraries are loaded for themselves (`RTLD_LOCAL`), helpers first, and then bound to each other
+//! ([`crate::rebind`]). `RTLD_DEEPBIND` would bind them to each other, too, but the vendor's calls of
+//! `malloc` and of the C++ library as well; a name space of its own (`dlmopen`) gives callbacks a
+//! second C library.
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::mem::transmute;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::ptr::null_mut;
+
+use crate::config::Config;
+use crate::generated::vendor::Vendor;
+use crate::{elf, platform, probe, rebind};
+
+/// The vendor library, tried and loaded; or why there is none.
+pub(crate) fn vendor(config: &Result<Config, String>) -> Result<Vendor, String> {
+    let config = config.as_ref().map_err(Clone::clone)?;
+    if probe::is_running() {
+        return Err("another copy of this driver is trying the vendor library".to_owned());
+    }
+    for library in config.libraries() {
+        // What has no directory is looked for by the dynamic linker.
+        if library.as_os_str().as_bytes().contains(&b'/') {
+            elf::check(library)?;
+        }
+    }
+    if config.probe {
+        probe::run()?;
+    }
+    load(config)
+}
+
+/// Loads it, and sees that it has a platform.
+pub(crate) fn load(config: &Config) -> Result<Vendor, String> {
+    let mut libraries = Vec::new();
+    for library in config.libraries() {
+        libraries.push(open(library)?);
+    }
+    rebind::rebind(&libraries)?;
+    let library = libraries.last().copied().unwrap_or(null_mut());
+    let name = config.vendor.display();
+    // SAFETY: a library that stays loaded.
+    let symbol = |name: &CStr| unsafe { libc::dlsym(library, name.as_ptr()) };
+    if symbol(c"clGetPlatformIDs").is_null() {
+        return Err(format!(
+            "{name} is no OpenCL library: it has no clGetPlatformIDs"
+        ));
+    }
+    let extensions = Extensions::of(symbol);
+    let find = |name: &CStr| {
+        let found = symbol(name);
+        match found.is_null() {
+            true => extensions.find(name),
+            false => found,
+        }
+    };
+    // SAFETY: the library gives these names to OpenCL's functions.
+    let vendor = unsafe { Vendor::load(find) };
+    let mut platforms = 0;
+    // SAFETY: such a call asks for the number alone.
+    let result = vendor
+        .clGetPlatformIDs
+        .map(|f| unsafe { f(0, null_mut(), &mut platforms) });
+    if platform::was_nested() {
+        return Err(format!(
+            "{name} is a loader of drivers, and has loaded this one again"
+        ));
+    }
+    match (result, platforms) {
+        (Some(0), 1..) => Ok(vendor),
+        (Some(0), 0) => Err(format!("{name} has no platform")),
+        (result, _) => {
+            let error = result.unwrap_or_default();
+            Err(format!(
+                "{name} has no platform: its clGetPlatformIDs answers {error}"
+            ))
+        }
+    }
+}
+
+type ByName = unsafe extern "C" fn(*const c_char) -> *mut c_void;
+type OfPlatform = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+type Platforms = unsafe extern "C" fn(u32, *mut *mut c_void, *mut u32) -> i32;
+
+/// How a vendor library gives the functions of extensions that it does not export.
+struct Extensions {
+    by_name: Option<ByName>,
+    of_platform: Option<OfPlatform>,
+    /// The first one; several of a library have the same functions.
+    platform: *mut c_void,
+}
+
+impl Extensions {
+    fn of(symbol: impl Fn(&CStr) -> *mut c_void) -> Self {
+        let mut platform = null_mut();
+        // SAFETY: null or the functions of these names; the call fills a list of one.
+        unsafe {
+            let by_name =
+                transmute::<*mut c_void, Option<ByName>>(symbol(c"clGetExtensionFunctionAddress"));
+            let of_platform = symbol(c"clGetExtensionFunctionAddressForPlatform");
+            let platforms =
+                transmute::<*mut c_void, Option<Platforms>>(symbol(c"clGetPlatformIDs"));
+            if let Some(platforms) = platforms {
+                platforms(1, &mut platform, null_mut());
+            }
+            Self {
+                by_name,
+                of_platform: transmute::<*mut c_void, Option<OfPlatform>>(of_platform),
+                platform,
+            }
+        }
+    }
+
+    fn find(&self, name: &CStr) -> *mut c_void {
+        // SAFETY: a name that ends with a zero byte, and the vendor's platform.
+        unsafe {
+            let found = match self.of_platform {
+                Some(of_platform) if !self.platform.is_null() => {
+                    of_platform(self.platform, name.as_ptr())
+                }
+                _ => null_mut(),
+            };
+            match self.by_name {
+                Some(by_name) if found.is_null() => by_name(name.as_ptr()),
+                _ => found,
+            }
+        }
+    }
+}
+
+fn open(library: &Path) -> Result<*mut c_void, String> {
+    let name = CString::new(library.as_os_str().as_bytes())
+        .map_err(|_| format!("{}: no name of a file", library.display()))?;
+    let flags = libc::RTLD_LAZY | libc::RTLD_LOCAL | libc::RTLD_NODELETE;
+    // SAFETY: the constructors of a library that the user has named run.
+    let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
+    if !handle.is_null() {
+        return Ok(handle);
+    }
+    // SAFETY: the text of this thread's last error, or null.
+    let error = unsafe {
+        let error = libc::dlerror();
+        match error.is_null() {
+            true => "cannot be loaded".into(),
+            false => CStr::from_ptr(error).to_string_lossy().into_owned(),
+        }
+    };
+    Err(match error.contains(&*library.to_string_lossy()) {
+        true => error,
+        false => format!("{}: {error}", library.display()),
+    })
+}

@@ -1,0 +1,471 @@
+//! Handles and lifetimes.
+//!
+//! - One object for each pair of kind and vendor's handle, in an arena of its own: whether a
+//!   number is one of our handles is a comparison and a load, and a stale one is no wild pointer.
+//! - An object lives as long as the program has references to it or another object needs it:
+//!   children hold their parents, callbacks their object.
+//! - It is forgotten before the vendor's release is called, because the vendor may give the
+//!   address to another thread at once.
+
+use std::collections::{HashMap, VecDeque};
+use std::ffi::c_void;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ptr::{null_mut, with_exposed_provenance_mut};
+use std::sync::atomic::{
+    AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+
+use parking_lot::Mutex;
+
+use crate::generated::table::TABLE;
+
+/// A handle: the program's or the vendor's.
+pub(crate) type Handle = *mut c_void;
+
+/// What a handle is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(crate) enum Kind {
+    Platform = 1,
+    Device,
+    Context,
+    Queue,
+    Mem,
+    Program,
+    Kernel,
+    Event,
+    Sampler,
+    Semaphore,
+}
+
+/// What the program's handles point at. Dispatch table and loader's word stand where
+/// `cl_khr_icd` 1.0 and 2.0 want them.
+#[repr(C, align(64))]
+pub(crate) struct Object {
+    dispatch: AtomicPtr<c_void>,
+    loaders_word: AtomicPtr<c_void>,
+    raw: AtomicPtr<c_void>,
+    /// Low half: the program's references. Next 31 bits: who else needs it. Top: never freed.
+    count: AtomicU64,
+    /// 0: a free slot.
+    kind: AtomicU32,
+    /// 1 while it lives, and 1 for each callback that names it after its end. At 0 the slot is free.
+    pins: AtomicU32,
+    parent: AtomicPtr<Object>,
+    held: AtomicPtr<Vec<Reference>>,
+}
+
+type Reference = &'static Object;
+
+const SIZE: usize = size_of::<Object>();
+const NEEDED: u64 = 1 << 32;
+const ROOT: u64 = 1 << 63;
+/// Objects at a time: 1 GiB of addresses, of which only those in use take memory.
+const SLOTS: usize = 1 << 24;
+
+/// The first slot. Before [`set_up`] it is where no handle of a program's can point: the middle of
+/// the addresses is none.
+static BASE: AtomicUsize = AtomicUsize::new(1 << 63);
+/// Slots that were ever used.
+static USED: AtomicU32 = AtomicU32::new(0);
+
+/// Multiplies; addresses need no more.
+#[derive(Default)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_usize(usize::from(*byte));
+        }
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        let value = value as u64 ^ self.0;
+        self.0 = value.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (value >> 32);
+    }
+}
+
+/// A part of the map from the vendor's handles to slots, and the free slots that were of this part.
+#[derive(Default)]
+struct Shard {
+    slots: HashMap<usize, u32, BuildHasherDefault<Mix>>,
+    free: VecDeque<u32>,
+}
+
+static SHARDS: [Mutex<Option<Shard>>; 64] = [const { Mutex::new(None) }; 64];
+
+/// User-space addresses of x86-64 have 57 bits at most.
+fn key(raw: Handle, kind: u32) -> usize {
+    raw as usize | (kind as usize) << 57
+}
+
+fn shard(key: usize) -> &'static Mutex<Option<Shard>> {
+    &SHARDS[(key >> 4 ^ key >> 10 ^ key >> 57) & 63]
+}
+
+fn slot(index: u32) -> Reference {
+    let address = BASE.load(Relaxed) + index as usize * SIZE;
+    // SAFETY: a slot of the arena, which stays mapped; all of it is atomic, and zeros are a free
+    // object.
+    unsafe { &*with_exposed_provenance_mut::<Object>(address) }
+}
+
+/// Reserves the arena. Whether there is one.
+pub(crate) fn set_up() -> bool {
+    // SAFETY: a new mapping of no file.
+    let base = unsafe {
+        libc::mmap(
+            null_mut(),
+            SLOTS * SIZE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if base == libc::MAP_FAILED {
+        return false;
+    }
+    BASE.store(base.expose_provenance(), Release);
+    true
+}
+
+/// The object of a handle, if it is a live one of ours.
+#[inline]
+fn ours(handle: Handle) -> Option<Reference> {
+    let offset = (handle as usize).wrapping_sub(BASE.load(Relaxed));
+    if offset >= SLOTS * SIZE || !offset.is_multiple_of(SIZE) {
+        return None;
+    }
+    let object = slot((offset / SIZE) as u32);
+    (object.kind.load(Acquire) != 0).then_some(object)
+}
+
+impl Object {
+    fn handle(&self) -> Handle {
+        std::ptr::from_ref(self).cast_mut().cast()
+    }
+
+    fn need(&self) {
+        self.count.fetch_add(NEEDED, Relaxed);
+    }
+
+    fn is_root(&self) -> bool {
+        self.count.load(Relaxed) & ROOT != 0
+    }
+
+    /// Whether the other one lives at least as long.
+    fn keeps(&self, other: Reference) -> bool {
+        let mut parent = self.parent.load(Relaxed);
+        // SAFETY: objects in the chain of parents are slots of the arena.
+        while let Some(object) = unsafe { parent.as_ref() } {
+            if std::ptr::eq(object, other) {
+                return true;
+            }
+            parent = object.parent.load(Relaxed);
+        }
+        let _lock = HELD.lock();
+        // SAFETY: the list is changed under the lock only.
+        let held = unsafe { self.held.load(Relaxed).as_ref() };
+        held.is_some_and(|held| held.iter().any(|object| std::ptr::eq(*object, other)))
+    }
+
+    fn hold_too(&self, more: Vec<Reference>) {
+        if more.is_empty() {
+            return;
+        }
+        let _lock = HELD.lock();
+        let held = self.held.load(Relaxed);
+        // SAFETY: the list is changed under the lock only.
+        match unsafe { held.as_mut() } {
+            Some(held) => held.extend(more),
+            None => (self.held).store(Box::into_raw(Box::new(more)), Relaxed),
+        }
+    }
+}
+
+/// Guards all lists of what objects hold besides their parents.
+static HELD: Mutex<()> = Mutex::new(());
+
+/// The vendor's handle; null for all that is no live handle of this kind, which the vendor then
+/// refuses with the error of the specification.
+#[inline]
+pub(crate) fn raw(handle: Handle, kind: Kind) -> Handle {
+    match ours(handle) {
+        Some(object) if object.kind.load(Relaxed) == kind as u32 => object.raw.load(Relaxed),
+        _ => null_mut(),
+    }
+}
+
+/// The vendor's handle, if it is a live handle of one of these kinds.
+#[inline]
+pub(crate) fn raw_of(handle: Handle, kinds: &[Kind]) -> Option<Handle> {
+    let object = ours(handle)?;
+    let kind = object.kind.load(Relaxed);
+    (kinds.iter().any(|k| *k as u32 == kind)).then(|| object.raw.load(Relaxed))
+}
+
+/// How many live objects there are.
+pub(crate) fn live() -> u64 {
+    let of = |shard: &Mutex<Option<Shard>>| shard.lock().as_ref().map_or(0, |s| s.slots.len());
+    SHARDS.iter().map(of).sum::<usize>() as u64
+}
+
+/// What an object hangs on.
+pub(crate) fn parent(handle: Handle) -> Handle {
+    ours(handle).map_or(null_mut(), |object| object.parent.load(Relaxed).cast())
+}
+
+/// The loader's word of the last platform that got one, for objects that belong to none. Words of
+/// several platforms lead to the same functions.
+static LOADERS_WORD: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// Sets the loader's word of an object; those that are made of it have it, too (`cl_khr_icd` 2.0).
+pub(crate) fn set_loaders_word(handle: Handle, kind: Kind, word: *mut c_void) -> bool {
+    match ours(handle) {
+        Some(object) if object.kind.load(Relaxed) == kind as u32 => {
+            object.loaders_word.store(word, Release);
+            LOADERS_WORD.store(word, Release);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Finds or makes the one object of a vendor's handle, and adds to its count. `None` when the
+/// arena is full.
+fn wrap(raw: Handle, kind: Kind, owner: Handle, add: u64) -> Option<Reference> {
+    let key = key(raw, kind as u32);
+    let mut guard = shard(key).lock();
+    let shard = guard.get_or_insert_default();
+    if let Some(&index) = shard.slots.get(&key) {
+        let object = slot(index);
+        if add != ROOT {
+            object.count.fetch_add(add, Relaxed);
+        }
+        // Made for an older loader of the same process.
+        if object.loaders_word.load(Relaxed).is_null() {
+            object
+                .loaders_word
+                .store(LOADERS_WORD.load(Acquire), Release);
+        }
+        return Some(object);
+    }
+    let index = match shard.free.pop_front() {
+        Some(index) => index,
+        None => {
+            let index = USED.fetch_add(1, Relaxed);
+            if index as usize >= SLOTS {
+                USED.fetch_sub(1, Relaxed);
+                return None;
+            }
+            index
+        }
+    };
+    let object = slot(index);
+    let owner = ours(owner);
+    let word = owner.map_or_else(
+        || LOADERS_WORD.load(Acquire),
+        |o| o.loaders_word.load(Acquire),
+    );
+    object
+        .dispatch
+        .store(TABLE.as_ptr().cast_mut().cast(), Relaxed);
+    object.loaders_word.store(word, Relaxed);
+    object.raw.store(raw, Relaxed);
+    object.count.store(add, Relaxed);
+    object.pins.store(1, Relaxed);
+    object.held.store(null_mut(), Relaxed);
+    let parent = owner.filter(|_| add != ROOT).map_or(null_mut(), |owner| {
+        owner.need();
+        std::ptr::from_ref(owner).cast_mut()
+    });
+    object.parent.store(parent, Relaxed);
+    object.kind.store(kind as u32, Release);
+    shard.slots.insert(key, index);
+    Some(object)
+}
+
+/// Objects that a new one keeps besides its owner.
+pub(crate) struct Held(Vec<Reference>);
+
+impl Held {
+    /// None.
+    pub(crate) fn nothing() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Those of a list of handles.
+    ///
+    /// # Safety
+    /// `handles` is null or has `count` elements.
+    pub(crate) unsafe fn all(count: u32, handles: *const Handle) -> Self {
+        if handles.is_null() {
+            return Self::nothing();
+        }
+        // SAFETY: the caller's promise.
+        let handles = unsafe { std::slice::from_raw_parts(handles, count as usize) };
+        let held = handles.iter().filter_map(|handle| ours(*handle));
+        Self(held.inspect(|object| object.need()).collect())
+    }
+}
+
+/// The handle of an object that the vendor made, with one reference of the program's. Null when
+/// the arena is full.
+pub(crate) fn adopt(raw: Handle, kind: Kind, owner: Handle, held: Held) -> Handle {
+    match wrap(raw, kind, owner, 1) {
+        Some(object) => {
+            object.hold_too(held.0);
+            object.handle()
+        }
+        None => {
+            for object in held.0 {
+                give_up(object, NEEDED);
+            }
+            null_mut()
+        }
+    }
+}
+
+/// The handle of a platform, or of a device of `clGetDeviceIDs`: these are never freed.
+pub(crate) fn root(raw: Handle, kind: Kind, owner: Handle, _: Held) -> Handle {
+    match raw.is_null() {
+        true => raw,
+        false => wrap(raw, kind, owner, ROOT).map_or(null_mut(), Object::handle),
+    }
+}
+
+/// The handle of an object that an answer names: the one there is or a new one. It lives as long
+/// as the one that was asked.
+pub(crate) fn named(raw: Handle, kind: Kind, asked: Handle) -> Handle {
+    if raw.is_null() {
+        return raw;
+    }
+    let Some(object) = wrap(raw, kind, null_mut(), NEEDED) else {
+        return null_mut();
+    };
+    match ours(asked) {
+        Some(asked) if !object.is_root() && !asked.keeps(object) => asked.hold_too(vec![object]),
+        _ => give_up(object, NEEDED),
+    }
+    object.handle()
+}
+
+/// Takes a part of what an object's count is of. With the last of it the object is ours no more.
+fn give_up(object: Reference, part: u64) {
+    let mut count = object.count.load(Relaxed);
+    while count > part {
+        let less = count - part;
+        match (object.count).compare_exchange_weak(count, less, AcqRel, Relaxed) {
+            Ok(_) => return,
+            Err(now) => count = now,
+        }
+    }
+    let key = key(object.raw.load(Relaxed), object.kind.load(Relaxed));
+    {
+        // The lock under which it is found.
+        let mut guard = shard(key).lock();
+        if object.count.fetch_sub(part, AcqRel) != part {
+            return;
+        }
+        object.kind.store(0, Release);
+        if let Some(shard) = guard.as_mut() {
+            shard.slots.remove(&key);
+        }
+    }
+    // SAFETY: a parent is a slot of the arena.
+    if let Some(parent) = unsafe { object.parent.swap(null_mut(), Relaxed).as_ref() } {
+        give_up(parent, NEEDED);
+    }
+    let held = object.held.swap(null_mut(), Relaxed);
+    if !held.is_null() {
+        // SAFETY: made by `Box::into_raw`, and nobody has the object any more.
+        for held in *unsafe { Box::from_raw(held) } {
+            give_up(held, NEEDED);
+        }
+    }
+    unpin(object, key);
+}
+
+fn unpin(object: Reference, key: usize) {
+    if object.pins.fetch_sub(1, AcqRel) != 1 {
+        return;
+    }
+    let offset = object.handle() as usize - BASE.load(Relaxed);
+    if let Some(shard) = shard(key).lock().as_mut() {
+        shard.free.push_back((offset / SIZE) as u32);
+    }
+}
+
+/// The vendor has counted one reference more.
+pub(crate) fn retained(handle: Handle) {
+    if let Some(object) = ours(handle).filter(|object| !object.is_root()) {
+        object.count.fetch_add(1, Relaxed);
+    }
+}
+
+/// The vendor's release will be called.
+pub(crate) fn releasing(handle: Handle, kind: Kind) {
+    let Some(object) = ours(handle) else { return };
+    let references = object.count.load(Relaxed) as u32;
+    if object.kind.load(Relaxed) == kind as u32 && !object.is_root() && references != 0 {
+        give_up(object, 1);
+    }
+}
+
+/// What a callback needs of an object until it has run.
+pub(crate) struct Need {
+    object: Reference,
+    key: usize,
+    /// Only the slot: the callback comes after the object's end.
+    slot_only: bool,
+}
+
+impl Need {
+    /// Of a live handle.
+    pub(crate) fn of(handle: Handle, slot_only: bool) -> Option<Self> {
+        let object = ours(handle)?;
+        let key = key(object.raw.load(Relaxed), object.kind.load(Relaxed));
+        match slot_only {
+            true => {
+                object.pins.fetch_add(1, AcqRel);
+            }
+            false => object.need(),
+        }
+        Some(Self {
+            object,
+            key,
+            slot_only,
+        })
+    }
+
+    /// Of the object of a vendor's handle, which is made if need be.
+    pub(crate) fn of_raw(raw: Handle, kind: Kind, owner: Handle) -> Option<Self> {
+        let object = wrap(raw, kind, owner, NEEDED)?;
+        let key = key(raw, kind as u32);
+        Some(Self {
+            object,
+            key,
+            slot_only: false,
+        })
+    }
+
+    /// The handle that the callback gets.
+    pub(crate) fn handle(&self) -> Handle {
+        self.object.handle()
+    }
+
+    /// The need is over.
+    pub(crate) fn end(self) {
+        match self.slot_only {
+            true => unpin(self.object, self.key),
+            false => give_up(self.object, NEEDED),
+        }
+    }
+}

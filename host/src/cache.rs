@@ -1,0 +1,415 @@
+//! Registrations that are kept: to register memory costs a system call and often thousands of pages, to find it
+//! again nanoseconds.
+//!
+//! A [`Cache`] keeps regions by *which* memory they are, and not by its address alone: addresses are used again, and
+//! a region found by an address may be that of memory that was freed since. What tells memory from all other memory
+//! that ever was at its place is a [`Buffer`]: CUDA's `CU_POINTER_ATTRIBUTE_BUFFER_ID`, or the inode of a dma-buf. Host
+//! memory has nothing of the kind; the kernel's driver, which the kernel tells of every change, keeps regions of it by
+//! itself ([`Device::register_address`](crate::Device::register_address)).
+//!
+//! ```no_run
+//! use peerlane_host::cache::{Buffer, Cache, Limits};
+//! use peerlane_host::{Device, Error, Permissions};
+//!
+//! # fn dma_buf() -> std::fs::File { unimplemented!() }
+//! # fn main() -> peerlane_host::Result<()> {
+//! let device = Device::first()?;
+//! let cache = Cache::new(Limits::default());
+//! let file = dma_buf();
+//! let buffer = Buffer::dma_buf(&file)?;
+//! for _ in 0..1000 {
+//!     // Registered the first time, and found from then on.
+//!     let memory = cache.dma_buf(&device, &file, &buffer, 0..1 << 20, Permissions::ReadWrite)?;
+//!     // ... a transfer with memory.region() from memory.offset() on
+//! }
+//! // Before its owner frees the memory: what nobody uses is given back, and the rest with its last transfer.
+//! cache.invalidate(&buffer);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `peerlane-gpu` has the same for GPU memory, by its address: `GpuBuffer::register_cached`.
+//!
+//! # Rules
+//!
+//! - What is found is the memory that was named: of the same identity, with the permissions that were asked for or
+//!   both, and not [forgotten](Region::forget). Regions of another identity at the same addresses are dead, and go.
+//! - Ranges of a buffer that overlap become one region. It has no bytes that nobody has asked for, and permissions are
+//!   not widened.
+//! - [`Limits`] are kept to. Room is made of what was used longest ago and is not in use; what has no room is
+//!   registered for its one use.
+//! - Memory is registered without a lock: others find theirs meanwhile. Two that want the same memory register it once.
+//! - A cached region keeps the memory of a dma-buf alive after its owner freed it, and NVIDIA's driver may take memory
+//!   from under a region. So tell the cache before memory is freed ([`Cache::invalidate`], [`Cache::invalidate_addresses`]: from
+//!   any thread, and from an allocator's own hooks), and [`Region::forget`] a region with which transfers fail.
+//! - In a child of a fork a cache is empty, and keeps nothing: its regions are the parent's.
+
+mod fork;
+mod table;
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::region::Region;
+use fork::Born;
+use peerlane_core::att::Permissions;
+use rustix::fd::AsFd;
+use rustix::io::Errno;
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use table::{Place, Table};
+
+/// Which memory it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Buffer {
+    space: Space,
+    identity: u64,
+    bar: Option<u64>,
+}
+
+/// What offsets and addresses are counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Space {
+    /// CUDA's addresses, which all of a process's GPUs share ("Unified Addressing").
+    Cuda,
+    /// A dma-buf.
+    DmaBuf { device: u64, inode: u64 },
+}
+
+impl Buffer {
+    /// Memory of CUDA's, by its `CU_POINTER_ATTRIBUTE_BUFFER_ID`, which a process's CUDA gives once ("Unified Addressing"). Ranges
+    /// are addresses.
+    pub const fn cuda(identity: u64) -> Self {
+        Self {
+            space: Space::Cuda,
+            identity,
+            bar: None,
+        }
+    }
+
+    /// A dma-buf. Ranges are offsets in it. It is told by its inode, whose number the kernel gives once (since 5.18,
+    /// drivers/dma-buf/dma-buf.c; before, once in 2^32, and not while a region has it). The answer holds for as long
+    /// as the file is open.
+    ///
+    /// # Errors
+    /// [`Error::Call`].
+    pub fn dma_buf(file: impl AsFd) -> Result<Self> {
+        let status = rustix::fs::fstat(file).map_err(|error| Error::call("fstat", error))?;
+        Ok(Self {
+            space: Space::DmaBuf {
+                device: status.st_dev,
+                inode: status.st_ino,
+            },
+            identity: status.st_ino,
+            bar: None,
+        })
+    }
+
+    /// The same, in a BAR of this name: any number, the same for all memory behind it. [`Limits::bar_bytes`] is for each.
+    pub const fn behind(mut self, bar: u64) -> Self {
+        self.bar = Some(bar);
+        self
+    }
+}
+
+/// How much a cache keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Regions.
+    pub regions: usize,
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// Bytes behind each BAR that [`Buffer::behind`] names: what is pinned takes a GPU's BAR up, which others need, too.
+    /// `nvidia-smi -q` says how large BAR1 is.
+    pub bar_bytes: u64,
+}
+
+impl Default for Limits {
+    /// 1024 regions, and as many bytes as the driver allows.
+    fn default() -> Self {
+        Self {
+            regions: 1024,
+            bytes: u64::MAX,
+            bar_bytes: u64::MAX,
+        }
+    }
+}
+
+/// What a cache has done, and has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Times that memory was found.
+    pub found: u64,
+    /// Times that memory was registered.
+    pub registered: u64,
+    /// Regions that it keeps.
+    pub regions: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Memory, registered: a part of a region.
+#[derive(Debug, Clone)]
+pub struct Cached {
+    region: Region,
+    offset: u64,
+    length: u64,
+}
+
+impl Cached {
+    /// The region, for requests.
+    pub fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// Where the memory begins in the region, in bytes.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Bytes of the memory.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+}
+
+/// What a registration gave: a region, and the range of the buffer that it is. It may have more than was asked for, whole
+/// pages for one.
+#[derive(Debug)]
+pub struct Registered {
+    /// The region.
+    pub region: Region,
+    /// Its range in the buffer.
+    pub range: Range<u64>,
+}
+
+/// An error that says whether there was no room: then a cache gives back what nobody uses.
+pub trait NoRoom {
+    /// Whether another registration less would have helped.
+    fn no_room(&self) -> bool;
+}
+
+impl NoRoom for Error {
+    fn no_room(&self) -> bool {
+        match self {
+            Self::Call { source, .. } => {
+                [Errno::NOSPC, Errno::NOMEM, Errno::DQUOT].contains(source)
+            }
+            Self::AttFull(_) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Keeps registrations. Clones are the same cache, for any thread. Take one for each [`Device`].
+#[derive(Debug, Clone)]
+pub struct Cache(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    limits: Limits,
+    born: Born,
+    table: Mutex<Table>,
+    /// A registration has ended.
+    ended: Condvar,
+}
+
+/// A registration that goes on. Others see it until this is dropped.
+struct Going<'a> {
+    shared: &'a Shared,
+    number: u64,
+}
+
+impl Drop for Going<'_> {
+    fn drop(&mut self) {
+        self.shared.lock().end(self.number);
+        self.shared.ended.notify_all();
+    }
+}
+
+impl Shared {
+    /// The table. A panic elsewhere leaves it consistent: nothing of others' is called while it is locked.
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if !self.born.is_another() {
+            let table = self.table.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let_go(table.take(|_, _, _| true));
+        }
+    }
+}
+
+/// Lets go of regions: at once if nobody else has them, or with whoever is the last. The driver does not keep them.
+fn let_go(regions: Vec<Region>) {
+    for region in regions {
+        region.discard();
+    }
+}
+
+impl Cache {
+    /// An empty one.
+    pub fn new(limits: Limits) -> Self {
+        Self(Arc::new(Shared {
+            limits,
+            born: Born::new(),
+            table: Mutex::default(),
+            ended: Condvar::new(),
+        }))
+    }
+
+    /// A range of a buffer as a region: one that is kept, or what `register` makes of the range that it is given, which
+    /// has what was asked for in it. It is called without a lock, once, or twice where there was no room at first, or where
+    /// ranges could not become one. It must not use the cache.
+    ///
+    /// # Errors
+    /// What `register` says.
+    pub fn get<E: NoRoom>(
+        &self,
+        buffer: &Buffer,
+        range: Range<u64>,
+        permissions: Permissions,
+        mut register: impl FnMut(Range<u64>) -> Result<Registered, E>,
+    ) -> Result<Cached, E> {
+        let shared = &*self.0;
+        let place = Place::new(buffer, permissions);
+        if range.is_empty() || shared.born.is_another() {
+            return Ok(part(&register(range.clone())?, &range));
+        }
+        let (going, all) = match shared.find_or_begin(&place, &range) {
+            Begun::Found(cached) => return Ok(cached),
+            Begun::Going(going, all) => (going, all),
+        };
+        let mut made = register(all.clone());
+        if let Err(error) = &made {
+            let no_room = error.no_room();
+            if no_room || all != range {
+                // In two steps: the lock is held to the end of the first.
+                let out = shared.lock().give_way(going.number, &range, no_room);
+                let_go(out);
+                made = register(range.clone());
+            }
+        }
+        let made = made?;
+        let cached = part(&made, &range);
+        if made.range.start > range.start || made.range.end < range.end {
+            // Not what was asked for: whoever has registered it so may use it so, and nobody finds it.
+            return Ok(cached);
+        }
+        let mut out = Vec::new();
+        {
+            let mut table = shared.lock();
+            table.insert(
+                going.number,
+                made.range,
+                made.region,
+                &shared.limits,
+                &mut out,
+            );
+        }
+        let_go(out);
+        Ok(cached)
+    }
+
+    /// A range of a dma-buf. `buffer` is [`Buffer::dma_buf`] of the file.
+    ///
+    /// # Errors
+    /// As [`Device::register_dmabuf`].
+    pub fn dma_buf(
+        &self,
+        device: &Device,
+        file: impl AsFd,
+        buffer: &Buffer,
+        range: Range<u64>,
+        permissions: Permissions,
+    ) -> Result<Cached> {
+        self.get(buffer, range, permissions, |range| {
+            let length = range.end.saturating_sub(range.start);
+            let region = device.register_dmabuf(&file, range.start, length, permissions)?;
+            Ok(Registered { region, range })
+        })
+    }
+
+    /// Lets go of all regions of a buffer: for whoever frees it, before. Regions that are in use stay with their users.
+    pub fn invalidate(&self, buffer: &Buffer) {
+        self.invalidate_if(|space, identity, _| {
+            (*space, identity) == (buffer.space, buffer.identity)
+        });
+    }
+
+    /// Lets go of all regions of CUDA memory with some of these addresses in it.
+    pub fn invalidate_addresses(&self, range: Range<u64>) {
+        self.invalidate_if(|space, _, kept| *space == Space::Cuda && table::overlap(kept, &range));
+    }
+
+    /// Lets go of all regions.
+    pub fn clear(&self) {
+        self.invalidate_if(|_, _, _| true);
+    }
+
+    fn invalidate_if(&self, which: impl Fn(&Space, u64, &Range<u64>) -> bool) {
+        if !self.0.born.is_another() {
+            let out = self.0.lock().take(which);
+            let_go(out);
+        }
+    }
+
+    /// What it has done, and has; nothing in a child of a fork.
+    pub fn statistics(&self) -> Statistics {
+        match self.0.born.is_another() {
+            true => Statistics::default(),
+            false => self.0.lock().statistics(),
+        }
+    }
+}
+
+/// A range of what was registered.
+fn part(registered: &Registered, range: &Range<u64>) -> Cached {
+    Cached {
+        region: registered.region.clone(),
+        offset: range.start.saturating_sub(registered.range.start),
+        length: range.end.saturating_sub(range.start),
+    }
+}
+
+/// How a look-up goes on.
+enum Begun<'a> {
+    Found(Cached),
+    /// The caller registers this range.
+    Going(Going<'a>, Range<u64>),
+}
+
+impl Shared {
+    fn find_or_begin(&self, place: &Place, range: &Range<u64>) -> Begun<'_> {
+        let mut out = Vec::new();
+        let begun = {
+            let mut table = self.lock();
+            loop {
+                if let Some((region, start)) = table.find(place, range) {
+                    break Begun::Found(Cached {
+                        region,
+                        offset: range.start - start,
+                        length: range.end - range.start,
+                    });
+                }
+                table.expel(place, range, &mut out);
+                let all = table.with_overlapping(place, range);
+                match table.begin(place, &all) {
+                    Some(number) => {
+                        let shared = self;
+                        break Begun::Going(Going { shared, number }, all);
+                    }
+                    // Somebody registers some of it.
+                    None => {
+                        let woken = self.ended.wait(table);
+                        table = woken.unwrap_or_else(PoisonError::into_inner);
+                    }
+                }
+            }
+        };
+        let_go(out);
+        begun
+    }
+}

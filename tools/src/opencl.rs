@@ -1,0 +1,129 @@
+//! OpenCL for a test: PoCL, a loader, headers and `clinfo`, from the distribution's packages.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{Cache, Error, Requirements, Result, apt, error::io_error};
+
+/// The names are the same in Debian 12, 13 and Ubuntu 24.04; what they need has other names in each.
+const PACKAGES: [&str; 4] = [
+    "pocl-opencl-icd",
+    "ocl-icd-libopencl1",
+    "opencl-c-headers",
+    "clinfo",
+];
+/// What a loader reads about PoCL.
+const ICD: &str = "etc/OpenCL/vendors/pocl.icd";
+/// Khronos's loader in its wheel.
+const KHRONOS: &str = "nvidia/cu13/lib/libOpenCL.so.1";
+
+/// OpenCL on the processor, unpacked as the user. Nothing of the system is changed, and no driver of
+/// the system is seen.
+#[derive(Debug, Clone)]
+pub struct OpenCl {
+    root: PathBuf,
+    pocl: PathBuf,
+}
+
+impl OpenCl {
+    /// The directory of `CL/cl.h`.
+    pub fn headers(&self) -> PathBuf {
+        self.root.join("usr/include")
+    }
+
+    /// PoCL's driver: its file, or its name where the system has it.
+    pub fn pocl(&self) -> PathBuf {
+        self.pocl.clone()
+    }
+
+    /// Debian's loader, `libOpenCL.so.1`.
+    pub fn loader(&self) -> PathBuf {
+        self.libraries().join("libOpenCL.so.1")
+    }
+
+    /// The program that asks all there is to ask.
+    pub fn clinfo(&self) -> PathBuf {
+        self.root.join("usr/bin/clinfo")
+    }
+
+    /// The directory of the shared libraries.
+    pub fn libraries(&self) -> PathBuf {
+        libraries(&self.root)
+    }
+
+    /// Makes a command find all that, and keep what PoCL compiles.
+    pub fn set(&self, command: &mut Command) {
+        let before = env::var_os("LD_LIBRARY_PATH").filter(|value| !value.is_empty());
+        let paths = [self.libraries()]
+            .into_iter()
+            .chain(before.iter().flat_map(env::split_paths));
+        // The cache directory could have a colon in its name; then the system's libraries serve.
+        let paths: OsString = env::join_paths(paths).unwrap_or_default();
+        command
+            .env("LD_LIBRARY_PATH", paths)
+            .env("POCL_CACHE_DIR", self.root.join("compiled"))
+            .env("OCL_ICD_VENDORS", self.root.join("etc/OpenCL/vendors"));
+    }
+}
+
+/// Where the packages put shared libraries.
+fn libraries(root: &Path) -> PathBuf {
+    root.join("usr/lib")
+        .join(format!("{}-linux-gnu", env::consts::ARCH))
+}
+
+impl Cache {
+    /// A PoCL with a compiler of its own, so that it can be in a process beside that of
+    /// [`Cache::opencl`]: its driver.
+    ///
+    /// # Errors
+    /// As [`Cache::python`].
+    pub fn other_pocl(&self) -> Result<PathBuf> {
+        self.wheel(Requirements::Pocl, "pyopencl/.libs/libpocl-21062cec.so")
+    }
+
+    /// Khronos's loader of OpenCL drivers, in place of Debian's.
+    ///
+    /// # Errors
+    /// As [`Cache::python`].
+    pub fn khronos_loader(&self) -> Result<PathBuf> {
+        self.wheel(Requirements::KhronosLoader, KHRONOS)
+    }
+
+    /// PoCL with a loader.
+    ///
+    /// # Errors
+    /// When the system's package manager has not got them; the message says what to do.
+    pub fn opencl(&self) -> Result<OpenCl> {
+        let recipe = apt::recipe("opencl", &PACKAGES)
+            .requires(ICD)
+            .requires("usr/bin/clinfo");
+        let root = self.install(&recipe, |root, progress| {
+            apt::unpack(self, "PoCL", &PACKAGES, root, progress)?;
+            let compiled = root.join("compiled");
+            fs::create_dir(&compiled).map_err(io_error("create", &compiled))
+        })?;
+        let icd = root.join(ICD);
+        let name = fs::read_to_string(&icd).map_err(io_error("read", &icd))?;
+        let name = Path::new(name.trim());
+        // A path of the system's, or a name.
+        let file = name.file_name().map(|name| libraries(&root).join(name));
+        let pocl = file
+            .filter(|file| file.exists())
+            .unwrap_or_else(|| name.to_owned());
+        let opencl = OpenCl { root, pocl };
+        match opencl.loader().exists() {
+            true => Ok(opencl),
+            false => Err(Error::Missing {
+                what: "OpenCL's loader".to_owned(),
+                looked_for: opencl.loader().display().to_string(),
+                remedy: "use a Debian or Ubuntu machine (x86-64)".to_owned(),
+            }),
+        }
+    }
+}
