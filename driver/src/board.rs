@@ -11,8 +11,8 @@
 //!    [`Board::leaving`], held while what a context keeps is let go: never both;
 //! 4. [`Board::users`];
 //! 5. a context's own state;
-//! 6. [`Board::lending`] or [`Board::holding`], which a page fault takes, never both; under it where a
-//!    context's file is mapped, and tables of pages;
+//! 6. [`Board::views`], then [`Board::lending`] or [`Board::holding`], never both, all of which a page fault
+//!    takes; under them where a context's file is mapped, and tables of pages;
 //! 7. the reservation of a dma-buf, which its owner may hold when it calls us;
 //! 8. a [`Mapping`](crate::mapping::Mapping)'s state;
 //! 9. [`Board::lingering`], then [`Board::entries`], then [`Board::memory`];
@@ -52,6 +52,7 @@ use crate::{
     regs::csr::PORT_TIMEOUT,
     reprogram::Programming,
     settings::Settings,
+    views::Views,
     window::Lending,
 };
 use kernel::{
@@ -97,6 +98,9 @@ pub(crate) struct Board {
     #[pin]
     leaving: Mutex<()>,
     needs: need::Needs,
+    /// What processes see of the BAR.
+    #[pin]
+    pub(crate) views: Views,
     /// The window into FPGA memory.
     #[pin]
     pub(crate) lending: Lending,
@@ -217,6 +221,7 @@ impl Board {
                 recovery <- new_mutex!(()),
                 leaving <- new_mutex!(()),
                 needs: need::Needs::none(),
+                views <- Views::new(),
                 lending <- Lending::new(),
                 holding <- Holding::new(),
                 programming <- Programming::none(),
@@ -233,6 +238,19 @@ impl Board {
     /// The device, for messages.
     pub(crate) fn device(&self) -> &Device {
         self.gate.device().as_ref()
+    }
+
+    /// Whether the function answers that the driver was bound to, as far as its configuration says.
+    pub(crate) fn is_there(&self) -> bool {
+        let device = pci_dev(self.gate.device());
+        // SAFETY: a valid device; its IDs do not change.
+        let expected = unsafe { u32::from((*device).device) << 16 | u32::from((*device).vendor) };
+        let mut found = 0;
+        // SAFETY: a valid device, and a place for the answer.
+        let failed = unsafe {
+            bindings::pci_read_config_dword(device, bindings::PCI_VENDOR_ID as i32, &mut found)
+        };
+        failed == 0 && found == expected
     }
 
     /// Tells the block what it must know, and what may be another driver's setting.

@@ -53,10 +53,14 @@ extern "C" {
     /// What the host's `CLOCK_MONOTONIC` shows when that of the calling process's time namespace
     /// shows so many nanoseconds.
     pub(crate) fn peerlane_monotonic_to_host(ns: i64) -> i64;
+    /// Whether a device has registers for Advanced Error Reporting, and the kernel, not the firmware, uses them.
+    pub(crate) fn peerlane_owns_aer(device: *mut bindings::pci_dev) -> bool;
     /// Where the kernel sees a page that is always mapped.
     pub(crate) fn peerlane_page_address(page: *mut bindings::page) -> *mut c_void;
     /// The frame number of a page.
     pub(crate) fn peerlane_page_to_pfn(page: *mut bindings::page) -> c_ulong;
+    /// Keeps the interrupts of a device, if a table in its BAR has them, where they go; or does so no more.
+    pub(crate) fn peerlane_pin_vectors(device: *mut bindings::pci_dev, pinned: bool);
     /// Lets the lock go that `peerlane_lock_device` took.
     pub(crate) fn peerlane_unlock_device(device: *mut bindings::pci_dev);
     /// Masks an interrupt at its source whenever it is disabled, not only when it comes.

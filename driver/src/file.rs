@@ -216,9 +216,7 @@ unsafe extern "C" fn fault(fault: *mut bindings::vm_fault) -> bindings::vm_fault
     match (&inside, area) {
         (Err(_), _) => insert(None),
         (Ok(_), Area::Ring) => insert(context.ring_pfn(index)),
-        (Ok(_), Area::Page) => board.with_page(context.channel, insert),
-        (Ok(_), Area::Window) => board.with_window(context.channel, index, insert),
-        (Ok(_), Area::Kernels) => board.with_kernels(context.channel, index, insert),
+        (Ok(_), area) => board.with_view(context.channel, area, index, insert),
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) enum Failure {
     Other(u32),
     /// The OpenCL kernels cannot be reset.
     Kernels,
+    /// The FPGA's core has no configuration.
+    Empty,
 }
 
 impl Failure {
@@ -53,6 +55,7 @@ impl Failure {
             Self::Forgotten => c"forgotten",
             Self::Other(_) => c"another",
             Self::Kernels => c"kernels",
+            Self::Empty => c"empty",
         }
     }
 }
@@ -66,7 +69,8 @@ impl From<Failure> for Error {
             | Failure::PortDead
             | Failure::Forgotten
             | Failure::Other(_)
-            | Failure::Kernels => EIO,
+            | Failure::Kernels
+            | Failure::Empty => EIO,
         }
     }
 }
@@ -220,6 +224,17 @@ impl Hw {
     fn shell<R>(&self, access: impl FnOnce(&pci::Bar<'_>) -> Option<R>) -> Result<R, Failure> {
         let done = self.bar.try_access_with(access).flatten();
         done.ok_or(Failure::Gone)
+    }
+
+    /// Writes dwords to the first of the BAR, of a board at rest whose hard IP takes them for a configuration.
+    pub(crate) fn send(&self, mut words: impl Iterator<Item = u32>) -> Result<(), Failure> {
+        let block = self.block.lock();
+        match block.life.state() {
+            State::Resting => {
+                self.shell(|bar| words.try_for_each(|word| bar.try_write32(word, 0).ok()))
+            }
+            _ => Err(Failure::Away),
+        }
     }
 
     /// The present start of the board, if its registers can be accessed.

@@ -37,7 +37,7 @@ macro_rules! structures {
 }
 structures!(
     Info, Register, Unregister, Submit, Wait, Query, EventFd, Stop, Probe, Moderate, Allocate,
-    Window, Free, OpenCl, Access, Arm, Reprogram
+    Window, Free, OpenCl, Access, Arm, Reprogram, Configure
 );
 
 /// What the caller has beyond what is known must be zero.
@@ -201,6 +201,13 @@ impl Context {
                     self.reprogram(arguments)
                 })
             }
+            // As that, and it copies from the process before.
+            code if uapi::CONFIGURE.is(code) => {
+                call(uapi::CONFIGURE, code, argument, |arguments: &mut uapi::Configure| {
+                    zero(&[u64::from(arguments.reserved)])?;
+                    self.configure(arguments)
+                })
+            }
             _ => Err(ENOTTY),
         }
     }
@@ -280,6 +287,7 @@ impl Context {
             | with(nvidia::is_there(), feature::NVIDIA)
             | with(self.board.window_bytes() > 0, feature::WINDOW)
             | with(self.board.opencl().is_there(), feature::OPENCL)
+            | with(self.board.opencl().is_there() && self.board.has_cvp(), feature::CVP)
             | with(capabilities.msix, feature::MSIX)
             | with(capabilities.tagged, feature::TAGGED_READS)
     }

@@ -22,6 +22,8 @@ pub(crate) mod changes;
 pub(crate) mod channel;
 #[path = "../core/src/counters.rs"]
 pub(crate) mod counters;
+#[path = "../core/src/cvp.rs"]
+pub(crate) mod cvp;
 #[path = "../core/src/descriptor.rs"]
 pub(crate) mod descriptor;
 #[path = "../core/src/events.rs"]

@@ -48,14 +48,12 @@ struct Holder {
     eventfd: Option<EventFd>,
 }
 
-struct State {
+pub(crate) struct State {
     holder: Option<Holder>,
     /// The holder waits for an interrupt.
     armed: bool,
     /// The kernel's number of the vector that is theirs alone. It is enabled while `armed` is set.
     vector: Option<u32>,
-    /// Nobody may reach the interface: the board is not awake.
-    asleep: bool,
 }
 
 impl State {
@@ -103,12 +101,12 @@ impl Holding {
             holder: None,
             armed: false,
             vector: None,
-            asleep: true,
         };
         pin_init!(Self { state <- new_mutex!(state) })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    /// Nobody takes it, gives it back or hears an interrupt meanwhile.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
 }
@@ -245,10 +243,9 @@ impl Board {
         self.write_lines(epoch, |line| line.enabled(state.armed))
     }
 
-    /// Lets the block's interrupts through on a board that is being started, and its OpenCL side be seen.
+    /// Lets the block's interrupts through on a board that is being started.
     pub(crate) fn open_lines(&self, epoch: Epoch) -> Result<(), Failure> {
-        let mut state = self.holding.lock();
-        state.asleep = false;
+        let _state = self.holding.lock();
         self.write_lines(epoch, |line| line.enabled(false))
     }
 
@@ -268,13 +265,8 @@ impl Board {
         let _ = self.write_lines(epoch, |_| 0);
     }
 
-    /// Nobody reaches the OpenCL side from now on, until the board is started.
-    pub(crate) fn hide_kernels(&self) {
-        self.holding.lock().asleep = true;
-    }
-
-    /// Hands the frame of a page of the interface to the kernels to `insert`, or none if a channel is not to
-    /// see it.
+    /// Hands the frame of a page of the interface to the kernels to `insert`, or none if a channel does not hold
+    /// it.
     pub(crate) fn with_kernels<R>(
         &self,
         channel: u32,
@@ -282,7 +274,7 @@ impl Board {
         insert: impl FnOnce(Option<usize>) -> R,
     ) -> R {
         let state = self.holding.lock();
-        let frame = match state.is_held_by(channel) && !state.asleep {
+        let frame = match state.is_held_by(channel) {
             true => self.opencl().kernels.and_then(|kernels| {
                 let first = self.bar_pfn(kernels.offset as usize)?;
                 Some(first + page)

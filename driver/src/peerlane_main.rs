@@ -23,6 +23,7 @@ mod board;
 mod boards;
 mod boards_table;
 mod callbacks;
+mod configure;
 mod context;
 mod debugfs;
 mod dma;
@@ -53,6 +54,7 @@ mod reprogram;
 mod settings;
 mod sysfs;
 mod trace;
+mod views;
 mod window;
 
 use board::{Board, Found, Shrinker};
@@ -206,7 +208,7 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
     authors: ["The Peerlane authors"],
     description: "Direct transfers between an OpenCL FPGA board and a GPU",
     license: "GPL",
-    imports_ns: ["DMA_BUF"],
+    imports_ns: ["CXL", "DMA_BUF"],
     params: {
         build_id: u32 {
             default: 0,

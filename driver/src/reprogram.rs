@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! A new configuration of the FPGA, which the holder of the OpenCL side brings about: through JTAG, or
-//! through the hard IP (CvP). To the driver it is a reset of the function that comes without the PCI core.
+//! through the hard IP ([`crate::configure`]). To the driver it is a reset of the function that comes without the PCI core.
 //!
 //! While it lasts the board rests. Whatever else puts a board to rest and starts it again, a reset of the
 //! function or a sleep, leaves the start to the end of the bracket ([`Board::is_reprogrammed`]), and the end of the
@@ -12,7 +12,7 @@ use crate::{
     board::Board,
     callbacks,
     context::Context,
-    ffi::{peerlane_lock_device, peerlane_unlock_device, pci_dev},
+    ffi::{pci_dev, peerlane_lock_device, peerlane_owns_aer, peerlane_unlock_device},
     logic::{lifecycle::Starter, uapi},
 };
 use kernel::{
@@ -101,10 +101,10 @@ impl Programming {
 
 /// The device's lock, under which it is bound, unbound, reset and put to sleep. Never taken inside of the
 /// gate: unbind waits for that under it.
-struct Device<'a>(&'a Board);
+pub(crate) struct Device<'a>(&'a Board);
 
 impl<'a> Device<'a> {
-    fn lock(board: &'a Board) -> Self {
+    pub(crate) fn lock(board: &'a Board) -> Self {
         // SAFETY: a valid device.
         unsafe { peerlane_lock_device(pci_dev(board.gate.device())) };
         Self(board)
@@ -118,13 +118,14 @@ impl Drop for Device<'_> {
     }
 }
 
-/// The mask of uncorrectable errors of the port above a board, and the port.
+/// The mask of uncorrectable errors of the port above a board, and the port. None where these registers are the
+/// firmware's: a control that `_OSC` does not give must not be used (PCI Firmware Specification 3.3, 4.5.1).
 fn mask_of_port(board: &Board) -> Option<(*mut bindings::pci_dev, i32)> {
     // SAFETY: a valid device. A device that is bound has its bus, and the port above it.
     unsafe {
         let bus = (*pci_dev(board.gate.device())).bus;
         let port = (*bus).self_;
-        if port.is_null() || (*port).aer_cap == 0 {
+        if port.is_null() || !peerlane_owns_aer(port) {
             return None;
         }
         let mask = i32::from((*port).aer_cap) + bindings::PCI_ERR_UNCOR_MASK as i32;
@@ -159,18 +160,11 @@ fn mask_surprise(board: &Board, masked: bool) -> bool {
     before
 }
 
-/// Waits until the function of a board answers that the driver was bound to.
-fn answers(device: *mut bindings::pci_dev) -> bool {
-    // SAFETY: a valid device; its IDs do not change.
-    let expected = unsafe { u32::from((*device).device) << 16 | u32::from((*device).vendor) };
+/// Waits until the function of a board answers.
+fn answers(board: &Board) -> bool {
     let begin = Instant::<Monotonic>::now();
     loop {
-        let mut found = 0;
-        // SAFETY: a valid device, and a place for the answer.
-        let read = unsafe {
-            bindings::pci_read_config_dword(device, bindings::PCI_VENDOR_ID as i32, &mut found)
-        };
-        if read == 0 && found == expected {
+        if board.is_there() {
             return true;
         }
         if begin.elapsed() > ANSWER {
@@ -235,13 +229,21 @@ impl Board {
             return Err(ENOENT);
         }
         let device = pci_dev(self.gate.device());
-        let started = match self.programming.core.load(ordering::Relaxed) {
+        let started = match self.core_has_it() {
             // The core starts it.
             true => Err(EAGAIN),
-            false if !answers(device) => {
+            false if !answers(self) => {
                 dev_err!(
                     self.device(),
                     "no board answers: configure its FPGA, then end the configuration again\n"
+                );
+                Err(EIO)
+            }
+            // Before anything of the BAR is written, its table of vectors for one.
+            false if self.has_empty_core() => {
+                dev_err!(
+                    self.device(),
+                    "its FPGA has no configuration: configure it, then end the configuration again\n"
                 );
                 Err(EIO)
             }
@@ -273,6 +275,11 @@ impl Board {
             Err(_) => {}
         }
         started
+    }
+
+    /// Whether the PCI core has the board at rest.
+    pub(crate) fn core_has_it(&self) -> bool {
+        self.programming.core.load(ordering::Relaxed)
     }
 
     /// Takes note that the PCI core puts the board to rest, or has let it go again.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the kernel has only as macros and inline functions without a Rust helper. */
+#include <linux/aer.h>
 #include <linux/cred.h>
 #include <linux/dma-mapping.h>
 #include <linux/iommu.h>
@@ -91,6 +92,11 @@ unsigned long peerlane_page_to_pfn(struct page *page)
 	return page_to_pfn(page);
 }
 
+bool peerlane_owns_aer(struct pci_dev *device)
+{
+	return pcie_aer_is_native(device);
+}
+
 bool peerlane_is_translated(struct device *device)
 {
 	struct iommu_domain *domain = iommu_get_domain_for_dev(device);
@@ -138,6 +144,24 @@ bool peerlane_is_switched(struct device *client, struct pci_dev *peer)
 			return true;
 	}
 	return false;
+}
+
+/*
+ * Who sets where an interrupt goes has the message written, into a table in the BAR. (A processor that is taken off
+ * line does so, too, and is not kept from it.)
+ */
+void peerlane_pin_vectors(struct pci_dev *device, bool pinned)
+{
+	int vector, irq;
+
+	if (!device->msix_enabled)
+		return;
+	for (vector = 0; (irq = pci_irq_vector(device, vector)) > 0; vector++) {
+		if (pinned)
+			irq_set_status_flags(irq, IRQ_NO_BALANCING);
+		else
+			irq_clear_status_flags(irq, IRQ_NO_BALANCING);
+	}
 }
 
 bool peerlane_same_bridge(struct device *client, struct pci_dev *peer)

@@ -30,8 +30,10 @@ void peerlane_make_uncached(struct vm_area_struct *vma);
 void peerlane_mask_when_disabled(unsigned int irq);
 struct mmu_notifier *peerlane_mmu_notifier_get(const struct mmu_notifier_ops *ops);
 s64 peerlane_monotonic_to_host(s64 ns);
+bool peerlane_owns_aer(struct pci_dev *device);
 void *peerlane_page_address(struct page *page);
 unsigned long peerlane_page_to_pfn(struct page *page);
+void peerlane_pin_vectors(struct pci_dev *device, bool pinned);
 bool peerlane_same_bridge(struct device *client, struct pci_dev *peer);
 void peerlane_unlock_device(struct pci_dev *device);
 

@@ -98,6 +98,12 @@
 #define PEERLANE_IOC_REPROGRAM _IOW(PEERLANE_IOC_TYPE, 16, struct peerlane_reprogram)
 
 /*
+ * Configures the FPGA over PCIe, between the two of PEERLANE_IOC_REPROGRAM: struct
+ * peerlane_configure.
+ */
+#define PEERLANE_IOC_CONFIGURE _IOW(PEERLANE_IOC_TYPE, 17, struct peerlane_configure)
+
+/*
  * Offsets for mmap. Each mapping is of the context's own channel. They need an off_t of 64
  * bits: where it has 32, a C program defines _FILE_OFFSET_BITS as 64, else all of them are the
  * channel page.
@@ -218,6 +224,8 @@ struct peerlane_info {
 #define PEERLANE_FEATURE_TAGGED_READS (1ULL << 18)
 /* The driver reaches the board's OpenCL side: PEERLANE_IOC_OPENCL. */
 #define PEERLANE_FEATURE_OPENCL (1ULL << 19)
+/* What the FPGA is configured with lets it be configured over PCIe: PEERLANE_IOC_CONFIGURE. */
+#define PEERLANE_FEATURE_CVP (1ULL << 20)
 
 /* What a region is made of: peerlane_register.provider. */
 /* Memory of the calling process, by address. */
@@ -695,7 +703,7 @@ struct peerlane_arm {
 
 /*
  * Argument of PEERLANE_IOC_REPROGRAM: a bracket around a new configuration of the FPGA, which
- * the caller sees to.
+ * the caller sees to: with a tool, or by PEERLANE_IOC_CONFIGURE.
  *
  * PEERLANE_REPROGRAM_BEGIN ends all contexts' transfers. From then on the board reaches no
  * memory, nobody reaches the board, calls that need it are refused with EAGAIN, and the port
@@ -710,9 +718,9 @@ struct peerlane_arm {
  *
  * EPERM: the context does not hold the OpenCL side. EALREADY: it has begun already. ENOENT: it
  * has not begun. EAGAIN: the board is being started again, or put to sleep. EINVAL: flags that
- * make no sense. EIO of an END: no board answers, or the one that is found cannot be started,
- * or is another; the kernel's log says which. The bracket stays open then: END can be tried
- * again, after another configuration, too.
+ * make no sense. EIO of an END: no board answers, its FPGA has no configuration, or the one
+ * that is found cannot be started, or is another; the kernel's log says which. The bracket
+ * stays open then: END can be tried again, after another configuration, too.
  *
  * The end of the context comes when the last copy of its file is closed. So whoever runs a
  * tool for the configuration has a process that waits for the tool keep a copy: if the caller
@@ -732,6 +740,46 @@ struct peerlane_reprogram {
 #define PEERLANE_REPROGRAM_BEGIN 1
 /* The board is started again. */
 #define PEERLANE_REPROGRAM_END 2
+
+/* The most bytes of an image for PEERLANE_IOC_CONFIGURE. */
+#define PEERLANE_CONFIGURE_BYTES (64ULL << 20)
+
+/*
+ * Argument of PEERLANE_IOC_CONFIGURE: the FPGA's core is configured over PCIe (CvP, of the
+ * V-series hard IP), by the context that has begun a PEERLANE_IOC_REPROGRAM. The image is that
+ * of the core alone (.core.rbf), for the periphery that the FPGA has.
+ *
+ * The driver copies the image first. From then on a signal, SIGKILL too, takes effect when the
+ * FPGA is configured: one that is configured in part is no board at all. With an image of 32
+ * MiB that is a matter of seconds.
+ *
+ * ENOENT: the context has not begun a REPROGRAM. EOPNOTSUPP: the board has not
+ * PEERLANE_FEATURE_CVP. EINVAL: no bytes or more than PEERLANE_CONFIGURE_BYTES, or no such
+ * packing. EFAULT: not memory of the process. ENOMEM: no memory for the image. EAGAIN: the
+ * board is being reset, or put to sleep. EIO: the FPGA was not configured; the kernel's log
+ * says why. It may have no configuration then, which PEERLANE_IOC_REPROGRAM's
+ * PEERLANE_REPROGRAM_END refuses. It can be tried again, in the same bracket.
+ */
+struct peerlane_configure {
+	/* First byte of the image in the process. */
+	__u64 address;
+	/* Bytes. If they are no multiple of 4, zeros follow. */
+	__u64 length;
+	/* One of PEERLANE_PACKING_*. */
+	__u32 packing;
+	/* Zero. */
+	__u32 reserved;
+};
+
+/* How an image is packed: peerlane_configure.packing. */
+/* As the hard IP says of the images that it is made for. */
+#define PEERLANE_PACKING_AS_TOLD 0
+/* Neither compressed nor encrypted. */
+#define PEERLANE_PACKING_PLAIN 1
+/* Encrypted, not compressed. */
+#define PEERLANE_PACKING_ENCRYPTED 2
+/* Compressed. */
+#define PEERLANE_PACKING_COMPRESSED 3
 
 /*
  * What follows is of the register map: the channel page, and the records in memory. Offsets are in
@@ -1174,6 +1222,11 @@ PEERLANE_PLACE_(peerlane_arm, reserved, 4);
 PEERLANE_SIZE_(peerlane_reprogram, 8);
 PEERLANE_PLACE_(peerlane_reprogram, flags, 0);
 PEERLANE_PLACE_(peerlane_reprogram, reserved, 4);
+PEERLANE_SIZE_(peerlane_configure, 24);
+PEERLANE_PLACE_(peerlane_configure, address, 0);
+PEERLANE_PLACE_(peerlane_configure, length, 8);
+PEERLANE_PLACE_(peerlane_configure, packing, 16);
+PEERLANE_PLACE_(peerlane_configure, reserved, 20);
 PEERLANE_SIZE_(peerlane_descriptor, 64);
 PEERLANE_PLACE_(peerlane_descriptor, peer, 0);
 PEERLANE_PLACE_(peerlane_descriptor, local, 8);

@@ -132,7 +132,7 @@ typedef clCreatePeerMemoryFromDmaBufPeerlane_t *clCreatePeerMemoryFromDmaBufPeer
  * that was freed fail with CL_PEER_MEMORY_REVOKED_PEERLANE.
  *
  * Errors: as clCreatePeerMemoryFromDmaBufPeerlane(). CL_PEER_NOT_SUPPORTED_PEERLANE: there is no CUDA in the
- * process, and the driver was built without NVIDIA's interface.
+ * process, and NVIDIA's kernel driver is not loaded or gives no memory to peers.
  */
 typedef cl_peer_memory_peerlane CL_API_CALL clCreatePeerMemoryFromPointerPeerlane_t(
     cl_device_id device,

@@ -48,6 +48,7 @@ pub mod capability;
 pub mod changes;
 pub mod channel;
 pub mod counters;
+pub mod cvp;
 pub mod descriptor;
 pub mod events;
 pub mod fault;

@@ -126,10 +126,13 @@ pub const ARM: Ioctl = Ioctl::new::<Arm>(15, false);
 /// Brings the board to rest, so that its FPGA can be configured anew, or starts it again: [`Reprogram`].
 pub const REPROGRAM: Ioctl = Ioctl::new::<Reprogram>(16, false);
 
+/// Configures the FPGA over PCIe, between the two of [`REPROGRAM`]: [`Configure`].
+pub const CONFIGURE: Ioctl = Ioctl::new::<Configure>(17, false);
+
 /// All of them.
-pub const ALL: [Ioctl; 17] = [
+pub const ALL: [Ioctl; 18] = [
     INFO, REGISTER, UNREGISTER, SUBMIT, WAIT, QUERY, EVENTFD, STOP, PROBE, MODERATE, ALLOCATE,
-    WINDOW, FREE, OPENCL, ACCESS, ARM, REPROGRAM,
+    WINDOW, FREE, OPENCL, ACCESS, ARM, REPROGRAM, CONFIGURE,
 ];
 
 /// Offsets for `mmap`. Each mapping is of the context's own channel. They need an `off_t` of 64 bits:
@@ -235,6 +238,8 @@ pub mod feature {
     pub const TAGGED_READS: u64 = 1 << 18;
     /// The driver reaches the board's OpenCL side: [`OPENCL`](super::OPENCL).
     pub const OPENCL: u64 = 1 << 19;
+    /// What the FPGA is configured with lets it be configured over PCIe: [`CONFIGURE`](super::CONFIGURE).
+    pub const CVP: u64 = 1 << 20;
 }
 
 /// What a region is made of: [`Register::provider`].
@@ -716,7 +721,8 @@ pub mod arm {
     pub const DISARM: u32 = 1;
 }
 
-/// Argument of [`REPROGRAM`]: a bracket around a new configuration of the FPGA, which the caller sees to.
+/// Argument of [`REPROGRAM`]: a bracket around a new configuration of the FPGA, which the caller sees to: with a
+/// tool, or by [`CONFIGURE`].
 ///
 /// [`BEGIN`](reprogram::BEGIN) ends all contexts' transfers. From then on the board reaches no memory,
 /// nobody reaches the board, calls that need it are refused with `EAGAIN`, and the port above the board
@@ -731,8 +737,8 @@ pub mod arm {
 ///
 /// `EPERM`: the context does not hold the OpenCL side. `EALREADY`: it has begun already. `ENOENT`: it has not
 /// begun. `EAGAIN`: the board is being started again, or put to sleep. `EINVAL`: flags that make no sense. `EIO` of
-/// an `END`: no board answers, or the one that is found cannot be started, or is another; the kernel's log says
-/// which. The bracket stays open then: `END` can be tried again, after another configuration, too.
+/// an `END`: no board answers, its FPGA has no configuration, or the one that is found cannot be started, or is
+/// another; the kernel's log says which. The bracket stays open then: `END` can be tried again, after another configuration, too.
 ///
 /// The end of the context comes when the last copy of its file is closed. So whoever runs a tool for the
 /// configuration has a process that waits for the tool keep a copy: if the caller is killed, the bracket
@@ -754,4 +760,44 @@ pub mod reprogram {
     pub const BEGIN: u32 = 1;
     /// The board is started again.
     pub const END: u32 = 2;
+}
+
+/// The most bytes of an image for [`CONFIGURE`].
+pub const CONFIGURE_BYTES: u64 = 64 << 20;
+
+/// Argument of [`CONFIGURE`]: the FPGA's core is configured over PCIe (CvP, of the V-series hard IP), by the context
+/// that has begun a [`REPROGRAM`]. The image is that of the core alone (`.core.rbf`), for the periphery that the FPGA
+/// has.
+///
+/// The driver copies the image first. From then on a signal, `SIGKILL` too, takes effect when the FPGA is configured:
+/// one that is configured in part is no board at all. With an image of 32 MiB that is a matter of seconds.
+///
+/// `ENOENT`: the context has not begun a `REPROGRAM`. `EOPNOTSUPP`: the board has not [`feature::CVP`].
+/// `EINVAL`: no bytes or more than [`CONFIGURE_BYTES`], or no such packing. `EFAULT`: not memory of the process.
+/// `ENOMEM`: no memory for the image. `EAGAIN`: the board is being reset, or put to sleep. `EIO`: the FPGA was not
+/// configured; the kernel's log says why. It may have no configuration then, which [`REPROGRAM`]'s
+/// [`END`](reprogram::END) refuses. It can be tried again, in the same bracket.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Configure {
+    /// First byte of the image in the process.
+    pub address: u64,
+    /// Bytes. If they are no multiple of 4, zeros follow.
+    pub length: u64,
+    /// One of [`packing`].
+    pub packing: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// How an image is packed: [`Configure::packing`].
+pub mod packing {
+    /// As the hard IP says of the images that it is made for.
+    pub const AS_TOLD: u32 = 0;
+    /// Neither compressed nor encrypted.
+    pub const PLAIN: u32 = 1;
+    /// Encrypted, not compressed.
+    pub const ENCRYPTED: u32 = 2;
+    /// Compressed.
+    pub const COMPRESSED: u32 = 3;
 }

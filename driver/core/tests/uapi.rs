@@ -3,7 +3,7 @@
 //! against `uapi`.
 
 use peerlane_core::uapi::{
-    self, access, access_flags, allocate, area, arm, feature, free, map, opencl, provider,
+    self, access, access_flags, allocate, area, arm, feature, free, map, opencl, packing, provider,
     reprogram, state, submit, unregister, window,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +60,7 @@ fn expected() -> Expected {
         ("FEATURE_MSIX", feature::MSIX),
         ("FEATURE_TAGGED_READS", feature::TAGGED_READS),
         ("FEATURE_OPENCL", feature::OPENCL),
+        ("FEATURE_CVP", feature::CVP),
         ("MAP_PAGE", map::PAGE),
         ("MAP_RING", map::RING),
         ("MAP_WINDOW", map::WINDOW),
@@ -97,6 +98,7 @@ fn expected() -> Expected {
         ("IOC_ACCESS", uapi::ACCESS.code().into()),
         ("IOC_ARM", uapi::ARM.code().into()),
         ("IOC_REPROGRAM", uapi::REPROGRAM.code().into()),
+        ("IOC_CONFIGURE", uapi::CONFIGURE.code().into()),
         ("AREA_KERNELS", area::KERNELS.into()),
         ("AREA_CLOCK", area::CLOCK.into()),
         ("AREA_VERSION", area::VERSION.into()),
@@ -107,6 +109,11 @@ fn expected() -> Expected {
         ("ARM_DISARM", arm::DISARM.into()),
         ("REPROGRAM_BEGIN", reprogram::BEGIN.into()),
         ("REPROGRAM_END", reprogram::END.into()),
+        ("CONFIGURE_BYTES", uapi::CONFIGURE_BYTES),
+        ("PACKING_AS_TOLD", packing::AS_TOLD.into()),
+        ("PACKING_PLAIN", packing::PLAIN.into()),
+        ("PACKING_ENCRYPTED", packing::ENCRYPTED.into()),
+        ("PACKING_COMPRESSED", packing::COMPRESSED.into()),
     ]
     .into_iter()
     .map(|(name, value)| (format!("PEERLANE_{name}"), value))
@@ -263,6 +270,16 @@ fn expected() -> Expected {
     );
     layout!(all, "peerlane_arm", Arm { flags, reserved });
     layout!(all, "peerlane_reprogram", Reprogram { flags, reserved });
+    layout!(
+        all,
+        "peerlane_configure",
+        Configure {
+            address,
+            length,
+            packing,
+            reserved
+        }
+    );
     layout!(
         all,
         "peerlane_window",

@@ -76,7 +76,7 @@ impl Board {
     fn tell_cut_off(&self, failure: Failure) {
         trace::board(self, failure.state());
         match failure {
-            Failure::Gone => dev_err!(self.device(), "the board does not answer any more: reset the function, or configure its FPGA and rescan it\n"),
+            Failure::Gone => dev_err!(self.device(), "the board does not answer any more\n"),
             // Not reached: a start that has ended cuts nothing off.
             Failure::Away => {}
             Failure::Late(register, value) => dev_err!(
@@ -97,8 +97,8 @@ impl Board {
                 self.device(),
                 "the kernels in the FPGA are not reset, and may write into memory that others get; the board is cut off and started again\n"
             ),
-            // Not reached: only a start looks for it.
-            Failure::Other(_) => {}
+            // Not reached: only a start looks for them.
+            Failure::Other(_) | Failure::Empty => {}
         }
     }
 
@@ -315,7 +315,7 @@ impl Board {
     }
 
     /// Starts a board again that was cut off, just now for this failure: by a reset of the block, or
-    /// of the function.
+    /// of the function. That is tried once: who starts it then is the reset's owner, and gives it up for good.
     fn revive(&self, failure: Option<Failure>) {
         let started = match failure {
             Some(Failure::Gone) => Err(NotStarted::Failed(Failure::Gone)),
@@ -327,9 +327,19 @@ impl Board {
                 return;
             }
             Err(NotStarted::NotYours) => return,
-            // A function that is not there takes long to be found not resettable.
-            Err(NotStarted::Failed(Failure::Gone | Failure::Other(_))) => {
+            Err(NotStarted::Failed(Failure::Other(_) | Failure::Empty)) => {
                 self.give_up(Starter::Watchdog);
+                return;
+            }
+            // A function that is not there takes long to be found not resettable. One that answers, and its BAR
+            // does not, may have an access to the OpenCL side in it that nobody answers.
+            Err(NotStarted::Failed(Failure::Gone)) if !self.is_there() => {
+                if self.give_up(Starter::Watchdog) {
+                    dev_err!(
+                        self.device(),
+                        "nor does its function: reset it, or configure its FPGA and rescan it\n"
+                    );
+                }
                 return;
             }
             Err(NotStarted::Failed(_) | NotStarted::CutOff) => {}
@@ -365,6 +375,13 @@ impl Fabric<Failure> for Restart<'_> {
         let Self { board, who } = self;
         board.memory.forget();
         board.hide_views();
+        if board.has_empty_core() {
+            dev_err!(
+                board.device(),
+                "its FPGA has no configuration: configure it, then reset the function\n"
+            );
+            return Err(Failure::Empty);
+        }
         board.is_the_one_found(epoch)?;
         // With what the driver has told it the block has lost its table of vectors, too, which only
         // the PCI core writes again: after a reset of the function.

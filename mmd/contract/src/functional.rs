@@ -171,17 +171,32 @@ pub fn a_program_is_loaded_with_memory_kept_or_restored(bench: &dyn Bench) {
     runtime.close();
 }
 
-/// After a programming that has failed the board goes on.
-pub fn a_program_that_cannot_be_loaded_leaves_the_board_in_use(bench: &dyn Bench) {
-    let runtime = bench.open();
+/// A programming that has failed leaves a board that nobody has a handle of: nothing is called for it any more,
+/// and it can be opened again. Where memory was to be kept the board goes on.
+pub fn a_program_that_cannot_be_loaded_closes_the_board(bench: &dyn Bench) {
+    let mmd = bench.load();
     bench.set_programming(Programming::Fails);
-    assert!(!runtime.program(&mut bench.image(1), 0));
-    assert!(!runtime.program(&mut [], 0));
+    let data = pattern(4, 5000);
+    // The programmer fails, or refuses the image.
+    for mut image in [bench.image(1), Vec::new()] {
+        let (runtime, _) = Runtime::open(mmd, bench.name(), Version(24.2)).unwrap();
+        assert!(!runtime.program(&mut image, 1));
+        runtime.launch(1, [0x400, 0x400, 0x800]);
+        runtime.until_finished(1);
+        runtime.write_op(1, PLACE, &data);
+        assert!(!runtime.program(&mut image, 0));
+        assert_eq!(runtime.handle(), -1);
+        let memory = runtime.interfaces[2];
+        assert_eq!(runtime.shared.write(memory, PLACE, &data), -1);
+        std::thread::sleep(MORE_THAN_A_PERIOD);
+        assert_eq!(runtime.shared.heard.lock().unwrap().strange, 0);
+        runtime.close();
+    }
+    let (runtime, _) = Runtime::open(mmd, bench.name(), Version(24.2)).unwrap();
     runtime.launch(1, [0x400, 0x400, 0x800]);
     runtime.until_finished(1);
-    let data = pattern(4, 5000);
-    runtime.write_op(1, PLACE, &data);
     let mut found = vec![0; data.len()];
+    runtime.write_op(1, PLACE, &data);
     runtime.read_op(1, PLACE, &mut found);
     assert!(found == data);
     runtime.close();

@@ -206,7 +206,7 @@ macro_rules! tests {
             a_kernel_runs_and_launches_again_with_what_changed
             nothing_is_called_before_a_handler_is_set_or_after_a_close
             a_program_is_loaded_with_memory_kept_or_restored
-            a_program_that_cannot_be_loaded_leaves_the_board_in_use
+            a_program_that_cannot_be_loaded_closes_the_board
             all_alignments_and_sizes
             memory_is_copied_on_the_board
             eight_threads_share_a_board

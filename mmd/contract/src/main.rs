@@ -9,7 +9,7 @@
 //! | `printf` | a kernel that prints, and stalls on a buffer that is too small |
 //! | `write ADDRESS FILE`, `read ADDRESS LENGTH FILE` | moves a file's content |
 //! | `busy SOURCE TARGET ITEMS` | starts a kernel that copies, and threads whose transfers do not end |
-//! | `program FILE` | with memory kept if it can be, else saved and restored around it; `failed` |
+//! | `program FILE` | with memory kept if it can be, else saved and restored around it; `failed`: then only `close` |
 //! | `close` | |
 //! | `exit CODE` | without a close, with transfers under way. There is no answer |
 

@@ -205,9 +205,11 @@ impl Shared {
         assert_eq!((state.failed, state.strange), (0, 0));
     }
 
-    /// Closes the board.
+    /// Closes the board. After a programming that has failed it is asked for by no handle.
     pub fn close(&self) {
-        assert_eq!(self.mmd.close(self.handle()), 0);
+        let handle = self.handle();
+        let expected = if handle < 0 { -1 } else { 0 };
+        assert_eq!(self.mmd.close(handle), expected);
     }
 
     /// A register of the kernel interface.
@@ -535,16 +537,19 @@ impl Runtime {
         self.until("a kernel", |heard| heard.finished >= launches);
     }
 
-    /// Programs; `false`: the memory cannot be kept.
+    /// Programs; `false`: the memory cannot be kept (mode 1), or it has failed. Without memory to keep the answer
+    /// is the board's handle from then on, whatever it is (`acl_hal_mmd_program_device`).
     pub fn program(&self, image: &mut [u8], mode: c_int) -> bool {
         let (mmd, handle) = (self.shared.mmd, self.handle());
         let data = image.as_mut_ptr().cast();
         // SAFETY: the call blocks.
         let new = unsafe { mmd.program(handle, data, image.len(), mode) };
+        if mode == 0 || new >= 0 {
+            *self.shared.handle.lock().unwrap() = new;
+        }
         if new < 0 {
             return false;
         }
-        *self.shared.handle.lock().unwrap() = new;
         self.set_status();
         self.shared.set_register(0x30, 0);
         assert_ne!(self.shared.register(0x30), 0);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// `aocl_mmd_interrupt_handler_fn`.
 pub type InterruptHandler = unsafe extern "C" fn(c_int, *mut c_void);
@@ -38,6 +38,10 @@ const MOST: usize = isize::MAX as usize;
 pub struct Mmd {
     flavour: Flavour,
     boards: Box<dyn Boards>,
+    /// The boards' names, as they were when somebody asked first: a runtime asks again each time that it opens one,
+    /// and takes the n-th name for the n-th device (`acl_hal_mmd_try_devices`, `acl_hal_mmd.cpp` of
+    /// intel/fpga-runtime-for-opencl v2025.0). One that has gone meanwhile must not shift the others.
+    names: OnceLock<Vec<String>>,
     open: Mutex<Open>,
     /// The process that has boards open; 0: none.
     owner: AtomicU32,
@@ -99,6 +103,7 @@ impl Mmd {
         Self {
             flavour,
             boards: Box::new(boards),
+            names: OnceLock::new(),
             open: Mutex::default(),
             owner: AtomicU32::new(0),
             peers: Peers::new(lookup),
@@ -157,7 +162,7 @@ impl Mmd {
             let Some(what) = Offline::of(id) else {
                 return -1;
             };
-            let names = || self.boards.names();
+            let names = || self.names.get_or_init(|| self.boards.names());
             let answer = match what {
                 Offline::Version => Value::Text(self.flavour.version()),
                 Offline::NumBoards => Value::Int(c_int::try_from(names().len()).unwrap_or(0)),
@@ -237,22 +242,27 @@ impl Mmd {
             if self.board(handle).is_none() {
                 return -1;
             }
-            let board = {
-                let mut open = self.lock();
-                let board = open.boards.remove(&handle);
-                if open.boards.is_empty() {
-                    self.owner.store(0, Ordering::SeqCst);
-                }
-                board
-            };
-            let Some(board) = board else {
-                return -1;
-            };
-            // Before its threads end: who is told of a copy's end may wait for them.
-            self.peers.close(handle, &board);
-            board.close();
-            0
+            self.give_back(handle)
         })
+    }
+
+    /// Closes a board; -1 if another thread has done it.
+    fn give_back(&self, handle: c_int) -> c_int {
+        let board = {
+            let mut open = self.lock();
+            let board = open.boards.remove(&handle);
+            if open.boards.is_empty() {
+                self.owner.store(0, Ordering::SeqCst);
+            }
+            board
+        };
+        let Some(board) = board else {
+            return -1;
+        };
+        // Before its threads end: who is told of a copy's end may wait for them.
+        self.peers.close(handle, &board);
+        board.close();
+        0
     }
 
     /// `aocl_mmd_set_interrupt_handler`: from now on the kernels' interrupt is taken.
@@ -394,6 +404,11 @@ impl Mmd {
 
     /// `aocl_mmd_program`: a handle, or -1.
     ///
+    /// After a -1 the board is closed, unless its memory was to be kept: a runtime then has the -1 for its handle
+    /// (`acl_hal_mmd_program_device`, `acl_hal_mmd.cpp` of intel/fpga-runtime-for-opencl v2025.0). It takes a call
+    /// of its handler with any other for an error that ends the program, and never closes the board. Where memory
+    /// was to be kept it goes on with the handle that it has.
+    ///
     /// # Safety
     /// `image` is NULL or good for reads of `size` bytes.
     pub unsafe fn program(
@@ -405,14 +420,21 @@ impl Mmd {
     ) -> c_int {
         /// `AOCL_MMD_PROGRAM_PRESERVE_GLOBAL_MEM`.
         const KEEP: c_int = 1;
+        let keep = mode & KEEP != 0;
         self.with(handle, |board| {
-            if image.is_null() || size > MOST {
-                say("a program without an image");
-                return -1;
+            let programmed = guarded(-1, || {
+                if image.is_null() || size > MOST {
+                    say("a program without an image");
+                    return -1;
+                }
+                // SAFETY: by the caller's promise.
+                let image = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), size) };
+                board.program(image, keep)
+            });
+            if programmed < 0 && !keep {
+                self.give_back(handle);
             }
-            // SAFETY: by the caller's promise.
-            let image = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), size) };
-            board.program(image, mode & KEEP != 0)
+            programmed
         })
     }
 

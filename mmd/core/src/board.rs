@@ -3,12 +3,13 @@
 use crate::boards::Found;
 use crate::dma::Dma;
 use crate::end::{end, say};
-use crate::events;
+use crate::events::Watch;
 use crate::handlers::Handlers;
 use crate::host::HostMemory;
 use crate::info::{Online, Value};
 use crate::peer::Gate;
 use crate::program::Programmer;
+use crate::registers::Registers;
 use crate::rom::Kernels;
 use crate::threads::{join, spawn};
 use peerlane_host::{Area, Direction, Errno, Error, OpenCl};
@@ -40,6 +41,7 @@ pub(crate) struct Board {
     number: u32,
     // The kernels are reset before the memory is given back that they use.
     kernels: Kernels,
+    registers: Arc<Registers>,
     pub(crate) side: Arc<dyn OpenCl>,
     dma: Dma,
     pub(crate) handlers: Handlers,
@@ -105,13 +107,15 @@ impl Board {
         })?;
         memory.keep();
         let side: Arc<dyn OpenCl> = device.open_cl().map_err(told)?.into();
+        let registers = Arc::new(Registers::new(Arc::clone(&side)));
         let dma = Dma::new(device).map_err(told)?;
         let board = Arc::new(Self {
             handle,
             name: name.into(),
             bus,
             number,
-            kernels: Kernels::new(Arc::clone(&side)),
+            kernels: Kernels::new(Arc::clone(&registers)),
+            registers,
             side,
             dma,
             handlers: Handlers::default(),
@@ -142,7 +146,16 @@ impl Board {
             lock(&self.threads).push(thread);
         }
         let board = Arc::clone(self);
-        let thread = spawn("peerlane-event", move || events::run(&board))?;
+        let thread = spawn("peerlane-event", move || {
+            let watch = Watch {
+                name: &board.name,
+                handle: board.handle,
+                side: &*board.side,
+                handlers: &board.handlers,
+                closing: &board.closing,
+            };
+            watch.run();
+        })?;
         lock(&self.threads).push(thread);
         Ok(())
     }
@@ -214,20 +227,40 @@ impl Board {
     pub(crate) fn registers_read(&self, interface: c_int, offset: u64, data: &mut [u8]) -> c_int {
         let read = match interface {
             KERNELS => self.kernels.read(offset, data),
-            CLOCK => self.side.read(Area::Clock, offset, data),
+            CLOCK => self.registers.read(Area::Clock, offset, data),
             _ => return self.no_interface(interface),
         };
-        self.answer("a register was not read", read)
+        self.accessed("a register was not read", interface, offset, read)
     }
 
     /// Writes the kernels' registers, or their clock's.
     pub(crate) fn registers_write(&self, interface: c_int, offset: u64, data: &[u8]) -> c_int {
         let written = match interface {
             KERNELS => self.kernels.write(offset, data),
-            CLOCK => self.side.write(Area::Clock, offset, data),
+            CLOCK => self.registers.write(Area::Clock, offset, data),
             _ => return self.no_interface(interface),
         };
-        self.answer("a register was not written", written)
+        self.accessed("a register was not written", interface, offset, written)
+    }
+
+    /// The status of an access to registers: -1 if there are none. If the board did not take it the process ends:
+    /// the runtime would go on with a wrong segment, or with what stood in its memory.
+    fn accessed(
+        &self,
+        what: &str,
+        interface: c_int,
+        offset: u64,
+        result: peerlane_host::Result<()>,
+    ) -> c_int {
+        match result {
+            Ok(()) => 0,
+            Err(Error::Bounds { .. } | Error::OpenCl { .. }) => self.answer(what, result),
+            Err(error) => end(format_args!(
+                "{}: {what} (interface {interface}, offset {offset:#x}): {}",
+                self.name,
+                told(&error)
+            )),
+        }
     }
 
     /// Tells the end of an access to registers, which has ended already.
@@ -238,9 +271,12 @@ impl Board {
         status
     }
 
-    /// Lets the kernels' interrupt come.
+    /// Lets the kernels' interrupt come. Where it cannot come now, the thread that waits for it tries again.
     pub(crate) fn arm(&self) -> c_int {
-        self.answer("the interrupt was not armed", self.side.arm())
+        match self.side.arm() {
+            Err(Error::Gone) => self.answer("the interrupt was not armed", Err(Error::Gone)),
+            _ => 0,
+        }
     }
 
     pub(crate) fn no_interface(&self, interface: c_int) -> c_int {
@@ -369,14 +405,15 @@ impl Board {
         });
     }
 
-    /// Loads an image into the FPGA; the board's handle, or -1.
+    /// Loads an image into the FPGA; the board's handle, or -1. After that the board is of use only if its memory
+    /// was to be kept.
     pub(crate) fn program(&self, image: &[u8], keep: bool) -> c_int {
         let keeps = self.programmer.keeps_memory(image);
         if keep && !keeps {
             // The runtime saves what is in the memory, and asks again.
             return -1;
         }
-        if let Err(reason) = self.programmer.check(image) {
+        if let Err(reason) = self.programmer.check(image, &*self.side) {
             say(format_args!(
                 "{}: the FPGA is not programmed: {reason}",
                 self.name
@@ -385,11 +422,7 @@ impl Board {
         }
         self.handlers.without_interrupt(|| {
             let load = &mut || {
-                let held = self.side.file().map(|file| file.try_clone_to_owned());
-                let held = held.transpose().map_err(|error| Error::Program {
-                    reason: format!("no copy of the board's file: {error}"),
-                })?;
-                let loaded = self.programmer.program(image, held);
+                let loaded = self.programmer.program(image, &*self.side);
                 loaded.map_err(|reason| Error::Program { reason })
             };
             let programmed = self.gate.programming(|| self.side.reprogram(keeps, load));
@@ -398,10 +431,11 @@ impl Board {
             let known = self.dma.device().query().map(drop);
             match self.answer("programming", programmed.and(shown).and(known)) {
                 0 => (true, self.handle),
-                failed => {
+                failed if keep => {
                     let _ = self.side.arm();
                     (false, failed)
                 }
+                failed => (true, failed),
             }
         })
     }

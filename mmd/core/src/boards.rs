@@ -1,6 +1,7 @@
 //! Where boards come from.
 
-use crate::program::{Jtag, Programmer};
+use crate::pcie::CvpOrJtag;
+use crate::program::Programmer;
 use peerlane_host::Device;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -58,7 +59,7 @@ impl Boards for Nodes {
         let device = Device::open(&node).map_err(|error| format!("{error}. {}", error.remedy()))?;
         Ok(Found {
             device,
-            programmer: Box::new(Jtag),
+            programmer: Box::new(CvpOrJtag),
             bus: bus(&node).unwrap_or_else(|| node.display().to_string()),
             number,
         })

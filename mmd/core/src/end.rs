@@ -1,12 +1,21 @@
 //! Messages, and the end of the process's use of a board.
 
+use std::cell::Cell;
 use std::fmt::Display;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long the end of the process waits at most for handlers that run.
-const LAST_CALL: Duration = Duration::from_millis(100);
+/// How long the end of the process waits at most for handlers that run in other threads: longer than they take on a
+/// computer that is busy, for the runtime ends the process if somebody is in it then (`l_global_lock_uninit`,
+/// `acl_thread.cpp` of intel/fpga-runtime-for-opencl v2025.0). One that waits for the thread which ends the process
+/// never returns.
+const LAST_CALL: Duration = Duration::from_secs(5);
+
+thread_local! {
+    /// Handlers that run in this thread.
+    static OWN: Cell<usize> = const { Cell::new(0) };
+}
 
 /// The process is at its end: the runtime's own data may be gone.
 static EXITING: AtomicBool = AtomicBool::new(false);
@@ -30,9 +39,11 @@ pub(crate) fn end(message: impl Display) -> ! {
 /// Calls into the runtime, unless the process is at its end.
 pub(crate) fn call(handler: impl FnOnce()) {
     RUNNING.fetch_add(1, Ordering::SeqCst);
+    OWN.set(OWN.get() + 1);
     if !EXITING.load(Ordering::SeqCst) {
         handler();
     }
+    OWN.set(OWN.get() - 1);
     RUNNING.fetch_sub(1, Ordering::SeqCst);
 }
 
@@ -43,8 +54,9 @@ pub(crate) fn at_exit() {
     extern "C" fn exit() {
         EXITING.store(true, Ordering::SeqCst);
         // A handler that runs may be the one which ends the process.
+        let own = OWN.get();
         let begin = Instant::now();
-        while RUNNING.load(Ordering::SeqCst) > 0 && begin.elapsed() < LAST_CALL {
+        while RUNNING.load(Ordering::SeqCst) > own && begin.elapsed() < LAST_CALL {
             std::thread::sleep(Duration::from_millis(1));
         }
     }

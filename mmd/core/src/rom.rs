@@ -5,7 +5,8 @@
 //! the runtime reads in them is the runtime's `acl_hal_mmd.cpp` and `acl_kernel_if.cpp`.
 
 use crate::end::say;
-use peerlane_host::{Area, OpenCl, Result};
+use crate::registers::Registers;
+use peerlane_host::{Area, Result};
 use peerlane_package::{upgrade, version};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,7 +39,7 @@ fn long_space(length: u64) -> u64 {
 /// The kernel interface of a board.
 #[derive(Debug)]
 pub(crate) struct Kernels {
-    side: Arc<dyn OpenCl>,
+    registers: Arc<Registers>,
     state: Mutex<State>,
 }
 
@@ -88,13 +89,13 @@ impl Text {
 }
 
 impl Kernels {
-    pub(crate) fn new(side: Arc<dyn OpenCl>) -> Self {
+    pub(crate) fn new(registers: Arc<Registers>) -> Self {
         let state = State {
             segment: 0,
             rom: Rom::Unknown,
         };
         Self {
-            side,
+            registers,
             state: Mutex::new(state),
         }
     }
@@ -110,7 +111,7 @@ impl Kernels {
         let mut state = self.lock();
         state.rom = Rom::Unknown;
         let segment = state.segment.to_le_bytes();
-        self.side.write(Area::Kernels, SEGMENT, &segment)
+        self.registers.write(Area::Kernels, SEGMENT, &segment)
     }
 
     /// Reads as the runtime is to see it.
@@ -118,7 +119,7 @@ impl Kernels {
         let length = data.len() as u64;
         let Some(end) = offset.checked_add(length) else {
             // Which says what is wrong with it.
-            return self.side.read(Area::Kernels, offset, data);
+            return self.registers.read(Area::Kernels, offset, data);
         };
         let looks = offset < VERSION + 4 || offset < ROM.end && end > ROM.start;
         let mut state = self.lock();
@@ -131,7 +132,7 @@ impl Kernels {
         }
         let Rom::Instead(text) = state.rom.clone() else {
             drop(state);
-            return self.side.read(Area::Kernels, offset, data);
+            return self.registers.read(Area::Kernels, offset, data);
         };
         drop(state);
         if let Some(address) = shown {
@@ -142,7 +143,7 @@ impl Kernels {
                 }
                 return Ok(());
             }
-            return self.side.read(Area::Kernels, offset, data);
+            return self.registers.read(Area::Kernels, offset, data);
         }
         if ROM.contains(&offset) && end <= ROM.end && text.version == SHORT_ROM {
             for (at, to) in (offset - ROM.start..).zip(data) {
@@ -150,7 +151,7 @@ impl Kernels {
             }
             return Ok(());
         }
-        self.side.read(Area::Kernels, offset, data)?;
+        self.registers.read(Area::Kernels, offset, data)?;
         let places = (offset..end).zip(data);
         for (place, to) in places.filter(|(place, _)| *place < VERSION + 4) {
             *to = text.version.to_le_bytes()[(place - VERSION) as usize];
@@ -162,11 +163,11 @@ impl Kernels {
     pub(crate) fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
         let end = offset.saturating_add(data.len() as u64);
         if offset >= SEGMENT + 4 || end <= SEGMENT {
-            return self.side.write(Area::Kernels, offset, data);
+            return self.registers.write(Area::Kernels, offset, data);
         }
         // The note and the register change together.
         let mut state = self.lock();
-        self.side.write(Area::Kernels, offset, data)?;
+        self.registers.write(Area::Kernels, offset, data)?;
         let mut segment = state.segment.to_le_bytes();
         for (place, from) in (offset..end).zip(data) {
             if (SEGMENT..SEGMENT + 4).contains(&place) {
@@ -179,7 +180,7 @@ impl Kernels {
 
     fn dword(&self, offset: u64) -> Result<u32> {
         let mut bytes = [0; 4];
-        self.side.read(Area::Kernels, offset, &mut bytes)?;
+        self.registers.read(Area::Kernels, offset, &mut bytes)?;
         Ok(u32::from_le_bytes(bytes))
     }
 
@@ -188,13 +189,13 @@ impl Kernels {
         let bytes = match self.dword(VERSION)? {
             SHORT_ROM => {
                 let mut bytes = vec![0; (ROM.end - ROM.start) as usize];
-                self.side.read(Area::Kernels, ROM.start, &mut bytes)?;
+                self.registers.read(Area::Kernels, ROM.start, &mut bytes)?;
                 bytes
             }
             LONG_ROM => {
                 let bytes = self.look_high();
                 let back = segment.to_le_bytes();
-                self.side.write(Area::Kernels, SEGMENT, &back)?;
+                self.registers.write(Area::Kernels, SEGMENT, &back)?;
                 bytes?
             }
             // The runtime refuses any other.
@@ -222,12 +223,13 @@ impl Kernels {
         let size = WINDOW.end - WINDOW.start;
         while !data.is_empty() {
             let segment = (address / size * size) as u32;
-            self.side
+            self.registers
                 .write(Area::Kernels, SEGMENT, &segment.to_le_bytes())?;
             let skip = address % size;
             let here = data.len().min((size - skip) as usize);
             let (now, later) = data.split_at_mut(here);
-            self.side.read(Area::Kernels, WINDOW.start + skip, now)?;
+            self.registers
+                .read(Area::Kernels, WINDOW.start + skip, now)?;
             address += here as u64;
             data = later;
         }

@@ -1,13 +1,15 @@
-//! Programming by a tool: what it is called with, and that nothing ends it in the middle.
+//! Programming: which way is taken; what a tool is called with, and that nothing ends it in the middle.
 
-use peerlane_mmd_core::{Jtag, Programmer};
+use peerlane_host::{Area, Errno, Error, OpenCl, Packing};
+use peerlane_mmd_core::{CvpOrJtag, Jtag, Programmer};
 use peerlane_opencl::{CONFIGURATION, Package};
 use std::fs;
 use std::io::Read;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 const TOOL: &str = "PEERLANE_QUARTUS_PGM";
@@ -32,13 +34,80 @@ fn inner(name: &str, work: &Path) -> Command {
     command
 }
 
+/// A board that is programmed, and nothing else. Its file is the standard input.
+#[derive(Debug, Default)]
+struct Board {
+    /// Its FPGA can be configured over PCIe; and takes the image.
+    configures: bool,
+    takes: bool,
+    input: Option<std::io::Stdin>,
+    cores: Mutex<Vec<Vec<u8>>>,
+}
+
+impl OpenCl for Board {
+    fn configures(&self) -> bool {
+        self.configures
+    }
+
+    fn configure(&self, image: &[u8], packing: Packing) -> peerlane_host::Result<()> {
+        assert_eq!(packing, Packing::AsTold);
+        self.cores.lock().unwrap().push(image.into());
+        match self.takes {
+            true => Ok(()),
+            false => Err(Error::Call {
+                call: "CONFIGURE",
+                source: Errno::IO,
+            }),
+        }
+    }
+
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        self.input.as_ref().map(|input| input.as_fd())
+    }
+
+    fn bytes(&self, _: Area) -> u64 {
+        unreachable!("it is at rest")
+    }
+
+    fn read(&self, _: Area, _: u64, _: &mut [u8]) -> peerlane_host::Result<()> {
+        unreachable!("it is at rest")
+    }
+
+    fn write(&self, _: Area, _: u64, _: &[u8]) -> peerlane_host::Result<()> {
+        unreachable!("it is at rest")
+    }
+
+    fn arm(&self) -> peerlane_host::Result<()> {
+        unreachable!("it is at rest")
+    }
+
+    fn wait(&self, _: Option<Duration>) -> peerlane_host::Result<bool> {
+        unreachable!("it is at rest")
+    }
+
+    fn wake(&self) {
+        unreachable!("it is at rest")
+    }
+
+    fn reprogram(
+        &self,
+        _: bool,
+        _: &mut dyn FnMut() -> peerlane_host::Result<()>,
+    ) -> peerlane_host::Result<()> {
+        unreachable!("it is done already")
+    }
+}
+
 /// What the inner process does: programs, with its standard input as the board's file.
 fn program() -> Result<(), String> {
-    let held = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
     let mut image = Package::default();
     image.set(".acl.hash", "12");
     image.set(CONFIGURATION, "configuration");
-    Jtag.program(&image.bytes(), Some(held))
+    let board = Board {
+        input: Some(std::io::stdin()),
+        ..Board::default()
+    };
+    Jtag.program(&image.bytes(), &board)
 }
 
 fn is_inner() -> bool {
@@ -106,6 +175,42 @@ fn a_tool_that_fails_says_why() {
     assert_eq!(names(work.path()), ["quartus_pgm"]);
 }
 
+/// Where `SIGCHLD` is ignored, or another thread waits for all children, nobody is told a child's status. The tool
+/// has children of its own.
+#[test]
+fn an_application_may_take_the_statuses_of_children() {
+    const TAKES: &str = "PEERLANE_PROGRAMMING_TAKES";
+    let name = "an_application_may_take_the_statuses_of_children";
+    if is_inner() {
+        let takes = std::env::var(TAKES).unwrap();
+        if takes == "ignores" {
+            // SAFETY: nothing is called for it.
+            unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+        } else {
+            std::thread::spawn(|| {
+                loop {
+                    // SAFETY: nobody wants the status.
+                    unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) };
+                    std::thread::yield_now();
+                }
+            });
+        }
+        println!("<{:?}>", program());
+        return;
+    }
+    for takes in ["ignores", "waits"] {
+        for (status, expected) in [("0", "<Ok(())>"), ("3", "ended with exit status: 3: ")] {
+            let work = tempfile::tempdir().unwrap();
+            tool(work.path(), &format!("sh -c 'exit {status}'"));
+            let output = inner(name, work.path()).env(TAKES, takes).output();
+            let output = output.unwrap();
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(said.contains(expected), "{takes}, {status}: {said}");
+            assert_eq!(names(work.path()), ["quartus_pgm"]);
+        }
+    }
+}
+
 /// Who calls is killed, with all of its process group and whoever reads what the tool says. The tool goes on
 /// to its end, and until then somebody has the board's file; but not what the tool leaves running.
 #[test]
@@ -152,4 +257,143 @@ fn the_tool_outlives_its_caller_and_holds_the_board() {
         names(work.path()),
         ["begun", "done", "go", "quartus_pgm", "server"]
     );
+}
+
+#[test]
+fn an_image_for_another_tool_is_refused() {
+    let error = Jtag.check(b"text", &Board::default()).unwrap_err();
+    assert!(error.contains(".acl.sof"), "{error}");
+    assert!(!Jtag.keeps_memory(b"text"));
+}
+
+/// Sections with an image for PCIe, and for JTAG.
+const CORE: (&str, &str) = (".acl.core.rbf", "core");
+const SOF: (&str, &str) = (CONFIGURATION, "configuration");
+
+/// Programs a board, in a process of its own.
+fn choose(sections: &[(&str, &str)], board: &Board) -> Result<(), String> {
+    let mut image = Package::default();
+    for (name, content) in sections {
+        image.set(name, content);
+    }
+    let image = image.bytes();
+    assert!(!CvpOrJtag.keeps_memory(&image));
+    CvpOrJtag.check(&image, board)?;
+    CvpOrJtag.program(&image, board)
+}
+
+/// Runs what is left of a test in a process whose tool notes that it ran; how often it did.
+fn with_tool(name: &str, way: Option<&str>) -> usize {
+    let work = tempfile::tempdir().unwrap();
+    tool(work.path(), r#"echo >>"$PEERLANE_PROGRAMMING_WORK/ran""#);
+    let mut command = inner(name, work.path());
+    command.env_remove("PEERLANE_PROGRAM");
+    if let Some(way) = way {
+        command.env("PEERLANE_PROGRAM", way);
+    }
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let ran = fs::read_to_string(work.path().join("ran"));
+    ran.map_or(0, |ran| ran.lines().count())
+}
+
+fn board(configures: bool, takes: bool) -> Board {
+    Board {
+        configures,
+        takes,
+        ..Board::default()
+    }
+}
+
+fn cores(board: &Board) -> usize {
+    let cores = board.cores.lock().unwrap();
+    assert!(cores.iter().all(|core| core == b"core"));
+    cores.len()
+}
+
+/// Over PCIe where package and board let it, else by JTAG.
+#[test]
+fn pcie_is_taken_where_it_can_be() {
+    if !is_inner() {
+        let ran = with_tool("pcie_is_taken_where_it_can_be", None);
+        assert_eq!(ran, 4, "times that the tool ran");
+        return;
+    }
+    let same = [
+        CORE,
+        (".acl.periph.hash", "ab\n"),
+        (".acl.base_revision.periph.hash", "ab"),
+    ];
+    for sections in [&[CORE, SOF][..], &[CORE], &same] {
+        let board = board(true, true);
+        assert_eq!(choose(sections, &board), Ok(()));
+        assert_eq!(cores(&board), 1);
+    }
+    // The board cannot; the package has none; it has one for another periphery.
+    let other = [
+        CORE,
+        SOF,
+        (".acl.periph.hash", "ab"),
+        (".acl.base_revision.periph.hash", "ac"),
+    ];
+    for (sections, configures) in [(&[CORE, SOF][..], false), (&[SOF], true), (&other, true)] {
+        let board = board(configures, true);
+        assert_eq!(choose(sections, &board), Ok(()));
+        assert_eq!(cores(&board), 0);
+    }
+    // The FPGA does not take it: by JTAG, if that can be done.
+    let refuses = board(true, false);
+    assert_eq!(choose(&[CORE, SOF], &refuses), Ok(()));
+    assert_eq!(cores(&refuses), 1);
+    let error = choose(&[CORE], &refuses).unwrap_err();
+    assert!(
+        error.contains("over PCIe") && error.contains(".acl.sof"),
+        "{error}"
+    );
+    // Neither.
+    let error = choose(&[CORE], &board(false, true)).unwrap_err();
+    assert!(error.contains(".acl.sof"), "{error}");
+}
+
+#[test]
+fn cvp_alone_is_said_to_be_impossible() {
+    if !is_inner() {
+        assert_eq!(
+            with_tool("cvp_alone_is_said_to_be_impossible", Some("cvp")),
+            0
+        );
+        return;
+    }
+    assert_eq!(choose(&[CORE, SOF], &board(true, true)), Ok(()));
+    for (sections, board, why) in [
+        (&[SOF][..], board(true, true), ".acl.core.rbf"),
+        (&[CORE, SOF], board(false, true), "does not let it"),
+        (&[CORE, SOF], board(true, false), "the kernel's log"),
+    ] {
+        let error = choose(sections, &board).unwrap_err();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn jtag_alone_leaves_pcie_alone() {
+    if !is_inner() {
+        assert_eq!(with_tool("jtag_alone_leaves_pcie_alone", Some("jtag")), 1);
+        return;
+    }
+    let board = board(true, true);
+    assert_eq!(choose(&[CORE, SOF], &board), Ok(()));
+    assert_eq!(cores(&board), 0);
+    assert!(choose(&[CORE], &board).unwrap_err().contains(".acl.sof"));
+}
+
+#[test]
+fn another_way_is_refused() {
+    if !is_inner() {
+        assert_eq!(with_tool("another_way_is_refused", Some("usb")), 0);
+        return;
+    }
+    let error = choose(&[CORE, SOF], &board(true, true)).unwrap_err();
+    assert_eq!(error, "PEERLANE_PROGRAM: usb is neither cvp nor jtag");
 }

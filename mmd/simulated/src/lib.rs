@@ -5,22 +5,25 @@
 //! one board, `simulated0`, without kernels. A board is programmed with an image in whose section `.acl.sof` a
 //! [`Program`] is, as JSON.
 //!
+//! Beside each board is a GPU, whose memory a program has by functions of the library's (`gpu`).
+//!
 //! The block's Verilog is compiled when the first board is opened. That takes a minute, and from then on it
 //! comes from the cache.
+
+mod gpu;
 
 use object::{Object, ObjectSection};
 use peerlane_block::library;
 use peerlane_hdl::Params;
 use peerlane_host::driver::{Driver, Options};
-use peerlane_mmd_core::{Boards, Found, Programmer};
+use peerlane_mmd_core::{Boards, Found, OpenCl, Programmer};
 use peerlane_sim::BoardConfig;
 use peerlane_sim::opencl::{Config, Contents, Offsets, OpenClSide, Program};
 use peerlane_simulated::SimBoard;
 use peerlane_verilated::Library;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 peerlane_mmd_core::export!(
     peerlane_mmd_core::Flavour::OPEN,
@@ -87,9 +90,12 @@ pub struct Running {
     contents: Contents,
 }
 
-/// Simulated boards.
+/// Simulated boards. Clones are the same ones.
+#[derive(Debug, Clone)]
+pub struct Simulated(Arc<Inner>);
+
 #[derive(Debug)]
-pub struct Simulated {
+struct Inner {
     /// Why there are none, or what they are.
     setup: Result<Setup, String>,
     /// Those that were opened. A board runs on when it is closed.
@@ -121,9 +127,11 @@ fn program(image: &[u8]) -> Result<Program, String> {
 }
 
 impl Simulated {
-    /// The boards that the environment says.
+    /// The boards that the environment says, which are always the same ones in a process.
     pub fn named() -> Self {
-        Self::of(read_setup(std::env::var_os(SETUP)))
+        static NAMED: LazyLock<Simulated> =
+            LazyLock::new(|| Simulated::of(read_setup(std::env::var_os(SETUP))));
+        NAMED.clone()
     }
 
     /// These boards.
@@ -132,10 +140,10 @@ impl Simulated {
     }
 
     fn of(setup: Result<Setup, String>) -> Self {
-        Self {
+        Self(Arc::new(Inner {
             setup,
             running: Mutex::default(),
-        }
+        }))
     }
 
     /// The board of a number, which runs from now on.
@@ -143,11 +151,15 @@ impl Simulated {
     /// # Errors
     /// A sentence that says why it cannot be had.
     pub fn run(&self, number: usize) -> Result<Running, String> {
-        let setup = self.setup.as_ref().map_err(Clone::clone)?;
+        let setup = self.0.setup.as_ref().map_err(Clone::clone)?;
         let simulation = setup.boards.get(number);
         let simulation =
             simulation.ok_or_else(|| format!("there is no simulated board {number}"))?;
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self
+            .0
+            .running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         running.resize(setup.boards.len(), None);
         if let Some(running) = &running[number] {
             return Ok(running.clone());
@@ -185,7 +197,7 @@ impl Running {
 impl Boards for Simulated {
     fn names(&self) -> Vec<String> {
         // Where the setup is wrong, whoever opens a board hears of it.
-        let boards = self.setup.as_ref().map_or(1, |setup| setup.boards.len());
+        let boards = self.0.setup.as_ref().map_or(1, |setup| setup.boards.len());
         (0..boards)
             .map(|number| format!("{BOARD}{number}"))
             .collect()
@@ -221,11 +233,11 @@ impl Programmer for Running {
         self.contents == Contents::Kept
     }
 
-    fn check(&self, image: &[u8]) -> Result<(), String> {
+    fn check(&self, image: &[u8], _: &dyn OpenCl) -> Result<(), String> {
         program(image)?.check().map_err(|error| error.to_string())
     }
 
-    fn program(&self, image: &[u8], _: Option<OwnedFd>) -> Result<(), String> {
+    fn program(&self, image: &[u8], _: &dyn OpenCl) -> Result<(), String> {
         self.load(image, self.contents)
     }
 }
@@ -251,9 +263,9 @@ mod tests {
     fn without_a_setup_there_is_one_board() {
         let boards = Simulated::of(read_setup(None));
         assert_eq!(boards.names(), ["simulated0"]);
-        let setup = boards.setup.unwrap();
-        let text = serde_json::to_string(&setup).unwrap();
-        assert_eq!(serde_json::from_str::<Setup>(&text).unwrap(), setup);
+        let setup = boards.0.setup.as_ref().unwrap();
+        let text = serde_json::to_string(setup).unwrap();
+        assert_eq!(serde_json::from_str::<Setup>(&text).unwrap(), *setup);
     }
 
     #[test]

@@ -57,5 +57,6 @@ extern cl_int clReleaseMemObject(cl_mem);
 extern cl_int clReleaseCommandQueue(cl_command_queue);
 extern cl_int clReleaseContext(cl_context);
 extern void *clGetExtensionFunctionAddress(const char *);
+extern void *clGetExtensionFunctionAddressForPlatform(cl_platform_id, const char *);
 
 #endif

@@ -201,7 +201,7 @@ fn tried(
     let found = found.map_err(|what| {
         Failure::new(
             format!("it cannot be opened: {}", what.trim_end_matches('.')),
-            "The group peerlane may use the boards (usermod --append --groups peerlane USER, then log in again).",
+            "More is in the kernel's log: driver/README.md explains it (\"When the log says\").",
         )
     })?;
     let device = found.device;
@@ -212,7 +212,8 @@ fn tried(
         ),
         Error::Memory { source, .. } if source == Errno::PERM || source == Errno::ACCESS => Failure::new(
             "this user may not run OpenCL kernels on it",
-            "Run it with CAP_SYS_RAWIO, or load the driver with hold_all=1 (driver/README.md, \"FPGA memory\").",
+            "Run it as root, or write \"options peerlane hold_all=1\" into /etc/modprobe.d/peerlane.conf and load the driver \
+             anew (mmd/README.md, \"Who may run programs\").",
         ),
         error => error.into(),
     })?;

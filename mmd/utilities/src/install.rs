@@ -94,7 +94,8 @@ pub fn install(
                     library.display()
                 ),
                 "In Peerlane's sources: cargo build --release -p peerlane-mmd. Then copy target/release/libpeerlane_mmd.so \
-                 there; the README.md beside it says more.",
+                 there. The SDK's own runtime takes the library of peerlane-mmd-legacy, under the same name: the README.md \
+                 there says more.",
             ));
         }
     }
@@ -144,10 +145,8 @@ fn check_driver(machine: &Machine, platform: &Platform) -> Result<()> {
         Failure::new(
             format!("the driver is not installed for this kernel (modprobe: {error})"),
             format!(
-                "Build and install it, in Peerlane's sources as root: peerlane driver {} --out driver/src/boards_table.rs; \
-                 dkms add driver; dkms install peerlane/{}. README.md of the platform says more, then run this again.",
-                platform.root.display(),
-                env!("CARGO_PKG_VERSION")
+                "Build and install it: step 6 of {}. Then run this again.",
+                platform.root.join("README.md").display(),
             ),
         )
     })

@@ -54,14 +54,14 @@ pub fn program(
     let bytes = &mut image.bytes;
     // SAFETY: these are the bytes of a vector that lives.
     let programmed = unsafe { mmd.program(handle, bytes.as_mut_ptr().cast(), bytes.len(), 0) };
-    // A board that was not programmed is closed all the same.
-    mmd.close(handle);
+    // A board that was not programmed is closed.
     if programmed < 0 {
         return Err(Failure::new(
             format!("{board} was not programmed"),
             "The message above says why.",
         ));
     }
+    mmd.close(programmed);
     say(format!("{board} is programmed"));
     Ok(())
 }

@@ -4,7 +4,8 @@
 //! between Configuration Space Registers and the PCIe Specification": MSI 0x50, MSI-X 0x68, power
 //! management 0x78, PCI Express 0x80, AER 0x800, which a BSP may leave out). The device serial number
 //! stands at 0x100, where the list of extended capabilities must begin and the hard IP has its virtual
-//! channel capability. Bits and reset values are those of the PCI Express Base Specification 3.0, chapter
+//! channel capability. Where the FPGA can be configured over PCIe, the capability for it stands at 0x200
+//! ([`crate::programming`]). Bits and reset values are those of the PCI Express Base Specification 3.0, chapter
 //! 7, and of the PCI Local Bus Specification 3.0, sections 6.2 and 6.8.
 //!
 //! A build has MSI-X (a table in the block) or MSI (the hard IP makes one of the block's interrupt
@@ -14,6 +15,7 @@ use peerlane_sim::{Generation, LinkConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Layout;
+use crate::programming::CAPABILITY as PROGRAMMING;
 
 /// Bytes of the space.
 pub(crate) const SIZE: usize = 4096;
@@ -68,6 +70,8 @@ pub(crate) struct Features {
     pub(crate) messages: Messages,
     /// The bits of Device Control that report errors are set after a reset.
     pub(crate) error_reporting: bool,
+    /// There is the capability by which the FPGA is configured.
+    pub(crate) programming: bool,
 }
 
 /// How the function interrupts.
@@ -227,8 +231,14 @@ impl Maker {
         self.put16(PCIE + 0x30, speed as u16, 0x000F);
     }
 
-    fn extended(&mut self, ids: &Ids) {
-        self.put32(SERIAL, 0x0003 | 1 << 16 | (AER as u32) << 20, 0);
+    fn extended(&mut self, ids: &Ids, programming: bool) {
+        let next = if programming { PROGRAMMING } else { AER };
+        self.put32(SERIAL, 0x0003 | 1 << 16 | (next as u32) << 20, 0);
+        if programming {
+            // Vendor-specific; its own header has the vendor's ID and the length (683093, 6.6).
+            self.put32(PROGRAMMING, 0x000B | 1 << 16 | (AER as u32) << 20, 0);
+            self.put32(PROGRAMMING + 4, 0x1172 | 0x044 << 20, 0);
+        }
         self.put(SERIAL + 4, &ids.serial.to_le_bytes());
         self.put32(AER, 0x0001 | 2 << 16, 0);
         self.clears(AER + 0x04, UNCORRECTABLE);
@@ -259,7 +269,7 @@ impl ConfigSpace {
         maker.messages(features.messages, layout);
         maker.power();
         maker.pcie(link, features.error_reporting);
-        maker.extended(ids);
+        maker.extended(ids, features.programming);
         let mut space = maker.0;
         space.bytes = space.initial.clone();
         space

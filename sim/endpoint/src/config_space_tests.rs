@@ -2,6 +2,10 @@ use super::*;
 use peerlane_hdl::{Irq, Params};
 
 fn space(irq: Irq) -> ConfigSpace {
+    space_with(irq, false)
+}
+
+fn space_with(irq: Irq, programming: bool) -> ConfigSpace {
     let layout = Layout::of(&Params {
         irq,
         ..Params::default()
@@ -18,6 +22,7 @@ fn space(irq: Irq) -> ConfigSpace {
     let features = Features {
         messages,
         error_reporting: false,
+        programming,
     };
     ConfigSpace::new(&ids, &layout, &LinkConfig::default(), features)
 }
@@ -54,6 +59,15 @@ fn it_says_who_it_is() {
     // Serial number, then AER, then no more.
     assert_eq!(read32(&space, 0x100), 0x8001_0003);
     assert_eq!(read32(&space, 0x104), 0x5566_7788);
+    assert_eq!(read32(&space, 0x800), 0x0002_0001);
+}
+
+#[test]
+fn the_capability_for_programming_stands_where_the_hard_ip_has_it() {
+    let space = space_with(Irq::Msix, true);
+    assert_eq!(read32(&space, 0x100), 0x2001_0003);
+    assert_eq!(read32(&space, 0x200), 0x8001_000B);
+    assert_eq!(read32(&space, 0x204), 0x0440_1172);
     assert_eq!(read32(&space, 0x800), 0x0002_0001);
 }
 

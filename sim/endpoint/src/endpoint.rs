@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use peerlane_hdl::{Irq, Params};
-use peerlane_sim::opencl::{self, Contents, Program};
+use peerlane_sim::opencl::{self, Contents, Cvp, CvpConfig, Program};
 use peerlane_sim::{
     Answer, Board, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig, OpenClSide,
 };
@@ -28,6 +28,7 @@ use crate::layout::{Layout, Map};
 use crate::ledger::Touched;
 use crate::machine::{Command, Idle, Machine};
 use crate::memory::{FileId, Mapped, Memory};
+use crate::programming::Programming;
 use crate::server::{self, Backend};
 use crate::stall::Stall;
 use crate::status::Status;
@@ -63,6 +64,10 @@ pub struct Config {
     /// says.
     #[serde(default)]
     pub opencl: opencl::Config,
+    /// Whether the FPGA can be configured over PCIe, and what images it takes; `None`: the function has no
+    /// capability for it.
+    #[serde(default)]
+    pub cvp: Option<CvpConfig>,
     /// The models around the block. Of `host` and the GPU only the latencies count: the memories are
     /// the client's.
     pub board: BoardConfig,
@@ -105,6 +110,7 @@ impl Config {
             resets: Resets::default(),
             gpu: None,
             opencl: opencl::Config::default(),
+            cvp: None,
             board,
             params,
         }
@@ -153,6 +159,7 @@ pub struct Handle {
     idle: Arc<Idle>,
     stopped: Arc<AtomicBool>,
     socket: Arc<Path>,
+    programming: Option<Programming>,
 }
 
 fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
@@ -217,7 +224,9 @@ impl Endpoint {
         let features = Features {
             messages,
             error_reporting: config.error_reporting,
+            programming: config.cvp.is_some(),
         };
+        let programming = config.cvp.map(Programming::new);
         let space = ConfigSpace::new(&config.ids, &config.layout, &config.board.link, features);
         let stall = Arc::<Stall>::default();
         let backend = Backend {
@@ -229,6 +238,7 @@ impl Endpoint {
             bar_bytes: config.layout.size,
             irq_index,
             resets: config.resets,
+            programming: programming.clone(),
         };
         let stopped = Arc::<AtomicBool>::default();
         let mut endpoint = Self {
@@ -239,6 +249,7 @@ impl Endpoint {
                 idle,
                 stopped: stopped.clone(),
                 socket: socket.into(),
+                programming,
             },
             threads: Vec::new(),
         };
@@ -444,7 +455,24 @@ impl Handle {
     /// # Errors
     /// [`Error::Gone`].
     pub fn configure(&self) -> Result<()> {
+        if let Some(programming) = &self.programming {
+            programming.with(Cvp::configure);
+        }
         self.call(Machine::configure)
+    }
+
+    /// Does something with the registers by which the FPGA is configured over PCIe; `None`: there are none.
+    pub fn with_cvp<R>(&self, what: impl FnOnce(&mut Cvp) -> R) -> Option<R> {
+        let programming = self.programming.as_ref()?;
+        Some(programming.with(what))
+    }
+
+    /// The function with these registers is not there: all of its registers read as ones, its BAR, too. Or it is
+    /// again.
+    pub fn hide_function(&self, hide: bool) {
+        if let Some(programming) = &self.programming {
+            programming.set_gone(hide);
+        }
     }
 
     /// The FPGA is configured anew with another design, of this `BUILD_ID`. All else in it is as in the

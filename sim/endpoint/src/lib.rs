@@ -17,7 +17,9 @@
 //! - the BAR outside of all that: reads give 0, writes do nothing;
 //! - time: the clock runs only while something can happen, and as fast as this machine can simulate it.
 //!
-//! A register read ends when the block has answered, or after a million cycles with all-ones. Before the
+//! A register read ends when the block has answered, or after a million cycles with all-ones. An access to the
+//! parts beside the block that is not answered holds up all accesses to the BAR that come behind it, as on the
+//! hard IP's one port for them: reads give ones and writes are lost until the FPGA is configured, or reset. Before the
 //! answer, all that the block sent before has arrived: its writes in memory, its messages as interrupts.
 //!
 //! ```no_run
@@ -42,6 +44,7 @@ mod ledger;
 mod machine;
 mod memory;
 mod patience;
+mod programming;
 mod ranges;
 mod server;
 mod stall;

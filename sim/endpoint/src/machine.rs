@@ -97,6 +97,8 @@ pub(crate) struct Machine {
     stick_at: Option<u64>,
     resets: u64,
     absent: bool,
+    /// An access to the OpenCL side is not answered, and holds up all that come behind it.
+    held_up: bool,
     /// `BUILD_ID` of another block than the one that is simulated.
     build_id: Option<u32>,
     /// The channel whose doorbell is rung once more whenever causes of the line are acknowledged.
@@ -125,8 +127,13 @@ fn name(place: Place) -> &'static str {
     }
 }
 
+/// Whether nobody has answered an access.
+fn is_held_up<T>(result: &peerlane_sim::Result<T>) -> bool {
+    matches!(result, Err(peerlane_sim::Error::Timeout { .. }))
+}
+
 /// A piece of an access: from `at` on, within one dword, `bytes` of it.
-fn pieces(offset: u64, bytes: usize) -> impl Iterator<Item = (u64, usize, usize)> {
+pub(crate) fn pieces(offset: u64, bytes: usize) -> impl Iterator<Item = (u64, usize, usize)> {
     let mut done = 0;
     std::iter::from_fn(move || {
         let at = offset + done as u64;
@@ -154,6 +161,7 @@ impl Machine {
             stick_at: None,
             resets: 0,
             absent: false,
+            held_up: false,
             build_id: None,
             ringing: None,
             left: 0,
@@ -308,7 +316,7 @@ impl Machine {
             self.first_undecoded
                 .get_or_insert_with(|| format!("{what} {place:?}: {:?}", self.function));
         }
-        !self.dead && !self.absent && self.function.memory
+        !self.dead && !self.absent && !self.held_up && self.function.memory
     }
 
     fn write(&mut self, offset: u64, data: &[u8]) {
@@ -334,6 +342,7 @@ impl Machine {
                 Place::Slave(space, at) => self.write_slave(space, at, value, enable),
                 Place::OpenCl(at) => {
                     let written = self.board.opencl_write(at, value, enable);
+                    self.held_up |= is_held_up(&written);
                     self.checked(written);
                 }
                 _ => {}
@@ -379,6 +388,7 @@ impl Machine {
                 }
                 Place::OpenCl(at) => {
                     let read = self.board.opencl_read(at);
+                    self.held_up |= is_held_up(&read);
                     self.checked(read).unwrap_or(u32::MAX)
                 }
                 _ => 0,
@@ -438,6 +448,7 @@ impl Machine {
             return;
         }
         self.build_id = None;
+        self.held_up = false;
         self.patience = Patience::new();
         self.hold_port(false);
         let reset = self.board.reset().and_then(|()| self.board.run(RESET_ENDS));

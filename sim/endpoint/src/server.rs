@@ -11,6 +11,7 @@ use std::io::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
+use peerlane_sim::opencl::Cvp;
 use vfio_bindings::bindings::vfio::{
     VFIO_IRQ_INFO_EVENTFD, VFIO_IRQ_SET_ACTION_TRIGGER, VFIO_IRQ_SET_DATA_EVENTFD,
     VFIO_IRQ_SET_DATA_NONE, VFIO_PCI_BAR0_REGION_INDEX, VFIO_PCI_CONFIG_REGION_INDEX,
@@ -24,6 +25,7 @@ use crate::config_space::{self, ConfigSpace, Messages, Resets};
 use crate::layout::Layout;
 use crate::machine::{Command, Machine};
 use crate::memory::{Memory, Rights};
+use crate::programming::Programming;
 use crate::stall::Stall;
 
 /// The regions of the function.
@@ -86,6 +88,8 @@ pub(crate) struct Backend {
     pub(crate) irq_index: u32,
     /// What resets of the function reach.
     pub(crate) resets: Resets,
+    /// The registers by which the FPGA is configured.
+    pub(crate) programming: Option<Programming>,
 }
 
 fn gone<T>(_: T) -> Error {
@@ -106,6 +110,14 @@ impl Backend {
     /// when the access came.
     fn read_bar(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         self.stall.read();
+        if self
+            .programming
+            .as_ref()
+            .is_some_and(Programming::takes_read)
+        {
+            data.fill(0xFF);
+            return Ok(());
+        }
         let (reply, answer) = sync_channel(1);
         self.send(Command::Read {
             offset,
@@ -116,11 +128,47 @@ impl Backend {
         Ok(())
     }
 
+    fn write_bar(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let programming = self.programming.as_ref();
+        if programming.is_some_and(|programming| programming.takes_write(offset, data)) {
+            return self.follow_core();
+        }
+        self.send(Command::Write {
+            offset,
+            data: data.into(),
+        })
+    }
+
+    fn read_config(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        self.config.read(offset, data);
+        if let Some(programming) = &self.programming {
+            programming.read(offset, data);
+        }
+        self.follow_core()
+    }
+
+    /// A core that goes, or comes, is as after power-up.
+    fn follow_core(&self) -> Result<()> {
+        if self
+            .programming
+            .as_ref()
+            .is_some_and(Programming::take_changed)
+        {
+            self.send(Command::Call(Box::new(Machine::configure)))?;
+            self.flush()?;
+        }
+        Ok(())
+    }
+
     fn write_config(&mut self, offset: u64, data: &[u8]) -> Result<()> {
         let before = self.config.function();
         let reset = self.config.write(offset, data);
         let after = self.config.function();
+        if let Some(programming) = &self.programming {
+            programming.write(offset, data);
+        }
         if reset {
+            self.reset_programming();
             self.send(Command::Reset(self.resets))?;
         }
         if reset || before != after {
@@ -128,6 +176,12 @@ impl Backend {
             self.flush()?;
         }
         Ok(())
+    }
+
+    fn reset_programming(&self) {
+        if let Some(programming) = &self.programming {
+            programming.with(Cvp::reset);
+        }
     }
 
     /// Waits until the machine has done all that was asked: what the guest has switched off must not
@@ -145,6 +199,7 @@ impl Backend {
     /// All registers are as after power-up, and the block is if `resets` says so.
     fn power_up(&mut self, resets: Resets) -> Result<()> {
         self.config.power_up();
+        self.reset_programming();
         self.send(Command::Reset(resets))?;
         self.send(Command::Function(self.config.function()))?;
         self.flush()
@@ -162,8 +217,7 @@ impl Backend {
 impl ServerBackend for Backend {
     fn region_read(&mut self, region: u32, offset: u64, data: &mut [u8]) -> Result<()> {
         if region == VFIO_PCI_CONFIG_REGION_INDEX {
-            self.config.read(offset, data);
-            Ok(())
+            self.read_config(offset, data)
         } else if region == self.bar && self.in_bar(offset, data.len()) {
             self.read_bar(offset, data)
         } else {
@@ -175,10 +229,7 @@ impl ServerBackend for Backend {
         if region == VFIO_PCI_CONFIG_REGION_INDEX {
             self.write_config(offset, data)
         } else if region == self.bar && self.in_bar(offset, data.len()) {
-            self.send(Command::Write {
-                offset,
-                data: data.into(),
-            })
+            self.write_bar(offset, data)
         } else {
             // Posted: there is nobody to tell.
             Ok(())

@@ -9,6 +9,7 @@
 //! - Kernels that work on the board's memory ([`Memory`]) over many cycles: [`Work`], [`Timing`].
 //! - The kernel clock, a PLL that software sets up anew: [`ClockConfig`].
 //! - [`Program`]: what the FPGA is configured with.
+//! - [`Cvp`]: the hard IP's registers by which the FPGA's core is configured over PCIe.
 //! - [`OpenClSide`]: all parts of one board, at their offsets in its BAR ([`Offsets`]).
 //!
 //! Time is counted in cycles of one clock, whichever the caller has.
@@ -30,6 +31,7 @@
 mod clock;
 mod cra;
 mod csr;
+mod cvp;
 mod interface;
 mod kernel;
 mod memory;
@@ -40,6 +42,7 @@ mod words;
 pub use clock::{ClockConfig, Setting};
 pub use cra::Cra;
 pub use csr::Csr;
+pub use cvp::{Cvp, CvpConfig, CvpFault, CvpRecord, image as cvp_image};
 pub use interface::Rom;
 pub use kernel::{Kernel, KernelStats, Timing, Work};
 pub use memory::Memory;

@@ -113,7 +113,8 @@ impl Mmd {
             // SAFETY: by the caller's promise.
             let board = unsafe { self.board_of(device) }?;
             let source = Source::DmaBuf { file: fd, offset };
-            self.peers.register(&board, permissions, &source, size)
+            // SAFETY: as above; whoever owns the memory lets it be written.
+            unsafe { self.peers.register(&board, permissions, &source, size) }
         });
         // SAFETY: by the caller's promise.
         unsafe { answer(made, errcode_ret) }
@@ -140,7 +141,8 @@ impl Mmd {
                 pointer,
                 buffer: buffer_id,
             };
-            self.peers.register(&board, permissions, &source, size)
+            // SAFETY: as above; whoever owns the memory lets it be written.
+            unsafe { self.peers.register(&board, permissions, &source, size) }
         });
         // SAFETY: by the caller's promise.
         unsafe { answer(made, errcode_ret) }
@@ -164,7 +166,8 @@ impl Mmd {
             // SAFETY: as above.
             let (file, size) = unsafe { self.peers.exported(memobj) }?;
             let source = Source::DmaBuf { file, offset: 0 };
-            self.peers.register(&board, permissions, &source, size)
+            // SAFETY: as above; whoever owns the memory lets it be written.
+            unsafe { self.peers.register(&board, permissions, &source, size) }
         });
         // SAFETY: by the caller's promise.
         unsafe { answer(made, errcode_ret) }
@@ -287,7 +290,10 @@ impl Mmd {
             into_result(ended)?;
         } else {
             // SAFETY: by the promise.
-            unsafe { self.peers.begin(copy, list, told) }?;
+            let begun = unsafe { self.peers.begin(copy, list, told) };
+            // The open runtime keeps an event that never ends when nobody holds it any more, and with it the
+            // context.
+            begun.inspect_err(|error| opencl.complete(&own, *error))?;
         }
         // SAFETY: by the promise.
         unsafe { event.write(own.hand_over()) };

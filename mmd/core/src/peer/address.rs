@@ -118,6 +118,8 @@ impl Peers {
         let context: opencl::cl_context = unsafe { opencl.mem(mem, query::CL_MEM_CONTEXT) }?;
         // SAFETY: it is the buffer's.
         let devices = unsafe { opencl.devices(context) }?;
+        // However it is called, if there is no other.
+        let only = devices.len() == 1;
         let device = match devices[..] {
             [device] => Some(device),
             // SAFETY: they are the context's.
@@ -140,6 +142,7 @@ impl Peers {
                 address,
                 bytes: bytes as u64,
             }),
+            Seen::Read { board: on, .. } if on != board && only => Err(CL_INVALID_DEVICE),
             seen => {
                 let why = match seen {
                     Seen::Nothing => "OpenCL did not ask the board for it".into(),

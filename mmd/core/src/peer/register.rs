@@ -56,7 +56,11 @@ impl Peers {
     ///
     /// # Errors
     /// The code.
-    pub(super) fn register(
+    ///
+    /// # Safety
+    /// Memory that is named by a pointer is the program's to let the board into, until its handle is released and no
+    /// copy with it is under way.
+    pub(super) unsafe fn register(
         &self,
         board: &Arc<Board>,
         permissions: Permissions,
@@ -77,7 +81,8 @@ impl Peers {
                 region.map(|region| (region, 0))
             }
             Source::Pointer { pointer, buffer } => {
-                self.pointer(device, permissions, (*pointer, *buffer), length)?
+                // SAFETY: by the promise.
+                unsafe { self.pointer(device, permissions, (*pointer, *buffer), length) }?
             }
         };
         let (region, first) = registered.map_err(|error| {
@@ -108,7 +113,10 @@ impl Peers {
     /// Registers a GPU's memory by its pointer. CUDA's own dma-buf is the way that NVIDIA recommends
     /// ("Deprecation Notice: NV-P2P API Support", GPUDirect RDMA documentation); where the program has no
     /// CUDA, or that exports none, the driver asks NVIDIA's module.
-    fn pointer(
+    ///
+    /// # Safety
+    /// As [`register`](Self::register).
+    unsafe fn pointer(
         &self,
         device: &Device,
         permissions: Permissions,
@@ -133,7 +141,8 @@ impl Peers {
             0 => cuda::buffer(&self.opencl, first).unwrap_or(0),
             buffer => buffer,
         };
-        let region = device.register_nvidia(first, length, buffer, permissions);
+        // SAFETY: by the promise.
+        let region = unsafe { device.register_nvidia(first, length, buffer, permissions) };
         Ok(region.map(|region| (region, 0)))
     }
 

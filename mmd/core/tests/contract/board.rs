@@ -5,7 +5,7 @@
 use crate::fake::Fake;
 use peerlane_contract::{ARGUMENTS, CSR, DONE, FINISH, PRINTF, STALLED, START, UNSTALL, WORK};
 use peerlane_host::Area;
-use peerlane_host::driver::{BackendResult, Bar};
+use peerlane_host::driver::{BackendError, BackendResult, Bar};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -28,6 +28,8 @@ pub struct Registers {
     pub stalls: u32,
     /// The interrupt line is broken: nothing is ever seen of it.
     pub deaf: bool,
+    /// Nobody reaches a register any more.
+    pub unreached: bool,
     /// Writes of `sw_reset`.
     pub resets: u64,
 }
@@ -59,6 +61,7 @@ impl Side {
             takes: Duration::from_micros(200),
             stalls: 0,
             deaf: false,
+            unreached: false,
             resets: 0,
         };
         registers.configure();
@@ -127,6 +130,13 @@ impl Registers {
         }
         self.segment = 0;
         (self.status, self.finish, self.printf, self.running) = (0, 0, 0, false);
+    }
+
+    fn reach(&self) -> BackendResult<()> {
+        match self.unreached {
+            true => Err(BackendError::Other("no completion has come".into())),
+            false => Ok(()),
+        }
     }
 
     /// A byte in the kernels' address space.
@@ -230,6 +240,7 @@ impl Bar for Side {
 
     fn read(&mut self, area: Area, offset: u64, data: &mut [u8]) -> BackendResult<()> {
         let mut registers = self.lock();
+        registers.reach()?;
         let register = match area {
             Area::Kernels => {
                 registers.kernels_read(offset, data);
@@ -246,6 +257,7 @@ impl Bar for Side {
 
     fn write(&mut self, area: Area, offset: u64, data: &[u8]) -> BackendResult<()> {
         let mut registers = self.lock();
+        registers.reach()?;
         let starts = match area {
             Area::Kernels => registers.kernels_write(offset, data),
             _ => {

@@ -17,9 +17,8 @@ use opencl::Stub;
 use peerlane_contract::checks::{PLACE, pattern};
 use peerlane_contract::{Bench, Calls, InProcess, Programming, Runtime, Version};
 use peerlane_host::driver::{Driver, Options};
-use peerlane_mmd_core::{Boards, Flavour, Found, Mmd, Programmer};
+use peerlane_mmd_core::{Boards, Flavour, Found, Mmd, OpenCl, Programmer};
 use std::ffi::c_void;
-use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -45,6 +44,7 @@ struct Toys {
     fake: Fake,
     side: Side,
     driver: Driver,
+    names: Arc<Mutex<Vec<&'static str>>>,
     programs: Arc<Mutex<Programs>>,
 }
 
@@ -67,6 +67,7 @@ impl Toys {
             fake,
             side,
             driver,
+            names: Arc::new(Mutex::new(vec!["toy0"])),
             programs: Arc::new(Mutex::new(Programs {
                 how: Programming::Loses,
                 loaded: 0,
@@ -138,11 +139,12 @@ impl Bench for Toys {
 
 impl Boards for Toys {
     fn names(&self) -> Vec<String> {
-        vec!["toy0".into()]
+        let names = self.names.lock().unwrap();
+        names.iter().map(|name| name.to_string()).collect()
     }
 
     fn open(&self, name: &str) -> Result<Found, String> {
-        if name != "toy0" {
+        if !self.names.lock().unwrap().contains(&name) {
             return Err(format!("\"{name}\" is no board"));
         }
         self.open_board()
@@ -154,14 +156,14 @@ impl Programmer for Toys {
         self.programs.lock().unwrap().how == Programming::Keeps
     }
 
-    fn check(&self, image: &[u8]) -> Result<(), String> {
+    fn check(&self, image: &[u8], _: &dyn OpenCl) -> Result<(), String> {
         match image.is_empty() {
             true => Err("it is empty".into()),
             false => Ok(()),
         }
     }
 
-    fn program(&self, image: &[u8], _: Option<OwnedFd>) -> Result<(), String> {
+    fn program(&self, image: &[u8], _: &dyn OpenCl) -> Result<(), String> {
         let mut programs = self.programs.lock().unwrap();
         if programs.how == Programming::Fails {
             return Err("no cable".into());
@@ -186,6 +188,28 @@ fn the_clock_gets_its_last_counter_and_yield_does_nothing() {
     // Counter C1: the last of two writes to the same register stays.
     assert_eq!(toys.side.lock().pll(0x214), 0x101 | 1 << 18);
     assert_eq!(mmd.r#yield(runtime.handle()), 0);
+    runtime.close();
+}
+
+#[test]
+fn a_board_that_goes_or_comes_does_not_shift_the_others() {
+    let toys = Toys::new(EMPTY);
+    let mmd = toys.load();
+    let names = || {
+        let mut bytes = [0_u8; 64];
+        let mut length = 0;
+        let to = bytes.as_mut_ptr().cast();
+        // SAFETY: there is so much room.
+        let told = unsafe { mmd.get_offline_info(2, 64, to, &raw mut length) };
+        assert_eq!(told, 0);
+        String::from_utf8(bytes[..length - 1].to_vec()).unwrap()
+    };
+    *toys.names.lock().unwrap() = vec!["toy0", "toy1"];
+    assert_eq!(names(), "toy0;toy1");
+    *toys.names.lock().unwrap() = vec!["toy1", "toy2"];
+    assert_eq!(names(), "toy0;toy1");
+    assert!(Runtime::open(mmd, "toy0", Version(24.2)).is_none());
+    let (runtime, _) = Runtime::open(mmd, "toy1", Version(24.2)).unwrap();
     runtime.close();
 }
 
@@ -323,6 +347,24 @@ fn a_transfer_that_always_fails_ends_the_process_with_a_message() {
     assert_eq!(output.status.signal(), Some(ABORT), "{said}");
     assert!(said.contains("300 bytes to FPGA address 0x403"), "{said}");
     assert!(said.contains("did not answer a read"), "{said}");
+}
+
+#[test]
+fn a_register_that_is_not_reached_ends_the_process_with_a_message() {
+    let name = "a_register_that_is_not_reached_ends_the_process_with_a_message";
+    let output = in_a_process(name, || {
+        let toys = Toys::new(EMPTY);
+        let runtime = Bench::open(&toys);
+        toys.side.lock().unreached = true;
+        // Of the segment, whose status the runtime does not look at.
+        let segment = 0x5000_u32.to_le_bytes();
+        runtime.shared.write(0, 0x20, &segment);
+    });
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.signal(), Some(ABORT), "{said}");
+    assert!(said.contains("interface 0, offset 0x"), "{said}");
+    assert!(said.contains("no completion has come"), "{said}");
 }
 
 #[test]

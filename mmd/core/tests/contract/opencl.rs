@@ -365,9 +365,15 @@ extern "C" fn retain_event(event: Pointer) -> i32 {
     retain(&unsafe { object::<Event>(event) }.count)
 }
 
+/// The open runtime keeps an event that has not ended in its queue when nobody holds it any more, and ends the program at
+/// the release of its context (`clReleaseEventIntelFPGA` in `acl_event.cpp`, `l_release_context` in `acl_context.cpp`).
 extern "C" fn release_event(event: Pointer) -> i32 {
     // SAFETY: as above.
-    release(&unsafe { object::<Event>(event) }.count)
+    let event = unsafe { object::<Event>(event) };
+    let released = release(&event.count);
+    let forgotten = event.count.load(Ordering::SeqCst) == 0 && event.now() > 0;
+    assert!(!forgotten, "an event that nobody holds has not ended");
+    released
 }
 
 extern "C" fn retain_mem(mem: Pointer) -> i32 {

@@ -17,11 +17,10 @@ mod store;
 use board::Side;
 use fake::{Config, Fake};
 use peerlane_host::driver::{Driver, Options};
-use peerlane_mmd_core::{Boards, Found, Programmer};
+use peerlane_mmd_core::{Boards, Found, OpenCl, Programmer};
 use peerlane_utilities::{Commands, Machine, Platform};
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -229,14 +228,14 @@ impl Programmer for Toys {
         false
     }
 
-    fn check(&self, image: &[u8]) -> Result<(), String> {
+    fn check(&self, image: &[u8], _: &dyn OpenCl) -> Result<(), String> {
         match image.ends_with(b"no cable") {
             true => Err("no cable".into()),
             false => Ok(()),
         }
     }
 
-    fn program(&self, image: &[u8], _: Option<OwnedFd>) -> Result<(), String> {
+    fn program(&self, image: &[u8], _: &dyn OpenCl) -> Result<(), String> {
         self.loaded.lock().unwrap().push(image.into());
         Ok(())
     }

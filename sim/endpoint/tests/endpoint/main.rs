@@ -4,4 +4,5 @@ mod faults;
 mod function;
 mod guest;
 mod opencl;
+mod programming;
 mod transfers;

@@ -225,3 +225,27 @@ fn a_kernel_at_work_ends_with_its_program() {
     guest.submit(Direction::Write, host, 0, 64);
     assert_eq!(guest.record().outcome, Ok(()));
 }
+
+/// Registers of the reference BSP's kernel clock: counter M, start, readiness.
+const CLOCK: u64 = 0x2000;
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn who_is_not_answered_holds_up_all_others() {
+    let mut guest = with_kernels(Irq::Msix);
+    // No counter counts so: the clock does not lock any more.
+    guest.write_bar(CLOCK + 0x210, &0_u32.to_le_bytes());
+    guest.write_bar(CLOCK + 0x208, &1_u32.to_le_bytes());
+    while word(&mut guest, CLOCK + 0x204) != 1 {}
+    assert_eq!(word(&mut guest, CLOCK + 0x120), 0);
+    let version = word(&mut guest, KERNELS);
+    assert_ne!(version, u32::MAX);
+    for offset in [WINDOW, KERNELS, CLOCK, 0x3000] {
+        assert_eq!(word(&mut guest, offset), u32::MAX, "{offset:#x}");
+    }
+    guest.handle.configure().unwrap();
+    assert_eq!(word(&mut guest, KERNELS), version);
+    assert_eq!(word(&mut guest, CLOCK + 0x120), 1);
+    word(&mut guest, WINDOW);
+    assert_eq!(guest.handle.status().unwrap().violations, 0);
+}

@@ -305,6 +305,24 @@ fn threads_copy_both_ways_at_once() {
 }
 
 #[test]
+fn a_copy_too_many_is_refused_and_leaves_no_event_behind() {
+    let program = Program::new();
+    let peer = program.peer(4096);
+    let gate = program.context.event();
+    let wait = || program.begin(Direction::Read, &peer, (0, 0), 1, &[handle(gate)]);
+    let copies: Vec<_> = (0..64).map(|_| wait().unwrap()).collect();
+    assert_eq!(wait().err(), Some(NO_RESOURCES));
+    gate.set(0);
+    for copy in copies {
+        assert_eq!(copy.wait(), 0);
+    }
+    // Places come free, and nothing of the refused one is held.
+    until_count(&program.buffer.count, 1);
+    assert_eq!(wait().unwrap().wait(), 0);
+    program.runtime.close();
+}
+
+#[test]
 fn copies_by_address_need_no_opencl() {
     let toys = Toys::new(EMPTY);
     let mmd = InProcess::keep(Mmd::with_lookup(Flavour::OPEN, toys.clone(), Stub(false)));

@@ -246,3 +246,64 @@ fn a_forked_child_gets_codes() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(7), "{said}");
 }
+
+/// The callback of a copy has begun, and has ended.
+static BEGUN: AtomicBool = AtomicBool::new(false);
+static ENDED: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C" fn slow(_: i32, _: *mut c_void) {
+    BEGUN.store(true, Ordering::SeqCst);
+    std::thread::sleep(Duration::from_millis(500));
+    ENDED.store(true, Ordering::SeqCst);
+}
+
+/// As the runtime's, which was loaded before.
+extern "C" fn destructor() {
+    if !ENDED.load(Ordering::SeqCst) {
+        // SAFETY: the test sees it.
+        unsafe { libc::_exit(99) };
+    }
+}
+
+unsafe extern "C" fn ends(_: i32, _: *mut c_void) {
+    std::process::exit(8);
+}
+
+/// Has a callback called by a thread of the library's.
+fn call_back(callback: unsafe extern "C" fn(i32, *mut c_void)) {
+    let program = Program::new();
+    let peer = program.peer(4096);
+    // SAFETY: the function can be called with anything.
+    let begun = unsafe {
+        let (to, told) = ((peer.handle(), 0), (Some(callback as _), null_mut()));
+        (program.mmd).copy_address(Direction::Write, PLACE as u64, to, 64, told)
+    };
+    assert_eq!(begun, 0);
+}
+
+#[test]
+fn the_process_ends_behind_a_callback_that_runs() {
+    let output = in_a_process(
+        "peers::ends::the_process_ends_behind_a_callback_that_runs",
+        || {
+            // SAFETY: it is a function of this program.
+            assert_eq!(unsafe { libc::atexit(destructor) }, 0);
+            call_back(slow);
+            while !BEGUN.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+        },
+    );
+    assert_eq!(output.unwrap().status.code(), Some(7));
+}
+
+#[test]
+fn a_callback_may_end_the_process() {
+    let begin = Instant::now();
+    let output = in_a_process("peers::ends::a_callback_may_end_the_process", || {
+        call_back(ends);
+        std::thread::sleep(LIMIT);
+    });
+    assert_eq!(output.unwrap().status.code(), Some(8));
+    assert!(begin.elapsed() < Duration::from_secs(4));
+}

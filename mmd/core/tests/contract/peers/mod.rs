@@ -14,7 +14,7 @@ use std::ffi::c_void;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr::{null, null_mut};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,7 @@ mod registered;
 
 /// Errors as `peerlane_ext.h` and OpenCL number them.
 const NO_ROOM: i32 = -4;
+const NO_RESOURCES: i32 = -5;
 const EVENT_FAILED: i32 = -14;
 const VALUE: i32 = -30;
 const NO_DEVICE: i32 = -33;

@@ -268,6 +268,9 @@ fn each_of_two_boards_has_its_own() {
     assert_eq!(&found, b"other");
     // A buffer whose contents the other board has.
     assert_eq!(copy(context.elsewhere(0, 0x2000, 4096)), NO_ADDRESS);
+    // One that the memory's board can never have.
+    let without = Context::new(&[(&runtimes[0], "toy0")]);
+    assert_eq!(copy(without.elsewhere(0, 0x2000, 4096)), NO_DEVICE);
     let [first, second] = runtimes;
     first.close();
     assert_eq!(copy(context.elsewhere(1, 0x2000, 4096)), 0);

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A configuration of the FPGA's core over PCIe, by the hard IP ([`crate::logic::cvp`]), inside of the bracket of
+//! [`crate::reprogram`].
+//!
+//! It goes on to its end whoever asked for it, so it waits for no user: the image is copied before. Unbind, resets
+//! and sleep wait meanwhile.
+
+use crate::{
+    board::Board,
+    context::Context,
+    ffi::{pci_dev, peerlane_pin_vectors, Text},
+    logic::{
+        cvp::{Cvp, Failure, HardIp, Packing},
+        uapi::{self, packing},
+    },
+    reprogram::Device,
+};
+use kernel::{
+    bindings,
+    prelude::*,
+    time::{delay::fsleep, Delta, Instant, Monotonic},
+    uaccess::{UserPtr, UserSlice},
+};
+
+/// The function, whose registers a configuration goes by.
+struct Function<'a>(&'a Board);
+
+impl HardIp for Function<'_> {
+    type Error = Error;
+
+    fn read(&mut self, offset: u16) -> Result<u32> {
+        let device = pci_dev(self.0.gate.device());
+        let mut value = 0;
+        // SAFETY: a valid device, and a place for the answer.
+        let read =
+            unsafe { bindings::pci_read_config_dword(device, i32::from(offset), &mut value) };
+        // A function that is not there reads as ones, also where the core knows that it has gone.
+        Ok(if read == 0 { value } else { u32::MAX })
+    }
+
+    fn write(&mut self, offset: u16, value: u32) -> Result {
+        let device = pci_dev(self.0.gate.device());
+        // SAFETY: a valid device. The registers that are written are the capability's.
+        match unsafe { bindings::pci_write_config_dword(device, i32::from(offset), value) } {
+            0 => Ok(()),
+            _ => Err(EIO),
+        }
+    }
+
+    fn send(&mut self, words: impl Iterator<Item = u32>) -> Result {
+        Ok(self.0.hw.send(words)?)
+    }
+
+    fn pause(&mut self, microseconds: u32) {
+        fsleep(Delta::from_micros(i64::from(microseconds)));
+    }
+}
+
+/// Interrupts that stay where they go: in CvP mode a write to their table would be one of the image.
+struct Pinned<'a>(&'a Board);
+
+impl<'a> Pinned<'a> {
+    fn new(board: &'a Board) -> Self {
+        // SAFETY: a valid device that is bound, so its vectors stay.
+        unsafe { peerlane_pin_vectors(pci_dev(board.gate.device()), true) };
+        Self(board)
+    }
+}
+
+impl Drop for Pinned<'_> {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { peerlane_pin_vectors(pci_dev(self.0.gate.device()), false) };
+    }
+}
+
+/// How an image is packed.
+fn packing_of(value: u32) -> Result<Packing> {
+    match value {
+        packing::AS_TOLD => Ok(Packing::AsTold),
+        packing::PLAIN => Ok(Packing::Plain),
+        packing::ENCRYPTED => Ok(Packing::Encrypted),
+        packing::COMPRESSED => Ok(Packing::Compressed),
+        _ => Err(EINVAL),
+    }
+}
+
+impl Board {
+    /// Looks at the registers for it, where the function has them.
+    fn with_cvp<R>(
+        &self,
+        look: impl FnOnce(&mut Cvp<'_, Function<'_>>) -> Result<R, Failure<Error>>,
+    ) -> Option<R> {
+        let mut function = Function(self);
+        let mut cvp = Cvp::find(&mut function).ok()??;
+        look(&mut cvp).ok()
+    }
+
+    /// Whether what the FPGA is configured with lets it be configured over PCIe.
+    pub(crate) fn has_cvp(&self) -> bool {
+        self.with_cvp(|cvp| cvp.is_enabled()).unwrap_or(false)
+    }
+
+    /// Whether the FPGA's core has no configuration, where that is known. Nothing answers in the BAR then.
+    pub(crate) fn has_empty_core(&self) -> bool {
+        self.with_cvp(|cvp| cvp.is_empty()).unwrap_or(false)
+    }
+
+    fn configure_core(&self, channel: u32, image: &[u8], packing: Packing) -> Result {
+        let _device = Device::lock(self);
+        let _inside = self.gate.enter()?;
+        if !self.is_reprogrammed_by(channel) {
+            return Err(ENOENT);
+        }
+        if self.core_has_it() {
+            return Err(EAGAIN);
+        }
+        // Nobody masks the kernels' vector, which is in the same table.
+        let _holding = self.holding.lock();
+        let _pinned = Pinned::new(self);
+        let begin = Instant::<Monotonic>::now();
+        let mut function = Function(self);
+        let configured = match Cvp::find(&mut function) {
+            Ok(Some(mut cvp)) => cvp.configure(image, packing),
+            Ok(None) => Err(Failure::Disabled),
+            Err(failure) => Err(failure),
+        };
+        match configured {
+            Ok(()) => {
+                dev_info!(
+                    self.device(),
+                    "the FPGA was configured over PCIe: {} bytes in {} ms\n",
+                    image.len(),
+                    begin.elapsed().as_millis()
+                );
+                Ok(())
+            }
+            Err(Failure::Disabled) => Err(EOPNOTSUPP),
+            Err(failure) => {
+                dev_err!(
+                    self.device(),
+                    "the FPGA was not configured over PCIe: {}\n",
+                    Text(failure)
+                );
+                Err(EIO)
+            }
+        }
+    }
+}
+
+impl Context {
+    /// Configures the FPGA.
+    pub(crate) fn configure(&self, arguments: &uapi::Configure) -> Result {
+        let packing = packing_of(arguments.packing)?;
+        if !(1..=uapi::CONFIGURE_BYTES).contains(&arguments.length) {
+            return Err(EINVAL);
+        }
+        // Before memory is taken for it.
+        if !self.board.is_reprogrammed_by(self.channel) {
+            return Err(ENOENT);
+        }
+        let length = arguments.length as usize;
+        let place = UserPtr::from_addr(usize::try_from(arguments.address)?);
+        let mut image = KVVec::new();
+        UserSlice::new(place, length).read_all(&mut image, GFP_KERNEL_ACCOUNT)?;
+        self.board.configure_core(self.channel, &image, packing)
+    }
+}

@@ -1,0 +1,83 @@
+//! An OpenCL side for unit tests, which answers as it is told.
+
+use peerlane_host::{Area, Errno, Error, OpenCl, Result};
+use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Answers of a side: the next calls' first, and then it does what it is asked.
+#[derive(Debug, Default)]
+pub(crate) struct Stub {
+    /// Of `arm`.
+    pub(crate) arms: Answers,
+    /// Of `wait`.
+    pub(crate) waits: Answers,
+    /// Of `read` and `write`.
+    pub(crate) accesses: Answers,
+    /// What was written last.
+    pub(crate) written: Mutex<Vec<u8>>,
+}
+
+/// Answers to come, and how often one was asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Answers(Mutex<(VecDeque<Error>, usize)>);
+
+impl Answers {
+    /// These calls fail.
+    pub(crate) fn of(errors: impl IntoIterator<Item = Error>) -> Self {
+        Self(Mutex::new((errors.into_iter().collect(), 0)))
+    }
+
+    fn next(&self) -> Result<()> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.1 += 1;
+        state.0.pop_front().map_or(Ok(()), Err)
+    }
+
+    /// How many calls there were.
+    pub(crate) fn asked(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1
+    }
+}
+
+/// What the kernel's driver answers with this number.
+pub(crate) fn refused(source: Errno) -> Error {
+    let call = "the stub";
+    Error::Call { call, source }
+}
+
+impl OpenCl for Stub {
+    fn bytes(&self, _: Area) -> u64 {
+        0x4000
+    }
+
+    fn read(&self, _: Area, _: u64, data: &mut [u8]) -> Result<()> {
+        self.accesses.next()?;
+        data.fill(0x5a);
+        Ok(())
+    }
+
+    fn write(&self, _: Area, _: u64, data: &[u8]) -> Result<()> {
+        self.accesses.next()?;
+        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = data.to_vec();
+        Ok(())
+    }
+
+    fn arm(&self) -> Result<()> {
+        self.arms.next()
+    }
+
+    /// No interrupt ever comes, and time goes fast.
+    fn wait(&self, _: Option<Duration>) -> Result<bool> {
+        self.waits.next()?;
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(false)
+    }
+
+    fn wake(&self) {}
+
+    fn reprogram(&self, _: bool, image: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        image()
+    }
+}
