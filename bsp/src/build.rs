@@ -1,7 +1,9 @@
 //! The record of how a BSP's block was built: `iface/peerlane/build.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use peerlane_hdl::Slaves;
 use serde::{Deserialize, Serialize};
@@ -32,12 +34,53 @@ pub fn slaves(
     })
 }
 
+/// What [`built_from`] said.
+static COMMIT: OnceLock<&'static str> = OnceLock::new();
+
+/// Says which commit this program was built from, so that what it writes can say so. Only the program knows; what it
+/// does not say once, at its start, is not known.
+pub fn built_from(commit: &'static str) {
+    let _ = COMMIT.set(commit);
+}
+
+/// A program that wrote something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Version.
+    pub version: String,
+    /// The commit that it was built from, where that is known.
+    pub commit: Option<String>,
+}
+
+impl Program {
+    /// This one.
+    pub fn this() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").into(),
+            commit: COMMIT.get().map(|commit| (*commit).into()),
+        }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.version)?;
+        match &self.commit {
+            Some(commit) => write!(f, " (commit {commit})"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// What `peerlane check` compares the files with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Build {
     /// Version of the program that wrote it.
     pub version: String,
+    /// The commit that it was built from, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// Configuration.
     pub config: Config,
     /// Width of the port to PCIe in bits.
@@ -68,6 +111,14 @@ pub struct Build {
 }
 
 impl Build {
+    /// The program that wrote it.
+    pub fn program(&self) -> Program {
+        Program {
+            version: self.version.clone(),
+            commit: self.commit.clone(),
+        }
+    }
+
     /// As JSON.
     pub fn json(&self) -> String {
         let mut text =

@@ -70,7 +70,8 @@ pub fn write(options: &Options) -> Result<Made> {
         .map_err(|e| output::not_writable(&parent, &e))?;
     for file in &files {
         interrupt::check(&options.out)?;
-        write_below(temporary.path(), &file.path, file.text.as_bytes())?;
+        write_below(temporary.path(), &file.path, file.text.as_bytes())
+            .map_err(|e| output::named_as_given(e, temporary.path(), &options.out))?;
     }
     output::set_directory_mode(temporary.path())?;
     let path = temporary.keep();

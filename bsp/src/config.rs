@@ -92,6 +92,9 @@ pub struct Config {
     pub channels: u32,
     /// How the host is interrupted.
     pub irq: Irq,
+    /// Most pipeline stages that Platform Designer may put into a path of the interconnect; unset leaves the vendor's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interconnect_stages: Option<u32>,
     /// Places in the BAR.
     #[serde(default)]
     pub bar: Bar,
@@ -108,6 +111,7 @@ impl Default for Config {
             queue_depth: 1024,
             channels: 8,
             irq: Irq::Rxm,
+            interconnect_stages: None,
             bar: Bar::default(),
             identity: Identity::default(),
         }
@@ -123,6 +127,7 @@ struct File {
     queue_depth: Option<Spanned<Value>>,
     channels: Option<Spanned<Value>>,
     irq: Option<Spanned<Value>>,
+    interconnect_stages: Option<Spanned<Value>>,
     bar: BarFile,
     identity: IdentityFile,
 }
@@ -227,6 +232,13 @@ impl Config {
                     "Use `rxm` or `msix`: `peerlane config` says what each is.",
                 )
             })?;
+        }
+        if let Some(value) = &file.interconnect_stages {
+            // Platform Designer user guide 683364, "Limit interconnect pipeline stages to".
+            let possible = |v: i64| (0..=4).contains(&v);
+            let remedy = "Use 0 to 4, or leave the key out to keep the vendor's limit.";
+            config.interconnect_stages =
+                Some(checker.number("interconnect_stages", value, possible, remedy)?);
         }
         let page = |v: i64| (0..1 << 31).contains(&v) && v % 4096 == 0;
         let remedy = "Use a multiple of 4096 (a page) below 2 GiB.";
@@ -416,6 +428,7 @@ mod tests {
         assert_ne!(all, COMMENTED_DEFAULT);
         let config = parse(&all.replace("\"rxm\"\n", "\"msix\"\n")).unwrap();
         assert!(config.port_bits.is_some() && config.bar.chan_base.is_some());
+        assert_eq!(config.interconnect_stages, Some(0));
         assert!(config.irq == Irq::Msix && config.bar.msix_base.is_some());
     }
 
@@ -427,6 +440,9 @@ mod tests {
             ("channels = 1\nqueue_depth = 128", 2, "queue_depth"),
             ("queue_depth = 4096\nchannels = 1", 1, "queue_depth = 4096"),
             ("port_bits = 64", 1, "port_bits"),
+            ("\ninterconnect_stages = 5", 2, "interconnect_stages = 5"),
+            ("interconnect_stages = -1", 1, "interconnect_stages"),
+            ("interconnect_stages = \"none\"", 1, "no whole number"),
             ("channels = 12", 1, "channels = 12"),
             ("\nchannels = 128", 2, "channels"),
             ("channels = 0", 1, "channels"),

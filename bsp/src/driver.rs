@@ -31,6 +31,8 @@ pub struct Board {
     pub vendor: u16,
     /// PCI device ID.
     pub device: u16,
+    /// PCI IDs of the subsystem as far as the hard IP says them: its vendor, and its own.
+    pub subsystem: (Option<u16>, Option<u16>),
     /// `BUILD_ID` of its block.
     pub build_id: u32,
     /// Where the block's slaves lie.
@@ -105,6 +107,7 @@ impl Board {
             name: name.to_string_lossy().into_owned(),
             vendor: id(system, hip, "vendor_id_hwtcl")?,
             device: id(system, hip, "device_id_hwtcl")?,
+            subsystem: subsystem(hip),
             build_id: build.build_id,
             slaves,
             memory: memory_bytes(&Document::read(&hardware.join("board_spec.xml"))?)?,
@@ -150,6 +153,14 @@ fn id(system: &System, hip: &Module, name: &str) -> Result<u16> {
         .ok_or_else(|| unusable(system, hip, name))
 }
 
+fn subsystem(hip: &Module) -> (Option<u16>, Option<u16>) {
+    let id = |name| hip.number(name)?.try_into().ok();
+    (
+        id("subsystem_vendor_id_hwtcl"),
+        id("subsystem_device_id_hwtcl"),
+    )
+}
+
 /// `coreclkout_hip`: what the lanes bring, over the width of the port, but no less than 125 MHz
 /// (Stratix V Avalon-MM Interface for PCIe Solutions User Guide, table of `coreclkout_hip` values
 /// for all parameterizations). The 62.5 MHz of a single lane of the first generation is an option
@@ -179,6 +190,24 @@ fn clock(system: &System, hip: &Module, port_bits: u32) -> Result<u64> {
 #[template(path = "board_table.rs", escape = "none")]
 struct Table<'a> {
     boards: &'a [Board],
+}
+
+impl Table<'_> {
+    /// Whether another board has the same vendor and device: its subsystem tells them apart.
+    fn shares(&self, board: &Board) -> bool {
+        let ids = |other: &&Board| (other.vendor, other.device) == (board.vendor, board.device);
+        self.boards.iter().filter(ids).count() > 1
+    }
+
+    fn any_shares(&self) -> bool {
+        self.boards.iter().any(|board| self.shares(board))
+    }
+}
+
+/// The ID of a subsystem, as the driver's source says it. What is not known is any (`PCI_ANY_ID` of
+/// `include/linux/mod_devicetable.h`).
+fn subsystem_id(id: &Option<u16>) -> String {
+    id.map_or("u32::MAX".into(), |id| format!("{id:#06x}"))
 }
 
 /// An offset that a board may not have, as the driver's source says it.
@@ -214,15 +243,26 @@ fn line(line: &Option<Line>) -> String {
 pub fn table(boards: &[Board]) -> Result<String> {
     for (index, board) in boards.iter().enumerate() {
         let ids = |other: &&Board| (other.vendor, other.device) == (board.vendor, board.device);
-        if let Some(other) = boards[..index].iter().find(ids) {
+        // What is not known is as any.
+        let equal =
+            |one: Option<u16>, other| one.zip(other).is_none_or(|(one, other)| one == other);
+        let alike = |other: &&Board| {
+            ids(other)
+                && equal(other.subsystem.0, board.subsystem.0)
+                && equal(other.subsystem.1, board.subsystem.1)
+        };
+        if let Some(other) = boards[..index].iter().find(alike) {
+            let id = |id: Option<u16>| id.map_or("any".into(), |id| format!("{id:04x}"));
+            let subsystem = format!("{}:{}", id(board.subsystem.0), id(board.subsystem.1));
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 Place::file(&board.name),
                 format!(
-                    "it has the same PCI IDs as {}, {:04x}:{:04x}",
+                    "it has the same PCI IDs as {}, {:04x}:{:04x} with the subsystem {subsystem}",
                     other.name, board.vendor, board.device
                 ),
-                "Build a driver for each, or give the boards different device IDs in the hard IP.",
+                "Extend one of them again with another identity.subsystem_device in the configuration, or build a \
+                 driver for each.",
             ));
         }
     }

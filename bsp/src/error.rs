@@ -104,6 +104,9 @@ pub(crate) fn reason(source: &std::io::Error) -> String {
     }
 }
 
+/// The remedy where nothing more can be written.
+const FULL: &str = "Make room there, or choose a place on another disk, then run it again.";
+
 impl Error {
     /// A new error; `what` without, `remedy` with a full stop.
     pub fn new(
@@ -133,12 +136,31 @@ impl Error {
 
     /// A failed read, write or copy of `path`.
     pub fn io(path: impl AsRef<Path>, doing: &str, source: &std::io::Error) -> Self {
+        use std::io::ErrorKind as Cause;
+        let remedy = match source.kind() {
+            Cause::StorageFull | Cause::QuotaExceeded | Cause::FileTooLarge => FULL,
+            Cause::PermissionDenied => {
+                "Get the permission for that, or run it as somebody who has it."
+            }
+            Cause::ReadOnlyFilesystem => "Choose a place that can be written to.",
+            Cause::NotFound => "Check the path, then run it again.",
+            _ => "Check the path, the permissions and the disk, then run it again.",
+        };
         Self::new(
             ErrorKind::Io,
             Place::file(path),
             format!("cannot {doing}: {}", reason(source)),
-            "Check that the path exists, the permissions and the free space, then run it again.",
+            remedy,
         )
+    }
+
+    /// A failed copy: of the file that is copied, unless there is no room for the new one.
+    pub fn copy(from: &Path, to: &Path, source: &std::io::Error) -> Self {
+        let full = Self::io(to, "write the file", source);
+        match full.remedy == FULL {
+            true => full,
+            false => Self::io(from, "copy the file", source),
+        }
     }
 
     /// The message in a paragraph.
@@ -150,5 +172,28 @@ impl Error {
     pub fn message(&self) -> String {
         let details = self.details.iter().map(|line| format!("\n  {line}"));
         self.paragraph() + &details.collect::<String>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// `ENOSPC` and `EDQUOT` are of the place that is written, `EACCES` may be of either; numbers of Linux, `errno(3)`.
+    #[test]
+    fn a_full_disk_is_told_from_other_failures() {
+        let (from, to) = (Path::new("a"), Path::new("b"));
+        for (number, place, word) in [
+            (28, "b", "Make room"),
+            (122, "b", "Make room"),
+            (13, "a", "permission"),
+            (5, "a", "the disk"),
+        ] {
+            let error = Error::copy(from, to, &io::Error::from_raw_os_error(number));
+            assert_eq!(error.place, Place::file(place), "{error}");
+            assert!(error.remedy.contains(word), "{}", error.paragraph());
+        }
     }
 }

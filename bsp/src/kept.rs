@@ -162,7 +162,7 @@ pub fn copy_files(tree: &Tree, from: &Path, to: &Path) -> Result<()> {
         if !plain {
             return Err(changed(&source, "is not there any more"));
         }
-        fs::copy(&source, &target).map_err(|e| Error::io(&source, "copy the file", &e))?;
+        fs::copy(&source, &target).map_err(|e| Error::copy(&source, &target, &e))?;
         if digest_of(&target)? != *sha256 {
             return Err(changed(&source, "is not as it was when it was recorded"));
         }

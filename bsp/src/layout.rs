@@ -37,6 +37,16 @@ impl Layout {
     /// # Errors
     /// [`ErrorKind::NotABsp`].
     pub fn find(dir: &Path) -> Result<Self> {
+        Self::of_board(dir, None)
+    }
+
+    /// Takes a hardware directory, or a BSP root with one of that name below `hardware/`; without a name, with one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotABsp`].
+    pub fn of_board(dir: &Path, board: Option<&str>) -> Result<Self> {
+        let is_asked =
+            |path: &Path| board.is_none_or(|board| path.file_name() == Some(board.as_ref()));
         let not = |what: String| {
             Error::new(
                 ErrorKind::NotABsp,
@@ -50,6 +60,10 @@ impl Layout {
             return Err(not("is not a directory".into()));
         }
         if is_hardware(dir) {
+            let whole = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
+            if let (Some(board), false) = (board, is_asked(&whole)) {
+                return Err(not(format!("is a board's directory, and no board {board}")));
+            }
             return Ok(Self {
                 root: dir.to_path_buf(),
                 hardware: PathBuf::new(),
@@ -77,19 +91,42 @@ impl Layout {
                 "Put the directory that it leads to in its place: the extended board has a name of its own.",
             ));
         }
-        match boards.as_slice() {
+        let asked: Vec<&PathBuf> = boards.iter().filter(|board| is_asked(board)).collect();
+        match asked.as_slice() {
             [one] => Ok(Self {
                 root: dir.to_path_buf(),
-                hardware: one.clone(),
+                hardware: (*one).clone(),
             }),
-            [] => Err(not(
+            [] if boards.is_empty() => Err(not(
                 "is no OpenCL BSP: no board_spec.xml with .qsys files beside it".into(),
             )),
-            many => {
-                let names: Vec<_> = many.iter().map(|p| p.display().to_string()).collect();
-                Err(not(format!("holds several boards ({})", names.join(", "))))
+            others => {
+                let names: Vec<_> = boards.iter().map(|p| p.display().to_string()).collect();
+                let mut error = not(match (others, board) {
+                    ([], Some(board)) => {
+                        format!("holds no board {board}; it has {}", names.join(", "))
+                    }
+                    _ => format!("holds several boards ({})", names.join(", ")),
+                });
+                error.remedy += " `peerlane extend` takes such a root with --board NAME.";
+                Err(error)
             }
         }
+    }
+
+    /// The other boards of the platform, relative to the root. They are no part of this BSP, and are copied as they are.
+    pub fn other_boards(&self) -> Vec<PathBuf> {
+        let Some(boards) = self.hardware.parent() else {
+            return Vec::new();
+        };
+        let all = fs::read_dir(self.root.join(boards));
+        let mut others: Vec<PathBuf> = (all.into_iter().flatten().flatten())
+            .filter(|entry| is_hardware(&entry.path()))
+            .map(|entry| boards.join(entry.file_name()))
+            .filter(|board| *board != self.hardware)
+            .collect();
+        others.sort();
+        others
     }
 
     /// Takes a platform that `peerlane extend` wrote, or its hardware directory.
@@ -170,7 +207,7 @@ impl Layout {
         Ok(found)
     }
 
-    /// All files, relative to the root, sorted; links are left out.
+    /// All files, relative to the root, sorted; links and other boards are left out.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
@@ -186,11 +223,14 @@ impl Layout {
         Ok(found)
     }
 
-    /// Shows `take` everything below the root but directories, in any order; links are not followed.
+    /// Shows `take` everything below the root but directories and other boards, in any order; links are not followed.
     ///
     /// # Errors
     /// [`ErrorKind::Io`], and those of `take`.
     pub fn entries(&self, mut take: impl FnMut(&Path, fs::FileType) -> Result<()>) -> Result<()> {
+        let others: Vec<PathBuf> = (self.other_boards().iter())
+            .map(|board| self.root.join(board))
+            .collect();
         let mut open = vec![self.root.clone()];
         while let Some(dir) = open.pop() {
             let failed = |e| Error::io(&dir, "list the directory", &e);
@@ -199,7 +239,7 @@ impl Layout {
                 let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
                 interrupt::check(&path)?;
                 if kind.is_dir() {
-                    open.push(path);
+                    open.extend(Some(path).filter(|path| !others.contains(path)));
                 } else {
                     take(&path, kind)?;
                 }
@@ -261,6 +301,7 @@ pub fn revisions_in(project: &str) -> Vec<(String, usize)> {
         };
         Some(name.unwrap_or_default().to_string())
     };
+    let project = project.trim_start_matches(text::BYTE_ORDER_MARK);
     let lines = project.lines().enumerate();
     lines
         .filter_map(|(n, line)| Some((name(line)?, n + 1)))
@@ -332,7 +373,7 @@ fn collect(dir: &Path, take: &mut dyn FnMut(&Path)) -> Result<()> {
 }
 
 /// Copies a directory into one that exists. Files and directories for which `skip` (given the path relative to
-/// `from`) is true are left out. Files become writable by their owner; links inside the BSP are kept.
+/// `from`) is true are left out. Permissions stay, but that the owner may write all of it; links inside the BSP are kept.
 ///
 /// # Errors
 /// [`ErrorKind::Link`] for a link that leaves the BSP or a special file, [`ErrorKind::Io`].
@@ -417,7 +458,7 @@ impl Copy<'_> {
                 std::os::unix::fs::symlink(self.link(below, &link), &target)
                     .map_err(|e| Error::io(&target, "make the link", &e))?;
             } else if kind.is_file() {
-                fs::copy(&path, &target).map_err(|e| Error::io(&path, "copy the file", &e))?;
+                fs::copy(&path, &target).map_err(|e| Error::copy(&path, &target, &e))?;
                 make_writable(&target)?;
             } else {
                 return Err(Error::new(
@@ -428,7 +469,11 @@ impl Copy<'_> {
                 ));
             }
         }
-        Ok(())
+        // Last, as everything in it is made by then. The root is the caller's.
+        match below.as_os_str().is_empty() {
+            true => Ok(()),
+            false => give_mode(&made, mode(&dir)? | 0o700),
+        }
     }
 }
 
@@ -457,13 +502,20 @@ fn normal(path: &Path) -> PathBuf {
 }
 
 fn make_writable(path: &Path) -> Result<()> {
+    give_mode(path, mode(path)? | 0o200)
+}
+
+/// Permissions, as `chmod` takes them.
+fn mode(path: &Path) -> Result<u32> {
     use std::os::unix::fs::PermissionsExt;
-    let mode = fs::metadata(path)
-        .map_err(|e| Error::io(path, "look at the file", &e))?
-        .permissions()
-        .mode();
-    fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o200))
-        .map_err(|e| Error::io(path, "make the file writable", &e))
+    let about = fs::metadata(path).map_err(|e| Error::io(path, "look at the permissions", &e))?;
+    Ok(about.permissions().mode() & 0o7777)
+}
+
+fn give_mode(path: &Path, mode: u32) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+        .map_err(|e| Error::io(path, "set the permissions", &e))
 }
 
 /// Whether a link in the directory `below` (relative to the BSP) stays in the BSP.
@@ -521,7 +573,7 @@ mod tests {
 
     #[test]
     fn revisions_of_a_project_file() {
-        let text = "PROJECT_REVISION = \"base\" # first\r\nPROJECT_REVISION\t=\t\"a b\"\r\nPROJECT_REVISION=top\n\
+        let text = "\u{feff}PROJECT_REVISION = \"base\" # first\r\nPROJECT_REVISION\t=\t\"a b\"\r\nPROJECT_REVISION=top\n\
                     PROJECT_REVISION = flat   # last\n# PROJECT_REVISION = \"no\"\nPROJECT_REVISION =\n";
         let found = revisions_in(text);
         let found: Vec<_> = found

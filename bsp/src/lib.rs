@@ -23,6 +23,7 @@ pub mod interrupt;
 pub mod kept;
 mod keys;
 pub mod layout;
+mod remedy;
 pub mod revert;
 pub mod size;
 pub mod system;

@@ -80,7 +80,8 @@ fn revert_from(bsp: &Path, options: &Options) -> Result<Reverted> {
         .prefix(".peerlane-revert-")
         .tempdir_in(&parent)
         .map_err(|e| output::not_writable(&parent, &e))?;
-    write(&record.vendor, &root.join(kept::VENDOR), temporary.path())?;
+    write(&record.vendor, &root.join(kept::VENDOR), temporary.path())
+        .map_err(|e| output::named_as_given(e, temporary.path(), &options.out))?;
     interrupt::check(&options.out)?;
 
     let path = temporary.keep();

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::remedy;
 
 /// Most bytes of a file that is read. The largest in public BSPs, a settings file or a system of Platform
 /// Designer, has 600 KiB.
@@ -25,17 +26,18 @@ pub const BYTE_ORDER_MARK: char = '\u{feff}';
 /// [`ErrorKind::Link`] if it is no plain file: a named pipe would be waited for, a device may never end.
 /// [`ErrorKind::Unsupported`] if it is larger than [`MOST_BYTES`]; [`ErrorKind::Io`].
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    read_at_most(path, MOST_BYTES)
+    let remedy = "Take it out of the BSP, or put the file there that it stands for.";
+    read_at_most(path, MOST_BYTES, remedy)
 }
 
-fn read_at_most(path: &Path, most: u64) -> Result<Vec<u8>> {
+fn read_at_most(path: &Path, most: u64, remedy: &str) -> Result<Vec<u8>> {
     let about = fs::metadata(path).map_err(|e| Error::io(path, "read the file", &e))?;
     if !about.is_file() {
         return Err(Error::new(
             ErrorKind::Link,
             Place::file(path),
             "not a plain file, or a link to one",
-            "Take it out of the BSP, or put the file there that it stands for.",
+            remedy,
         ));
     }
     if about.len() > most {
@@ -57,7 +59,8 @@ fn read_at_most(path: &Path, most: u64) -> Result<Vec<u8>> {
 /// # Errors
 /// Those of [`read`].
 pub fn read_small(path: &Path) -> Result<String> {
-    text(path, read_at_most(path, 1 << 20)?)
+    let bytes = read_at_most(path, 1 << 20, "Give the name of a file.")?;
+    text(path, bytes)
 }
 
 /// Reads a file as text.
@@ -82,7 +85,7 @@ pub fn read_as(path: &Path, kind: ErrorKind) -> Result<String> {
             kind,
             Place::line(path, 1 + lines),
             "a byte 0: the file is in UTF-16, or no text",
-            "Save the file as UTF-8, or take it from the vendor's BSP package again.",
+            remedy::of_input(path),
         ));
     }
     text(path, bytes)

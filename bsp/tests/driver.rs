@@ -169,15 +169,136 @@ fn boards_that_look_alike_are_refused() {
     let board = Board::read(&extended_with("").out).unwrap();
     let mut other = board.clone();
     other.name = "other".into();
+    let words = [
+        "peerlane_ref",
+        "1172:ab00",
+        "with the subsystem any:504c",
+        "identity.subsystem_device",
+    ];
     let error = table(&[board.clone(), other.clone()]).unwrap_err();
-    expect(
-        &error,
-        ErrorKind::Unsupported,
-        &["peerlane_ref", "1172:ab00"],
-    );
+    expect(&error, ErrorKind::Unsupported, &words);
+    // One whose subsystem nobody knows would take the other, too.
+    let mut unknown = other.clone();
+    unknown.subsystem = (None, None);
+    for pair in [
+        [board.clone(), unknown.clone()],
+        [unknown.clone(), board.clone()],
+    ] {
+        let error = table(&pair).unwrap_err();
+        expect(&error, ErrorKind::Unsupported, &["1172:ab00"]);
+    }
+    // A subsystem's vendor is enough, where both are known.
+    let (mut mine, mut theirs) = (board.clone(), other.clone());
+    mine.subsystem.0 = Some(0x1172);
+    assert!(table(&[mine.clone(), other.clone()]).is_err());
+    theirs.subsystem.0 = Some(0x198a);
+    let both = table(&[mine, theirs]).unwrap();
+    assert!(both.contains("(0x1172, 0xab00, 0x1172, 0x504c)"), "{both}");
+    assert!(both.contains("(0x1172, 0xab00, 0x198a, 0x504c)"), "{both}");
     other.device = 0xab01;
     let both = table(&[board, other]).unwrap();
     assert!(both.contains("(0x1172, 0xab00)") && both.contains("(0x1172, 0xab01)"));
+}
+
+/// What the driver has of the kernel, as far as the table uses it (`rust/kernel/pci/id.rs` and
+/// `include/linux/mod_devicetable.h` of Linux), and the kernel's way to find a row: `pci_match_one_device` of
+/// `drivers/pci/pci.h`.
+const KERNEL: &str = r#"
+#![allow(dead_code)]
+extern crate self as kernel;
+pub mod bindings {
+    #[derive(Clone, Copy)]
+    #[repr(C)]
+    pub struct pci_device_id {
+        pub vendor: u32, pub device: u32, pub subvendor: u32, pub subdevice: u32,
+        pub class: u32, pub class_mask: u32, pub driver_data: usize, pub override_only: u32,
+    }
+}
+pub mod pci {
+    #[derive(Clone, Copy)]
+    #[repr(transparent)]
+    pub struct DeviceId(pub crate::bindings::pci_device_id);
+}
+#[macro_export]
+macro_rules! pci_device_table {
+    ($name:ident, $info:ty, $rows:expr) => { static $name: &[(kernel::pci::DeviceId, $info)] = &$rows; };
+}
+pub(crate) mod boards {
+    pub(crate) const fn id(vendor: u32, device: u32) -> kernel::pci::DeviceId {
+        kernel::pci::DeviceId(kernel::bindings::pci_device_id {
+            vendor, device, subvendor: u32::MAX, subdevice: u32::MAX, class: 0, class_mask: 0, driver_data: 0,
+            override_only: 0,
+        })
+    }
+    pub(crate) struct Range { pub(crate) offset: u64, pub(crate) bytes: u64 }
+    pub(crate) struct Line { pub(crate) cra: u64, pub(crate) block: u32, pub(crate) kernels: Option<u32> }
+    pub(crate) struct OpenCl {
+        pub(crate) kernels: Option<Range>, pub(crate) clock: Option<Range>, pub(crate) version: Option<Range>,
+        pub(crate) temperature: Option<Range>,
+    }
+    pub(crate) struct Place {
+        pub(crate) name: &'static core::ffi::CStr, pub(crate) build_id: u32, pub(crate) bar: u32,
+        pub(crate) csr: usize, pub(crate) chan: usize, pub(crate) att: usize, pub(crate) msix: Option<usize>,
+        pub(crate) window: Option<usize>, pub(crate) memory: u64, pub(crate) clock: u64, pub(crate) line: Option<Line>,
+        pub(crate) opencl: OpenCl,
+    }
+}
+mod boards_table;
+boards_table::board_table!(IDS);
+fn main() {
+    let ids: Vec<u32> = std::env::args().skip(1).map(|id| u32::from_str_radix(&id, 16).unwrap()).collect();
+    let any = |id: u32, is: u32| id == u32::MAX || id == is;
+    let row = IDS.iter().find(|(kernel::pci::DeviceId(id), _)| {
+        any(id.vendor, ids[0]) && any(id.device, ids[1]) && any(id.subvendor, ids[2]) && any(id.subdevice, ids[3])
+    });
+    println!("{}", row.map_or("none", |(_, place)| place.name.to_str().unwrap()));
+}
+"#;
+
+/// Boards of one vendor and device have rows of their own, by their subsystems; whatever their order.
+#[test]
+fn subsystems_tell_boards_apart() {
+    let read = |config: &str| Board::read(&extended_with(config).out).unwrap();
+    let one = read("[identity]\nboard_suffix = \"_one\"");
+    let two =
+        read("att_entries = 8192\n[identity]\nsubsystem_device = 0x504d\nboard_suffix = \"_two\"");
+    let mut three = one.clone();
+    three.name = "three".into();
+    three.device = 0xab01;
+    // The reference BSP's hard IP says no vendor of the subsystem.
+    assert_eq!(one.subsystem, (None, Some(0x504c)));
+    assert_eq!(two.subsystem, (None, Some(0x504d)));
+    assert_ne!(one.build_id, two.build_id);
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("main.rs"), KERNEL).unwrap();
+    for boards in [[&one, &two, &three], [&three, &two, &one]] {
+        let text = table(&boards.map(Board::clone)).unwrap();
+        fs::write(dir.path().join("boards_table.rs"), text).unwrap();
+        let built = std::process::Command::new("rustc")
+            .args(["--edition", "2021", "-o", "match", "main.rs"])
+            .current_dir(dir.path())
+            .output()
+            .unwrap();
+        assert!(
+            built.status.success(),
+            "{}",
+            String::from_utf8_lossy(&built.stderr)
+        );
+        for (ids, name) in [
+            (["1172", "ab00", "1172", "504c"], one.name.as_str()),
+            (["1172", "ab00", "1172", "504d"], two.name.as_str()),
+            // The vendor's board.
+            (["1172", "ab00", "1172", "0004"], "none"),
+            (["1172", "ab01", "1172", "0004"], "three"),
+            (["1172", "ab02", "1172", "504c"], "none"),
+        ] {
+            let run = std::process::Command::new(dir.path().join("match"))
+                .args(ids)
+                .output();
+            let found = String::from_utf8(run.unwrap().stdout).unwrap();
+            assert_eq!(found.trim(), name, "{ids:?}");
+        }
+    }
 }
 
 #[test]

@@ -158,6 +158,10 @@ fn a_boards_directory_becomes_a_platform() {
     ] {
         assert!(work.out.join(file).is_file(), "{file}");
     }
+    // What the library's own tests compare with it.
+    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mmd/include/peerlane_ext.h");
+    let written = fs::read(work.out.join("linux64/include/peerlane_ext.h"));
+    assert!(written.unwrap() == fs::read(header).unwrap());
     for (utility, command) in [
         ("install", "install"),
         ("uninstall", "uninstall"),

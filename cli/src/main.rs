@@ -3,6 +3,9 @@
 // Of these comments clap makes the help, where `<board>` is what it says.
 #![allow(rustdoc::invalid_html_tags)]
 
+#[macro_use]
+mod out;
+
 mod commands;
 mod demo;
 mod provenance;
@@ -14,14 +17,15 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    FAILED, Outcome, bench, check, component, config, diagram, driver, extend, new, revert, upgrade,
+    FAILED, Outcome, bench, check, component, config, diagram, driver, extend, icd, new, revert,
+    upgrade,
 };
 use peerlane_bsp::error::ErrorKind;
 use signals::Signals;
 
 /// Direct transfers between an OpenCL FPGA board and a GPU over PCIe.
 #[derive(Debug, Parser)]
-#[command(name = "peerlane", version, about, long_about = None)]
+#[command(name = "peerlane", version = provenance::VERSION, about, long_about = None)]
 #[command(arg_required_else_help = true)]
 struct Cli {
     /// Say on stderr what is done; twice says each file, change and finding.
@@ -45,10 +49,14 @@ enum Command {
     Demo(commands::demo::Args),
     Bench(bench::Args),
     Upgrade(upgrade::Args),
+    Icd(icd::Args),
 }
 
 /// Reads the command line and runs it.
 fn main() -> ExitCode {
+    if let Some(commit) = provenance::commit() {
+        peerlane_bsp::build::built_from(commit);
+    }
     let cli = Cli::parse();
     let level = match cli.verbose {
         0 => "warn",
@@ -61,6 +69,8 @@ fn main() -> ExitCode {
         .with_ansi(std::io::stderr().is_terminal())
         .without_time()
         .with_target(false)
+        // It would panic where standard error is closed.
+        .log_internal_errors(false)
         .init();
     let outcome = match &cli.command {
         Command::Extend(args) => until_interrupted(|| extend::run(args)),
@@ -74,11 +84,17 @@ fn main() -> ExitCode {
         Command::Demo(args) => commands::demo::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Upgrade(args) => upgrade::run(args),
+        Command::Icd(args) => icd::run(args),
     };
-    outcome.unwrap_or_else(|error| {
-        eprintln!("peerlane: {}", error.message());
+    let failed = |error: peerlane_bsp::error::Error| {
+        errln!("peerlane: {}", error.message());
         ExitCode::from(FAILED)
-    })
+    };
+    let code = outcome.unwrap_or_else(failed);
+    match out::end() {
+        Ok(()) => code,
+        Err(error) => failed(error),
+    }
 }
 
 /// Runs a subcommand that writes files; a signal ends it when they are gone.
@@ -86,7 +102,7 @@ fn until_interrupted(run: impl FnOnce() -> Outcome) -> Outcome {
     let signals = Signals::watch()?;
     run().inspect_err(|error| {
         if error.kind == ErrorKind::Interrupted {
-            eprintln!("peerlane: {}", error.message());
+            errln!("peerlane: {}", error.message());
             signals.end();
         }
     })

@@ -4,6 +4,19 @@ use std::fs;
 
 use serde::Serialize;
 
+/// What `--version` says behind the program's name.
+pub const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (commit ",
+    env!("PEERLANE_COMMIT"),
+    ")"
+);
+
+/// The commit that the program was built from; none outside of a repository.
+pub fn commit() -> Option<&'static str> {
+    Some(env!("PEERLANE_COMMIT")).filter(|commit| *commit != "unknown")
+}
+
 /// The program and the machine that made a result. The block's hash stands with the results.
 #[derive(Debug, Serialize)]
 pub struct Provenance {

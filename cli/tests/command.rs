@@ -23,6 +23,79 @@ fn help_has_examples_and_every_option() {
     }
 }
 
+/// The program says what it was built from; what it writes does, too, and the check says where that is another.
+#[test]
+fn the_version_is_known_everywhere() {
+    let git = std::process::Command::new("git")
+        .args(["rev-parse", "HEAD"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output();
+    let commit = git.ok().filter(|git| git.status.success());
+    let commit = commit.map(|git| String::from_utf8(git.stdout).unwrap().trim().to_string());
+    let (code, said) = status(&["--version"]);
+    assert_eq!(code, Some(0));
+    let version = env!("CARGO_PKG_VERSION");
+    let commit_word = commit.as_deref().unwrap_or("unknown");
+    assert_eq!(said, format!("peerlane {version} (commit {commit_word})\n"));
+
+    let work = tempfile::tempdir().unwrap();
+    let out = work.path().join("out");
+    let bsp = common::reference();
+    let (code, said) = status(&["extend", "--bsp", text(&bsp), "--out", text(&out)]);
+    assert_eq!(code, Some(0), "{said}");
+    let (code, said) = status(&["check", text(&out)]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("program: ok: Peerlane "), "{said}");
+    let Some(commit) = commit else {
+        return;
+    };
+    let hardware = out.join("hardware/peerlane_ref_peerlane");
+    for file in [
+        out.join("peerlane-report.md"),
+        out.join("peerlane-report.json"),
+        hardware.join("iface/peerlane/build.json"),
+    ] {
+        let written = std::fs::read_to_string(&file).unwrap();
+        assert!(written.contains(&commit), "{}", file.display());
+    }
+    let record = hardware.join("iface/peerlane/build.json");
+    let written = std::fs::read_to_string(&record).unwrap();
+    let other = |from: &str, to: &str| {
+        assert!(written.contains(from));
+        std::fs::write(&record, written.replacen(from, to, 1)).unwrap();
+        let (code, said) = status(&["check", text(&out)]);
+        assert_eq!(code, Some(0), "{said}");
+        let mut lines = said.lines();
+        let line = lines
+            .find(|line| line.starts_with("program: note: "))
+            .unwrap();
+        assert!(
+            line.contains("build.json")
+                && line.contains(&format!("this is {version} (commit {commit})"))
+        );
+        line.to_string()
+    };
+    let line = other(
+        &format!("\"version\": \"{version}\""),
+        "\"version\": \"9.9.9\"",
+    );
+    assert!(
+        line.contains(&format!("Peerlane 9.9.9 (commit {commit}) wrote it")),
+        "{line}"
+    );
+    let line = other(&commit, &"0".repeat(40));
+    assert!(
+        line.contains(&format!("(commit {}) wrote it", "0".repeat(40))),
+        "{line}"
+    );
+    // As it was written before commits were recorded.
+    let line = other(&format!("  \"commit\": \"{commit}\",\n"), "");
+    assert!(
+        line.contains(&format!("Peerlane {version} wrote it")),
+        "{line}"
+    );
+}
+
 #[test]
 fn the_vendors_bsp_comes_back() {
     let (code, help) = status(&["revert", "--help"]);
@@ -178,11 +251,14 @@ fn a_bsp_is_extended_checked_and_told_to_the_driver() {
         text(&out),
     ]);
     assert_eq!(code, Some(0), "{said}");
-    // What somebody has to act on stands before what is fine; the reference BSP leaves nothing to do.
+    // What somebody has to act on stands before what is fine; of the reference BSP it is the interconnect alone.
+    let (to_do, _) = said.split_once("\nFound:\n").unwrap();
+    let (_, to_do) = to_do.split_once("\nTo do:\n").unwrap();
     assert!(
-        said.contains("\nFound:\n") && !said.contains("To do:"),
+        to_do.starts_with("· Platform Designer may put up to 2 pipeline stages"),
         "{said}"
     );
+    assert_eq!(to_do.lines().count(), 1, "{said}");
     let net = common::reference().with_file_name("reference-net");
     let (_, net) = status(&[
         "extend",

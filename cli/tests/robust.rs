@@ -161,3 +161,156 @@ fn interrupted(arguments: &[&str]) {
         assert!(!begun(), "{name}");
     }
 }
+
+/// What a shell says of a command, and its status.
+fn shell(script: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let run = Command::new("bash")
+        .args(["-c", script, "bash", env!("CARGO_BIN_EXE_peerlane")])
+        .args(arguments)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    (run.status.code(), said)
+}
+
+/// Whoever has seen enough of the output does not change what comes of it.
+#[test]
+fn a_reader_may_leave_before_the_end() {
+    let work = tempfile::tempdir().unwrap();
+    let bsp = work.path().join("bsp");
+    copy(&bsp);
+    let out = work.path().join("D");
+    // Nobody reads at all: the first word finds the pipe closed.
+    const CLOSED: &str = "\"$@\" > >(exec true) ; code=$?; wait; exit $code";
+    // The reader is gone for certain.
+    const GONE: &str = "exec 3> >(exec true); wait $!; \"$@\" >&3; exit $?";
+    for script in [CLOSED, GONE] {
+        let (code, said) = shell(script, &["config"]);
+        assert_eq!((code, said.as_str()), (Some(0), ""));
+    }
+    let extend = ["extend", "--bsp", text(&bsp), "--out", text(&out)];
+    let (code, said) = shell(GONE, &extend);
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    assert!(out.join("README.md").is_file());
+    let (code, said) = shell(GONE, &["check", text(&out)]);
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    fs::remove_file(out.join("hardware/peerlane_ref_peerlane/top.v")).unwrap();
+    let (code, said) = shell(GONE, &["check", text(&out), "--json"]);
+    assert_eq!((code, said.as_str()), (Some(2), ""));
+    // Nor does one who closes standard error.
+    let (code, _) = shell("exec 3> >(exec true); wait $!; \"$@\" 2>&3", &extend);
+    assert_eq!(code, Some(2));
+}
+
+/// Where there is no room for what is said, the status tells.
+#[test]
+fn a_full_output_is_an_error() {
+    let (code, said) = shell("\"$@\" > /dev/full", &["config"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        said.contains("standard output: cannot write") && !said.contains("panicked"),
+        "{said}"
+    );
+    // A device stays what it is.
+    let work = tempfile::tempdir().unwrap();
+    let pipe = work.path().join("report.md");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let bsp = common::reference();
+    let out = work.path().join("D");
+    for arguments in [
+        vec![
+            "extend",
+            "--bsp",
+            text(&bsp),
+            "--out",
+            text(&out),
+            "--report",
+            text(&pipe),
+        ],
+        vec![
+            "diagram",
+            "--bsp",
+            text(&bsp),
+            "--format",
+            "text",
+            "--out",
+            text(&pipe),
+        ],
+    ] {
+        let (code, said) = shell("\"$@\"", &arguments);
+        assert_eq!(code, Some(2));
+        assert!(said.contains("a device or the like"), "{said}");
+        assert!(!out.exists() && !pipe.is_file());
+    }
+}
+
+/// A disk that is full in the middle of it: nothing half-written stays, and the error names the file as it would have
+/// been called.
+#[test]
+fn a_full_disk_leaves_nothing_behind() {
+    let work = tempfile::tempdir().unwrap();
+    let bsp = work.path().join("bsp");
+    let hardware = copy(&bsp);
+    fs::write(hardware.join("large.bin"), vec![7; 3 << 20]).unwrap();
+    let extended = work.path().join("E");
+    let run = common::peerlane(&["extend", "--bsp", text(&bsp), "--out", text(&extended)]);
+    assert!(run.status.success());
+    // A file that cannot grow any more stands for a disk that cannot: files of more than 1 MiB.
+    const SMALL: &str = "trap '' XFSZ; ulimit -f 1024; exec \"$@\"";
+    for (arguments, file) in [
+        (
+            ["extend", "--bsp", text(&bsp)],
+            "D/hardware/peerlane_ref_peerlane/large.bin",
+        ),
+        (
+            ["revert", "--bsp", text(&extended)],
+            "D/hardware/peerlane_ref/large.bin",
+        ),
+    ] {
+        let place = tempfile::tempdir().unwrap();
+        let out = place.path().join("D");
+        let (code, said) = shell(SMALL, &[&arguments[..], &["--out", text(&out)]].concat());
+        assert_eq!(code, Some(2), "{said}");
+        let place_of_file = place.path().join(file);
+        assert!(said.contains(text(&place_of_file)), "{said}");
+        assert!(said.contains("Make room there"), "{said}");
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "{said}");
+    }
+}
+
+/// Somebody who is not root extends a tree that may only be read, and may delete and revert what comes of it.
+#[test]
+fn a_tree_that_may_only_be_read() {
+    let work = tempfile::tempdir().unwrap();
+    let bsp = work.path().join("bsp");
+    copy(&bsp);
+    let program = work.path().join("peerlane");
+    fs::copy(env!("CARGO_BIN_EXE_peerlane"), &program).unwrap();
+    let script = r#"
+        set -e
+        cd "$1"
+        chmod -R a-w,a+rX bsp
+        mkdir place
+        as=
+        if [ "$(id -u)" = 0 ]; then
+            # The temporary directory is root's alone.
+            chmod 755 . ; chown 65534 place bsp -R
+            as="setpriv --reuid 65534 --regid 65534 --clear-groups"
+        fi
+        $as ./peerlane extend --bsp bsp --out place/E > /dev/null
+        # The check has a tclsh, which may be in this user's cache.
+        ./peerlane check place/E > /dev/null
+        $as ./peerlane revert --bsp place/E --out place/R > /dev/null
+        diff -r bsp place/R
+        $as rm -r place/E < /dev/null
+        chmod -R u+w .
+    "#;
+    let run = Command::new("bash")
+        .args(["-c", script, "bash", text(work.path())])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(run.status.success(), "{said}");
+    assert!(!work.path().join("place/E").exists());
+}

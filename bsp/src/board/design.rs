@@ -24,7 +24,11 @@ mod map {
 
 /// The board: everything but the kernels.
 pub fn board(board: &Board) -> System {
-    let mut system = System::default();
+    let mut system = System {
+        // A stage in front of the memory's arbiter would let a write that is chained to a read be too early.
+        stages: 0,
+        ..System::default()
+    };
     inputs(&mut system, board);
     link(&mut system, board);
     kernels(&mut system, board);
@@ -463,7 +467,11 @@ fn controller(system: &mut System, board: &Board, bank: &Bank) {
 
 /// The top system, which has the board and, from `aoc`, the kernels.
 pub fn top(board: &System) -> System {
-    let mut system = System::default();
+    let mut system = System {
+        // As in public BSPs: nothing of the block's is here.
+        stages: 2,
+        ..System::default()
+    };
     system.module("board", "board", "1.0", &[]);
     // What leads to kernels is `aoc`'s.
     let own = |export: &&Export| {

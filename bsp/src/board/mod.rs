@@ -205,16 +205,25 @@ pub fn make(options: &Options) -> Result<Report> {
     let made = temporary.path().join("out");
     let suffix = &options.config.identity.board_suffix;
     for file in files::files(&board, &ports, &fragment, &description.text, suffix) {
-        layout::write_below(&without, &file.path, file.text.as_bytes())?;
+        layout::write_below(&without, &file.path, file.text.as_bytes())
+            .map_err(|e| output::named_as_given(e, &without, &options.out))?;
     }
     let extension = extend::Options {
         bsp: without,
         out: made.clone(),
         config: options.config.clone(),
         report: None,
+        board: None,
     };
-    let report = extend::extend_new(&extension, &board.title)
-        .map_err(|error| of_the_board(error, description, temporary.path()))?;
+    let report =
+        extend::extend_new(&extension, &board.title).map_err(|error| match error.kind {
+            // The board before the block came in is written a second time, beside the result.
+            ErrorKind::Io => {
+                let error = output::named_as_given(error, &made, &options.out);
+                output::named_as_given(error, temporary.path(), &options.out)
+            }
+            _ => of_the_board(error, description, temporary.path()),
+        })?;
 
     if let Some(asked) = board.pcie.bar_bits
         && report.bar_after.bits > u64::from(asked)

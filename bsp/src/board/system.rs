@@ -54,6 +54,8 @@ pub struct System {
     pub connections: Vec<Connection>,
     /// Exports.
     pub exports: Vec<Export>,
+    /// Most pipeline stages in a path of its interconnect.
+    pub stages: u32,
 }
 
 impl System {

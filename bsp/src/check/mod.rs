@@ -13,6 +13,7 @@ use crate::error::{Error, Place, Result};
 use crate::extend::output;
 use crate::kept::{Origin, Record};
 use crate::layout::Layout;
+use crate::remedy;
 use crate::revert;
 
 /// Changed files that are named one by one.
@@ -121,8 +122,13 @@ fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
         root: whole.clone(),
         hardware: layout.hardware.clone(),
     };
-    let mut findings =
-        judge(&real, with_tcl).map_err(|error| output::named_as_given(error, &whole, given))?;
+    let mut findings = judge(&real, with_tcl).map_err(|mut error| {
+        // Readers do not know whose file it is.
+        if error.remedy == remedy::of_input(&error.place.path) {
+            error.remedy = remedy::of_result(&error.place.path);
+        }
+        output::named_as_given(error, &whole, given)
+    })?;
     let name = |path: &Path| path.to_string_lossy().into_owned();
     for finding in &mut findings.0 {
         if let Ok(inside) = finding.place.strip_prefix(&whole) {
@@ -142,6 +148,9 @@ fn judge(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     let mut findings = Findings::default();
     edits(layout, &mut findings)?;
     result::check(layout, &build, &mut findings)?;
+    // What is missing may be why something else is wrong.
+    let missing = |finding: &Finding| finding.test == result::FILES && finding.level != Level::Good;
+    findings.0.sort_by_key(|finding| !missing(finding));
     ids::check(layout, &build, &mut findings)?;
     if with_tcl {
         component::check(layout, &build, &mut findings)?;
@@ -162,7 +171,7 @@ fn judge(layout: &Layout, with_tcl: bool) -> Result<Findings> {
 }
 
 /// What the platform was made of, and what has become of its files since. The check judges the files as they are, but it
-/// does not understand all of them: of Verilog, constraints and pins it knows their names alone.
+/// does not understand all of them: of Verilog it knows the names of the files alone.
 fn edits(layout: &Layout, findings: &mut Findings) -> Result<()> {
     let record = Record::read(&layout.root)?;
     if record.origin == Origin::New {

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::build::{digest, digest_of};
 use crate::check::read::design::Design;
+use crate::check::read::settings::{Files, normal};
 use crate::check::read::{Node, xml};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::kept::{self, Entry, Record, Tree};
@@ -115,11 +116,50 @@ impl Vendor {
 
     /// The file that a path from the hardware directory led to, links followed, and its hash.
     fn file(&self, inside: &Path) -> Option<(PathBuf, &str)> {
+        self.below(&self.hardware.join(inside))
+    }
+
+    /// The kept file that a path in the kept tree would lead to, were its links there.
+    pub fn linked(&self, path: &Path) -> Option<PathBuf> {
+        let (file, _) = self.below(path.strip_prefix(&self.kept).ok()?)?;
+        Some(self.kept.join(file))
+    }
+
+    /// The path of a kept file from the hardware directory.
+    pub fn inside(&self, kept: &Path) -> PathBuf {
+        from(
+            &self.hardware,
+            kept.strip_prefix(&self.kept).unwrap_or(kept),
+        )
+    }
+
+    /// The board's directory as it is kept.
+    pub fn hardware(&self) -> PathBuf {
+        match self.hardware.as_os_str().is_empty() {
+            // With nothing behind it, a join would end in a slash.
+            true => self.kept.clone(),
+            false => self.kept.join(&self.hardware),
+        }
+    }
+
+    /// The kept files by their names.
+    pub fn by_name(&self) -> Files {
+        let mut found = Files::new();
+        for path in self.files.keys() {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let kept = normal(&self.hardware().join(path));
+            found.entry(name.into_owned()).or_default().push(kept);
+        }
+        found
+    }
+
+    /// The file that a path from the root led to, links followed, and its hash.
+    fn below(&self, path: &Path) -> Option<(PathBuf, &str)> {
         let parts = |path: &Path| -> Vec<PathBuf> {
             let parts = path.components().rev();
             parts.map(|part| part.as_os_str().into()).collect()
         };
-        let mut rest = parts(&self.hardware.join(inside));
+        let mut rest = parts(path);
         let (mut path, mut links) = (PathBuf::new(), 0);
         while let Some(part) = rest.pop() {
             match part.components().next()? {

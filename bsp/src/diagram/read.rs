@@ -25,7 +25,7 @@ pub(super) fn diagram(bsp: &Path) -> Result<Diagram> {
 }
 
 fn read(bsp: &Path) -> Result<Diagram> {
-    let layout = Layout::find(bsp)?;
+    let layout = Layout::of_result(bsp)?;
     let hardware = layout.hardware_dir();
     let mut library = Library::find(&layout)?;
     let extended = library

@@ -170,6 +170,9 @@ fn names(line: &str, name: &str) -> bool {
 /// What was compiled from the vendor's design, anywhere in the BSP: files, and directories of Quartus's records.
 pub fn left_out(layout: &Layout, compiled: &BTreeSet<OsString>) -> Result<Vec<PathBuf>> {
     let hardware = layout.hardware_dir();
+    let others: Vec<PathBuf> = (layout.other_boards().iter())
+        .map(|board| layout.root.join(board))
+        .collect();
     let mut dirs = vec![layout.root.clone()];
     let mut found = Vec::new();
     while let Some(dir) = dirs.pop() {
@@ -185,7 +188,7 @@ pub fn left_out(layout: &Layout, compiled: &BTreeSet<OsString>) -> Result<Vec<Pa
             found.push(dir);
             continue;
         }
-        dirs.extend(directories);
+        dirs.extend(directories.into_iter().filter(|dir| !others.contains(dir)));
         found.extend(
             files
                 .into_iter()

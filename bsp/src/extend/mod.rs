@@ -4,10 +4,12 @@ pub mod area;
 pub mod bonus;
 mod compiled;
 pub mod component;
+mod cvp;
 pub mod family;
 pub mod host_bus;
 mod host_writer;
 pub mod identity;
+mod interconnect;
 pub mod interrupts;
 pub mod ipx;
 mod leftovers;
@@ -35,6 +37,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt;
 use crate::layout::Layout;
+use crate::system::missing;
 
 use tempfile::TempDir;
 
@@ -52,6 +55,8 @@ pub struct Options {
     pub config: Config,
     /// Another place for the report: Markdown, or JSON if the name ends in `.json`.
     pub report: Option<PathBuf>,
+    /// Which of the BSP's boards, where it has several: the name of its directory.
+    pub board: Option<String>,
 }
 
 /// Extends a BSP. Nothing is left behind if it fails.
@@ -74,10 +79,11 @@ pub(crate) fn extend_new(options: &Options, title: &str) -> Result<Report> {
 ///
 /// # Errors
 /// Those of [`extend`] but for its output.
-pub fn preview(bsp: &Path, config: &Config) -> Result<Report> {
+pub fn preview(bsp: &Path, board: Option<&str>, config: &Config) -> Result<Report> {
     with_canonical(bsp, |bsp| {
-        let layout = extendable(bsp)?;
-        let (_, report) = make(&layout, (config, None), &std::env::temp_dir())?;
+        let layout = extendable(bsp, board)?;
+        let parent = std::env::temp_dir();
+        let (_, report) = make(&layout, (config, None), (&parent, &parent))?;
         Ok(report)
     })
 }
@@ -89,21 +95,22 @@ fn with_canonical(given: &Path, run: impl FnOnce(&Path) -> Result<Report>) -> Re
 }
 
 /// A BSP that has no trace of an extension.
-fn extendable(bsp: &Path) -> Result<Layout> {
+fn extendable(bsp: &Path, board: Option<&str>) -> Result<Layout> {
     traces::refuse_above(bsp)?;
-    let layout = Layout::find(bsp)?;
+    let layout = Layout::of_board(bsp, board)?;
     traces::refuse(&layout)?;
     Ok(layout)
 }
 
 /// Extends the BSP in a directory, whose canonical name stands in errors.
 fn extend_from(bsp: &Path, options: &Options, title: Option<&str>) -> Result<Report> {
-    let layout = extendable(bsp)?;
+    let layout = extendable(bsp, options.board.as_deref())?;
     let parent = output::check_output(&options.out, bsp)?;
     if let Some(report) = &options.report {
         output::check_report(report, bsp, &options.out)?;
     }
-    let (temporary, report) = make(&layout, (&options.config, title), &parent)?;
+    let place = (parent.as_path(), options.out.as_path());
+    let (temporary, report) = make(&layout, (&options.config, title), place)?;
 
     let report_file = match &options.report {
         Some(path) => Some((path, output::prepare_report(path, &report)?)),
@@ -124,18 +131,25 @@ fn extend_from(bsp: &Path, options: &Options, title: Option<&str>) -> Result<Rep
     Ok(report)
 }
 
-/// The extended BSP, checked, in a temporary directory below another.
+/// The extended BSP, checked, in a temporary directory below another; errors of writing it name the directory that it
+/// will be.
 fn make(
     layout: &Layout,
     (config, title): (&Config, Option<&str>),
-    parent: &Path,
+    (parent, out): (&Path, &Path),
 ) -> Result<(TempDir, Report)> {
-    let plan = Plan::new(layout, config, title)?;
+    // Files that are missing may be why something else is wrong.
+    let first = |error: Error| match missing::files(layout) {
+        Ok(missing) => missing::first(error, &missing, layout),
+        Err(_) => error,
+    };
+    let plan = Plan::new(layout, config, title).map_err(first)?;
     let temporary = tempfile::Builder::new()
         .prefix(".peerlane-extend-")
         .tempdir_in(parent)
         .map_err(|e| output::not_writable(parent, &e))?;
-    plan.write(layout, temporary.path())?;
+    let written = plan.write(layout, temporary.path());
+    written.map_err(|e| output::named_as_given(e, temporary.path(), out))?;
     tracing::info!(directory = %temporary.path().display(), "written, to be checked");
     let made = Layout {
         root: temporary.path().to_path_buf(),
@@ -144,7 +158,7 @@ fn make(
     let proof = check::structure(&made).map_err(|e| output::of_the_input(e, &made, layout))?;
     match proof.first_error() {
         None => Ok((temporary, plan.report)),
-        Some(finding) => Err(Error::new(
+        Some(finding) => Err(first(Error::new(
             ErrorKind::Inconsistent,
             output::in_the_input(finding, &made, layout),
             format!(
@@ -152,6 +166,6 @@ fn make(
                 output::without_copy(&finding.what, &made, layout)
             ),
             "If the input has the same fault, mend it there; else report it with the BSP.",
-        )),
+        ))),
     }
 }

@@ -169,6 +169,12 @@ pub fn check_report(report: &Path, bsp: &Path, out: &Path) -> Result<()> {
             "Give a file name to --report.",
         );
     }
+    if report.exists() && !report.is_file() {
+        return problem(
+            "this is a device or the like, and a file would take its place",
+            "Give the name of a file to --report.",
+        );
+    }
     if report.starts_with(out) {
         return problem(
             "the report lies in the output, which does not exist yet",

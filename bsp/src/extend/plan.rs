@@ -5,10 +5,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::block;
-use crate::build::{self, Build};
+use crate::build::{self, Build, Program};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::component::{self, Compile, Written};
+use crate::extend::cvp::Cvp;
 use crate::extend::family::{self, Blocks};
 use crate::extend::identity::{Name, PciIds};
 use crate::extend::platform::Platform;
@@ -62,7 +63,10 @@ impl Plan {
         for system in library.systems() {
             tracing::debug!(file = %system.document.path.display(), instances = system.modules.len(), "system of the design");
         }
-        let missing = missing::files(layout, &library)?;
+        let missing = missing::files(layout)?;
+        let named: Vec<String> = (missing.iter())
+            .map(|missing| missing.words(&hardware))
+            .collect();
         let new = rewrite::rewrite(&site, config)?;
         let specification = Document::read(&hardware.join("board_spec.xml"))?;
         let platform = Platform::of(layout)?;
@@ -80,7 +84,7 @@ impl Plan {
         let memory = family::blocks(&project, &specification);
         let block = Block::generate(&site, &new, config, (&specification, memory))?;
 
-        let mut builder = Builder::new(layout, missing, name, Origin::of(title));
+        let mut builder = Builder::new(layout, named, name, Origin::of(title));
         builder.design(&site)?;
         builder.block(config, &block);
         builder.system(&site.system.document.path, &new)?;
@@ -88,6 +92,8 @@ impl Plan {
             builder.specification(&specification, &project, (config, &block, memory))?;
         let moved = Moved::new(&site, &new, config);
         builder.settings(&site, &project, &moved)?;
+        builder.cvp = Cvp::of(&project, &site);
+        builder.to_do.extend(builder.cvp.as_ref().map(Cvp::note));
         builder
             .to_do
             .extend(regions::notes(&project, &moved, resources));
@@ -209,6 +215,8 @@ struct Builder<'a> {
     compile: Compile,
     /// Imports that were taken out.
     imports: Vec<Import>,
+    /// Whether the board is configured over PCIe.
+    cvp: Option<Cvp>,
     /// Files that the input names and does not have.
     missing: Vec<String>,
     /// Kinds that the input leaves open.
@@ -234,6 +242,7 @@ impl<'a> Builder<'a> {
             set_aside: Vec::new(),
             compile: Compile::default(),
             imports: Vec::new(),
+            cvp: None,
             missing,
             unresolved: BTreeSet::new(),
             notes: Vec::new(),
@@ -491,6 +500,7 @@ impl<'a> Builder<'a> {
         for place in Platform::places() {
             self.add_around(place);
         }
+        self.to_do.extend(platform.others(self.layout, &self.name));
         self.set_aside = platform.set_aside(self.layout);
         if !self.set_aside.is_empty() {
             let all: Vec<_> = (self.set_aside.iter())
@@ -529,6 +539,7 @@ impl<'a> Builder<'a> {
             map_id: block.ids.map,
             build_id: block.ids.build,
             compile: &self.compile,
+            cvp: self.cvp.as_ref().map(Cvp::paragraph),
             set_aside: &self.set_aside,
             replaced: !self.layout.hardware.as_os_str().is_empty() && vendors.exists(),
         };
@@ -551,8 +562,10 @@ impl<'a> Builder<'a> {
 
     /// The record of how the block was built.
     fn build_file(&mut self, config: &Config, new: &Rewritten, block: &Block, vendor: &Tree) {
+        let Program { version, commit } = Program::this();
         let build = Build {
-            version: env!("CARGO_PKG_VERSION").into(),
+            version,
+            commit,
             config: config.clone(),
             port_bits: block.board.port_bits,
             memory_log2: block.board.memory_log2,
@@ -577,6 +590,8 @@ impl<'a> Builder<'a> {
         let block = (new.instance.as_str(), block::top(config.irq));
         self.notes.push(self.name.note(has_vendor));
         self.notes.extend(new.notes.iter().cloned());
+        // What the design needs is said before what is left to do.
+        self.to_do.splice(0..0, new.to_do.iter().cloned());
         let changed = |path: &Path| {
             let inside = self.layout.inside(path).ok()?;
             let file = self.files.iter().find(|file| file.path == inside)?;
@@ -603,6 +618,7 @@ impl<'a> Builder<'a> {
         }
         let report = Report {
             version: env!("CARGO_PKG_VERSION"),
+            commit: Program::this().commit,
             origin: self.origin,
             bsp: self.name.old.clone(),
             hardware: self.name.hardware.clone(),

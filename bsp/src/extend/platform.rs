@@ -26,6 +26,8 @@ const LINUX: &str = "linux64";
 const MMD: &str = "peerlane_mmd";
 /// The library of the SDK that old runtimes reach an MMD by. It is linked together with the MMD.
 const HAL: &str = "-lalterahalmmd";
+/// The header of the library's own functions, beside those of the runtime.
+const EXTENSION: &str = include_str!("../../../mmd/include/peerlane_ext.h");
 /// The utilities (683398, 1.4.5), and the command of Peerlane's that each is. For platforms before 14.1 the SDK has
 /// other names for two of them (its `acl/Command.pm`, 17.1).
 const UTILITIES: [(&str, &str); 7] = [
@@ -49,6 +51,8 @@ pub struct Platform {
     inside: bool,
     /// Directory of the boards.
     pub boards: PathBuf,
+    /// Names of the platform's other boards.
+    others: Vec<String>,
 }
 
 #[derive(Template)]
@@ -94,6 +98,19 @@ impl Platform {
         let file = root.as_ref().map(|root| root.join(ENVIRONMENT));
         let file = file.filter(|file| file.is_file());
         let vendor = file.as_deref().map(read).transpose()?;
+        let others = match (inside, &root) {
+            (false, Some(root)) => {
+                let hardware = layout.root.strip_prefix(root).unwrap_or(&layout.root);
+                let around = Layout {
+                    root: root.clone(),
+                    hardware: hardware.to_path_buf(),
+                };
+                around.other_boards()
+            }
+            _ => layout.other_boards(),
+        };
+        let name = |board: &PathBuf| Some(board.file_name()?.to_string_lossy().into_owned());
+        let others = others.iter().filter_map(name).collect();
         let boards = match (inside, root) {
             (true, _) => layout.hardware.parent().map(Path::to_path_buf),
             (false, root) => root.map(|root| boards_directory(&root)),
@@ -101,6 +118,7 @@ impl Platform {
         Ok(Self {
             inside: inside && vendor.is_some(),
             vendor,
+            others,
             boards: boards.unwrap_or_else(|| "hardware".into()),
         })
     }
@@ -127,6 +145,25 @@ impl Platform {
             }
         }
         Ok(())
+    }
+
+    /// What becomes of the platform's other boards, if it has any.
+    pub fn others(&self, layout: &Layout, name: &Name) -> Option<String> {
+        if self.others.is_empty() {
+            return None;
+        }
+        let others = self.others.join(", ");
+        Some(match layout.hardware.as_os_str().is_empty() {
+            true => format!(
+                "The platform that the board's directory lies in has other boards ({others}), which are not in this one. \
+                 Extended from the platform, with --board, they are."
+            ),
+            false => format!(
+                "The platform has other boards: {others}. They are kept as they were, and `aoc` compiles for them. The \
+                 runtime of this platform is for {} alone: programs for the others need the vendor's platform.",
+                name.new
+            ),
+        })
     }
 
     /// The version of the SDK that the platform is for.
@@ -162,6 +199,7 @@ impl Platform {
             };
             return Ok((render(&new), Vec::new()));
         };
+        self.refuse_elsewhere(document)?;
         let mut edits = Edits::default();
         let mut changes = Vec::new();
         let root = &document.root;
@@ -183,7 +221,9 @@ impl Platform {
             }
         }
         for (what, edit) in Self::runtime(document) {
-            edits.replace(edit.0, edit.1);
+            if !edit.1.is_empty() {
+                edits.replace(edit.0, edit.1);
+            }
             changes.push(Change {
                 file: document.path.clone(),
                 what,
@@ -192,6 +232,36 @@ impl Platform {
         }
         let text = edits.apply(&document.path, &document.source)?;
         Ok((text, changes))
+    }
+
+    /// Refuses a description that leads `aoc` to another directory than that of the board.
+    fn refuse_elsewhere(&self, document: &Document) -> Result<()> {
+        let mut all = document.root.children("hardware");
+        let found = all.find_map(|hardware| Some((hardware, hardware.attribute("dir")?)));
+        let (element, what) = match found {
+            Some((_, dir)) if Path::new(dir) == self.boards => return Ok(()),
+            Some((hardware, dir)) => (
+                hardware,
+                format!(
+                    "the boards are said to be in \"{dir}\", and the board is in \"{}\"",
+                    self.boards.display()
+                ),
+            ),
+            None => (
+                &document.root,
+                "there is no <hardware> with a dir, by which aoc finds the boards".into(),
+            ),
+        };
+        Err(Error::new(
+            ErrorKind::BadXml,
+            document.place(element),
+            what,
+            format!(
+                "Take {ENVIRONMENT} from the vendor's BSP package again, or say <hardware dir=\"{}\" \
+                 default=\"BOARD\"/> in it.",
+                self.boards.display()
+            ),
+        ))
     }
 
     /// The file that the text of [`Platform::environment`] takes the place of, if it is one of the BSP's.
@@ -243,6 +313,29 @@ impl Platform {
                 let what = format!("{LINUX}: {} {before} → {after}", element.name);
                 found.push((what, content(element, &after)));
             }
+        }
+        let lib = format!("%b/{LINUX}/lib");
+        let mut more = String::new();
+        for (tag, text) in [
+            ("mmdlib", library),
+            ("linkflags", format!("-L{lib}")),
+            ("linklibs", format!("-l{MMD}")),
+            ("utilbindir", format!("%b/{LINUX}/libexec")),
+        ] {
+            if linux.children(tag).next().is_none() {
+                more += &format!("<{tag}>{text}</{tag}>");
+                found.push((
+                    format!("{LINUX}: {tag} {text} added"),
+                    (0..0, String::new()),
+                ));
+            }
+        }
+        // All of it with the first of them.
+        if let Some((_, edit)) = found
+            .iter_mut()
+            .find(|(_, (at, text))| at.is_empty() && text.is_empty())
+        {
+            *edit = inside(document, linux, &more);
         }
         found
     }
@@ -303,6 +396,11 @@ impl Platform {
                 path: linux.join("libexec/README.md"),
                 text: render(&libexec),
             },
+            // What programs are compiled with that copy between buffers and a GPU.
+            Written {
+                path: linux.join("include/peerlane_ext.h"),
+                text: EXTENSION.into(),
+            },
         ];
         all.extend(utilities);
         all
@@ -349,6 +447,19 @@ fn content(element: &Element, text: &str) -> Edit {
                 element.span.clone(),
                 format!("<{tag}>{}</{tag}>", escape(text)),
             )
+        }
+    }
+}
+
+/// An element with more at its end.
+fn inside(document: &Document, element: &Element, more: &str) -> Edit {
+    match &element.content {
+        Some(content) => (content.end..content.end, more.into()),
+        // `<platform …/>`
+        None => {
+            let end = element.span.end - "/>".len();
+            let tag = document.source[..end].trim_end().len();
+            (tag..element.span.end, format!(">{more}</{}>", element.name))
         }
     }
 }
@@ -406,6 +517,7 @@ fn read(path: &Path) -> Result<Document> {
 fn quartus(layout: &Layout) -> Result<String> {
     for project in layout::with_extension(&layout.hardware_dir(), "qpf")? {
         let text = text::read(&project)?;
+        let text = text.trim_start_matches(text::BYTE_ORDER_MARK);
         let line = text.lines().find_map(|l| l.strip_prefix("QUARTUS_VERSION"));
         let version = line.and_then(|l| l.trim_start().strip_prefix('='));
         let version = version.map(|v| v.trim().trim_matches('"'));

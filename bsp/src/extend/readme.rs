@@ -32,6 +32,8 @@ pub struct Facts<'a> {
     pub build_id: u32,
     /// How the board is compiled.
     pub compile: &'a Compile,
+    /// What configuration over PCIe means for the board, if it is for that.
+    pub cvp: Option<String>,
     /// Directories of the vendor's runtime that were set aside.
     pub set_aside: &'a [PathBuf],
     /// Whether the vendor's README stood in this one's place.
@@ -55,6 +57,10 @@ struct Readme<'a> {
     diagnose: &'a str,
     /// For `lspci`.
     device: String,
+    /// What `lspci` shows of the subsystem.
+    subsystem: String,
+    /// Whether the open runtime takes kernels of the version once they were rewritten (`mmd/README.md`).
+    upgraded: bool,
     set_aside: String,
     map_id: String,
     build_id: String,
@@ -97,6 +103,11 @@ pub fn text(facts: &Facts<'_>) -> String {
             true => format!(" -d {}:{}", ids.vendor, ids.device),
             false => String::new(),
         },
+        subsystem: match known(&ids.subsystem_vendor) {
+            true => format!("{}:{}", ids.subsystem_vendor, ids.subsystem),
+            false => format!("{} of whichever vendor", ids.subsystem),
+        },
+        upgraded: ((14, 1)..=(18, 1)).contains(&number(facts.version)),
         set_aside: set_aside.join(", "),
         map_id: format!("{:#010x}", facts.map_id),
         build_id: format!("{:#010x}", facts.build_id),

@@ -29,6 +29,8 @@ pub struct Change {
 pub struct Report {
     /// Version of this program.
     pub version: &'static str,
+    /// The commit that it was built from, where that is known.
+    pub commit: Option<String>,
     /// Whose BSP it was.
     pub origin: Origin,
     /// Name of the vendor's board.
@@ -64,7 +66,7 @@ pub struct Report {
     /// Directories of the vendor's runtime, which were not copied.
     #[serde(serialize_with = "all_shown")]
     pub set_aside: Vec<PathBuf>,
-    /// Files that the BSP names and that were not there to begin with.
+    /// Files that the BSP names and that were not there to begin with, with the place of each.
     pub missing_in_input: Vec<String>,
     /// What a person should know; what somebody has to act on comes first.
     pub notes: Vec<String>,
@@ -99,11 +101,15 @@ impl Report {
         writeln!(out, "# Peerlane in the BSP of the board `{}`\n", self.bsp)?;
         writeln!(
             out,
-            "Written by `{}` {}. The DMA block is the instance `{}` of kind `peerlane_dma`: \
+            "Written by `{}` {}{}. The DMA block is the instance `{}` of kind `peerlane_dma`: \
              {}-bit port to PCIe, {} address bits, {} table entries, queues of {}, {} channels. \
              `MAP_ID` is `0x{:08x}`, `BUILD_ID` is `0x{:08x}`; driver and host library compare both.\n",
             self.origin.command(),
             self.version,
+            match &self.commit {
+                Some(commit) => format!(" (commit {commit})"),
+                None => String::new(),
+            },
             self.instance,
             self.port_bits,
             block::TXS_ADDR_BITS,
@@ -113,6 +119,16 @@ impl Report {
             self.map_id,
             self.build_id
         )?;
+        if !self.missing_in_input.is_empty() {
+            writeln!(
+                out,
+                "## Missing files\n\nThe BSP names files that it does not have, and so does the copy:\n"
+            )?;
+            for missing in &self.missing_in_input {
+                writeln!(out, "- `{missing}`")?;
+            }
+            writeln!(out)?;
+        }
         let (to_do, others) = self.divided();
         if !to_do.is_empty() {
             writeln!(out, "## What to do\n")?;
@@ -183,11 +199,6 @@ impl Report {
             out,
             "The vendor's runtime, set aside",
             paths(&self.set_aside),
-        )?;
-        list(
-            out,
-            "Files that the BSP names and that were missing before",
-            self.missing_in_input.clone(),
         )?;
         let kept = match self.origin {
             Origin::Vendor => "All of the vendor's files are kept",

@@ -4,6 +4,7 @@ use crate::config::{Config, Irq};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extend::host_bus::HostBus;
 use crate::extend::identity;
+use crate::extend::interconnect;
 use crate::extend::interrupts;
 use crate::extend::old_master::OldMaster;
 use crate::extend::regions::NewBridge;
@@ -28,6 +29,8 @@ pub struct Rewritten {
     pub changes: Vec<Change>,
     /// What a person should look at.
     pub notes: Vec<String>,
+    /// What the design needs of its surroundings, and somebody has to see to.
+    pub to_do: Vec<String>,
     /// The BAR before and after.
     pub bar_before: BarMap,
     /// The BAR after.
@@ -125,6 +128,7 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     writer.host_bus(&bus)?;
     writer.hard_ip();
     writer.identity(&config.identity);
+    writer.interconnect(config.interconnect_stages);
     let msix = bus.placed.iter().find(|slave| slave.slave == "msix");
     if let (Some(kernel), Some(slave)) = (kernel, msix) {
         let table = Table {
@@ -159,6 +163,7 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
         others,
         changes,
         notes,
+        to_do: interconnect::note(site, config).into_iter().collect(),
         bar_before,
         bar_after,
         instance: site.dma.name.clone(),

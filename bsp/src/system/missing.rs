@@ -1,38 +1,46 @@
-//! Files that the vendor's BSP names and does not have, for the report.
+//! Files that the vendor's BSP names and does not have: they are said before anything else.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Place, Result};
-use crate::layout::{Layout, with_extension};
-use crate::system::library::Library;
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::layout::{Layout, revisions_in, with_extension};
 use crate::system::qsf::assignments;
 use crate::system::xml::Document;
+use crate::text;
 
-/// A file named in another one.
-#[derive(Debug)]
-struct Reference {
-    place: Place,
-    /// As written, relative to the hardware directory.
+/// A file that another one names, and that is not there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Missing {
+    path: PathBuf,
+    line: Option<usize>,
+    /// As written, relative to the hardware directory or to the file that names it.
     target: String,
 }
 
-impl Reference {
-    /// How it is remembered from the input to the output: line numbers may change.
-    fn key(&self) -> String {
-        let file = self
-            .place
-            .path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
-        format!("{file}: {}", self.target)
+impl Missing {
+    fn new(place: Place, target: impl Into<String>) -> Self {
+        let Place { path, line } = place;
+        let target = target.into();
+        Self { path, line, target }
+    }
+
+    /// For a person: what names it, from the hardware directory on, and its name.
+    pub fn words(&self, hardware: &Path) -> String {
+        let file = self.path.strip_prefix(hardware).unwrap_or(&self.path);
+        let line = self.line.map_or(String::new(), |line| format!(":{line}"));
+        format!("{}{line} names {}", file.display(), self.target)
+    }
+
+    /// Names are relative to the hardware directory, or to the file that has them.
+    fn is_there(&self, hardware: &Path) -> bool {
+        let beside = self.path.parent().unwrap_or(hardware);
+        hardware.join(&self.target).exists() || beside.join(&self.target).exists()
     }
 }
 
 /// Assignments that name a file to be read.
-const FILE_ASSIGNMENTS: [&str; 14] = [
+const FILE_ASSIGNMENTS: [&str; 16] = [
     "SDC_FILE",
     "VERILOG_FILE",
     "SYSTEMVERILOG_FILE",
@@ -44,99 +52,161 @@ const FILE_ASSIGNMENTS: [&str; 14] = [
     "HEX_FILE",
     "QXP_FILE",
     "PARTITION_IMPORT_FILE",
+    "INPUT_PERSONA",
     "SOURCE_TCL_SCRIPT_FILE",
+    "PRE_FLOW_SCRIPT_FILE",
     "POST_FLOW_SCRIPT_FILE",
     "POST_MODULE_SCRIPT_FILE",
 ];
+/// Assignments that name a revision.
+const REVISIONS: [&str; 2] = ["BASE_REVISION", "CVP_REVISION"];
 
-/// Whether Quartus or Platform Designer makes a file in a compile.
-fn is_made(target: &str, library: &Library) -> bool {
+/// Whether Quartus or Platform Designer makes a file in a compile; of the latter, `systems` can be generated.
+fn is_made(target: &str, systems: &BTreeSet<String>) -> bool {
     let first = target.split('/').next().unwrap_or_default();
     matches!(first, "db" | "incremental_db" | "output_files")
-        || (library.system(first).is_some() && target.contains("/synthesis/"))
+        || (systems.contains(first) && target.contains("/synthesis/"))
 }
 
-/// All file names in settings files, component lists and the project file.
-fn references(layout: &Layout, library: &Library) -> Result<Vec<Reference>> {
+/// Files that settings name; those that they take in are looked at, too.
+fn of_settings(layout: &Layout, found: &mut Vec<Missing>) -> Result<()> {
     let hardware = layout.hardware_dir();
-    let mut found = Vec::new();
-    let mut open = layout.settings_files()?;
+    let mut systems = BTreeSet::new();
+    for path in layout.qsys_files()? {
+        let stem = path.file_stem().unwrap_or_default();
+        systems.insert(stem.to_string_lossy().into_owned());
+    }
+    let mut open = with_extension(&hardware, "qsf")?;
     let mut seen = BTreeSet::new();
     while let Some(path) = open.pop() {
         if !seen.insert(path.clone()) {
             continue;
         }
-        let bytes = fs::read(&path).map_err(|e| Error::io(&path, "read the file", &e))?;
-        for assignment in assignments(&String::from_utf8_lossy(&bytes)) {
+        let text = text::read(&path)?;
+        for assignment in assignments(&text) {
+            let place = Place::line(&path, assignment.line);
+            let value = &assignment.value;
+            if REVISIONS.contains(&assignment.name.as_str()) {
+                if !value.is_empty() && !value.contains(['$', '[']) {
+                    found.push(Missing::new(place, format!("{value}.qsf")));
+                }
+                continue;
+            }
             if !FILE_ASSIGNMENTS.contains(&assignment.name.as_str()) {
                 continue;
             }
             // Scripts are named as tool:file.
-            let target = match assignment.value.split_once(':') {
-                Some((tool, file)) if tool.starts_with("quartus_") => file.to_string(),
-                _ => assignment.value.clone(),
+            let target = match value.split_once(':') {
+                Some((tool, file)) if tool.starts_with("quartus_") => file,
+                _ => value,
             };
-            if target.contains('$') || is_made(&target, library) {
+            if target.is_empty() || target.contains(['$', '[']) || is_made(target, &systems) {
                 continue;
             }
-            let file = hardware.join(&target);
+            let file = hardware.join(target);
             if assignment.name == "SOURCE_TCL_SCRIPT_FILE" && file.is_file() {
                 open.push(file);
             }
-            found.push(Reference {
-                place: Place::line(&path, assignment.line),
-                target,
-            });
+            found.push(Missing::new(place, target));
         }
     }
+    Ok(())
+}
+
+/// Files that the board's specification names (Custom Platform Toolkit user guide 683398, 2.2.8).
+fn of_specification(hardware: &Path, found: &mut Vec<Missing>) -> Result<()> {
+    let path = hardware.join("board_spec.xml");
+    if !path.is_file() {
+        return Ok(());
+    }
+    let document = Document::read(&path)?;
+    for compile in document.root.children("compile") {
+        for (attribute, ending) in [("project", ".qpf"), ("revision", ".qsf"), ("qsys_file", "")] {
+            let name = compile.attribute(attribute).map(str::trim);
+            // The SDK makes nothing of a system that is called so.
+            let named = name.filter(|name| !name.is_empty() && *name != "none");
+            if let Some(name) = named {
+                let target = format!("{name}{ending}");
+                found.push(Missing::new(document.place(compile), target));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All file names in settings files, component lists, the project files and the board's specification.
+fn named(layout: &Layout) -> Result<Vec<Missing>> {
+    let hardware = layout.hardware_dir();
+    let mut found = Vec::new();
+    of_settings(layout, &mut found)?;
+    of_specification(&hardware, &mut found)?;
     for list in with_extension(&hardware, "ipx")? {
         let document = Document::read(&list)?;
         for component in document.root.children("component") {
             match component.attribute("file") {
                 // Of the SDK's own installation.
                 Some(file) if file.contains('$') => {}
-                Some(file) => {
-                    found.push(Reference {
-                        place: document.place(component),
-                        target: file.into(),
-                    });
-                }
+                Some(file) => found.push(Missing::new(document.place(component), file)),
                 None => {}
             }
         }
     }
     for project in with_extension(&hardware, "qpf")? {
-        let text = fs::read(&project).map_err(|e| Error::io(&project, "read the file", &e))?;
-        for (n, line) in String::from_utf8_lossy(&text).lines().enumerate() {
-            if let Some(value) = line.trim().strip_prefix("PROJECT_REVISION") {
-                let name = value.trim_matches(|c: char| c == '=' || c == '"' || c.is_whitespace());
-                let place = Place::line(&project, n + 1);
-                found.push(Reference {
-                    place,
-                    target: format!("{name}.qsf"),
-                });
+        for (name, line) in revisions_in(&text::read(&project)?) {
+            if !name.is_empty() {
+                found.push(Missing::new(
+                    Place::line(&project, line),
+                    format!("{name}.qsf"),
+                ));
             }
         }
     }
     Ok(found)
 }
 
-/// Files that a BSP names and does not have; sorted, each once.
+/// Files that a BSP names and does not have, each place that names one, sorted.
 ///
 /// # Errors
 /// Those of reading the files that name them.
-pub fn files(layout: &Layout, library: &Library) -> Result<Vec<String>> {
+pub fn files(layout: &Layout) -> Result<Vec<Missing>> {
     let hardware = layout.hardware_dir();
-    let keys: BTreeSet<String> = references(layout, library)?
-        .iter()
-        .filter(|r| !exists(&hardware, r))
-        .map(Reference::key)
-        .collect();
-    Ok(keys.into_iter().collect())
+    let all: BTreeSet<Missing> = named(layout)?.into_iter().collect();
+    let missing = all.into_iter().filter(|named| !named.is_there(&hardware));
+    Ok(missing.collect())
 }
 
-/// Names are relative to the hardware directory, or to the file that has them.
-fn exists(hardware: &Path, reference: &Reference) -> bool {
-    let beside = reference.place.path.parent().unwrap_or(hardware);
-    hardware.join(&reference.target).exists() || beside.join(&reference.target).exists()
+/// An error about a BSP that lacks files: these are said first, all of them.
+pub fn first(error: Error, missing: &[Missing], layout: &Layout) -> Error {
+    // What has nothing to do with the BSP's files.
+    let other = matches!(
+        error.kind,
+        ErrorKind::Config
+            | ErrorKind::Output
+            | ErrorKind::Interrupted
+            | ErrorKind::AlreadyExtended
+            | ErrorKind::Io
+    );
+    if missing.is_empty() || other {
+        return error;
+    }
+    let hardware = layout.hardware_dir();
+    let files = match missing {
+        [one] => format!(
+            "a file that the BSP names is not there ({})",
+            one.words(&hardware)
+        ),
+        many => format!("{} files that the BSP names are not there", many.len()),
+    };
+    let lines = missing.iter().map(|missing| missing.words(&hardware));
+    let details: Vec<String> = match missing {
+        [_] => error.details.clone(),
+        _ => lines.chain(error.details.iter().cloned()).collect(),
+    };
+    Error::new(
+        error.kind,
+        error.place,
+        format!("{files}; {}", error.what),
+        format!("Put what is missing there first. {}", error.remedy),
+    )
+    .with_details(details)
 }

@@ -17,6 +17,8 @@ pub struct Assignment {
     pub to: Option<String>,
     /// The value of `-entity`: where the path of `-to` begins.
     pub entity: Option<String>,
+    /// The values of `-width` and `-height`, of a rectangle.
+    pub sides: (Option<String>, Option<String>),
     /// Line, counted from 1.
     pub line: usize,
     /// The bytes to delete so that the assignment is gone: its line, or in a body its command.
@@ -48,6 +50,7 @@ pub fn assignment(text: &str, command: &Command) -> Option<Assignment> {
         section: None,
         to: None,
         entity: None,
+        sides: (None, None),
         line: command.line,
         span: command.lines(text),
         value_span: command.span.start..command.span.start,
@@ -64,6 +67,8 @@ pub fn assignment(text: &str, command: &Command) -> Option<Assignment> {
                 found.to_span = word.span.clone();
             }
             "-entity" => found.entity = Some(rest.next()?.text.clone()),
+            "-width" => found.sides.0 = Some(rest.next()?.text.clone()),
+            "-height" => found.sides.1 = Some(rest.next()?.text.clone()),
             "-from" | "-tag" | "-comment" | "-library" => {
                 rest.next();
             }
@@ -114,6 +119,17 @@ mod tests {
         assert_eq!(&TEXT[a[2].to_span.clone()], "Mem0_Rzq");
         assert!(a[0].to_span.is_empty());
         assert!(TEXT[a[0].span.clone()].ends_with("\"a:b\"\r\n"));
+    }
+
+    #[test]
+    fn rectangles_have_sides() {
+        let text = "set_global_assignment -width 12 -name LL_RECT X0_Y17 -height 113 -section_id \"a:b\" -tag t";
+        let found = &assignments(text)[0];
+        assert_eq!(
+            (found.name.as_str(), found.value.as_str()),
+            ("LL_RECT", "X0_Y17")
+        );
+        assert_eq!(found.sides, (Some("12".into()), Some("113".into())));
     }
 
     #[test]

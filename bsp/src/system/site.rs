@@ -32,6 +32,41 @@ fn other_dma(library: &Library) -> Option<(&System, &Module)> {
         .copied()
 }
 
+/// Refuses a design in which a system stands more than once, wherever that comes from.
+fn once(library: &Library, system: &System) -> Result<()> {
+    let mut open = vec![system];
+    let mut seen: Vec<&str> = Vec::new();
+    while let Some(inner) = open.pop() {
+        let mut above: Vec<(&System, Vec<&Module>)> = Vec::new();
+        for outer in library.systems() {
+            let all = outer.modules.iter().filter(|m| m.kind == inner.kind);
+            above.push((outer, all.collect()));
+        }
+        if let Some((outer, many)) = above.iter().find(|(_, all)| all.len() > 1) {
+            let names: Vec<&str> = many.iter().map(|m| m.name.as_str()).collect();
+            return Err(Error::new(
+                ErrorKind::SeveralDmas,
+                outer.place(many[1]),
+                format!(
+                    "{}.qsys, with the {OLD_DMA} in it, is there more than once: {}",
+                    inner.kind,
+                    names.join(" and ")
+                ),
+                "Leave one of them in Platform Designer: the block can replace only one DMA, and the board has one \
+                 endpoint.",
+            ));
+        }
+        for (outer, _) in above.iter().filter(|(_, all)| !all.is_empty()) {
+            // Systems do not contain themselves, but may be reached by two ways.
+            if !seen.contains(&outer.kind.as_str()) {
+                seen.push(&outer.kind);
+                open.push(outer);
+            }
+        }
+    }
+    Ok(())
+}
+
 impl<'a> Site<'a> {
     /// Finds the block and the hard IP by their kinds.
     ///
@@ -99,7 +134,10 @@ impl<'a> Site<'a> {
                      whose host interface is built with Altera's acl_dma component.",
                 ));
             }
-            [one] => *one,
+            [one] => {
+                once(library, one.0)?;
+                *one
+            }
             [_, (system, second), ..] => {
                 let names: Vec<_> = dmas
                     .iter()

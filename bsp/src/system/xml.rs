@@ -11,6 +11,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::remedy;
 use crate::text::{self, BYTE_ORDER_MARK};
 
 /// Most elements inside of each other. Files of Platform Designer have four.
@@ -183,7 +184,7 @@ fn bad(path: &Path, line: Option<usize>, what: String) -> Error {
             line,
         },
         what,
-        "Take the file from the vendor's BSP package again; it must be complete XML.",
+        remedy::of_input(path),
     )
 }
 

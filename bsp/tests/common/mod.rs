@@ -135,6 +135,7 @@ pub fn extend_to(bsp: &Path, out: &Path, config: Config, report: Option<&Path>) 
         out: out.to_path_buf(),
         config,
         report: report.map(Path::to_path_buf),
+        board: None,
     });
     // Not `assert_eq`: it would print every file.
     assert!(snapshot(bsp) == before, "the input was changed");

@@ -1,6 +1,6 @@
 //! Members of LogicLock regions by patterns and in entities, and bridges in the wrong region.
 
-use crate::common::faults::{Planted, faults};
+use crate::common::faults::{Planted, faults, notes};
 use crate::common::{Work, reference_net};
 
 const WAY: &str = "system:system_inst|system_board:board|";
@@ -198,4 +198,56 @@ fn a_bridge_takes_the_place_of_one_that_goes() {
         }
         Err(error) => panic!("{}", error.paragraph()),
     }
+}
+
+/// Regions of several rectangles, as Quartus writes them where it imported a partition (the public 13.1 BSP of the
+/// DE5-Net has one).
+#[test]
+fn regions_of_several_rectangles_are_measured() {
+    let sides = "set_global_assignment -name LL_ORIGIN X0_Y1 -section_id board_region\n\
+                 set_global_assignment -name LL_WIDTH 116 -section_id board_region\n\
+                 set_global_assignment -name LL_HEIGHT 24 -section_id board_region\n";
+    let with = |rectangles: [(u32, u32); 2]| {
+        let lines: String = (rectangles.iter())
+            .map(|(width, height)| {
+                format!(
+                    "set_global_assignment -name LL_RECT X0_Y17 -width {width} -height {height} -section_id \
+                     board_region -tag \"QXP_IMPORT_board\"\n"
+                )
+            })
+            .collect();
+        let work = net();
+        for revision in REVISIONS {
+            work.edit(revision, sides, &lines);
+        }
+        let report = work.sound("");
+        for revision in REVISIONS {
+            assert_eq!(members(&work, revision, "peerlane_dma:copier").len(), 1);
+            assert!(members(&work, revision, "system_board_copier").is_empty());
+        }
+        let said = notes(&work);
+        let of_check = said
+            .into_iter()
+            .find(|(test, what)| *test == "regions" && what.contains("at most"));
+        let mut all = report.notes.iter();
+        let of_report = all.find(|note| note.contains("LogicLock region board_region"));
+        (of_report.cloned().unwrap(), of_check.map(|(_, what)| what))
+    };
+    let (room, found) = with([(116, 12), (100, 10)]);
+    assert!(
+        room.contains("(116 × 12 and 100 × 10, LOCKED") && room.contains("has 2392 places"),
+        "{room}"
+    );
+    assert_eq!(found, None);
+    let (small, found) = with([(5, 4), (3, 2)]);
+    assert!(
+        small.contains("too small for the block: its rectangles (LL_RECT) need at least"),
+        "{small}"
+    );
+    let found = found.unwrap();
+    assert!(
+        found.contains("of 5 × 4 and 3 × 2 has at most 260 ALMs")
+            && found.contains("enlarge its rectangles"),
+        "{found}"
+    );
 }

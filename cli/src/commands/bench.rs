@@ -188,7 +188,7 @@ impl Progress for Bars {
 }
 
 fn print(report: &Report) {
-    println!("{}; block: {}", report.link, report.build);
+    outln!("{}; block: {}", report.link, report.build);
     let mut table = Table::new();
     table.load_preset(presets::UTF8_BORDERS_ONLY).set_header(
         [
@@ -202,17 +202,17 @@ fn print(report: &Report) {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    println!("{table}");
+    outln!("{table}");
     for row in &report.rows {
         for note in &row.notes {
-            println!("{}: {note}", row.name);
+            outln!("{}: {note}", row.name);
         }
     }
-    println!(
+    outln!(
         "The limit is the smaller of what the link carries and what the port allows, by the contract of Txs or by its width; of a \
          modelled design it is the published rate, of a latency the bar."
     );
-    println!(
+    outln!(
         "bench: {} rows, {} at their bar, {} below, {} whose limit is below it",
         report.rows.len(),
         report.count(Verdict::Pass),

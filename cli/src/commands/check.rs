@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Outcome {
         findings: findings.0.iter().map(|f| Line::of(f, &args.dir)).collect(),
     };
     match (args.json, std::io::stdout().is_terminal()) {
-        (true, _) => println!(
+        (true, _) => outln!(
             "{}",
             serde_json::to_string_pretty(&said).expect("plain data only")
         ),
@@ -125,15 +125,15 @@ impl Said<'_> {
                 Cell::new(line.text()),
             ]);
         }
-        println!("{table}");
-        println!("{}", self.close());
+        outln!("{table}");
+        outln!("{}", self.close());
     }
 
     fn print_lines(&self) {
         for line in &self.findings {
-            println!("{}: {}: {}", line.test, line.state, line.text());
+            outln!("{}: {}: {}", line.test, line.state, line.text());
         }
-        println!("{}", self.close());
+        outln!("{}", self.close());
     }
 
     /// The last line.

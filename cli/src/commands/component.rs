@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Outcome {
         window: args.window,
         memory: args.memory,
     })?;
-    println!(
+    outln!(
         "{}: {} files, {}-bit port, BUILD_ID {:#010x}; peerlane_dma.html says what to connect",
         args.out.join(DIR).display(),
         made.files,

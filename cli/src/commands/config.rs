@@ -12,6 +12,6 @@ pub struct Args {}
 
 /// Runs the subcommand.
 pub fn run(_: &Args) -> Outcome {
-    print!("{COMMENTED_DEFAULT}");
+    out!("{COMMENTED_DEFAULT}");
     Ok(ExitCode::SUCCESS)
 }

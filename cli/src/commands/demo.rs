@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> Outcome {
         Ok(summary) => {
             print(&summary);
             let word = if summary.pass() { "PASS" } else { "FAIL" };
-            println!("demo: {word}");
+            outln!("demo: {word}");
             Ok(if summary.pass() {
                 ExitCode::SUCCESS
             } else {
@@ -72,15 +72,15 @@ pub fn run(args: &Args) -> Outcome {
             })
         }
         Err(error) => {
-            eprintln!("peerlane: {}", error.message());
-            println!("demo: FAIL");
+            errln!("peerlane: {}", error.message());
+            outln!("demo: FAIL");
             Ok(ExitCode::from(FAILED))
         }
     }
 }
 
 fn print(summary: &Summary) {
-    println!(
+    outln!(
         "\n{} MiB each way, {}, {}-bit port, build {:#010x}, on a modelled PCIe {}",
         summary.bytes >> 20,
         summary.bsp,
@@ -108,9 +108,9 @@ fn print(summary: &Summary) {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    println!("{table}");
+    outln!("{table}");
     for note in &summary.notes {
-        println!("{note}");
+        outln!("{note}");
     }
 }
 

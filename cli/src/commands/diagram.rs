@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     match &args.out {
         Some(file) => save(file, &text)?,
-        None => print!("{text}"),
+        None => out!("{text}"),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,8 @@ use peerlane_bsp::driver::{Board, table};
 
 /// Write the kernel driver's table of boards for extended BSPs.
 ///
-/// The table says by which PCI IDs a board is found and where the block lies in its BAR. It is the file
+/// The table says by which PCI IDs a board is found and where the block lies in its BAR. Boards of one vendor and
+/// device are told apart by their subsystems (identity.subsystem_device of the configuration). It is the file
 /// src/boards_table.rs of the driver's source. The README.md of each extended platform has the steps that build and
 /// install a driver with it.
 #[derive(Debug, clap::Args)]
@@ -33,7 +34,7 @@ pub fn run(args: &Args) -> Outcome {
     let text = table(&boards.collect::<Result<Vec<_>, _>>()?)?;
     match &args.out {
         Some(file) => save(file, &text)?,
-        None => print!("{text}"),
+        None => out!("{text}"),
     }
     Ok(ExitCode::SUCCESS)
 }

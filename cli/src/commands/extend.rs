@@ -23,9 +23,12 @@ use peerlane_bsp::size::size;
 
 `peerlane config` prints a configuration file. The exit status is 0 if all is well, else 2.")]
 pub struct Args {
-    /// The vendor's BSP: its hardware/<board> directory, or a BSP root with one board.
+    /// The vendor's BSP: its hardware/<board> directory, or a BSP root.
     #[arg(long, value_name = "DIR")]
     bsp: PathBuf,
+    /// Which board of a BSP root that has several; the others are kept as they are.
+    #[arg(long, value_name = "NAME")]
+    board: Option<String>,
     /// The directory to make; it must not exist.
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     out: Option<PathBuf>,
@@ -47,7 +50,10 @@ pub fn run(args: &Args) -> Outcome {
         None => Config::default(),
     };
     let Some(out) = &args.out else {
-        print!("{}", extend::preview(&args.bsp, &config)?.markdown());
+        out!(
+            "{}",
+            extend::preview(&args.bsp, args.board.as_deref(), &config)?.markdown()
+        );
         return Ok(ExitCode::SUCCESS);
     };
     let report = extend::extend(&Options {
@@ -55,6 +61,7 @@ pub fn run(args: &Args) -> Outcome {
         out: out.clone(),
         config,
         report: args.report.clone(),
+        board: args.board.clone(),
     })?;
     print_report(&report, out);
     Ok(ExitCode::SUCCESS)
@@ -62,6 +69,12 @@ pub fn run(args: &Args) -> Outcome {
 
 /// Prints the BAR's map and the notes of an extension.
 pub fn print_report(report: &Report, out: &Path) {
+    if !report.missing_in_input.is_empty() {
+        outln!("Missing, in the BSP as in the copy:");
+    }
+    for missing in &report.missing_in_input {
+        outln!("· {missing}");
+    }
     let mut bar = table(&["offset", "size", "slave", "kind", ""]);
     for entry in &report.bar_after.entries {
         let before = report
@@ -84,23 +97,23 @@ pub fn print_report(report: &Report, out: &Path) {
             state,
         ]);
     }
-    println!(
+    outln!(
         "BAR {} ({})",
         report.bar_after.bar,
         size(1 << report.bar_after.bits.min(63))
     );
-    println!("{bar}");
+    outln!("{bar}");
     let width = bar.width().map(usize::from);
     let (to_do, found) = report.divided();
     for (title, notes) in [("To do", to_do), ("Found", found)] {
         if !notes.is_empty() {
-            println!("{title}:");
+            outln!("{title}:");
         }
         for note in notes {
-            println!("{}", wrapped(&format!("· {note}"), width));
+            outln!("{}", wrapped(&format!("· {note}"), width));
         }
     }
-    println!(
+    outln!(
         "{}: {} changes in the BSP's files, {} files added; {} says what and why",
         out.display(),
         report.changes.len(),

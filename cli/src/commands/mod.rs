@@ -8,6 +8,7 @@ pub mod demo;
 pub mod diagram;
 pub mod driver;
 pub mod extend;
+pub mod icd;
 pub mod new;
 pub mod revert;
 pub mod upgrade;
@@ -101,6 +102,12 @@ fn check_file(file: &Path) -> Result<(), Error> {
     };
     if file.is_dir() {
         return problem("this is a directory", "Give the name of a file.");
+    }
+    if file.exists() && !file.is_file() {
+        return problem(
+            "this is a device or the like, and a file would take its place",
+            "Give the name of a file.",
+        );
     }
     match directory_of(file) {
         directory if !directory.is_dir() => problem(

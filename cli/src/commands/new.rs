@@ -55,12 +55,12 @@ pub fn run(args: &Args) -> Outcome {
                 (0, Some(_)) => "complete".into(),
                 (gaps, _) => format!("{gaps} values and the pins to be filled in"),
             };
-            println!("{:<8} {} ({state})", board.name, board.title());
+            outln!("{:<8} {} ({state})", board.name, board.title());
         }
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(name) = &args.show {
-        print!("{}", Shipped::named(name)?.text);
+        out!("{}", Shipped::named(name)?.text);
         return Ok(ExitCode::SUCCESS);
     }
     let board = args
@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Outcome {
         .expect("clap requires one of the three");
     let description = Description::find(board)?;
     let Some(out) = &args.out else {
-        print!("{}", blank_pins(&description)?);
+        out!("{}", blank_pins(&description)?);
         return Ok(ExitCode::SUCCESS);
     };
     let config = match &args.config {
@@ -83,7 +83,7 @@ pub fn run(args: &Args) -> Outcome {
         config,
     })?;
     extend::print_report(&report, out);
-    println!(
+    outln!(
         "{} says what remains to be done: nothing of this was tried in Quartus",
         out.join("README.md").display()
     );

@@ -38,9 +38,9 @@ pub fn run(args: &Args) -> Outcome {
         without_edits: args.without_edits,
     })?;
     for (path, edit) in &reverted.edits {
-        println!("· left behind: {} ({edit})", path.display());
+        outln!("· left behind: {} ({edit})", path.display());
     }
-    println!(
+    outln!(
         "{}: {}, {} files, each as its hash says",
         args.out.display(),
         match reverted.origin {

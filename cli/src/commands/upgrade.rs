@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Outcome {
         )
     })?;
     replace(&args.out, "write the package", &made.file)?;
-    println!(
+    outln!(
         "{}: autodiscovery text of version {} rewritten as version 23{}",
         args.out.display(),
         made.version,

@@ -65,6 +65,7 @@ pub fn run(options: &Options) -> Result<Summary> {
         out: out.clone(),
         config: Config::default(),
         report: None,
+        board: None,
     })?;
     let layout = Layout::of_result(&out)?;
     let build = Build::read(&layout)?;
@@ -133,7 +134,7 @@ fn spinner(message: &'static str) -> ProgressBar {
 /// The last word of a step; a line of its own where there is no terminal to turn on.
 fn finish(step: &ProgressBar, message: String) {
     if step.is_hidden() {
-        eprintln!("{message}");
+        errln!("{message}");
     }
     step.finish_with_message(message);
 }

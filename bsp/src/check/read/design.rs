@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::check::read::{Node, xml};
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::remedy;
 
 /// An instance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -96,7 +97,7 @@ impl Design {
                 ErrorKind::BadXml,
                 Place::line(path, line),
                 what,
-                "Mend the file in Platform Designer, or extend the vendor's BSP again.",
+                remedy::of_result(path),
             )
         })
     }

@@ -15,6 +15,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::remedy;
 use crate::text;
 
 /// Most elements inside of each other.
@@ -80,7 +81,7 @@ pub fn xml(path: &Path) -> Result<Node> {
             ErrorKind::BadXml,
             Place::line(path, line),
             what,
-            "Mend the file, or extend the vendor's BSP again.",
+            remedy::of_result(path),
         )
     })
 }

@@ -102,17 +102,21 @@ impl Catalog {
             return Ok(());
         }
         if let Some(kind) = name.strip_suffix(".qsys") {
-            let files = self.systems.entry(kind.to_string()).or_default();
-            let whole = |p: &Path| std::fs::canonicalize(p).ok();
-            if !files.iter().any(|file| whole(file) == whole(path)) {
-                files.insert(path.to_path_buf());
-            }
+            self.system(kind, path);
         } else if name.ends_with("_hw.tcl") {
             self.components.extend(component_name(path)?);
         } else if name.ends_with(".ipx") && self.seen.insert(path.to_path_buf()) {
             self.list(path)?;
         }
         Ok(())
+    }
+
+    fn system(&mut self, kind: &str, path: &Path) {
+        let files = self.systems.entry(kind.to_string()).or_default();
+        let whole = |p: &Path| std::fs::canonicalize(p).ok();
+        if !files.iter().any(|file| whole(file) == whole(path)) {
+            files.insert(path.to_path_buf());
+        }
     }
 
     fn list(&mut self, path: &Path) -> Result<()> {
@@ -122,8 +126,11 @@ impl Catalog {
                 ("path", Some(pattern), _) => self.pattern(base, pattern)?,
                 ("component", _, Some(file)) => {
                     let file = normal(&base.join(file));
+                    // Its kind is what the list calls it.
+                    let kind = entry.get("name");
                     if file.extension().is_some_and(|e| e == "qsys") && file.is_file() {
-                        self.file(&file)?;
+                        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+                        self.system(kind.unwrap_or(&stem), &file);
                     }
                     self.components
                         .extend(entry.get("name").map(str::to_string));

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use crate::check::read::tcl::{self, Command, Context, Runs, Variables, Word, last_part};
+use crate::check::vendor::Vendor;
 use crate::error::{Place, Result};
 use crate::text;
 
@@ -18,6 +19,11 @@ const FLOW: [&str; 4] = [
     "POST_MODULE_SCRIPT_FILE",
     "PRE_MODULE_SCRIPT_FILE",
 ];
+
+/// The command that gives a pin or a cell its place, and what its assignments are called here.
+const LOCATING: &str = "set_location_assignment";
+/// What the assignments of places to pins and cells are called here.
+pub const LOCATION: &str = "LOCATION";
 
 /// The files of a BSP by their names, for what is named by a path that cannot be told.
 pub type Files = BTreeMap<String, Vec<PathBuf>>;
@@ -54,6 +60,11 @@ pub struct Assignment {
     pub entity: String,
     /// Whether `to` is written out.
     pub to_is_plain: bool,
+    /// All of its options but remarks and its name, sorted, each with its word: values as far as they can be told, else
+    /// as written.
+    pub about: Vec<(String, String)>,
+    /// What it assigns, in the same way.
+    pub says: String,
     /// Where.
     pub place: Place,
     /// Whether it is made.
@@ -86,6 +97,8 @@ pub struct Reader<'a> {
     pub hardware: &'a Path,
     /// The BSP's files.
     pub files: &'a Files,
+    /// Of the vendor's settings where they are kept: there are no links there, and this knows them.
+    pub vendor: Option<&'a Vendor>,
 }
 
 impl Reader<'_> {
@@ -103,7 +116,13 @@ impl Reader<'_> {
     pub fn find(&self, name: &str, from: &Path) -> Option<PathBuf> {
         let beside = from.parent().unwrap_or(self.hardware);
         let mut places = [self.hardware, beside].into_iter();
-        places.find_map(|place| Some(normal(&place.join(name))).filter(|path| path.is_file()))
+        places.find_map(|place| {
+            let path = normal(&place.join(name));
+            match self.vendor {
+                Some(vendor) => vendor.linked(&path),
+                None => Some(path).filter(|path| path.is_file()),
+            }
+        })
     }
 
     fn take(
@@ -175,15 +194,24 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        if let Some((name, value)) = command.assignment() {
+        let assignment = match command.name() {
+            LOCATING => command.words.first().map(|name| (name, command.value())),
+            _ => command.assignment(),
+        };
+        let assignment = assignment.filter(|_| !command.takes_away());
+        if let Some((name, value)) = assignment {
             let to = match command.option("-to") {
                 None => Some(String::new()),
                 // Brackets with a number in them are a bit of a bus.
                 Some(word) if is_bit(&word.text) => Some(word.text.clone()),
                 Some(word) => context.value(word),
             };
+            let (about, says) = said(&command, &context);
             let assignment = Assignment {
-                name: context.value(name).map(|name| name.to_uppercase()),
+                name: match command.name() {
+                    LOCATING => Some(LOCATION.into()),
+                    _ => context.value(name).map(|name| name.to_uppercase()),
+                },
                 value: value.map_or(Some(String::new()), |value| context.value(value)),
                 section: command
                     .option("-section_id")
@@ -196,6 +224,8 @@ impl Reader<'_> {
                     .unwrap_or_default(),
                 to_is_plain: to
                     .is_some_and(|to| command.option("-to").is_none_or(|word| word.text == to)),
+                about,
+                says,
                 place: command.place.clone(),
                 runs: command.runs,
             };
@@ -286,6 +316,31 @@ impl Reader<'_> {
     }
 }
 
+/// What an assignment is about, and what it says: see [`Assignment::about`].
+fn said(command: &Command, context: &Context<'_>) -> (Vec<(String, String)>, String) {
+    let here = format!("{}/", context.project.display());
+    let text = |word: &Word| {
+        let value = match is_bit(&word.text) {
+            true => None,
+            false => context.value(word),
+        };
+        // The same wherever the project is.
+        value
+            .unwrap_or_else(|| word.text.clone())
+            .replace(&here, "")
+    };
+    let (mut about, mut says) = (Vec::new(), Vec::new());
+    for (option, word) in command.arguments() {
+        match (option, word) {
+            (Some("-name" | "-tag" | "-comment"), _) => {}
+            (Some(option), word) => about.push((option.into(), word.map(text).unwrap_or_default())),
+            (None, word) => says.extend(word.map(text)),
+        }
+    }
+    about.sort();
+    (about, says.join(" "))
+}
+
 /// Whether the only brackets of a name are those of bits.
 fn is_bit(name: &str) -> bool {
     let mut bits = name.split('[').skip(1);
@@ -334,6 +389,7 @@ mod tests {
         let reader = Reader {
             hardware: dir.path(),
             files: &names,
+            vendor: None,
         };
         let revision = reader.read(&dir.path().join("top.qsf")).unwrap();
         (dir, revision)

@@ -70,23 +70,41 @@ impl Command {
         if !matches!(
             self.name(),
             "set_global_assignment" | "set_instance_assignment"
-        ) || self.words.iter().any(|word| word.text == "-remove")
+        ) || self.takes_away()
         {
             return None;
         }
-        let name = self.option("-name")?;
-        let mut words = self.words[1..].iter();
+        Some((self.option("-name")?, self.value()))
+    }
+
+    /// What an assignment assigns: its first word that is no option, nor one of an option.
+    pub fn value(&self) -> Option<&Word> {
+        let mut all = self.arguments().into_iter();
+        all.find_map(|(option, word)| word.filter(|_| option.is_none()))
+    }
+
+    /// Whether it takes an assignment away.
+    pub fn takes_away(&self) -> bool {
+        self.words.iter().any(|word| word.text == "-remove")
+    }
+
+    /// The words of an assignment behind its name: options with the words that they have, and others.
+    pub fn arguments(&self) -> Vec<(Option<&str>, Option<&Word>)> {
+        let mut found = Vec::new();
+        let mut words = self.words.iter().skip(1);
         while let Some(word) = words.next() {
             match word.text.as_str() {
-                "-name" | "-section_id" | "-to" | "-from" | "-entity" | "-tag" | "-comment"
-                | "-library" | "-hdl_version" => {
-                    words.next();
+                option @ ("-name" | "-section_id" | "-to" | "-from" | "-entity" | "-tag"
+                | "-comment" | "-library" | "-hdl_version" | "-width" | "-height") => {
+                    found.push((Some(option), words.next()));
                 }
-                option if option.starts_with('-') && option.len() > 1 => {}
-                _ => return Some((name, Some(word))),
+                option if option.starts_with('-') && option.len() > 1 => {
+                    found.push((Some(option), None));
+                }
+                _ => found.push((None, Some(word))),
             }
         }
-        Some((name, None))
+        found
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every file that the BSP names is there, and every component kind is defined.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::build::digest_of;
@@ -8,7 +8,7 @@ use crate::check::Findings;
 use crate::check::read::settings::normal;
 use crate::check::read::tcl::Runs;
 use crate::check::read::xml;
-use crate::check::result::{AGAIN, Bsp, bad};
+use crate::check::result::{Bsp, Design, bad};
 use crate::error::{Place, Result};
 use crate::layout::with_extension;
 use crate::text;
@@ -36,7 +36,7 @@ const BRIDGE: &str = "altera_avalon_mm_bridge";
 type Named = BTreeSet<(String, std::path::PathBuf, Option<usize>)>;
 
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
-    const TEST: &str = "files";
+    const TEST: &str = super::FILES;
     let before = findings.errors();
     let named = named(bsp)?;
     let mut absent = 0;
@@ -84,8 +84,13 @@ fn vendor_names(bsp: &Bsp, from: &Path, target: &str) -> Result<bool> {
     if bsp.vendor.hash(&inside) == Some(digest_of(from)?.as_str()) {
         return Ok(true);
     }
+    // Revisions and projects are named without their endings.
+    let endings = [".qsf", ".qpf"].iter();
+    let name = endings.fold(target, |name, ending| {
+        name.strip_suffix(ending).unwrap_or(name)
+    });
     Ok(match bsp.vendor.kept(&inside)? {
-        Some(kept) => text::read(&kept)?.contains(target),
+        Some(kept) => text::read(&kept)?.contains(name),
         None => false,
     })
 }
@@ -98,6 +103,11 @@ fn named(bsp: &Bsp) -> Result<Named> {
         let (Some(name), Some(value)) = (&assignment.name, &assignment.value) else {
             continue;
         };
+        let place = assignment.place.clone();
+        if matches!(name.as_str(), "BASE_REVISION" | "CVP_REVISION") && !value.is_empty() {
+            found.insert((format!("{value}.qsf"), place.path, place.line));
+            continue;
+        }
         if !NAMES.contains(&name.as_str()) || assignment.runs == Runs::Held || value.is_empty() {
             continue;
         }
@@ -107,8 +117,7 @@ fn named(bsp: &Bsp) -> Result<Named> {
             _ => value,
         };
         if !is_made(bsp, target) {
-            let Place { path, line } = assignment.place.clone();
-            found.insert((target.to_string(), path, line));
+            found.insert((target.to_string(), place.path, place.line));
         }
     }
     for list in with_extension(&bsp.hardware, "ipx")? {
@@ -116,6 +125,16 @@ fn named(bsp: &Bsp) -> Result<Named> {
             // Others are of the SDK's own installation.
             if let Some(file) = entry.get("file").filter(|file| !file.contains('$')) {
                 found.insert((file.to_string(), list.clone(), Some(entry.line)));
+            }
+        }
+    }
+    let specification = bsp.hardware.join("board_spec.xml");
+    for compile in xml(&specification)?.all("compile") {
+        for (attribute, ending) in [("project", ".qpf"), ("revision", ".qsf"), ("qsys_file", "")] {
+            let name = compile.get(attribute).map(str::trim).unwrap_or_default();
+            if !matches!(name, "" | "none") {
+                let target = format!("{name}{ending}");
+                found.insert((target, specification.clone(), Some(compile.line)));
             }
         }
     }
@@ -225,8 +244,28 @@ pub(super) fn instances(bsp: &Bsp, findings: &mut Findings) {
             names.len(),
             super::BLOCK
         );
-        return findings.bad(TEST, Place::file(&bsp.hardware), what, AGAIN);
+        return bad(findings, TEST, Place::file(&bsp.hardware), what);
     };
+    for (kind, designs) in &bsp.designs {
+        let with_block = |design: &Design| design.instances.iter().any(|i| i.kind == super::BLOCK);
+        let Some(design) = designs.iter().find(|design| with_block(design)) else {
+            continue;
+        };
+        let mut tops: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for way in super::paths::ways(bsp, kind) {
+            let (top, instances) = way.whole();
+            tops.entry(top.into()).or_default().push(instances);
+        }
+        for (top, mut many) in tops.into_iter().filter(|(_, many)| many.len() > 1) {
+            many.sort();
+            let what = format!(
+                "the block's system is in {top} {} times: {}; it must be once",
+                many.len(),
+                many.join(" and ")
+            );
+            bad(findings, TEST, design.place(1), what);
+        }
+    }
     if findings.unchanged(before) {
         let what = format!("one {} ({name}), no {}", super::BLOCK, super::OLD);
         findings.good(TEST, what);

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::build::Build;
 use crate::check::Findings;
 use crate::check::result::Bsp;
 use crate::check::result::addresses::base;
@@ -16,7 +17,8 @@ const TEST: &str = "memory order";
 const STAGES: &str = "qsys_mm.maxAdditionalLatency";
 
 /// The two masters meet at the memory; whether something may stand in between.
-pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
+pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
+    let asked = build.config.interconnect_stages;
     for (design, block) in bsp.with_block() {
         let slaves = |master: &str| -> BTreeSet<String> {
             let master = format!("{}.{master}", block.name);
@@ -43,7 +45,21 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
             continue;
         }
         let limit = design.requirements.get(STAGES).map(String::as_str);
-        match limit.and_then(|limit| limit.trim().parse::<u64>().ok()) {
+        let limit = limit.and_then(|limit| limit.trim().parse::<u64>().ok());
+        if let Some(asked) = asked.filter(|asked| limit != Some(u64::from(*asked))) {
+            findings.bad(
+                TEST,
+                design.place(block.line),
+                format!(
+                    "the limit of stages in the interconnect ({STAGES}) is {}, and interconnect_stages = {asked} was \
+                     asked for",
+                    limit.map_or("not set".into(), |n| n.to_string()),
+                ),
+                "Set it in Platform Designer, or extend the vendor's BSP again.",
+            );
+            continue;
+        }
+        match limit {
             Some(0) => findings.good(
                 TEST,
                 "the block's masters to memory meet at its arbiter; no stage may be put in between",
@@ -53,8 +69,8 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
                 design.place(block.line),
                 format!(
                     "the interconnect may have {} stages in a path ({STAGES}), and one in front of memory's arbiter \
-                     lets a write chained to a read find what memory had before; set it to 0, or see to it that none \
-                     of them is between {}.mem_wr and the arbiter",
+                     lets a write chained to a read find what memory had before; extend again with \
+                     interconnect_stages = 0, or see to it that none of them is between {}.mem_wr and the arbiter",
                     limit.map_or("some".into(), |n| format!("up to {n}")),
                     block.name
                 ),

@@ -82,6 +82,7 @@ fn by_files(bsp: &Bsp) -> Result<Option<(&'static str, &'static str)>> {
     let reader = Reader {
         hardware: &bsp.hardware,
         files: &Files::new(),
+        vendor: None,
     };
     let revision = reader.read(&settings)?;
     let only = |name: &str| {

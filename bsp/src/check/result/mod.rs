@@ -12,6 +12,7 @@ mod migration;
 mod names;
 mod parameters;
 mod paths;
+mod pins;
 mod platform;
 mod project;
 mod receive;
@@ -33,12 +34,14 @@ use crate::check::read::settings::normal;
 use crate::check::vendor::{self, Vendor};
 use crate::error::{Place, Result};
 use crate::layout::{Layout, hw_tcl_path};
+use crate::remedy;
 
+/// The test that finds what is missing.
+pub(super) const FILES: &str = "files";
 /// The kind of the block.
 const BLOCK: &str = "peerlane_dma";
 /// The kind that it replaced.
 const OLD: &str = "acl_dma";
-const AGAIN: &str = "Mend it in Platform Designer, or extend the vendor's BSP again.";
 
 /// All that is judged.
 struct Bsp {
@@ -60,13 +63,16 @@ impl Bsp {
     fn read(layout: &Layout) -> Result<Self> {
         let hardware = layout.hardware_dir();
         let vendor = Vendor::read(layout)?;
-        let project = project::Project::read(&hardware, &layout.root)?;
+        let project = project::Project::read(layout)?;
         let mut paths = project.values("SEARCH_PATH");
         paths.extend(project.values("IP_SEARCH_PATHS"));
         let catalog = Catalog::read(&hardware, &paths)?;
         let mut bsp = Self {
             layout: layout.clone(),
-            declared: Declared::read(&hardware.join(hw_tcl_path()))?,
+            declared: match hardware.join(hw_tcl_path()) {
+                component if component.is_file() => Declared::read(&component)?,
+                _ => Declared::default(),
+            },
             designs: BTreeMap::new(),
             was: BTreeMap::new(),
             vendor,
@@ -74,10 +80,12 @@ impl Bsp {
             catalog,
             hardware,
         };
-        bsp.follow(bsp.tops())?;
+        let tops = bsp.tops();
+        bsp.follow(tops.iter().map(|path| of_its_name(path)).collect())?;
         if bsp.with_block().next().is_none() {
             // Not found from the top: it may be anywhere on the search path.
-            let all = bsp.catalog.systems.values().flatten().cloned().collect();
+            let all = bsp.catalog.systems.values().flatten();
+            let all = all.map(|path| of_its_name(path)).collect();
             bsp.follow(all)?;
         }
         Ok(bsp)
@@ -105,10 +113,10 @@ impl Bsp {
         tops
     }
 
-    /// Reads systems, and those of their instances' kinds.
-    fn follow(&mut self, mut open: Vec<PathBuf>) -> Result<()> {
+    /// Reads systems, each with the kind that it is, and those of their instances' kinds.
+    fn follow(&mut self, mut open: Vec<(PathBuf, String)>) -> Result<()> {
         let mut seen = BTreeSet::new();
-        while let Some(path) = open.pop() {
+        while let Some((path, kind)) = open.pop() {
             let known = self.all().any(|design| design.path == path);
             if known || !seen.insert(std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone()))
             {
@@ -116,23 +124,13 @@ impl Bsp {
             }
             let design = Design::read(&path)?;
             for instance in &design.instances {
-                open.extend(
-                    self.catalog
-                        .systems
-                        .get(&instance.kind)
-                        .into_iter()
-                        .flatten()
-                        .cloned(),
-                );
+                let files = self.catalog.systems.get(&instance.kind);
+                let files = files.into_iter().flatten().cloned();
+                open.extend(files.map(|file| (file, instance.kind.clone())));
             }
             if let Some(old) = self.vendor.design(&self.inside(&path))? {
                 self.was.insert(path.clone(), old);
             }
-            let kind = path
-                .file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
             self.designs.entry(kind).or_default().push(design);
         }
         Ok(())
@@ -183,21 +181,30 @@ impl Bsp {
     }
 }
 
+/// A system with the kind that its file's name says.
+fn of_its_name(path: &Path) -> (PathBuf, String) {
+    let stem = path.file_stem().unwrap_or_default();
+    (path.to_path_buf(), stem.to_string_lossy().into_owned())
+}
+
 /// Judges the result. Of the record only what was asked for is taken, and the places of the slaves, which the driver is
 /// told.
 ///
 /// # Errors
 /// What cannot be read: [`crate::error::ErrorKind::BadXml`], [`crate::error::ErrorKind::Io`] and the like.
 pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<()> {
+    let bsp = Bsp::read(layout)?;
+    files::check(&bsp, findings)?;
     let component = layout.hardware_dir().join(hw_tcl_path());
     if !component.is_file() {
-        let what = format!("{} is named and does not exist", hw_tcl_path());
+        let what = format!(
+            "the block's component {} does not exist, without which nothing else can be judged",
+            hw_tcl_path()
+        );
         bad(findings, "files", Place::file(&component), what);
         return Ok(());
     }
-    let bsp = Bsp::read(layout)?;
     files::instances(&bsp, findings);
-    files::check(&bsp, findings)?;
     files::kinds(&bsp, findings);
     files::ends(&bsp, findings);
     names::check(&bsp, findings)?;
@@ -207,11 +214,12 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     addresses::check(&bsp, build, findings);
     receive::check(&bsp, findings);
     resets::check(&bsp, findings);
-    memory::check(&bsp, findings);
+    memory::check(&bsp, build, findings);
     interrupts::check(&bsp, build, findings);
     identity::check(&bsp, build, findings)?;
     platform::check(&bsp, build, findings)?;
     settings::check(&bsp, findings)?;
+    pins::check(&bsp, findings)?;
     regions::check(&bsp, findings)?;
     files::compiled(&bsp, findings)?;
     lists::check(&bsp, findings)?;
@@ -239,7 +247,8 @@ fn new_faults(
     }
 }
 
-/// What is said about a place.
+/// What is said about a place, with the remedy for a file of its kind.
 fn bad(findings: &mut Findings, test: &'static str, place: Place, what: String) {
-    findings.bad(test, place, what, AGAIN);
+    let remedy = remedy::of_result(&place.path);
+    findings.bad(test, place, what, &remedy);
 }

@@ -9,6 +9,8 @@ use crate::check::result::{BLOCK, Bsp, OLD, bad, new_faults};
 use crate::error::Result;
 
 const TEST: &str = "names";
+/// Kinds of the connections that the extension makes (Platform Designer's own names for them).
+const CONNECTIONS: [&str; 5] = ["avalon", "clock", "reset", "interrupt", "conduit"];
 
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let before = findings.errors();
@@ -72,6 +74,20 @@ fn against(design: &Design, vendor: &Design, findings: &mut Findings) {
                     format!("{} is not enabled", instance.name),
                 );
             }
+            // Of several versions of a kind Quartus has those that the vendor's instances are of.
+            let like = vendor.instances.iter().filter(|i| i.kind == instance.kind);
+            let mut versions: Vec<&str> = like.map(|i| i.version.as_str()).collect();
+            versions.dedup();
+            if !versions.is_empty() && !versions.contains(&instance.version.as_str()) {
+                let what = format!(
+                    "{} is a {} {}; those of the vendor's BSP are {}",
+                    instance.name,
+                    instance.kind,
+                    instance.version,
+                    versions.join(", ")
+                );
+                bad(findings, TEST, place(), what);
+            }
             continue;
         };
         if was.enabled && !instance.enabled {
@@ -91,6 +107,18 @@ fn against(design: &Design, vendor: &Design, findings: &mut Findings) {
                 instance.name, instance.kind, instance.version, was.kind, was.version
             );
             bad(findings, TEST, place(), what);
+        }
+    }
+    for wire in &design.wires {
+        let known = |kind: &str| {
+            CONNECTIONS.contains(&kind) || vendor.wires.iter().any(|was| was.kind == kind)
+        };
+        if !known(&wire.kind) {
+            let what = format!(
+                "the connection {} → {} is of the kind {}, which connects nothing",
+                wire.from, wire.to, wire.kind
+            );
+            bad(findings, TEST, design.place(wire.line), what);
         }
     }
     for was in &vendor.instances {

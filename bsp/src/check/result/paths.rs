@@ -27,6 +27,11 @@ impl Way {
         join(self.steps[from..].iter().map(|(name, _)| name.as_str()))
     }
 
+    /// The instances from the top on, and the top.
+    pub(super) fn whole(&self) -> (&str, String) {
+        (&self.top, self.text(0))
+    }
+
     /// The instances below an entity: a system's name, or that of the system around it with the instance's.
     fn inside(&self, entity: &str) -> Option<String> {
         if entity == self.top {
@@ -107,7 +112,9 @@ pub(super) fn ways(bsp: &Bsp, kind: &str) -> Vec<Way> {
         let mut top = true;
         for (outer, designs) in &bsp.designs {
             let instances = designs.iter().flat_map(|design| &design.instances);
-            for instance in instances.filter(|i| i.kind == way.top && *outer != way.top) {
+            for instance in
+                instances.filter(|i| i.enabled && i.kind == way.top && *outer != way.top)
+            {
                 top = false;
                 if open.len() + found.len() < MOST_WAYS && way.steps.len() < MOST_WAYS {
                     let mut longer = way.clone();

@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use crate::build::{Build, digest_of};
 use crate::check::Findings;
 use crate::check::read::{Node, xml};
-use crate::check::result::{AGAIN, Bsp, bad};
+use crate::check::result::{Bsp, bad};
 use crate::error::{Place, Result};
 use crate::kept::{self, Entry};
 use crate::layout::BUILD_FILE;
 use crate::text;
 
 const TEST: &str = "platform";
+/// For the vendor's files that are kept.
+const KEPT: &str = "Extend the vendor's BSP again: what is kept of it is not to be edited.";
 /// Where the runtime's parts belong (Custom Platform Toolkit user guide 683398, 1.4.2.1).
 const LIBRARY: &str = "%b/linux64/lib/libpeerlane_mmd.so";
 const UTILITIES: &str = "%b/linux64/libexec";
@@ -75,6 +77,10 @@ fn environment(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     }
     for linux in environment.all("platform").filter(is_linux) {
         for (tag, want) in [("mmdlib", LIBRARY), ("utilbindir", UTILITIES)] {
+            if linux.all(tag).next().is_none() {
+                let what = format!("the platform linux64 has no {tag}, which must be {want}");
+                bad(findings, TEST, Place::line(&path, linux.line), what);
+            }
             for element in linux.all(tag).filter(|element| element.text() != want) {
                 let what = format!(
                     "{tag} is \"{}\", it must be {want}: the vendor's drives a DMA that is gone",
@@ -260,7 +266,7 @@ fn vendors_files(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()
             true if digest_of(&path)? != *sha256 => "the file is not the vendor's any more",
             true => continue,
         };
-        findings.bad(TEST, Place::file(&path), what, AGAIN);
+        findings.bad(TEST, Place::file(&path), what, KEPT);
     }
     let mut open = vec![directory.to_path_buf()];
     while let Some(dir) = open.pop() {
@@ -274,7 +280,7 @@ fn vendors_files(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()
                     TEST,
                     Place::file(&path),
                     "the vendor had no such file",
-                    AGAIN,
+                    KEPT,
                 ),
             }
         }

@@ -7,7 +7,7 @@ use crate::check::read::settings::{Files, Reader, Revision};
 use crate::check::read::{Node, xml};
 use crate::error::Result;
 use crate::kept;
-use crate::layout::with_extension;
+use crate::layout::{Layout, with_extension};
 use crate::text;
 
 /// The revisions, read, and what belongs to them.
@@ -28,8 +28,9 @@ pub(super) struct Project {
 impl Project {
     /// # Errors
     /// Those of reading the settings.
-    pub fn read(hardware: &Path, root: &Path) -> Result<Self> {
-        let files = files(hardware, root);
+    pub fn read(layout: &Layout) -> Result<Self> {
+        let hardware = &layout.hardware_dir();
+        let files = files(layout);
         let specification = xml(&hardware.join("board_spec.xml"))?;
         let (mut names, steps, top) = commanded(&specification);
         for project in with_extension(hardware, "qpf")? {
@@ -38,6 +39,7 @@ impl Project {
         let reader = Reader {
             hardware,
             files: &files,
+            vendor: None,
         };
         let mut revisions = BTreeMap::new();
         let mut open = with_extension(hardware, "qsf")?;
@@ -72,6 +74,15 @@ impl Project {
             steps,
             files,
             top,
+        })
+    }
+
+    /// The revisions that are whole: what another one sources is none of its own.
+    pub fn whole(&self) -> impl Iterator<Item = (&PathBuf, &Revision)> {
+        self.revisions.iter().filter(|(qsf, _)| {
+            let mut others = self.revisions.iter().filter(|(other, _)| other != qsf);
+            let part = others.any(|(_, r)| r.sourced.iter().any(|(path, _)| path == *qsf));
+            !part || self.named.contains(*qsf)
         })
     }
 
@@ -116,7 +127,8 @@ fn commanded(specification: &Node) -> (BTreeSet<String>, Vec<(String, usize)>, O
 
 /// The revision that a line of a project file names.
 pub(super) fn revision_of(line: &str) -> Option<String> {
-    let (key, value) = line.split_once('=')?;
+    // The first line may begin with a byte order mark.
+    let (key, value) = line.trim_start_matches('\u{feff}').split_once('=')?;
     let value = value.trim();
     let name = match value.strip_prefix('"') {
         Some(rest) => rest.split('"').next()?,
@@ -125,11 +137,13 @@ pub(super) fn revision_of(line: &str) -> Option<String> {
     (key.trim() == "PROJECT_REVISION").then(|| name.to_string())
 }
 
-/// The files of a BSP by their names, but for what Peerlane and Quartus make.
-fn files(hardware: &Path, root: &Path) -> Files {
-    let own = [hardware.join("scripts/peerlane"), root.join(kept::DIR)];
+/// The files of a BSP by their names, but for what Peerlane and Quartus make, and for other boards.
+fn files(layout: &Layout) -> Files {
+    let (hardware, root) = (layout.hardware_dir(), &layout.root);
+    let mut own = vec![hardware.join("scripts/peerlane"), root.join(kept::DIR)];
+    own.extend(layout.other_boards().iter().map(|board| root.join(board)));
     let mut found = Files::new();
-    let mut open = vec![root.to_path_buf()];
+    let mut open = vec![root.clone()];
     while let Some(dir) = open.pop() {
         for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
             let path = entry.path();

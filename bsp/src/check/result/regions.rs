@@ -291,6 +291,7 @@ fn vendors(bsp: &Bsp, qsf: &Path, revision: &Revision) -> Result<Vec<Assignment>
     let reader = Reader {
         hardware: &bsp.hardware,
         files: &Files::new(),
+        vendor: None,
     };
     let sourced = revision.sourced.iter().map(|(path, _)| path.as_path());
     let files: BTreeSet<&Path> = sourced.chain([qsf]).collect();
@@ -322,9 +323,25 @@ fn size(
     };
     let is = |name: &str, wanted: &str| value(name).as_deref() == Some(wanted);
     let side = |name: &str| value(name)?.parse::<u64>().ok();
-    let (Some(width), Some(height)) = (side("LL_WIDTH"), side("LL_HEIGHT")) else {
-        return Ok(());
+    // A region has one rectangle, or several in place of it.
+    let several = revision.assignments.iter().filter(|a| {
+        a.name.as_deref() == Some("LL_RECT") && a.section == region && a.runs != Runs::Held
+    });
+    let of = |rectangle: &Assignment, option: &str| {
+        let found = rectangle.about.iter().find(|(name, _)| name == option);
+        found?.1.trim().parse::<u64>().ok()
     };
+    let mut rectangles: Vec<(u64, u64)> = several
+        .filter_map(|a| of(a, "-width").zip(of(a, "-height")))
+        .collect();
+    let mut enlarge = "enlarge its rectangles (LL_RECT)";
+    if rectangles.is_empty() {
+        let Some(one) = side("LL_WIDTH").zip(side("LL_HEIGHT")) else {
+            return Ok(());
+        };
+        rectangles.push(one);
+        enlarge = "enlarge LL_WIDTH or LL_HEIGHT";
+    }
     if is("LL_ENABLED", "OFF") || is("LL_AUTO_SIZE", "ON") {
         return Ok(());
     }
@@ -334,11 +351,17 @@ fn size(
     let Some(added) = added.and_then(|(now, was)| now.checked_sub(was)) else {
         return Ok(());
     };
-    let most = u128::from(width) * u128::from(height) * ALMS;
+    let areas = rectangles
+        .iter()
+        .map(|(width, height)| u128::from(*width) * u128::from(*height));
+    let most = areas.sum::<u128>() * ALMS;
     if most < u128::from(added) {
+        let sides: Vec<_> = (rectangles.iter())
+            .map(|(width, height)| format!("{width} × {height}"))
+            .collect();
         let what = format!(
-            "the LogicLock region {region} of {width} × {height} has at most {most} ALMs, and the block takes about {added}: \
-             enlarge LL_WIDTH or LL_HEIGHT"
+            "the LogicLock region {region} of {} has at most {most} ALMs, and the block takes about {added}: {enlarge}",
+            sides.join(" and ")
         );
         findings.note(TEST, Place::file(qsf), what);
     }

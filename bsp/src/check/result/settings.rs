@@ -30,13 +30,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let project = &bsp.project;
     let old = vendors_imports(bsp)?;
     let mut unread = false;
-    for (qsf, revision) in &project.revisions {
-        // What another one sources is none of its own.
-        let mut others = project.revisions.iter().filter(|(other, _)| *other != qsf);
-        let part = others.any(|(_, r)| r.sourced.iter().any(|(path, _)| path == qsf));
-        if part && !project.named.contains(qsf) {
-            continue;
-        }
+    for (qsf, revision) in project.whole() {
         let name = qsf.file_stem().unwrap_or_default();
         names.push(name.to_string_lossy().into_owned());
         fragment(bsp, qsf, revision, findings);
@@ -197,6 +191,7 @@ fn vendors_imports(bsp: &Bsp) -> Result<BTreeSet<String>> {
     let reader = Reader {
         hardware: &bsp.hardware,
         files: &Files::new(),
+        vendor: None,
     };
     for file in bsp.vendor.files() {
         let kind = file.extension().unwrap_or_default().to_string_lossy();
@@ -286,6 +281,7 @@ fn netlists(bsp: &Bsp, qsf: &Path, revision: &Revision, findings: &mut Findings)
     let reader = Reader {
         hardware: &bsp.hardware,
         files: &Files::new(),
+        vendor: None,
     };
     let kept = bsp.vendor.kept(&bsp.inside(qsf))?;
     let vendor = kept.map(|path| reader.read(&path)).transpose()?;

@@ -46,6 +46,7 @@ pub(super) fn check(bsp: &Bsp, old: &BTreeSet<String>, findings: &mut Findings) 
     let reader = Reader {
         hardware: &bsp.hardware,
         files: &project.files,
+        vendor: None,
     };
     let specification = bsp.hardware.join("board_spec.xml");
     let mut open: Vec<PathBuf> = Vec::new();

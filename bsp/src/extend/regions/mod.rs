@@ -20,6 +20,8 @@ pub use paths::{Moved, NewBridge, Way};
 
 /// The assignment that makes an instance a member of a region, which is its value.
 const MEMBER: &str = "LL_MEMBER_OF";
+/// The assignment that gives a region one of several rectangles.
+const RECTANGLE: &str = "LL_RECT";
 const WHY_REWRITTEN: &str =
     "the block is another entity than the old DMA; it takes the DMA's place in the region";
 const WHY_PART: &str = "what was inside the old DMA is gone; the block is a member as a whole";
@@ -220,8 +222,8 @@ impl FileEdits<'_> {
 #[derive(Debug, Default, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Region {
     name: String,
-    width: u64,
-    height: u64,
+    /// Width and height of each of its rectangles.
+    rectangles: Vec<(u64, u64)>,
     /// Origin and state, as the settings say them.
     about: Vec<String>,
 }
@@ -282,11 +284,25 @@ fn region(project: &Project, revision: &str, name: &str) -> Option<Region> {
     if is("LL_ENABLED", "OFF") || is("LL_AUTO_SIZE", "ON") || is("LL_ROOT_REGION", "ON") {
         return None;
     }
-    let number = |setting: &str| value(setting)?.parse().ok().filter(|&n: &u64| n > 0);
+    let positive = |text: &str| text.trim().parse().ok().filter(|&n: &u64| n > 0);
+    let number = |setting: &str| positive(&value(setting)?);
+    // A region of several rectangles has them in place of one origin with its sides.
+    let several = project.settings(&[RECTANGLE]);
+    let of = several.iter().filter(|(source, a)| {
+        source.revisions.contains(revision) && a.section.as_deref() == Some(name)
+    });
+    let mut rectangles: Vec<(u64, u64)> = of
+        .filter_map(|(_, a)| {
+            let (width, height) = &a.sides;
+            Some((positive(width.as_deref()?)?, positive(height.as_deref()?)?))
+        })
+        .collect();
+    if rectangles.is_empty() {
+        rectangles.push((number("LL_WIDTH")?, number("LL_HEIGHT")?));
+    }
     Some(Region {
         name: name.into(),
-        width: number("LL_WIDTH")?,
-        height: number("LL_HEIGHT")?,
+        rectangles,
         about: ["LL_ORIGIN", "LL_STATE"]
             .into_iter()
             .filter_map(value)
@@ -298,11 +314,14 @@ fn region(project: &Project, revision: &str, name: &str) -> Option<Region> {
 fn size(region: &Region, revisions: &BTreeSet<String>, resources: Resources) -> String {
     let Region {
         name,
-        width,
-        height,
+        rectangles,
         about,
     } = region;
-    let places = u128::from(*width) * u128::from(*height);
+    let area = |(width, height): &(u64, u64)| u128::from(*width) * u128::from(*height);
+    let places: u128 = rectangles.iter().map(area).sum();
+    let sides: Vec<_> = (rectangles.iter())
+        .map(|(width, height)| format!("{width} × {height}"))
+        .collect();
     let labs = resources.alms.div_ceil(ALMS_PER_LAB);
     let needed = u128::from(labs) + u128::from(resources.rams);
     let memory = resources.memory.name();
@@ -312,19 +331,33 @@ fn size(region: &Region, revisions: &BTreeSet<String>, resources: Resources) -> 
         about => format!(", {}", about.join(", ")),
     };
     let head = format!(
-        "The LogicLock region {name} ({width} × {height}{about}; revision {}) has the block in it. It has {places} places: at \
+        "The LogicLock region {name} ({}{about}; revision {}) has the block in it. It has {places} places: at \
          most {} ALMs, if all of them are LABs ({ALMS_PER_LAB} ALMs each); which columns are {memory} or DSP blocks is not \
          known here. The block takes about {} ALMs, which are {labs} LABs, and {} {memory}; the old DMA and its bridges are \
          gone from it, and what they took is not known.",
+        sides.join(" and "),
         revisions.join(", "),
         places * u128::from(ALMS_PER_LAB),
         resources.alms,
         resources.rams,
     );
-    let more = |across: &u64| needed.div_ceil(u128::from(*across));
+    let &[(width, height)] = rectangles.as_slice() else {
+        return match needed > places {
+            true => format!(
+                "{head} The region is too small for the block: its rectangles ({RECTANGLE}) need at least {needed} places, and \
+                 more for what else is in it."
+            ),
+            false => format!(
+                "{head} See in the Fitter's report of the vendor's compile how much of the region is free. Where that is \
+                 less, enlarge a rectangle ({RECTANGLE} with -width and -height) or add one, by {needed} places in all, and \
+                 see that no other region is in the way."
+            ),
+        };
+    };
+    let more = |across: u64| needed.div_ceil(u128::from(across));
     let (columns, rows) = (
-        u128::from(*width) + more(height),
-        u128::from(*height) + more(width),
+        u128::from(width) + more(height),
+        u128::from(height) + more(width),
     );
     if needed > places {
         return format!(
@@ -348,8 +381,7 @@ mod tests {
     fn a_region_says_what_it_lacks() {
         let region = |width, height| Region {
             name: "r".into(),
-            width,
-            height,
+            rectangles: vec![(width, height)],
             about: vec!["X0_Y1".into(), "LOCKED".into()],
         };
         let resources = Resources {
@@ -372,6 +404,23 @@ mod tests {
         let small = size(&region(29, 10), &revisions, resources);
         assert!(
             small.contains("too small") && small.contains("LL_WIDTH 30 or LL_HEIGHT 11"),
+            "{small}"
+        );
+        let several = |rectangles: &[(u64, u64)]| Region {
+            rectangles: rectangles.to_vec(),
+            ..region(0, 0)
+        };
+        let room = size(&several(&[(20, 10), (50, 4)]), &revisions, resources);
+        for words in [
+            "(20 × 10 and 50 × 4, X0_Y1",
+            "has 400 places",
+            "by 300 places",
+        ] {
+            assert!(room.contains(words), "{words}: {room}");
+        }
+        let small = size(&several(&[(20, 10), (9, 11)]), &revisions, resources);
+        assert!(
+            small.contains("too small") && small.contains("at least 300 places"),
             "{small}"
         );
     }

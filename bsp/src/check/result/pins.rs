@@ -1,0 +1,365 @@
+//! What the settings say of the device and of its pins, and the timing constraints: the vendor's, all of them.
+//!
+//! The extension changes none of these, so it has told of none. Whatever differs would be found by a Fitter that runs
+//! for hours, or by a board with a pin that drives against another.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::check::Findings;
+use crate::check::read::settings::{Assignment, LOCATION, Reader, Revision};
+use crate::check::read::tcl::{Command, Runs};
+use crate::check::result::settings::IMPORTS;
+use crate::check::result::{BLOCK, Bsp, bad};
+use crate::error::{Place, Result};
+
+const TEST: &str = "pins and constraints";
+/// Assignments of the whole device.
+const DEVICE: [&str; 2] = ["DEVICE", "FAMILY"];
+/// Differences of one revision that are named one by one.
+const MOST: usize = 12;
+/// Characters of a command that are shown.
+const SHOWN: usize = 80;
+
+/// What an assignment is about: its name, and its options.
+type Key<'a> = (&'a str, &'a [(String, String)]);
+/// A difference, and whether it is a fault.
+type Difference = (Place, String, bool);
+
+pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    let before = findings.errors();
+    let files = bsp.vendor.by_name();
+    let hardware = bsp.vendor.hardware();
+    let now = Reader {
+        hardware: &bsp.hardware,
+        files: &bsp.project.files,
+        vendor: None,
+    };
+    let was = Reader {
+        hardware: &hardware,
+        files: &files,
+        vendor: Some(&bsp.vendor),
+    };
+    let mut pair = Pair {
+        bsp,
+        now,
+        was,
+        gone: gone(bsp),
+        assignments: 0,
+        constraints: BTreeSet::new(),
+    };
+    let mut said = BTreeSet::new();
+    for (qsf, revision) in bsp.project.whole() {
+        let inside = qsf.strip_prefix(&bsp.hardware).unwrap_or(qsf);
+        let Some(kept) = bsp.vendor.linked(&hardware.join(inside)) else {
+            continue;
+        };
+        let vendor = pair.was.read(&kept)?;
+        let mut found = pair.settings(qsf, revision, &vendor);
+        found.extend(pair.removals(revision, &vendor));
+        found.extend(pair.constraints(qsf, revision, &vendor)?);
+        // What two revisions source is wrong once.
+        found.retain(|(place, what, _)| said.insert((place.to_string(), what.clone())));
+        let (faults, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|(.., wrong)| *wrong);
+        for (mut all, wrong) in [(faults, true), (others, false)] {
+            let more = all.len().saturating_sub(MOST);
+            all.truncate(MOST);
+            if more > 0 {
+                let what = format!("{more} more settings or constraints are not the vendor's");
+                all.push((Place::file(qsf), what, wrong));
+            }
+            for (place, what, _) in all {
+                match wrong {
+                    true => bad(findings, TEST, place, what),
+                    false => findings.note(TEST, place, what),
+                }
+            }
+        }
+    }
+    if findings.unchanged(before) {
+        let what = format!(
+            "{} settings of the device and its pins, and the constraints of {} files, are the vendor's",
+            pair.assignments,
+            pair.constraints.len()
+        );
+        findings.good(TEST, what);
+    }
+    Ok(())
+}
+
+/// Instances of the vendor's that are gone, and what was inside of the old DMA, as constraints name them.
+fn gone(bsp: &Bsp) -> Vec<String> {
+    let mut found = Vec::new();
+    for (design, vendor) in bsp.replaced() {
+        for was in &vendor.instances {
+            match design.instance(&was.name) {
+                None => found.push(was.name.clone()),
+                Some(now) if now.kind == BLOCK => found.push(was.name.clone()),
+                Some(_) => {}
+            }
+        }
+    }
+    found
+}
+
+/// Both projects.
+struct Pair<'a> {
+    bsp: &'a Bsp,
+    now: Reader<'a>,
+    was: Reader<'a>,
+    gone: Vec<String>,
+    assignments: usize,
+    constraints: BTreeSet<PathBuf>,
+}
+
+impl Pair<'_> {
+    /// Compares what two revisions say of the device, pins and cells.
+    fn settings(&mut self, qsf: &Path, now: &Revision, was: &Revision) -> Vec<Difference> {
+        let (now, was) = (judged(now), judged(was));
+        self.assignments += was.len();
+        let mut found = Vec::new();
+        for (key, old) in &was {
+            let new = now.get(key).map_or(&[][..], Vec::as_slice);
+            let before = found.len();
+            for assignment in new {
+                if !old.iter().any(|old| old.says == assignment.says) {
+                    let what = format!(
+                        "{} is {}, in the vendor's BSP {}",
+                        words(*key),
+                        shown(&assignment.says),
+                        shown(&last(old).says)
+                    );
+                    found.push((assignment.place.clone(), what, true));
+                }
+            }
+            if found.len() > before {
+                continue;
+            }
+            for assignment in old {
+                let mut same = new.iter().filter(|new| new.says == assignment.says);
+                if same.any(|new| new.runs <= assignment.runs) {
+                    continue;
+                }
+                let what = format!("{} ({})", words(*key), shown(&assignment.says));
+                found.push(match new.iter().find(|new| new.says == assignment.says) {
+                    None => {
+                        let line = assignment.place.line.unwrap_or(0);
+                        let file = self.bsp.vendor.inside(&assignment.place.path);
+                        let what =
+                            format!("{what} of the vendor's {}:{line} is gone", file.display());
+                        (Place::file(qsf), what, true)
+                    }
+                    Some(new) => {
+                        let what = format!("{what} is set only if something else holds");
+                        (new.place.clone(), what, true)
+                    }
+                });
+            }
+            if found.len() == before && last(new).says != last(old).says {
+                let what = format!(
+                    "{} is {} in the end, in the vendor's BSP {}",
+                    words(*key),
+                    shown(&last(new).says),
+                    shown(&last(old).says)
+                );
+                found.push((last(new).place.clone(), what, true));
+            }
+        }
+        found
+    }
+
+    /// Finds commands that take assignments away, and that the vendor does not have.
+    fn removals(&self, now: &Revision, was: &Revision) -> Vec<Difference> {
+        let removes = |command: &&Command| {
+            let all = command.name().starts_with("remove_all_");
+            let import = |name: &str| command.words.iter().any(|word| word.text == name);
+            (all || command.takes_away())
+                && command.runs != Runs::Held
+                && !IMPORTS.iter().any(|name| import(name))
+        };
+        let old: BTreeSet<String> = was.commands.iter().filter(removes).map(text).collect();
+        let new = now.commands.iter().filter(removes);
+        new.filter(|command| !old.contains(&text(command)))
+            .map(|command| {
+                let what = format!(
+                    "\"{}\" takes settings away, which the vendor's BSP does not",
+                    beginning(&text(command))
+                );
+                (command.place.clone(), what, true)
+            })
+            .collect()
+    }
+
+    /// Compares the files of constraints that two revisions take in, and what they say.
+    fn constraints(
+        &mut self,
+        qsf: &Path,
+        now: &Revision,
+        was: &Revision,
+    ) -> Result<Vec<Difference>> {
+        let new = taken_in(now, &self.now);
+        let new: Vec<_> = (new.into_iter())
+            .map(|(path, a)| (self.bsp.inside(&path), path, a))
+            .collect();
+        let mut rest = new.as_slice();
+        let mut found = Vec::new();
+        for (kept, old) in taken_in(was, &self.was) {
+            let name = self.bsp.vendor.inside(&kept);
+            let is = |(inside, _, a): &&(PathBuf, PathBuf, &Assignment)| {
+                *inside == name && a.runs <= old.runs
+            };
+            let Some(at) = rest.iter().position(|new| is(&new)) else {
+                let what = match new.iter().find(|(inside, ..)| *inside == name) {
+                    None => "are not taken in any more",
+                    Some((.., a)) if a.runs > old.runs => {
+                        "are taken in only if something else holds"
+                    }
+                    Some(_) => "are not taken in where they were: an order that constraints go by",
+                };
+                let what = format!(
+                    "the constraints {} of the vendor's BSP {what}",
+                    name.display()
+                );
+                let place = new.iter().find(|(inside, ..)| *inside == name);
+                let place = place.map_or_else(|| Place::file(qsf), |(.., a)| a.place.clone());
+                found.push((place, what, true));
+                continue;
+            };
+            let path = &rest[at].1;
+            found.extend(self.file(path, &kept)?);
+            self.constraints.insert(path.clone());
+            rest = &rest[at + 1..];
+        }
+        Ok(found)
+    }
+
+    /// Compares two files of constraints, command by command: the vendor's are there, in their order.
+    fn file(&self, path: &Path, kept: &Path) -> Result<Vec<Difference>> {
+        // What stands in a body is a part of the command that has it.
+        let outer = |revision: Revision| {
+            let all = revision.commands.into_iter();
+            all.filter(|c| c.runs == Runs::Always).collect::<Vec<_>>()
+        };
+        let (now, was) = (outer(self.now.read(path)?), outer(self.was.read(kept)?));
+        let texts: Vec<String> = now.iter().map(text).collect();
+        let mut found = Vec::new();
+        let (mut at, mut used) = (0, BTreeSet::new());
+        for command in &was {
+            let old = text(command);
+            if let Some(same) = texts[at..].iter().position(|new| *new == old) {
+                used.insert(at + same);
+                at += same + 1;
+                continue;
+            }
+            let line = command.place.line.unwrap_or(0);
+            let what = format!(
+                "\"{}\" of the vendor's {}:{line} is gone, or is another",
+                beginning(&old),
+                self.bsp.vendor.inside(&command.place.path).display()
+            );
+            let place = now.get(at).map(|command| command.place.clone());
+            let place = place.unwrap_or_else(|| Place::file(path));
+            // Of what is not there any more, the report says that it may go.
+            match self.gone.iter().find(|name| names(&old, name)) {
+                Some(gone) => found.push((place, format!("{what}; it names {gone}"), false)),
+                None => found.push((place, what, true)),
+            }
+        }
+        let more = now.iter().enumerate().filter(|(n, _)| !used.contains(n));
+        let more = more.map(|(_, command)| {
+            let what = format!(
+                "\"{}\" is no constraint of the vendor's BSP",
+                beginning(&text(command))
+            );
+            (command.place.clone(), what, false)
+        });
+        found.extend(more);
+        Ok(found)
+    }
+}
+
+/// What a revision says of the device, of pins and of cells, in order. Members of regions have a test of their own, and
+/// so have imports.
+fn judged(revision: &Revision) -> BTreeMap<Key<'_>, Vec<&Assignment>> {
+    let mut found: BTreeMap<Key<'_>, Vec<&Assignment>> = BTreeMap::new();
+    for assignment in revision.assignments.iter().filter(|a| a.runs != Runs::Held) {
+        let Some(name) = assignment.name.as_deref() else {
+            continue;
+        };
+        let of_cell = assignment.about.iter().any(|(option, _)| option == "-to")
+            && !name.starts_with("LL_")
+            && !IMPORTS.contains(&name);
+        if of_cell || DEVICE.contains(&name) {
+            let key = (name, assignment.about.as_slice());
+            found.entry(key).or_default().push(assignment);
+        }
+    }
+    found
+}
+
+/// The assignment that counts: the last that is made in any case, or that may be.
+fn last<'a>(all: &[&'a Assignment]) -> &'a Assignment {
+    let always = all.iter().rev().find(|a| a.runs == Runs::Always);
+    always.or(all.last()).expect("there is one")
+}
+
+/// What an assignment is about, in words.
+fn words((name, about): Key<'_>) -> String {
+    let option = |wanted: &str| {
+        let found = about.iter().find(|(option, _)| option == wanted);
+        found.map(|(_, word)| word.as_str())
+    };
+    let name = match name {
+        LOCATION => "the location",
+        name => name,
+    };
+    match option("-to") {
+        Some(to) => format!("{name} of {to}"),
+        None => name.into(),
+    }
+}
+
+fn shown(says: &str) -> String {
+    match says {
+        "" => "nothing".into(),
+        says => format!("\"{says}\""),
+    }
+}
+
+/// The files of constraints that a revision takes in, as far as they are there.
+fn taken_in<'r>(revision: &'r Revision, reader: &Reader<'_>) -> Vec<(PathBuf, &'r Assignment)> {
+    let all = revision.assignments.iter();
+    let all = all.filter(|a| a.name.as_deref() == Some("SDC_FILE") && a.runs != Runs::Held);
+    let found = all.filter_map(|a| Some((reader.find(a.value.as_deref()?, &a.place.path)?, a)));
+    found.collect()
+}
+
+/// A command as text, with one space where there are several, or the end of a line.
+fn text(command: &Command) -> String {
+    let words = command
+        .words
+        .iter()
+        .map(|word| word.text.replace("\\\n", " "));
+    let words: Vec<String> = words.collect();
+    let words: Vec<&str> = words
+        .iter()
+        .flat_map(|word| word.split_whitespace())
+        .collect();
+    words.join(" ")
+}
+
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text.into(),
+    }
+}
+
+/// Whether a text has an instance as an element of a path.
+fn names(text: &str, instance: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut all = text.match_indices(instance);
+    all.any(|(at, _)| {
+        text[..at].ends_with(['|', ':']) && !text[at + instance.len()..].starts_with(part)
+    })
+}

@@ -1,0 +1,83 @@
+//! The interconnect's pipeline stages, as far as the block's memory order depends on them.
+//!
+//! A write that is chained to a read starts when `mem_wr` has been rid of what the read brought, and it reads through
+//! `mem_rd`. Two masters have no order but from their common arbiter on (Avalon Interface Specifications 683091,
+//! "Transaction Order for Avalon-MM Read and Write Responses"): what waits in a stage in front of it may be passed.
+
+use crate::config::Config;
+use crate::extend::writer::Writer;
+use crate::system::qsys::System;
+use crate::system::site::Site;
+use crate::system::xml::Element;
+
+/// The requirement that limits them (Platform Designer user guide 683364, "Limit interconnect pipeline stages to").
+const STAGES: &str = "qsys_mm.maxAdditionalLatency";
+/// The parameter of the system that older versions of Platform Designer have for it, too.
+const PARAMETER: &str = "maxAdditionalLatency";
+/// What a requirement to the whole system is for.
+const SYSTEM: &str = "$system";
+const ELEMENT: &str = "interconnectRequirement";
+
+fn requirement(system: &System) -> Option<&Element> {
+    let all = system.document.root.children(ELEMENT);
+    let mut whole = all.filter(|e| e.attribute("for") == Some(SYSTEM));
+    whole.find(|e| e.attribute("name") == Some(STAGES))
+}
+
+impl Writer<'_> {
+    /// Sets the limit of stages, where one is asked for.
+    pub fn interconnect(&mut self, stages: Option<u32>) {
+        let Some(stages) = stages else {
+            return;
+        };
+        let system = self.site().system;
+        let root = &system.document.root;
+        let mut before = "not set".to_string();
+        let mut set = |element: &Element| {
+            let value = element.attribute_at("value")?;
+            self.edits.replace(value.span.clone(), stages.to_string());
+            Some(value.value.clone())
+        };
+        let mut parameters = root.children("parameter");
+        let parameter = parameters.find(|e| e.attribute("name") == Some(PARAMETER));
+        parameter.and_then(&mut set);
+        match requirement(system).and_then(&mut set) {
+            Some(value) => before = value,
+            None => {
+                let Some(end) = root.content.as_ref().map(|content| content.end) else {
+                    return;
+                };
+                let eol = system.document.line_end_after(root.span.start);
+                let element =
+                    format!("<{ELEMENT} for=\"{SYSTEM}\" name=\"{STAGES}\" value=\"{stages}\" />");
+                self.edits.insert(end, format!(" {element}{eol}"));
+            }
+        }
+        if before != stages.to_string() {
+            self.note(
+                format!("{STAGES} {before} → {stages}"),
+                "interconnect_stages of the configuration: a stage between mem_wr and the memory's arbiter lets a write \
+                 that is chained to a read be too early",
+            );
+        }
+    }
+}
+
+/// What somebody has to see to, if stages may stand in front of the memory's arbiter.
+pub fn note(site: &Site<'_>, config: &Config) -> Option<String> {
+    let vendors = requirement(site.system).and_then(|e| e.attribute("value"));
+    let vendors = vendors.and_then(|value| value.trim().parse::<u32>().ok());
+    let (stages, whose) = match (config.interconnect_stages, vendors) {
+        (Some(0), _) | (None, Some(0)) => return None,
+        (Some(asked), _) => (format!("up to {asked}"), "as the configuration asks"),
+        (None, Some(limit)) => (format!("up to {limit}"), "as in the vendor's BSP"),
+        (None, None) => ("some".into(), "as in the vendor's BSP, which sets no limit"),
+    };
+    let dma = &site.dma.name;
+    Some(format!(
+        "Platform Designer may put {stages} pipeline stages into a path of the interconnect ({STAGES}, {whose}). One \
+         between {dma}.mem_wr and the arbiter in front of memory would let a write that is chained to a read find what \
+         memory had before. Set interconnect_stages = 0 in the configuration, which makes timing harder to close, or see \
+         in what Platform Designer generates that no stage is there. Transfers that are not chained need nothing of it."
+    ))
+}

@@ -1,0 +1,121 @@
+//! What to do about a file that is wrong: that depends on what kind of file it is, and on whose.
+
+use std::path::Path;
+
+/// Kinds of files by what one mends them with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A system of Platform Designer.
+    System,
+    /// Settings, a project, constraints or a script of Quartus.
+    Text,
+    /// A list of components or a description for the SDK.
+    Xml,
+    /// What a person writes for Peerlane.
+    Toml,
+    /// What Peerlane writes and nobody edits: a record, the generated Verilog.
+    Generated,
+    /// A directory, or any other file.
+    Other,
+}
+
+impl Kind {
+    fn of(path: &Path) -> Self {
+        let ending = path.extension().unwrap_or_default().to_string_lossy();
+        match ending.to_lowercase().as_str() {
+            "qsys" => Self::System,
+            "qsf" | "qpf" | "qip" | "sdc" | "tcl" | "sh" | "bat" | "pl" | "py" => Self::Text,
+            "xml" | "ipx" => Self::Xml,
+            "toml" => Self::Toml,
+            "json" => Self::Generated,
+            _ => Self::Other,
+        }
+    }
+}
+
+fn name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().replace(char::is_control, " ")
+}
+
+/// For a file of an extended BSP.
+pub(crate) fn of_result(path: &Path) -> String {
+    let name = name(path);
+    match Kind::of(path) {
+        Kind::System => "Mend it in Platform Designer, or extend the vendor's BSP again.".into(),
+        Kind::Text | Kind::Xml => {
+            format!("Mend {name} in an editor, or extend the vendor's BSP again.")
+        }
+        Kind::Generated => format!(
+            "Extend the vendor's BSP again: Peerlane writes {name}, and it is not to be edited."
+        ),
+        Kind::Toml | Kind::Other => {
+            "Put it back as it was, or extend the vendor's BSP again.".into()
+        }
+    }
+}
+
+/// For a file that cannot be read as what it is: the vendor's, or one that a person gave.
+pub(crate) fn of_input(path: &Path) -> String {
+    let name = name(path);
+    match Kind::of(path) {
+        Kind::System => format!(
+            "Take {name} from the vendor's BSP package again, or open it in Platform Designer and save it."
+        ),
+        Kind::Text | Kind::Xml => format!(
+            "Take {name} from the vendor's BSP package again, or mend it in an editor that saves plain UTF-8."
+        ),
+        Kind::Toml => format!("Save {name} as plain UTF-8, as `peerlane config` prints it."),
+        Kind::Generated => "Extend the vendor's BSP again.".into(),
+        Kind::Other => format!("Take {name} from the vendor's BSP package again."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_its_own() {
+        for (path, of_result_has, of_input_has) in [
+            (
+                "a/board.qsys",
+                "Platform Designer",
+                "open it in Platform Designer",
+            ),
+            (
+                "a/top.QSF",
+                "Mend top.QSF in an editor",
+                "Take top.QSF from",
+            ),
+            ("top.qpf", "Mend top.qpf in an editor", "plain UTF-8"),
+            ("a/pins.tcl", "Mend pins.tcl in an editor", "plain UTF-8"),
+            ("a/top.sdc", "Mend top.sdc in an editor", "plain UTF-8"),
+            (
+                "iface.ipx",
+                "Mend iface.ipx in an editor",
+                "Take iface.ipx from",
+            ),
+            (
+                "board_env.xml",
+                "Mend board_env.xml in an editor",
+                "plain UTF-8",
+            ),
+            ("c.toml", "Put it back", "peerlane config"),
+            (
+                "iface/peerlane/build.json",
+                "not to be edited",
+                "Extend the vendor's BSP again",
+            ),
+            ("hardware/board", "Put it back", "vendor's BSP package"),
+        ] {
+            let path = Path::new(path);
+            let (result, input) = (of_result(path), of_input(path));
+            assert!(result.contains(of_result_has), "{result}");
+            assert!(input.contains(of_input_has), "{input}");
+            let designer = |text: &str| text.contains("Platform Designer");
+            assert_eq!(designer(&result), path.ends_with("board.qsys"), "{result}");
+            assert_eq!(designer(&input), path.ends_with("board.qsys"), "{input}");
+        }
+    }
+}

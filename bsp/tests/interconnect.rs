@@ -1,0 +1,146 @@
+//! Pipeline stages of the interconnect, on which the order of chained transfers depends.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::faults::{faults, notes, proved};
+use common::{Work, reference, reference_net};
+use peerlane_bsp::board::{Description, Options, make};
+use peerlane_bsp::config::Config;
+
+const TEST: &str = "memory order";
+const LIMIT: &str = "for=\"$system\" name=\"qsys_mm.maxAdditionalLatency\" value=\"";
+
+fn system_of(bsp: &Path) -> &'static str {
+    match bsp.ends_with("reference") {
+        true => "acl_iface_system.qsys",
+        false => "board.qsys",
+    }
+}
+
+/// Lines that differ.
+fn differences(before: &str, after: &str) -> Vec<String> {
+    let old: Vec<&str> = before.lines().collect();
+    let new = after.lines().filter(|line| !old.contains(line));
+    new.map(str::to_string).collect()
+}
+
+#[test]
+fn the_limit_is_set_where_it_is_asked_for() {
+    for bsp in [reference(), reference_net()] {
+        let system = system_of(&bsp);
+        let (kept, set) = (Work::of(&bsp), Work::of(&bsp));
+        kept.sound("");
+        let report = set.sound("interconnect_stages = 0");
+        assert_eq!(
+            differences(&kept.made(system), &set.made(system)),
+            [
+                " <parameter name=\"maxAdditionalLatency\" value=\"0\" />".to_string(),
+                format!(" <interconnectRequirement {LIMIT}0\" />"),
+            ]
+        );
+        let told = |report: &peerlane_bsp::extend::report::Report| {
+            let mut changes = report.changes.iter();
+            changes.any(|change| change.what == "qsys_mm.maxAdditionalLatency 2 → 0")
+        };
+        assert!(told(&report));
+        assert!(proved(&set).iter().any(|(test, _)| *test == TEST));
+        assert!(
+            !report
+                .notes
+                .iter()
+                .any(|note| note.contains("interconnect_stages"))
+        );
+    }
+}
+
+/// What the design needs of the interconnect is said before anything else.
+#[test]
+fn a_limit_that_is_too_high_is_said_first() {
+    for (config, words) in [
+        ("", "up to 2 pipeline stages"),
+        ("interconnect_stages = 1", "up to 1 pipeline stages"),
+    ] {
+        let work = Work::new();
+        let report = work.sound(config);
+        let (to_do, _) = report.divided();
+        assert!(to_do[0].contains(words), "{to_do:#?}");
+        assert!(
+            to_do[0].contains("dma_engine.mem_wr") && to_do[0].contains("interconnect_stages = 0")
+        );
+        let said = notes(&work);
+        assert!(
+            said.iter()
+                .any(|(test, what)| *test == TEST && what.contains("interconnect_stages = 0")),
+            "{said:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_system_without_a_limit() {
+    for eol in ["\n", "\r\n"] {
+        let work = Work::new();
+        let system = system_of(&reference());
+        let limit = format!(" <interconnectRequirement {LIMIT}2\" />\n");
+        work.edit(system, &limit, "");
+        let path = work.input(system);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace('\n', eol)).unwrap();
+        work.sound("interconnect_stages = 0");
+        let made = work.made(system);
+        assert!(
+            made.contains(&format!(
+                " <interconnectRequirement {LIMIT}0\" />{eol}</system>"
+            )),
+            "{made}"
+        );
+        assert_eq!(made.matches('\n').count(), made.matches(eol).count());
+        let work = Work::new();
+        work.edit(system, &limit, "");
+        let report = work.sound("");
+        assert!(
+            report.notes[0].contains("sets no limit"),
+            "{}",
+            report.notes[0]
+        );
+    }
+}
+
+#[test]
+fn another_limit_than_the_one_asked_for_is_found() {
+    let work = Work::new();
+    work.extend("interconnect_stages = 0").unwrap();
+    let system = work.output(system_of(&reference()));
+    for to in ["4\"", "\"", "none\""] {
+        let before = fs::read_to_string(&system).unwrap();
+        common::edit(&system, &format!("{LIMIT}0\""), &format!("{LIMIT}{to}"));
+        let found = faults(&work);
+        fs::write(&system, before).unwrap();
+        assert!(
+            found.iter().any(|(test, what)| *test == TEST
+                && what.contains("interconnect_stages = 0 was asked for")),
+            "{to}: {found:#?}"
+        );
+    }
+}
+
+/// A board that is made new has no stages beside the block, whoever asks.
+#[test]
+fn a_new_board_has_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    make(&Options {
+        description: Description::find(Path::new("de5net")).unwrap(),
+        out: out.clone(),
+        pins: None,
+        config: Config::default(),
+    })
+    .unwrap();
+    let read =
+        |file: &str| fs::read_to_string(out.join("hardware/de5net_peerlane").join(file)).unwrap();
+    assert!(read("board.qsys").contains(&format!("{LIMIT}0\"")));
+    assert!(read("system.qsys").contains(&format!("{LIMIT}2\"")));
+}

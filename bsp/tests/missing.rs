@@ -1,0 +1,186 @@
+//! Files that a BSP names and does not have are said first, all of them, with what names each.
+
+mod common;
+
+use std::fs;
+
+use common::faults::{faults, notes};
+use common::{Work, reference_net};
+use peerlane_bsp::check::{Level, structure};
+use peerlane_bsp::error::ErrorKind;
+use peerlane_bsp::layout::Layout;
+
+/// The line of a file that has a text, from 1.
+fn line(work: &Work, file: &str, text: &str) -> usize {
+    let source = fs::read_to_string(work.input(file)).unwrap();
+    let at = source.lines().position(|line| line.contains(text));
+    at.unwrap_or_else(|| panic!("no {text:?} in {file}")) + 1
+}
+
+/// A BSP that extends, and names files that it does not have in every way.
+fn lacking() -> (Work, Vec<String>) {
+    let work = Work::of(&reference_net());
+    work.append(
+        "top.qsf",
+        "set_global_assignment -name VERILOG_FILE gone.v\nset_global_assignment -name CVP_REVISION flat\n",
+    );
+    work.append(
+        "ip_include.tcl",
+        "\nset_global_assignment -name SDC_FILE more/gone.sdc\n",
+    );
+    work.append("top.qpf", "\nPROJECT_REVISION = \"old\"\n");
+    work.edit(
+        "board_spec.xml",
+        "project=\"top\" revision=\"top\"",
+        "project=\"other\" revision=\"gone\"",
+    );
+    work.edit(
+        "board.ipx",
+        "</library>",
+        " <component name=\"gone\" file=\"gone_hw.tcl\" version=\"1.0\" />\n</library>",
+    );
+    let mut want: Vec<String> = [
+        ("board.ipx", "gone_hw.tcl", "gone_hw.tcl"),
+        ("board_spec.xml", "<compile", "gone.qsf"),
+        ("board_spec.xml", "<compile", "other.qpf"),
+        ("ip_include.tcl", "gone.sdc", "more/gone.sdc"),
+        ("top.qpf", "\"old\"", "old.qsf"),
+        ("top.qsf", "gone.v", "gone.v"),
+        ("top.qsf", "CVP_REVISION flat", "flat.qsf"),
+    ]
+    .iter()
+    .map(|(file, text, target)| format!("{file}:{} names {target}", line(&work, file, text)))
+    .collect();
+    want.sort();
+    (work, want)
+}
+
+#[test]
+fn the_report_begins_with_them() {
+    let (work, want) = lacking();
+    let report = work.sound("");
+    let mut found = report.missing_in_input.clone();
+    found.sort();
+    assert_eq!(found, want);
+    let text = fs::read_to_string(work.out.join("peerlane-report.md")).unwrap();
+    let at = |words: &str| {
+        text.find(words)
+            .unwrap_or_else(|| panic!("no {words:?}: {text}"))
+    };
+    for missing in &want {
+        assert!(at(missing) < at("## What to do"), "{missing}");
+    }
+}
+
+#[test]
+fn the_check_begins_with_them() {
+    let (work, want) = lacking();
+    work.sound("");
+    let findings = structure(&Layout::find(&work.out).unwrap()).unwrap();
+    let (first, rest) = findings.0.split_at(want.len());
+    for missing in &want {
+        let (_, target) = missing.split_once(" names ").unwrap();
+        let said = format!("{target} is not there; the vendor's BSP lacked it too");
+        assert!(
+            first
+                .iter()
+                .any(|f| f.what == said && f.level == Level::Note),
+            "{missing}: {first:#?}"
+        );
+    }
+    assert!(
+        !rest
+            .iter()
+            .any(|f| f.test == "files" && f.level != Level::Good)
+    );
+    // What is lost later is a fault, and comes before what follows from it.
+    for file in ["top.v", "board.qsys", "top_post.sdc"] {
+        fs::remove_file(work.output(file)).unwrap();
+    }
+    let findings = structure(&Layout::find(&work.out).unwrap()).unwrap();
+    let bad: Vec<_> = findings
+        .0
+        .iter()
+        .filter(|f| f.level == Level::Bad)
+        .collect();
+    // Each of the two revisions names them.
+    let named: Vec<_> = bad.iter().take(4).map(|f| f.what.as_str()).collect();
+    assert!(
+        named
+            .iter()
+            .all(|what| what.ends_with("is named and does not exist")),
+        "{named:#?}"
+    );
+    assert!(bad.len() > 4 && !notes(&work).is_empty());
+}
+
+/// The block's component, without which hardly anything can be judged, does not hide what else is missing.
+#[test]
+fn the_component_and_others() {
+    let work = Work::of(&reference_net());
+    work.extend("").unwrap();
+    for file in ["top.v", "iface/peerlane/peerlane_dma_hw.tcl"] {
+        fs::remove_file(work.output(file)).unwrap();
+    }
+    let found = faults(&work);
+    for words in [
+        "top.v is named",
+        "peerlane_dma_hw.tcl is named",
+        "nothing else can be judged",
+    ] {
+        assert!(
+            found
+                .iter()
+                .any(|(test, what)| *test == "files" && what.contains(words)),
+            "{words}: {found:#?}"
+        );
+    }
+}
+
+/// What is wrong may be so because of a file that is missing: that is said first, and all of it.
+#[test]
+fn an_error_begins_with_them() {
+    let work = Work::of(&reference_net());
+    for file in ["board.qsys", "top.v", "top_post.sdc"] {
+        fs::remove_file(work.input(file)).unwrap();
+    }
+    let error = work.refused("");
+    assert_eq!(error.kind, ErrorKind::NoDma);
+    assert!(
+        error
+            .what
+            .starts_with("4 files that the BSP names are not there; no instance"),
+        "{error}"
+    );
+    assert!(
+        error.remedy.starts_with("Put what is missing there first."),
+        "{error}"
+    );
+    let lines = |file: &str| {
+        ["base.qsf", "top.qsf"].map(|qsf| format!("{qsf}:{} names {file}", line(&work, qsf, file)))
+    };
+    let mut want = [lines("top.v"), lines("top_post.sdc")].concat();
+    let mut said = error.details.clone();
+    want.sort();
+    said.sort();
+    assert_eq!(said, want);
+
+    // A single one has its place in the sentence.
+    fs::write(work.input("top.v"), "module top; endmodule\n").unwrap();
+    let only = "set_global_assignment -name SDC_FILE top_post.sdc\n";
+    work.edit("base.qsf", only, "");
+    let error = work.refused("");
+    let place = format!(
+        "top.qsf:{} names top_post.sdc",
+        line(&work, "top.qsf", "top_post.sdc")
+    );
+    assert!(
+        error.what.contains(&format!("is not there ({place})")) && error.details.is_empty(),
+        "{error}"
+    );
+
+    // What has nothing to do with the files of the BSP stays alone.
+    let error = work.extend("channels = 3").unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Config);
+    assert!(!error.what.contains("not there"), "{error}");
+}

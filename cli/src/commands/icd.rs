@@ -1,0 +1,116 @@
+//! `peerlane icd`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::commands::{FAILED, Outcome};
+use peerlane_bsp::error::{Error, ErrorKind, Place};
+use peerlane_icd_setup::{Failed, LIBRARY, Places, Settings};
+
+/// Install the OpenCL driver around a vendor library that is none, or check it.
+///
+/// OpenCL libraries of FPGA boards before AOCL 15 cannot be used beside others. The driver libpeerlane_icd.so loads
+/// such a one, and OpenCL's loader (libOpenCL.so.1) loads the driver.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo peerlane icd install --vendor /opt/altera/13.1/hld/host/linux64/lib/libalteracl.so
+  peerlane icd check
+  sudo peerlane icd uninstall
+
+The exit status is 0 if all went well, else 2.")]
+pub struct Args {
+    /// Where the system is: files are written and looked for below it.
+    #[arg(long, value_name = "DIR", default_value = "/", global = true)]
+    root: PathBuf,
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Install the driver for all programs.
+    Install {
+        /// The driver's file. Default: libpeerlane_icd.so beside this program.
+        #[arg(long, value_name = "FILE")]
+        library: Option<PathBuf>,
+        /// The vendor library that it loads. Default: as /etc/peerlane/icd.toml says, else libalteracl.so.
+        #[arg(long, value_name = "FILE")]
+        vendor: Option<PathBuf>,
+        /// A library that is loaded before it; can be given several times, in order.
+        #[arg(long = "helper", value_name = "FILE", requires = "vendor")]
+        helpers: Vec<PathBuf>,
+    },
+    /// Take the driver away; its settings stay.
+    Uninstall,
+    /// Say whether programs find the driver and whether it finds a platform.
+    Check,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    let places = Places::below(&args.root);
+    match &args.what {
+        What::Install {
+            library,
+            vendor,
+            helpers,
+        } => {
+            let library = match library {
+                Some(library) => library.clone(),
+                None => beside_this_program()?,
+            };
+            let settings = Settings {
+                vendor: vendor.clone(),
+                helpers: helpers.clone(),
+            };
+            let written = places.install(&library, &settings).map_err(failed)?;
+            say("written", &written);
+        }
+        What::Uninstall => {
+            let removed = places.uninstall().map_err(failed)?;
+            match removed.is_empty() {
+                true => println!("the driver is not installed"),
+                false => say("removed", &removed),
+            }
+        }
+        What::Check => {
+            let report = places.check();
+            for line in &report.lines {
+                println!("{line}");
+            }
+            if let Some(fault) = report.fault {
+                println!("no platform: {fault}");
+                return Ok(ExitCode::from(FAILED));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn say(done: &str, files: &[PathBuf]) {
+    for file in files {
+        println!("{done}: {}", file.display());
+    }
+}
+
+fn beside_this_program() -> Result<PathBuf, Error> {
+    let program = std::env::current_exe()
+        .map_err(|e| Error::io(Path::new(LIBRARY), "find this program's directory", &e))?;
+    Ok(program.with_file_name(LIBRARY))
+}
+
+fn failed(failed: Failed) -> Error {
+    match &failed {
+        Failed::Io {
+            doing,
+            path,
+            source,
+        } => Error::io(path, doing, source),
+        Failed::Path { path } => Error::new(
+            ErrorKind::Output,
+            Place::file(path),
+            failed.to_string(),
+            "Give the library another name, or a link to it.",
+        ),
+    }
+}
