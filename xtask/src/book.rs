@@ -26,7 +26,8 @@ const DOCS: &str = "docs";
 struct Generated {
     /// Where the table of contents expects it, from the root.
     page: &'static str,
-    /// Arguments of cargo that write it.
+    /// Arguments of cargo that write it. No package is named, so that dependencies have the workspace's
+    /// features, and are those of every other command.
     cargo: &'static [&'static str],
     /// The file that the program writes into the directory which is its last argument; without one the
     /// page is what it prints.
@@ -39,7 +40,7 @@ const GENERATED: &[Generated] = &[
         cargo: &[
             "run",
             "--quiet",
-            "-p",
+            "--bin",
             "peerlane-regmap",
             "--",
             "emit",
@@ -50,7 +51,7 @@ const GENERATED: &[Generated] = &[
     },
     Generated {
         page: "docs/ports.md",
-        cargo: &["run", "--quiet", "-p", "peerlane-hdl", "--example", "ports"],
+        cargo: &["run", "--quiet", "--example", "ports"],
         file: None,
     },
 ];

@@ -12,11 +12,12 @@ use miette::{IntoDiagnostic, WrapErr, miette};
 const PROGRAM: &str = "peerlane-gpu-check";
 
 /// Runs the program with the libraries that it was built with: those of the machine may be older. The GPU
-/// driver's are found as always. The kernel that includes `peerlane_gpu.h` is compiled there.
+/// driver's are found as always. The kernel that includes `peerlane_gpu.h` is compiled there, for GPUs that have
+/// `st.mmio`, and for the oldest that all of CUDA 12 and 13 can compile for.
 const RUN: &str = "#!/bin/sh
 here=$(cd \"$(dirname \"$0\")\" && pwd) || exit 1
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
-if \"$nvcc\" -ptx -I \"$here/include\" -o \"$here/kernel.ptx\" \"$here/kernel.cu\"; then
+if \"$nvcc\" -arch=compute_75 -ptx -I \"$here/include\" -o \"$here/kernel.ptx\" \"$here/kernel.cu\"; then
     set -- --kernel \"$here/kernel.ptx\" \"$@\"
 else
     echo 'no nvcc (NVCC names it): the kernel of peerlane_gpu.h is not tried' >&2

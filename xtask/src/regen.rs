@@ -33,6 +33,16 @@ const GENERATORS: &[Generator] = &[
         directories: &["driver/src", "regmap/tests/generated"],
     },
     Generator {
+        program: "peerlane-icd-gen",
+        arguments: &["library"],
+        directories: &["host/icd/src/generated"],
+    },
+    Generator {
+        program: "peerlane-icd-gen",
+        arguments: &["tests"],
+        directories: &["tests/icd/generated"],
+    },
+    Generator {
         program: "peerlane-header",
         arguments: &["--interface", "driver/core/src/uapi.rs"],
         directories: &["driver/uapi"],

@@ -191,6 +191,9 @@ const fn check(label: &'static str, cargo: &'static [&'static str]) -> Step {
 /// Arguments of a test program for what needs external tools.
 const EXTERNAL: &[&str] = &["--ignored"];
 
+/// Tests of the OpenCL driver around a vendor library that have PoCL as one.
+const POCL: &[&str] = &["description", "exercise", "loading", "platforms", "wrapped"];
+
 /// For the driver's tests on a kernel that checks, which is too slow for hundreds of rounds and has
 /// other costs.
 const CHECKED: &[&str] = &[
@@ -198,6 +201,8 @@ const CHECKED: &[&str] = &[
     "--test-threads=1",
     "--skip",
     "long::",
+    "--skip",
+    "runtime::",
     "--skip",
     "costs",
 ];
@@ -340,6 +345,47 @@ pub(crate) const SUITES: &[Suite] = &[
         ..EVERY_RUN
     },
     Suite {
+        name: "icd",
+        about: "the OpenCL driver around a vendor library, with PoCL as one",
+        steps: &[
+            tests("the driver's own parts", Of::Package("peerlane-icd"), &[]),
+            tests(
+                "PoCL bare and wrapped",
+                Of::Targets("peerlane-icd-tests", POCL),
+                &["--ignored", "--skip", "million"],
+            ),
+            tests_with(
+                &RUNTIME,
+                "an FPGA runtime bare and wrapped",
+                Of::Targets("peerlane-icd-tests", &["runtime"]),
+                EXTERNAL,
+            ),
+        ],
+        ..EVERY_RUN
+    },
+    Suite {
+        name: "icd-all",
+        about: "the same with a million objects, and what calls cost",
+        steps: &[
+            tests(
+                "PoCL bare and wrapped",
+                Of::Targets("peerlane-icd-tests", POCL),
+                EXTERNAL,
+            ),
+            check(
+                "cost of calls",
+                &[
+                    "bench",
+                    "--package",
+                    "peerlane-icd-tests",
+                    "--bench",
+                    "calls",
+                ],
+            ),
+        ],
+        ..ON_DEMAND
+    },
+    Suite {
         name: "bsp",
         about: "board packages extended and checked, and the `peerlane` command",
         steps: &[
@@ -412,8 +458,16 @@ pub(crate) const SUITES: &[Suite] = &[
                     "--skip",
                     "long::",
                     "--skip",
+                    "runtime::",
+                    "--skip",
                     "variants::",
                 ],
+            ),
+            tests_with(
+                &RUNTIME,
+                "OpenCL programs, driver",
+                Of::Targets("peerlane-tests", &["kernel"]),
+                &["--ignored", "--test-threads=1", "runtime::"],
             ),
             check(
                 "driver: clippy",

@@ -15,7 +15,7 @@ pub(crate) fn run() -> bool {
         }
     };
     let version = |set: Requirements| set.top().replace("==", " ");
-    let tools: [(&str, Found); 11] = [
+    let tools: [(&str, Found); 12] = [
         (
             "C++ compiler",
             cxx().map(|tool| (tool.version, tool.bin.display().to_string())),
@@ -42,6 +42,12 @@ pub(crate) fn run() -> bool {
                 let bin = tool.bin().display().to_string();
                 (tool.version, bin)
             }),
+        ),
+        (
+            "OpenCL",
+            cache
+                .opencl()
+                .map(|tool| ("PoCL".to_owned(), tool.pocl().display().to_string())),
         ),
         (
             "systemrdl",

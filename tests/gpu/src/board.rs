@@ -82,7 +82,7 @@ fn move_both_ways(
 ) -> Result<Duration> {
     let begin = Instant::now();
     let limit = Duration::from_secs(60);
-    let kernels = Kernels::load(&bench.gpu)?;
+    let kernels = Kernels::load(bench)?;
     let board = SimBoard::new(library.instance()?, BoardConfig::default())?;
     let driver = board.drive(&Options::default())?;
     let device = driver.open()?;

@@ -1,9 +1,11 @@
 //! Two kernels of CUDA's that write a pattern and compare with it.
 
+use crate::Bench;
 use anyhow::{Result, ensure};
-use cudarc::driver::{CudaFunction, CudaStream, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
-use peerlane_gpu::{Gpu, GpuBuffer};
+use peerlane_gpu::GpuBuffer;
+use std::sync::Arc;
 
 /// Word `i` of the pattern is `i * 2654435761 ^ seed`, modulo 2^32.
 pub fn word(index: u64, seed: u32) -> u32 {
@@ -88,21 +90,21 @@ const THREADS: u32 = 256;
 
 /// The kernels, loaded.
 pub struct Kernels {
-    gpu: Gpu,
+    context: Arc<CudaContext>,
     fill: CudaFunction,
     compare: CudaFunction,
     wrong: GpuBuffer,
 }
 
 impl Kernels {
-    /// On a GPU.
-    pub fn load(gpu: &Gpu) -> Result<Self> {
-        let module = gpu.context().load_module(Ptx::from_src(PTX))?;
+    /// On the checks' GPU.
+    pub fn load(bench: &Bench<'_>) -> Result<Self> {
+        let module = bench.context.load_module(Ptx::from_src(PTX))?;
         Ok(Self {
-            gpu: gpu.clone(),
+            context: Arc::clone(&bench.context),
             fill: module.load_function("fill")?,
             compare: module.load_function("compare")?,
-            wrong: gpu.plain_buffer(4)?,
+            wrong: bench.gpu.plain_buffer(4)?,
         })
     }
 
@@ -116,7 +118,7 @@ impl Kernels {
 
     /// Writes the pattern into a buffer.
     pub fn fill(&self, buffer: &GpuBuffer, bytes: u64, seed: u32) -> Result<()> {
-        let stream = self.gpu.context().default_stream();
+        let stream = self.context.default_stream();
         self.fill_on(&stream, buffer, bytes, seed)?;
         stream.synchronize()?;
         Ok(())
@@ -144,7 +146,7 @@ impl Kernels {
         ensure!(bytes.is_multiple_of(4) && bytes <= buffer.length());
         self.wrong.write(0, &[0; 4])?;
         let (place, words, wrong) = (buffer.address(), bytes / 4, self.wrong.address());
-        let stream = self.gpu.context().default_stream();
+        let stream = self.context.default_stream();
         let mut launch = stream.launch_builder(&self.compare);
         launch.arg(&place).arg(&words).arg(&seed).arg(&wrong);
         // SAFETY: the arguments are the kernel's, the words lie in the buffer, and the count has its 4 bytes.

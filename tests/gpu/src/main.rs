@@ -11,9 +11,11 @@ mod started;
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Parser, Subcommand};
+use cudarc::driver::CudaContext;
 use peerlane_gpu::Gpu;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// What Peerlane does with a real GPU's memory.
 #[derive(Debug, Parser)]
@@ -65,6 +67,8 @@ struct Options {
 /// What a check has: the GPU, and what was asked for.
 struct Bench<'a> {
     gpu: Gpu,
+    /// The GPU's primary context, which is also that of `gpu`: for kernels and streams of the checks' own.
+    context: Arc<CudaContext>,
     options: &'a Options,
 }
 
@@ -112,7 +116,12 @@ fn run(options: &Options) -> Result<bool> {
     let gpu = Gpu::open(options.gpu).map_err(|error| anyhow!("{error}. {}", error.remedy()))?;
     let machine = report::Machine::of(&gpu)?;
     println!("{machine}\n");
-    let bench = Bench { gpu, options };
+    let context = CudaContext::new(options.gpu)?;
+    let bench = Bench {
+        gpu,
+        context,
+        options,
+    };
     let mut lines = Vec::new();
     for &(name, check) in CHECKS {
         if (options.only.as_deref()).is_some_and(|only| !name.contains(only)) {

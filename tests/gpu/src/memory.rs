@@ -3,9 +3,11 @@
 use crate::Bench;
 use crate::cuda::{Kernels, pattern};
 use anyhow::{Context, Result, bail, ensure};
-use peerlane_gpu::{GpuBuffer, Readers};
+use peerlane_gpu::{Error, Gpu, GpuBuffer, Readers};
+use peerlane_host::cache::Buffer;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
+use std::sync::Arc;
 use std::time::Instant;
 
 const MIB: u64 = 1 << 20;
@@ -17,6 +19,19 @@ pub fn abilities(bench: &Bench<'_>) -> Result<String> {
         abilities.peers,
         "no other device may access its memory: {abilities:?}"
     );
+    // By a context of the program's own it is the same GPU.
+    let over = Gpu::over(Arc::clone(&bench.context))?;
+    ensure!(
+        over.abilities() == abilities && over.bus() == bench.gpu.bus(),
+        "over the program's context it is {over:?}"
+    );
+    // The driver names its own results.
+    match Gpu::open(9999) {
+        Err(Error::Cuda {
+            code: 101, name, ..
+        }) if name == "CUDA_ERROR_INVALID_DEVICE" => {}
+        other => bail!("GPU 9999: {other:?}"),
+    }
     let yes = |has| if has { "yes" } else { "no" };
     Ok(format!(
         "peers yes, of shared memory {}, dma-bufs {}, shared by descriptor {}, flush by {:?}, in order for {:?}",
@@ -38,7 +53,7 @@ fn both(bench: &Bench<'_>, length: u64) -> Result<[(&'static str, GpuBuffer); 2]
 
 /// Host and kernels see the same bytes, whatever the buffer is made by; a new one is all zero.
 pub fn buffers(bench: &Bench<'_>) -> Result<String> {
-    let kernels = Kernels::load(&bench.gpu)?;
+    let kernels = Kernels::load(bench)?;
     let mut found = Vec::new();
     for length in [4, 4096, 3 * MIB + 4] {
         for (name, buffer) in both(bench, length)? {
@@ -97,8 +112,19 @@ pub fn identity(bench: &Bench<'_>) -> Result<String> {
                 *before != identity,
                 "{address:#x}: identity {identity} twice"
             );
+            let key = buffer.cache_key()?;
+            ensure!(
+                bench.gpu.cache_key(address + 4096)? == key
+                    && key != Buffer::cuda(*before).behind(bench.gpu.device() as u64),
+                "{key:?} is not the buffer's alone"
+            );
+            let begin = Instant::now();
+            for _ in 0..1000 {
+                buffer.cache_key()?;
+            }
+            let nanoseconds = begin.elapsed().as_nanos() / 1000;
             return Ok(format!(
-                "address {address:#x} again: identity {before}, then {identity}"
+                "address {address:#x} again: identity {before}, then {identity}; it takes {nanoseconds} ns to ask"
             ));
         }
         earlier.push((address, identity));

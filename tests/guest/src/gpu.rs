@@ -71,7 +71,8 @@ impl Name {
         match self {
             Self::DmaBuf(fd) => device.register_dmabuf(fd, offset, length, both),
             Self::Nvidia { address, id } => {
-                device.register_nvidia(address + offset, length, *id, both)
+                // SAFETY: the memory is the fake GPU's, which the process has no reference to.
+                unsafe { device.register_nvidia(address + offset, length, *id, both) }
             }
         }
     }

@@ -1,7 +1,9 @@
 //! The line to the harness.
 
 use anyhow::{Context, Result, bail};
-use peerlane_guest::{Allowed, Control, Counters, Fault, Figure, Reply, Request, Stretch};
+use peerlane_guest::{
+    Allowed, Control, Counters, Fault, Figure, Programmed, Reply, Request, Stretch,
+};
 
 /// The line to the harness. Each question takes it for itself, so that processes take turns.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +61,14 @@ impl Host {
         match self.ask(&Request::Status {})? {
             Reply::Status(counters) => Ok(counters),
             other => bail!("the harness answered {other:?} to a question for counters"),
+        }
+    }
+
+    /// What came of configurations over PCIe.
+    pub fn programmed(self, seed: u64, length: u64) -> Result<Programmed> {
+        match self.ask(&Request::Programmed { seed, length })? {
+            Reply::Programmed(programmed) => Ok(programmed),
+            other => bail!("the harness answered {other:?} to a question for configurations"),
         }
     }
 

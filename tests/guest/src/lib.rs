@@ -21,8 +21,19 @@ pub enum Request {
     FpgaCheck(Stretch),
     /// A fault for the board to have. Answer: [`Reply::Done`].
     Fault(Fault),
+    /// The whole FPGA is configured, as by JTAG, with this program of the simulated board, as JSON: block and
+    /// kernels are as after power-up, and FPGA memory has lost what was in it. Answer: [`Reply::Done`].
+    Program(String),
     /// Answer: [`Reply::Status`].
     Status {},
+    /// What came of configurations over PCIe, the last with the [`core_image`] of a [`pattern`]. Answer:
+    /// [`Reply::Programmed`].
+    Programmed {
+        /// Of the pattern.
+        seed: u64,
+        /// Bytes of the pattern.
+        length: u64,
+    },
     /// From now on the board may touch these physical ranges of guest memory and, of what
     /// the driver allocates, whatever else: the first access elsewhere is kept. An empty list
     /// ends it. Answer: [`Reply::Strayed`], for the time since the last list.
@@ -84,14 +95,37 @@ pub enum Fault {
         /// See above.
         channel: u32,
     },
+    /// A configuration over PCIe fails.
+    Programming(Programming),
     /// The block's side of FPGA memory is reset, alone.
     ResetMemorySide {},
+    /// The FPGA's kernels never end once they have begun.
+    EndlessKernels {},
     /// Its BAR does not answer: reads give ones, writes do nothing.
     Absent {},
     /// The board is dead for good: the bus answers for it, with ones.
     Kill {},
     /// No fault any more.
     Clear {},
+}
+
+/// How a configuration over PCIe fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Programming {
+    /// The FPGA does not get ready.
+    NeverReady {},
+    /// It finds an error.
+    Error {
+        /// After so many dwords.
+        after: u64,
+    },
+    /// It does not end the transfer.
+    StaysReady {},
+    /// It does not come up.
+    NoUserMode {},
+    /// The function is gone: everything reads as ones.
+    Gone {},
 }
 
 /// How a read request of the board is answered.
@@ -142,6 +176,8 @@ pub enum Reply {
     },
     /// See [`Counters`].
     Status(Counters),
+    /// See [`Programmed`].
+    Programmed(Programmed),
     /// The first access that was not allowed; `null`: there was none.
     Strayed {
         /// In words.
@@ -165,10 +201,47 @@ pub struct Counters {
     pub other_reads: u64,
     /// Interrupt messages.
     pub interrupts: u64,
+    /// Resets of the function.
+    pub resets: u64,
     /// Bytes that the board has written to memory, records and messages among them.
     pub bytes_written: u64,
     /// Bytes that the board has read from memory.
     pub bytes_read: u64,
+}
+
+/// What came of configurations over PCIe.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Programmed {
+    /// Transfers of images that were begun.
+    pub transfers: u64,
+    /// Times that the FPGA came up with one.
+    pub configured: u64,
+    /// Whether the last image is the one that was asked for.
+    pub same: bool,
+    /// The first thing that must not be done.
+    pub violation: Option<String>,
+}
+
+/// The periphery that the board's FPGA has.
+pub const PERIPHERY: u32 = 0x5E71_F00D;
+
+/// An image for the core of a simulated board's FPGA: how many dwords it is, the periphery that it is for, content,
+/// and the sum of all of them.
+pub fn core_image(content: &[u8], periphery: u32) -> Vec<u8> {
+    let mut content = content.to_vec();
+    content.resize(content.len().next_multiple_of(4), 0);
+    let dwords = content.len() as u32 / 4 + 3;
+    let head = [dwords.to_le_bytes(), periphery.to_le_bytes()].concat();
+    let mut image = [head, content].concat();
+    let words = image.chunks_exact(4).map(|word| {
+        let mut bytes = [0; 4];
+        bytes.copy_from_slice(word);
+        u32::from_le_bytes(bytes)
+    });
+    let sum = words.fold(0_u32, u32::wrapping_add);
+    image.extend(sum.to_le_bytes());
+    image
 }
 
 /// Fills bytes with the stream of ChaCha8 seeded with `seed`, from its start.

@@ -12,12 +12,15 @@ mod hostile;
 mod ioctls;
 mod kept;
 mod lab;
+mod libraries;
 mod library;
 mod lifetimes;
 mod memory;
 mod opencl;
 mod physical;
 mod process;
+mod programming;
+mod programs;
 mod raw;
 mod suite;
 mod traces;
@@ -82,6 +85,14 @@ enum Scenario {
     Memory,
     /// The OpenCL side is its holder's; with memory_pool_mib=16
     Opencl,
+    /// The same of a board whose fabric hangs on the resets of the function
+    OpenclFabric,
+    /// The board libraries for OpenCL, called as a runtime does; with memory_pool_mib=16
+    Libraries,
+    /// OpenCL programs with a real runtime; with memory_pool_mib=16
+    Programs,
+    /// The FPGA is configured over PCIe; with memory_pool_mib=16
+    Programming,
     /// Memory, regions, contexts and processes end in every order
     Lifetimes,
     /// Regions that are kept, and found again only when they are the same memory
@@ -118,6 +129,10 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Admin => admin::run(&mut suite, &mut lab),
             Scenario::Memory => memory::run(&mut suite, &mut lab),
             Scenario::Opencl => opencl::run(&mut suite, &mut lab),
+            Scenario::OpenclFabric => opencl::run_fabric(&mut suite, &mut lab),
+            Scenario::Libraries => libraries::run(&mut suite, &mut lab),
+            Scenario::Programs => programs::run(&mut suite, &mut lab),
+            Scenario::Programming => programming::run(&mut suite, &mut lab),
             Scenario::Lifetimes => lifetimes::run(&mut suite, &mut lab),
             Scenario::Kept => kept::run(&mut suite, &mut lab),
             Scenario::Hostile => hostile::run(&mut suite, &mut lab),

@@ -1,6 +1,9 @@
 //! The OpenCL side of the board: one context has it, what it reaches ends where the driver's own begins, and
 //! whatever happens to its holder, the others go on.
 
+mod held_up;
+mod programmed;
+
 use crate::faults::reset;
 use crate::lab::{LIMIT, Lab, told};
 use crate::process::{fork, pair};
@@ -8,7 +11,7 @@ use crate::raw;
 use crate::suite::{Suite, skip};
 use crate::worker::Worker;
 use anyhow::{Context, Result, bail, ensure};
-use peerlane_core::uapi::{self, access_flags, area, map, opencl, reprogram};
+use peerlane_core::uapi::{self, access_flags, area, map, opencl};
 use peerlane_guest::Fault;
 use peerlane_host::{Area, Device, Error, Memory, OpenCl};
 use rustix::io::Errno;
@@ -22,10 +25,14 @@ const MIB: u64 = 1 << 20;
 /// Bytes of the interface to the kernels.
 const BYTES: usize = 16 << 10;
 /// Its registers: what it is, the segment of the kernels' registers that its window shows, their reset.
-const VERSION: u64 = 0x000;
+pub const VERSION: u64 = 0x000;
 const SEGMENT: u64 = 0x020;
 /// What `VERSION` reads as (open OpenCL runtime, `acl_kernel_if.cpp`).
-const VERSIONS: [u32; 2] = [0xa0c0_0001, 0xa0c0_0002];
+pub const VERSIONS: [u32; 2] = [0xa0c0_0001, 0xa0c0_0002];
+
+use held_up::Reset;
+
+pub(crate) use programmed::program;
 
 /// Runs them.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
@@ -40,23 +47,38 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("opencl.memory_stays", || memory_stays(lab));
     suite.run("opencl.killed_holder", || killed_holder(lab));
     suite.run("opencl.reset", || through_a_reset(lab));
-    suite.run("opencl.reprogrammed_under_load", || reprogrammed(lab));
-    suite.run("opencl.reprogrammer_killed", || reprogrammer_killed(lab));
-    suite.run("opencl.reset_while_reprogrammed", || {
-        reset_while_reprogrammed(lab)
+    suite.run("opencl.reprogrammed_under_load", || {
+        programmed::reprogrammed(lab)
     });
+    suite.run("opencl.reprogrammer_killed", || {
+        programmed::reprogrammer_killed(lab)
+    });
+    suite.run("opencl.reset_while_reprogrammed", || {
+        programmed::reset_while_reprogrammed(lab)
+    });
+    suite.run("opencl.reports_while_reprogrammed", || {
+        programmed::reports(lab)
+    });
+    suite.run("opencl.held_up", || held_up::held_up(lab, Reset::Nothing));
     // It leaves the kernels without a clock.
     suite.run("opencl.every_word", || every_word(lab));
 }
 
+/// Runs those of a board whose fabric hangs on the resets of the function.
+pub fn run_fabric(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("opencl.held_up_fabric", || {
+        held_up::held_up(lab, Reset::Helps)
+    });
+}
+
 /// A context with all memory, as who holds the OpenCL side must be.
-fn holder(lab: &Lab) -> Result<Device> {
+pub fn holder(lab: &Lab) -> Result<Device> {
     let device = lab.open()?;
     lab.place_of_all(&device)?;
     Ok(device)
 }
 
-fn take(device: &Device) -> Result<Box<dyn OpenCl>> {
+pub fn take(device: &Device) -> Result<Box<dyn OpenCl>> {
     device.open_cl().map_err(told)
 }
 
@@ -77,7 +99,7 @@ fn refused(device: &Device, error: Errno) -> Result<()> {
     }
 }
 
-fn dword(side: &dyn OpenCl, area: Area, offset: u64) -> Result<u32> {
+pub fn dword(side: &dyn OpenCl, area: Area, offset: u64) -> Result<u32> {
     let mut bytes = [0; 4];
     side.read(area, offset, &mut bytes).map_err(told)?;
     Ok(u32::from_le_bytes(bytes))
@@ -433,93 +455,5 @@ fn through_a_reset(lab: &mut Lab) -> Result<&'static str> {
     let other = lab.open()?;
     lab.place_of(&other, 64 << 10)?;
     refused(&other, Errno::BUSY)?;
-    Ok("")
-}
-
-/// Everybody's transfers end, and go on, whatever the FPGA was meanwhile.
-fn reprogrammed(lab: &mut Lab) -> Result<&'static str> {
-    let device = holder(lab)?;
-    let side = take(&device)?;
-    let mut worker = Worker::start(lab, false)?;
-    worker.progress()?;
-    for _ in 0..lab.rounds {
-        let generation = device.query().map_err(told)?.generation;
-        let configured = side.reprogram(false, &mut || {
-            let asked = lab.host.fault(Fault::Configure {});
-            asked.map_err(|error| Error::Program {
-                reason: error.to_string(),
-            })
-        });
-        configured.map_err(told)?;
-        ensure!(device.query().map_err(told)?.generation != generation);
-        worker.progress()?;
-    }
-    worker.stop()?;
-    let version = dword(&*side, Area::Kernels, VERSION)?;
-    ensure!(VERSIONS.contains(&version), "version {version:#x}");
-    Ok("")
-}
-
-fn program(device: &Device, flags: u32) -> Result<(), Errno> {
-    let mut argument = uapi::Reprogram { flags, reserved: 0 };
-    raw::with(device, uapi::REPROGRAM, &mut argument)
-}
-
-/// The end of the holder is the end of the bracket.
-fn reprogrammer_killed(lab: &mut Lab) -> Result<&'static str> {
-    let (ours, theirs) = pair()?;
-    let child_lab = lab.branch();
-    let mut child = fork("holder", || {
-        let device = holder(&child_lab)?;
-        let _side = take(&device)?;
-        program(&device, reprogram::BEGIN)?;
-        theirs.signal()?;
-        loop {
-            std::thread::sleep(LIMIT);
-        }
-    })?;
-    ours.wait()?;
-    match lab.open() {
-        Err(error) if format!("{error:#}").contains("try again") || is_away(&error) => {}
-        other => bail!("a board that is configured was opened: {other:?}"),
-    }
-    child.signal(Signal::KILL)?;
-    ensure!(child.wait_for(LIMIT)?.is_some());
-    let device = holder(lab)?;
-    take(&device)?;
-    Ok("")
-}
-
-fn is_away(error: &anyhow::Error) -> bool {
-    let error = error.downcast_ref::<Error>();
-    matches!(
-        error,
-        Some(Error::Open {
-            source: Errno::AGAIN,
-            ..
-        })
-    )
-}
-
-/// Who resets the function meanwhile does not start a board whose FPGA is being configured.
-fn reset_while_reprogrammed(lab: &mut Lab) -> Result<&'static str> {
-    let device = holder(lab)?;
-    ensure!(program(&device, reprogram::BEGIN) == Err(Errno::PERM));
-    let side = take(&device)?;
-    ensure!(program(&device, reprogram::END) == Err(Errno::NOENT));
-    ensure!(program(&device, 3) == Err(Errno::INVAL));
-    ensure!(program(&device, reprogram::BEGIN) == Ok(()));
-    ensure!(program(&device, reprogram::BEGIN) == Err(Errno::ALREADY));
-    reset()?;
-    let mut byte = [0];
-    match side.read(Area::Kernels, VERSION, &mut byte) {
-        Err(Error::Call {
-            source: Errno::AGAIN,
-            ..
-        }) => {}
-        other => bail!("a board that is configured answers: {other:?}"),
-    }
-    ensure!(program(&device, reprogram::END) == Ok(()));
-    ensure!(VERSIONS.contains(&dword(&*side, Area::Kernels, VERSION)?));
     Ok("")
 }

@@ -49,6 +49,10 @@ void read_ints(cl_command_queue queue, cl_mem buffer, int32_t *ints, size_t coun
 void launch(cl_command_queue queue, cl_kernel kernel, size_t count, cl_uint waits,
 	    const cl_event *wait_for, cl_event *event);
 void until_complete(cl_event event);
+void nap(long ms);
+
+/* A function of the first device's board library, which has it. */
+void *extension(const char *name);
 
 /* The parts; each gets its name's arguments, and how many. */
 typedef void part(int count, char **arguments);
@@ -56,5 +60,7 @@ typedef void part(int count, char **arguments);
 part part_info, part_buffers, part_big;
 part part_vecadd, part_graph, part_queues, part_printf, part_event, part_reset, part_switch, part_two;
 part part_leave, part_wait;
+part part_peers, part_peer_events, part_peer_refused, part_peer_two;
+part part_dma_buf, part_dma_buf_forever;
 
 #endif

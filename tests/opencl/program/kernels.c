@@ -3,7 +3,6 @@
 #include "host.h"
 
 #include <pthread.h>
-#include <time.h>
 
 static int32_t ints[3][COUNT], found[COUNT];
 
@@ -14,13 +13,6 @@ static void set_ints(void)
 		ints[0][i] = i;
 		ints[1][i] = 5 * i;
 	}
-}
-
-static void nap(long ms)
-{
-	struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
-
-	nanosleep(&time, NULL);
 }
 
 void part_vecadd(int count, char **arguments)

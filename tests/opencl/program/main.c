@@ -2,6 +2,8 @@
 /* The parts by their names, and what all of them need. */
 #include "host.h"
 
+#include <time.h>
+
 cl_platform_id platform;
 cl_device_id devices[4];
 cl_uint device_count;
@@ -131,6 +133,13 @@ void launch(cl_command_queue queue, cl_kernel kernel, size_t count, cl_uint wait
 	OK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &count, NULL, waits, wait_for, event));
 }
 
+void nap(long ms)
+{
+	struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
+
+	nanosleep(&time, NULL);
+}
+
 /* Waits for a command and drops its event. */
 void until_complete(cl_event event)
 {
@@ -140,6 +149,20 @@ void until_complete(cl_event event)
 	OK(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL));
 	MUST(status == CL_COMPLETE);
 	OK(clReleaseEvent(event));
+}
+
+void *extension(const char *name)
+{
+	void *(*find)(const char *, cl_device_id);
+	void *found;
+
+	*(void **)&find = clGetExtensionFunctionAddress("clGetBoardExtensionFunctionAddressIntelFPGA");
+	MUST(find);
+	found = find(name, devices[0]);
+	if (!found)
+		fprintf(stderr, "the board's library has no %s\n", name);
+	MUST(found);
+	return found;
 }
 
 static const struct {
@@ -160,6 +183,12 @@ static const struct {
 	{ "two", "PACKAGE", 1, part_two },
 	{ "leave", "PACKAGE", 1, part_leave },
 	{ "wait", "PACKAGE", 1, part_wait },
+	{ "peers", "", 0, part_peers },
+	{ "peer-events", "PACKAGE", 1, part_peer_events },
+	{ "peer-refused", "PACKAGE", 1, part_peer_refused },
+	{ "peer-two", "", 0, part_peer_two },
+	{ "dma-buf", "PACKAGE DMA-BUF", 2, part_dma_buf },
+	{ "dma-buf-forever", "DMA-BUF BYTES", 2, part_dma_buf_forever },
 };
 
 int main(int count, char **arguments)

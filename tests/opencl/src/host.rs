@@ -11,7 +11,20 @@ pub const PREFIX: &str = "PEERLANE_RUNTIME";
 
 /// Where the program's sources are, and which.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/program");
-const FILES: [&str; 4] = ["main.c", "transfers.c", "kernels.c", "ends.c"];
+const FILES: [&str; 9] = [
+    "main.c",
+    "transfers.c",
+    "kernels.c",
+    "ends.c",
+    "dma_buf.c",
+    "gpu.c",
+    "peer_lab.c",
+    "peers.c",
+    "peer_refusals.c",
+];
+
+/// Where the header of the board library's extension is.
+const EXTENSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../mmd/include");
 
 /// An installed FPGA runtime for OpenCL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,6 +122,7 @@ impl HostProgram {
                 "-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-isystem",
             ])
             .arg(runtime.include())
+            .args(["-I", EXTENSION])
             .args(FILES.map(|file| Path::new(SOURCES).join(file)))
             .arg("-o")
             .arg(file)

@@ -3,12 +3,11 @@
 
 use peerlane_contract::checks::ints;
 use peerlane_contract::{Bench, InProcess, Programming, Runtime, Version};
-use peerlane_mmd_core::{Boards, Flavour, Found, Mmd, Programmer};
+use peerlane_mmd_core::{Boards, Flavour, Found, Mmd, OpenCl, Programmer};
 use peerlane_mmd_simulated::{Running, Setup, Simulated, Simulation};
 use peerlane_opencl::{IMAGE, Package};
 use peerlane_package::upgrade;
 use peerlane_sim_opencl::{Contents, Csr, Kernel, Program, Rom, Text, Work};
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
 peerlane_contract::tests!(
@@ -68,11 +67,11 @@ impl Programmer for OnTheSimulatedBoard {
         *self.how.lock().unwrap() == Programming::Keeps
     }
 
-    fn check(&self, image: &[u8]) -> Result<(), String> {
-        self.running.check(image)
+    fn check(&self, image: &[u8], board: &dyn OpenCl) -> Result<(), String> {
+        self.running.check(image, board)
     }
 
-    fn program(&self, image: &[u8], _: Option<OwnedFd>) -> Result<(), String> {
+    fn program(&self, image: &[u8], _: &dyn OpenCl) -> Result<(), String> {
         match *self.how.lock().unwrap() {
             Programming::Keeps => self.running.load(image, Contents::Kept),
             Programming::Loses => self.running.load(image, Contents::Lost),

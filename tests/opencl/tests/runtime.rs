@@ -332,6 +332,32 @@ fn packages_for_others_are_refused() {
     }
 }
 
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn buffers_are_copied_to_and_from_a_gpu() {
+    Lab::new().passes("peers", &[]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn copies_to_and_from_a_gpu_wait_for_kernels_and_kernels_for_them() {
+    let lab = Lab::new();
+    lab.passes("peer-events", &[&lab.usual()]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn buffers_without_an_address_are_not_copied_to_a_gpu() {
+    let lab = Lab::new();
+    lab.passes("peer-refused", &[&lab.usual()]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn a_gpu_is_one_boards_of_two() {
+    Lab::with([Simulation::default(), Simulation::default()]).passes("peer-two", &[]);
+}
+
 /// A board whose kernels never end.
 fn endless() -> Lab {
     let mut lab = Lab::booted(program(1));

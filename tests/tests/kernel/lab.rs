@@ -10,9 +10,12 @@ use std::{
 
 use peerlane_bsp::driver::{Board, table};
 use peerlane_bsp::system::shell::{Line, OpenCl, Range};
-use peerlane_endpoint::opencl::Program;
+use peerlane_endpoint::opencl::{Contents, CvpConfig, CvpFault, Program, Timing, cvp_image};
 use peerlane_endpoint::{Config, Endpoint, Handle, Irq, Params, Port, Ranges, Resets, Touched};
-use peerlane_guest::{Allowed, Answer, Counters, Fault, Reply, Request, Stretch, pattern};
+use peerlane_guest::{
+    Allowed, Answer, Counters, Fault, PERIPHERY, Programmed, Programming, Reply, Request, Stretch,
+    pattern,
+};
 use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu};
 use peerlane_vm::{Initramfs, Machine, guest_program};
 
@@ -25,6 +28,9 @@ const GONE: Duration = Duration::from_secs(10);
 /// A name, and how its board differs from the machine's.
 type OtherDriver = (&'static str, fn(&mut Board));
 
+/// Adds files to a machine, and lines to its script.
+type More = fn(&mut Initramfs);
+
 /// What a machine is made of, besides what every test has.
 #[derive(Debug)]
 pub(crate) struct Setup {
@@ -33,13 +39,16 @@ pub(crate) struct Setup {
     far: bool,
     at_the_root: bool,
     windowless: bool,
+    cvp: Option<CvpConfig>,
     resets: Resets,
     left_loaded: bool,
     others: Vec<OtherDriver>,
+    more: Vec<More>,
     memory_mib: u32,
     vram_mib: u32,
     port_timeout: u32,
     parameters: String,
+    kernel_parameters: Vec<&'static str>,
     deadline: Duration,
 }
 
@@ -55,13 +64,16 @@ impl Default for Setup {
             far: false,
             at_the_root: false,
             windowless: false,
+            cvp: None,
             resets: Resets::default(),
             left_loaded: false,
             others: Vec::new(),
+            more: Vec::new(),
             memory_mib: 1024,
             vram_mib: 256,
             port_timeout: PORT_TIMEOUT,
             parameters: String::new(),
+            kernel_parameters: Vec::new(),
             deadline: Duration::from_secs(600),
         }
     }
@@ -119,10 +131,14 @@ fn build_example(out: &Path) -> PathBuf {
 fn configured(params: Params) -> Config {
     let mut config = Config::new(params);
     config.layout = config.layout.with_opencl();
-    let hash = "0123456789abcdef0123456789abcdef01234567";
-    let memory = 1 << config.params.memory_log2;
-    config.opencl.program = Some(Program::of_all_kinds("simulated", hash, memory));
+    config.opencl.program = Some(program(params, 0));
     config
+}
+
+/// A program with all kernels, for boards with these parameters. Each number gives one with another hash.
+pub(crate) fn program(params: Params, number: u8) -> Program {
+    let hash = format!("{number:040x}");
+    Program::of_all_kinds("simulated", &hash, 1 << params.memory_log2)
 }
 
 /// What the driver is to know of a board, as `peerlane driver` writes it.
@@ -131,6 +147,7 @@ fn board(config: &Config) -> Board {
         name: "simulated".into(),
         vendor: config.ids.vendor,
         device: config.ids.device,
+        subsystem: (None, None),
         build_id: config.block().build_id(),
         slaves: config.layout.slaves(),
         memory: 1 << config.params.memory_log2,
@@ -210,6 +227,15 @@ impl Setup {
         self
     }
 
+    /// With a board whose FPGA can be configured over PCIe.
+    pub(crate) fn cvp(mut self) -> Self {
+        self.cvp = Some(CvpConfig {
+            periphery: PERIPHERY,
+            ..CvpConfig::default()
+        });
+        self
+    }
+
     /// With a board whose fabric hangs on the resets of the function. Others' goes on.
     pub(crate) fn reset_fabric(mut self) -> Self {
         self.resets = Resets::Fabric;
@@ -232,6 +258,12 @@ impl Setup {
     pub(crate) fn translated(mut self) -> Self {
         self.params.txs_addr_bits = 32;
         self.params.irq = Irq::Rxm;
+        self
+    }
+
+    /// With more files.
+    pub(crate) fn with(mut self, more: More) -> Self {
+        self.more.push(more);
         self
     }
 
@@ -279,6 +311,12 @@ impl Setup {
         self
     }
 
+    /// With a parameter of the kernel.
+    pub(crate) fn kernel_parameter(mut self, parameter: &'static str) -> Self {
+        self.kernel_parameters.push(parameter);
+        self
+    }
+
     /// With so many cycles until the block finds out that its port stands still.
     pub(crate) fn port_timeout(mut self, cycles: u32) -> Self {
         self.port_timeout = cycles;
@@ -312,6 +350,7 @@ impl Setup {
         let mut config = configured(self.params);
         config.gpu = Some(vram.clone());
         config.resets = self.resets;
+        config.cvp = self.cvp;
         if self.windowless {
             config.layout.window = None;
         }
@@ -336,6 +375,9 @@ impl Setup {
             let copy = work.path().join(format!("{name}.ko"));
             std::fs::copy(self::driver(&parts.kernel, &other), &copy).unwrap();
             files.module(&copy).unwrap();
+        }
+        for more in &self.more {
+            more(&mut files);
         }
         let parameters = format!("port_timeout={}{}", self.port_timeout, self.parameters);
         let unload = match self.left_loaded {
@@ -369,6 +411,9 @@ impl Setup {
             .parameter(&format!("hugepages={}", self.memory_mib * 9 / 128))
             .parameter("transparent_hugepage=always")
             .deadline(self.deadline);
+        for parameter in &self.kernel_parameters {
+            machine = machine.parameter(parameter);
+        }
         if self.far {
             machine = machine.devices_apart();
         }
@@ -398,6 +443,9 @@ impl Setup {
         // Nothing was read or written behind the back of who had taken it away.
         assert_eq!(status.unmapped_total, 0, "{:x?}", status.unmapped);
         assert_eq!(status.interrupts_lost, 0);
+        let programmed = outside.board.with_cvp(|cvp| cvp.record().clone());
+        let violation = programmed.and_then(|record| record.first_violation);
+        assert_eq!(violation, None);
     }
 }
 
@@ -431,7 +479,11 @@ impl Outside {
                 self.fault(fault)?;
                 Reply::Done {}
             }
+            Request::Program(program) => self.program(program)?,
             Request::Status {} => Reply::Status(self.counters()?),
+            Request::Programmed { seed, length } => {
+                Reply::Programmed(self.programmed(*seed, *length))
+            }
             Request::Allow(ranges) => self.allow(ranges)?,
             Request::Log(text) => {
                 println!("{text}");
@@ -469,10 +521,69 @@ impl Outside {
             Fault::Configure {} => self.board.configure(),
             Fault::ConfigureOther { build_id } => self.board.configure_other(build_id),
             Fault::RingWithoutEnd { channel } => self.board.ring_without_end(channel),
+            Fault::Programming(fault) => {
+                self.programming_fault(fault);
+                Ok(())
+            }
             Fault::ResetMemorySide {} => self.board.reset_memory_side(),
+            Fault::EndlessKernels {} => self.time_kernels(Timing {
+                start: u64::MAX,
+                ..Timing::default()
+            }),
             Fault::Absent {} => self.board.hide_bar(),
             Fault::Kill {} => self.board.kill(),
-            Fault::Clear {} => self.board.clear_faults(),
+            Fault::Clear {} => {
+                self.time_kernels(Timing::default())?;
+                self.board.hide_function(false);
+                self.board.with_cvp(|cvp| cvp.set_fault(None));
+                self.board.clear_faults()
+            }
+        }
+    }
+
+    /// Says how long kernels take from now on.
+    fn time_kernels(&self, timing: Timing) -> Result<(), peerlane_endpoint::Error> {
+        self.board.with_board(move |board| {
+            if let Some(side) = board.opencl_mut() {
+                side.set_timing(timing);
+            }
+        })
+    }
+
+    /// Configures the FPGA, if that is a program.
+    fn program(&self, program: &str) -> Result<Reply, peerlane_endpoint::Error> {
+        match serde_json::from_str::<Program>(program) {
+            Ok(program) => {
+                self.board.reprogram(program, Contents::Lost)?;
+                self.board.configure()?;
+                Ok(Reply::Done {})
+            }
+            Err(error) => Ok(Reply::Failed(error.to_string())),
+        }
+    }
+
+    fn programming_fault(&self, fault: Programming) {
+        let fault = match fault {
+            Programming::NeverReady {} => CvpFault::NeverReady,
+            Programming::Error { after } => CvpFault::Error(after as usize),
+            Programming::StaysReady {} => CvpFault::StaysReady,
+            Programming::NoUserMode {} => CvpFault::NoUserMode,
+            Programming::Gone {} => return self.board.hide_function(true),
+        };
+        self.board.with_cvp(|cvp| cvp.set_fault(Some(fault)));
+    }
+
+    fn programmed(&self, seed: u64, length: u64) -> Programmed {
+        let record = self.board.with_cvp(|cvp| cvp.record().clone());
+        let record = record.unwrap_or_default();
+        let mut content = vec![0; length as usize];
+        pattern(seed, &mut content);
+        let arrived = record.words.iter().flat_map(|word| word.to_le_bytes());
+        Programmed {
+            transfers: record.transfers,
+            configured: record.configured,
+            same: arrived.eq(cvp_image(&content, PERIPHERY)),
+            violation: record.first_violation,
         }
     }
 
@@ -486,6 +597,7 @@ impl Outside {
             other_writes: others().map(|(_, mmio)| mmio.writes).sum(),
             other_reads: others().map(|(_, mmio)| mmio.reads).sum(),
             interrupts: status.interrupts.iter().sum(),
+            resets: status.resets,
             bytes_written: status.host.bytes_written + status.gpu.bytes_written,
             bytes_read: status.host.bytes_read + status.gpu.bytes_read,
         })

@@ -7,7 +7,9 @@
 
 mod figures;
 mod lab;
+mod libraries;
 mod long;
+mod runtime;
 mod variants;
 
 use lab::Setup;
@@ -114,11 +116,29 @@ fn the_opencl_side_of_a_board() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
+fn reprogrammed_over_pcie() {
+    Setup::default()
+        .cvp()
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest programming");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
 fn kernels_on_a_line_beside_the_block() {
     Setup::default()
         .irq_line()
         .parameter("memory_pool_mib=16")
         .run("peerlane-guest opencl --filter opencl.kernels");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn the_board_libraries_for_opencl() {
+    Setup::default()
+        .with(libraries::files)
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest libraries");
 }
 
 #[test]

@@ -179,3 +179,23 @@ fn fpga_memory() {
         .parameter("memory_pool_mib=16")
         .run("peerlane-guest memory");
 }
+
+/// Where the kernel does not ask for them, the registers of Advanced Error Reporting are left to the firmware
+/// (`pci_aer_available` in Linux' `drivers/acpi/pci_root.c`).
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn reports_of_errors_that_are_the_firmwares() {
+    Setup::default()
+        .kernel_parameter("pci=noaer")
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest opencl --filter opencl.reports");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn a_bar_that_is_held_up_where_resets_reach_the_fabric() {
+    Setup::default()
+        .reset_fabric()
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest opencl-fabric");
+}

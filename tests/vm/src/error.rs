@@ -27,7 +27,7 @@ pub enum Error {
     /// A program for the machine does not build.
     #[error("the program {program} for the machine does not build:\n{output}")]
     #[diagnostic(help(
-        "it is linked statically: the C library's static archive has to be there \
+        "most are linked statically: the C library's static archive has to be there \
                        (on Debian and Ubuntu: libc6-dev)"
     ))]
     Guest {
@@ -35,6 +35,18 @@ pub enum Error {
         program: String,
         /// What cargo said.
         output: String,
+    },
+
+    /// The shared libraries of a file for the machine are not known.
+    #[error("the shared libraries of `{}` are not known: {reason}", file.display())]
+    #[diagnostic(help(
+        "`ldd`, of the C library, lists them; LD_LIBRARY_PATH names directories for what is missing"
+    ))]
+    Libraries {
+        /// The program or library.
+        file: PathBuf,
+        /// Why not.
+        reason: String,
     },
 
     /// QEMU ended before it was asked to, or did not start.

@@ -19,8 +19,7 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// # Errors
 /// When it does not build.
 pub fn guest_program(package: &str, bin: &str) -> Result<PathBuf> {
-    // A directory of its own: the flags differ, and cargo may hold the other one's lock.
-    let directory = target_directory()?.join("guest");
+    let directory = own_directory()?;
     let output = run(cargo()
         .args(["build", "--quiet", "--package", package, "--bin", bin])
         .args(["--target", TARGET, "--target-dir"])
@@ -31,6 +30,30 @@ pub fn guest_program(package: &str, bin: &str) -> Result<PathBuf> {
         return Err(failure(format!("{package}, {bin}"), &output));
     }
     Ok(directory.join(TARGET).join("debug").join(bin))
+}
+
+/// Builds packages of the workspace as for any computer, programs and libraries, and says in which directory
+/// they are. What comes of it needs [`Initramfs::shared_program`](crate::Initramfs::shared_program) or
+/// [`Initramfs::library`](crate::Initramfs::library).
+///
+/// # Errors
+/// When they do not build.
+pub fn shared_build(packages: &[&str]) -> Result<PathBuf> {
+    let directory = own_directory()?;
+    let named = packages.iter().flat_map(|package| ["--package", package]);
+    let output = run(cargo()
+        .args(["build", "--quiet", "--target-dir"])
+        .arg(&directory)
+        .args(named))?;
+    if !output.status.success() {
+        return Err(failure(packages.join(", "), &output));
+    }
+    Ok(directory.join("debug"))
+}
+
+/// A directory for what is built here: the flags differ, and cargo may hold the other one's lock.
+fn own_directory() -> Result<PathBuf> {
+    Ok(target_directory()?.join("guest"))
 }
 
 /// cargo in the workspace that this crate belongs to.

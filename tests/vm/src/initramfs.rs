@@ -1,6 +1,7 @@
 //! The files of a machine, as the kernel takes them: a cpio archive that it unpacks into memory.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::{self, Write},
     path::Path,
@@ -9,19 +10,22 @@ use std::{
 use cpio::newc;
 use peerlane_tools::Qemu;
 
-use crate::{Result, error::io_error};
+use crate::{Result, error::io_error, libraries};
 
 /// The first program.
 const INIT: &str = include_str!("init.sh");
 
-const DIRECTORIES: [&str; 7] = ["bin", "dev", "modules", "proc", "root", "sys", "tmp"];
+const DIRECTORIES: [&str; 8] = ["bin", "dev", "lib", "modules", "proc", "srv", "sys", "tmp"];
 
-/// The files of a machine: busybox, programs in `/bin`, modules in `/modules`, and a script.
+/// The files of a machine: busybox, programs in `/bin`, modules in `/modules`, shared libraries in `/lib` for
+/// those that need some, and a script.
 #[derive(Debug)]
 pub struct Initramfs {
     archive: Vec<u8>,
     script: String,
     entries: u32,
+    /// What else there is.
+    paths: BTreeSet<String>,
 }
 
 impl Initramfs {
@@ -32,8 +36,10 @@ impl Initramfs {
     pub fn new(qemu: &Qemu) -> Result<Self> {
         let mut files = Self {
             archive: Vec::new(),
-            script: "set -e\n".to_owned(),
+            // Loaders of many systems look there only if they are told to.
+            script: "set -e\nexport LD_LIBRARY_PATH=/lib\n".to_owned(),
             entries: 0,
+            paths: BTreeSet::new(),
         };
         for directory in DIRECTORIES {
             files.add(directory, 0o040_755, &[])?;
@@ -49,6 +55,54 @@ impl Initramfs {
     /// When it cannot be read.
     pub fn program(&mut self, file: &Path) -> Result<()> {
         self.copy(file, &format!("bin/{}", name(file)?), 0o755)
+    }
+
+    /// Adds a program that is linked with shared libraries: `/bin/NAME`, by the name of its file; and those
+    /// libraries, as this computer has them, together with their loader.
+    ///
+    /// # Errors
+    /// When one cannot be read, or is not found.
+    pub fn shared_program(&mut self, file: &Path) -> Result<()> {
+        self.program(file)?;
+        self.needed_by(file)
+    }
+
+    /// Adds a shared library, `/lib/NAME`, by the name of its file; and those that it needs itself.
+    ///
+    /// # Errors
+    /// As [`shared_program`](Self::shared_program).
+    pub fn library(&mut self, file: &Path) -> Result<()> {
+        self.once(file, &format!("lib/{}", name(file)?))?;
+        self.needed_by(file)
+    }
+
+    /// Adds a file at a path from the root, in a directory of the machine.
+    ///
+    /// # Errors
+    /// When it is too large.
+    pub fn file(&mut self, path: &str, content: &[u8]) -> Result<()> {
+        self.add(path.trim_start_matches('/'), 0o100_644, content)
+    }
+
+    fn needed_by(&mut self, file: &Path) -> Result<()> {
+        for library in libraries::of(file)? {
+            self.once(&library.found, library.place.trim_start_matches('/'))?;
+        }
+        Ok(())
+    }
+
+    /// Adds a library, and its directory, unless it is there.
+    fn once(&mut self, file: &Path, target: &str) -> Result<()> {
+        let directories = target.match_indices('/').map(|(end, _)| &target[..end]);
+        for directory in directories.filter(|name| !DIRECTORIES.contains(name)) {
+            if self.paths.insert(directory.to_owned()) {
+                self.add(directory, 0o040_755, &[])?;
+            }
+        }
+        match self.paths.insert(target.to_owned()) {
+            true => self.copy(file, target, 0o755),
+            false => Ok(()),
+        }
     }
 
     /// Adds a kernel module: `/modules/NAME.ko`, by the name of its file.

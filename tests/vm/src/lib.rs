@@ -33,13 +33,14 @@ mod emulator;
 mod error;
 mod guest;
 mod initramfs;
+mod libraries;
 mod machine;
 mod qmp;
 mod vm;
 
 pub use console::Log;
 pub use error::{Error, Result};
-pub use guest::guest_program;
+pub use guest::{guest_program, shared_build};
 pub use initramfs::Initramfs;
 pub use machine::Machine;
 pub use qmp::Qmp;

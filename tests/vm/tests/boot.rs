@@ -57,6 +57,27 @@ fn a_program_talks_to_the_test_and_a_module_is_loaded() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
+fn a_program_brings_its_shared_libraries() {
+    let (qemu, kernel) = tools();
+    let mut files = Initramfs::new(&qemu).unwrap();
+    // It is one itself.
+    let this = std::env::current_exe().unwrap();
+    files.shared_program(&this).unwrap();
+    files.file("/srv/note", b"brought along").unwrap();
+    let name = this.file_name().unwrap().display();
+    files.script(&format!("{name} --list\ncat /srv/note"));
+    let vm = Machine::new(&qemu, &kernel, files).start().unwrap();
+    let log = vm.run(no_question).unwrap();
+    for line in [
+        "a_program_brings_its_shared_libraries: test",
+        "brought along",
+    ] {
+        assert!(log.console().contains(line), "{line}: {}", log.console());
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
 fn devices_are_shared_plugged_and_broken_from_outside() {
     const BYTES: u64 = 1 << 20;
     let work = tempfile::tempdir().unwrap();

@@ -4,7 +4,9 @@
 use super::address;
 use crate::lab::pci_device;
 use crate::suite::skip;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -90,4 +92,71 @@ pub fn report(report: Report) -> Result<()> {
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(())
+}
+
+/// The port above the board, by its configuration space.
+pub struct Port(File);
+
+/// Status and mask of uncorrectable errors (PCI Express Base Specification, 7.8.4.2 and 7.8.4.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Uncorrectable {
+    status: u32,
+    mask: u32,
+}
+
+/// Surprise Down Error, in both.
+const SURPRISE_DOWN: u32 = 1 << 5;
+
+impl Uncorrectable {
+    /// Whether a link that is down is not reported.
+    pub fn masks_surprise_down(self) -> bool {
+        self.mask & SURPRISE_DOWN != 0
+    }
+}
+
+impl Port {
+    /// Opens it.
+    pub fn above_the_board() -> Result<Self> {
+        let above = pci_device()?.join("../config");
+        let file = File::options().read(true).write(true).open(&above);
+        file.map(Self).with_context(|| above.display().to_string())
+    }
+
+    fn word(&self, offset: u64) -> Result<u32> {
+        let mut bytes = [0; 4];
+        self.0.read_exact_at(&mut bytes, offset)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    /// Where the capability begins, number 1 in the list of extended ones (7.8.4.1; its header: 7.6.3).
+    fn capability(&self) -> Result<u64> {
+        let mut at = 0x100;
+        while at != 0 {
+            let header = self.word(at)?;
+            if header & 0xffff == 1 {
+                return Ok(at);
+            }
+            at = u64::from(header >> 20);
+        }
+        bail!("the port has no registers for error reports")
+    }
+
+    /// Status and mask.
+    pub fn uncorrectable(&self) -> Result<Uncorrectable> {
+        let at = self.capability()?;
+        Ok(Uncorrectable {
+            status: self.word(at + 4)?,
+            mask: self.word(at + 8)?,
+        })
+    }
+
+    /// Sets or clears the mask, as firmware may.
+    pub fn mask_surprise_down(&self, masked: bool) -> Result<()> {
+        let at = self.capability()? + 8;
+        let mask = match masked {
+            true => self.word(at)? | SURPRISE_DOWN,
+            false => self.word(at)? & !SURPRISE_DOWN,
+        };
+        Ok(self.0.write_all_at(&mask.to_le_bytes(), at)?)
+    }
 }

@@ -1,0 +1,222 @@
+//! The board libraries for OpenCL on the kernel's device, as `peerlane-loader` (`mmd/contract`) makes the
+//! runtime's calls to them: it is told what to do line by line, and everything is seen from outside.
+
+use crate::lab::{LIMIT, Lab};
+use crate::suite::Suite;
+use crate::worker::Worker;
+use anyhow::{Context, Result, bail, ensure};
+use peerlane_guest::pattern;
+use rand::{Rng, RngCore};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::Instant;
+
+/// Name in the tests' names, file.
+const LIBRARIES: [(&str, &str); 2] = [
+    ("open", "/lib/libpeerlane_mmd.so"),
+    ("legacy", "/lib/libpeerlane_mmd_legacy.so"),
+];
+
+/// Runs them.
+pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    for (name, library) in LIBRARIES {
+        let mut test = |test: &str, run: fn(&mut Lab, &str) -> Result<String>| {
+            suite.run(&format!("libraries.{name}.{test}"), || run(lab, library));
+        };
+        test("contract", contract);
+        test("data", data);
+        test("one_user", one_user);
+        test("programmed", programmed);
+        test("killed", killed);
+        test("left", left);
+    }
+}
+
+/// The program, which has loaded a library.
+struct Loader {
+    child: Child,
+    orders: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Loader {
+    fn start(library: &str) -> Result<Self> {
+        let mut child = Command::new("peerlane-loader")
+            .args([library, "peerlane0"])
+            .env("PEERLANE_QUARTUS_PGM", "/bin/quartus_pgm")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("peerlane-loader")?;
+        let orders = child.stdin.take().context("its input")?;
+        let answers = BufReader::new(child.stdout.take().context("its output")?);
+        Ok(Self {
+            child,
+            orders,
+            answers,
+        })
+    }
+
+    /// One with the board open.
+    fn open(library: &str) -> Result<Self> {
+        let mut loader = Self::start(library)?;
+        loader.obeys("open")?;
+        Ok(loader)
+    }
+
+    /// What it answers to an order.
+    fn ask(&mut self, order: &str) -> Result<String> {
+        writeln!(self.orders, "{order}").with_context(|| format!("`{order}`"))?;
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer)?;
+        match answer.strip_suffix('\n') {
+            Some(answer) => Ok(answer.to_owned()),
+            None => bail!("`{order}` ended the loader: {}", self.child.wait()?),
+        }
+    }
+
+    /// It does what it is told, and all goes well.
+    fn obeys(&mut self, order: &str) -> Result<()> {
+        match self.ask(order)?.as_str() {
+            "ok" => Ok(()),
+            other => bail!("`{order}` gave `{other}`"),
+        }
+    }
+
+    /// Waits for its end, which is near.
+    fn ended(&mut self) -> Result<ExitStatus> {
+        let begin = Instant::now();
+        loop {
+            match self.child.try_wait()? {
+                Some(status) => return Ok(status),
+                None if begin.elapsed() > LIMIT => bail!("it does not end"),
+                None => std::thread::sleep(std::time::Duration::from_millis(5)),
+            }
+        }
+    }
+
+    /// A kernel copies for long, and transfers go both ways.
+    fn is_busy(&mut self) -> Result<()> {
+        self.obeys("busy 0x10000000 0x20000000 0x2000000")
+    }
+}
+
+impl Drop for Loader {
+    fn drop(&mut self) {
+        // It may have ended, and been waited for.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// All that every board must do, twice: what a close leaves is good for the next open.
+fn contract(_: &mut Lab, library: &str) -> Result<String> {
+    let begin = Instant::now();
+    let mut loader = Loader::open(library)?;
+    loader.obeys("checks")?;
+    loader.obeys("close")?;
+    loader.obeys("open")?;
+    loader.obeys("printf")?;
+    loader.obeys("close")?;
+    Ok(format!("in {:?}", begin.elapsed()))
+}
+
+/// Moves data both ways, which is compared behind the library's back.
+fn moves(lab: &mut Lab, loader: &mut Loader) -> Result<()> {
+    const FILE: &str = "/tmp/data";
+    for length in [1, 5000, 1_000_001] {
+        let seed = lab.rng.next_u64();
+        let place = lab.rng.random_range(0x400..64 << 20);
+        let mut bytes = vec![0; length];
+        pattern(seed, &mut bytes);
+        std::fs::write(FILE, &bytes)?;
+        loader.obeys(&format!("write {place:#x} {FILE}"))?;
+        lab.host.fpga_check(place, seed, length as u64)?;
+        let seed = seed ^ 1;
+        lab.host.fpga_write(place, seed, length as u64)?;
+        loader.obeys(&format!("read {place:#x} {length} {FILE}"))?;
+        pattern(seed, &mut bytes);
+        let read = std::fs::read(FILE)?;
+        ensure!(read == bytes, "{length} bytes read at {place:#x}");
+    }
+    Ok(())
+}
+
+fn data(lab: &mut Lab, library: &str) -> Result<String> {
+    let mut worker = Worker::start(lab, false)?;
+    worker.progress()?;
+    let mut loader = Loader::open(library)?;
+    moves(lab, &mut loader)?;
+    worker.progress().context("beside it")?;
+    worker.stop()?;
+    Ok(String::new())
+}
+
+/// A second program is refused, without a reset of the first one's kernels.
+fn one_user(lab: &mut Lab, library: &str) -> Result<String> {
+    let mut first = Loader::open(library)?;
+    for (_, library) in LIBRARIES {
+        let answer = Loader::start(library)?.ask("open")?;
+        ensure!(answer == "refused", "the second one's open gave `{answer}`");
+    }
+    first.obeys("printf")?;
+    moves(lab, &mut first)?;
+    first.obeys("close")?;
+    Loader::open(library).map(|_| String::new())
+}
+
+/// The FPGA is configured anew by JTAG, beside others' transfers; a configuration that fails is survived.
+fn programmed(lab: &mut Lab, library: &str) -> Result<String> {
+    let mut worker = Worker::start(lab, false)?;
+    worker.progress()?;
+    let mut loader = Loader::open(library)?;
+    for image in ["1", "2"] {
+        loader.obeys(&format!("program /srv/{image}.bin"))?;
+        loader.obeys("printf")?;
+        moves(lab, &mut loader)?;
+        worker.progress().context("after a configuration")?;
+    }
+    let answer = loader.ask("program /srv/spoilt.bin")?;
+    ensure!(answer == "failed", "an image of nothing gave `{answer}`");
+    // The next context goes on.
+    loader.obeys("close")?;
+    loader.obeys("open")?;
+    moves(lab, &mut loader)?;
+    loader.obeys("printf")?;
+    worker.progress().context("at the end")?;
+    worker.stop()?;
+    Ok(String::new())
+}
+
+/// The board is the next one's, whatever was under way when a program was killed.
+fn killed(lab: &mut Lab, library: &str) -> Result<String> {
+    let mut worker = Worker::start(lab, false)?;
+    for _ in 0..lab.rounds.min(3) {
+        let mut loader = Loader::open(library)?;
+        loader.is_busy()?;
+        worker.progress()?;
+        loader.child.kill()?;
+        let status = loader.ended()?;
+        ensure!(status.signal() == Some(libc::SIGKILL), "{status}");
+        let mut next = Loader::open(library).context("after a kill")?;
+        next.obeys("printf")?;
+        moves(lab, &mut next)?;
+    }
+    worker.progress()?;
+    worker.stop()?;
+    Ok(String::new())
+}
+
+/// A program ends without a close, with a kernel and transfers under way.
+fn left(lab: &mut Lab, library: &str) -> Result<String> {
+    let mut loader = Loader::open(library)?;
+    loader.is_busy()?;
+    writeln!(loader.orders, "exit 7")?;
+    let status = loader.ended()?;
+    ensure!(status.code() == Some(7), "{status}");
+    let mut next = Loader::open(library)?;
+    next.obeys("printf")?;
+    moves(lab, &mut next)?;
+    Ok(String::new())
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Events, and callbacks from the vendor's threads. */
+#include "test.h"
+
+#include <unistd.h>
+
+static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
+{
+	char text[32];
+	cl_context of = NULL;
+
+	clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(of), &of, NULL);
+	snprintf(text, sizeof(text), "%f", 1.5); /* needs the thread's own C library */
+	called(event == *(cl_event *)data && of == context && status == CL_COMPLETE && text[0] == '1');
+}
+
+void part_events(void)
+{
+	static cl_event events[40];
+	size_t items = 16;
+	cl_long number = 5;
+	cl_event first, alone;
+	cl_sampler sampler;
+	cl_int error, out[16];
+	cl_mem buffer;
+
+	build();
+	buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &error);
+	sampler = clCreateSampler(context, CL_FALSE, CL_ADDRESS_NONE, CL_FILTER_NEAREST, &error);
+	clSetKernelArg(k, 0, sizeof(buffer), &buffer);
+	clSetKernelArg(k, 1, sizeof(number), &number);
+	clSetKernelArg(k, 2, sizeof(sampler), &sampler);
+	first = clCreateUserEvent(context, &error);
+	/* Waits for the user event. */
+	SAY(clEnqueueNDRangeKernel(queue, k, 1, NULL, &items, NULL, 1, &first, &events[0]));
+	SAY(clSetEventCallback(events[0], CL_COMPLETE, on_event, &events[0]));
+	/* Lists longer than any that has a fixed place. */
+	for (cl_uint i = 1; i < 40; i++)
+		IS(!clEnqueueMarkerWithWaitList(queue, i, events, &events[i]));
+	SAY(clSetUserEventStatus(first, CL_COMPLETE));
+	SAY(clWaitForEvents(40, events));
+	await(1);
+	IS(calls == 1);
+	SAY(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(out), out, 40, events, NULL));
+	IS(out[15] == 5);
+	ANSWERS(clGetEventInfo, events[3], CL_EVENT_COMMAND_QUEUE, cl_command_queue, queue);
+	ANSWERS(clGetEventInfo, events[39], CL_EVENT_CONTEXT, cl_context, context);
+
+	/* An event outlives the program's other references to what it is of. */
+	SAY(clEnqueueMarkerWithWaitList(queue, 0, NULL, &alone));
+	SAY(clRetainEvent(alone));
+	SAY(clReleaseEvent(alone));
+	SAY(clWaitForEvents(1, &alone));
+	SAY(clSetEventCallback(alone, CL_COMPLETE, on_event, &alone)); /* it is complete already */
+	await(2);
+	IS(calls == 2);
+	SAY(clReleaseEvent(alone));
+
+	for (int i = 0; i < 40; i++)
+		clReleaseEvent(events[i]);
+	clReleaseEvent(first);
+	clReleaseSampler(sampler);
+	clReleaseMemObject(buffer);
+	clReleaseKernel(k);
+	clReleaseKernel(k2);
+	clReleaseProgram(program);
+}
+
+static void CL_CALLBACK on_build(cl_program of, void *data)
+{
+	cl_context answer = NULL;
+
+	clGetProgramInfo(of, CL_PROGRAM_CONTEXT, sizeof(answer), &answer, NULL);
+	called(answer == context && (!data || of == *(cl_program *)data));
+}
+
+static void CL_CALLBACK on_memory(cl_mem of, void *data)
+{
+	called(of == *(cl_mem *)data);
+}
+
+static void CL_CALLBACK on_context(cl_context of, void *data)
+{
+	called(of == *(cl_context *)data);
+}
+
+static void CL_CALLBACK on_free(cl_command_queue of, cl_uint number, void **pointers, void *data)
+{
+	for (cl_uint i = 0; i < number; i++)
+		clSVMFree(context, pointers[i]);
+	called(of == queue && !data);
+}
+
+void part_callbacks(void)
+{
+	static const char *wrong = "kernel void k( {";
+	static cl_context other;
+	static cl_program of_source, linked, broken;
+	static cl_mem buffer;
+	cl_bitfield shared = 0;
+	cl_int error;
+	void *memory;
+	int before;
+
+	of_source = clCreateProgramWithSource(context, 1, &source, NULL, &error);
+	SAY(clBuildProgram(of_source, 1, &device, "", on_build, &of_source));
+	await(1);
+	IS(calls == 1);
+	clReleaseProgram(of_source);
+
+	/* Whether a build that fails is told by the callback is the vendor's affair. */
+	broken = clCreateProgramWithSource(context, 1, &wrong, NULL, &error);
+	SAY(clBuildProgram(broken, 1, &device, "", on_build, &broken));
+	usleep(200000);
+	printf("calls: %d\n", calls);
+	clReleaseProgram(broken);
+
+	of_source = clCreateProgramWithSource(context, 1, &source, NULL, &error);
+	SAY(clCompileProgram(of_source, 1, &device, "", 0, NULL, NULL, NULL, NULL));
+	before = calls;
+	linked = clLinkProgram(context, 1, &device, "", 1, &of_source, on_build, NULL, NULL);
+	await(before + 1);
+	IS(linked && calls == before + 1);
+	if (linked)
+		clReleaseProgram(linked);
+	clReleaseProgram(of_source);
+
+	/* A destructor names what is gone. */
+	buffer = clCreateBuffer(context, 0, 64, NULL, &error);
+	before = calls;
+	SAY(clSetMemObjectDestructorCallback(buffer, on_memory, &buffer));
+	SAY(clReleaseMemObject(buffer));
+	await(before + 1);
+	IS(calls == before + 1);
+	other = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+	error = clSetContextDestructorCallback(other, on_context, &other);
+	say(error, "destructor of a context");
+	before = calls;
+	clReleaseContext(other);
+	if (!error)
+		await(before + 1);
+	printf("calls: %d\n", calls);
+
+	clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof(shared), &shared, NULL);
+	memory = shared ? clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0) : NULL;
+	if (memory) {
+		before = calls;
+		SAY(clEnqueueSVMFree(queue, 1, &memory, on_free, NULL, 0, NULL, NULL));
+		SAY(clFinish(queue));
+		await(before + 1);
+		IS(calls == before + 1);
+	}
+
+	/* What fails calls nobody, and holds nothing. */
+	buffer = clCreateBuffer(context, 0, 64, NULL, &error);
+	SAY(clSetMemObjectDestructorCallback(NULL, on_memory, &buffer));
+	SAY(clSetMemObjectDestructorCallback(buffer, NULL, &buffer));
+	clReleaseMemObject(buffer);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A vendor library that is no driver, made of PoCL, which is one: it gives the entries of PoCL's dispatch
+ * table their names, and hides cl_khr_icd.
+ *
+ * PoCL's own table, at which all its objects point and through which it never calls, gets traps: a handle
+ * of PoCL's that reaches a loader stops the program, no matter by which function or query it came. This
+ * library knows nothing of handles, so it cannot share a mistake with the driver that is tested.
+ *
+ * PLAIN_VENDOR_POCL names PoCL's library.
+ */
+#define _GNU_SOURCE
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+#include <CL/cl_icd.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SLOTS (sizeof(cl_icd_dispatch) / sizeof(void *))
+
+/* PoCL's functions. */
+void *plain_vendor_table[SLOTS];
+/* What all handles point at. */
+void **plain_vendor_trap;
+
+static void *(*by_name)(const char *);
+
+static const cl_icd_dispatch *pocl(void)
+{
+	return (const void *)plain_vendor_table;
+}
+
+static void trap(void)
+{
+	static const char line[] = "LEAK: a handle of the vendor's has reached the loader\n";
+
+	if (write(STDERR_FILENO, line, sizeof(line) - 1)) {
+	}
+	abort();
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	const char *name = getenv("PLAIN_VENDOR_POCL");
+	void *library = dlopen(name ? name : "libpocl.so.2", RTLD_NOW | RTLD_LOCAL);
+	cl_int (*platforms)(cl_uint, cl_platform_id *, cl_uint *);
+	cl_platform_id platform;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), from, to;
+
+	if (!library) {
+		fprintf(stderr, "plain vendor: %s\n", dlerror());
+		return;
+	}
+	by_name = (void *(*)(const char *))dlsym(library, "clGetExtensionFunctionAddress");
+	platforms = (cl_int (*)(cl_uint, cl_platform_id *, cl_uint *))by_name("clIcdGetPlatformIDsKHR");
+	if (platforms(1, &platform, NULL))
+		return;
+	plain_vendor_trap = *(void ***)platform;
+	memcpy(plain_vendor_table, plain_vendor_trap, sizeof(plain_vendor_table));
+	from = (size_t)plain_vendor_trap / page * page;
+	to = (size_t)(plain_vendor_trap + SLOTS);
+	if (mprotect((void *)from, to - from, PROT_READ | PROT_WRITE))
+		abort();
+	for (size_t i = 0; i < SLOTS; i++)
+		plain_vendor_trap[i] = (void *)trap;
+}
+
+/* Each entry of the table under its own name, whatever its parameters are. */
+#define ENTRY(name, slot)                                                               \
+	__asm__(".text\n.globl " #name "\n.type " #name ",@function\n" #name ":\n"      \
+		"\tmovq plain_vendor_table@GOTPCREL(%rip), %r11\n"                      \
+		"\tjmpq *8*" #slot "(%r11)\n");
+#include "names.h"
+
+CL_API_ENTRY cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platform_info name, size_t size,
+						  void *value, size_t *size_ret)
+{
+	static const char icd[] = "cl_khr_icd";
+	char text[4096], *found;
+	cl_int error;
+
+	if (name == CL_PLATFORM_ICD_SUFFIX_KHR)
+		return CL_INVALID_VALUE;
+	if (name != CL_PLATFORM_EXTENSIONS)
+		return pocl()->clGetPlatformInfo(platform, name, size, value, size_ret);
+	error = pocl()->clGetPlatformInfo(platform, name, sizeof(text), text, NULL);
+	if (error)
+		return error;
+	while ((found = strstr(text, icd))) {
+		char *rest = found + sizeof(icd) - 1;
+
+		rest += *rest == ' ';
+		memmove(found, rest, strlen(rest) + 1);
+	}
+	if (size_ret)
+		*size_ret = strlen(text) + 1;
+	if (value && size <= strlen(text))
+		return CL_INVALID_VALUE;
+	if (value)
+		strcpy(value, text);
+	return CL_SUCCESS;
+}
+
+CL_API_ENTRY void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)
+{
+	return strncmp(name, "clIcd", 5) ? by_name(name) : NULL;
+}
+
+CL_API_ENTRY void *CL_API_CALL clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name)
+{
+	return strncmp(name, "clIcd", 5) ? pocl()->clGetExtensionFunctionAddressForPlatform(platform, name) : NULL;
+}

@@ -1,0 +1,143 @@
+//! Vendor libraries that are broken, knotted or missing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use peerlane_icd as _;
+use peerlane_icd_tests::{Drivers, Lab, driver, errors, printed, succeed};
+
+/// Programs that ask for platforms find none of ours, go on, and are told why.
+fn absent(lab: &Lab, vendor: &Path, why: &str) {
+    let clinfo = lab.opencl().clinfo();
+    let mut command = lab.command(&clinfo, Drivers::Wrapped, vendor);
+    // PoCL is there, too.
+    let both = lab.vendors("both", &[&driver(), &lab.opencl().pocl()]);
+    command.arg("-l").env("OCL_ICD_VENDORS", both);
+    let output = succeed(&mut command, "clinfo");
+    let (said, list) = (errors(&output), printed(&output));
+    assert_eq!(list.matches("Platform #").count(), 1, "{list}{said}");
+    let lines: Vec<_> = said
+        .lines()
+        .filter(|l| l.starts_with("peerlane-icd: "))
+        .collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    assert!(lines[0].contains(why), "{said}");
+    // Nothing is said that was not asked for.
+    command.env_remove("PEERLANE_ICD_DEBUG");
+    assert_eq!(errors(&succeed(&mut command, "clinfo")), "");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn a_library_that_cannot_be_loaded_makes_no_platform() {
+    let lab = Lab::new();
+    absent(
+        &lab,
+        Path::new("/nowhere/libalteracl.so"),
+        "/nowhere/libalteracl.so",
+    );
+    absent(
+        &lab,
+        Path::new("libnowhere_at_all.so"),
+        "libnowhere_at_all.so",
+    );
+    let sound = fs::read(lab.plain()).unwrap();
+    let file = |name: &str, bytes: &[u8]| -> PathBuf {
+        let path = lab.path(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    absent(&lab, &file("cut.so", &sound[..4096]), "cut off");
+    let mut arm = sound.clone();
+    arm[18] = 183; // EM_AARCH64
+    absent(&lab, &file("arm.so", &arm), "64-bit ARM");
+    absent(&lab, &file("text.so", b"no library\n"), "no ELF file");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn a_library_that_crashes_takes_no_program_with_it() {
+    let lab = Lab::new();
+    let faults = [
+        (1, "crashed (signal 6)"),
+        (2, "ended the process"),
+        (3, "crashed (signal 11)"),
+        (4, "has no platform"),
+        (5, "no OpenCL library"),
+    ];
+    for (fault, why) in faults {
+        let name = format!("libfault{fault}.so");
+        let library = lab.library(&name, "vendors/broken.c", &[&format!("-DFAULT={fault}")]);
+        absent(&lab, &library, why);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn a_loader_is_no_vendor_library() {
+    let lab = Lab::new();
+    absent(&lab, &lab.opencl().loader(), "loader");
+}
+
+/// The vendor library and its helper call each other, and nobody else's functions of these names.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn a_knot_of_libraries_is_bound_to_itself() {
+    let lab = Lab::new();
+    let program = lab.compile("program", &["knot.c"], &["-rdynamic", "-ldl"]);
+    for linked in [&["-Wl,-z,lazy"][..], &["-Wl,-z,lazy,-z,relro"]] {
+        let vendor = lab.library("libknot.so", "vendors/knot.c", linked);
+        let helper = lab.library(
+            "libhelper.so",
+            "vendors/knot.c",
+            &[&["-DHELPER"], linked].concat(),
+        );
+        let mut command = lab.command(&program, Drivers::Wrapped, &vendor);
+        command
+            .arg(driver())
+            .arg(&vendor)
+            .env("PEERLANE_ICD_HELPERS", &helper);
+        let said = printed(&succeed(&mut command, "knot"));
+        assert!(
+            said.starts_with("knot 31, both 7, own 1, table 0\n"),
+            "{said}"
+        );
+        // One part of the data stays writable; what the dynamic linker closed is closed again.
+        assert!(
+            said.ends_with("\n1 writable parts of the vendor library\n"),
+            "{said}"
+        );
+        // Without the helper there is no such function.
+        command
+            .env_remove("PEERLANE_ICD_HELPERS")
+            .env("PEERLANE_ICD_PROBE", "0");
+        assert!(!command.output().unwrap().status.success());
+    }
+}
+
+/// The file of the machine, and the environment over it.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn the_file_names_the_libraries() {
+    let lab = Lab::new();
+    let program = lab.compile("program", &["knot.c"], &["-rdynamic", "-ldl"]);
+    let vendor = lab.library("libknot.so", "vendors/knot.c", &["-Wl,-z,lazy"]);
+    let helper = lab.library(
+        "libhelper.so",
+        "vendors/knot.c",
+        &["-DHELPER", "-Wl,-z,lazy"],
+    );
+    let file = lab.path("icd.toml");
+    let text = format!("vendor = {vendor:?}\nhelpers = [{helper:?}]\n");
+    fs::write(&file, text).unwrap();
+    let mut command = lab.command(&program, Drivers::Wrapped, &vendor);
+    command.arg(driver()).arg(&vendor);
+    command
+        .env_remove("PEERLANE_ICD_VENDOR")
+        .env("PEERLANE_ICD_CONFIG", &file);
+    assert!(printed(&succeed(&mut command, "knot")).starts_with("knot 31, "));
+    fs::write(&file, "vendr = 'x'\n").unwrap();
+    let output = succeed(&mut command, "knot");
+    assert_eq!(printed(&output), "no platform\n");
+    assert!(errors(&output).contains("icd.toml"), "{}", errors(&output));
+}

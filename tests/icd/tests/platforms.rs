@@ -1,0 +1,95 @@
+//! The driver beside another platform, with other loaders, and installed.
+
+use peerlane_icd as _;
+use peerlane_icd_setup::{Places, Settings};
+use peerlane_icd_tests::{Drivers, Lab, driver, printed, succeed};
+
+/// Two platforms of one process, a thread each.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn two_platforms_work_at_a_time() {
+    let lab = Lab::new();
+    let program = lab.program("two", &["two.c"]);
+    let both = lab.vendors("both", &[&driver(), &lab.other_pocl()]);
+    let mut command = lab.command(&program, Drivers::Wrapped, &lab.plain());
+    command.env("OCL_ICD_VENDORS", both);
+    let said = printed(&succeed(&mut command, "two"));
+    // CL_INVALID_CONTEXT or CL_INVALID_EVENT_WAIT_LIST: the specification has both for such a list.
+    let refused = [
+        "events of two platforms: -34\n",
+        "events of two platforms: -57\n",
+    ];
+    assert!(said.starts_with("2 platforms, 0 failures\n"), "{said}");
+    assert!(refused.iter().any(|line| said.ends_with(line)), "{said}");
+}
+
+/// Khronos's loader, which Debian does not have: programs run as with Debian's.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn khronos_loader_takes_the_driver() {
+    let lab = Lab::new();
+    let program = lab.program("program", &["main.c", "objects.c", "events.c", "limits.c"]);
+    let vendor = lab.plain();
+    for part in ["parents", "events"] {
+        let run = |khronos: bool| {
+            let mut command = lab.command(&program, Drivers::Wrapped, &vendor);
+            command.arg(part).arg(driver());
+            if khronos {
+                command.env("LD_PRELOAD", lab.khronos_loader());
+            }
+            printed(&succeed(&mut command, part))
+        };
+        let said = run(false);
+        assert!(
+            !said.contains(": NO") && said.lines().count() > 10,
+            "{said}"
+        );
+        assert_eq!(run(true), said);
+    }
+}
+
+/// A loader of `cl_khr_icd` 2.0 finds its word in every object; an older one sees no tag.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn a_new_loader_has_its_word_in_every_object() {
+    let lab = Lab::new();
+    let program = lab.compile("loader2", &["loader2.c"], &["-ldl"]);
+    let mut command = lab.command(&program, Drivers::Wrapped, &lab.plain());
+    let said = printed(&succeed(command.arg(driver()), "loader2"));
+    // CL_INVALID_VALUE is -30.
+    let expected = "tags without being asked: 0\ntags: 2\nno platform: -30\nword: 0\n\
+        platform: has it\ndevice: has it\ncontext: has it\nqueue: has it\nbuffer: has it\n\
+        user event: has it\nmarker: 0\nevent: has it\nnot found\n";
+    assert_eq!(said, expected);
+}
+
+/// What `peerlane icd` installs is found, and a vendor library that does not work is said.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn an_installation_is_checked() {
+    let lab = Lab::new();
+    let places = Places::below(&lab.path("root"));
+    let install = |vendor, helpers| {
+        let settings = Settings {
+            vendor: Some(vendor),
+            helpers,
+        };
+        places.install(&driver(), &settings).unwrap();
+        places.check()
+    };
+    let linked = ["-Wl,-z,lazy"];
+    let knot = lab.library("libknot.so", "vendors/knot.c", &linked);
+    let helper = lab.library(
+        "libhelper.so",
+        "vendors/knot.c",
+        &["-DHELPER", "-Wl,-z,lazy"],
+    );
+    let report = install(knot, vec![helper]);
+    assert_eq!(report.fault, None, "{report:?}");
+    assert_eq!(report.lines.len(), 3, "{report:?}");
+    let crashes = lab.library("libfault.so", "vendors/broken.c", &["-DFAULT=3"]);
+    let report = install(crashes, Vec::new());
+    assert!(report.fault.unwrap().contains("crashed (signal 11)"));
+    let report = install("/nowhere/libalteracl.so".into(), Vec::new());
+    assert!(report.fault.unwrap().contains("/nowhere/libalteracl.so"));
+}

@@ -1,0 +1,46 @@
+//! The board libraries for OpenCL, and what they want of a machine.
+
+use crate::lab::program;
+use peerlane_endpoint::Params;
+use peerlane_opencl::{CONFIGURATION, IMAGE, Package};
+use peerlane_vm::{Initramfs, guest_program, shared_build};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// What a machine has of them.
+struct Parts {
+    /// Cargo's directory.
+    built: PathBuf,
+    programmer: PathBuf,
+}
+
+fn parts() -> &'static Parts {
+    static PARTS: OnceLock<Parts> = OnceLock::new();
+    PARTS.get_or_init(|| {
+        let packages = ["peerlane-mmd", "peerlane-mmd-legacy", "peerlane-contract"];
+        Parts {
+            built: shared_build(&packages).unwrap(),
+            programmer: guest_program("peerlane-guest", "quartus_pgm").unwrap(),
+        }
+    })
+}
+
+/// Puts both libraries into a machine, the program that makes the runtime's calls, a stand-in for Quartus's
+/// programmer, and images: `/srv/1.bin` and `2.bin` of programs with all kernels, `spoilt.bin` of none.
+pub(crate) fn files(files: &mut Initramfs) {
+    let parts = parts();
+    for library in ["libpeerlane_mmd.so", "libpeerlane_mmd_legacy.so"] {
+        files.library(&parts.built.join(library)).unwrap();
+    }
+    let loader = parts.built.join("peerlane-loader");
+    files.shared_program(&loader).unwrap();
+    files.program(&parts.programmer).unwrap();
+    for number in [1, 2] {
+        let package = Package::of(&program(Params::default(), number));
+        let image = package.get(IMAGE).unwrap();
+        files.file(&format!("srv/{number}.bin"), image).unwrap();
+    }
+    let mut spoilt = Package::default();
+    spoilt.set(CONFIGURATION, "no program");
+    files.file("srv/spoilt.bin", &spoilt.bytes()).unwrap();
+}

@@ -1,0 +1,81 @@
+//! The shared libraries that a file is linked with, and theirs.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{Error, Result, error::io_error};
+
+/// A shared library.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Library {
+    /// Where the machine is to have it.
+    pub(crate) place: String,
+    /// Where this computer has it.
+    pub(crate) found: PathBuf,
+}
+
+/// All that the loader would take for a file, itself among them, as `ldd` says.
+pub(crate) fn of(file: &Path) -> Result<Vec<Library>> {
+    let output = Command::new("ldd").arg(file).output();
+    let output = output.map_err(io_error("run", "ldd"))?;
+    let failed = |reason: String| Error::Libraries {
+        file: file.to_owned(),
+        reason,
+    };
+    match output.status.success() {
+        true => parse(&String::from_utf8_lossy(&output.stdout)).map_err(failed),
+        false => Err(failed(String::from_utf8_lossy(&output.stderr).into_owned())),
+    }
+}
+
+/// Reads what `ldd` says: `NAME => PATH (ADDRESS)` for a library, `PATH (ADDRESS)` for the loader, and
+/// `NAME (ADDRESS)` for what the kernel brings (ldd(1)).
+fn parse(said: &str) -> Result<Vec<Library>, String> {
+    let mut libraries = Vec::new();
+    for line in said.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (place, found) = match *words.as_slice() {
+            [_, "=>", "not", "found"] => return Err(line.trim().to_owned()),
+            // A name with a directory is the loader's, which programs name by its path.
+            [path, "=>", found, ..] if path.starts_with('/') => (path.to_owned(), found),
+            [name, "=>", found, ..] => (format!("/lib/{name}"), found),
+            [path, _] if path.starts_with('/') => (path.to_owned(), path),
+            _ => continue,
+        };
+        libraries.push(Library {
+            place,
+            found: found.into(),
+        });
+    }
+    Ok(libraries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn library(place: &str, found: &str) -> Library {
+        Library {
+            place: place.into(),
+            found: found.into(),
+        }
+    }
+
+    #[test]
+    fn what_ldd_says() {
+        // Of glibc 2.41.
+        let said = "\tlinux-vdso.so.1 (0x00007ffd0a9f2000)\n\
+                    \tlibz.so.1 => /lib/x86_64-linux-gnu/libz.so.1 (0x00007f1c2a000000)\n\
+                    \t/lib64/ld-linux-x86-64.so.2 (0x00007f1c2a400000)\n";
+        let expected = [
+            library("/lib/libz.so.1", "/lib/x86_64-linux-gnu/libz.so.1"),
+            library("/lib64/ld-linux-x86-64.so.2", "/lib64/ld-linux-x86-64.so.2"),
+        ];
+        assert_eq!(parse(said).unwrap(), expected);
+        assert_eq!(parse("\tstatically linked\n").unwrap(), []);
+        let missing = parse("\tliba.so => not found\n").unwrap_err();
+        assert!(missing.contains("liba.so"), "{missing}");
+    }
+}
