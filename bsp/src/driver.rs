@@ -192,18 +192,6 @@ struct Table<'a> {
     boards: &'a [Board],
 }
 
-impl Table<'_> {
-    /// Whether another board has the same vendor and device: its subsystem tells them apart.
-    fn shares(&self, board: &Board) -> bool {
-        let ids = |other: &&Board| (other.vendor, other.device) == (board.vendor, board.device);
-        self.boards.iter().filter(ids).count() > 1
-    }
-
-    fn any_shares(&self) -> bool {
-        self.boards.iter().any(|board| self.shares(board))
-    }
-}
-
 /// The ID of a subsystem, as the driver's source says it. What is not known is any (`PCI_ANY_ID` of
 /// `include/linux/mod_devicetable.h`).
 fn subsystem_id(id: &Option<u16>) -> String {

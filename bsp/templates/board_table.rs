@@ -11,11 +11,7 @@ macro_rules! board_table {
             [
 {%- for board in boards %}
                 (
-                    {% if self.shares(board) -%}
-                    $crate::boards_table::with_subsystem({{ "{:#06x}"|format(board.vendor) }}, {{ "{:#06x}"|format(board.device) }}, {{ crate::driver::subsystem_id(board.subsystem.0) }}, {{ crate::driver::subsystem_id(board.subsystem.1) }}),
-                    {%- else -%}
-                    $crate::boards::id({{ "{:#06x}"|format(board.vendor) }}, {{ "{:#06x}"|format(board.device) }}),
-                    {%- endif %}
+                    $crate::boards::id({{ "{:#06x}"|format(board.vendor) }}, {{ "{:#06x}"|format(board.device) }}, {{ crate::driver::subsystem_id(board.subsystem.0) }}, {{ crate::driver::subsystem_id(board.subsystem.1) }}),
                     $crate::boards::Place {
                         name: c{{ "{:?}"|format(board.name) }},
                         build_id: {{ "{:#010x}"|format(board.build_id) }},
@@ -42,26 +38,3 @@ macro_rules! board_table {
     };
 }
 pub(crate) use board_table;
-{%- if self.any_shares() %}
-
-/// The ID of a board that has vendor and device in common with another one: the subsystem tells them apart.
-pub(crate) const fn with_subsystem(
-    vendor: u32,
-    device: u32,
-    subvendor: u32,
-    subdevice: u32,
-) -> kernel::pci::DeviceId {
-    let raw = kernel::bindings::pci_device_id {
-        vendor,
-        device,
-        subvendor,
-        subdevice,
-        class: 0,
-        class_mask: 0,
-        driver_data: 0,
-        override_only: 0,
-    };
-    // SAFETY: `DeviceId` is a transparent wrapper of this structure, without invariants.
-    unsafe { core::mem::transmute(raw) }
-}
-{%- endif %}

@@ -197,7 +197,14 @@ fn boards_that_look_alike_are_refused() {
     assert!(both.contains("(0x1172, 0xab00, 0x198a, 0x504c)"), "{both}");
     other.device = 0xab01;
     let both = table(&[board, other]).unwrap();
-    assert!(both.contains("(0x1172, 0xab00)") && both.contains("(0x1172, 0xab01)"));
+    assert!(
+        both.contains("(0x1172, 0xab00, u32::MAX, 0x504c)"),
+        "{both}"
+    );
+    assert!(
+        both.contains("(0x1172, 0xab01, u32::MAX, 0x504c)"),
+        "{both}"
+    );
 }
 
 /// What the driver has of the kernel, as far as the table uses it (`rust/kernel/pci/id.rs` and
@@ -224,10 +231,9 @@ macro_rules! pci_device_table {
     ($name:ident, $info:ty, $rows:expr) => { static $name: &[(kernel::pci::DeviceId, $info)] = &$rows; };
 }
 pub(crate) mod boards {
-    pub(crate) const fn id(vendor: u32, device: u32) -> kernel::pci::DeviceId {
+    pub(crate) const fn id(vendor: u32, device: u32, subvendor: u32, subdevice: u32) -> kernel::pci::DeviceId {
         kernel::pci::DeviceId(kernel::bindings::pci_device_id {
-            vendor, device, subvendor: u32::MAX, subdevice: u32::MAX, class: 0, class_mask: 0, driver_data: 0,
-            override_only: 0,
+            vendor, device, subvendor, subdevice, class: 0, class_mask: 0, driver_data: 0, override_only: 0,
         })
     }
     pub(crate) struct Range { pub(crate) offset: u64, pub(crate) bytes: u64 }
@@ -289,7 +295,8 @@ fn subsystems_tell_boards_apart() {
             (["1172", "ab00", "1172", "504d"], two.name.as_str()),
             // The vendor's board.
             (["1172", "ab00", "1172", "0004"], "none"),
-            (["1172", "ab01", "1172", "0004"], "three"),
+            (["1172", "ab01", "1172", "504c"], "three"),
+            (["1172", "ab01", "1172", "0004"], "none"),
             (["1172", "ab02", "1172", "504c"], "none"),
         ] {
             let run = std::process::Command::new(dir.path().join("match"))

@@ -49,13 +49,14 @@ impl Place {
     }
 }
 
-/// An ID that [`pci::Vendor`] has no name for.
-pub(crate) const fn id(vendor: u32, device: u32) -> pci::DeviceId {
+/// The IDs of a board, with those of its subsystem: by them alone it differs from the vendor's board, which is
+/// another driver's. `u32::MAX` (`PCI_ANY_ID`) is any; [`pci::DeviceId`] itself makes none with a subsystem.
+pub(crate) const fn id(vendor: u32, device: u32, subvendor: u32, subdevice: u32) -> pci::DeviceId {
     let raw = bindings::pci_device_id {
         vendor,
         device,
-        subvendor: u32::MAX,
-        subdevice: u32::MAX,
+        subvendor,
+        subdevice,
         class: 0,
         class_mask: 0,
         driver_data: 0,

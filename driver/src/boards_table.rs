@@ -10,7 +10,7 @@ macro_rules! board_table {
             $crate::boards::Place,
             [
                 (
-                    $crate::boards::id(0x1172, 0xab00),
+                    $crate::boards::id(0x1172, 0xab00, u32::MAX, 0x504c),
                     $crate::boards::Place {
                         name: c"peerlane_ref_peerlane",
                         build_id: 0x06b48e0d,

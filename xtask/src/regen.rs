@@ -100,11 +100,9 @@ fn c_header(root: &Path, fresh: &Path) -> miette::Result<()> {
     let capi = root.join("host/capi");
     let config = cbindgen::Config::from_file(capi.join("cbindgen.toml"))
         .map_err(|error| miette!("host/capi/cbindgen.toml: {error}"))?;
-    let mut builder = cbindgen::Builder::new().with_config(config);
-    for name in ["lib.rs", "error.rs", "handles.rs", "transfer.rs"] {
-        builder = builder.with_src(capi.join("src").join(name));
-    }
-    let bindings = builder
+    let bindings = cbindgen::Builder::new()
+        .with_config(config)
+        .with_src(capi.join("src/lib.rs"))
         .generate()
         .map_err(|error| miette!("host/capi/src gives no header: {error}"))?;
     bindings.write_to_file(fresh.join("libpeerlane.h"));

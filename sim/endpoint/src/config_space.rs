@@ -46,7 +46,7 @@ pub struct Ids {
     pub device: u16,
     /// Subsystem vendor.
     pub subsystem_vendor: u16,
-    /// Subsystem.
+    /// Subsystem: that of an extended board, unless set otherwise.
     pub subsystem: u16,
     /// Device serial number.
     pub serial: u64,
@@ -58,7 +58,7 @@ impl Default for Ids {
             vendor: 0x1172,
             device: 0xAB00,
             subsystem_vendor: 0x1172,
-            subsystem: 0x0004,
+            subsystem: 0x504C,
             serial: 0,
         }
     }

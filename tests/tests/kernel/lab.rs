@@ -147,7 +147,8 @@ fn board(config: &Config) -> Board {
         name: "simulated".into(),
         vendor: config.ids.vendor,
         device: config.ids.device,
-        subsystem: (None, None),
+        // Its vendor is whose the BSP's is.
+        subsystem: (None, Some(config.ids.subsystem)),
         build_id: config.block().build_id(),
         slaves: config.layout.slaves(),
         memory: 1 << config.params.memory_log2,

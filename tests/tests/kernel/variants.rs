@@ -64,6 +64,26 @@ fn boards_of_another_layout_are_refused() {
         ));
 }
 
+/// The vendor's board has the same vendor and device: it is another driver's, and is not read from either.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn a_board_of_another_subsystem_is_not_looked_at() {
+    Setup::default()
+        .other_driver("vendors", |board| {
+            board.subsystem = (Some(0x1172), Some(0x0004));
+        })
+        .run(
+            "rmmod peerlane\n\
+             dmesg -c >/dev/null\n\
+             insmod /modules/vendors.ko\n\
+             test ! -e /dev/peerlane0\n\
+             dmesg | grep -F 'not a board of this driver' && exit 1\n\
+             rmmod peerlane\n\
+             insmod $PEERLANE_MODULE $PEERLANE_PARAMETERS\n\
+             test -e /dev/peerlane0",
+        );
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn a_board_behind_translation_windows_is_refused() {
