@@ -20,7 +20,7 @@ thread_local! {
 /// The process is at its end: the runtime's own data may be gone.
 static EXITING: AtomicBool = AtomicBool::new(false);
 
-/// Handlers that run now.
+/// Handlers that run now, in this process.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
 /// Writes a line to standard error. Nothing else can be done where that is closed.
@@ -60,8 +60,18 @@ pub(crate) fn at_exit() {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
+    /// A child that a fork makes has the thread that forked, and no other (POSIX.1-2017, `fork`): what the parent's
+    /// threads were in, nobody there ever leaves.
+    extern "C" fn forked() {
+        RUNNING.store(OWN.get(), Ordering::SeqCst);
+    }
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
+        // SAFETY: as below. In the child it touches an atomic number and one of the thread's own.
+        let registered = unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+        if registered != 0 {
+            say("a forked process may take seconds to end: pthread_atfork failed");
+        }
         // SAFETY: it is a function of this library, which is never unloaded, and calls nothing that may be
         // destroyed before it.
         let registered = unsafe { libc::atexit(exit) };

@@ -18,9 +18,10 @@ use peerlane_contract::checks::{PLACE, pattern};
 use peerlane_contract::{Bench, Calls, InProcess, Programming, Runtime, Version};
 use peerlane_host::driver::{Driver, Options};
 use peerlane_mmd_core::{Boards, Flavour, Found, Mmd, OpenCl, Programmer};
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -419,4 +420,53 @@ fn a_child_of_a_fork_gets_errors_and_the_parent_goes_on() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(7), "{said}");
     assert!(said.contains("a forked process"), "{said}");
+}
+
+/// A child has none of its parent's threads, so nothing is waited for at its end.
+#[test]
+fn a_child_of_a_fork_does_not_wait_for_its_parents_handlers() {
+    /// Sleeps until the test is over, once it has told that it runs.
+    unsafe extern "C" fn busy(_: c_int, running: *mut c_void) {
+        // SAFETY: it was set with a pointer to this.
+        let running = unsafe { &*running.cast::<AtomicBool>() };
+        running.store(true, Ordering::SeqCst);
+        while running.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let output = in_a_process(
+        "a_child_of_a_fork_does_not_wait_for_its_parents_handlers",
+        || {
+            static RUNNING: AtomicBool = AtomicBool::new(false);
+            let toys = Toys::new(EMPTY);
+            let mmd = toys.load();
+            let (runtime, _) = Runtime::open(mmd, "toy0", Version(24.2)).unwrap();
+            let running = (&raw const RUNNING).cast_mut().cast();
+            // SAFETY: the handler takes this pointer, which is always good.
+            let set = unsafe { mmd.set_interrupt_handler(runtime.handle(), Some(busy), running) };
+            assert_eq!(set, 0);
+            while !RUNNING.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+            let begin = Instant::now();
+            // SAFETY: the child ends at once.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                // SAFETY: it runs what was registered for the end of the process, as any program that forks.
+                unsafe { libc::exit(5) };
+            }
+            let mut status = 77;
+            // SAFETY: it writes the status.
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+            let took = begin.elapsed();
+            assert_eq!(libc::WEXITSTATUS(status), 5);
+            // The parent's end would wait five seconds.
+            assert!(took < Duration::from_millis(2500), "{took:?}");
+            RUNNING.store(false, Ordering::SeqCst);
+            runtime.close();
+        },
+    );
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(7), "{said}");
 }
