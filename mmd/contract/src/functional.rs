@@ -202,6 +202,28 @@ pub fn a_program_that_cannot_be_loaded_closes_the_board(bench: &dyn Bench) {
     runtime.close();
 }
 
+/// The programmer has gone well, at another board: this one's FPGA has its old configuration, so the programming has
+/// failed.
+pub fn a_program_that_another_board_got_is_none(bench: &dyn Bench) {
+    let mmd = bench.load();
+    bench.set_programming(Programming::Elsewhere);
+    let (runtime, rom) = Runtime::open(mmd, bench.name(), Version(24.2)).unwrap();
+    assert!(!runtime.program(&mut bench.image(1), 0));
+    assert_eq!((runtime.handle(), bench.programmed()), (-1, 0));
+    runtime.close();
+    // The next one has the kernels that are there, and can program the board.
+    bench.set_programming(Programming::Loses);
+    let (runtime, same) = Runtime::open(mmd, bench.name(), Version(24.2)).unwrap();
+    assert_eq!(same, rom);
+    runtime.launch(1, [0x400, 0x400, 0x800]);
+    runtime.until_finished(1);
+    assert!(runtime.program(&mut bench.image(1), 0));
+    assert_eq!(bench.programmed(), 1);
+    runtime.launch(1, [0x400, 0x400, 0x800]);
+    runtime.until_finished(2);
+    runtime.close();
+}
+
 /// Transfers of all alignments modulo 64 and of many lengths; nothing beside them changes.
 pub fn all_alignments_and_sizes(bench: &dyn Bench) {
     let runtime = bench.open();

@@ -148,6 +148,8 @@ pub enum Programming {
     Loses,
     /// The image is not loaded.
     Fails,
+    /// The image is loaded into another board's FPGA, which is no error to the programmer.
+    Elsewhere,
 }
 
 /// A board that is tried. It has a kernel whose registers have version 5 and are at [`CSR`]: it adds two arrays
@@ -207,6 +209,7 @@ macro_rules! tests {
             nothing_is_called_before_a_handler_is_set_or_after_a_close
             a_program_is_loaded_with_memory_kept_or_restored
             a_program_that_cannot_be_loaded_closes_the_board
+            a_program_that_another_board_got_is_none
             all_alignments_and_sizes
             memory_is_copied_on_the_board
             eight_threads_share_a_board

@@ -8,7 +8,7 @@ use crate::handlers::Handlers;
 use crate::host::HostMemory;
 use crate::info::{Online, Value};
 use crate::peer::Gate;
-use crate::program::Programmer;
+use crate::program::{JTAG_CABLE, JTAG_DEVICE, Programmer};
 use crate::registers::Registers;
 use crate::rom::Kernels;
 use crate::threads::{join, spawn};
@@ -405,6 +405,28 @@ impl Board {
         });
     }
 
+    /// Has the programmer load an image, and sees that this FPGA got it: a programmer that is led to another one
+    /// tells of no error.
+    fn load(&self, image: &[u8], keeps: bool) -> peerlane_host::Result<()> {
+        // What keeps the memory configures the kernels alone, and leaves their interface.
+        let marked = !keeps && self.kernels.mark()?;
+        self.side.reprogram(keeps, &mut || {
+            let loaded = self.programmer.program(image, &*self.side);
+            loaded.map_err(|reason| Error::Program { reason })
+        })?;
+        if marked && self.kernels.is_marked()? {
+            let reason = format!(
+                "the programmer tells of no error, but this board's FPGA has kept its configuration, so it has configured \
+                 another one. {JTAG_CABLE}_{0} and {JTAG_DEVICE}_{0} say where on JTAG this board is (`jtagconfig` lists \
+                 cables and devices). The board whose FPGA was configured must be programmed, and its function reset, \
+                 before it is used",
+                self.name
+            );
+            return Err(Error::Program { reason });
+        }
+        Ok(())
+    }
+
     /// Loads an image into the FPGA; the board's handle, or -1. After that the board is of use only if its memory
     /// was to be kept.
     pub(crate) fn program(&self, image: &[u8], keep: bool) -> c_int {
@@ -421,11 +443,7 @@ impl Board {
             return -1;
         }
         self.handlers.without_interrupt(|| {
-            let load = &mut || {
-                let loaded = self.programmer.program(image, &*self.side);
-                loaded.map_err(|reason| Error::Program { reason })
-            };
-            let programmed = self.gate.programming(|| self.side.reprogram(keeps, load));
+            let programmed = self.gate.programming(|| self.load(image, keeps));
             let shown = self.kernels.changed();
             // The queue learns of the restart, which its next transfer would fail for.
             let known = self.dma.device().query().map(drop);

@@ -1,7 +1,7 @@
 //! Where boards come from.
 
 use crate::pcie::CvpOrJtag;
-use crate::program::Programmer;
+use crate::program::{Jtag, Programmer};
 use peerlane_host::Device;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -57,9 +57,10 @@ impl Boards for Nodes {
         })?;
         let node = PathBuf::from(format!("/dev/{name}"));
         let device = Device::open(&node).map_err(|error| format!("{error}. {}", error.remedy()))?;
+        let jtag = Jtag::new(name, self.names().len() <= 1);
         Ok(Found {
             device,
-            programmer: Box::new(CvpOrJtag),
+            programmer: Box::new(CvpOrJtag::new(jtag)),
             bus: bus(&node).unwrap_or_else(|| node.display().to_string()),
             number,
         })

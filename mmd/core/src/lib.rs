@@ -52,4 +52,4 @@ pub use peer::{
     cl_mem, cl_mem_flags, cl_peer_memory_peerlane, cl_uint, cl_ulong,
 };
 pub use peerlane_host::{Direction, OpenCl};
-pub use program::{Jtag, Programmer, quartus_tool};
+pub use program::{JTAG_CABLE, JTAG_DEVICE, Jtag, Programmer, board_settings, quartus_tool};

@@ -10,8 +10,15 @@ use peerlane_package::section;
 /// that the image is for, is programmed by JTAG, too. `PEERLANE_PROGRAM`, `cvp` or `jtag`, takes one way only.
 ///
 /// The core is all logic, controllers of memory too, so the board's memory is lost either way.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct CvpOrJtag;
+#[derive(Debug, Clone)]
+pub struct CvpOrJtag(Jtag);
+
+impl CvpOrJtag {
+    /// By this JTAG where it is not over PCIe.
+    pub fn new(jtag: Jtag) -> Self {
+        Self(jtag)
+    }
+}
 
 /// The variable that says the way.
 const VARIABLE: &str = "PEERLANE_PROGRAM";
@@ -89,13 +96,13 @@ impl Programmer for CvpOrJtag {
     fn check(&self, image: &[u8], board: &dyn OpenCl) -> Result<(), String> {
         match way(image, board)? {
             Way::Cvp => Ok(()),
-            Way::Jtag => Jtag.check(image, board),
+            Way::Jtag => self.0.check(image, board),
         }
     }
 
     fn program(&self, image: &[u8], board: &dyn OpenCl) -> Result<(), String> {
         if way(image, board)? == Way::Jtag {
-            return Jtag.program(image, board);
+            return self.0.program(image, board);
         }
         let Err(error) = board.configure(core(image)?, Packing::AsTold) else {
             return Ok(());
@@ -105,10 +112,10 @@ impl Programmer for CvpOrJtag {
             return Err(reason);
         }
         // It may have no configuration now.
-        match Jtag.check(image, board) {
+        match self.0.check(image, board) {
             Ok(()) => {
                 say(format_args!("{reason}. It is programmed by JTAG"));
-                Jtag.program(image, board)
+                self.0.program(image, board)
             }
             Err(jtag) => Err(format!("{reason}. Nor by JTAG: {jtag}")),
         }

@@ -30,14 +30,65 @@ pub trait Programmer: Send + Sync {
 }
 
 /// Programs by JTAG with Quartus's programmer, which has to be installed: `quartus_pgm` on the `PATH`, in
-/// `$QUARTUS_ROOTDIR/bin`, or where `PEERLANE_QUARTUS_PGM` says. `ACL_PCIE_JTAG_CABLE` and
-/// `ACL_PCIE_JTAG_DEVICE_INDEX` choose the cable and the device on it, both 1 by default, as with the vendor's
-/// own boards. The whole FPGA is configured, so its memory is lost.
+/// `$QUARTUS_ROOTDIR/bin`, or where `PEERLANE_QUARTUS_PGM` says. [`JTAG_CABLE`] and [`JTAG_DEVICE`] choose the cable
+/// and the device on it, both 1 by default, as with the vendor's own boards; of several boards each needs
+/// [settings of its own](board_settings). The whole FPGA is configured, so its memory is lost.
 ///
 /// The programmer goes on when this process is killed, or the terminal's interrupt key pressed: an FPGA that is
 /// configured in part is no board at all.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Jtag;
+#[derive(Debug, Clone)]
+pub struct Jtag {
+    board: String,
+    alone: bool,
+}
+
+/// The variable that names the cable, as `quartus_pgm -c` takes it.
+pub const JTAG_CABLE: &str = "ACL_PCIE_JTAG_CABLE";
+
+/// The variable that says which device in the cable's chain the FPGA is, from 1 on.
+pub const JTAG_DEVICE: &str = "ACL_PCIE_JTAG_DEVICE_INDEX";
+
+/// Settings of a board from the environment, which say where on JTAG it is: of each name the variable `NAME_BOARD`,
+/// else `NAME`, which is for all boards. Neither cable nor device tells a board's place on the bus. So unless the
+/// board is `alone` in the computer, one of its settings at least must be its own: they would lead to whatever board
+/// the first cable is at.
+///
+/// # Errors
+/// A sentence that names the settings which are missing.
+pub fn board_settings<const N: usize>(
+    board: &str,
+    alone: bool,
+    names: [&str; N],
+) -> Result<[Option<OsString>; N], String> {
+    let value = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let own = names.map(|name| value(&format!("{name}_{board}")));
+    if !alone && own.iter().all(Option::is_none) {
+        let wanted = names.map(|name| format!("{name}_{board}"));
+        return Err(format!(
+            "the computer has several boards, and nothing says where on JTAG this one is: set {} (`jtagconfig` lists the \
+             cables and the devices on each)",
+            wanted.join(" or ")
+        ));
+    }
+    let mut all = names.map(value).into_iter();
+    Ok(own.map(|own| own.or(all.next().flatten())))
+}
+
+impl Jtag {
+    /// For the board of this name, which is `alone` or one of several boards in the computer.
+    pub fn new(board: &str, alone: bool) -> Self {
+        Self {
+            board: board.into(),
+            alone,
+        }
+    }
+
+    /// The cable, and the device on it.
+    fn place(&self) -> Result<[OsString; 2], String> {
+        let place = board_settings(&self.board, self.alone, [JTAG_CABLE, JTAG_DEVICE])?;
+        Ok(place.map(|setting| setting.unwrap_or_else(|| "1".into())))
+    }
+}
 
 /// The process that waits for the programmer: a shell of its own process group, whose standard input is the
 /// board's file. The programmer does not get that: it starts a JTAG server, which stays. Nothing that either
@@ -64,6 +115,7 @@ impl Programmer for Jtag {
                  with this board's BSP, and without -fast-emulator or -c"
             ));
         }
+        self.place()?;
         quartus_pgm().map(drop)
     }
 
@@ -71,7 +123,7 @@ impl Programmer for Jtag {
         let held = board.file().map(|file| file.try_clone_to_owned());
         let held = held.transpose();
         let held = held.map_err(|error| format!("no copy of the board's file: {error}"))?;
-        let tool = quartus_pgm()?;
+        let (tool, place) = (quartus_pgm()?, self.place()?);
         let sof = section(image, SOF).unwrap_or_default();
         let failed = |what: &str, error: std::io::Error| format!("{what}: {error}");
         let no_file = |error| failed("no temporary file", error);
@@ -90,7 +142,7 @@ impl Programmer for Jtag {
             .args(["-c", KEEPER])
             .arg(file.path())
             .arg(&tool)
-            .args(arguments(file.path()))
+            .args(arguments(file.path(), place))
             .stdin(held.map_or_else(Stdio::null, Stdio::from))
             .stdout(copy(&ended)?)
             .stderr(copy(&said)?)
@@ -124,19 +176,13 @@ fn content(file: &mut File) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn variable(name: &str, default: &str) -> OsString {
-    let value = std::env::var_os(name).filter(|value| !value.is_empty());
-    value.unwrap_or_else(|| default.into())
-}
-
 /// The programmer's arguments (Quartus Prime Command-Line Reference, `quartus_pgm`: `-c` cable, `-m`
 /// mode, `-o` operation `P;file@device`).
-fn arguments(sof: &Path) -> [OsString; 6] {
+fn arguments(sof: &Path, [cable, device]: [OsString; 2]) -> [OsString; 6] {
     let mut operation = OsString::from("P;");
     operation.push(sof);
     operation.push("@");
-    operation.push(variable("ACL_PCIE_JTAG_DEVICE_INDEX", "1"));
-    let cable = variable("ACL_PCIE_JTAG_CABLE", "1");
+    operation.push(device);
     [
         "-c".into(),
         cable,
@@ -183,7 +229,9 @@ mod tests {
 
     #[test]
     fn the_command_names_cable_file_and_device() {
-        let arguments = arguments(Path::new("/tmp/x.sof"));
-        assert_eq!(arguments, ["-c", "1", "-m", "jtag", "-o", "P;/tmp/x.sof@1"]);
+        let place = ["USB".into(), "2".into()];
+        let arguments = arguments(Path::new("/tmp/x.sof"), place);
+        let expected = ["-c", "USB", "-m", "jtag", "-o", "P;/tmp/x.sof@2"];
+        assert_eq!(arguments, expected);
     }
 }

@@ -20,6 +20,9 @@ const LONG_ROM: u32 = 0xa0c0_0002;
 
 /// The address that the window shows: a register of 4 bytes.
 const SEGMENT: u64 = 0x020;
+/// What the segment is while the FPGA is configured: an address that no kernel has to be at, of the 30 bits of the
+/// kernels' address space, in steps of the window's 4 KiB.
+const MARK: u32 = 0x1a5a_5000;
 /// The window into the kernels' address space.
 const WINDOW: Range<u64> = 0x1000..0x2000;
 /// The short ROM.
@@ -112,6 +115,24 @@ impl Kernels {
         state.rom = Rom::Unknown;
         let segment = state.segment.to_le_bytes();
         self.registers.write(Area::Kernels, SEGMENT, &segment)
+    }
+
+    /// Marks the FPGA's configuration: the segment register keeps what is written now until the FPGA is configured
+    /// anew. It is that of an Address Span Extender, which is 0 after its reset (`MASTER_ADDRESS_DEF` in Altera's
+    /// `acl_kernel_interface`), and is reset with the PCIe side of the board, not by the kernels' reset at 0x030. So a
+    /// reset of the hard IP, by a link that is down or reset, clears the mark too: that it is gone proves nothing,
+    /// that it is there proves that this FPGA was not configured. [`changed`](Self::changed) takes it away.
+    ///
+    /// `false`: this board's register cannot be read back, so there is no mark.
+    pub(crate) fn mark(&self) -> Result<bool> {
+        let mark = MARK.to_le_bytes();
+        self.registers.write(Area::Kernels, SEGMENT, &mark)?;
+        self.is_marked()
+    }
+
+    /// Whether the mark is there.
+    pub(crate) fn is_marked(&self) -> Result<bool> {
+        Ok(self.dword(SEGMENT)? == MARK)
     }
 
     /// Reads as the runtime is to see it.

@@ -107,7 +107,12 @@ fn program() -> Result<(), String> {
         input: Some(std::io::stdin()),
         ..Board::default()
     };
-    Jtag.program(&image.bytes(), &board)
+    alone().program(&image.bytes(), &board)
+}
+
+/// The only board.
+fn alone() -> Jtag {
+    Jtag::new("peerlane0", true)
 }
 
 fn is_inner() -> bool {
@@ -261,9 +266,10 @@ fn the_tool_outlives_its_caller_and_holds_the_board() {
 
 #[test]
 fn an_image_for_another_tool_is_refused() {
-    let error = Jtag.check(b"text", &Board::default()).unwrap_err();
+    let jtag = alone();
+    let error = jtag.check(b"text", &Board::default()).unwrap_err();
     assert!(error.contains(".acl.sof"), "{error}");
-    assert!(!Jtag.keeps_memory(b"text"));
+    assert!(!jtag.keeps_memory(b"text"));
 }
 
 /// Sections with an image for PCIe, and for JTAG.
@@ -277,9 +283,10 @@ fn choose(sections: &[(&str, &str)], board: &Board) -> Result<(), String> {
         image.set(name, content);
     }
     let image = image.bytes();
-    assert!(!CvpOrJtag.keeps_memory(&image));
-    CvpOrJtag.check(&image, board)?;
-    CvpOrJtag.program(&image, board)
+    let programmer = CvpOrJtag::new(alone());
+    assert!(!programmer.keeps_memory(&image));
+    programmer.check(&image, board)?;
+    programmer.program(&image, board)
 }
 
 /// Runs what is left of a test in a process whose tool notes that it ran; how often it did.
@@ -396,4 +403,78 @@ fn another_way_is_refused() {
     }
     let error = choose(&[CORE, SOF], &board(true, true)).unwrap_err();
     assert_eq!(error, "PEERLANE_PROGRAM: usb is neither cvp nor jtag");
+}
+
+/// With several boards each says where it is; alone, a board takes what is said for all.
+#[test]
+fn of_several_boards_each_has_its_own_place() {
+    let name = "of_several_boards_each_has_its_own_place";
+    let mut image = Package::default();
+    image.set(SOF.0, SOF.1);
+    let image = image.bytes();
+    if is_inner() {
+        let several = CvpOrJtag::new(Jtag::new("peerlane1", false));
+        let board = Board::default();
+        let done = several.check(&image, &board);
+        println!(
+            "<{:?}>",
+            done.and_then(|()| several.program(&image, &board))
+        );
+        let one = CvpOrJtag::new(Jtag::new("peerlane1", true));
+        println!("<{:?}>", one.program(&image, &board));
+        return;
+    }
+    // What is set; the cable and the device of one of several boards, and of one that is alone.
+    let own = "ACL_PCIE_JTAG_CABLE_peerlane1";
+    let index = "ACL_PCIE_JTAG_DEVICE_INDEX_peerlane1";
+    let all = [
+        ("ACL_PCIE_JTAG_CABLE", "usb"),
+        ("ACL_PCIE_JTAG_DEVICE_INDEX", "3"),
+    ];
+    type Case<'a> = (&'a [(&'a str, &'a str)], Option<[&'a str; 2]>, [&'a str; 2]);
+    let cases: [Case<'_>; 6] = [
+        (&[], None, ["1", "1"]),
+        (&all, None, ["usb", "3"]),
+        (
+            &[("ACL_PCIE_JTAG_CABLE_peerlane0", "x"), (own, "")],
+            None,
+            ["1", "1"],
+        ),
+        (&[(own, "far")], Some(["far", "1"]), ["far", "1"]),
+        (
+            &[all[0], all[1], (index, "2")],
+            Some(["usb", "2"]),
+            ["usb", "2"],
+        ),
+        (
+            &[all[0], all[1], (own, "far"), (index, "2")],
+            Some(["far", "2"]),
+            ["far", "2"],
+        ),
+    ];
+    for (set, several, one) in cases {
+        let work = tempfile::tempdir().unwrap();
+        tool(
+            work.path(),
+            r#"echo "$2 ${6##*@}" >>"$PEERLANE_PROGRAMMING_WORK/places""#,
+        );
+        let mut command = inner(name, work.path());
+        for (name, _) in all {
+            command.env_remove(name);
+        }
+        let output = command.envs(set.iter().copied()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(
+            said.contains(own) && said.contains(index),
+            several.is_none(),
+            "{said}"
+        );
+        let places = fs::read_to_string(work.path().join("places")).unwrap();
+        let expected: Vec<String> = several
+            .into_iter()
+            .chain([one])
+            .map(|place| place.join(" "))
+            .collect();
+        assert_eq!(places.lines().collect::<Vec<_>>(), expected, "{set:?}");
+    }
 }

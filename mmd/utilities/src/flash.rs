@@ -3,10 +3,12 @@
 //! How that memory is reached is the board's own matter. What the vendor gives with the BSP does it: a script `flash`,
 //! or a file for Quartus's converter (`.cof`), whose result Quartus's programmer takes. Without either it is refused.
 
+use crate::diagnose::find;
 use crate::package::Image;
 use crate::{Failure, Platform, Result};
-use peerlane_mmd_core::quartus_tool;
+use peerlane_mmd_core::{JTAG_CABLE, JTAG_DEVICE, board_settings, quartus_tool};
 use peerlane_package::section;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,15 +26,52 @@ pub struct Options {
     pub files: Vec<PathBuf>,
 }
 
-/// Writes the flash memory; what goes on is said by `say`.
+/// A board, as the settings know it.
+struct Board {
+    name: String,
+    alone: bool,
+}
+
+impl Board {
+    /// One of those that the driver has, or another: a board whose flash memory is empty has no driver.
+    fn of(boards: &[String], name: &str) -> Self {
+        let known = find(boards, name);
+        let others = boards.len() - usize::from(known.is_ok());
+        Self {
+            name: known.unwrap_or_else(|_| name.into()),
+            alone: others == 0,
+        }
+    }
+
+    /// What the environment says of it.
+    fn settings<const N: usize>(&self, names: [&str; N]) -> Result<[Option<OsString>; N]> {
+        board_settings(&self.name, self.alone, names).map_err(|reason| {
+            Failure::new(
+                format!("the flash memory of {} is not written", self.name),
+                format!("Else it might be another board's: {reason}."),
+            )
+        })
+    }
+}
+
+/// Writes the flash memory of a board, beside the `boards` that the driver has; what goes on is said by `say`.
 ///
 /// # Errors
 /// What is missing, before anything is written; else what the tools said.
-pub fn flash(platform: &Platform, options: &Options, say: &mut dyn FnMut(String)) -> Result<()> {
+pub fn flash(
+    platform: &Platform,
+    boards: &[String],
+    options: &Options,
+    say: &mut dyn FnMut(String),
+) -> Result<()> {
+    let board = Board::of(boards, &options.board);
     let image = Image::of(&options.files)?;
     image.check_board(&platform.board_names())?;
     if let Some(script) = script(platform)? {
-        return run_script(&script, platform, options, &image, say);
+        let place = [JTAG_CABLE, JTAG_DEVICE];
+        let settings = place.into_iter().zip(board.settings(place)?);
+        let settings = settings.filter_map(|(name, value)| Some((name, value?)));
+        return run_script(&script, platform, options, &image, settings, say);
     }
     let Some(cof) = setup(platform)? else {
         return Err(Failure::new(
@@ -44,7 +83,7 @@ pub fn flash(platform: &Platform, options: &Options, say: &mut dyn FnMut(String)
              .sof as the board's manual says.",
         ));
     };
-    by_quartus(&cof, &image, say)
+    by_quartus(&cof, &board, &image, say)
 }
 
 /// The vendor's script.
@@ -77,6 +116,7 @@ fn run_script(
     platform: &Platform,
     options: &Options,
     image: &Image,
+    settings: impl IntoIterator<Item = (&'static str, OsString)>,
     say: &mut dyn FnMut(String),
 ) -> Result<()> {
     let code = temporary(&image.bytes, ".bin")?;
@@ -84,6 +124,7 @@ fn run_script(
     run(Command::new(script)
         .arg(&options.board)
         .arg(code.path())
+        .envs(settings)
         .env(
             "AOCL_BOARD_PACKAGE_ROOT",
             platform.root.join("peerlane/vendor"),
@@ -110,7 +151,9 @@ fn setup(platform: &Platform) -> Result<Option<PathBuf>> {
 }
 
 /// Converts and programs (Quartus Prime Command-Line Reference, `quartus_cpf -c`, `quartus_pgm`).
-fn by_quartus(cof: &Path, image: &Image, say: &mut dyn FnMut(String)) -> Result<()> {
+fn by_quartus(cof: &Path, board: &Board, image: &Image, say: &mut dyn FnMut(String)) -> Result<()> {
+    let [cable, index] = board.settings([JTAG_CABLE, DEVICE])?;
+    let cable = cable.unwrap_or_else(|| "1".into());
     let tool = |name: &str, variable: &str| {
         quartus_tool(name, variable).map_err(|what| {
             Failure::new(
@@ -121,8 +164,8 @@ fn by_quartus(cof: &Path, image: &Image, say: &mut dyn FnMut(String)) -> Result<
     };
     let convert = tool("quartus_cpf", "PEERLANE_QUARTUS_CPF")?;
     let program = tool("quartus_pgm", "PEERLANE_QUARTUS_PGM")?;
-    let index = std::env::var(DEVICE)
-        .ok()
+    let index = index
+        .and_then(|index| index.into_string().ok())
         .filter(|index| index.parse::<u8>().is_ok_and(|n| n > 0));
     let index = index.ok_or_else(|| {
         Failure::new(
@@ -159,12 +202,15 @@ fn by_quartus(cof: &Path, image: &Image, say: &mut dyn FnMut(String)) -> Result<
     }
     say(format!("converting by {}", cof.display()));
     run(Command::new(convert).arg("-c").arg(file("image.cof")))?;
-    let cable = std::env::var("ACL_PCIE_JTAG_CABLE").unwrap_or_else(|_| "1".into());
     say(format!(
-        "programming the flash memory by device {index} of cable {cable}"
+        "programming the flash memory by device {index} of cable {}",
+        cable.display()
     ));
     let operation = format!("pv;{}@{index}", file("image.pof").display());
-    run(Command::new(program).args(["-c", &cable, "-m", "jtag", "-o", &operation]))?;
+    run(Command::new(program)
+        .arg("-c")
+        .arg(cable)
+        .args(["-m", "jtag", "-o", &operation]))?;
     say("the flash memory is written; switch the computer off and on to use it".into());
     Ok(())
 }

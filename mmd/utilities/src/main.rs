@@ -1,7 +1,7 @@
 //! `peerlane-aocl`: what the OpenCL SDK's `aocl` runs for a platform with the Peerlane block.
 
 use clap::{Parser, Subcommand};
-use peerlane_mmd_core::Nodes;
+use peerlane_mmd_core::{Boards, Nodes};
 use peerlane_utilities::{Failure, Machine, Platform, Result};
 use peerlane_utilities::{diagnose, flash, install, program};
 use std::ffi::OsString;
@@ -155,7 +155,8 @@ fn run(cli: &Cli) -> Result<()> {
         }
         Command::Flash(Load { board, files }) => {
             let (board, files) = (board.clone(), files.clone());
-            flash::flash(&platform()?, &flash::Options { board, files }, say)
+            let options = flash::Options { board, files };
+            flash::flash(&platform()?, &Nodes.names(), &options, say)
         }
     }
 }

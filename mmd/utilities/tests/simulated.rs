@@ -20,7 +20,7 @@ impl Boards for Simulated {
     fn open(&self, _: &str) -> Result<Found, String> {
         Ok(Found {
             device: self.0.open().map_err(|error| error.to_string())?,
-            programmer: Box::new(Jtag),
+            programmer: Box::new(Jtag::new("peerlane0", true)),
             bus: "0000:01:00.0".into(),
             number: 0,
         })

@@ -30,6 +30,8 @@ pub struct Registers {
     pub deaf: bool,
     /// Nobody reaches a register any more.
     pub unreached: bool,
+    /// The segment register cannot be read.
+    pub segment_unread: bool,
     /// Writes of `sw_reset`.
     pub resets: u64,
 }
@@ -62,6 +64,7 @@ impl Side {
             stalls: 0,
             deaf: false,
             unreached: false,
+            segment_unread: false,
             resets: 0,
         };
         registers.configure();
@@ -165,6 +168,9 @@ impl Registers {
         for (place, to) in (offset..).zip(data.iter_mut()) {
             *to = match place {
                 0..4 => self.version.to_le_bytes()[place as usize],
+                0x20..0x24 if !self.segment_unread => {
+                    self.segment.to_le_bytes()[place as usize - 0x20]
+                }
                 0x30 => 1,
                 0x1000..0x2000 => self.space(u64::from(self.segment) + place - 0x1000),
                 0x2000..0x3000 => self.rom.get(place as usize - 0x2000).copied().unwrap_or(0),

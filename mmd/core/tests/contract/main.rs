@@ -166,8 +166,10 @@ impl Programmer for Toys {
 
     fn program(&self, image: &[u8], _: &dyn OpenCl) -> Result<(), String> {
         let mut programs = self.programs.lock().unwrap();
-        if programs.how == Programming::Fails {
-            return Err("no cable".into());
+        match programs.how {
+            Programming::Fails => return Err("no cable".into()),
+            Programming::Elsewhere => return Ok(()),
+            Programming::Keeps | Programming::Loses => {}
         }
         programs.loaded += 1;
         let mut registers = self.side.lock();
@@ -420,6 +422,41 @@ fn a_child_of_a_fork_gets_errors_and_the_parent_goes_on() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(7), "{said}");
     assert!(said.contains("a forked process"), "{said}");
+}
+
+#[test]
+fn who_programs_another_board_is_told_how_to_name_this_one() {
+    let output = in_a_process(
+        "who_programs_another_board_is_told_how_to_name_this_one",
+        || {
+            let toys = Toys::new(EMPTY);
+            let runtime = Bench::open(&toys);
+            toys.set_programming(Programming::Elsewhere);
+            assert!(!runtime.program(&mut toys.image(1), 0));
+        },
+    );
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(7), "{said}");
+    for words in [
+        "toy0: programming: ",
+        "has configured another one",
+        "ACL_PCIE_JTAG_CABLE_toy0 and ACL_PCIE_JTAG_DEVICE_INDEX_toy0",
+    ] {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+}
+
+/// Where the register that is looked at cannot be read back, the programmer is believed.
+#[test]
+fn a_board_without_a_mark_is_programmed() {
+    let toys = Toys::new(EMPTY);
+    toys.side.lock().segment_unread = true;
+    let runtime = Bench::open(&toys);
+    assert!(runtime.program(&mut toys.image(1), 0));
+    runtime.launch(1, [0x400, 0x400, 0x800]);
+    runtime.until_finished(1);
+    runtime.close();
 }
 
 /// A child has none of its parent's threads, so nothing is waited for at its end.

@@ -1,6 +1,7 @@
 //! `flash`, by the command itself, with stand-ins for the vendor's and Quartus's tools.
 
-use super::{Work, aocx, code};
+use super::{Work, aocx, code, told};
+use peerlane_utilities::flash;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -13,7 +14,17 @@ fn script(path: &Path, text: &str) {
 }
 
 /// Runs it; gives the status, what was said, and what the stand-ins noted.
-fn flash(work: &Work, file: &Path, index: Option<&str>) -> (Option<i32>, String, String) {
+fn run(work: &Work, file: &Path, index: Option<&str>) -> (Option<i32>, String, String) {
+    let index = index.map(|index| ("PEERLANE_FLASH_DEVICE_INDEX", index));
+    flash_with(work, file, index.as_slice())
+}
+
+/// The same with settings.
+fn flash_with(
+    work: &Work,
+    file: &Path,
+    settings: &[(&str, &str)],
+) -> (Option<i32>, String, String) {
     let log = work.put("log", b"");
     let mut command = Command::new(env!("CARGO_BIN_EXE_peerlane-aocl"));
     command
@@ -25,7 +36,9 @@ fn flash(work: &Work, file: &Path, index: Option<&str>) -> (Option<i32>, String,
         )
         .env("LOG", &log)
         .env_remove("QUARTUS_ROOTDIR")
-        .envs(index.map(|index| ("PEERLANE_FLASH_DEVICE_INDEX", index)));
+        .env_remove("ACL_PCIE_JTAG_CABLE")
+        .env_remove("ACL_PCIE_JTAG_DEVICE_INDEX")
+        .envs(settings.iter().copied());
     let run = command.output().unwrap();
     let said = [run.stdout, run.stderr].concat();
     let said = String::from_utf8_lossy(&said).into_owned();
@@ -53,12 +66,12 @@ fn the_vendors_script_does_it() {
         &vendor(&work),
         "echo \"$1\" >> \"$LOG\"; cat \"$2\" >> \"$LOG\"",
     );
-    let (status, said, log) = flash(&work, &package, None);
+    let (status, said, log) = run(&work, &package, None);
     assert_eq!(status, Some(0), "{said}");
     assert!(said.contains("running the vendor's "), "{said}");
     assert_eq!(log.as_bytes(), [b"acl0\n", &image[..]].concat());
     script(&vendor(&work), "echo no cable; exit 3");
-    let (status, said, _) = flash(&work, &package, None);
+    let (status, said, _) = run(&work, &package, None);
     assert_eq!(status, Some(1), "{said}");
     assert!(
         said.contains("no cable") && said.contains("exit status: 3"),
@@ -66,7 +79,7 @@ fn the_vendors_script_does_it() {
     );
     // A program is linked with the vendor's library.
     fs::write(vendor(&work), "\x7fELF").unwrap();
-    let (status, said, _) = flash(&work, &package, None);
+    let (status, said, _) = run(&work, &package, None);
     assert_eq!(status, Some(1), "{said}");
     assert!(
         said.contains("drives the vendor's own DMA. That DMA is gone"),
@@ -79,7 +92,7 @@ fn quartus_does_it_by_the_boards_settings() {
     let work = Work::new();
     let package = work.put("k.aocx", &aocx("toy_peerlane", &code(b"configuration")));
     let fails = |index, words: &str| {
-        let (status, said, log) = flash(&work, &package, index);
+        let (status, said, log) = run(&work, &package, index);
         assert_eq!((status, log.as_str()), (Some(1), ""), "{said}");
         assert!(said.contains(words), "{said}");
     };
@@ -106,7 +119,7 @@ fn quartus_does_it_by_the_boards_settings() {
     for index in [None, Some("0"), Some("x")] {
         fails(index, "does not say which device in the JTAG chain");
     }
-    let (status, said, log) = flash(&work, &package, Some("2"));
+    let (status, said, log) = run(&work, &package, Some("2"));
     assert_eq!(status, Some(0), "{said}");
     assert_eq!(log, "-c 1 -m jtag -o pv 2\npof\nconfiguration");
     // What the board's directory has stays.
@@ -122,7 +135,72 @@ fn a_package_for_another_board_is_refused() {
     let work = Work::new();
     let package = work.put("k.aocx", &aocx("toy", &code(b"x")));
     script(&vendor(&work), "echo run >> \"$LOG\"");
-    let (status, said, log) = flash(&work, &package, None);
+    let (status, said, log) = run(&work, &package, None);
     assert_eq!((status, log.as_str()), (Some(1), ""), "{said}");
     assert!(said.contains("for the board \"toy\""), "{said}");
+}
+
+#[test]
+fn a_board_has_settings_of_its_own() {
+    let work = Work::new();
+    let package = work.put("k.aocx", &aocx("toy_peerlane", &code(b"configuration")));
+    let own = [
+        ("ACL_PCIE_JTAG_CABLE", "near"),
+        ("ACL_PCIE_JTAG_CABLE_acl0", "far"),
+        ("PEERLANE_FLASH_DEVICE_INDEX", "4"),
+        ("PEERLANE_FLASH_DEVICE_INDEX_acl0", "2"),
+        ("ACL_PCIE_JTAG_DEVICE_INDEX", "3"),
+    ];
+    let cof = work.platform().boards[0].join("flash.cof");
+    fs::write(
+        cof,
+        "<output_filename>a</output_filename><sof_filename>b</sof_filename>",
+    )
+    .unwrap();
+    let bin = work.root().join("bin");
+    script(&bin.join("quartus_cpf"), "");
+    script(&bin.join("quartus_pgm"), "echo \"$2 ${6##*@}\" >> \"$LOG\"");
+    let (status, said, log) = flash_with(&work, &package, &own);
+    assert_eq!((status, log.as_str()), (Some(0), "far 2\n"), "{said}");
+    // The vendor's script knows the names without a board.
+    let echo = "echo \"$ACL_PCIE_JTAG_CABLE $ACL_PCIE_JTAG_DEVICE_INDEX\" >> \"$LOG\"";
+    script(&vendor(&work), echo);
+    let (status, said, log) = flash_with(&work, &package, &own);
+    assert_eq!((status, log.as_str()), (Some(0), "far 3\n"), "{said}");
+}
+
+/// Nothing is written where it might be another board's memory.
+#[test]
+fn of_several_boards_one_without_settings_is_refused() {
+    let work = Work::new();
+    let package = work.put("k.aocx", &aocx("toy_peerlane", &code(b"configuration")));
+    let refused = |boards: &[&str], board: &str| {
+        let boards: Vec<String> = boards.iter().map(|board| board.to_string()).collect();
+        let options = flash::Options {
+            board: board.into(),
+            files: vec![package.clone()],
+        };
+        let (lines, result) = told(|say| flash::flash(&work.platform(), &boards, &options, say));
+        assert_eq!(lines.len(), 0, "{lines:?}");
+        result.unwrap_err()
+    };
+    let cof = work.platform().boards[0].join("flash.cof");
+    fs::write(cof, "<cof/>").unwrap();
+    for (boards, board, name) in [
+        (&["peerlane0", "peerlane2"][..], "acl1", "peerlane2"),
+        // One that the driver has not.
+        (&["peerlane0"], "peerlane1", "peerlane1"),
+    ] {
+        let error = refused(boards, board);
+        for words in [
+            format!("the flash memory of {name} is not written"),
+            format!("set ACL_PCIE_JTAG_CABLE_{name} or PEERLANE_FLASH_DEVICE_INDEX_{name}"),
+        ] {
+            assert!(error.contains(&words), "{error}");
+        }
+    }
+    script(&vendor(&work), "exit 1");
+    let error = refused(&["peerlane0", "peerlane1"], "peerlane1");
+    let words = "set ACL_PCIE_JTAG_CABLE_peerlane1 or ACL_PCIE_JTAG_DEVICE_INDEX_peerlane1";
+    assert!(error.contains(words), "{error}");
 }

@@ -237,6 +237,7 @@ impl Programmer for Toys {
 
     fn program(&self, image: &[u8], _: &dyn OpenCl) -> Result<(), String> {
         self.loaded.lock().unwrap().push(image.into());
+        self.side.lock().configure();
         Ok(())
     }
 }
