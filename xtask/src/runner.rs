@@ -137,7 +137,7 @@ fn run_step(
                         let mut command = program.command();
                         command.args(*arguments).envs(env.iter().copied());
                         command.env(figures::VARIABLE, figures.path());
-                        let (more, ended_well) = count_tests(command)?;
+                        let (more, ended_well) = count_tests(command, one_at_a_time(arguments))?;
                         count.add(more);
                         success &= ended_well;
                     }
@@ -150,7 +150,7 @@ fn run_step(
             announce(suite, label);
             let mut command = crate::cargo(root);
             command.args(["test", "--workspace", "--doc", "--no-fail-fast"]);
-            let (count, success) = count_tests(command)?;
+            let (count, success) = count_tests(command, false)?;
             (label, judged(suite, label, count, success))
         }
     };
@@ -208,8 +208,15 @@ fn judge(count: Count, success: bool) -> (Count, Option<&'static str>) {
     (count, Some(problem))
 }
 
-/// Runs a program with tests, shows its output as it comes, and adds up its results.
-fn count_tests(mut command: Command) -> miette::Result<(Count, bool)> {
+/// Whether a program with these arguments runs its tests one after the other.
+fn one_at_a_time(arguments: &[&str]) -> bool {
+    arguments.contains(&"--test-threads=1")
+}
+
+/// Runs a program with tests, shows its output as it comes, and adds up its results. Where each test has begun
+/// when the one before has ended (`in_turn`), what it took stands beside it.
+fn count_tests(mut command: Command, in_turn: bool) -> miette::Result<(Count, bool)> {
+    let mut begun = Instant::now();
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
@@ -220,7 +227,12 @@ fn count_tests(mut command: Command) -> miette::Result<(Count, bool)> {
         for line in BufReader::new(stdout).split(b'\n') {
             let line = line.into_diagnostic()?;
             let line = String::from_utf8_lossy(&line);
-            println!("{line}");
+            if in_turn && is_end_of_test(&line) {
+                println!("{line}  {:.1} s", begun.elapsed().as_secs_f32());
+                begun = Instant::now();
+            } else {
+                println!("{line}");
+            }
             if let Some(result) = test_result(&line) {
                 count.add(result);
             }
@@ -228,6 +240,14 @@ fn count_tests(mut command: Command) -> miette::Result<(Count, bool)> {
     }
     let status = child.wait().into_diagnostic()?;
     Ok((count, status.success()))
+}
+
+/// Whether this is libtest's line of a test that has ended: `test a::b ... ok`.
+fn is_end_of_test(line: &str) -> bool {
+    ["ok", "FAILED"].iter().any(|result| {
+        line.strip_suffix(result)
+            .is_some_and(|test| test.ends_with("... "))
+    })
 }
 
 /// Reads libtest's closing line: `test result: ok. 5 passed; 0 failed; 1 ignored; …`.
@@ -310,7 +330,18 @@ mod tests {
             "echo 'test result: ok. 2 passed; 0 failed; 0 ignored'; \
              echo 'test result: FAILED. 1 passed; 4 failed; 0 ignored'; exit 101",
         ]);
-        assert_eq!(count_tests(command).unwrap(), (count(3, 4), false));
+        assert_eq!(count_tests(command, true).unwrap(), (count(3, 4), false));
+    }
+
+    #[test]
+    fn ends_of_tests_are_known() {
+        for line in ["test a::b ... ok", "test a ... FAILED"] {
+            assert!(is_end_of_test(line), "{line}");
+        }
+        let result = "test result: ok. 1 passed; 0 failed; 0 ignored; finished in 0.00s";
+        for line in [result, "running 2 tests", "ok", "test a ... ignored, long"] {
+            assert!(!is_end_of_test(line), "{line}");
+        }
     }
 
     #[test]

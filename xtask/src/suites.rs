@@ -135,6 +135,8 @@ impl Step {
 pub(crate) enum Of {
     /// All of the workspace.
     Workspace,
+    /// All of the workspace but for these packages.
+    Others(&'static [&'static str]),
     /// All of a package.
     Package(&'static str),
     /// Some integration tests of a package.
@@ -146,6 +148,7 @@ impl Of {
     pub(crate) fn takes(&self, package: &str, target: &str) -> bool {
         match self {
             Self::Workspace => true,
+            Self::Others(without) => !without.contains(&package),
             Self::Package(name) => *name == package,
             Self::Targets(name, targets) => *name == package && targets.contains(&target),
         }
@@ -190,6 +193,13 @@ const fn check(label: &'static str, cargo: &'static [&'static str]) -> Step {
 
 /// Arguments of a test program for what needs external tools.
 const EXTERNAL: &[&str] = &["--ignored"];
+
+/// Arguments of a test program for all that it has.
+const ALL: &[&str] = &["--include-ignored"];
+
+/// The packages of suite `bsp`, which has all of their tests: minutes of them need no external tools, and none is to
+/// run twice.
+const BSP: &[&str] = &["peerlane-bsp", "peerlane"];
 
 /// Tests of the OpenCL driver around a vendor library that have PoCL as one.
 const POCL: &[&str] = &["description", "exercise", "loading", "platforms", "wrapped"];
@@ -259,9 +269,9 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "unit",
-        about: "every crate's tests, and the register map read by other people's tools",
+        about: "every crate's tests but for those that `bsp` has, and the register map read by other people's tools",
         steps: &[
-            tests("all crates", Of::Workspace, &[]),
+            tests("crates", Of::Others(BSP), &[]),
             Step::DocTests,
             tests(
                 "register map, external tools",
@@ -291,7 +301,11 @@ pub(crate) const SUITES: &[Suite] = &[
                 Of::Targets("peerlane-tests", &["lint_verilog"]),
                 EXTERNAL,
             ),
-            tests("block", Of::Package("peerlane-hdl"), EXTERNAL),
+            tests(
+                "block",
+                Of::Package("peerlane-hdl"),
+                &["--ignored", "--skip", "long::"],
+            ),
             tests("simulated board", Of::Package("peerlane-sim"), EXTERNAL),
             tests(
                 "host library on the simulated board",
@@ -320,6 +334,16 @@ pub(crate) const SUITES: &[Suite] = &[
             ),
         ],
         ..EVERY_RUN
+    },
+    Suite {
+        name: "rtl-long",
+        about: "the block's tests that are drawn by lot, with many times as many draws",
+        steps: &[tests(
+            "block",
+            Of::Package("peerlane-hdl"),
+            &["--ignored", "long::"],
+        )],
+        ..ON_DEMAND
     },
     Suite {
         name: "runtime",
@@ -389,16 +413,8 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "bsp",
         about: "board packages extended and checked, and the `peerlane` command",
         steps: &[
-            tests(
-                "board packages",
-                Of::Package("peerlane-bsp"),
-                &["--include-ignored"],
-            ),
-            tests(
-                "peerlane command",
-                Of::Package("peerlane"),
-                &["--include-ignored"],
-            ),
+            tests("board packages", Of::Package(BSP[0]), ALL),
+            tests("peerlane command", Of::Package(BSP[1]), ALL),
         ],
         ..EVERY_RUN
     },
@@ -693,6 +709,7 @@ mod tests {
     #[test]
     fn programs_are_chosen_by_package_and_target() {
         assert!(Of::Workspace.takes("a", "b"));
+        assert!(Of::Others(&["a"]).takes("b", "a") && !Of::Others(&["a"]).takes("a", "b"));
         assert!(Of::Package("a").takes("a", "b") && !Of::Package("a").takes("b", "a"));
         let some = Of::Targets("a", &["b"]);
         assert!(some.takes("a", "b") && !some.takes("a", "c") && !some.takes("c", "b"));

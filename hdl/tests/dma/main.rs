@@ -5,6 +5,7 @@ mod counters;
 mod faults;
 mod fence;
 mod interrupts;
+mod long;
 mod port;
 mod registers;
 mod resets;

@@ -70,7 +70,7 @@ fn works(rig: &mut Rig, rng: &mut ChaCha8Rng, pages: &[u64], transfers: u32) {
 }
 
 /// Resets one side in the middle of everything.
-fn survives(params: &Params, side: Side, seed: u64, rounds: u32) {
+pub fn survives(params: &Params, side: Side, seed: u64, rounds: u32) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     for round in 0..rounds {
         let config = slow(&mut rng);
@@ -111,7 +111,7 @@ fn survives(params: &Params, side: Side, seed: u64, rounds: u32) {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_reset_of_the_pcie_side_alone_leaves_nothing_behind() {
     for (seed, params) in ports().iter().enumerate() {
-        survives(params, Side::Pcie, seed as u64, 12);
+        survives(params, Side::Pcie, seed as u64, 3);
     }
 }
 
@@ -119,15 +119,19 @@ fn a_reset_of_the_pcie_side_alone_leaves_nothing_behind() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_reset_of_the_memory_side_alone_leaves_nothing_behind() {
     for (seed, params) in ports().iter().enumerate() {
-        survives(params, Side::Memory, 100 + seed as u64, 12);
+        survives(params, Side::Memory, 100 + seed as u64, 3);
     }
 }
 
-/// A third of the cycles of a short transfer, every run another, with memory that answers long after the reset
-/// is over.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_reset_of_one_side_in_any_cycle_leaves_nothing_behind() {
+    in_any_cycle(17);
+}
+
+/// Resets one side in the cycles of a short transfer, one of each `step` and every run others, with memory that
+/// answers long after the reset is over.
+pub fn in_any_cycle(step: usize) {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
     for params in [Params::default(), stream::params(128)] {
         for side in [Side::Pcie, Side::Memory] {
@@ -147,9 +151,9 @@ fn a_reset_of_one_side_in_any_cycle_leaves_nothing_behind() {
             config.stream.answer_gaps = 70;
             let mut rig = rig_with(&params, config);
             let pages = rig.board.gpu_mut().pin(0, 2 * MIB).unwrap();
-            let first = rand::random_range(0..3);
-            eprintln!("{side:?}, every third cycle from {first}");
-            for cycles in (first..600).step_by(3) {
+            let first = rand::random_range(0..step as u64);
+            eprintln!("{side:?}, every {step}th cycle from {first}");
+            for cycles in (first..600).step_by(step) {
                 rig.csr(csr::ATT_OWNER_LO, 1);
                 let peer = rig.map(16, &pages[..2], 3);
                 for (read, length) in [(true, 1500), (false, 1500), (true, 100), (false, 100)] {
@@ -212,13 +216,17 @@ fn what_a_reset_leaves_owed_for_ever_is_let_go() {
     );
 }
 
-/// A memory whose clock is slow hears of the reset late: until then nothing of it may show, or the memory gets
-/// a command that nobody gave.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_reset_of_the_pcie_side_sends_no_command_to_a_slow_memory() {
+    slow_memory((0..60).step_by(7));
+}
+
+/// A memory whose clock is slow hears of the reset late: until then nothing of it may show, or the memory gets
+/// a command that nobody gave.
+pub fn slow_memory(rounds: impl Iterator<Item = u64> + Clone) {
     for clk_ps in [2500, 5000, 8500, 10_000, 13_000, 16_000] {
-        for round in 0..60 {
+        for round in rounds.clone() {
             let mut config = BoardConfig { clk_ps, ..near() };
             config.ddr.latency = 20;
             let mut rig = rig_with(&Params::default(), config);
