@@ -413,10 +413,24 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "bsp",
         about: "board packages extended and checked, and the `peerlane` command",
         steps: &[
-            tests("board packages", Of::Package(BSP[0]), ALL),
+            tests(
+                "board packages",
+                Of::Package(BSP[0]),
+                &["--include-ignored", "--skip", "long_run"],
+            ),
             tests("peerlane command", Of::Package(BSP[1]), ALL),
         ],
         ..EVERY_RUN
+    },
+    Suite {
+        name: "bsp-all",
+        about: "hundreds of random board packages, and each element of one taken out or changed",
+        steps: &[tests(
+            "board packages",
+            Of::Package(BSP[0]),
+            &["--ignored", "long_run"],
+        )],
+        ..ON_DEMAND
     },
     Suite {
         name: "bench",

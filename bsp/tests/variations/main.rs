@@ -4,8 +4,7 @@
 //! A variation is made of a seed. One that fails is printed as the shortest list of changes that still fails;
 //! `PEERLANE_VARIATION=reference:17` makes that of seed 17 again, alone, and leaves its files behind.
 //!
-//! Of each BSP, 20 are tried at all times and 60 by `cargo xtask test bsp`. `PEERLANE_VARIATIONS=all` with the latter tries
-//! 200 of each, which takes minutes.
+//! Of each BSP, 20 are tried at all times and 200 by `cargo xtask test bsp-all`.
 #![allow(missing_docs)]
 
 #[path = "../common/mod.rs"]
@@ -340,7 +339,7 @@ fn the_comparison_finds_what_should_not_differ() {
     }
 }
 
-/// Tests of a BSP: a few variations, and the others, which take their time.
+/// Tests of a BSP: a few variations, and all, which take their time.
 macro_rules! variations {
     ($name:ident, $bsp:expr, $idle:expr, $never:expr) => {
         mod $name {
@@ -352,10 +351,9 @@ macro_rules! variations {
             }
 
             #[test]
-            #[ignore = "a minute: cargo xtask test bsp"]
-            fn others() {
-                let all = std::env::var("PEERLANE_VARIATIONS").is_ok_and(|wish| wish == "all");
-                each(20..if all { 200 } else { 60 });
+            #[ignore = "minutes: cargo xtask test bsp-all"]
+            fn long_run() {
+                each(0..200);
             }
 
             #[test]
