@@ -22,6 +22,7 @@ use peerlane_sim::opencl::{Config, Contents, Offsets, OpenClSide, Program};
 use peerlane_simulated::SimBoard;
 use peerlane_verilated::Library;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
@@ -54,6 +55,18 @@ pub struct Simulation {
     pub opencl: Config,
     /// What becomes of its memory when the FPGA is programmed.
     pub contents: Contents,
+    /// How the first times go that it is programmed. The others go well.
+    pub failures: VecDeque<Failure>,
+}
+
+/// How a programming fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// The programmer does not reach the FPGA, and says so.
+    NoCable,
+    /// The programmer reaches another board's FPGA, which is no error to it.
+    OtherBoard,
 }
 
 impl Simulation {
@@ -66,6 +79,7 @@ impl Simulation {
                 ..Config::default()
             },
             contents: Contents::Lost,
+            failures: VecDeque::new(),
         }
     }
 }
@@ -88,6 +102,7 @@ pub struct Running {
     /// Its driver.
     pub driver: Driver,
     contents: Contents,
+    failures: Arc<Mutex<VecDeque<Failure>>>,
 }
 
 /// Simulated boards. Clones are the same ones.
@@ -190,6 +205,7 @@ impl Running {
             board,
             driver: driver.map_err(|error| failed(&error))?,
             contents: simulation.contents,
+            failures: Arc::new(Mutex::new(simulation.failures.clone())),
         })
     }
 }
@@ -238,7 +254,12 @@ impl Programmer for Running {
     }
 
     fn program(&self, image: &[u8], _: &dyn OpenCl) -> Result<(), String> {
-        self.load(image, self.contents)
+        let failures = self.failures.lock();
+        match failures.unwrap_or_else(PoisonError::into_inner).pop_front() {
+            Some(Failure::NoCable) => Err("no cable".into()),
+            Some(Failure::OtherBoard) => Ok(()),
+            None => self.load(image, self.contents),
+        }
     }
 }
 

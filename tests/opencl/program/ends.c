@@ -1,8 +1,54 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Programs that do not release what they have. The kernel of their package takes long. */
+/* Programs whose board is not programmed, and programs that do not release what they have. */
 #include "host.h"
 
-/* A kernel, and a transfer each way beside it. */
+/* What there is of a board whose programming has failed. */
+struct unprogrammed {
+	cl_command_queue queue;
+	cl_program program;
+	cl_kernel kernel;
+	cl_mem buffer;
+};
+
+static struct unprogrammed fail_to_program(const char *package)
+{
+	static int32_t ints[COUNT];
+	struct unprogrammed is;
+
+	make_context(1);
+	is.queue = new_queue(0, 0);
+	is.buffer = new_buffer(sizeof(ints));
+	write_ints(is.queue, is.buffer, ints, COUNT);
+	is.program = new_program(package, 1);
+	is.kernel = new_kernel(is.program, "vecadd");
+	set_buffers(is.kernel, is.buffer, is.buffer, &is.buffer);
+	return is;
+}
+
+/* The first programming fails. With a new context all is well: nobody has the board, and it can be programmed. */
+void part_failed(int count, char **arguments)
+{
+	struct unprogrammed is = fail_to_program(arguments[0]);
+
+	OK(clReleaseKernel(is.kernel));
+	OK(clReleaseProgram(is.program));
+	OK(clReleaseMemObject(is.buffer));
+	OK(clReleaseCommandQueue(is.queue));
+	OK(clReleaseContext(context));
+	part_vecadd(count, arguments);
+}
+
+/* A kernel is launched on a board that was not programmed. */
+void part_failed_launch(int count, char **arguments)
+{
+	struct unprogrammed is = fail_to_program(arguments[0]);
+
+	(void)count;
+	launch(is.queue, is.kernel, COUNT, 0, NULL, NULL);
+	OK(clFinish(is.queue));
+}
+
+/* A kernel, which takes long, and a transfer each way beside it. */
 static cl_command_queue work(const char *package)
 {
 	static char from[1 << 18], to[1 << 18];

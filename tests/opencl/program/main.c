@@ -181,6 +181,8 @@ static const struct {
 	{ "reset", "PACKAGE", 1, part_reset },
 	{ "switch", "PACKAGE OTHER-PACKAGE", 2, part_switch },
 	{ "two", "PACKAGE", 1, part_two },
+	{ "failed", "PACKAGE", 1, part_failed },
+	{ "failed-launch", "PACKAGE", 1, part_failed_launch },
 	{ "leave", "PACKAGE", 1, part_leave },
 	{ "wait", "PACKAGE", 1, part_wait },
 	{ "peers", "", 0, part_peers },

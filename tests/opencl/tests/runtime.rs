@@ -1,7 +1,7 @@
 //! An OpenCL host program with a real FPGA runtime for OpenCL, which `PEERLANE_RUNTIME` names, and the board
 //! library over the simulated board. Program and runtime are as they are for any board.
 
-use peerlane_mmd_simulated::{SETUP, Setup, Simulation};
+use peerlane_mmd_simulated::{Failure, SETUP, Setup, Simulation};
 use peerlane_opencl::{HostProgram, Package, Runtime};
 use peerlane_package::upgrade_package;
 use peerlane_sim_opencl::{Contents, Csr, Program, Rom, Text, Timing};
@@ -356,6 +356,46 @@ fn buffers_without_an_address_are_not_copied_to_a_gpu() {
 #[ignore = "an installed runtime: cargo xtask test runtime"]
 fn a_gpu_is_one_boards_of_two() {
     Lab::with([Simulation::default(), Simulation::default()]).passes("peer-two", &[]);
+}
+
+/// How a programming may fail, and what the library says of it.
+const FAILURES: [(Failure, &str); 2] = [
+    (Failure::NoCable, "no cable"),
+    (Failure::OtherBoard, "has configured another one"),
+];
+
+/// A board that is not programmed the first time.
+fn unprogrammed(failure: Failure) -> Lab {
+    let mut lab = Lab::new();
+    lab.boards[0].failures.push_back(failure);
+    lab
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn a_board_that_was_not_programmed_is_of_use_again() {
+    for (failure, said) in FAILURES {
+        let lab = unprogrammed(failure);
+        let ended = lab.run("failed", &[&lab.usual()]);
+        let all = format!("{}{}", ended.out, ended.errors);
+        assert_eq!(ended.code, Some(0), "signal {:?}: {all}", ended.signal);
+        assert!(ended.errors.contains("simulated0: programming: "), "{all}");
+        assert!(ended.errors.contains(said), "{all}");
+    }
+}
+
+/// The runtime does not look whether a board was programmed. The program ends, one way or another.
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn a_kernel_on_a_board_that_was_not_programmed_ends_the_program() {
+    for (failure, said) in FAILURES {
+        let lab = unprogrammed(failure);
+        let child = lab.command("failed-launch", &[&lab.usual()]).spawn();
+        let ended = end(child.unwrap(), LIMIT);
+        let all = format!("{}{}", ended.out, ended.errors);
+        assert!(ended.code != Some(0), "it has gone well: {all}");
+        assert!(ended.errors.contains(said), "{all}");
+    }
 }
 
 /// A board whose kernels never end.
