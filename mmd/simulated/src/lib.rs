@@ -55,6 +55,8 @@ pub struct Simulation {
     pub opencl: Config,
     /// What becomes of its memory when the FPGA is programmed.
     pub contents: Contents,
+    /// Cycles of the memory's clock that a word stays in front of the memory's arbiter which the board has written.
+    pub posted: u32,
     /// How the first times go that it is programmed. The others go well.
     pub failures: VecDeque<Failure>,
 }
@@ -79,6 +81,7 @@ impl Simulation {
                 ..Config::default()
             },
             contents: Contents::Lost,
+            posted: 0,
             failures: VecDeque::new(),
         }
     }
@@ -198,7 +201,9 @@ impl Running {
         let model = built.as_ref().map_err(Clone::clone)?.instance();
         let model = model.map_err(|error| failed(&error))?;
         let side = OpenClSide::new(simulation.opencl.clone()).map_err(|error| failed(&error))?;
-        let board = SimBoard::new(model, BoardConfig::default()).map_err(|error| failed(&error))?;
+        let mut config = BoardConfig::default();
+        config.ddr.posted = simulation.posted;
+        let board = SimBoard::new(model, config).map_err(|error| failed(&error))?;
         board.with(|board| board.attach_opencl(side));
         let driver = board.drive(&Options::default());
         Ok(Self {

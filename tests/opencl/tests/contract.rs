@@ -37,8 +37,12 @@ struct OnTheSimulatedBoard {
 
 impl OnTheSimulatedBoard {
     fn new(program: Program) -> Self {
+        Self::of(Simulation::with(program))
+    }
+
+    fn of(simulation: Simulation) -> Self {
         let boards = Simulated::new(Setup {
-            boards: vec![Simulation::with(program)],
+            boards: vec![simulation],
         });
         Self {
             running: boards.run(0).unwrap(),
@@ -172,6 +176,36 @@ fn add(bench: &dyn Bench, runtime: &Runtime) {
     let mut found = [0; 400];
     bench.memory_read(sum, &mut found);
     assert!(found[..] == ints((0..100).map(|i| 8 * i)));
+}
+
+/// The end of a write means that the memory's interconnect has taken all of it. A clock crossing before a bank's
+/// arbiter, as the vendors have one (`COMMAND_FIFO_DEPTH` 16), holds 16 words, each of which may wait for a burst of 16
+/// of a kernel that saturates the bank. A kernel that is launched next finds them in memory nevertheless, even if all
+/// software between took no time, as on this board.
+#[test]
+#[ignore = "external tools: cargo xtask test runtime"]
+fn a_kernel_finds_what_was_written_before_it() {
+    const HELD: u32 = 16 * (16 + 1);
+    // And a stage that it would not find them behind.
+    for (posted, finds) in [(HELD, true), (1_000_000, false)] {
+        let bench = OnTheSimulatedBoard::of(Simulation {
+            posted,
+            ..Simulation::with(program(0))
+        });
+        let runtime = Bench::open(&bench);
+        let [a, b, sum] = ARRAYS;
+        for round in 1..=8 {
+            let values = || (0..16).map(|i| 1000 * round + i);
+            bench.memory_write(b, &ints((0..16).map(|_| 0)));
+            runtime.write_op(1, a as usize, &ints(values()));
+            runtime.launch(16, ARRAYS);
+            runtime.until_finished(round);
+            let mut found = [0; 64];
+            bench.memory_read(sum, &mut found);
+            assert_eq!(found[..] == ints(values()), finds, "{posted}, {round}");
+        }
+        runtime.close();
+    }
 }
 
 #[test]
