@@ -55,7 +55,7 @@ use peerlane_core::att::Permissions;
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use table::{Place, Table};
 
 /// Which memory it is.
@@ -204,6 +204,22 @@ impl NoRoom for Error {
 #[derive(Debug, Clone)]
 pub struct Cache(Arc<Shared>);
 
+/// A [`Cache`] that is not kept: for whoever has to tell it that memory goes, while there is one.
+#[derive(Debug, Clone)]
+pub struct WeakCache(Weak<Shared>);
+
+impl WeakCache {
+    /// The cache, if somebody still has it.
+    pub fn upgrade(&self) -> Option<Cache> {
+        self.0.upgrade().map(Cache)
+    }
+
+    /// Whether it is this cache's.
+    pub fn is_of(&self, cache: &Cache) -> bool {
+        std::ptr::eq(self.0.as_ptr(), Arc::as_ptr(&cache.0))
+    }
+}
+
 #[derive(Debug)]
 struct Shared {
     limits: Limits,
@@ -258,6 +274,11 @@ impl Cache {
             table: Mutex::default(),
             ended: Condvar::new(),
         }))
+    }
+
+    /// The same, without keeping it.
+    pub fn downgrade(&self) -> WeakCache {
+        WeakCache(Arc::downgrade(&self.0))
     }
 
     /// A range of a buffer as a region: one that is kept, or what `register` makes of the range that it is given, which

@@ -21,7 +21,7 @@
 //! `clEnqueueReleaseExternalMemObjectsKHR` before a transfer, and `clEnqueueAcquireExternalMemObjectsKHR` after
 //! it ([`Imported::release`], [`Imported::acquire`]; OpenCL Extension Specification, "External memory").
 
-use crate::cuda::GpuBuffer;
+use crate::cuda::{Gpu, GpuBuffer};
 use crate::error::{Error, Result};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_void};
@@ -164,6 +164,28 @@ pub unsafe fn import(context: Handle, buffer: &GpuBuffer) -> Result<Imported> {
     let uuid = buffer.gpu().uuid()?;
     // SAFETY: the caller promises the context, and the descriptor is that of an allocation of this size.
     unsafe { cl.import(context, &uuid, || buffer.handle(), buffer.size() as usize) }
+}
+
+/// The GPU of a context: the first of CUDA's that is one of its devices and takes memory of [`import`]'s.
+///
+/// # Safety
+/// As [`import`].
+///
+/// # Errors
+/// [`Error::OpenCl`] if there is none; [`Error::NoCuda`], [`Error::OldCuda`], [`Error::OpenClCall`], [`Error::Cuda`].
+pub unsafe fn gpu_of(context: Handle) -> Result<Gpu> {
+    let count = Gpu::count()?;
+    let cl = OpenCl::get()?;
+    let mut error = lacks("CUDA has no GPU");
+    for ordinal in 0..count {
+        let gpu = Gpu::open(ordinal)?;
+        // SAFETY: the caller promises the context.
+        match unsafe { cl.choose(context, &gpu.uuid()?) } {
+            Ok(_) => return Ok(gpu),
+            Err(another) => error = another,
+        }
+    }
+    Err(error)
 }
 
 /// Whether a device can take memory of a GPU.

@@ -53,8 +53,8 @@ impl GpuBuffer {
         unsafe { gpu.register_in(device, at, length, &self.allocation(), permissions) }
     }
 
-    /// The same, by a cache: registered the first time, and found from then on. The cache is the device's. Tell it when the
-    /// memory goes ([`Cache::invalidate`] of [`cache_key`](Self::cache_key)): a region may keep it taken.
+    /// The same, by a cache: registered the first time, and found from then on. The cache is the device's. It lets go of
+    /// the memory when this buffer is dropped, or with the last transfer that uses it.
     ///
     /// # Errors
     /// As [`register`](Self::register).
@@ -67,7 +67,7 @@ impl GpuBuffer {
     ) -> Result<GpuRegion> {
         let length = range.end.saturating_sub(range.start);
         let at = self.at(range.start, length)?;
-        let (key, allocation) = (self.cache_key()?, self.allocation());
+        let (key, allocation) = (self.key_in(cache)?, self.allocation());
         let gpu = self.gpu();
         // SAFETY: as in `register`; the cache gives ranges that were asked for of the buffer with this identity.
         unsafe {
@@ -257,7 +257,13 @@ mod tests {
         assert_eq!(own.region().handle(), region.region().handle());
         assert_eq!((own.offset(), own.length()), (4096, 4));
         let (before, address) = (region.region().handle(), buffer.address());
-        drop((region, part, own, buffer));
+        drop((region, part, own));
+        assert_eq!(least.regions.lock().unwrap().len(), 1, "it is kept");
+        drop(buffer);
+        assert!(
+            least.regions.lock().unwrap().is_empty(),
+            "the cache lets go of a buffer that goes"
+        );
 
         let buffer = gpu.plain_buffer(1 << 20).unwrap();
         assert_eq!(
@@ -271,8 +277,15 @@ mod tests {
         assert_ne!(region.region().handle(), before);
         let known: Vec<u32> = least.regions.lock().unwrap().keys().copied().collect();
         assert_eq!(known, [region.region().handle()]);
-        drop(region);
+        // Without this the buffer's memory stays the cache's, whoever has it next.
+        let other = Cache::new(Limits::default());
+        let second = buffer.register_cached(&other, &device, 0..4096, both);
+        drop((region, second.unwrap()));
+        assert_eq!(least.regions.lock().unwrap().len(), 2);
         cache.invalidate(&buffer.cache_key().unwrap());
+        assert_eq!(least.regions.lock().unwrap().len(), 1);
+        // A cache that is gone is not told.
+        drop(other);
         assert!(least.regions.lock().unwrap().is_empty());
         for range in [0..0, 1..1, (1 << 20) - 1..(1 << 20) + 1] {
             let refused = buffer.register_cached(&cache, &device, range, both);
@@ -281,6 +294,38 @@ mod tests {
                 Err(Error::Empty | Error::Bounds { .. } | Error::Board(_))
             ));
         }
+    }
+
+    /// What was registered by its address is found under its identity, which the program's own memory has to tell itself: the
+    /// driver's answer is asked for at every use, of whichever buffer is at the address then.
+    #[test]
+    fn an_identity_is_asked_for_at_every_use_of_an_address() {
+        let least = Least::new();
+        let device = Device::over(least.clone()).unwrap();
+        let cache = Cache::new(Limits::default());
+        let gpu = standin::gpu();
+        let both = Permissions::ReadWrite;
+        let mut handles = Vec::new();
+        for _ in 0..2 {
+            let buffer = gpu.plain_buffer(1 << 20).unwrap();
+            // SAFETY: the memory is the buffer's.
+            let own = unsafe { gpu.register_cached(&cache, &device, buffer.address(), 4096, both) };
+            handles.push((buffer.address(), own.unwrap().region().handle()));
+        }
+        assert_eq!(handles[0].0, handles[1].0, "the address comes again");
+        assert_ne!(handles[0].1, handles[1].1, "and is other memory");
+        standin::fail(standin::Failure {
+            call: "pointer_get",
+            which: 1..2,
+        });
+        let buffer = gpu.plain_buffer(1 << 20).unwrap();
+        let address = buffer.address();
+        // SAFETY: as above.
+        let refused = unsafe { gpu.register_cached(&cache, &device, address, 4096, both) };
+        assert!(matches!(refused, Err(Error::Cuda { .. })), "{refused:?}");
+        // A driver that did not answer once is asked again.
+        // SAFETY: as above.
+        unsafe { gpu.register_cached(&cache, &device, address, 4096, both) }.unwrap();
     }
 
     #[test]

@@ -3,10 +3,12 @@
 use super::{DmaBuf, Driver, Gpu};
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
+use peerlane_host::cache::{Buffer, Cache, WeakCache};
 use std::ffi::c_int;
 use std::fmt;
 use std::ops::Range;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Memory of a GPU that boards reach: until it is dropped, and a region of it even longer where the GPU's
 /// driver exports dma-bufs.
@@ -18,6 +20,15 @@ pub struct GpuBuffer {
     /// Bytes that were taken.
     size: usize,
     kind: Kind,
+    cached: Mutex<Cached>,
+}
+
+/// Where the buffer was registered by a cache.
+#[derive(Debug, Default)]
+struct Cached {
+    /// What it is called there: the same for as long as it lives.
+    key: Option<Buffer>,
+    caches: Vec<WeakCache>,
 }
 
 /// The largest page of a GPU's memory.
@@ -85,6 +96,7 @@ impl GpuBuffer {
             length,
             size,
             kind: Kind::Plain,
+            cached: Mutex::default(),
         };
         buffer.prepare()?;
         Ok(buffer)
@@ -131,6 +143,7 @@ impl GpuBuffer {
             length,
             size,
             kind: Kind::Shareable(handle),
+            cached: Mutex::default(),
         };
         let access = sys::CUmemAccessDesc {
             location: properties.location,
@@ -268,6 +281,34 @@ impl GpuBuffer {
         Ok(unsafe { OwnedFd::from_raw_fd(file) })
     }
 
+    fn cached(&self) -> MutexGuard<'_, Cached> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What it is called in caches. This one is told when the buffer goes.
+    pub(crate) fn key_in(&self, cache: &Cache) -> Result<Buffer> {
+        let mut cached = self.cached();
+        let key = match cached.key {
+            Some(key) => key,
+            None => *cached.key.insert(self.gpu.cache_key(self.address)?),
+        };
+        if !cached.caches.iter().any(|known| known.is_of(cache)) {
+            cached.caches.retain(|known| known.upgrade().is_some());
+            cached.caches.push(cache.downgrade());
+        }
+        Ok(key)
+    }
+
+    /// Has caches let go of it.
+    fn tell_caches(&self) {
+        let Cached { key, caches } = std::mem::take(&mut *self.cached());
+        if let Some(key) = key {
+            for cache in caches.iter().filter_map(WeakCache::upgrade) {
+                cache.invalidate(&key);
+            }
+        }
+    }
+
     /// Where a range of it lies.
     pub(crate) fn at(&self, offset: u64, length: u64) -> Result<sys::CUdeviceptr> {
         let end = offset.checked_add(length);
@@ -284,6 +325,8 @@ impl GpuBuffer {
 
 impl Drop for GpuBuffer {
     fn drop(&mut self) {
+        // Before the memory goes: a region of a cache would keep it taken, or be of nobody's memory.
+        self.tell_caches();
         // Where the GPU does not come to rest the memory stays taken: something may use it.
         let _ = self.gpu.at_rest(|| match self.kind {
             Kind::Plain => {
