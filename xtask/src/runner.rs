@@ -355,7 +355,7 @@ mod tests {
             about: "",
             default: true,
             machines: false,
-            steps: &[tests_with(&NOWHERE, "with a thing", Of::Workspace, &[])],
+            steps: &[tests_with(&NOWHERE, "with a thing", Of::Package("a"), &[])],
         };
         // There is no workspace to build.
         assert!(run(Path::new("/nowhere"), &[&SUITE], true).unwrap());

@@ -133,8 +133,6 @@ impl Step {
 /// A choice of test programs.
 #[derive(Debug)]
 pub(crate) enum Of {
-    /// All of the workspace.
-    Workspace,
     /// All of the workspace but for these packages.
     Others(&'static [&'static str]),
     /// All of a package.
@@ -147,7 +145,6 @@ impl Of {
     /// Whether a target of a package is meant.
     pub(crate) fn takes(&self, package: &str, target: &str) -> bool {
         match self {
-            Self::Workspace => true,
             Self::Others(without) => !without.contains(&package),
             Self::Package(name) => *name == package,
             Self::Targets(name, targets) => *name == package && targets.contains(&target),
@@ -722,7 +719,6 @@ mod tests {
 
     #[test]
     fn programs_are_chosen_by_package_and_target() {
-        assert!(Of::Workspace.takes("a", "b"));
         assert!(Of::Others(&["a"]).takes("b", "a") && !Of::Others(&["a"]).takes("a", "b"));
         assert!(Of::Package("a").takes("a", "b") && !Of::Package("a").takes("b", "a"));
         let some = Of::Targets("a", &["b"]);
@@ -735,13 +731,13 @@ mod tests {
             variable: "PEERLANE_NOBODY_SETS_THIS",
             what: "a thing",
         };
-        let step = tests_with(&NOWHERE, "things", Of::Workspace, &[]);
+        let step = tests_with(&NOWHERE, "things", Of::Package("a"), &[]);
         let why = step.left_out().unwrap();
         assert_eq!(
             why,
             "PEERLANE_NOBODY_SETS_THIS is not set. It names a thing"
         );
-        assert_eq!(tests("things", Of::Workspace, &[]).left_out(), None);
+        assert_eq!(tests("things", Of::Package("a"), &[]).left_out(), None);
     }
 
     #[test]
