@@ -38,6 +38,14 @@ pub enum Error {
         /// What is wrong with it.
         source: peerlane_core::record::RecordError,
     },
+    /// The board library, or the driver in the process below it, refused what it is to do.
+    #[error("{row}: {reason}")]
+    Library {
+        /// The row that was being measured.
+        row: &'static str,
+        /// What was said.
+        reason: String,
+    },
     /// Bytes arrived wrong.
     #[error("{row}: the byte at {offset:#x} arrived wrong")]
     Data {
@@ -62,6 +70,7 @@ impl Error {
             | Self::Board { .. }
             | Self::Status { .. }
             | Self::Record { .. }
+            | Self::Library { .. }
             | Self::Data { .. } => {
                 "This is a defect of the block: `cargo xtask test rtl` looks for it."
             }

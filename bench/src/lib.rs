@@ -23,6 +23,7 @@ mod error;
 mod fairness;
 mod limits;
 mod measure;
+mod opencl;
 mod page;
 mod plot;
 mod results;

@@ -19,7 +19,7 @@ use crate::limits::{self, Port};
 use crate::results::{Row, Stalls, Verdict};
 use crate::rig::{Counters, Descriptor, Rig, TOLD, TOLD_AT_ONCE, Way};
 use crate::scenario::{Kind, Scenario, Stream};
-use crate::{Error, Result};
+use crate::{Error, Result, opencl};
 
 /// Where what a direction moves lies in GPU memory and in FPGA memory: the reads behind the writes.
 const READS: u64 = 96 << 20;
@@ -253,6 +253,8 @@ pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario) -> Result<Row> {
             Ok(row.with(limit, span.stalls))
         }
         Kind::Duplex(stream) => duplex(bench, scenario, &config, &stream),
+        Kind::Library(way, bytes) => opencl::transfer(bench, scenario, &config, way, bytes),
+        Kind::Launch => opencl::launch(bench, scenario, &config),
         Kind::Doorbell => doorbell(bench, scenario, &config),
         Kind::Fairness => crate::fairness::measure(bench, scenario, &config),
         Kind::Thesis(design) => {

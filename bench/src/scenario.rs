@@ -111,6 +111,10 @@ pub(crate) enum Kind {
     Duplex(Stream),
     /// As `Rate` with another read round trip, in nanoseconds.
     FarRate(Way, Stream, u32),
+    /// A buffer of so many bytes, by the board library for OpenCL.
+    Library(Way, u64),
+    /// A kernel's launch, by the same.
+    Launch,
     /// Doorbell to first request.
     Doorbell,
     /// 64 bytes on one channel while the others stream, against the same alone.
@@ -248,6 +252,27 @@ pub static SCENARIOS: &[Scenario] = &{
             bar: Some(Bar::ValueAtMost(24.0)),
             variant: Variant::Asked,
             kind: Kind::Doorbell,
+        },
+        Scenario {
+            name: "opencl.write",
+            what: "an OpenCL buffer of 64 MiB written, by the board library",
+            bar: Some(Bar::RatioAtLeast(0.95)),
+            variant: Variant::Asked,
+            kind: Kind::Library(Way::Read, BULK),
+        },
+        Scenario {
+            name: "opencl.read",
+            what: "the same read",
+            bar: Some(Bar::RatioAtLeast(0.95)),
+            variant: Variant::Asked,
+            kind: Kind::Library(Way::Write, BULK),
+        },
+        Scenario {
+            name: "opencl.launch",
+            what: "dwords of the BAR read and written for a kernel with three pointers, from launch to end",
+            bar: None,
+            variant: Variant::Asked,
+            kind: Kind::Launch,
         },
         Scenario {
             name: "thesis.basic",

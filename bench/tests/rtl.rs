@@ -11,14 +11,21 @@ impl Progress for Silent {
     fn done(&self, _: &'static str) {}
 }
 
-fn measure(sweep: bool) -> Report {
-    let names = ["write.4k", "write.64b.rate", "read.64b.rate", "latency"].map(String::from);
+fn rows(names: &[&str], sweep: bool) -> Report {
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let options = Options {
         rows: select(&names).unwrap(),
         sweep,
         ..Options::default()
     };
     run(&options, &Silent).unwrap()
+}
+
+fn measure(sweep: bool) -> Report {
+    rows(
+        &["write.4k", "write.64b.rate", "read.64b.rate", "latency"],
+        sweep,
+    )
 }
 
 #[test]
@@ -48,4 +55,21 @@ fn the_page_has_a_drawing_for_each_direction() {
         }
     }
     assert_eq!(html(&report).unwrap().matches("<svg role=").count(), 2);
+}
+
+/// The runtime writes 72 bytes of work, 24 of arguments and 4 that start the kernel; at the interrupt it reads status and
+/// counter (`acl_kernel_if.cpp` of intel/fpga-runtime-for-opencl v2025.0). Then one pointer changes.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_launch_costs_what_the_runtime_writes_and_reads() {
+    let report = rows(&["opencl.launch"], false);
+    let [row] = &report.rows[..] else {
+        panic!("{report:?}");
+    };
+    assert_eq!(row.value, f64::from((72 + 24 + 4) / 4 + 2), "{row:?}");
+    let again = format!("one changed argument {} dwords", (8 + 4) / 4 + 2);
+    assert!(
+        row.notes[0].contains(&again) && row.notes[0].contains("1 interrupt a launch"),
+        "{row:?}"
+    );
 }
