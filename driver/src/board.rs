@@ -62,7 +62,11 @@ use kernel::{
     page::PAGE_SHIFT,
     pci,
     prelude::*,
-    sync::{aref::ARef, Arc, Mutex},
+    sync::{
+        aref::ARef,
+        atomic::{ordering, Atomic},
+        Arc, Mutex,
+    },
     time::Delta,
     workqueue::DelayedWork,
 };
@@ -112,6 +116,8 @@ pub(crate) struct Board {
     /// FPGA memory.
     #[pin]
     pub(crate) memory: BoardMemory,
+    /// Times that more than the block was reset.
+    resets: Atomic<u64>,
     /// The ATT's entries.
     #[pin]
     entries: Mutex<Entries>,
@@ -226,6 +232,7 @@ impl Board {
                 holding <- Holding::new(),
                 programming <- Programming::none(),
                 memory <- memory,
+                resets: Atomic::new(0),
                 entries <- new_mutex!(entries),
                 lingering <- lingering::Lingering::none(),
                 users <- new_mutex!(users),
@@ -238,6 +245,16 @@ impl Board {
     /// The device, for messages.
     pub(crate) fn device(&self) -> &Device {
         self.gate.device().as_ref()
+    }
+
+    /// Times that more than the block was reset, or may have been: FPGA memory, the OpenCL side.
+    pub(crate) fn resets(&self) -> u64 {
+        self.resets.load(ordering::Acquire)
+    }
+
+    /// Takes note of one, before the board is started: before anybody is told of the new generation.
+    pub(crate) fn note_reset(&self) {
+        self.resets.fetch_add(1, ordering::Release);
     }
 
     /// Whether the function answers that the driver was bound to, as far as its configuration says.

@@ -105,6 +105,12 @@ pub(crate) unsafe fn save(device: *mut bindings::pci_dev) {
     unsafe { bindings::pci_save_state(device) };
 }
 
+/// The same for a board whose function was reset, or has slept: its FPGA may not hold what it held.
+fn start_after_reset(board: &Arc<Board>) -> Result {
+    board.note_reset();
+    start(board)
+}
+
 /// Starts a board that was put to rest; its configuration is as before. The device's lock is held.
 pub(crate) fn start(board: &Arc<Board>) -> Result {
     board.core_rests(false);
@@ -167,7 +173,7 @@ unsafe extern "C" fn slot_reset(device: *mut bindings::pci_dev) -> bindings::pci
     // SAFETY: by contract.
     unsafe { bindings::pci_restore_state(device) };
     match board {
-        Some(board) if start(&board).is_ok() => bindings::pci_ers_result_PCI_ERS_RESULT_RECOVERED,
+        Some(board) if start_after_reset(&board).is_ok() => bindings::pci_ers_result_PCI_ERS_RESULT_RECOVERED,
         _ => bindings::pci_ers_result_PCI_ERS_RESULT_DISCONNECT,
     }
 }
@@ -200,7 +206,7 @@ unsafe extern "C" fn reset_done(device: *mut bindings::pci_dev) {
     // SAFETY: by contract.
     if let Some(board) = unsafe { board(&raw mut (*device).dev) } {
         // It has said why not.
-        let _ = start(&board);
+        let _ = start_after_reset(&board);
     }
 }
 
@@ -219,7 +225,7 @@ unsafe extern "C" fn suspend(device: *mut bindings::device) -> c_int {
 /// As above.
 unsafe extern "C" fn resume(device: *mut bindings::device) -> c_int {
     // SAFETY: by contract.
-    match unsafe { board(device) }.map(|board| start(&board)) {
+    match unsafe { board(device) }.map(|board| start_after_reset(&board)) {
         Some(Err(error)) => error.to_errno(),
         _ => 0,
     }

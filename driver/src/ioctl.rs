@@ -254,7 +254,8 @@ impl Context {
             page_bytes: chan::SIZE as u64,
             ring_bytes: ((Completion::SIZE << self.ring_log2).next_multiple_of(PAGE_SIZE)) as u64,
             window_bytes: self.board.window_bytes() as u64,
-            reserved: [0; 4],
+            resets: self.board.resets(),
+            reserved: [0; 3],
         };
         Ok(())
     }
@@ -284,6 +285,7 @@ impl Context {
             | feature::PAGE
             | feature::PROBE
             | feature::ALLOCATE
+            | feature::RESETS
             | with(nvidia::is_there(), feature::NVIDIA)
             | with(self.board.window_bytes() > 0, feature::WINDOW)
             | with(self.board.opencl().is_there(), feature::OPENCL)
@@ -295,6 +297,8 @@ impl Context {
     fn query(&self, query: &mut uapi::Query) -> Result<Seen> {
         zero(&query.reserved)?;
         let seen = self.events.seen();
+        // After the generation: who is told of a new one is told of what has raised it.
+        let resets = self.board.resets();
         let (regions, region_bytes) = self.regions.lock().usage();
         *query = uapi::Query {
             events: seen.events,
@@ -304,7 +308,8 @@ impl Context {
             regions,
             region_bytes,
             revoked: seen.revoked,
-            reserved: [0; 3],
+            resets,
+            reserved: [0; 2],
         };
         Ok(seen)
     }

@@ -254,6 +254,7 @@ impl Board {
                 // For the next time that it is restored: the core forgets what it has restored.
                 // SAFETY: a valid device, which is no bus master.
                 unsafe { callbacks::save(device) };
+                self.note_reset();
                 self.start(Starter::Owner).map_err(|error| {
                     dev_err!(self.device(), "the board does not start again: {:?}\n", error);
                     // It rests until it is tried again.

@@ -194,8 +194,10 @@ struct peerlane_info {
 	__u64 ring_bytes;
 	/* Bytes to map at PEERLANE_MAP_WINDOW; 0: there is none. */
 	__u64 window_bytes;
+	/* As peerlane_query.resets; to ask here acknowledges nothing. */
+	__u64 resets;
 	/* Zero. */
-	__u64 reserved[4];
+	__u64 reserved[3];
 };
 
 /*
@@ -216,6 +218,8 @@ struct peerlane_info {
 #define PEERLANE_FEATURE_PROBE (1ULL << 10)
 /* Contexts own FPGA memory: PEERLANE_IOC_ALLOCATE and PEERLANE_IOC_FREE. */
 #define PEERLANE_FEATURE_ALLOCATE (1ULL << 11)
+/* The driver counts the times that more than the block was reset: peerlane_query.resets. */
+#define PEERLANE_FEATURE_RESETS (1ULL << 12)
 /* The board has a window into its memory: PEERLANE_IOC_WINDOW. */
 #define PEERLANE_FEATURE_WINDOW (1ULL << 16)
 /* Each channel has an interrupt of its own. */
@@ -398,8 +402,19 @@ struct peerlane_query {
 	 * transfer's fault address says.
 	 */
 	__u64 revoked;
+	/*
+	 * Times, since the driver took the board, that more than the block was reset, or may have
+	 * been: a reset of the function or of its link, an error of the bus that was mended by
+	 * one, a sleep, and a configuration of the FPGA, by PEERLANE_IOC_REPROGRAM or behind the
+	 * driver's back. What FPGA memory, the OpenCL kernels, their registers and their clock
+	 * held before is unknown then, and whoever counts on it begins anew. Each raises
+	 * generation, too, but this before, so who finds another generation finds this raised.
+	 * Where only generation was raised, the block was reset alone: of the rest only what
+	 * transfers were writing is lost. Without PEERLANE_FEATURE_RESETS it is 0.
+	 */
+	__u64 resets;
 	/* Zero. */
-	__u64 reserved[3];
+	__u64 reserved[2];
 };
 
 /* Bits of peerlane_query.state. */
@@ -1128,7 +1143,8 @@ PEERLANE_PLACE_(peerlane_info, local_end, 64);
 PEERLANE_PLACE_(peerlane_info, page_bytes, 72);
 PEERLANE_PLACE_(peerlane_info, ring_bytes, 80);
 PEERLANE_PLACE_(peerlane_info, window_bytes, 88);
-PEERLANE_PLACE_(peerlane_info, reserved, 96);
+PEERLANE_PLACE_(peerlane_info, resets, 96);
+PEERLANE_PLACE_(peerlane_info, reserved, 104);
 PEERLANE_SIZE_(peerlane_register, 80);
 PEERLANE_PLACE_(peerlane_register, provider, 0);
 PEERLANE_PLACE_(peerlane_register, access, 4);
@@ -1171,7 +1187,8 @@ PEERLANE_PLACE_(peerlane_query, outstanding, 16);
 PEERLANE_PLACE_(peerlane_query, regions, 24);
 PEERLANE_PLACE_(peerlane_query, region_bytes, 32);
 PEERLANE_PLACE_(peerlane_query, revoked, 48);
-PEERLANE_PLACE_(peerlane_query, reserved, 56);
+PEERLANE_PLACE_(peerlane_query, resets, 56);
+PEERLANE_PLACE_(peerlane_query, reserved, 64);
 PEERLANE_SIZE_(peerlane_eventfd, 8);
 PEERLANE_PLACE_(peerlane_eventfd, fd, 0);
 PEERLANE_PLACE_(peerlane_eventfd, flags, 4);

@@ -243,7 +243,10 @@ impl Device {
     }
 
     /// The state of the context. It acknowledges its events: `poll` says nothing more until
-    /// the next one. The device's [`Queue`] learns of a restart of the board by this. A thread that
+    /// the next one. The device's [`Queue`] learns of a restart of the board by this. Of a restart of the block alone
+    /// only what was under way is lost, and `generation` is another one; where `resets` is another one, too, FPGA
+    /// memory, kernels and their clock may not be what they were
+    /// ([`Query::resets`](uapi::Query::resets)). A thread that
     /// sleeps in a wait of that queue, and whose event this acknowledges, looks a second later at the latest.
     pub fn query(&self) -> Result<uapi::Query> {
         let queue = self.0.queue_place();

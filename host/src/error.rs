@@ -248,7 +248,8 @@ pub enum Error {
     },
     /// The block was reset while the transfer was under way, or before it was submitted and the queue had
     /// not learnt of that yet. A queue learns of it by the first wait that comes upon it, and by
-    /// [`Device::query`](crate::Device::query).
+    /// [`Device::query`](crate::Device::query). Whether more than the block was reset, FPGA memory and kernels
+    /// with it, that says, too: [`Query::resets`](peerlane_core::uapi::Query::resets) is another one then.
     #[error("the board was reset: what was submitted before the queue knew of it is lost")]
     Restarted,
     /// The channel was stopped before the transfer had ended.
@@ -274,6 +275,7 @@ fn features(bits: u64) -> String {
         (feature::PAGE, "descriptors written by the process"),
         (feature::PROBE, "probes"),
         (feature::ALLOCATE, "FPGA memory for contexts"),
+        (feature::RESETS, "a count of resets"),
         (feature::WINDOW, "the window into FPGA memory"),
         (feature::MSIX, "an interrupt for each channel"),
         (feature::TAGGED_READS, "reads by tag"),

@@ -114,6 +114,18 @@ pub trait OpenCl: Debug + Send + Sync {
     /// That of `image`; or that of the board that is found, [`Error::Identity`] for one.
     fn reprogram(&self, keeps_memory: bool, image: &mut dyn FnMut() -> Result<()>) -> Result<()>;
 
+    /// Times that the board was reset, and not its block alone: [`Query::resets`](peerlane_core::uapi::Query::resets), and this acknowledges no
+    /// events. When it is another one than before, kernels, their registers and clock, and FPGA memory may be as
+    /// after power-up. Each [`reprogram`](Self::reprogram) counts. Always 0 of a driver in the process, which
+    /// nobody resets a function under, and of a driver without
+    /// [`feature::RESETS`](peerlane_core::uapi::feature::RESETS).
+    ///
+    /// # Errors
+    /// [`Error::Gone`].
+    fn resets(&self) -> Result<u64> {
+        Ok(0)
+    }
+
     /// Whether [`configure`](Self::configure) can configure the FPGA: what it is configured with now says so.
     fn configures(&self) -> bool {
         false

@@ -210,8 +210,10 @@ pub struct Info {
     pub ring_bytes: u64,
     /// Bytes to map at [`map::WINDOW`]; 0: there is none.
     pub window_bytes: u64,
+    /// As [`Query::resets`]; to ask here acknowledges nothing.
+    pub resets: u64,
     /// Zero.
-    pub reserved: [u64; 4],
+    pub reserved: [u64; 3],
 }
 
 /// What not every driver or board has: bits of [`Info::features`] and [`Info::required`].
@@ -230,6 +232,8 @@ pub mod feature {
     pub const PROBE: u64 = 1 << 10;
     /// Contexts own FPGA memory: [`ALLOCATE`](super::ALLOCATE) and [`FREE`](super::FREE).
     pub const ALLOCATE: u64 = 1 << 11;
+    /// The driver counts the times that more than the block was reset: [`Query::resets`](super::Query::resets).
+    pub const RESETS: u64 = 1 << 12;
     /// The board has a window into its memory: [`WINDOW`](super::WINDOW).
     pub const WINDOW: u64 = 1 << 16;
     /// Each channel has an interrupt of its own.
@@ -407,8 +411,16 @@ pub struct Query {
     /// Times that the owner of a region has taken its memory back. Which one it was, a failed
     /// transfer's fault address says.
     pub revoked: u64,
+    /// Times, since the driver took the board, that more than the block was reset, or may have been: a
+    /// reset of the function or of its link, an error of the bus that was mended by one, a sleep, and a
+    /// configuration of the FPGA, by [`REPROGRAM`] or behind the driver's back. What FPGA memory, the OpenCL
+    /// kernels, their registers and their clock held before is unknown then, and whoever counts on it
+    /// begins anew. Each raises `generation`, too, but this before, so who finds another `generation`
+    /// finds this raised. Where only `generation` was raised, the block was reset alone: of the rest only what
+    /// transfers were writing is lost. Without [`feature::RESETS`] it is 0.
+    pub resets: u64,
     /// Zero.
-    pub reserved: [u64; 3],
+    pub reserved: [u64; 2],
 }
 
 /// Bits of [`Query::state`].

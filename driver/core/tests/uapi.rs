@@ -56,6 +56,7 @@ fn expected() -> Expected {
         ("FEATURE_PAGE", feature::PAGE),
         ("FEATURE_PROBE", feature::PROBE),
         ("FEATURE_ALLOCATE", feature::ALLOCATE),
+        ("FEATURE_RESETS", feature::RESETS),
         ("FEATURE_WINDOW", feature::WINDOW),
         ("FEATURE_MSIX", feature::MSIX),
         ("FEATURE_TAGGED_READS", feature::TAGGED_READS),
@@ -138,6 +139,7 @@ fn expected() -> Expected {
             page_bytes,
             ring_bytes,
             window_bytes,
+            resets,
             reserved,
         }
     );
@@ -199,6 +201,7 @@ fn expected() -> Expected {
             regions,
             region_bytes,
             revoked,
+            resets,
             reserved,
         }
     );

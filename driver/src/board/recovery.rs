@@ -383,10 +383,13 @@ impl Fabric<Failure> for Restart<'_> {
             return Err(Failure::Empty);
         }
         board.is_the_one_found(epoch)?;
-        // With what the driver has told it the block has lost its table of vectors, too, which only
-        // the PCI core writes again: after a reset of the function.
-        if *who == Starter::Watchdog && board.capabilities.msix {
-            Board::remembers(|register| board.hw.read_in(epoch, register))?;
+        if *who == Starter::Watchdog {
+            match Board::remembers(|register| board.hw.read_in(epoch, register)) {
+                // Whoever reset it may have reset all of the FPGA. The table of vectors has gone with the rest,
+                // and only the PCI core writes it again: after a reset of the function, which is counted there.
+                Err(Failure::Forgotten) if !board.capabilities.msix => board.note_reset(),
+                remembers => remembers?,
+            }
         }
         let channels = 0..board.capabilities.channels;
         let run = |steps: &mut dyn Iterator<Item = Step>| board.hw.upkeep(epoch, steps);

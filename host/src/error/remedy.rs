@@ -188,7 +188,9 @@ impl Error {
                 "Wait longer, or end it: restart the queue, or on the slow path stop the device's channel."
             }
             Self::NotDrained { .. } => "Wait longer, or restart the queue.",
-            Self::Restarted => "Submit the transfer again: the regions are registered as before.",
+            Self::Restarted => {
+                "Submit the transfer again: the regions are registered as before. If Query::resets has changed, too, FPGA memory may have lost its content, and kernels their state: begin anew."
+            }
             Self::Stopped => {
                 "Submit the transfer again; who shares the device agrees on who stops it."
             }

@@ -99,6 +99,15 @@ impl Side {
     fn program(&self, flags: u32) -> Result<()> {
         self.call(&mut uapi::Reprogram { flags, reserved: 0 })
     }
+
+    /// What driver and board are now.
+    fn info(&self) -> Result<uapi::Info> {
+        let mut info = uapi::Info {
+            version: uapi::VERSION,
+            ..Default::default()
+        };
+        self.call(&mut info).map(|()| info)
+    }
 }
 
 impl Drop for Side {
@@ -179,11 +188,12 @@ impl OpenCl for Side {
 
     fn configures(&self) -> bool {
         // It may be another configuration than when the file was opened.
-        let mut info = uapi::Info {
-            version: uapi::VERSION,
-            ..Default::default()
-        };
-        self.call(&mut info).is_ok() && info.features & uapi::feature::CVP != 0
+        let has = |info: uapi::Info| info.features & uapi::feature::CVP != 0;
+        self.info().is_ok_and(has)
+    }
+
+    fn resets(&self) -> Result<u64> {
+        self.info().map(|info| info.resets)
     }
 
     fn configure(&self, image: &[u8], packing: Packing) -> Result<()> {

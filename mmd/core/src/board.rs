@@ -10,6 +10,7 @@ use crate::info::{Online, Value};
 use crate::peer::Gate;
 use crate::program::{JTAG_CABLE, JTAG_DEVICE, Programmer};
 use crate::registers::Registers;
+use crate::resets::Resets;
 use crate::rom::Kernels;
 use crate::threads::{join, spawn};
 use peerlane_host::{Area, Direction, Errno, Error, OpenCl};
@@ -43,6 +44,7 @@ pub(crate) struct Board {
     kernels: Kernels,
     registers: Arc<Registers>,
     pub(crate) side: Arc<dyn OpenCl>,
+    resets: Arc<Resets>,
     dma: Dma,
     pub(crate) handlers: Handlers,
     programmer: Box<dyn Programmer>,
@@ -108,7 +110,9 @@ impl Board {
         memory.keep();
         let side: Arc<dyn OpenCl> = device.open_cl().map_err(told)?.into();
         let registers = Arc::new(Registers::new(Arc::clone(&side)));
-        let dma = Dma::new(device).map_err(told)?;
+        let resets = Resets::new(name, Arc::clone(&side)).map_err(told)?;
+        let resets = Arc::new(resets);
+        let dma = Dma::new(device, Arc::clone(&resets)).map_err(told)?;
         let board = Arc::new(Self {
             handle,
             name: name.into(),
@@ -117,6 +121,7 @@ impl Board {
             kernels: Kernels::new(Arc::clone(&registers)),
             registers,
             side,
+            resets,
             dma,
             handlers: Handlers::default(),
             programmer,
@@ -152,6 +157,7 @@ impl Board {
                 handle: board.handle,
                 side: &*board.side,
                 handlers: &board.handlers,
+                look: &|| board.resets.look(),
                 closing: &board.closing,
             };
             watch.run();
@@ -443,7 +449,9 @@ impl Board {
             return -1;
         }
         self.handlers.without_interrupt(|| {
-            let programmed = self.gate.programming(|| self.load(image, keeps));
+            let programmed = self
+                .resets
+                .programming(|| self.gate.programming(|| self.load(image, keeps)));
             let shown = self.kernels.changed();
             // The queue learns of the restart, which its next transfer would fail for.
             let known = self.dma.device().query().map(drop);

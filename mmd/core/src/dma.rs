@@ -1,12 +1,13 @@
 //! Transfers between the application's memory and the board's.
 
 use crate::host::HostMemory;
+use crate::resets::Resets;
 use peerlane_host::{
     Device, Direction, Error, Fault, Memory, MemoryKind, Permissions, Queue, Region, Request,
     Result, Terms, Transfer,
 };
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Up to so many bytes are copied into memory that the board knows already: to register memory costs more.
@@ -36,6 +37,9 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub(crate) struct Dma {
     device: Device,
     queue: Queue,
+    /// Looked at before anything is tried again: after a reset of the board it would go well, with memory that
+    /// is not what the program has put there.
+    resets: Arc<Resets>,
     slots: Mutex<Slots>,
     /// A slot was given back.
     freed: Condvar,
@@ -70,12 +74,13 @@ struct Piece {
 
 impl Dma {
     /// Takes the channel of a device that has FPGA memory.
-    pub(crate) fn new(device: Device) -> Result<Self> {
+    pub(crate) fn new(device: Device, resets: Arc<Resets>) -> Result<Self> {
         let queue = device.queue()?;
         queue.set_spin(SPIN);
         let dma = Self {
             device,
             queue,
+            resets,
             slots: Mutex::default(),
             freed: Condvar::new(),
         };
@@ -160,7 +165,11 @@ impl Dma {
         let mut tried = 1;
         loop {
             let transfer = self.queue.submit_with(&request, Terms::default());
-            match transfer.and_then(|transfer| self.wait(&transfer)) {
+            let ended = transfer.and_then(|transfer| self.wait(&transfer));
+            if ended.is_err() {
+                self.resets.look();
+            }
+            match ended {
                 Err(
                     Error::Stopped
                     | Error::Fault {
@@ -177,6 +186,8 @@ impl Dma {
     pub(crate) fn stop(&self) {
         // Where even this fails, the board is gone, and nothing under way.
         let _ = self.queue.restart();
+        // The queue may have learnt of it.
+        self.resets.look();
     }
 
     /// Moves bytes between a slot and the board's memory.
@@ -192,6 +203,7 @@ impl Dma {
             let Err(error) = attempt() else {
                 return Ok(());
             };
+            self.resets.look();
             let again = match &error {
                 Error::Fault { .. } | Error::Restarted | Error::Stopped => true,
                 Error::Timeout { .. } | Error::Broken { .. } => self.queue.restart().is_ok(),

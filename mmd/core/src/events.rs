@@ -17,6 +17,8 @@ pub(crate) struct Watch<'a> {
     pub(crate) handle: c_int,
     pub(crate) side: &'a dyn OpenCl,
     pub(crate) handlers: &'a Handlers,
+    /// Ends the process if the board was reset: whoever waits for a kernel would wait for ever.
+    pub(crate) look: &'a (dyn Fn() + Sync),
     /// The board is being closed.
     pub(crate) closing: &'a AtomicBool,
 }
@@ -31,6 +33,7 @@ impl Watch<'_> {
             if self.is_closing() {
                 break;
             }
+            (self.look)();
             let pauses = waited.is_err();
             match self.look(waited) {
                 Ok(()) => {}
@@ -106,6 +109,7 @@ mod tests {
             handle: 3,
             side,
             handlers,
+            look: &|| {},
             closing: &closing,
         };
         std::thread::scope(|scope| {

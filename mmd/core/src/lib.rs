@@ -37,6 +37,7 @@ mod pcie;
 mod peer;
 mod program;
 mod registers;
+mod resets;
 mod rom;
 #[cfg(test)]
 mod stub;

@@ -3,6 +3,7 @@
 use peerlane_host::{Area, Errno, Error, OpenCl, Result};
 use std::collections::VecDeque;
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ pub(crate) struct Stub {
     pub(crate) accesses: Answers,
     /// What was written last.
     pub(crate) written: Mutex<Vec<u8>>,
+    /// Times that the board was reset.
+    pub(crate) resets: AtomicU64,
 }
 
 /// Answers to come, and how often one was asked for.
@@ -79,5 +82,9 @@ impl OpenCl for Stub {
 
     fn reprogram(&self, _: bool, image: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         image()
+    }
+
+    fn resets(&self) -> Result<u64> {
+        Ok(self.resets.load(Ordering::SeqCst))
     }
 }

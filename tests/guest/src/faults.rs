@@ -62,6 +62,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     }
     suite.run("faults.try_again", || away::told_to_try_again(lab));
     suite.run("faults.gone_and_back", || away::gone_and_back(lab));
+    suite.run("faults.resets_are_counted", || {
+        away::resets_are_counted(lab)
+    });
     suite.run("faults.cut_off_unseen", || away::cut_off_unseen(lab));
     for (name, event) in [
         ("configured", Fault::Configure {}),

@@ -1,16 +1,18 @@
 //! The board libraries for OpenCL on the kernel's device, as `peerlane-loader` (`mmd/contract`) makes the
 //! runtime's calls to them: it is told what to do line by line, and everything is seen from outside.
 
-use crate::lab::{LIMIT, Lab};
+use crate::faults::{self, aer};
+use crate::lab::{Buffer, LIMIT, Lab, Mover, told};
 use crate::suite::Suite;
 use crate::worker::Worker;
 use anyhow::{Context, Result, bail, ensure};
-use peerlane_guest::pattern;
+use peerlane_guest::{Fault, pattern};
+use peerlane_host::Direction;
 use rand::{Rng, RngCore};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Name in the tests' names, file.
 const LIBRARIES: [(&str, &str); 2] = [
@@ -30,8 +32,35 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         test("programmed", programmed);
         test("killed", killed);
         test("left", left);
+        for (event, cause) in EVENTS {
+            suite.run(&format!("libraries.{name}.{event}"), || {
+                reset_under(lab, library, *cause)
+            });
+        }
     }
 }
+
+/// Runs those of a driver that has less patience than the block's port.
+pub fn run_stuck(suite: &mut Suite, lab: &mut Lab) {
+    for (name, library) in LIBRARIES {
+        suite.run(&format!("libraries_stuck.{name}.block_restarted"), || {
+            block_restarted(lab, library)
+        });
+    }
+}
+
+/// What resets the board under a program.
+type Event = fn(&Lab) -> Result<()>;
+
+/// Each with a name for the tests' names.
+const EVENTS: &[(&str, Event)] = &[
+    ("reset", |_| faults::reset()),
+    ("suspended", |_| faults::suspend()),
+    ("fatal_error", |_| aer::report(aer::MALFORMED_TLP)),
+    ("configured_by_others", |lab| {
+        lab.host.fault(Fault::Configure {})
+    }),
+];
 
 /// The program, which has loaded a library.
 struct Loader {
@@ -42,11 +71,16 @@ struct Loader {
 
 impl Loader {
     fn start(library: &str) -> Result<Self> {
+        Self::start_with(library, Stdio::inherit())
+    }
+
+    fn start_with(library: &str, errors: Stdio) -> Result<Self> {
         let mut child = Command::new("peerlane-loader")
             .args([library, "peerlane0"])
             .env("PEERLANE_QUARTUS_PGM", "/bin/quartus_pgm")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(errors)
             .spawn()
             .context("peerlane-loader")?;
         let orders = child.stdin.take().context("its input")?;
@@ -218,5 +252,81 @@ fn left(lab: &mut Lab, library: &str) -> Result<String> {
     let mut next = Loader::open(library)?;
     next.obeys("printf")?;
     moves(lab, &mut next)?;
+    Ok(String::new())
+}
+
+/// A program whose board is reset ends, whether it does anything just then or not, and says why: its kernels and its
+/// memory may be as after power-up, and transfers would go on as if they were not. Others' go on, and so does the
+/// next program.
+fn reset_under(lab: &mut Lab, library: &str, event: Event) -> Result<String> {
+    let mut worker = Worker::start(lab, false)?;
+    let mut longest = Duration::ZERO;
+    for busy in [true, false] {
+        let mut loader = Loader::start_with(library, Stdio::piped())?;
+        loader.obeys("open")?;
+        if busy {
+            loader.is_busy()?;
+        }
+        worker.progress()?;
+        event(lab)?;
+        let begin = Instant::now();
+        let status = loader.ended()?;
+        longest = longest.max(begin.elapsed());
+        let mut said = String::new();
+        let errors = loader.child.stderr.as_mut().context("its errors")?;
+        errors.read_to_string(&mut said)?;
+        ensure!(
+            status.signal() == Some(libc::SIGABRT)
+                && said.contains("peerlane0: the board was reset under the program"),
+            "busy {busy}: {status}: {said}"
+        );
+        worker.progress()?;
+        let mut next = Loader::open(library).context("after a reset")?;
+        next.obeys("printf")?;
+        moves(lab, &mut next)?;
+    }
+    worker.stop()?;
+    Ok(format!("ended after {longest:?} at most"))
+}
+
+/// The block alone is started anew, because its port stood still for longer than the driver has patience: kernels and
+/// memory are as they were, and a program goes on.
+fn block_restarted(lab: &mut Lab, library: &str) -> Result<String> {
+    let mut loader = Loader::open(library)?;
+    moves(lab, &mut loader)?;
+    let mut mover = Mover::slow(lab)?;
+    let device = mover.device().clone();
+    let busy = Buffer::new(&device, 1 << 20)?;
+    let given_back = Buffer::new(&device, 4096)?.region;
+    let place = lab.place(&device)?;
+    let before = device.query().map_err(told)?;
+    lab.host.fault(Fault::StickPort { after: 0 })?;
+    let moment = Duration::from_millis(100);
+    let ended = mover.attempt(Direction::Write, &busy.region, 0, place, 1 << 20, moment);
+    ensure!(
+        ended.is_err(),
+        "a write through a stuck port gave {ended:?}"
+    );
+    // The driver has the block forget it, and cuts it off when it does not.
+    given_back.forget().map_err(told)?;
+    lab.host.fault(Fault::Clear {})?;
+    let begin = Instant::now();
+    let after = loop {
+        let query = device.query().map_err(told)?;
+        if query.generation != before.generation {
+            break query;
+        }
+        ensure!(begin.elapsed() < LIMIT, "the block is not started anew");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    ensure!(
+        after.resets == before.resets,
+        "more than the block was reset: {} resets became {}",
+        before.resets,
+        after.resets
+    );
+    moves(lab, &mut loader)?;
+    loader.obeys("printf")?;
+    loader.obeys("close")?;
     Ok(String::new())
 }

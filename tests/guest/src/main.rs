@@ -89,6 +89,9 @@ enum Scenario {
     OpenclFabric,
     /// The board libraries for OpenCL, called as a runtime does; with memory_pool_mib=16
     Libraries,
+    /// The same where the block alone is started anew; with memory_pool_mib=16, and a port that is not found stuck by
+    /// itself
+    LibrariesStuck,
     /// OpenCL programs with a real runtime; with memory_pool_mib=16
     Programs,
     /// The FPGA is configured over PCIe; with memory_pool_mib=16
@@ -131,6 +134,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Opencl => opencl::run(&mut suite, &mut lab),
             Scenario::OpenclFabric => opencl::run_fabric(&mut suite, &mut lab),
             Scenario::Libraries => libraries::run(&mut suite, &mut lab),
+            Scenario::LibrariesStuck => libraries::run_stuck(&mut suite, &mut lab),
             Scenario::Programs => programs::run(&mut suite, &mut lab),
             Scenario::Programming => programming::run(&mut suite, &mut lab),
             Scenario::Lifetimes => lifetimes::run(&mut suite, &mut lab),

@@ -143,6 +143,17 @@ fn the_board_libraries_for_opencl() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
+fn the_board_libraries_on_a_block_that_is_stuck() {
+    // A port that stands still is not found out by itself in that time.
+    Setup::default()
+        .with(libraries::files)
+        .port_timeout(1_000_000_000)
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest libraries-stuck");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
 fn fpga_memory_that_everybody_may_hold() {
     Setup::default()
         .parameter("memory_pool_mib=16 hold_all=1")

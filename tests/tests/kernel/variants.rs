@@ -2,6 +2,7 @@
 
 use super::tracepoints;
 use crate::lab::Setup;
+use crate::libraries;
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
@@ -148,6 +149,16 @@ fn faults_where_resets_reach_the_fabric() {
          peerlane-guest faults --filter $event || exit 1\n\
          done",
     );
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn the_board_libraries_where_resets_reach_the_fabric() {
+    Setup::default()
+        .reset_fabric()
+        .with(libraries::files)
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest libraries --filter .reset");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! true, and it comes back.
 
 use super::{aer, come_back, reset, suspend};
-use crate::lab::{Buffer, Lab, Mover, interrupts, told};
+use crate::lab::{Buffer, LIMIT, Lab, Mover, interrupts, told};
 use crate::process::{fork, pair};
 use crate::raw;
 use crate::suite::skip;
@@ -223,6 +223,52 @@ pub(super) fn cut_off_unseen(lab: &mut Lab) -> Result<String> {
     Ok(format!("open again after {took:?}"))
 }
 
+/// A reset of the function, its sleep and an error of the link are counted, and are known to who sees the new
+/// generation. Nothing else is.
+pub(super) fn resets_are_counted(lab: &mut Lab) -> Result<String> {
+    let mut mover = Mover::slow(lab)?;
+    let device = mover.device().clone();
+    ensure!(device.has(uapi::feature::RESETS));
+    let info = || {
+        let mut info = uapi::Info {
+            version: uapi::VERSION,
+            ..Default::default()
+        };
+        raw::with(&device, uapi::INFO, &mut info).map(|()| info.resets)
+    };
+    let buffer = Buffer::new(&device, 1 << 20)?;
+    let place = lab.place(&device)?;
+    let mut before = device.query().map_err(told)?;
+    for (name, event) in EVENTS {
+        lab.check_some(&mut mover, &buffer, place, 2, 50_000)?;
+        drop(lab.open()?);
+        let quiet = device.query().map_err(told)?;
+        ensure!(
+            (quiet.resets, quiet.generation) == (before.resets, before.generation),
+            "before {name}"
+        );
+        event().context(*name)?;
+        let begin = Instant::now();
+        let after = loop {
+            let query = device.query().map_err(told)?;
+            if query.generation != before.generation {
+                break query;
+            }
+            ensure!(begin.elapsed() < LIMIT, "{name}: nobody is told");
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        ensure!(
+            after.resets == before.resets + 1,
+            "{name}: {} resets became {}",
+            before.resets,
+            after.resets
+        );
+        ensure!(info()? == after.resets, "{name}: INFO says another number");
+        before = after;
+    }
+    Ok(format!("{} resets", before.resets))
+}
+
 /// The FPGA is configured anew behind the driver's back, or its memory reset. Who waits is told, and
 /// it goes on, though nobody resets the function.
 pub(super) fn reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
@@ -231,7 +277,7 @@ pub(super) fn reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
     let slow = lab.open()?;
     let other = Buffer::new(&slow, 1 << 20)?;
     let place = lab.place(&slow)?;
-    let generation = slow.query().map_err(told)?.generation;
+    let before = slow.query().map_err(told)?;
     lab.host.fault(event)?;
     let begin = Instant::now();
     // The block takes no doorbell.
@@ -242,10 +288,13 @@ pub(super) fn reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
     let took = begin.elapsed();
     ensure!(took < SOON, "nobody is told: {ended:?}");
     ensure!(ended.is_err(), "a block that knows nothing has moved data");
+    let after = slow.query().map_err(told)?;
     ensure!(
-        slow.query().map_err(told)?.generation != generation,
+        after.generation != before.generation,
         "another generation without a word"
     );
+    // Kernels and memory may be as after power-up, too.
+    ensure!(after.resets > before.resets, "it counts as the block's own");
     come_back(lab, fast, buffer)?;
     come_back(lab, Mover::Slow(slow), other)?;
     Ok(format!("told after {took:?}"))

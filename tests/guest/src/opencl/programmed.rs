@@ -20,7 +20,9 @@ pub(super) fn reprogrammed(lab: &mut Lab) -> Result<&'static str> {
     let mut worker = Worker::start(lab, false)?;
     worker.progress()?;
     for _ in 0..lab.rounds {
-        let generation = device.query().map_err(told)?.generation;
+        let before = device.query().map_err(told)?;
+        let resets = side.resets().map_err(told)?;
+        ensure!(before.resets == resets);
         let configured = side.reprogram(false, &mut || {
             let asked = lab.host.fault(Fault::Configure {});
             asked.map_err(|error| Error::Program {
@@ -28,7 +30,9 @@ pub(super) fn reprogrammed(lab: &mut Lab) -> Result<&'static str> {
             })
         });
         configured.map_err(told)?;
-        ensure!(device.query().map_err(told)?.generation != generation);
+        let after = device.query().map_err(told)?;
+        ensure!(after.generation != before.generation);
+        ensure!(after.resets == resets + 1 && side.resets().map_err(told)? == after.resets);
         worker.progress()?;
     }
     worker.stop()?;

@@ -1,0 +1,89 @@
+//! Resets of a board under a program that has it open.
+//!
+//! The driver starts a board again after a reset of its function, with all that it was told, so transfers would go
+//! on. But the FPGA's kernels, their arguments and their clock are the program's, and so is what it has put into the
+//! board's memory: after a reset of more than the block nobody knows what is left of them.
+
+use crate::end::end;
+use peerlane_host::{OpenCl, Result};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The resets of a board that its program knows of.
+#[derive(Debug)]
+pub(crate) struct Resets {
+    name: String,
+    side: Arc<dyn OpenCl>,
+    /// How many there were; `None` while the FPGA is being programmed, which is one.
+    known: Mutex<Option<u64>>,
+}
+
+impl Resets {
+    /// Those until now.
+    pub(crate) fn new(name: &str, side: Arc<dyn OpenCl>) -> Result<Self> {
+        let known = Mutex::new(Some(side.resets()?));
+        Ok(Self {
+            name: name.into(),
+            side,
+            known,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<u64>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there was one that the program does not know of. A board that is gone has other ways to say so.
+    fn was_reset(&self) -> bool {
+        let known = self.lock();
+        match (*known, self.side.resets()) {
+            (Some(known), Ok(now)) => now != known,
+            _ => false,
+        }
+    }
+
+    /// Ends the process if the board was reset.
+    pub(crate) fn look(&self) {
+        if self.was_reset() {
+            end(format_args!(
+                "{}: the board was reset under the program: its PCIe function or its link, by a sleep of the machine, \
+                 or by a configuration of the FPGA that the program did not ask for; the kernel's log says more. What \
+                 the program has put into its memory, its kernels and their clock is lost. Run the program again; if \
+                 its kernels do not work then, program the FPGA before (aocl program).",
+                self.name
+            ));
+        }
+    }
+
+    /// Programs the FPGA. Whatever it was before, the program knows of that.
+    pub(crate) fn programming<T>(&self, program: impl FnOnce() -> T) -> T {
+        *self.lock() = None;
+        let programmed = program();
+        *self.lock() = self.side.resets().ok();
+        programmed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stub::Stub;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn only_resets_that_the_program_does_not_know_of_count() {
+        let side = Arc::new(Stub::default());
+        // Those of others, before.
+        side.resets.store(3, Ordering::SeqCst);
+        let resets = Resets::new("toy0", Arc::<Stub>::clone(&side)).unwrap();
+        assert!(!resets.was_reset());
+        let raise = || side.resets.fetch_add(1, Ordering::SeqCst);
+        resets.programming(|| {
+            raise();
+            // Another thread looks meanwhile.
+            assert!(!resets.was_reset());
+        });
+        assert!(!resets.was_reset());
+        raise();
+        assert!(resets.was_reset());
+    }
+}
