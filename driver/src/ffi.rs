@@ -5,7 +5,7 @@
 use kernel::{
     bindings,
     device::{Bound, Device},
-    ffi::{c_int, c_ulong, c_void},
+    ffi::{c_int, c_uint, c_ulong, c_void},
     pci,
 };
 
@@ -26,6 +26,11 @@ extern "C" {
     ) -> bool;
     /// A reference to the user of the calling process.
     pub(crate) fn peerlane_get_user() -> *mut bindings::user_struct;
+    /// Ends what `peerlane_ignore_hotplug` has begun, which has given this.
+    pub(crate) fn peerlane_heed_hotplug(device: *mut bindings::pci_dev, before: c_uint);
+    /// Has drivers for hot-plugging ignore what happens in a device's slot, as `pci_ignore_hotplug` does, which
+    /// nothing of the kernel's undoes. Says what was ignored before.
+    pub(crate) fn peerlane_ignore_hotplug(device: *mut bindings::pci_dev) -> c_uint;
     /// Whether the calling thread is to end.
     pub(crate) fn peerlane_is_killed() -> bool;
     /// Whether requests of a device get to another one by a switch, which does not redirect them

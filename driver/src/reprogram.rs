@@ -12,7 +12,10 @@ use crate::{
     board::Board,
     callbacks,
     context::Context,
-    ffi::{pci_dev, peerlane_lock_device, peerlane_owns_aer, peerlane_unlock_device},
+    ffi::{
+        pci_dev, peerlane_heed_hotplug, peerlane_ignore_hotplug, peerlane_lock_device,
+        peerlane_owns_aer, peerlane_unlock_device,
+    },
     logic::{lifecycle::Starter, uapi},
 };
 use kernel::{
@@ -33,6 +36,8 @@ struct Bracket {
     channel: u32,
     /// The mask of uncorrectable errors of the port above did not have Surprise Down.
     unmask: bool,
+    /// What of the slot's hot-plugging was ignored before.
+    ignored: u32,
     /// The function's configuration as it was: what the PCI core saves meanwhile is that of an FPGA without one.
     saved: Saved,
 }
@@ -189,10 +194,14 @@ impl Board {
 
     /// The board is let go for good. The device's lock is held.
     pub(crate) fn abandon_reprogramming(&self) {
-        let bracket = self.programming.bracket.lock().take();
-        if bracket.is_some_and(|bracket| bracket.unmask) {
+        let Some(bracket) = self.programming.bracket.lock().take() else {
+            return;
+        };
+        if bracket.unmask {
             mask_surprise(self, false);
         }
+        // SAFETY: a valid device, on its bus: it is bound.
+        unsafe { peerlane_heed_hotplug(pci_dev(self.gate.device()), bracket.ignored) };
     }
 
     fn begin_reprogramming(self: &Arc<Self>, channel: u32) -> Result {
@@ -211,10 +220,14 @@ impl Board {
         let saved = saved.inspect_err(|_| {
             let _ = callbacks::start(self);
         })?;
+        // A link that goes down is no board that is taken out.
+        // SAFETY: a valid device, on its bus: it is bound.
+        let ignored = unsafe { peerlane_ignore_hotplug(pci_dev(self.gate.device())) };
         let unmask = !mask_surprise(self, true);
         *self.programming.bracket.lock() = Some(Bracket {
             channel,
             unmask,
+            ignored,
             saved,
         });
         Ok(())

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the kernel has only as macros and inline functions without a Rust helper. */
 #include <linux/aer.h>
+#include <linux/bitfield.h>
 #include <linux/cred.h>
+#include <linux/delay.h>
 #include <linux/dma-mapping.h>
+#include <linux/interrupt.h>
 #include <linux/iommu.h>
 #include <linux/irq.h>
 #include <linux/mm.h>
@@ -31,6 +34,68 @@ bool peerlane_is_killed(void)
 struct user_struct *peerlane_get_user(void)
 {
 	return get_uid(current_user());
+}
+
+/* Flags of peerlane_ignore_hotplug(). */
+#define DEVICE_IGNORES	1
+#define PORT_IGNORES	2
+
+unsigned int peerlane_ignore_hotplug(struct pci_dev *device)
+{
+	struct pci_dev *port = pci_upstream_bridge(device);
+	unsigned int before = device->ignore_hotplug ? DEVICE_IGNORES : 0;
+
+	if (port && port->ignore_hotplug)
+		before |= PORT_IGNORES;
+	pci_ignore_hotplug(device);
+	return before;
+}
+
+/* What a slot has to say of its link and of who is in it, to a driver that wants to hear it. */
+static u16 slot_events(struct pci_dev *port)
+{
+	u16 control = 0, status = 0, wanted = 0;
+
+	pcie_capability_read_word(port, PCI_EXP_SLTCTL, &control);
+	pcie_capability_read_word(port, PCI_EXP_SLTSTA, &status);
+	if (control & PCI_EXP_SLTCTL_DLLSCE)
+		wanted |= PCI_EXP_SLTSTA_DLLSC;
+	if (control & PCI_EXP_SLTCTL_PDCE)
+		wanted |= PCI_EXP_SLTSTA_PDC;
+	return control & PCI_EXP_SLTCTL_HPIE ? status & wanted : 0;
+}
+
+/* Milliseconds in which an interrupt that was sent is handled. */
+#define SLOT_HANDLED	100
+
+/*
+ * Waits until pciehp has ignored what has happened in a slot. Its handler clears that in Slot Status, then looks whether
+ * it is to be ignored (pciehp_isr() of drivers/pci/hotplug/pciehp_hpc.c). Not for its thread, which may want the
+ * device's lock.
+ */
+static void settle_slot(struct pci_dev *port)
+{
+	u16 flags = 0;
+	int left, irq;
+
+	for (left = SLOT_HANDLED; left && slot_events(port); left--)
+		msleep(1);
+	pcie_capability_read_word(port, PCI_EXP_FLAGS, &flags);
+	irq = pci_irq_vector(port, pci_dev_msi_enabled(port) ? FIELD_GET(PCI_EXP_FLAGS_IRQ, flags) : 0);
+	if (irq > 0)
+		synchronize_hardirq(irq);
+}
+
+void peerlane_heed_hotplug(struct pci_dev *device, unsigned int before)
+{
+	struct pci_dev *port = pci_upstream_bridge(device);
+
+	if (port && !(before & PORT_IGNORES)) {
+		settle_slot(port);
+		port->ignore_hotplug = 0;
+	}
+	if (!(before & DEVICE_IGNORES))
+		device->ignore_hotplug = 0;
 }
 
 void peerlane_lift_segment_limits(struct device *device)

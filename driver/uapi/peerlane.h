@@ -721,15 +721,17 @@ struct peerlane_arm {
  * the caller sees to: with a tool, or by PEERLANE_IOC_CONFIGURE.
  *
  * PEERLANE_REPROGRAM_BEGIN ends all contexts' transfers. From then on the board reaches no
- * memory, nobody reaches the board, calls that need it are refused with EAGAIN, and the port
- * above the board does not report that its link goes down. PEERLANE_REPROGRAM_END restores the
- * function's configuration, looks whether the FPGA has the same kind of block again, and
- * starts it as after every reset: contexts stay open, what they have registered is reachable
- * as before, and their peerlane_query.generation is raised. FPGA memory holds what the new
- * configuration left in it. The end of the context or of its process is an END, too.
+ * memory, nobody reaches the board, calls that need it are refused with EAGAIN, and that the
+ * board's link goes down is neither an error, which the port above would report, nor a board
+ * that is taken out of its slot: all events of hot-plugging in it are ignored.
+ * PEERLANE_REPROGRAM_END restores the function's configuration, looks whether the FPGA has the
+ * same kind of block again, and starts it as after every reset: contexts stay open, what they
+ * have registered is reachable as before, and their peerlane_query.generation is raised. FPGA
+ * memory holds what the new configuration left in it. The end of the context or of its process
+ * is an END, too.
  *
- * A port for hot-plugging may still take a link that goes down for a board that is taken out:
- * the device goes then, and comes back as a new one.
+ * Only the port right above the board is told so, and drivers of the kernel's. What else
+ * watches the link, the machine's firmware for one, may still take the board for gone.
  *
  * EPERM: the context does not hold the OpenCL side. EALREADY: it has begun already. ENOENT: it
  * has not begun. EAGAIN: the board is being started again, or put to sleep. EINVAL: flags that

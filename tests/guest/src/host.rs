@@ -56,6 +56,11 @@ impl Host {
         self.order(&Request::Fault(fault))
     }
 
+    /// Has the board's slot told that the board is to be taken out.
+    pub fn take_out(self) -> Result<()> {
+        self.order(&Request::TakeOut {})
+    }
+
     /// What the board has counted.
     pub fn counters(self) -> Result<Counters> {
         match self.ask(&Request::Status {})? {

@@ -34,6 +34,9 @@ pub enum Request {
         /// Bytes of the pattern.
         length: u64,
     },
+    /// The machine is asked to have the board's slot told that the board is to be taken out, as by its button. Answer:
+    /// [`Reply::Done`].
+    TakeOut {},
     /// From now on the board may touch these physical ranges of guest memory and, of what
     /// the driver allocates, whatever else: the first access elsewhere is kept. An empty list
     /// ends it. Answer: [`Reply::Strayed`], for the time since the last list.

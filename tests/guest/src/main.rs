@@ -87,6 +87,8 @@ enum Scenario {
     Opencl,
     /// The same of a board whose fabric hangs on the resets of the function
     OpenclFabric,
+    /// The board's slot tells that it is taken out; nothing can come after it
+    OpenclHotplug,
     /// The board libraries for OpenCL, called as a runtime does; with memory_pool_mib=16
     Libraries,
     /// The same where the block alone is started anew; with memory_pool_mib=16, and a port that is not found stuck by
@@ -133,6 +135,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Memory => memory::run(&mut suite, &mut lab),
             Scenario::Opencl => opencl::run(&mut suite, &mut lab),
             Scenario::OpenclFabric => opencl::run_fabric(&mut suite, &mut lab),
+            Scenario::OpenclHotplug => opencl::run_hotplug(&mut suite, &mut lab),
             Scenario::Libraries => libraries::run(&mut suite, &mut lab),
             Scenario::LibrariesStuck => libraries::run_stuck(&mut suite, &mut lab),
             Scenario::Programs => programs::run(&mut suite, &mut lab),

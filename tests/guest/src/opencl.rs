@@ -2,6 +2,7 @@
 //! whatever happens to its holder, the others go on.
 
 mod held_up;
+mod hotplug;
 mod programmed;
 
 use crate::faults::reset;
@@ -68,6 +69,13 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
 pub fn run_fabric(suite: &mut Suite, lab: &mut Lab) {
     suite.run("opencl.held_up_fabric", || {
         held_up::held_up(lab, Reset::Helps)
+    });
+}
+
+/// Runs that of a slot for hot-plugging. The board is gone then.
+pub fn run_hotplug(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("opencl.events_of_the_slot", || {
+        hotplug::events_of_the_slot(lab)
     });
 }
 

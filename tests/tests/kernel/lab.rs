@@ -2,6 +2,7 @@
 
 use crate::figures;
 use std::{
+    error::Error,
     path::{Path, PathBuf},
     process::Command,
     sync::{Mutex, OnceLock},
@@ -17,7 +18,8 @@ use peerlane_guest::{
     pattern,
 };
 use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu};
-use peerlane_vm::{Initramfs, Machine, guest_program};
+use peerlane_vm::{Initramfs, Machine, Qmp, guest_program};
+use serde_json::json;
 
 /// `PORT_TIMEOUT`, in cycles: the simulated board lives slower than the machine around it.
 const PORT_TIMEOUT: u32 = 20_000;
@@ -423,7 +425,7 @@ impl Setup {
         }
         let ended = machine
             .start()
-            .and_then(|vm| vm.run(|_, request: Request| outside.answer(&request)));
+            .and_then(|vm| vm.run(|qmp, request: Request| outside.answer(qmp, &request)));
         let log = ended.unwrap_or_else(|error| panic!("{error}"));
         println!("{}", log.console());
         // What it was when the machine went counts, not what it was just before.
@@ -457,12 +459,12 @@ struct Outside {
 }
 
 impl Outside {
-    fn answer(&mut self, request: &Request) -> Reply {
-        self.try_answer(request)
+    fn answer(&mut self, qmp: &mut Qmp, request: &Request) -> Reply {
+        self.try_answer(qmp, request)
             .unwrap_or_else(|error| Reply::Failed(error.to_string()))
     }
 
-    fn try_answer(&mut self, request: &Request) -> Result<Reply, peerlane_endpoint::Error> {
+    fn try_answer(&mut self, qmp: &mut Qmp, request: &Request) -> Result<Reply, Box<dyn Error>> {
         Ok(match request {
             Request::FpgaWrite(stretch) => {
                 self.board.write_fpga(stretch.address, &bytes(stretch))?;
@@ -478,6 +480,11 @@ impl Outside {
             }
             Request::Fault(fault) => {
                 self.fault(fault)?;
+                Reply::Done {}
+            }
+            Request::TakeOut {} => {
+                // QEMU pushes the slot's button; the guest's kernel does the rest.
+                qmp.execute("device_del", json!({ "id": "board" }))?;
                 Reply::Done {}
             }
             Request::Program(program) => self.program(program)?,

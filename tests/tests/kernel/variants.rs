@@ -222,6 +222,16 @@ fn reports_of_errors_that_are_the_firmwares() {
         .run("peerlane-guest opencl --filter opencl.reports");
 }
 
+/// Of QEMU's ports each can be hot-plugged. It does not take devices with MSI-X out.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn programmed_in_a_slot_for_hot_plugging() {
+    Setup::default()
+        .irq_line()
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest opencl-hotplug");
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn a_bar_that_is_held_up_where_resets_reach_the_fabric() {

@@ -1,0 +1,45 @@
+//! The board's slot can be hot-plugged.
+
+use super::programmed::program;
+use super::{VERSION, VERSIONS, dword, holder, take};
+use crate::lab::{LIMIT, Lab, pci_device};
+use anyhow::{Result, bail, ensure};
+use peerlane_core::uapi::reprogram;
+use peerlane_host::Area;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Longer than pciehp waits for a second push of the button, 5 seconds (`pciehp_handle_button_press` in Linux'
+/// `drivers/pci/hotplug/pciehp_ctrl.c`), and takes the device out then.
+const BUTTON: Duration = Duration::from_secs(9);
+
+/// What the slot tells while the FPGA is configured, its link's going down on a real board, takes the board from nobody;
+/// what it tells afterwards does. Nothing can come after this.
+pub(super) fn events_of_the_slot(lab: &mut Lab) -> Result<String> {
+    let device = holder(lab)?;
+    let side = take(&device)?;
+    let place = pci_device()?;
+    for round in 0..2 {
+        ensure!(program(&device, reprogram::BEGIN) == Ok(()));
+        lab.host.take_out()?;
+        std::thread::sleep(BUTTON);
+        ensure!(place.exists(), "round {round}: the device was taken out");
+        ensure!(program(&device, reprogram::END) == Ok(()));
+        ensure!(VERSIONS.contains(&dword(&*side, Area::Kernels, VERSION)?));
+    }
+    lab.host.take_out()?;
+    let took = is_gone(&place)?;
+    ensure!(lab.open().is_err(), "a board that was taken out is there");
+    Ok(format!("afterwards taken out in {took:?}"))
+}
+
+fn is_gone(place: &Path) -> Result<Duration> {
+    let begin = Instant::now();
+    while place.exists() {
+        if begin.elapsed() > LIMIT {
+            bail!("the slot's events are still ignored");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(begin.elapsed())
+}
