@@ -148,12 +148,15 @@ unsafe extern "C" fn error_detected(
         // The link goes on; what went wrong has an end of its own in the block.
         NORMAL => bindings::pci_ers_result_PCI_ERS_RESULT_CAN_RECOVER,
         FROZEN => {
-            board.core_rests(true);
+            board.core_mends();
             board.rest();
+            // It looks whether a reset comes.
+            board.watch();
             bindings::pci_ers_result_PCI_ERS_RESULT_NEED_RESET
         }
         _ => {
             board.rest();
+            board.core_rests(false);
             board.give_up(Starter::Owner);
             bindings::pci_ers_result_PCI_ERS_RESULT_DISCONNECT
         }
@@ -166,6 +169,8 @@ unsafe extern "C" fn slot_reset(device: *mut bindings::pci_dev) -> bindings::pci
     // SAFETY: by contract.
     let board = unsafe { board(&raw mut (*device).dev) };
     if let Some(board) = &board {
+        // From here on it is not late.
+        board.core_rests(true);
         // Another device behind the port may have wanted the reset, for an error that was none to
         // us.
         board.rest_after_loss();

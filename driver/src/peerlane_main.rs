@@ -222,6 +222,10 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
             default: 0,
             description: "Cycles of the PCIe clock after which a read that is not answered fails; 0: as after power-up (default 0)",
         },
+        recovery_s: u32 {
+            default: 90,
+            description: "Longest wait for the kernel to mend an error of the bus, in s, before the board is given up (default 90)",
+        },
         any_distance: bool {
             default: false,
             description: "Use NVIDIA GPUs' memory although the kernel does not know that the board can reach it (default 0)",

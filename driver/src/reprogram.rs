@@ -12,6 +12,7 @@ use crate::{
     board::Board,
     callbacks,
     context::Context,
+    events,
     ffi::{
         pci_dev, peerlane_heed_hotplug, peerlane_ignore_hotplug, peerlane_lock_device,
         peerlane_owns_aer, peerlane_unlock_device,
@@ -90,16 +91,22 @@ pub(crate) struct Programming {
     /// Changed under the device's lock only.
     #[pin]
     bracket: Mutex<Option<Bracket>>,
-    /// The PCI core has put the board to rest, and starts it again.
-    core: Atomic<bool>,
+    /// The PCI core has put the board to rest, and starts it again: until when, in nanoseconds of
+    /// `CLOCK_MONOTONIC`; [`NOT`] or [`ANY_TIME`].
+    core: Atomic<i64>,
 }
+
+/// The PCI core has nothing to do with the board.
+const NOT: i64 = 0;
+/// It takes what time it needs.
+const ANY_TIME: i64 = i64::MAX;
 
 impl Programming {
     /// None.
     pub(crate) fn none() -> impl PinInit<Self> {
         pin_init!(Self {
             bracket <- new_mutex!(None),
-            core: Atomic::new(false),
+            core: Atomic::new(NOT),
         })
     }
 }
@@ -293,12 +300,29 @@ impl Board {
 
     /// Whether the PCI core has the board at rest.
     pub(crate) fn core_has_it(&self) -> bool {
-        self.programming.core.load(ordering::Relaxed)
+        self.programming.core.load(ordering::Relaxed) != NOT
     }
 
     /// Takes note that the PCI core puts the board to rest, or has let it go again.
     pub(crate) fn core_rests(&self, rests: bool) {
-        self.programming.core.store(rests, ordering::Relaxed);
+        let until = if rests { ANY_TIME } else { NOT };
+        self.programming.core.store(until, ordering::Relaxed);
+    }
+
+    /// Takes note that the PCI core puts the board to rest for an error, of which nobody promises that it is mended.
+    pub(crate) fn core_mends(&self) {
+        let patience = i64::from(self.settings.recovery_s) * Delta::from_secs(1).as_nanos();
+        let until = events::now().saturating_add(patience).min(ANY_TIME - 1);
+        self.programming.core.store(until, ordering::Relaxed);
+    }
+
+    /// Whether an error was to be mended by now, and was not. It is told once: nobody waits for that any more.
+    pub(crate) fn core_is_late(&self) -> bool {
+        let core = &self.programming.core;
+        let until = core.load(ordering::Relaxed);
+        let late = until != NOT && until < events::now();
+        // If it is being mended just now, that counts.
+        late && core.cmpxchg(until, NOT, ordering::Relaxed).is_ok()
     }
 }
 

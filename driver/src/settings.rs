@@ -17,6 +17,8 @@ pub(crate) struct Settings {
     pub(crate) patience_ms: u32,
     /// `PORT_TIMEOUT` in cycles; `None`: as after power-up.
     pub(crate) port_timeout: Option<u32>,
+    /// Longest wait for an error of the bus to be mended, in seconds.
+    pub(crate) recovery_s: u32,
     /// GPUs are used that the kernel does not know to be reachable from the board.
     pub(crate) any_distance: bool,
     /// The most that a context and a user may have of the board.
@@ -48,6 +50,7 @@ impl Settings {
             build_id: given(module_parameters::build_id.value()),
             patience_ms: module_parameters::patience_ms.value(),
             port_timeout: given(module_parameters::port_timeout.value()),
+            recovery_s: module_parameters::recovery_s.value(),
             any_distance: module_parameters::any_distance.value(),
             quotas: Asked {
                 channel_entries: given(module_parameters::context_entries.value()),

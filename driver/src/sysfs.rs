@@ -142,6 +142,7 @@ attributes! {
     kept_gpu => |board| Ok(Value::Bytes(board.settings.kept.gpu_bytes));
     patience_ms => |board| Ok(Value::Number(board.settings.patience_ms));
     port_timeout => |board| Ok(Value::Number(board.port_timeout_cycles()));
+    recovery_s => |board| Ok(Value::Number(board.settings.recovery_s));
     any_distance => |board| Ok(Value::Number(board.settings.any_distance.into()));
     verbose => |board| Ok(Value::Number(board.settings.verbose.into()));
     link_pace => |board| {

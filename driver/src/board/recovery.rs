@@ -163,11 +163,38 @@ impl Board {
         let _guard = self.recovery.lock();
         let gone = self.hw.with(|life, _| life.give_up(who));
         if gone {
-            self.hide_views();
-            trace::board(self, c"given_up");
-            self.for_each_user(|user| user.events.gone());
+            self.tell_given_up();
         }
         gone
+    }
+
+    fn tell_given_up(&self) {
+        self.hide_views();
+        trace::board(self, c"given_up");
+        self.for_each_user(|user| user.events.gone());
+    }
+
+    /// Gives up a board that an error of the bus has put to rest, if nobody has mended that in time: who waits for it
+    /// would wait for ever. The kernel tells a driver that it has failed, but not in all cases: not where the firmware
+    /// does it. A reset that comes after all brings the board back.
+    fn give_up_unmended(&self) {
+        if !self.core_has_it() {
+            return;
+        }
+        let _guard = self.recovery.lock();
+        // At the end of a configuration the board is started if it is there.
+        if !self.core_is_late() || self.is_reprogrammed() {
+            return;
+        }
+        let gone = self.hw.with(|life, _| life.state() == State::Resting && life.give_up(Starter::Owner));
+        if gone {
+            self.tell_given_up();
+            dev_err!(
+                self.device(),
+                "an error of the bus was not mended within {} s: the board is given up; reset the function, or remove and rescan it\n",
+                self.settings.recovery_s
+            );
+        }
     }
 
     /// Starts the board with everybody's channel and regions, whatever its block knew before, or
@@ -427,6 +454,7 @@ impl WorkItem for Board {
         let Ok(_inside) = board.gate.enter() else {
             return;
         };
+        board.give_up_unmended();
         if let Watched::Revive(failure) = lifecycle::watch(&board.hw, |epoch| board.look(epoch)) {
             if let Some(failure) = failure {
                 board.tell_cut_off(failure);

@@ -475,6 +475,15 @@ impl Handle {
         }
     }
 
+    /// The function with these registers does not come back from its next reset, as one whose link does not train or
+    /// whose hard IP does not answer: from then on all of its registers read as ones, until it is shown by
+    /// [`Self::hide_function`].
+    pub fn lose_at_reset(&self) {
+        if let Some(programming) = &self.programming {
+            programming.lose_at_reset();
+        }
+    }
+
     /// The FPGA is configured anew with another design, of this `BUILD_ID`. All else in it is as in the
     /// one that is simulated, until [`Self::configure`].
     ///

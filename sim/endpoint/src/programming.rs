@@ -21,6 +21,8 @@ struct State {
     cvp: Cvp,
     core: bool,
     gone: bool,
+    /// It goes at its next reset.
+    lost_at_reset: bool,
 }
 
 /// The registers of a function, which its server and its handles share.
@@ -52,6 +54,7 @@ impl Programming {
             cvp: Cvp::new(config),
             core: true,
             gone: false,
+            lost_at_reset: false,
         })))
     }
 
@@ -66,7 +69,26 @@ impl Programming {
 
     /// The function is not there any more, or is again.
     pub(crate) fn set_gone(&self, gone: bool) {
-        self.lock().gone = gone;
+        let mut state = self.lock();
+        state.gone = gone;
+        state.lost_at_reset = false;
+    }
+
+    /// Whether the function is not there.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.lock().gone
+    }
+
+    /// The function will not be there any more after its next reset.
+    pub(crate) fn lose_at_reset(&self) {
+        self.lock().lost_at_reset = true;
+    }
+
+    /// The function is reset.
+    pub(crate) fn reset(&self) {
+        let mut state = self.lock();
+        state.cvp.reset();
+        state.gone |= std::mem::take(&mut state.lost_at_reset);
     }
 
     /// Puts what the registers read as where an access of the configuration space reaches them.

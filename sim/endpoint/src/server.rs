@@ -11,7 +11,6 @@ use std::io::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-use peerlane_sim::opencl::Cvp;
 use vfio_bindings::bindings::vfio::{
     VFIO_IRQ_INFO_EVENTFD, VFIO_IRQ_SET_ACTION_TRIGGER, VFIO_IRQ_SET_DATA_EVENTFD,
     VFIO_IRQ_SET_DATA_NONE, VFIO_PCI_BAR0_REGION_INDEX, VFIO_PCI_CONFIG_REGION_INDEX,
@@ -161,6 +160,9 @@ impl Backend {
     }
 
     fn write_config(&mut self, offset: u64, data: &[u8]) -> Result<()> {
+        if self.programming.as_ref().is_some_and(Programming::is_gone) {
+            return Ok(());
+        }
         let before = self.config.function();
         let reset = self.config.write(offset, data);
         let after = self.config.function();
@@ -180,7 +182,7 @@ impl Backend {
 
     fn reset_programming(&self) {
         if let Some(programming) = &self.programming {
-            programming.with(Cvp::reset);
+            programming.reset();
         }
     }
 

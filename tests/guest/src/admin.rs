@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const MIB: usize = 1 << 20;
 
 /// What the board's directory in sysfs has.
-const FILES: [&str; 26] = [
+const FILES: [&str; 27] = [
     "any_distance",
     "att_entries",
     "att_entries_free",
@@ -39,6 +39,7 @@ const FILES: [&str; 26] = [
     "memory_pool",
     "patience_ms",
     "port_timeout",
+    "recovery_s",
     "state",
     "user_channels",
     "user_entries",
@@ -141,6 +142,7 @@ fn limits() -> Result<&'static str> {
         ("kept_host", 1024 * MIB),
         ("kept_gpu", 128 * MIB),
         ("patience_ms", 2000),
+        ("recovery_s", 90),
         ("any_distance", 0),
         ("hold_all", 0),
         ("verbose", 0),

@@ -96,6 +96,11 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("faults.module_loaded_anew", || module_loaded_anew(lab));
 }
 
+/// Runs those of a bus whose errors nobody mends; with recovery_s=3, and a function that can be taken away.
+pub fn run_unmended(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("faults_unmended.given_up", || aer::unmended(lab));
+}
+
 /// Leaves a process behind that moves data as the machine goes off.
 pub fn left_running(suite: &mut Suite, lab: &mut Lab) {
     suite.run("faults.left_running", || {

@@ -100,6 +100,9 @@ pub enum Fault {
     },
     /// A configuration over PCIe fails.
     Programming(Programming),
+    /// The function does not come back from its next reset: everything reads as ones from then on. Of boards whose FPGA
+    /// can be configured over PCIe.
+    LostAtReset {},
     /// The block's side of FPGA memory is reset, alone.
     ResetMemorySide {},
     /// The FPGA's kernels never end once they have begun.

@@ -106,6 +106,8 @@ enum Scenario {
     Hostile,
     /// Board, bus and driver fail or go
     Faults,
+    /// An error of the bus that nobody mends in time; with recovery_s=3
+    FaultsUnmended,
     /// What the driver's tracepoints say
     Traces,
     /// A process is left behind that moves data; the machine is to go off then
@@ -144,6 +146,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Kept => kept::run(&mut suite, &mut lab),
             Scenario::Hostile => hostile::run(&mut suite, &mut lab),
             Scenario::Faults => faults::run(&mut suite, &mut lab),
+            Scenario::FaultsUnmended => faults::run_unmended(&mut suite, &mut lab),
             Scenario::Traces => traces::run(&mut suite, &mut lab),
             Scenario::LeftRunning => faults::left_running(&mut suite, &mut lab),
             Scenario::Killed => faults::killed(&mut suite, &mut lab),

@@ -533,6 +533,10 @@ impl Outside {
                 self.programming_fault(fault);
                 Ok(())
             }
+            Fault::LostAtReset {} => {
+                self.board.lose_at_reset();
+                Ok(())
+            }
             Fault::ResetMemorySide {} => self.board.reset_memory_side(),
             Fault::EndlessKernels {} => self.time_kernels(Timing {
                 start: u64::MAX,

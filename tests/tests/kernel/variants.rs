@@ -205,6 +205,15 @@ fn faults() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
+fn errors_that_nobody_mends() {
+    Setup::default()
+        .cvp()
+        .parameter("recovery_s=3")
+        .run("peerlane-guest faults-unmended");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
 fn fpga_memory() {
     Setup::default()
         .parameter("memory_pool_mib=16")

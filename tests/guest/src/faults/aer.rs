@@ -1,10 +1,15 @@
 //! Errors that a PCIe function reports (Advanced Error Reporting), injected by the kernel's own
 //! `aer_inject` (Documentation/PCI/pcieaer-howto.rst, "Software error injection").
 
-use super::address;
-use crate::lab::pci_device;
+use super::{address, come_back, reset};
+use crate::lab::{Buffer, LIMIT, Lab, Mover, pci_device, told};
+use crate::process::{fork, pair};
 use crate::suite::skip;
 use anyhow::{Context, Result, bail, ensure};
+use peerlane_core::uapi::state;
+use peerlane_guest::Fault;
+use peerlane_host::{Device, Error};
+use rustix::io::Errno;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -92,6 +97,69 @@ pub fn report(report: Report) -> Result<()> {
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(())
+}
+
+/// A fatal error after which the function does not answer: while the kernel still waits for it, for a minute, the driver
+/// gives the board up, and who waits is told. The function comes back late, and so does the board, for who had it, too.
+pub(super) fn unmended(lab: &mut Lab) -> Result<String> {
+    // As long as the driver waits, and shorter than the kernel.
+    const PATIENCE: Duration = Duration::from_secs(3);
+    const KERNEL: Duration = Duration::from_secs(60);
+    let device = lab.open()?;
+    let mut mover = Mover::fast(lab)?;
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    let place = lab.place(mover.device())?;
+    lab.check_some(&mut mover, &buffer, place, 2, 50_000)?;
+    let before = device.query().map_err(told)?;
+    let (ours, theirs) = pair()?;
+    let branch = lab.branch();
+    let waiter = fork("waiter", move || {
+        let device = branch.open()?;
+        device.query().map_err(told)?;
+        theirs.signal()?;
+        loop {
+            match device.poll(None) {
+                Ok(_) => device.query().map(drop).map_err(told)?,
+                Err(Error::Gone) => return Ok(()),
+                Err(error) => return Err(told(error)),
+            }
+        }
+    })?;
+    ours.wait()?;
+    lab.host.fault(Fault::LostAtReset {})?;
+    let begin = Instant::now();
+    report(MALFORMED_TLP)?;
+    let until = |wanted: u32| {
+        while device.query().map_err(told)?.state != wanted {
+            ensure!(
+                begin.elapsed() < LIMIT,
+                "its state does not become {wanted}"
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(begin.elapsed())
+    };
+    let given_up = until(state::GONE)?;
+    waiter.wait()?;
+    ensure!(given_up >= PATIENCE, "given up after {given_up:?}");
+    match Device::first() {
+        Err(Error::Open {
+            source: Errno::NODEV,
+            ..
+        }) => {}
+        other => bail!("a board that is given up was opened: {other:?}"),
+    }
+    let in_time = begin.elapsed() < KERNEL;
+    lab.host.fault(Fault::Clear {})?;
+    if !in_time {
+        // The kernel may have given it up, too.
+        reset()?;
+    }
+    let back = until(0)?;
+    let after = device.query().map_err(told)?;
+    ensure!(after.resets > before.resets && after.generation != before.generation);
+    come_back(lab, mover, buffer)?;
+    Ok(format!("given up after {given_up:?}, back after {back:?}"))
 }
 
 /// The port above the board, by its configuration space.
