@@ -15,7 +15,7 @@ use crate::{
         capability::Identity,
         channel,
         lifecycle::{self, Control, Epoch, Fabric, NotStarted, Starter, State, Watched},
-        patience::quarantine_timeout,
+        patience::{quarantine_timeout, QUARANTINE_GAP},
         regs::csr,
         steps::{self, Register, Step},
         table::{self, Reach},
@@ -36,9 +36,6 @@ const WATCH_MS: u32 = 1000;
 
 /// The pause between two looks at a read port that waits for answers.
 const QUARANTINE_PAUSE: Delta = Delta::from_millis(2);
-/// The longest that can be between two, for the port to have waited all the time: half of
-/// `PORT_TIMEOUT` ([`quarantine_timeout`]).
-const QUARANTINE_GAP: Delta = Delta::from_millis(25);
 
 impl Board {
     /// Makes sure that steps are carried out after which memory is let go. A board that does not
@@ -333,7 +330,7 @@ impl Board {
                 return Ok(false);
             }
             let now = Instant::now();
-            if now - last > QUARANTINE_GAP {
+            if now - last > Delta::from_nanos(QUARANTINE_GAP as i64) {
                 since = now;
             }
             last = now;
