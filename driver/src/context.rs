@@ -242,8 +242,11 @@ impl Context {
         // With the fence the records of what has ended are in the ring.
         let steps = || Iterator::chain(abort.into_iter().flatten(), table::fence(Reach::Host));
         let ended = hw.run(steps());
+        // One that was reset behind the driver's back has nothing to end, and no record of what it had.
+        let ended = ended.and_then(|()| self.board.remembers_all());
         if !matches!(ended, Ok(()) | Err(Failure::Away)) {
-            // What an abort does not end never ends: the board is started anew, with the channel.
+            // What an abort does not end never ends, and what was forgotten has ended without a word: the board is
+            // started anew, with the channel.
             self.board.settle(steps);
         }
         // The channel may have been started anew meanwhile, and its process not know it.

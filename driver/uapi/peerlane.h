@@ -433,7 +433,9 @@ struct peerlane_eventfd {
  * Argument of PEERLANE_IOC_STOP. What it ends has its record like everything else, in the ring
  * when the call returns; the channel goes on accepting. A PEERLANE_IOC_SUBMIT made meanwhile
  * waits until then, and is not ended by it; doorbells of the process's own are refused
- * meanwhile. EIO: the board does not do it, and is started again.
+ * meanwhile. EIO: the board does not do it, or was reset behind the driver's back and knows of
+ * nothing that it was given. EAGAIN: it is being started again, as it is after EIO. That ends
+ * everything, without records: peerlane_query.generation tells when.
  */
 struct peerlane_stop {
 	/*

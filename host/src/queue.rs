@@ -28,6 +28,13 @@ const PIECE: u32 = u32::MAX;
 /// How long to sleep at a stretch while nothing under way will raise an interrupt.
 const SILENT: Duration = Duration::from_micros(100);
 
+/// How long a board may take that its driver starts again: longer than the driver needs to look, and to reset the
+/// function.
+const STARTED: Duration = Duration::from_secs(10);
+
+/// How often its driver is asked meanwhile.
+const AGAIN: Duration = Duration::from_millis(5);
+
 /// How long the last records may take that belong to a channel at rest.
 const RESTART: Duration = Duration::from_secs(1);
 
@@ -346,10 +353,16 @@ impl Queue {
 
     /// Ends what is under way, and leaves an empty queue. Transfers that had not ended fail with
     /// [`Error::Stopped`], or as the board says. Regions and FPGA memory stay, and the queue can be used
-    /// on. It does not mend the board: that is the driver's business.
+    /// on. It does not mend the board: that is the driver's business. Where the driver has to, it is waited for,
+    /// and what had not ended fails with [`Error::Restarted`]: where the board is being started again, does not end
+    /// what it was given, or was reset behind the driver's back, by another tool that configured the FPGA for one.
+    /// Of such a reset the driver learns by this at once, and by itself within a second or two; before that,
+    /// transfers do not end. A driver in the process does not see it: this gives [`Error::Broken`], and
+    /// [`Driver::reset`](crate::driver::Driver::reset) starts the block again.
     ///
     /// # Errors
     /// [`Error::Gone`]; [`Error::Broken`] if board and queue do not agree even so: open the device anew.
+    /// [`Error::Call`] if the board is not started again in ten seconds; transfers under way are still under way then.
     pub fn restart(&self) -> Result<()> {
         let mut state = self.0.lock();
         let restarted = self.0.restart(&mut state);
@@ -422,7 +435,17 @@ impl Shared {
     /// [`Queue::restart`].
     fn restart(&self, state: &mut State) -> Result<()> {
         let context = self.device.context();
-        context.stop(Duration::ZERO)?;
+        match context.stop(Duration::ZERO) {
+            Ok(_) => {}
+            // The driver starts the board again, and nothing is under way after that.
+            Err(
+                error @ Error::Call {
+                    source: Errno::AGAIN | Errno::IO,
+                    ..
+                },
+            ) => return self.until_started(state, error),
+            Err(error) => return Err(error),
+        }
         let begin = context.now();
         while !state.notice(context)? {
             state.note_refused(context);
@@ -455,6 +478,21 @@ impl Shared {
                 });
             }
             context.await_event(Some(SILENT))?;
+        }
+        state.refused = false;
+        state.flow.forgive();
+        Ok(())
+    }
+
+    /// Waits for a board that its driver starts again for this error.
+    fn until_started(&self, state: &mut State, error: Error) -> Result<()> {
+        let context = self.device.context();
+        let begin = context.now();
+        while !state.notice(context)? {
+            if context.now().saturating_sub(begin) > STARTED {
+                return Err(error);
+            }
+            context.await_event(Some(AGAIN))?;
         }
         state.refused = false;
         state.flow.forgive();

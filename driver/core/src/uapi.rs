@@ -442,7 +442,8 @@ pub struct EventFd {
 /// Argument of [`STOP`]. What it ends has its record like everything else, in the ring
 /// when the call returns; the channel goes on accepting. A [`SUBMIT`] made meanwhile waits until
 /// then, and is not ended by it; doorbells of the process's own are refused meanwhile. `EIO`: the
-/// board does not do it, and is started again.
+/// board does not do it, or was reset behind the driver's back and knows of nothing that it was given. `EAGAIN`: it is
+/// being started again, as it is after `EIO`. That ends everything, without records: [`Query::generation`] tells when.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stop {

@@ -50,7 +50,7 @@ impl Board {
             attempt(epoch)?;
             self.port_is_alive(epoch)?;
             // What it was told while it was being reset is lost, and looks as if it were done.
-            match Self::remembers(|register| self.hw.read(register)) {
+            match self.remembers_all() {
                 // It is not running: whoever starts it wipes it first.
                 Err(Failure::Away) => Ok(()),
                 remembers => remembers,
@@ -262,6 +262,11 @@ impl Board {
             csr::CONTROL_ENABLE_MASK => Ok(()),
             _ => Err(Failure::Forgotten),
         }
+    }
+
+    /// The same of a board that runs.
+    pub(crate) fn remembers_all(&self) -> Result<(), Failure> {
+        Self::remembers(|register| self.hw.read(register))
     }
 
     /// Whether the FPGA still has the block that was found at probe. Another one has its slaves

@@ -73,6 +73,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         suite.run(&format!("faults.{name}_by_others"), || {
             away::reset_by_others(lab, event)
         });
+        suite.run(&format!("faults.restarted_after_{name}_by_others"), || {
+            away::restarted_after_a_reset_by_others(lab, event)
+        });
     }
     suite.run("faults.late_answers", || away::late_answers(lab));
     suite.run("faults.looked_at_late", || away::looked_at_late(lab));

@@ -300,6 +300,53 @@ pub(super) fn reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
     Ok(format!("told after {took:?}"))
 }
 
+/// The FPGA is configured anew behind the driver's back, or its memory reset, and the driver does not know it yet: a
+/// queue with transfers under way that is restarted has them end, and goes on.
+pub(super) fn restarted_after_a_reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
+    const TRANSFERS: usize = 16;
+    let mut longest = Duration::ZERO;
+    let mut lost = 0;
+    for round in 0..lab.rounds {
+        let mut mover = Mover::fast(lab)?;
+        let buffer = Buffer::new(mover.device(), 1 << 20)?;
+        let place = lab.place(mover.device())?;
+        lab.check_some(&mut mover, &buffer, place, 2, 50_000)?;
+        let before = mover.device().query().map_err(told)?;
+        let queue = mover.queue()?;
+        let begun = (0..TRANSFERS)
+            .map(|_| queue.submit(Direction::Write, &buffer.region, 0, place, 1 << 20))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(told)?;
+        lab.host.fault(event)?;
+        let begin = Instant::now();
+        queue
+            .restart()
+            .with_context(|| format!("round {round}: restart"))?;
+        longest = longest.max(begin.elapsed());
+        ensure!(queue.under_way() == 0, "transfers are under way");
+        for transfer in begun {
+            match transfer.wait(Some(Duration::ZERO)) {
+                // Before, or by the abort.
+                Ok(_)
+                | Err(Error::Fault {
+                    fault: End::Aborted,
+                    ..
+                }) => {}
+                Err(Error::Restarted) => lost += 1,
+                other => anyhow::bail!("round {round}: a transfer gave {other:?}"),
+            }
+        }
+        let after = mover.device().query().map_err(told)?;
+        ensure!(
+            after.generation != before.generation && after.resets > before.resets,
+            "round {round}: {before:?} became {after:?}"
+        );
+        come_back(lab, mover, buffer)?;
+    }
+    ensure!(lost > 0, "none was under way");
+    Ok(format!("{lost} were lost; {longest:?} at most"))
+}
+
 /// Answers that may still come are waited for as long as the function waits for them.
 pub(super) fn late_answers(lab: &mut Lab) -> Result<String> {
     if lab.open()?.capabilities().tagged {
