@@ -1,8 +1,11 @@
 //! The tests that every board passes.
 
 use crate::checks::{self, PLACE, pattern};
+use crate::runtime::Shared;
 use crate::{Bench, Calls, Programming, Runtime, VERSIONS, Version, int};
 use std::ffi::{CString, c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Longer than the period of calls of the interrupt handler without an interrupt.
@@ -135,6 +138,54 @@ pub fn nothing_is_called_before_a_handler_is_set_or_after_a_close(bench: &dyn Be
     std::thread::sleep(MORE_THAN_A_PERIOD);
     assert_eq!(shared.heard.lock().unwrap().interrupts, before);
     assert!(before > 0);
+}
+
+/// An interrupt handler that takes its time, and what it has found.
+#[derive(Debug)]
+struct AtWork {
+    shared: Arc<Shared>,
+    kernels: c_int,
+    begun: AtomicBool,
+    /// What a read of a register has returned.
+    read: Mutex<Option<c_int>>,
+}
+
+unsafe extern "C" fn at_work(_: c_int, user: *mut c_void) {
+    // SAFETY: it was set with a pointer to this, which is never freed.
+    let work = unsafe { &*user.cast::<AtWork>() };
+    if work.begun.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    let read = work.shared.read(work.kernels, 0, &mut [0; 4]);
+    *work.read.lock().unwrap() = Some(read);
+}
+
+/// The runtime's handler ends the process where it cannot read a register, and a board is closed at any time.
+pub fn a_handler_that_is_at_work_has_the_board_until_it_returns(bench: &dyn Bench) {
+    let mmd = bench.load();
+    let (runtime, _) = Runtime::open(mmd, bench.name(), VERSIONS[0]).unwrap();
+    let work: &'static AtWork = Box::leak(Box::new(AtWork {
+        shared: Arc::clone(&runtime.shared),
+        kernels: runtime.interfaces[0],
+        begun: AtomicBool::new(false),
+        read: Mutex::new(None),
+    }));
+    let handle = runtime.handle();
+    let user = std::ptr::from_ref(work).cast_mut().cast();
+    // SAFETY: the handler takes this pointer.
+    let set = unsafe { mmd.set_interrupt_handler(handle, Some(at_work), user) };
+    assert_eq!(set, 0);
+    let begin = Instant::now();
+    while !work.begun.load(Ordering::SeqCst) {
+        assert!(
+            begin.elapsed() < Duration::from_secs(60),
+            "it is not called"
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    runtime.close();
+    assert_eq!(*work.read.lock().unwrap(), Some(0));
 }
 
 /// Programming, as the runtime does it with memory that is kept and with memory that is lost.

@@ -207,6 +207,7 @@ macro_rules! tests {
             every_field_is_answered_within_its_room
             a_kernel_runs_and_launches_again_with_what_changed
             nothing_is_called_before_a_handler_is_set_or_after_a_close
+            a_handler_that_is_at_work_has_the_board_until_it_returns
             a_program_is_loaded_with_memory_kept_or_restored
             a_program_that_cannot_be_loaded_closes_the_board
             a_program_that_another_board_got_is_none

@@ -239,9 +239,11 @@ impl Mmd {
     /// `aocl_mmd_close`.
     pub fn close(&self, handle: c_int) -> c_int {
         guarded(-1, || {
-            if self.board(handle).is_none() {
+            let Some(board) = self.board(handle) else {
                 return -1;
-            }
+            };
+            // A handler that is at work goes on by the handle, and the runtime ends the process if it is refused.
+            board.handlers.forget_interrupt();
             self.give_back(handle)
         })
     }

@@ -117,6 +117,13 @@ impl Handlers {
         end::call(|| unsafe { (handler.function)(handle, handler.user(), op, 0) });
     }
 
+    /// Has the interrupt handler called no more. It has returned when this does, unless it is the caller.
+    pub(crate) fn forget_interrupt(&self) {
+        let mut state = self.lock();
+        state.interrupt = None;
+        drop(self.until_this_returned(state));
+    }
+
     /// Has the interrupt handler called no more while `f` works, and gives it back unless `f` says that the
     /// runtime sets it anew.
     pub(crate) fn without_interrupt<T>(&self, f: impl FnOnce() -> (bool, T)) -> T {
