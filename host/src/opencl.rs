@@ -114,11 +114,11 @@ pub trait OpenCl: Debug + Send + Sync {
     /// That of `image`; or that of the board that is found, [`Error::Identity`] for one.
     fn reprogram(&self, keeps_memory: bool, image: &mut dyn FnMut() -> Result<()>) -> Result<()>;
 
-    /// Times that the board was reset, and not its block alone: [`Query::resets`](peerlane_core::uapi::Query::resets), and this acknowledges no
-    /// events. When it is another one than before, kernels, their registers and clock, and FPGA memory may be as
-    /// after power-up. Each [`reprogram`](Self::reprogram) counts. Always 0 of a driver in the process, which
-    /// nobody resets a function under, and of a driver without
-    /// [`feature::RESETS`](peerlane_core::uapi::feature::RESETS).
+    /// Times that the board was reset, and not its block alone:
+    /// [`Query::resets`](peerlane_core::uapi::Query::resets), without acknowledging events. When it is another number
+    /// than before, kernels, their registers and clock, and FPGA memory may be as after power-up. Each
+    /// [`reprogram`](Self::reprogram) counts. Always 0 of a driver in the process, which nobody resets a function
+    /// under, and of a driver without [`feature::RESETS`](peerlane_core::uapi::feature::RESETS).
     ///
     /// # Errors
     /// [`Error::Gone`].
