@@ -299,6 +299,19 @@ typedef cl_int CL_API_CALL clCopyPeerToAddressPeerlane_t(
 typedef clCopyPeerToAddressPeerlane_t *clCopyPeerToAddressPeerlane_fn;
 
 /*
+ * clSetOpenCLPeerlane: where this library has OpenCL's functions from. Programs have no need of it: it is for a
+ * driver around the runtime, as libpeerlane_icd.so, whose programs have that driver's handles. Without it they are
+ * the functions that the process has under their names.
+ *
+ * pfn_find    Gives OpenCL's function of a name, or NULL. From now on all objects in calls of this extension are
+ *             objects of these functions. It stays callable. NULL: as without this call.
+ *
+ * Errors: CL_INVALID_OPERATION: a forked child.
+ */
+typedef cl_int CL_API_CALL clSetOpenCLPeerlane_t(void *(CL_CALLBACK *pfn_find)(const char *name));
+typedef clSetOpenCLPeerlane_t *clSetOpenCLPeerlane_fn;
+
+/*
  * clGetErrorTextPeerlane: what an error means and what to do about it, in English. The text stays; it is never
  * NULL.
  */
@@ -316,6 +329,7 @@ extern clCopyPeerToBufferPeerlane_t clCopyPeerToBufferPeerlane;
 extern clGetBufferAddressPeerlane_t clGetBufferAddressPeerlane;
 extern clCopyAddressToPeerPeerlane_t clCopyAddressToPeerPeerlane;
 extern clCopyPeerToAddressPeerlane_t clCopyPeerToAddressPeerlane;
+extern clSetOpenCLPeerlane_t clSetOpenCLPeerlane;
 extern clGetErrorTextPeerlane_t clGetErrorTextPeerlane;
 #endif
 

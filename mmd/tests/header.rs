@@ -83,6 +83,9 @@ fn in_c() -> BTreeMap<String, Signature> {
             if argument == "void (CL_CALLBACK *pfn_notify)(cl_int status, void *user_data)" {
                 return ("pfn_notify".to_owned(), "Option<Notify>".to_owned());
             }
+            if argument == "void *(CL_CALLBACK *pfn_find)(const char *name)" {
+                return ("pfn_find".to_owned(), "Option<Find>".to_owned());
+            }
             let at = argument.rfind([' ', '*']).unwrap() + 1;
             let (before, name) = argument.split_at(at);
             (name.to_owned(), kind(before.trim()))
@@ -97,7 +100,7 @@ fn in_c() -> BTreeMap<String, Signature> {
 #[test]
 fn header_and_library_have_the_same_functions() {
     let (rust, c) = (in_rust(), in_c());
-    assert_eq!(rust.len(), 10);
+    assert_eq!(rust.len(), 11);
     assert_eq!(rust, c);
     for name in rust.keys() {
         for line in [

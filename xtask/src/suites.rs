@@ -199,7 +199,14 @@ const ALL: &[&str] = &["--include-ignored"];
 const BSP: &[&str] = &["peerlane-bsp", "peerlane"];
 
 /// Tests of the OpenCL driver around a vendor library that have PoCL as one.
-const POCL: &[&str] = &["description", "exercise", "loading", "platforms", "wrapped"];
+const POCL: &[&str] = &[
+    "copies",
+    "description",
+    "exercise",
+    "loading",
+    "platforms",
+    "wrapped",
+];
 
 /// For the driver's tests on a kernel that checks, which is too slow for hundreds of rounds and has
 /// other costs.

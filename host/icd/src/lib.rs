@@ -5,7 +5,8 @@
 //! OpenCL of a process. This library loads such a one beside all others (`load`), wraps each of
 //! its objects (`objects`), and translates handles in every function of OpenCL
 //! (`generated`, by `host/icd/gen`), lists and structures (`arguments`), answers
-//! (`answers`) and callbacks (`callbacks`).
+//! (`answers`) and callbacks (`callbacks`). Copies between its buffers and those of other platforms
+//! are its own (`copy`).
 //!
 //! `README.md` says how it is set up, and the rules of handles.
 
@@ -22,6 +23,7 @@ mod answers;
 mod arguments;
 mod callbacks;
 mod config;
+mod copy;
 mod elf;
 mod generated;
 mod load;
@@ -37,6 +39,8 @@ use std::ffi::{c_char, c_void};
 const INVALID_OPERATION: i32 = -59;
 /// `CL_INVALID_VALUE`.
 const INVALID_VALUE: i32 = -30;
+/// `CL_INVALID_PLATFORM`.
+const INVALID_PLATFORM: i32 = -32;
 /// `CL_OUT_OF_HOST_MEMORY`.
 const OUT_OF_HOST_MEMORY: i32 = -6;
 /// `CL_PLATFORM_NOT_FOUND_KHR` (`cl_khr_icd`).

@@ -9,7 +9,8 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::mem::transmute;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::ptr::null_mut;
+use std::ptr::{null_mut, with_exposed_provenance_mut};
+use std::sync::OnceLock;
 
 use crate::config::Config;
 use crate::generated::vendor::Vendor;
@@ -33,6 +34,18 @@ pub(crate) fn vendor(config: &Result<Config, String>) -> Result<Vendor, String> 
     load(config)
 }
 
+/// The handles of the libraries that were loaded, which stay so; exposed.
+static LIBRARIES: OnceLock<Vec<usize>> = OnceLock::new();
+
+/// What a name stands for in one of these libraries or what it was linked with; or null.
+pub(crate) fn symbol(name: &CStr) -> *mut c_void {
+    let all = LIBRARIES.get().map_or(&[][..], Vec::as_slice).iter();
+    let handles = all.map(|library| with_exposed_provenance_mut(*library));
+    // SAFETY: handles of libraries that stay loaded.
+    let mut found = handles.map(|handle| unsafe { libc::dlsym(handle, name.as_ptr()) });
+    found.find(|found| !found.is_null()).unwrap_or(null_mut())
+}
+
 /// Loads it, and sees that it has a platform.
 pub(crate) fn load(config: &Config) -> Result<Vendor, String> {
     let mut libraries = Vec::new();
@@ -40,6 +53,8 @@ pub(crate) fn load(config: &Config) -> Result<Vendor, String> {
         libraries.push(open(library)?);
     }
     rebind::rebind(&libraries)?;
+    // One load in a process is the one that counts.
+    let _ = LIBRARIES.set(libraries.iter().map(|l| l.expose_provenance()).collect());
     let library = libraries.last().copied().unwrap_or(null_mut());
     let name = config.vendor.display();
     // SAFETY: a library that stays loaded.

@@ -11,6 +11,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ptr::{null_mut, with_exposed_provenance_mut};
+use std::sync::Arc;
 use std::sync::atomic::{
     AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
@@ -18,6 +19,7 @@ use std::sync::atomic::{
 
 use parking_lot::Mutex;
 
+use crate::copy::Record;
 use crate::generated::table::TABLE;
 
 /// A handle: the program's or the vendor's.
@@ -54,6 +56,8 @@ pub(crate) struct Object {
     pins: AtomicU32,
     parent: AtomicPtr<Object>,
     held: AtomicPtr<Vec<Reference>>,
+    /// Of an event: the copy that it is of, or null.
+    record: AtomicPtr<Record>,
 }
 
 type Reference = &'static Object;
@@ -190,7 +194,7 @@ impl Object {
     }
 }
 
-/// Guards all lists of what objects hold besides their parents.
+/// Guards all lists of what objects hold besides their parents, and the records of copies.
 static HELD: Mutex<()> = Mutex::new(());
 
 /// The vendor's handle; null for all that is no live handle of this kind, which the vendor then
@@ -209,6 +213,38 @@ pub(crate) fn raw_of(handle: Handle, kinds: &[Kind]) -> Option<Handle> {
     let object = ours(handle)?;
     let kind = object.kind.load(Relaxed);
     (kinds.iter().any(|k| *k as u32 == kind)).then(|| object.raw.load(Relaxed))
+}
+
+/// Whether a number is the address of an object of ours, live or not.
+pub(crate) fn is_in_arena(handle: Handle) -> bool {
+    (handle as usize).wrapping_sub(BASE.load(Relaxed)) < SLOTS * SIZE
+}
+
+/// An event is that of a copy in a queue, and keeps the queue.
+pub(crate) fn attach(event: Handle, record: Arc<Record>, queue: Handle) {
+    let (Some(event), Some(queue)) = (ours(event), ours(queue)) else {
+        return;
+    };
+    queue.need();
+    event.hold_too(vec![queue]);
+    let before = event.record.swap(Arc::into_raw(record).cast_mut(), Release);
+    debug_assert!(before.is_null(), "an event is of one copy");
+}
+
+/// The copy that an event is of.
+#[inline]
+pub(crate) fn record(event: Handle) -> Option<Arc<Record>> {
+    let event = ours(event)?;
+    if event.record.load(Acquire).is_null() {
+        return None;
+    }
+    let _lock = HELD.lock();
+    let record = event.record.load(Acquire);
+    // SAFETY: made by `Arc::into_raw`, and taken away under the lock only.
+    (!record.is_null()).then(|| unsafe {
+        Arc::increment_strong_count(record);
+        Arc::from_raw(record)
+    })
 }
 
 /// How many live objects there are.
@@ -246,9 +282,11 @@ fn wrap(raw: Handle, kind: Kind, owner: Handle, add: u64) -> Option<Reference> {
     let shard = guard.get_or_insert_default();
     if let Some(&index) = shard.slots.get(&key) {
         let object = slot(index);
-        if add != ROOT {
-            object.count.fetch_add(add, Relaxed);
-        }
+        match add {
+            // An answer may have named it before.
+            ROOT => object.count.fetch_or(ROOT, Relaxed),
+            add => object.count.fetch_add(add, Relaxed),
+        };
         // Made for an older loader of the same process.
         if object.loaders_word.load(Relaxed).is_null() {
             object
@@ -279,9 +317,15 @@ fn wrap(raw: Handle, kind: Kind, owner: Handle, add: u64) -> Option<Reference> {
         .store(TABLE.as_ptr().cast_mut().cast(), Relaxed);
     object.loaders_word.store(word, Relaxed);
     object.raw.store(raw, Relaxed);
-    object.count.store(add, Relaxed);
+    // Parts of devices are known from their creation on. What only an answer has named is a platform's device,
+    // and these are never freed.
+    let whole = add == NEEDED && (kind == Kind::Device || kind == Kind::Platform);
+    object
+        .count
+        .store(add | if whole { ROOT } else { 0 }, Relaxed);
     object.pins.store(1, Relaxed);
     object.held.store(null_mut(), Relaxed);
+    object.record.store(null_mut(), Relaxed);
     let parent = owner.filter(|_| add != ROOT).map_or(null_mut(), |owner| {
         owner.need();
         std::ptr::from_ref(owner).cast_mut()
@@ -382,6 +426,14 @@ fn give_up(object: Reference, part: u64) {
     // SAFETY: a parent is a slot of the arena.
     if let Some(parent) = unsafe { object.parent.swap(null_mut(), Relaxed).as_ref() } {
         give_up(parent, NEEDED);
+    }
+    let record = {
+        let _lock = HELD.lock();
+        object.record.swap(null_mut(), Relaxed)
+    };
+    if !record.is_null() {
+        // SAFETY: made by `Arc::into_raw`, and who reads it without the lock has a count of its own.
+        drop(unsafe { Arc::from_raw(record) });
     }
     let held = object.held.swap(null_mut(), Relaxed);
     if !held.is_null() {

@@ -4,12 +4,15 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use crate::INVALID_VALUE;
+use crate::{INVALID_VALUE, copy};
 
-/// The extension by which loaders know a driver.
-const ICD: &str = "cl_khr_icd";
-/// Its version 2.0.0: major in the high 10 bits (OpenCL 3.0, "Version").
-const ICD_VERSION: u32 = 2 << 22;
+/// An extension: its name and its version, with the major in the high 10 bits (OpenCL 3.0, "Version").
+pub(crate) type Extension = (&'static str, u32);
+
+/// The extensions of this driver's platforms: that by which loaders know a driver, in version 2.0.0; and
+/// copies to other platforms, which not every vendor library lets it have.
+pub(crate) const OF_PLATFORM: [Extension; 2] =
+    [("cl_khr_icd", 2 << 22), (copy::NAME, copy::VERSION)];
 
 /// Khronos's extensions that are not offered; the generator's `withheld` says why.
 const HIDDEN: [&str; 5] = [
@@ -131,25 +134,27 @@ pub(crate) unsafe fn names(
     size: usize,
     value: *mut c_void,
     size_ret: *mut usize,
-    of_platform: bool,
+    own: &[Extension],
 ) -> i32 {
     match whole(&ask) {
         // SAFETY: the caller's promise.
-        Ok(vendors) => unsafe { give(&names_of(vendors, of_platform), size, value, size_ret) },
+        Ok(vendors) => unsafe { give(&names_of(vendors, own), size, value, size_ret) },
         Err(error) => error,
     }
 }
 
-fn names_of(vendors: Vec<u8>, of_platform: bool) -> Vec<u8> {
+fn names_of(vendors: Vec<u8>, own: &[Extension]) -> Vec<u8> {
     let text = String::from_utf8_lossy(&vendors);
     let text = text.trim_end_matches('\0');
     let mut all: Vec<&str> = text.split_ascii_whitespace().collect();
     let before = all.len();
     all.retain(|name| offered(name));
     let mut same = all.len() == before;
-    if of_platform && !all.contains(&ICD) {
-        all.push(ICD);
-        same = false;
+    for (name, _) in own {
+        if !all.contains(name) {
+            all.push(name);
+            same = false;
+        }
     }
     if same {
         return vendors;
@@ -171,30 +176,30 @@ pub(crate) unsafe fn versions(
     size: usize,
     value: *mut c_void,
     size_ret: *mut usize,
-    of_platform: bool,
+    own: &[Extension],
 ) -> i32 {
     match whole(&ask) {
         // SAFETY: the caller's promise.
-        Ok(vendors) => unsafe { give(&versions_of(&vendors, of_platform), size, value, size_ret) },
+        Ok(vendors) => unsafe { give(&versions_of(&vendors, own), size, value, size_ret) },
         Err(error) => error,
     }
 }
 
-fn versions_of(vendors: &[u8], of_platform: bool) -> Vec<u8> {
-    let mut out = Vec::with_capacity(vendors.len() + NAME_VERSION);
-    let mut has = false;
+fn versions_of(vendors: &[u8], own: &[Extension]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(vendors.len() + own.len() * NAME_VERSION);
+    let mut lacks = own.to_vec();
     for one in vendors.chunks_exact(NAME_VERSION) {
         let name = one[4..].split(|byte| *byte == 0).next().unwrap_or_default();
         let name = String::from_utf8_lossy(name);
-        has |= name == ICD;
+        lacks.retain(|(own, _)| *own != name);
         if offered(&name) {
             out.extend_from_slice(one);
         }
     }
-    if of_platform && !has {
+    for (name, version) in lacks {
         let mut one = [0; NAME_VERSION];
-        one[..4].copy_from_slice(&ICD_VERSION.to_ne_bytes());
-        one[4..4 + ICD.len()].copy_from_slice(ICD.as_bytes());
+        one[..4].copy_from_slice(&version.to_ne_bytes());
+        one[4..4 + name.len()].copy_from_slice(name.as_bytes());
         out.extend_from_slice(&one);
     }
     out
@@ -212,30 +217,33 @@ pub(crate) const PLATFORM_VERSIONS: u32 = 0x0907;
 mod tests {
     use super::*;
 
-    fn names(vendors: &str, of_platform: bool) -> String {
-        let text = names_of([vendors.as_bytes(), b"\0"].concat(), of_platform);
+    fn names(vendors: &str, own: &[Extension]) -> String {
+        let text = names_of([vendors.as_bytes(), b"\0"].concat(), own);
         let text = String::from_utf8(text).unwrap();
         text.strip_suffix('\0').unwrap().to_owned()
     }
 
     #[test]
     fn a_platform_gets_the_loaders_extension_once() {
-        assert_eq!(names("", true), "cl_khr_icd");
-        assert_eq!(names("cl_khr_fp64 ", true), "cl_khr_fp64 cl_khr_icd");
+        assert_eq!(names("", &OF_PLATFORM[..1]), "cl_khr_icd");
         assert_eq!(
-            names("cl_khr_icd cl_khr_fp64", true),
-            "cl_khr_icd cl_khr_fp64"
+            names("cl_khr_fp64 ", &OF_PLATFORM),
+            "cl_khr_fp64 cl_khr_icd cl_peerlane_copy_buffer"
+        );
+        assert_eq!(
+            names("cl_khr_icd cl_khr_fp64", &OF_PLATFORM),
+            "cl_khr_icd cl_khr_fp64 cl_peerlane_copy_buffer"
         );
     }
 
     #[test]
     fn what_is_not_wrapped_is_not_shown_and_the_rest_stays() {
         assert_eq!(
-            names("cl_khr_fp64  cl_khr_fp16 ", false),
+            names("cl_khr_fp64  cl_khr_fp16 ", &[]),
             "cl_khr_fp64  cl_khr_fp16 "
         );
         let vendors = "cl_khr_fp64 cl_khr_command_buffer cl_somebody_something cl_intel_channels";
-        assert_eq!(names(vendors, false), "cl_khr_fp64 cl_intel_channels");
+        assert_eq!(names(vendors, &[]), "cl_khr_fp64 cl_intel_channels");
     }
 
     #[test]
@@ -247,10 +255,10 @@ mod tests {
             one
         };
         let vendors = [one("cl_khr_fp64", 5), one("cl_khr_command_buffer", 6)].concat();
-        assert_eq!(versions_of(&vendors, false), one("cl_khr_fp64", 5));
+        assert_eq!(versions_of(&vendors, &[]), one("cl_khr_fp64", 5));
         // cl_khr_icd 2.0.0, the reference of OpenCL: CL_MAKE_VERSION(2, 0, 0) is 0x800000.
         let with = [one("cl_khr_fp64", 5), one("cl_khr_icd", 0x80_0000)].concat();
-        assert_eq!(versions_of(&vendors, true), with);
+        assert_eq!(versions_of(&vendors, &OF_PLATFORM[..1]), with);
     }
 
     #[test]

@@ -9,11 +9,14 @@ use std::sync::atomic::{
 };
 
 use crate::generated::{
-    table::{self, TABLE},
+    table::{self, TABLE, slot},
     vendor::Vendor,
 };
 use crate::objects::{self, Handle, Held, Kind};
-use crate::{INVALID_OPERATION, INVALID_VALUE, PLATFORM_NOT_FOUND, answers, config, load, offered};
+use crate::{
+    INVALID_OPERATION, INVALID_PLATFORM, INVALID_VALUE, PLATFORM_NOT_FOUND, answers, config, copy,
+    load, offered,
+};
 
 /// The vendor's functions, once they are loaded or known to be missing.
 static VENDOR: OnceLock<Vendor> = OnceLock::new();
@@ -95,6 +98,10 @@ pub(crate) unsafe extern "C" fn clGetPlatformIDs(
     let Some(vendor) = start().clGetPlatformIDs else {
         return none();
     };
+    // The vendor does not see whether there is a place for the number.
+    if platforms.is_null() && num_platforms.is_null() {
+        return INVALID_VALUE;
+    }
     let mut found = 0;
     // SAFETY: the caller's promise.
     unsafe {
@@ -131,11 +138,14 @@ pub(crate) unsafe extern "C" fn clGetPlatformInfo(
     let platform = objects::raw(platform, Kind::Platform);
     // SAFETY: the caller's promise.
     unsafe {
+        let copies = copy::possible(start());
+        let own = offered::OF_PLATFORM[..1 + usize::from(copies)].to_vec();
         let ask = |size, value, size_ret| vendor(platform, name, size, value, size_ret);
         match name {
+            offered::PLATFORM_SUFFIX if platform.is_null() => INVALID_PLATFORM,
             offered::PLATFORM_SUFFIX => offered::give(offered::SUFFIX, size, value, size_ret),
-            offered::PLATFORM_EXTENSIONS => offered::names(ask, size, value, size_ret, true),
-            offered::PLATFORM_VERSIONS => offered::versions(ask, size, value, size_ret, true),
+            offered::PLATFORM_EXTENSIONS => offered::names(ask, size, value, size_ret, &own),
+            offered::PLATFORM_VERSIONS => offered::versions(ask, size, value, size_ret, &own),
             _ => ask(size, value, size_ret),
         }
     }
@@ -161,12 +171,19 @@ pub(crate) unsafe extern "C" fn clGetExtensionFunctionAddress(name: *const c_cha
         b"clGetPlatformInfo" => crate::clGetPlatformInfo as Handle,
         b"clIcdGetFunctionAddressForPlatformKHR" => function_for_platform as Handle,
         b"clIcdSetPlatformDispatchDataKHR" => {
-            for slot in [table::GET_PLATFORM_IDS, table::UNLOAD_COMPILER] {
+            for slot in [slot::clGetPlatformIDs, slot::clUnloadCompiler] {
                 TABLE[slot].store(TAG as Handle, Release);
             }
             set_loaders_word as Handle
         }
-        name => table::address(start(), name),
+        name => {
+            let vendor = start();
+            let found = table::address(vendor, name);
+            match found.is_null() && copy::possible(vendor) {
+                true => copy::function(name),
+                false => found,
+            }
+        }
     }
 }
 
@@ -175,9 +192,12 @@ pub(crate) unsafe extern "C" fn clGetExtensionFunctionAddress(name: *const c_cha
 /// # Safety
 /// As of [`clGetExtensionFunctionAddress`].
 pub(crate) unsafe extern "C" fn clGetExtensionFunctionAddressForPlatform(
-    _: Handle,
+    platform: Handle,
     name: *const c_char,
 ) -> Handle {
+    if objects::raw(platform, Kind::Platform).is_null() {
+        return null_mut();
+    }
     // SAFETY: the caller's promise.
     unsafe { clGetExtensionFunctionAddress(name) }
 }
@@ -207,23 +227,67 @@ unsafe extern "C" fn set_loaders_word(platform: Handle, word: *mut c_void) -> i3
     }
 }
 
-/// A function of the board's library, which knows nothing of OpenCL's objects. Ours does
-/// (`peerlane_ext.h`): its functions take the vendor's handles, which a program with this driver has
-/// not, so they are not given out.
+/// The vendor's way to functions of a board's library: of the open runtime, or of those until 16.1. The old
+/// libraries of boards are the vendor library's helpers, too.
+///
+/// # Safety
+/// `device` is null or the vendor's.
+unsafe fn raw_board_function(name: &CStr, device: Handle) -> Handle {
+    let vendor = vendor();
+    let ways = [
+        vendor.clGetBoardExtensionFunctionAddressIntelFPGA,
+        vendor.clGetBoardExtensionFunctionAddressAltera,
+    ];
+    for way in ways.into_iter().flatten() {
+        // SAFETY: the caller's promise.
+        let found = unsafe { way(name.as_ptr(), device) };
+        if !found.is_null() {
+            return found;
+        }
+    }
+    load::symbol(name)
+}
+
+/// A function of `peerlane_ext.h` in the library of a device's board, for the program's handles: the library
+/// is told to find OpenCL's functions here. Null where there is none, or it takes the vendor's handles only.
+///
+/// # Safety
+/// The device has been in a context: runtimes crash that do not know their boards yet.
+pub(crate) unsafe fn peerlane_function(name: &CStr, device: Handle) -> Handle {
+    let device = objects::raw(device, Kind::Device);
+    if device.is_null() {
+        return null_mut();
+    }
+    // SAFETY: the caller's promise; null, or the function of this name.
+    unsafe {
+        let set = raw_board_function(c"clSetOpenCLPeerlane", device);
+        let set = std::mem::transmute::<Handle, Option<SetOpenCl>>(set);
+        match set.map(|set| set(Some(copy::function_of_opencl))) {
+            Some(0) => raw_board_function(name, device),
+            _ => null_mut(),
+        }
+    }
+}
+
+type SetOpenCl = unsafe extern "C" fn(Option<copy::Find>) -> i32;
+
+/// A function of the board's library. Most know nothing of OpenCL's objects; those of `peerlane_ext.h` do,
+/// and what they have OpenCL's functions from is not the program's affair.
 unsafe fn board_function(
     vendor: Option<BoardFunction>,
     name: *const c_char,
     device: Handle,
 ) -> Handle {
+    if name.is_null() {
+        return null_mut();
+    }
     // SAFETY: the caller's promise.
     unsafe {
-        match vendor {
-            Some(vendor)
-                if !name.is_null() && !CStr::from_ptr(name).to_bytes().ends_with(b"Peerlane") =>
-            {
-                vendor(name, objects::raw(device, Kind::Device))
-            }
-            _ => null_mut(),
+        let name = CStr::from_ptr(name);
+        match (vendor, name.to_bytes()) {
+            (None, _) | (_, b"clSetOpenCLPeerlane") => null_mut(),
+            (Some(_), bytes) if bytes.ends_with(b"Peerlane") => peerlane_function(name, device),
+            (Some(vendor), _) => vendor(name.as_ptr(), objects::raw(device, Kind::Device)),
         }
     }
 }

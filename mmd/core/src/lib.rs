@@ -49,8 +49,8 @@ pub use boards::{Boards, Found, Nodes};
 pub use info::Flavour;
 pub use pcie::CvpOrJtag;
 pub use peer::{
-    ERRORS, ErrorCode, Events, Lookup, Notify, Process, cl_bool, cl_device_id, cl_event, cl_int,
-    cl_mem, cl_mem_flags, cl_peer_memory_peerlane, cl_uint, cl_ulong,
+    ERRORS, ErrorCode, Events, Find, Lookup, Notify, Process, cl_bool, cl_device_id, cl_event,
+    cl_int, cl_mem, cl_mem_flags, cl_peer_memory_peerlane, cl_uint, cl_ulong,
 };
 pub use peerlane_host::{Direction, OpenCl};
 pub use program::{JTAG_CABLE, JTAG_DEVICE, Jtag, Programmer, board_settings, quartus_tool};

@@ -99,7 +99,7 @@ fn a_knot_of_libraries_is_bound_to_itself() {
             .env("PEERLANE_ICD_HELPERS", &helper);
         let said = printed(&succeed(&mut command, "knot"));
         assert!(
-            said.starts_with("knot 31, both 7, own 1, table 0\n"),
+            said.starts_with("knot 31, both 7, own 1, table 0, unique 5\n"),
             "{said}"
         );
         // One part of the data stays writable; what the dynamic linker closed is closed again.

@@ -63,6 +63,37 @@ fn a_new_loader_has_its_word_in_every_object() {
     assert_eq!(said, expected);
 }
 
+/// Threads that ask at once, and devices that an answer has named before they were asked for.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn a_program_may_begin_in_any_way() {
+    let lab = Lab::new();
+    let program = lab.program("first", &["first.c"]);
+    let vendor = lab.plain();
+    for drivers in [Drivers::Bare, Drivers::Wrapped] {
+        let said = printed(&succeed(
+            &mut lab.command(&program, drivers, &vendor),
+            "first",
+        ));
+        assert_eq!(said, "0 failures\n", "{drivers:?}");
+    }
+}
+
+/// Calls that loaders do not pass on. The numbers are the specification's: `CL_INVALID_VALUE` -30 (4.1),
+/// `CL_INVALID_PLATFORM` -32.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn the_driver_looks_at_what_loaders_do_not() {
+    let lab = Lab::new();
+    let program = lab.compile("calls", &["calls.c"], &["-ldl"]);
+    let mut command = lab.command(&program, Drivers::Wrapped, &lab.plain());
+    let said = printed(&succeed(command.arg(driver()), "calls"));
+    let expected = "both NULL: -30\nno room: -30\nnumber: 0, 1\nplatform: 0\n\
+        suffix: 0, PEERLANE, 9 bytes\nsuffix of none: -32\nname of none: -32\nfunction: there\n\
+        of none: missing\nwithout a name: missing\n";
+    assert_eq!(said, expected);
+}
+
 /// What `peerlane icd` installs is found, and a vendor library that does not work is said.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]

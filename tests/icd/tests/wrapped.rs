@@ -118,7 +118,13 @@ fn clinfo_says_the_same() {
     };
     let (bare, wrapped) = (ask(Drivers::Bare), ask(Drivers::Wrapped));
     assert!(bare.len() > 100, "{bare:?}");
-    let own = ["cl_khr_icd", "PEERLANE", "POCL", "cl_pocl_content_size"];
+    let own = [
+        "cl_khr_icd",
+        "cl_peerlane_copy_buffer",
+        "PEERLANE",
+        "POCL",
+        "cl_pocl_content_size",
+    ];
     let hidden = ["ommand buffer", "(0.9.0)"];
     let explained = |line: &&String| own.iter().chain(&hidden).any(|word| line.contains(word));
     let other: Vec<_> = wrapped.symmetric_difference(&bare).collect();

@@ -107,14 +107,10 @@ fn table(api: &Api) -> miette::Result<String> {
             false => "function(null_mut())".to_owned(),
         };
         let _ = writeln!(rows, "// {slot}: {name}\n{value},");
-        if ["clGetPlatformIDs", "clUnloadCompiler"].contains(&&**name) {
-            let constant = match &**name {
-                "clGetPlatformIDs" => "GET_PLATFORM_IDS",
-                _ => "UNLOAD_COMPILER",
-            };
+        if rules::SLOTS.contains(&&**name) {
             let _ = writeln!(
                 slots,
-                "/// The slot of `{name}`.\npub(crate) const {constant}: usize = {slot};"
+                "/// The slot of `{name}`.\npub(crate) const {name}: usize = {slot};"
             );
         }
     }
@@ -130,9 +126,9 @@ fn table(api: &Api) -> miette::Result<String> {
         );
     }
     let length = api.table.len();
-    if slots.matches("const").count() != 2 {
+    if slots.matches("const").count() != rules::SLOTS.len() {
         return Err(miette!(
-            "the dispatch table lacks the slots of cl_khr_icd's tag"
+            "the dispatch table lacks functions of rules::SLOTS: it has\n{slots}"
         ));
     }
     Ok(format!(
@@ -141,7 +137,7 @@ fn table(api: &Api) -> miette::Result<String> {
         use crate::generated::{{extensions, functions, vendor::Vendor}};\nuse crate::{{arguments, platform}};\n\n\
         /// A slot for each function, in the loaders' order.\n\
         pub(crate) type Table = [AtomicPtr<c_void>; {length}];\n\n\
-        {slots}\n\
+        /// Where functions stand in the table.\npub(crate) mod slot {{\n#![allow(non_upper_case_globals, reason = \"the specification's names\")]\n{slots}}}\n\n\
         const fn function(address: *mut c_void) -> AtomicPtr<c_void> {{ AtomicPtr::new(address) }}\n\n\
         /// The table of this driver. What other systems have alone is null.\n\
         pub(crate) static TABLE: Table = [ {rows} ];\n\n\
@@ -160,6 +156,7 @@ fn functions(api: &Api, of: &str, all: &[(&String, &Function)]) -> miette::Resul
         ("answers", ""),
         ("arguments", "ImageDescription, List"),
         ("callbacks", "Callback"),
+        ("copy", ""),
         ("offered", ""),
         ("objects", "Held, Kind"),
         ("platform", ""),

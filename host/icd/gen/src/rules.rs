@@ -33,6 +33,51 @@ pub(crate) const BY_HAND: [&str; 7] = [
     "clGetBoardExtensionFunctionAddressAltera",
 ];
 
+/// Functions that copies of `cl_peerlane_copy_buffer` answer for their own events: what `copy` has by that
+/// name, which gives `None` for all other events.
+pub(crate) fn of_copies(name: &str) -> Option<&'static str> {
+    match name {
+        "clGetEventInfo" => Some("copy::event_info"),
+        "clGetEventProfilingInfo" => Some("copy::event_profiling_info"),
+        "clSetUserEventStatus" => Some("copy::set_user_event_status"),
+        _ => None,
+    }
+}
+
+/// Functions whose slots in the dispatch table the wrapper knows: those that copies between platforms call, and
+/// those whose slots have `cl_khr_icd`'s tag (`clGetPlatformIDs`, `clUnloadCompiler`).
+pub(crate) const SLOTS: [&str; 29] = [
+    "clGetPlatformIDs",
+    "clUnloadCompiler",
+    "clGetDeviceInfo",
+    "clGetContextInfo",
+    "clGetCommandQueueInfo",
+    "clGetMemObjectInfo",
+    "clGetEventInfo",
+    "clCreateCommandQueue",
+    "clCreateBuffer",
+    "clCreateUserEvent",
+    "clRetainContext",
+    "clRetainMemObject",
+    "clRetainEvent",
+    "clReleaseContext",
+    "clReleaseCommandQueue",
+    "clReleaseMemObject",
+    "clReleaseEvent",
+    "clEnqueueReadBuffer",
+    "clEnqueueWriteBuffer",
+    "clEnqueueMapBuffer",
+    "clEnqueueUnmapMemObject",
+    "clEnqueueMarker",
+    "clEnqueueMarkerWithWaitList",
+    "clEnqueueWaitForEvents",
+    "clFinish",
+    "clFlush",
+    "clWaitForEvents",
+    "clSetUserEventStatus",
+    "clSetMemObjectDestructorCallback",
+];
+
 /// Why the wrapper does not offer a function; programs are told that it is not there.
 pub(crate) fn withheld(name: &str) -> Option<&'static str> {
     if name.contains("D3D1") || name.contains("DX9") {

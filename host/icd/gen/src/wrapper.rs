@@ -315,7 +315,7 @@ impl Wrapper<'_> {
                     self.before(&format!(
                         "// {name}
                         if param_name == {value} {{
-                            return {query}(|size, value, ret| vendor(raw_{owner}, param_name, size, value, ret), param_value_size, param_value, {n}, false);
+                            return {query}(|size, value, ret| vendor(raw_{owner}, param_name, size, value, ret), param_value_size, param_value, {n}, &[]);
                         }}"
                     ));
                     continue;
@@ -394,8 +394,17 @@ impl Wrapper<'_> {
             }
         };
         let name = self.name;
+        let of_copies = rules::of_copies(name).map_or_else(String::new, |function| {
+            let arguments: Vec<_> = self.function.parameters.iter().map(|p| &*p.name).collect();
+            format!(
+                "// SAFETY: the caller's promise.
+                if let Some(answer) = unsafe {{ {function}({}) }} {{ return answer; }}",
+                arguments.join(", ")
+            )
+        });
         Ok(format!(
             "pub(crate) unsafe extern \"C\" fn {name}{} {{
+                {of_copies}
                 let Some(vendor) = platform::vendor().{name} else {{ {missing} }};
                 // SAFETY: the arguments are as the specification has them, which the caller answers
                 // for; handles among them are looked up, never followed.

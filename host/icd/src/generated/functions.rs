@@ -12,6 +12,7 @@ use crate::INVALID_OPERATION;
 use crate::answers;
 use crate::arguments::{self, ImageDescription, List};
 use crate::callbacks::{self, Callback};
+use crate::copy;
 use crate::objects::{self, Held, Kind};
 use crate::offered;
 use crate::platform;
@@ -2633,7 +2634,7 @@ pub(crate) unsafe extern "C" fn clGetDeviceInfo(
                 param_value_size,
                 param_value,
                 param_value_size_ret,
-                false,
+                &[],
             );
         }
         // CL_DEVICE_EXTENSIONS_WITH_VERSION
@@ -2643,7 +2644,7 @@ pub(crate) unsafe extern "C" fn clGetDeviceInfo(
                 param_value_size,
                 param_value,
                 param_value_size_ret,
-                false,
+                &[],
             );
         }
         let result = vendor(
@@ -2677,6 +2678,18 @@ pub(crate) unsafe extern "C" fn clGetEventInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> i32 {
+    // SAFETY: the caller's promise.
+    if let Some(answer) = unsafe {
+        copy::event_info(
+            event,
+            param_name,
+            param_value_size,
+            param_value,
+            param_value_size_ret,
+        )
+    } {
+        return answer;
+    }
     let Some(vendor) = platform::vendor().clGetEventInfo else {
         return INVALID_OPERATION;
     };
@@ -2716,6 +2729,18 @@ pub(crate) unsafe extern "C" fn clGetEventProfilingInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> i32 {
+    // SAFETY: the caller's promise.
+    if let Some(answer) = unsafe {
+        copy::event_profiling_info(
+            event,
+            param_name,
+            param_value_size,
+            param_value,
+            param_value_size_ret,
+        )
+    } {
+        return answer;
+    }
     let Some(vendor) = platform::vendor().clGetEventProfilingInfo else {
         return INVALID_OPERATION;
     };
@@ -3752,6 +3777,10 @@ pub(crate) unsafe extern "C" fn clSetUserEventStatus(
     event: *mut c_void,
     execution_status: i32,
 ) -> i32 {
+    // SAFETY: the caller's promise.
+    if let Some(answer) = unsafe { copy::set_user_event_status(event, execution_status) } {
+        return answer;
+    }
     let Some(vendor) = platform::vendor().clSetUserEventStatus else {
         return INVALID_OPERATION;
     };

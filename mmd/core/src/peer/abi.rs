@@ -8,7 +8,7 @@ use super::code::{
 };
 use super::copy::{Copy, Told};
 use super::opencl::{
-    Kept, Notify, cl_bool, cl_context, cl_device_id, cl_event, cl_int, cl_mem, cl_mem_flags,
+    Find, Kept, Notify, cl_bool, cl_context, cl_device_id, cl_event, cl_int, cl_mem, cl_mem_flags,
     cl_peer_memory_peerlane, cl_uint, cl_ulong, query,
 };
 use super::register::{Source, permissions};
@@ -350,6 +350,19 @@ impl Mmd {
                     unsafe { self.peers.begin(copy, &[], told) }
                 }
             }
+        })
+    }
+
+    /// `clSetOpenCLPeerlane`.
+    ///
+    /// # Safety
+    /// `find` is NULL, or can be called at any time from then on, and gives for a name NULL or the function of
+    /// that name in OpenCL's `CL/cl.h`.
+    pub unsafe fn set_opencl(&self, find: Option<Find>) -> cl_int {
+        status(|| {
+            self.check_owner()?;
+            self.peers.opencl.set(find);
+            Ok(())
         })
     }
 

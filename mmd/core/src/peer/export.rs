@@ -6,7 +6,7 @@
 macro_rules! extension {
     ($mmd:ident) => {
         use $crate::{
-            Direction, Events, Notify, cl_bool, cl_device_id, cl_event, cl_int, cl_mem,
+            Direction, Events, Find, Notify, cl_bool, cl_device_id, cl_event, cl_int, cl_mem,
             cl_mem_flags, cl_peer_memory_peerlane, cl_uint, cl_ulong,
         };
 
@@ -68,6 +68,7 @@ macro_rules! extension {
                 let (from, notify) = ((src_memory, src_offset), (pfn_notify, user_data));
                 $mmd.copy_address(Direction::Read, dst_address, from, size, notify)
             }}
+            clSetOpenCLPeerlane(pfn_find: Option<Find>) -> cl_int { $mmd.set_opencl(pfn_find) }
             clGetErrorTextPeerlane(error: cl_int) -> *const c_char { $mmd.error_text(error) }
         }
     };

@@ -18,7 +18,7 @@ mod register;
 pub use abi::Events;
 pub use code::{ERRORS, ErrorCode};
 pub use opencl::{
-    Lookup, Notify, Process, cl_bool, cl_device_id, cl_event, cl_int, cl_mem, cl_mem_flags,
+    Find, Lookup, Notify, Process, cl_bool, cl_device_id, cl_event, cl_int, cl_mem, cl_mem_flags,
     cl_peer_memory_peerlane, cl_uint, cl_ulong,
 };
 

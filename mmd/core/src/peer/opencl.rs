@@ -10,10 +10,11 @@ use super::code::{
     CL_SUCCESS,
 };
 use crate::end;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::{NonNull, null, null_mut, with_exposed_provenance_mut};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// `int32_t`: an error, if it is below 0.
 pub type cl_int = c_int;
@@ -39,6 +40,8 @@ pub type cl_event = *mut c_void;
 pub type cl_peer_memory_peerlane = *mut c_void;
 /// `pfn_notify` of a copy.
 pub type Notify = unsafe extern "C" fn(cl_int, *mut c_void);
+/// `pfn_find` of `clSetOpenCLPeerlane`: a function of OpenCL's by its name, or NULL.
+pub type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 
 /// What is asked about an object: its number.
 pub(super) mod query {
@@ -97,7 +100,11 @@ unsafe impl Lookup for Process {
 }
 
 /// OpenCL, or what there is of it.
-pub(crate) struct OpenCl(Box<dyn Lookup>);
+pub(crate) struct OpenCl {
+    lookup: Box<dyn Lookup>,
+    /// A [`Find`] that is asked in place of the process, or NULL.
+    given: AtomicPtr<c_void>,
+}
 
 macro_rules! functions {
     ($($symbol:ident as $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
@@ -115,7 +122,7 @@ macro_rules! functions {
                     Ok(name) => name,
                     Err(_) => unreachable!(),
                 };
-                let found = self.0.find(NAME).ok_or(CL_NO_OPENCL_PEERLANE)?;
+                let found = self.find(NAME).ok_or(CL_NO_OPENCL_PEERLANE)?;
                 type Function = unsafe extern "C" fn($($type),*) -> $result;
                 // SAFETY: it is the function of this name, whose type this is.
                 let function: Function = unsafe { std::mem::transmute(found.as_ptr()) };
@@ -234,11 +241,30 @@ impl Drop for Kept {
 
 impl OpenCl {
     pub(crate) fn new(lookup: impl Lookup + 'static) -> Arc<Self> {
-        Arc::new(Self(Box::new(lookup)))
+        Arc::new(Self {
+            lookup: Box::new(lookup),
+            given: AtomicPtr::new(null_mut()),
+        })
+    }
+
+    /// Whoever wraps the runtime has OpenCL's functions from now on.
+    pub(super) fn set(&self, find: Option<Find>) {
+        let find = find.map_or(null_mut(), |find| find as *mut c_void);
+        self.given.store(find, Ordering::Release);
     }
 
     pub(super) fn find(&self, name: &CStr) -> Option<NonNull<c_void>> {
-        self.0.find(name)
+        let given = self.given.load(Ordering::Acquire);
+        // CUDA is nobody's to wrap.
+        if given.is_null() || name.to_bytes().starts_with(b"cu") {
+            return self.lookup.find(name);
+        }
+        // SAFETY: `set` has stored such a function, whose caller has promised that it can be called.
+        let found = unsafe {
+            let find: Find = std::mem::transmute(given);
+            find(name.as_ptr())
+        };
+        NonNull::new(found)
     }
 
     /// One value of a memory object's.

@@ -8,6 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What a process has once, in however many libraries it is: as statics of C++'s inline functions. */
+__asm__(".data\n.globl knot_unique\n.type knot_unique, @gnu_unique_object\n.size knot_unique, 4\n"
+	".balign 4\nknot_unique: .long 0\n.text\n");
+extern int knot_unique;
+
 #ifdef HELPER
 int knot_of_vendor(void);
 int knot_of_both(void);
@@ -21,7 +26,13 @@ int knot_of_both(void)
 {
 	return 7;
 }
+
+int knot_unique_of_helper(void)
+{
+	return knot_unique;
+}
 #else
+int knot_unique_of_helper(void);
 int knot_of_helper(void);
 int knot_of_both(void);
 
@@ -57,8 +68,9 @@ int clGetPlatformInfo(cl_platform_id platform, unsigned name, size_t size, void 
 		unsigned own = 0;
 
 		clGetPlatformIDs(0, NULL, &own);
-		snprintf(text, sizeof(text), "knot %d, both %d, own %u, table %d", knot_of_helper(),
-			 knot_of_both(), own, info[0](platform, 0x0903, 0, NULL, NULL));
+		knot_unique = 5;
+		snprintf(text, sizeof(text), "knot %d, both %d, own %u, table %d, unique %d", knot_of_helper(),
+			 knot_of_both(), own, info[0](platform, 0x0903, 0, NULL, NULL), knot_unique_of_helper());
 	}
 	if (size_ret)
 		*size_ret = strlen(text) + 1;

@@ -1,6 +1,9 @@
 //! What is copied, in which order, and what is not.
 
 use super::*;
+use peerlane_mmd_core::Lookup;
+use std::ffi::{CStr, c_char};
+use std::ptr::NonNull;
 
 #[test]
 fn bytes_are_copied_both_ways_at_every_alignment() {
@@ -319,6 +322,33 @@ fn a_copy_too_many_is_refused_and_leaves_no_event_behind() {
     // Places come free, and nothing of the refused one is held.
     until_count(&program.buffer.count, 1);
     assert_eq!(wait().unwrap().wait(), 0);
+    program.runtime.close();
+}
+
+unsafe extern "C" fn functions(name: *const c_char) -> *mut c_void {
+    // SAFETY: it is a name.
+    let name = unsafe { CStr::from_ptr(name) };
+    Stub(true).find(name).map_or(null_mut(), NonNull::as_ptr)
+}
+
+/// A driver around the runtime has OpenCL's functions, and the process has none.
+#[test]
+fn a_driver_around_the_runtime_gives_its_functions() {
+    let toys = Toys::new(EMPTY);
+    let mmd = Mmd::with_lookup(Flavour::OPEN, toys.clone(), Stub(false));
+    let program = Program::with(&toys, InProcess::keep(mmd));
+    assert_eq!(program.by_pointer(0, 0x1000, 1), Err(NO_OPENCL));
+    // SAFETY: the functions are the stub's, as all objects are.
+    assert_eq!(unsafe { program.mmd.set_opencl(Some(functions)) }, 0);
+    let peer = program.peer(4096);
+    peer.memory.write(0, &pattern(7, 4096)).unwrap();
+    let copy = program.begin(Direction::Read, &peer, (0, 0), 4096, &[]);
+    assert_eq!(copy.unwrap().wait(), 0);
+    assert!(program.board(0, 4096) == pattern(7, 4096));
+    // SAFETY: none are.
+    assert_eq!(unsafe { program.mmd.set_opencl(None) }, 0);
+    let copy = program.begin(Direction::Read, &peer, (0, 0), 1, &[]);
+    assert_eq!(copy.err(), Some(NO_OPENCL));
     program.runtime.close();
 }
 

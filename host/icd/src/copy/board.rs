@@ -1,0 +1,247 @@
+//! The way without the host's memory: the board's library moves the bytes (`peerlane_ext.h`).
+
+use std::ffi::{CStr, c_char, c_void};
+use std::mem::transmute;
+use std::ptr::{null, null_mut};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::code::{INVALID_OPERATION, SUCCESS};
+use super::functions::{self, Functions, status};
+use crate::objects::Handle;
+use crate::platform;
+
+type Create = unsafe extern "C" fn(Handle, u64, Handle, *mut i32) -> Handle;
+type Release = unsafe extern "C" fn(Handle) -> i32;
+type Copy = unsafe extern "C" fn(
+    Handle,
+    Handle,
+    usize,
+    usize,
+    usize,
+    u32,
+    u32,
+    *const Handle,
+    *mut Handle,
+) -> i32;
+type Address = unsafe extern "C" fn(Handle, Handle, *mut u64) -> i32;
+type Text = unsafe extern "C" fn(i32) -> *const c_char;
+
+/// `CL_MEM_READ_WRITE`: the board may also read back, which tells that its writes have arrived.
+const READ_WRITE: u64 = 1 << 0;
+/// `CL_MEM_READ_ONLY`.
+const READ_ONLY: u64 = 1 << 2;
+
+/// Which way bytes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    ToPeer,
+    FromPeer,
+}
+
+/// Functions of a board's library.
+#[derive(Clone, Copy)]
+struct Library {
+    create: Create,
+    release: Release,
+    to_peer: Copy,
+    from_peer: Copy,
+    address: Address,
+    text: Text,
+}
+
+impl Library {
+    /// That of a device of ours, where it is one of Peerlane's.
+    ///
+    /// # Safety
+    /// The device has been in a context: before that, runtimes may not know their boards.
+    unsafe fn of(device: Handle) -> Option<Self> {
+        // SAFETY: the caller's promise.
+        let find = |name| unsafe { platform::peerlane_function(name, device) };
+        // SAFETY: null, or the functions of these names in `peerlane_ext.h`.
+        unsafe {
+            Some(Self {
+                create: transmute::<Handle, Option<Create>>(find(
+                    c"clCreatePeerMemoryFromMemObjectPeerlane",
+                ))?,
+                release: transmute::<Handle, Option<Release>>(find(
+                    c"clReleasePeerMemoryPeerlane",
+                ))?,
+                to_peer: transmute::<Handle, Option<Copy>>(find(c"clCopyBufferToPeerPeerlane"))?,
+                from_peer: transmute::<Handle, Option<Copy>>(find(c"clCopyPeerToBufferPeerlane"))?,
+                address: transmute::<Handle, Option<Address>>(find(c"clGetBufferAddressPeerlane"))?,
+                text: transmute::<Handle, Option<Text>>(find(c"clGetErrorTextPeerlane"))?,
+            })
+        }
+    }
+
+    fn text(&self, error: i32) -> String {
+        // SAFETY: the text stays, and is never null.
+        let text = unsafe { CStr::from_ptr((self.text)(error)) };
+        format!("{} ({error})", text.to_string_lossy())
+    }
+}
+
+/// Memory that a program has named for a peer's buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Named {
+    /// Buffer and device, exposed.
+    of: (usize, usize),
+    memory: usize,
+    offset: usize,
+}
+
+static NAMED: Mutex<Vec<Named>> = Mutex::new(Vec::new());
+
+/// `clSetPeerMemoryPeerlane`, with arguments that were looked at: `memory` null takes back what was named.
+///
+/// # Safety
+/// The buffer is a live one of a platform with these functions.
+pub(super) unsafe fn name(
+    peer: Functions,
+    buffer: Handle,
+    device: Handle,
+    (memory, offset): (Handle, usize),
+) -> Result<(), i32> {
+    let of = (buffer.expose_provenance(), device.expose_provenance());
+    if memory.is_null() {
+        NAMED.lock().retain(|named| named.of != of);
+        return Ok(());
+    }
+    let known = NAMED.lock().iter().any(|named| named.of.0 == of.0);
+    if !known {
+        // No lock is held: it may be called before the call returns.
+        // SAFETY: the caller's promise.
+        status(unsafe { peer.at_the_end_of_mem(buffer, forget, null_mut()) })?;
+    }
+    let mut all = NAMED.lock();
+    all.retain(|named| named.of != of);
+    all.push(Named {
+        of,
+        memory: memory.expose_provenance(),
+        offset,
+    });
+    Ok(())
+}
+
+/// A buffer with a name ends: its address may be another's soon.
+unsafe extern "C" fn forget(buffer: Handle, _: *mut c_void) {
+    NAMED.lock().retain(|named| named.of.0 != buffer.addr());
+}
+
+/// A way to a peer's buffer.
+pub(super) struct Direct {
+    library: Library,
+    memory: Handle,
+    /// First byte of the buffer in the memory.
+    offset: usize,
+    /// Whether it was registered for this copy.
+    own: bool,
+}
+
+// SAFETY: functions, and a handle that is a number.
+unsafe impl Send for Direct {}
+
+impl Direct {
+    /// The way from a device of ours to a peer's buffer.
+    ///
+    /// # Errors
+    /// Why there is none.
+    ///
+    /// # Safety
+    /// As of [`Library::of`]; the buffer is a live one, and no part of another.
+    pub(super) unsafe fn find(
+        device: Handle,
+        buffer: Handle,
+        direction: Direction,
+    ) -> Result<Self, Arc<str>> {
+        // SAFETY: the caller's promise.
+        let library = unsafe { Library::of(device) }
+            .ok_or("the board's library has no functions of cl_peerlane_peer_memory")?;
+        let of = (buffer.addr(), device.addr());
+        if let Some(named) = NAMED.lock().iter().find(|named| named.of == of) {
+            return Ok(Self {
+                library,
+                memory: std::ptr::with_exposed_provenance_mut(named.memory),
+                offset: named.offset,
+                own: false,
+            });
+        }
+        let flags = match direction {
+            Direction::ToPeer => READ_WRITE,
+            Direction::FromPeer => READ_ONLY,
+        };
+        let mut error = SUCCESS;
+        // SAFETY: the caller's promise, and there is room for the error.
+        let memory = unsafe { (library.create)(device, flags, buffer, &raw mut error) };
+        match memory.is_null() {
+            false => Ok(Self {
+                library,
+                memory,
+                offset: 0,
+                own: true,
+            }),
+            true => Err(library.text(error).into()),
+        }
+    }
+
+    /// Whether a buffer of ours has its contents on the board.
+    ///
+    /// # Errors
+    /// Why not.
+    ///
+    /// # Safety
+    /// They are a live device and a live buffer of a context with it.
+    pub(super) unsafe fn check_board(
+        &self,
+        device: Handle,
+        buffer: Handle,
+    ) -> Result<(), Arc<str>> {
+        let mut address = 0;
+        // SAFETY: the caller's promise, and there is room for the address.
+        let error = unsafe { (self.library.address)(device, buffer, &raw mut address) };
+        status(error).map_err(|error| self.library.text(error).into())
+    }
+
+    /// Copies; returns when the bytes have arrived.
+    ///
+    /// # Errors
+    /// The library's error.
+    ///
+    /// # Safety
+    /// It is a live buffer of a context with the device.
+    pub(super) unsafe fn copy(
+        &self,
+        direction: Direction,
+        (buffer, at): (Handle, usize),
+        peer_at: usize,
+        size: usize,
+    ) -> Result<(), i32> {
+        let in_memory = (self.offset.checked_add(peer_at)).ok_or(INVALID_OPERATION)?;
+        let (from, to, from_at, to_at, copy) = match direction {
+            Direction::ToPeer => (buffer, self.memory, at, in_memory, self.library.to_peer),
+            Direction::FromPeer => (self.memory, buffer, in_memory, at, self.library.from_peer),
+        };
+        // SAFETY: the caller's promise; the call blocks, and has no events.
+        status(unsafe { copy(from, to, from_at, to_at, size, 1, 0, null(), null_mut()) })
+    }
+}
+
+impl Drop for Direct {
+    fn drop(&mut self) {
+        if self.own {
+            // SAFETY: a handle of this one's alone.
+            unsafe { (self.library.release)(self.memory) };
+        }
+    }
+}
+
+/// What the board's library has OpenCL's functions from.
+///
+/// # Safety
+/// `name` ends with a zero byte.
+pub(crate) unsafe extern "C" fn function_of_opencl(name: *const c_char) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    functions::for_all_platforms(unsafe { CStr::from_ptr(name) }.to_bytes())
+}

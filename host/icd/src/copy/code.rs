@@ -1,0 +1,30 @@
+//! Numbers of OpenCL's and of the extension's.
+
+pub(crate) const SUCCESS: i32 = 0;
+pub(super) const OUT_OF_RESOURCES: i32 = -5;
+pub(super) const PROFILING_INFO_NOT_AVAILABLE: i32 = -7;
+pub(super) const EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: i32 = -14;
+pub(super) const INVALID_VALUE: i32 = -30;
+pub(super) const INVALID_DEVICE: i32 = -33;
+pub(super) const INVALID_CONTEXT: i32 = -34;
+pub(super) const INVALID_COMMAND_QUEUE: i32 = -36;
+pub(super) const INVALID_MEM_OBJECT: i32 = -38;
+pub(super) const INVALID_EVENT_WAIT_LIST: i32 = -57;
+pub(super) const INVALID_EVENT: i32 = -58;
+pub(super) const INVALID_OPERATION: i32 = -59;
+
+// Of `peerlane_ext.h`.
+/// `CL_BUFFER_WITHOUT_ADDRESS_PEERLANE`.
+pub(super) const BUFFER_WITHOUT_ADDRESS: i32 = -10004;
+
+// Of `peerlane_copy.h`.
+/// `CL_COMMAND_COPY_BUFFER_PEERLANE`.
+pub(super) const COMMAND_COPY_BUFFER: u32 = 0x5045_0001;
+/// `CL_COPY_BUFFER_PATH_PEERLANE`.
+pub(super) const COPY_BUFFER_PATH: u32 = 0x5045_0010;
+/// `CL_COPY_BUFFER_REASON_PEERLANE`.
+pub(super) const COPY_BUFFER_REASON: u32 = 0x5045_0011;
+/// `CL_COPY_BUFFER_PATH_HOST_PEERLANE`.
+pub(super) const PATH_HOST: u32 = 0;
+/// `CL_COPY_BUFFER_PATH_DIRECT_PEERLANE`.
+pub(super) const PATH_DIRECT: u32 = 1;

@@ -1,0 +1,485 @@
+//! The functions of the platform that an object is of, by the dispatch table with which it begins
+//! (`cl_khr_icd`). All handles here are those of programs, ours and others' alike.
+
+use std::ffi::{CStr, c_void};
+use std::mem::{MaybeUninit, transmute};
+use std::ptr::{NonNull, null, null_mut};
+use std::sync::atomic::{AtomicPtr, Ordering::Acquire};
+
+use super::code::{INVALID_MEM_OBJECT, SUCCESS};
+use crate::INVALID_OPERATION;
+use crate::generated::table::slot;
+use crate::objects::Handle;
+
+/// The functions of a platform: its dispatch table.
+#[derive(Clone, Copy)]
+pub(super) struct Functions(NonNull<AtomicPtr<c_void>>);
+
+/// What a function without a platform's function answers.
+trait Missing {
+    const ANSWER: Self;
+}
+
+impl Missing for i32 {
+    const ANSWER: Self = INVALID_OPERATION;
+}
+
+impl Missing for Handle {
+    const ANSWER: Self = null_mut();
+}
+
+impl Functions {
+    /// Those of an object's platform.
+    ///
+    /// # Safety
+    /// The handle is null or a live object of a platform that OpenCL's loader has loaded.
+    pub(super) unsafe fn of(object: Handle) -> Option<Self> {
+        // SAFETY: objects begin with the address of a table (cl_khr_icd, "ICD Loader Vendor Enumeration"),
+        // and a driver's tables stay.
+        let table = unsafe { object.cast::<*mut AtomicPtr<c_void>>().as_ref() }?;
+        NonNull::new(*table).map(Self)
+    }
+
+    /// The function of a slot. A driver for loaders of `cl_khr_icd` 2.0 may leave its table empty; then the
+    /// loader's function of this name goes on to it.
+    fn find(self, slot: usize, name: &CStr) -> *mut c_void {
+        // SAFETY: the functions asked for are of OpenCL 1.2 at most, before whose end no table ends.
+        let found = unsafe { self.0.add(slot).as_ref().load(Acquire) };
+        match found.is_null() {
+            true => loaders(name),
+            false => found,
+        }
+    }
+}
+
+/// The function that the process's loader of OpenCL has by a name.
+fn loaders(name: &CStr) -> *mut c_void {
+    // SAFETY: nothing is loaded (RTLD_NOLOAD), and what is found is not used but by its type.
+    unsafe {
+        let found = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr());
+        if !found.is_null() {
+            return found;
+        }
+        let loader = c"libOpenCL.so.1".as_ptr();
+        let loader = libc::dlopen(loader, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        match loader.is_null() {
+            true => null_mut(),
+            false => libc::dlsym(loader, name.as_ptr()),
+        }
+    }
+}
+
+macro_rules! functions {
+    ($($symbol:ident as $name:ident($first:ident: Handle $(, $argument:ident: $type:ty)*) -> $result:ty;)*) => {
+        impl Functions {$(
+            /// # Safety
+            /// As the OpenCL specification has it of this function; objects are of this platform.
+            #[allow(clippy::too_many_arguments, reason = "as OpenCL has them")]
+            pub(super) unsafe fn $name(self, $first: Handle $(, $argument: $type)*) -> $result {
+                const NAME: &CStr = match CStr::from_bytes_with_nul(
+                    concat!(stringify!($symbol), "\0").as_bytes(),
+                ) {
+                    Ok(name) => name,
+                    Err(_) => c"",
+                };
+                type Function = unsafe extern "C" fn(Handle $(, $type)*) -> $result;
+                let found = self.find(slot::$symbol, NAME);
+                // SAFETY: null, or the function of this name, whose type this is.
+                match unsafe { transmute::<*mut c_void, Option<Function>>(found) } {
+                    // SAFETY: the caller's promise.
+                    Some(function) => unsafe { function($first $(, $argument)*) },
+                    None => Missing::ANSWER,
+                }
+            }
+        )*}
+
+        /// OpenCL's functions for objects of any platform, which is what a loader has.
+        mod dispatching {
+            use super::{Functions, Handle, Missing, c_void};
+
+            $(
+                #[allow(non_snake_case, reason = "the specification's names")]
+                #[allow(clippy::too_many_arguments, reason = "as OpenCL has them")]
+                unsafe extern "C" fn $symbol($first: Handle $(, $argument: $type)*) -> $result {
+                    // SAFETY: the caller's promise.
+                    unsafe {
+                        match Functions::of($first) {
+                            Some(functions) => functions.$name($first $(, $argument)*),
+                            None => Missing::ANSWER,
+                        }
+                    }
+                }
+            )*
+
+            pub(super) fn by_name(name: &[u8]) -> *mut c_void {
+                $(if name == stringify!($symbol).as_bytes() {
+                    return $symbol as *mut c_void;
+                })*
+                std::ptr::null_mut()
+            }
+        }
+    };
+}
+
+functions! {
+    clGetDeviceInfo as device_info(
+        device: Handle, what: u32, room: usize, value: *mut c_void, length: *mut usize
+    ) -> i32;
+    clGetContextInfo as context_info(
+        context: Handle, what: u32, room: usize, value: *mut c_void, length: *mut usize
+    ) -> i32;
+    clGetCommandQueueInfo as queue_info(
+        queue: Handle, what: u32, room: usize, value: *mut c_void, length: *mut usize
+    ) -> i32;
+    clGetMemObjectInfo as mem_info(
+        mem: Handle, what: u32, room: usize, value: *mut c_void, length: *mut usize
+    ) -> i32;
+    clGetEventInfo as event_info(
+        event: Handle, what: u32, room: usize, value: *mut c_void, length: *mut usize
+    ) -> i32;
+    clCreateCommandQueue as create_queue(
+        context: Handle, device: Handle, properties: u64, error: *mut i32
+    ) -> Handle;
+    clCreateBuffer as create_buffer(
+        context: Handle, flags: u64, size: usize, host: *mut c_void, error: *mut i32
+    ) -> Handle;
+    clCreateUserEvent as create_user_event(context: Handle, error: *mut i32) -> Handle;
+    clRetainContext as retain_context(context: Handle) -> i32;
+    clRetainMemObject as retain_mem(mem: Handle) -> i32;
+    clRetainEvent as retain_event(event: Handle) -> i32;
+    clReleaseContext as release_context(context: Handle) -> i32;
+    clReleaseCommandQueue as release_queue(queue: Handle) -> i32;
+    clReleaseMemObject as release_mem(mem: Handle) -> i32;
+    clReleaseEvent as release_event(event: Handle) -> i32;
+    clEnqueueReadBuffer as read_buffer(
+        queue: Handle, buffer: Handle, blocking: u32, offset: usize, size: usize, to: *mut c_void,
+        events: u32, list: *const Handle, event: *mut Handle
+    ) -> i32;
+    clEnqueueWriteBuffer as write_buffer(
+        queue: Handle, buffer: Handle, blocking: u32, offset: usize, size: usize,
+        from: *const c_void, events: u32, list: *const Handle, event: *mut Handle
+    ) -> i32;
+    clEnqueueMapBuffer as map_buffer(
+        queue: Handle, buffer: Handle, blocking: u32, flags: u64, offset: usize, size: usize,
+        events: u32, list: *const Handle, event: *mut Handle, error: *mut i32
+    ) -> *mut c_void;
+    clEnqueueUnmapMemObject as unmap(
+        queue: Handle, mem: Handle, address: *mut c_void, events: u32, list: *const Handle,
+        event: *mut Handle
+    ) -> i32;
+    clEnqueueMarker as marker(queue: Handle, event: *mut Handle) -> i32;
+    clEnqueueMarkerWithWaitList as marker_behind(
+        queue: Handle, events: u32, list: *const Handle, event: *mut Handle
+    ) -> i32;
+    clEnqueueWaitForEvents as hold_up(queue: Handle, events: u32, list: *const Handle) -> i32;
+    clFinish as finish(queue: Handle) -> i32;
+    clFlush as flush(queue: Handle) -> i32;
+    clSetUserEventStatus as set_user_event_status(event: Handle, status: i32) -> i32;
+    clSetMemObjectDestructorCallback as at_the_end_of_mem(
+        mem: Handle, notify: unsafe extern "C" fn(Handle, *mut c_void), user: *mut c_void
+    ) -> i32;
+}
+
+type WaitForEvents = unsafe extern "C" fn(u32, *const Handle) -> i32;
+
+/// `clWaitForEvents`, whose objects are in a list.
+unsafe extern "C" fn wait_for_events(count: u32, list: *const Handle) -> i32 {
+    // SAFETY: the caller's promise: a list of live events of one platform, if it is not empty.
+    unsafe {
+        let first = if count == 0 { None } else { list.as_ref() };
+        match first.and_then(|first| Functions::of(*first)) {
+            Some(functions) => functions.wait_for_events(count, list),
+            None => INVALID_OPERATION,
+        }
+    }
+}
+
+/// OpenCL's function of a name, for objects of any platform; null if it is none that the board's library
+/// calls.
+pub(super) fn for_all_platforms(name: &[u8]) -> *mut c_void {
+    match name {
+        b"clWaitForEvents" => wait_for_events as *mut c_void,
+        name => dispatching::by_name(name),
+    }
+}
+
+/// What can be asked for by its bytes.
+///
+/// # Safety
+/// Any bytes are one.
+pub(super) unsafe trait Answer: Copy {}
+// SAFETY: any bytes are a number, or an address that is only passed on.
+unsafe impl Answer for u32 {}
+// SAFETY: as above.
+unsafe impl Answer for i32 {}
+// SAFETY: as above.
+unsafe impl Answer for u64 {}
+// SAFETY: as above.
+unsafe impl Answer for usize {}
+// SAFETY: as above.
+unsafe impl Answer for Handle {}
+
+/// Asks for one value.
+fn one<T: Answer>(ask: impl FnOnce(usize, *mut c_void, *mut usize) -> i32) -> Result<T, i32> {
+    let mut value = MaybeUninit::<T>::zeroed();
+    let mut length = 0;
+    status(ask(
+        size_of::<T>(),
+        value.as_mut_ptr().cast(),
+        &raw mut length,
+    ))?;
+    match length == size_of::<T>() {
+        // SAFETY: any bytes are a value, and there were zeros.
+        true => Ok(unsafe { value.assume_init() }),
+        false => Err(INVALID_OPERATION),
+    }
+}
+
+/// The call's own status.
+pub(super) fn status(called: i32) -> Result<(), i32> {
+    match called {
+        SUCCESS => Ok(()),
+        error => Err(error),
+    }
+}
+
+// What is asked about an object (CL/cl.h).
+pub(super) const MEM_TYPE: u32 = 0x1100;
+pub(super) const MEM_FLAGS: u32 = 0x1101;
+pub(super) const MEM_SIZE: u32 = 0x1102;
+pub(super) const MEM_CONTEXT: u32 = 0x1106;
+pub(super) const QUEUE_CONTEXT: u32 = 0x1090;
+pub(super) const QUEUE_DEVICE: u32 = 0x1091;
+pub(super) const QUEUE_PROPERTIES: u32 = 0x1093;
+const CONTEXT_DEVICES: u32 = 0x1081;
+const EVENT_CONTEXT: u32 = 0x11d4;
+pub(super) const EVENT_STATUS: u32 = 0x11d3;
+
+impl Functions {
+    /// # Safety
+    /// The events are live ones of this platform.
+    unsafe fn wait_for_events(self, count: u32, list: *const Handle) -> i32 {
+        let found = self.find(slot::clWaitForEvents, c"clWaitForEvents");
+        // SAFETY: null, or the function of this name; the caller's promise.
+        match unsafe { transmute::<*mut c_void, Option<WaitForEvents>>(found) } {
+            // SAFETY: as above.
+            Some(function) => unsafe { function(count, list) },
+            None => INVALID_OPERATION,
+        }
+    }
+
+    /// Waits for one event.
+    ///
+    /// # Errors
+    /// The status of one that has failed.
+    ///
+    /// # Safety
+    /// It is a live event of this platform.
+    pub(super) unsafe fn wait(self, event: Handle) -> Result<(), i32> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let waited = self.wait_for_events(1, &raw const event);
+            // OpenCL 1.0 does not say that an event has failed, and no version how.
+            match self.event::<i32>(event, EVENT_STATUS) {
+                Ok(failed @ ..0) => Err(failed),
+                _ => status(waited),
+            }
+        }
+    }
+
+    /// # Safety
+    /// It is a live event of this platform.
+    pub(super) unsafe fn event<T: Answer>(self, event: Handle, what: u32) -> Result<T, i32> {
+        // SAFETY: the caller's promise, and there is so much room.
+        one(|room, to, length| unsafe { self.event_info(event, what, room, to, length) })
+    }
+
+    /// # Safety
+    /// It is a live event of this platform.
+    pub(super) unsafe fn context_of_event(self, event: Handle) -> Result<Handle, i32> {
+        // SAFETY: the caller's promise.
+        unsafe { self.event(event, EVENT_CONTEXT) }
+    }
+
+    /// # Safety
+    /// It is a live memory object of this platform.
+    pub(super) unsafe fn mem<T: Answer>(self, mem: Handle, what: u32) -> Result<T, i32> {
+        // SAFETY: the caller's promise, and there is so much room.
+        let asked = one(|room, to, length| unsafe { self.mem_info(mem, what, room, to, length) });
+        asked.map_err(|_| INVALID_MEM_OBJECT)
+    }
+
+    /// # Safety
+    /// It is a live queue of this platform.
+    pub(super) unsafe fn queue<T: Answer>(self, queue: Handle, what: u32) -> Result<T, i32> {
+        // SAFETY: the caller's promise, and there is so much room.
+        one(|room, to, length| unsafe { self.queue_info(queue, what, room, to, length) })
+    }
+
+    /// The first device of a context.
+    ///
+    /// # Safety
+    /// It is a live context of this platform.
+    pub(super) unsafe fn first_device(self, context: Handle) -> Result<Handle, i32> {
+        // SAFETY: the caller's promise; so much room is asked for.
+        unsafe {
+            let mut size = 0;
+            let what = CONTEXT_DEVICES;
+            status(self.context_info(context, what, 0, null_mut(), &raw mut size))?;
+            let mut devices = vec![null_mut::<c_void>(); size.div_ceil(size_of::<Handle>())];
+            let to = devices.as_mut_ptr().cast();
+            status(self.context_info(context, what, size, to, null_mut()))?;
+            devices.first().copied().ok_or(INVALID_OPERATION)
+        }
+    }
+}
+
+/// What is kept from going, and given back in the end.
+pub(super) struct Kept {
+    functions: Functions,
+    /// The handle, exposed.
+    object: usize,
+    release: Release,
+}
+
+type Release = unsafe fn(Functions, Handle) -> i32;
+
+impl Kept {
+    fn new(functions: Functions, object: Handle, release: Release) -> Self {
+        Self {
+            functions,
+            object: object.expose_provenance(),
+            release,
+        }
+    }
+
+    pub(super) fn functions(&self) -> Functions {
+        self.functions
+    }
+
+    pub(super) fn object(&self) -> Handle {
+        std::ptr::with_exposed_provenance_mut(self.object)
+    }
+
+    /// Leaves it to somebody else to give it back.
+    pub(super) fn hand_over(self) -> Handle {
+        let object = self.object();
+        std::mem::forget(self);
+        object
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // SAFETY: a reference that whoever made this had.
+        unsafe { (self.release)(self.functions, self.object()) };
+    }
+}
+
+impl Functions {
+    /// # Safety
+    /// It is a live event of this platform.
+    pub(super) unsafe fn keep_event(self, event: Handle) -> Result<Kept, i32> {
+        // SAFETY: the caller's promise.
+        status(unsafe { self.retain_event(event) })?;
+        Ok(self.kept_event(event))
+    }
+
+    /// One reference of the caller's, from now on this one's.
+    pub(super) fn kept_event(self, event: Handle) -> Kept {
+        Kept::new(self, event, Self::release_event)
+    }
+
+    /// # Safety
+    /// It is a live memory object of this platform.
+    pub(super) unsafe fn keep_mem(self, mem: Handle) -> Result<Kept, i32> {
+        // SAFETY: the caller's promise.
+        status(unsafe { self.retain_mem(mem) })?;
+        Ok(Kept::new(self, mem, Self::release_mem))
+    }
+
+    /// # Safety
+    /// It is a live context of this platform.
+    pub(super) unsafe fn keep_context(self, context: Handle) -> Result<Kept, i32> {
+        // SAFETY: the caller's promise.
+        status(unsafe { self.retain_context(context) })?;
+        Ok(Kept::new(self, context, Self::release_context))
+    }
+
+    /// A new user event, with one reference.
+    ///
+    /// # Safety
+    /// It is a live context of this platform.
+    pub(super) unsafe fn user_event(self, context: Handle) -> Result<Kept, i32> {
+        let mut error = SUCCESS;
+        // SAFETY: the caller's promise, and there is room for the error.
+        let event = unsafe { self.create_user_event(context, &raw mut error) };
+        made(event, error).map(|event| self.kept_event(event))
+    }
+
+    /// A new queue in order.
+    ///
+    /// # Safety
+    /// They are a live context of this platform and a device of it.
+    pub(super) unsafe fn new_queue(self, context: Handle, device: Handle) -> Result<Kept, i32> {
+        let mut error = SUCCESS;
+        // SAFETY: the caller's promise, and there is room for the error.
+        let queue = unsafe { self.create_queue(context, device, 0, &raw mut error) };
+        made(queue, error).map(|queue| Kept::new(self, queue, Self::release_queue))
+    }
+
+    /// A new buffer.
+    ///
+    /// # Safety
+    /// It is a live context of this platform.
+    pub(super) unsafe fn new_buffer(
+        self,
+        context: Handle,
+        flags: u64,
+        size: usize,
+    ) -> Result<Kept, i32> {
+        let mut error = SUCCESS;
+        // SAFETY: the caller's promise, and there is room for the error.
+        let mem = unsafe { self.create_buffer(context, flags, size, null_mut(), &raw mut error) };
+        made(mem, error).map(|mem| Kept::new(self, mem, Self::release_mem))
+    }
+
+    /// A marker behind events, and what it completes with.
+    ///
+    /// # Safety
+    /// They are a live queue and live events of this platform.
+    pub(super) unsafe fn behind(self, queue: Handle, events: &[Handle]) -> Result<Kept, i32> {
+        let mut event = null_mut();
+        // SAFETY: the caller's promise.
+        unsafe {
+            status(self.marker_behind(queue, events.len() as u32, list(events), &raw mut event))?;
+        }
+        made(event, SUCCESS).map(|event| self.kept_event(event))
+    }
+
+    /// A marker behind all commands before it.
+    ///
+    /// # Safety
+    /// It is a live queue of this platform.
+    pub(super) unsafe fn behind_all(self, queue: Handle) -> Result<Kept, i32> {
+        let mut event = null_mut();
+        // SAFETY: the caller's promise.
+        status(unsafe { self.marker(queue, &raw mut event) })?;
+        made(event, SUCCESS).map(|event| self.kept_event(event))
+    }
+}
+
+fn made(object: Handle, error: i32) -> Result<Handle, i32> {
+    match (object.is_null(), error) {
+        (false, _) => Ok(object),
+        (true, SUCCESS) => Err(INVALID_OPERATION),
+        (true, error) => Err(error),
+    }
+}
+
+fn list(events: &[Handle]) -> *const Handle {
+    match events.is_empty() {
+        true => null(),
+        false => events.as_ptr(),
+    }
+}

@@ -1,0 +1,530 @@
+//! `cl_peerlane_copy_buffer`: copies between a buffer of this platform and one of another, by one call.
+//! `docs/cl_peerlane_copy_buffer.md` is its specification, `include/peerlane_copy.h` its header.
+//!
+//! A copy is a command of a queue of this platform. To the vendor library it is two markers: one in front of it,
+//! behind which it begins, and one behind it, which waits for a user event that the copy completes. The bytes are
+//! moved by the board's library where that has a way to the other buffer ([`board`]), and else through the host's
+//! memory ([`host`]).
+//!
+//! Objects of either platform are used as programs use them, by their dispatch tables ([`functions`]); so all of
+//! this platform's go through the wrapper, too.
+
+mod board;
+mod code;
+mod functions;
+mod host;
+mod record;
+mod worker;
+
+use std::ffi::{c_char, c_void};
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+use board::{Direct, Direction};
+use code::{
+    COPY_BUFFER_PATH, COPY_BUFFER_REASON, INVALID_COMMAND_QUEUE, INVALID_CONTEXT, INVALID_DEVICE,
+    INVALID_EVENT_WAIT_LIST, INVALID_MEM_OBJECT, INVALID_OPERATION, INVALID_VALUE, PATH_DIRECT,
+    PATH_HOST, SUCCESS,
+};
+use functions::{
+    EVENT_STATUS, Functions, Kept, MEM_CONTEXT, MEM_FLAGS, MEM_SIZE, MEM_TYPE, QUEUE_CONTEXT,
+    QUEUE_DEVICE, QUEUE_PROPERTIES, status,
+};
+use host::End;
+use record::Moment;
+use worker::Job;
+
+use crate::generated::vendor::Vendor;
+use crate::objects::{self, Handle, Kind};
+use crate::{offered, platform};
+
+pub(crate) use board::function_of_opencl;
+pub(crate) use record::{Record, event_info, event_profiling_info, set_user_event_status};
+
+/// The extension.
+pub(crate) const NAME: &str = "cl_peerlane_copy_buffer";
+/// Its version 1.0.0.
+pub(crate) const VERSION: u32 = 1 << 22;
+
+/// `CL_MEM_OBJECT_BUFFER`.
+const BUFFER: u32 = 0x10f0;
+/// `CL_MEM_ASSOCIATED_MEMOBJECT`.
+const MEM_PARENT: u32 = 0x1107;
+/// `CL_MEM_HOST_WRITE_ONLY`, `CL_MEM_HOST_READ_ONLY`, `CL_MEM_HOST_NO_ACCESS`.
+const HOST_WRITE_ONLY: u64 = 1 << 7;
+const HOST_READ_ONLY: u64 = 1 << 8;
+const HOST_NO_ACCESS: u64 = 1 << 9;
+/// `CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE`, `CL_QUEUE_PROFILING_ENABLE`.
+const OUT_OF_ORDER: u64 = 1 << 0;
+const PROFILING: u64 = 1 << 1;
+
+/// Whether a vendor library has what a copy needs.
+pub(crate) fn possible(vendor: &Vendor) -> bool {
+    let order = vendor.clEnqueueMarkerWithWaitList.is_some()
+        || (vendor.clEnqueueMarker.is_some() && vendor.clEnqueueWaitForEvents.is_some());
+    order
+        && vendor.clCreateUserEvent.is_some()
+        && vendor.clSetUserEventStatus.is_some()
+        && vendor.clCreateCommandQueue.is_some()
+        && vendor.clEnqueueReadBuffer.is_some()
+        && vendor.clEnqueueWriteBuffer.is_some()
+}
+
+/// A function of the extension by its name, or null.
+pub(crate) fn function(name: &[u8]) -> *mut c_void {
+    match name {
+        b"clEnqueueCopyBufferPeerlane" => clEnqueueCopyBufferPeerlane as *mut c_void,
+        b"clGetCopyBufferInfoPeerlane" => clGetCopyBufferInfoPeerlane as *mut c_void,
+        b"clSetPeerMemoryPeerlane" => clSetPeerMemoryPeerlane as *mut c_void,
+        _ => null_mut(),
+    }
+}
+
+/// A queue of ours.
+struct Queue {
+    functions: Functions,
+    queue: Handle,
+    context: Handle,
+    device: Handle,
+    properties: u64,
+}
+
+impl Queue {
+    /// # Safety
+    /// The handle is any number.
+    unsafe fn of(queue: Handle) -> Result<Self, i32> {
+        if objects::raw(queue, Kind::Queue).is_null() {
+            return Err(INVALID_COMMAND_QUEUE);
+        }
+        // SAFETY: it is a live queue of ours.
+        unsafe {
+            let functions = Functions::of(queue).ok_or(INVALID_COMMAND_QUEUE)?;
+            Ok(Self {
+                functions,
+                queue,
+                context: functions.queue(queue, QUEUE_CONTEXT)?,
+                device: functions.queue(queue, QUEUE_DEVICE)?,
+                properties: functions.queue(queue, QUEUE_PROPERTIES)?,
+            })
+        }
+    }
+
+    fn is_ordered(&self) -> bool {
+        self.properties & OUT_OF_ORDER == 0
+    }
+}
+
+/// A buffer of any platform.
+#[derive(Clone, Copy)]
+struct Buffer {
+    functions: Functions,
+    buffer: Handle,
+    context: Handle,
+    size: usize,
+    flags: u64,
+}
+
+impl Buffer {
+    /// # Safety
+    /// The handle is null, any number that is no address, or a live object of a platform.
+    unsafe fn of(buffer: Handle) -> Result<Self, i32> {
+        // What is ours is looked up and not followed.
+        if objects::is_in_arena(buffer) && objects::raw(buffer, Kind::Mem).is_null() {
+            return Err(INVALID_MEM_OBJECT);
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            let functions = Functions::of(buffer).ok_or(INVALID_MEM_OBJECT)?;
+            match functions.mem(buffer, MEM_TYPE)? {
+                BUFFER => Ok(Self {
+                    functions,
+                    buffer,
+                    context: functions.mem(buffer, MEM_CONTEXT)?,
+                    size: functions.mem(buffer, MEM_SIZE)?,
+                    flags: functions.mem(buffer, MEM_FLAGS)?,
+                }),
+                _ => Err(INVALID_MEM_OBJECT),
+            }
+        }
+    }
+
+    /// Whether it is a part of another one.
+    fn is_part(&self) -> bool {
+        // SAFETY: it was a live one when this was made, within the same call.
+        let parent = unsafe { self.functions.mem::<Handle>(self.buffer, MEM_PARENT) };
+        parent.is_ok_and(|parent| !parent.is_null())
+    }
+
+    fn is_inside(&self, at: usize, size: usize) -> bool {
+        at.checked_add(size).is_some_and(|end| end <= self.size)
+    }
+}
+
+/// Both buffers of a copy.
+struct Pair {
+    queue: Queue,
+    direction: Direction,
+    board: Buffer,
+    peer: Buffer,
+}
+
+impl Pair {
+    /// # Safety
+    /// The queue is any number; the buffers are as [`Buffer::of`] wants them.
+    unsafe fn of(queue: Handle, source: Handle, destination: Handle) -> Result<Self, i32> {
+        // SAFETY: the caller's promise.
+        let (queue, source, destination) = unsafe {
+            (
+                Queue::of(queue)?,
+                Buffer::of(source)?,
+                Buffer::of(destination)?,
+            )
+        };
+        let is_board = |buffer: &Buffer| buffer.context == queue.context;
+        let (direction, board, peer) = match (is_board(&source), is_board(&destination)) {
+            (true, false) => (Direction::ToPeer, source, destination),
+            (false, true) => (Direction::FromPeer, destination, source),
+            _ => return Err(INVALID_CONTEXT),
+        };
+        Ok(Self {
+            queue,
+            direction,
+            board,
+            peer,
+        })
+    }
+
+    /// The way without the host's memory, or why there is none.
+    fn direct(&self) -> Result<Direct, Arc<str>> {
+        if self.board.is_part() || self.peer.is_part() {
+            return Err("a sub-buffer has no address of its own".into());
+        }
+        // SAFETY: what this was made of is live within the call.
+        unsafe { Direct::find(self.queue.device, self.peer.buffer, self.direction) }
+    }
+
+    /// Whether the program lets the host's memory have the bytes.
+    fn check_host_access(&self) -> Result<(), i32> {
+        let (source, destination) = match self.direction {
+            Direction::ToPeer => (&self.board, &self.peer),
+            Direction::FromPeer => (&self.peer, &self.board),
+        };
+        let refused = source.flags & (HOST_WRITE_ONLY | HOST_NO_ACCESS) != 0
+            || destination.flags & (HOST_READ_ONLY | HOST_NO_ACCESS) != 0;
+        match refused {
+            true => Err(INVALID_OPERATION),
+            false => Ok(()),
+        }
+    }
+}
+
+/// What a copy waits for: events of one context.
+struct WaitList {
+    count: u32,
+    list: *const Handle,
+}
+
+impl WaitList {
+    /// The events, if they are ones of the context; with `ours`, of this platform.
+    ///
+    /// # Safety
+    /// The list is null or has so many elements. Those that are none of ours are null or live events.
+    unsafe fn events(&self, context: Handle, ours: bool) -> Result<Vec<Handle>, i32> {
+        if self.list.is_null() != (self.count == 0) {
+            return Err(INVALID_EVENT_WAIT_LIST);
+        }
+        let mut events = Vec::new();
+        for index in 0..self.count as usize {
+            // SAFETY: the caller's promise.
+            let event = unsafe { *self.list.add(index) };
+            let is_ours = objects::is_in_arena(event);
+            if (is_ours || ours) && objects::raw(event, Kind::Event).is_null() {
+                return Err(INVALID_EVENT_WAIT_LIST);
+            }
+            // SAFETY: ours and live, or the caller's promise.
+            let of = unsafe {
+                let functions = Functions::of(event).ok_or(INVALID_EVENT_WAIT_LIST)?;
+                functions.context_of_event(event)
+            };
+            if of != Ok(context) {
+                return Err(INVALID_CONTEXT);
+            }
+            events.push(event);
+        }
+        Ok(events)
+    }
+}
+
+/// Copies between a buffer of the queue's context and one of another context, of this or another platform.
+///
+/// # Safety
+/// As its specification has it: the queue is any number; buffers and events of other platforms are live ones, or
+/// null; lists have as many elements as they say; the places of events are null or the caller's.
+#[allow(clippy::too_many_arguments, reason = "they are the specification's")]
+pub(crate) unsafe extern "C" fn clEnqueueCopyBufferPeerlane(
+    command_queue: Handle,
+    src_buffer: Handle,
+    dst_buffer: Handle,
+    src_offset: usize,
+    dst_offset: usize,
+    size: usize,
+    blocking_copy: u32,
+    num_events_in_wait_list: u32,
+    event_wait_list: *const Handle,
+    num_events_in_peer_wait_list: u32,
+    peer_event_wait_list: *const Handle,
+    event: *mut Handle,
+    peer_event: *mut Handle,
+) -> i32 {
+    let own = WaitList {
+        count: num_events_in_wait_list,
+        list: event_wait_list,
+    };
+    let peers = WaitList {
+        count: num_events_in_peer_wait_list,
+        list: peer_event_wait_list,
+    };
+    // SAFETY: the caller's promise.
+    let enqueued = unsafe {
+        Pair::of(command_queue, src_buffer, dst_buffer).and_then(|pair| {
+            let (board_at, peer_at) = match pair.direction {
+                Direction::ToPeer => (src_offset, dst_offset),
+                Direction::FromPeer => (dst_offset, src_offset),
+            };
+            let inside = pair.board.is_inside(board_at, size) && pair.peer.is_inside(peer_at, size);
+            if !inside {
+                return Err(INVALID_VALUE);
+            }
+            let own = own.events(pair.queue.context, true)?;
+            let peers = peers.events(pair.peer.context, false)?;
+            enqueue(
+                &pair,
+                (board_at, peer_at, size),
+                (&own, &peers),
+                (event, peer_event),
+                blocking_copy != 0,
+            )
+        })
+    };
+    enqueued.err().unwrap_or(SUCCESS)
+}
+
+/// # Safety
+/// All of these were looked at and are live; the places are null or the caller's.
+unsafe fn enqueue(
+    pair: &Pair,
+    (board_at, peer_at, size): (usize, usize, usize),
+    (own, peers): (&[Handle], &[Handle]),
+    (event, peer_event): (*mut Handle, *mut Handle),
+    blocking: bool,
+) -> Result<(), i32> {
+    let Pair {
+        queue, board, peer, ..
+    } = pair;
+    let direct = pair.direct().ok();
+    if direct.is_none() {
+        pair.check_host_access()?;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let ends = [
+            End {
+                functions: board.functions,
+                context: board.context,
+                device: queue.device,
+                buffer: board.buffer,
+                at: board_at,
+            },
+            End {
+                functions: peer.functions,
+                context: peer.context,
+                device: peer.functions.first_device(peer.context)?,
+                buffer: peer.buffer,
+                at: peer_at,
+            },
+        ];
+        // Released in this order: a context may be a board's last.
+        let kept = vec![
+            board.functions.keep_mem(board.buffer)?,
+            peer.functions.keep_mem(peer.buffer)?,
+            board.functions.keep_context(board.context)?,
+            peer.functions.keep_context(peer.context)?,
+        ];
+        let keep = |event: &Handle| peer.functions.keep_event(*event);
+        let mut waits: Vec<Kept> = peers.iter().map(keep).collect::<Result<_, _>>()?;
+        let peer_done = match peer_event.is_null() {
+            true => None,
+            false => Some(peer.functions.user_event(peer.context)?),
+        };
+        let programs_peer_event = match &peer_done {
+            None => None,
+            Some(done) => Some(peer.functions.keep_event(done.object())?),
+        };
+        let done = queue.functions.user_event(queue.context)?;
+        let record = Arc::new(Record::new(queue.queue, queue.properties & PROFILING != 0));
+        objects::attach(done.object(), Arc::clone(&record), queue.queue);
+        let programs_event = queue.functions.keep_event(done.object())?;
+        let seat = worker::seat()?;
+        // From here on whatever fails has to end the event: it may stand in the queue.
+        let mut job = Job {
+            direction: pair.direction,
+            ends,
+            size,
+            direct,
+            waits: Vec::new(),
+            done,
+            peer_done,
+            behind: None,
+            record,
+            _kept: kept,
+            _seat: seat,
+        };
+        match in_order(queue, own, &job.done) {
+            Ok(place) => {
+                waits.extend(place.before);
+                job.waits = waits;
+                job.behind = place.behind;
+            }
+            Err(error) => {
+                job.end(Err(error));
+                return Err(error);
+            }
+        }
+        job.record.is(Moment::Submitted);
+        match blocking {
+            true => job.run()?,
+            false => worker::start(job)?,
+        }
+        if !event.is_null() {
+            event.write(programs_event.hand_over());
+        }
+        if let Some(done) = programs_peer_event {
+            peer_event.write(done.hand_over());
+        }
+    }
+    Ok(())
+}
+
+/// The place of a copy in a queue.
+struct Place {
+    /// What it waits for.
+    before: Vec<Kept>,
+    /// The marker that waits for it, where there is one. It is kept until the copy's event has ended: PoCL 3.1 forgets
+    /// a command that has failed, but not in the event that it waited for.
+    behind: Option<Kept>,
+}
+
+/// Puts a copy's place into its queue: what comes behind it waits for its event.
+///
+/// # Safety
+/// They are a live queue, and live events of its context.
+unsafe fn in_order(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Place, i32> {
+    let f = queue.functions;
+    let vendor = platform::vendor();
+    // SAFETY: the caller's promise.
+    unsafe {
+        if vendor.clEnqueueMarkerWithWaitList.is_none() {
+            // OpenCL 1.1: a marker is behind all commands, also in a queue without order.
+            let keep = |event: &Handle| f.keep_event(*event);
+            let mut before: Vec<Kept> = events.iter().map(keep).collect::<Result<_, _>>()?;
+            before.push(f.behind_all(queue.queue)?);
+            status(f.hold_up(queue.queue, 1, &done.object()))?;
+            status(f.flush(queue.queue))?;
+            return Ok(Place {
+                before,
+                behind: None,
+            });
+        }
+        // Without a list a marker is behind all commands. In a queue without order a copy is behind barriers and
+        // its list alone: an event that is complete makes a list.
+        let past = match events.is_empty() && !queue.is_ordered() {
+            true => {
+                let past = f.user_event(queue.context)?;
+                status(f.set_user_event_status(past.object(), SUCCESS))?;
+                Some(past)
+            }
+            false => None,
+        };
+        let past_event = past.as_ref().map(Kept::object);
+        let list = match &past_event {
+            Some(past) => std::slice::from_ref(past),
+            None => events,
+        };
+        // A marker of PoCL 3.1 behind an event that has failed already never ends.
+        let failed =
+            (events.iter()).find(|event| matches!(f.event::<i32>(**event, EVENT_STATUS), Ok(..0)));
+        let before = match failed {
+            Some(event) => f.keep_event(*event)?,
+            None => f.behind(queue.queue, list)?,
+        };
+        let behind = f.behind(queue.queue, &[done.object()])?;
+        status(f.flush(queue.queue))?;
+        Ok(Place {
+            before: vec![before],
+            behind: Some(behind),
+        })
+    }
+}
+
+/// Tells which way a copy would take, and why.
+///
+/// # Safety
+/// As of [`clEnqueueCopyBufferPeerlane`]; the place is null or has so many bytes.
+pub(crate) unsafe extern "C" fn clGetCopyBufferInfoPeerlane(
+    command_queue: Handle,
+    src_buffer: Handle,
+    dst_buffer: Handle,
+    param_name: u32,
+    param_value_size: usize,
+    param_value: *mut c_void,
+    param_value_size_ret: *mut usize,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let pair = match Pair::of(command_queue, src_buffer, dst_buffer) {
+            Ok(pair) => pair,
+            Err(error) => return error,
+        };
+        let way = pair
+            .direct()
+            .and_then(|direct| direct.check_board(pair.queue.device, pair.board.buffer));
+        let answer = match param_name {
+            COPY_BUFFER_PATH => {
+                let path = way.map_or(PATH_HOST, |()| PATH_DIRECT);
+                path.to_ne_bytes().to_vec()
+            }
+            COPY_BUFFER_REASON => {
+                let reason = way.err().unwrap_or_else(|| "".into());
+                [reason.as_bytes(), b"\0"].concat()
+            }
+            _ => return INVALID_VALUE,
+        };
+        offered::give(&answer, param_value_size, param_value, param_value_size_ret)
+    }
+}
+
+/// Names the memory that a peer's buffer is made of, by which copies with it go.
+///
+/// # Safety
+/// The device is any number, the buffer null or a live object of a platform.
+pub(crate) unsafe extern "C" fn clSetPeerMemoryPeerlane(
+    device: Handle,
+    peer_buffer: Handle,
+    memory: Handle,
+    offset: usize,
+) -> i32 {
+    if objects::raw(device, Kind::Device).is_null() {
+        return INVALID_DEVICE;
+    }
+    // SAFETY: the caller's promise.
+    let named = unsafe {
+        Buffer::of(peer_buffer).and_then(|peer| match peer.is_part() {
+            true => Err(INVALID_MEM_OBJECT),
+            false => board::name(peer.functions, peer_buffer, device, (memory, offset)),
+        })
+    };
+    named.err().unwrap_or(SUCCESS)
+}
+
+/// What the board's library wants: [`function_of_opencl`].
+pub(crate) type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;

@@ -1,0 +1,162 @@
+//! What the events of copies say of themselves. Such an event is a user event at the vendor's, so that all of
+//! the vendor's functions take it; as a program sees it, it is that of a command.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Release},
+};
+
+use super::code::{
+    COMMAND_COPY_BUFFER, INVALID_EVENT, INVALID_VALUE, PROFILING_INFO_NOT_AVAILABLE,
+};
+use super::functions::EVENT_STATUS;
+use crate::objects::{self, Handle, Kind};
+use crate::{INVALID_OPERATION, offered, platform};
+
+/// `CL_EVENT_COMMAND_QUEUE`, `CL_EVENT_COMMAND_TYPE`.
+const EVENT_QUEUE: u32 = 0x11d0;
+const EVENT_TYPE: u32 = 0x11d1;
+/// `CL_PROFILING_COMMAND_QUEUED` and the next four: submit, start, end, complete.
+const QUEUED: u32 = 0x1280;
+const COMPLETE: u32 = 0x1284;
+/// `CL_RUNNING`, `CL_COMPLETE`.
+const RUNNING: i32 = 1;
+const DONE: i32 = 0;
+
+/// A copy, as its event tells of it.
+#[derive(Debug)]
+pub(crate) struct Record {
+    /// The queue's handle, which the event's object keeps; exposed.
+    queue: usize,
+    profiled: bool,
+    /// When it was enqueued, submitted, started and ended, in nanoseconds; 0: not yet.
+    times: [AtomicU64; 4],
+}
+
+/// What [`Record`] has a time of.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Moment {
+    Queued,
+    Submitted,
+    Started,
+    Ended,
+}
+
+/// Nanoseconds of `CLOCK_MONOTONIC_RAW`, the clock by which the open FPGA runtime measures
+/// (`acl_hal_mmd_get_timestamp`, `acl_hal_mmd.cpp`).
+fn now() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: there is room for the time.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+impl Record {
+    /// Of a copy that is being enqueued.
+    pub(super) fn new(queue: Handle, profiled: bool) -> Self {
+        let this = Self {
+            queue: queue.expose_provenance(),
+            profiled,
+            times: [const { AtomicU64::new(0) }; 4],
+        };
+        this.is(Moment::Queued);
+        this
+    }
+
+    /// The moment is now.
+    pub(super) fn is(&self, moment: Moment) {
+        self.times[moment as usize].store(now(), Release);
+    }
+
+    fn at(&self, moment: Moment) -> u64 {
+        self.times[moment as usize].load(Acquire)
+    }
+}
+
+/// The execution status of the vendor's user event.
+fn vendors_status(event: Handle) -> Result<i32, i32> {
+    let vendor = platform::vendor().clGetEventInfo.ok_or(INVALID_OPERATION)?;
+    let mut status = 0i32;
+    let to = (&raw mut status).cast();
+    let raw = objects::raw(event, Kind::Event);
+    // SAFETY: a handle of the vendor's or null, and room for the answer.
+    match unsafe { vendor(raw, EVENT_STATUS, size_of::<i32>(), to, null_mut()) } {
+        0 => Ok(status),
+        error => Err(error),
+    }
+}
+
+/// `clGetEventInfo` of a copy's event; `None` where the vendor's answer is right.
+///
+/// # Safety
+/// As the specification has it.
+pub(crate) unsafe fn event_info(
+    event: Handle,
+    name: u32,
+    size: usize,
+    value: *mut c_void,
+    size_ret: *mut usize,
+) -> Option<i32> {
+    let record = objects::record(event)?;
+    // SAFETY: the caller's promise.
+    let give = |answer: &[u8]| unsafe { offered::give(answer, size, value, size_ret) };
+    match name {
+        EVENT_QUEUE => Some(give(&record.queue.to_ne_bytes())),
+        EVENT_TYPE => Some(give(&COMMAND_COPY_BUFFER.to_ne_bytes())),
+        EVENT_STATUS => Some(match vendors_status(event) {
+            Ok(status) if status > RUNNING && record.at(Moment::Started) != 0 => {
+                give(&RUNNING.to_ne_bytes())
+            }
+            Ok(status) => give(&status.to_ne_bytes()),
+            Err(error) => error,
+        }),
+        _ => None,
+    }
+}
+
+/// `clGetEventProfilingInfo` of a copy's event.
+///
+/// # Safety
+/// As the specification has it.
+pub(crate) unsafe fn event_profiling_info(
+    event: Handle,
+    name: u32,
+    size: usize,
+    value: *mut c_void,
+    size_ret: *mut usize,
+) -> Option<i32> {
+    let record = objects::record(event)?;
+    if !record.profiled || vendors_status(event) != Ok(DONE) {
+        return Some(PROFILING_INFO_NOT_AVAILABLE);
+    }
+    let moments = [
+        Moment::Queued,
+        Moment::Submitted,
+        Moment::Started,
+        Moment::Ended,
+        // Nothing of a copy comes after its end.
+        Moment::Ended,
+    ];
+    let moment = (name.checked_sub(QUEUED)).and_then(|index| moments.get(index as usize));
+    const { assert!(COMPLETE - QUEUED == 4) };
+    Some(match moment {
+        // SAFETY: the caller's promise.
+        Some(moment) => unsafe {
+            offered::give(&record.at(*moment).to_ne_bytes(), size, value, size_ret)
+        },
+        None => INVALID_VALUE,
+    })
+}
+
+/// `clSetUserEventStatus` of a copy's event, which is no user event to a program.
+///
+/// # Safety
+/// None: the handle is looked up.
+pub(crate) unsafe fn set_user_event_status(event: Handle, _: i32) -> Option<i32> {
+    objects::record(event).map(|_| INVALID_EVENT)
+}

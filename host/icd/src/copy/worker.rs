@@ -1,0 +1,177 @@
+//! A copy that is under way, in the caller's thread or in one of its own.
+
+use std::mem::MaybeUninit;
+use std::ptr::null_mut;
+use std::sync::Arc;
+use std::sync::atomic::{
+    AtomicUsize,
+    Ordering::{AcqRel, Relaxed},
+};
+use std::thread;
+
+use super::board::{Direct, Direction};
+use super::code::{
+    BUFFER_WITHOUT_ADDRESS, EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, OUT_OF_RESOURCES, SUCCESS,
+};
+use super::functions::Kept;
+use super::host::{self, End};
+use super::record::{Moment, Record};
+use crate::objects::{self, Kind};
+use crate::platform;
+
+/// Copies that may be under way at a time. Each has a thread, because one that waited behind another might wait
+/// for what that one waits for.
+const MOST: usize = 64;
+
+static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+
+/// The right to have a copy under way.
+pub(super) struct Seat(());
+
+/// Takes a seat.
+///
+/// # Errors
+/// All are taken.
+pub(super) fn seat() -> Result<Seat, i32> {
+    let more = |taken: usize| (taken < MOST).then_some(taken + 1);
+    match UNDER_WAY.fetch_update(AcqRel, Relaxed, more) {
+        Ok(_) => Ok(Seat(())),
+        Err(_) => Err(OUT_OF_RESOURCES),
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        UNDER_WAY.fetch_sub(1, AcqRel);
+    }
+}
+
+/// A copy with all that it needs. All its objects are kept.
+pub(super) struct Job {
+    pub(super) direction: Direction,
+    /// The board's and the peer's.
+    pub(super) ends: [End; 2],
+    pub(super) size: usize,
+    pub(super) direct: Option<Direct>,
+    pub(super) waits: Vec<Kept>,
+    pub(super) done: Kept,
+    pub(super) peer_done: Option<Kept>,
+    /// What waits for it in the queue.
+    pub(super) behind: Option<Kept>,
+    pub(super) record: Arc<Record>,
+    pub(super) _kept: Vec<Kept>,
+    pub(super) _seat: Seat,
+}
+
+// SAFETY: objects of OpenCL may be used by any thread (OpenCL API 3.0, "Thread safety").
+unsafe impl Send for Job {}
+
+impl Job {
+    /// Waits, copies, and tells the end.
+    ///
+    /// # Errors
+    /// What the copy has ended with.
+    ///
+    /// # Safety
+    /// All objects are live, and the bytes lie in the buffers.
+    pub(super) unsafe fn run(mut self) -> Result<(), i32> {
+        // SAFETY: the caller's promise.
+        let ended = unsafe { self.wait().and_then(|()| self.copy()) };
+        self.end(ended);
+        ended
+    }
+
+    unsafe fn wait(&mut self) -> Result<(), i32> {
+        for event in std::mem::take(&mut self.waits) {
+            // SAFETY: the caller's promise.
+            unsafe { event.functions().wait(event.object()) }
+                .map_err(|_| EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)?;
+        }
+        self.record.is(Moment::Started);
+        Ok(())
+    }
+
+    unsafe fn copy(&self) -> Result<(), i32> {
+        let [board, peer] = &self.ends;
+        // SAFETY: the caller's promise.
+        unsafe {
+            if let Some(direct) = &self.direct {
+                let of_board = (board.buffer, board.at);
+                match direct.copy(self.direction, of_board, peer.at, self.size) {
+                    // OpenCL has the contents on the host. Nothing was moved.
+                    Err(BUFFER_WITHOUT_ADDRESS) => {}
+                    ended => return ended,
+                }
+            }
+            match self.direction {
+                Direction::ToPeer => host::copy(board, peer, peer, self.size),
+                Direction::FromPeer => host::copy(peer, board, peer, self.size),
+            }
+        }
+    }
+
+    /// Tells the end of the copy, well or not.
+    pub(super) fn end(self, ended: Result<(), i32>) {
+        self.record.is(Moment::Ended);
+        let status = ended.err().unwrap_or(SUCCESS);
+        // The vendor's own function: to programs it is no user event.
+        if let Some(set) = platform::vendor().clSetUserEventStatus {
+            // SAFETY: a user event that is kept, or null; nobody else ends it.
+            unsafe { set(objects::raw(self.done.object(), Kind::Event), status) };
+        }
+        if let Some(done) = &self.peer_done {
+            // SAFETY: as above.
+            unsafe {
+                done.functions()
+                    .set_user_event_status(done.object(), status)
+            };
+        }
+    }
+}
+
+/// Runs a copy in a thread of its own.
+///
+/// # Errors
+/// There is none to be had; the copy has ended so.
+///
+/// # Safety
+/// As of [`Job::run`].
+pub(super) unsafe fn start(job: Job) -> Result<(), i32> {
+    let slot = Arc::new(parking_lot::Mutex::new(Some(job)));
+    let theirs = Arc::clone(&slot);
+    let run = move || {
+        let job = theirs.lock().take();
+        if let Some(job) = job {
+            // SAFETY: the caller's promise. The event tells how it has ended.
+            let _ = unsafe { job.run() };
+        }
+    };
+    let started = without_signals(|| {
+        let builder = thread::Builder::new().name("peerlane-copy".into());
+        builder.spawn(run).is_ok()
+    });
+    if started {
+        return Ok(());
+    }
+    let job = slot.lock().take();
+    if let Some(job) = job {
+        job.end(Err(OUT_OF_RESOURCES));
+    }
+    Err(OUT_OF_RESOURCES)
+}
+
+/// Starts a thread that gets no signals of the program's.
+fn without_signals<T>(start: impl FnOnce() -> T) -> T {
+    // SAFETY: sets of signals, of which the second call takes back what the first one changed.
+    unsafe {
+        let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        libc::sigfillset(all.as_mut_ptr());
+        let changed =
+            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) == 0;
+        let started = start();
+        if changed {
+            libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), null_mut());
+        }
+        started
+    }
+}

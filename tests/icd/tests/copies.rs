@@ -1,0 +1,88 @@
+//! Copies between buffers of two platforms by one call (`docs/cl_peerlane_copy_buffer.md`): PoCL, wrapped, and
+//! another PoCL beside it.
+
+use std::path::Path;
+
+use peerlane_icd as _;
+use peerlane_icd_tests::{Drivers, Lab, driver, errors, printed, succeed};
+
+/// Runs parts of the program.
+fn passes(vendor: &str, parts: &[&str]) {
+    let lab = Lab::new();
+    let program = program(&lab);
+    let vendor = lab.library("libalteracl.so", vendor, &["-ldl"]);
+    let both = lab.vendors("both", &[&driver(), &lab.other_pocl()]);
+    for part in parts {
+        let mut command = lab.command(&program, Drivers::Wrapped, &vendor);
+        command
+            .arg(part)
+            .arg(driver())
+            .env("OCL_ICD_VENDORS", &both);
+        let output = succeed(&mut command, part);
+        let said = printed(&output);
+        assert_eq!(said, format!("{part}: 0 failures\n"), "{}", errors(&output));
+    }
+}
+
+fn program(lab: &Lab) -> std::path::PathBuf {
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../host/icd/include");
+    let loader = lab.opencl().loader();
+    let options = [
+        "-I",
+        include.to_str().unwrap(),
+        loader.to_str().unwrap(),
+        "-ldl",
+    ];
+    lab.compile("copies", &["copies.c", "direct.c"], &options)
+}
+
+const PLAIN: &str = "vendors/plain.c";
+
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn bytes_go_both_ways() {
+    passes(PLAIN, &["data", "same-platform"]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn a_copy_has_its_place_in_the_queue() {
+    passes(PLAIN, &["order", "out-of-order"]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn each_error_is_that_of_the_table() {
+    passes(PLAIN, &["errors", "failures"]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn events_tell_of_copies() {
+    passes(PLAIN, &["events"]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn objects_may_go_while_a_copy_is_under_way() {
+    passes(PLAIN, &["released"]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn many_copies_are_under_way_at_a_time() {
+    passes(PLAIN, &["many", "threads"]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn the_path_is_told() {
+    passes(PLAIN, &["path"]);
+}
+
+/// With a stand-in for the board's library, and the same once more by the host's memory.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn the_boards_library_moves_bytes_itself() {
+    passes("vendors/board.c", &["direct", "data", "errors"]);
+}
