@@ -366,7 +366,7 @@ pub(crate) const SUITES: &[Suite] = &[
             tests_with(
                 &RUNTIME,
                 "OpenCL programs, simulated board",
-                Of::Targets("peerlane-opencl", &["runtime"]),
+                Of::Targets("peerlane-opencl", &["runtime", "wrapped"]),
                 EXTERNAL,
             ),
         ],
@@ -393,11 +393,16 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "icd-all",
-        about: "the same with a million objects, and what calls cost",
+        about: "the same with a million objects, memory by valgrind, and what calls cost",
         steps: &[
             tests(
                 "PoCL bare and wrapped",
                 Of::Targets("peerlane-icd-tests", POCL),
+                EXTERNAL,
+            ),
+            tests(
+                "memory, by valgrind",
+                Of::Targets("peerlane-icd-tests", &["memory"]),
                 EXTERNAL,
             ),
             check(

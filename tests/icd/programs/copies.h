@@ -46,4 +46,7 @@ cl_uint path(cl_mem from, cl_mem to, char *reason, size_t size);
 /* With a vendor library that has a board's (vendors/board.c). */
 void part_direct(void);
 
+/* With the library over simulated boards (mmd/simulated). */
+void part_simulated(void);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The direct path, with the stand-in for a board's library in vendors/board.c. */
+/* The direct path, with the stand-in for a board's library in vendors/board.c, and with a real one. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "copies.h"
 
@@ -138,4 +138,78 @@ void part_direct(void)
 	clReleaseMemObject(from);
 	clReleaseMemObject(to);
 	free(bytes), free(of_host);
+}
+
+/* The board moves the bytes to and from the memory of the GPU beside it, which is named for the peer's buffer. */
+void part_simulated(void)
+{
+	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
+	void *(*allocate)(unsigned, size_t);
+	int (*read_gpu)(const void *, void *, size_t), (*write_gpu)(void *, const void *, size_t);
+	cl_peer_memory_peerlane (*create)(cl_device_id, cl_mem_flags, void *, size_t, cl_ulong, cl_int *), memory;
+	cl_int (*release)(cl_peer_memory_peerlane), (*to_peer)(cl_mem, cl_peer_memory_peerlane, size_t, size_t, size_t,
+							       cl_bool, cl_uint, const cl_event *, cl_event *);
+	char *bytes = malloc(SIZE), *gpu, reason[500];
+	cl_event gate, done, peers;
+	cl_context context = NULL;
+	cl_int error = 77;
+
+	*(void **)&board_function = clGetExtensionFunctionAddressForPlatform(
+		board.platform, "clGetBoardExtensionFunctionAddressIntelFPGA");
+	*(void **)&allocate = board_function("peerlane_simulated_gpu_allocate", board.device);
+	*(void **)&read_gpu = board_function("peerlane_simulated_gpu_read", board.device);
+	*(void **)&write_gpu = board_function("peerlane_simulated_gpu_write", board.device);
+	*(void **)&create = board_function("clCreatePeerMemoryFromPointerPeerlane", board.device);
+	*(void **)&release = board_function("clReleasePeerMemoryPeerlane", board.device);
+	*(void **)&to_peer = board_function("clCopyBufferToPeerPeerlane", board.device);
+	IS(allocate && read_gpu && write_gpu && create && release && to_peer);
+	if (!allocate || !read_gpu || !write_gpu || !create || !release || !to_peer)
+		return;
+	gpu = allocate(0, SIZE + 4096);
+	memory = create(board.device, CL_MEM_READ_WRITE, gpu, SIZE + 4096, 0, &error);
+	GIVES(error, CL_SUCCESS);
+
+	/* PoCL's buffers are no memory that the board reaches. */
+	GIVES(path(from, to, reason, sizeof(reason)), CL_COPY_BUFFER_PATH_HOST_PEERLANE);
+	IS(strstr(reason, "(-10003)"));
+	fill(&board, from, 5, SIZE);
+	fill(&peer, to, 2, SIZE);
+	GIVES(simple(from, to, 0, 0, SIZE), CL_SUCCESS);
+	IS(holds(&peer, to, 5, SIZE));
+
+	GIVES(name_memory(board.device, to, memory, 4096), CL_SUCCESS);
+	GIVES(path(from, to, reason, sizeof(reason)), CL_COPY_BUFFER_PATH_DIRECT_PEERLANE);
+	fill(&board, from, 7, SIZE);
+	gate = user_event(&peer);
+	GIVES(copy(board.queue, from, to, 1, 3, SIZE - 3, CL_FALSE, 0, NULL, 1, &gate, &done, &peers), CL_SUCCESS);
+	GIVES(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+	clReleaseEvent(gate);
+	GIVES(clFinish(board.queue), CL_SUCCESS);
+	GIVES(end_of(done), CL_COMPLETE);
+	GIVES(end_of(peers), CL_COMPLETE);
+	GIVES(read_gpu(gpu + 4096, bytes, SIZE), 0);
+	IS(is_all(bytes + 3, 7, SIZE - 3) && is_all(bytes, 0, 3));
+	IS(holds(&peer, to, 5, SIZE));
+	memset(bytes, 9, SIZE);
+	GIVES(write_gpu(gpu + 4096, bytes, SIZE), 0);
+	GIVES(simple(to, from, 0, 0, SIZE), CL_SUCCESS);
+	IS(holds(&board, from, 9, SIZE));
+
+	/* The library's own functions, with the program's handles and events. */
+	gate = user_event(&board);
+	GIVES(to_peer(from, memory, 0, 0, SIZE, CL_FALSE, 1, &gate, &done), CL_SUCCESS);
+	GIVES(clGetEventInfo(done, CL_EVENT_CONTEXT, sizeof(context), &context, NULL), CL_SUCCESS);
+	IS(context == board.context && status_of(done) > CL_COMPLETE);
+	GIVES(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+	GIVES(clWaitForEvents(1, &done), CL_SUCCESS);
+	GIVES(end_of(done), CL_COMPLETE);
+	clReleaseEvent(gate);
+	GIVES(read_gpu(gpu, bytes, SIZE), 0);
+	IS(is_all(bytes, 9, SIZE));
+
+	GIVES(name_memory(board.device, to, NULL, 0), CL_SUCCESS);
+	GIVES(release(memory), CL_SUCCESS);
+	clReleaseMemObject(from);
+	clReleaseMemObject(to);
+	free(bytes);
 }

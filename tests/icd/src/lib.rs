@@ -119,6 +119,15 @@ impl Lab {
         self.compile(name, sources, &[loader, "-ldl"])
     }
 
+    /// Compiles the program for copies between platforms.
+    pub fn copies(&self) -> PathBuf {
+        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../host/icd/include");
+        let loader = self.opencl.loader();
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let options = ["-I", &text(&include), &text(&loader), "-ldl"];
+        self.compile("copies", &["copies.c", "direct.c"], &options)
+    }
+
     /// Compiles a vendor library.
     pub fn library(&self, name: &str, source: &str, options: &[&str]) -> PathBuf {
         self.compile(name, &[source], &[&["-shared", "-fPIC"], options].concat())

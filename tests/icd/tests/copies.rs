@@ -1,15 +1,13 @@
 //! Copies between buffers of two platforms by one call (`docs/cl_peerlane_copy_buffer.md`): PoCL, wrapped, and
 //! another PoCL beside it.
 
-use std::path::Path;
-
 use peerlane_icd as _;
 use peerlane_icd_tests::{Drivers, Lab, driver, errors, printed, succeed};
 
 /// Runs parts of the program.
 fn passes(vendor: &str, parts: &[&str]) {
     let lab = Lab::new();
-    let program = program(&lab);
+    let program = lab.copies();
     let vendor = lab.library("libalteracl.so", vendor, &["-ldl"]);
     let both = lab.vendors("both", &[&driver(), &lab.other_pocl()]);
     for part in parts {
@@ -22,18 +20,6 @@ fn passes(vendor: &str, parts: &[&str]) {
         let said = printed(&output);
         assert_eq!(said, format!("{part}: 0 failures\n"), "{}", errors(&output));
     }
-}
-
-fn program(lab: &Lab) -> std::path::PathBuf {
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../host/icd/include");
-    let loader = lab.opencl().loader();
-    let options = [
-        "-I",
-        include.to_str().unwrap(),
-        loader.to_str().unwrap(),
-        "-ldl",
-    ];
-    lab.compile("copies", &["copies.c", "direct.c"], &options)
 }
 
 const PLAIN: &str = "vendors/plain.c";

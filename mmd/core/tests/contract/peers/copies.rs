@@ -344,7 +344,7 @@ fn a_driver_around_the_runtime_gives_its_functions() {
     peer.memory.write(0, &pattern(7, 4096)).unwrap();
     let copy = program.begin(Direction::Read, &peer, (0, 0), 4096, &[]);
     assert_eq!(copy.unwrap().wait(), 0);
-    assert!(program.board(0, 4096) == pattern(7, 4096));
+    assert!(program.on_board(0, 4096) == pattern(7, 4096));
     // SAFETY: none are.
     assert_eq!(unsafe { program.mmd.set_opencl(None) }, 0);
     let copy = program.begin(Direction::Read, &peer, (0, 0), 1, &[]);

@@ -1,0 +1,76 @@
+//! Memory of the driver under valgrind: no access that is wrong, and nothing lost.
+
+use std::process::Command;
+
+use peerlane_icd as _;
+use peerlane_icd_tests::{Drivers, Lab, driver, printed, succeed};
+
+/// What memcheck says of a program is an error, but for what `valgrind.supp` names.
+fn watched(command: &Command) -> Command {
+    let supp = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/valgrind.supp");
+    let mut valgrind = Command::new("valgrind");
+    valgrind
+        .args(["--quiet", "--error-exitcode=9", "--leak-check=full"])
+        .args([
+            "--show-leak-kinds=definite",
+            "--errors-for-leak-kinds=definite",
+        ])
+        .arg(format!("--suppressions={supp}"))
+        .arg(command.get_program())
+        .args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => valgrind.env(name, value),
+            None => valgrind.env_remove(name),
+        };
+    }
+    // Valgrind does not run the process that tries the vendor library.
+    valgrind
+        .env("PEERLANE_ICD_PROBE", "0")
+        .env("COPIES_MOST", "65536");
+    valgrind
+}
+
+/// Copies, with all their events, errors and objects that are released meanwhile.
+#[test]
+#[ignore = "external tools: cargo xtask test icd-all"]
+fn copies_do_nothing_wrong_in_memory() {
+    let lab = Lab::new();
+    let program = lab.copies();
+    let vendor = lab.plain();
+    let both = lab.vendors("both", &[&driver(), &lab.other_pocl()]);
+    for part in ["events", "released", "errors"] {
+        let mut command = lab.command(&program, Drivers::Wrapped, &vendor);
+        command
+            .arg(part)
+            .arg(driver())
+            .env("OCL_ICD_VENDORS", &both);
+        let said = printed(&succeed(&mut watched(&command), part));
+        assert_eq!(said, format!("{part}: 0 failures\n"));
+    }
+}
+
+/// Objects, and handles that are none.
+#[test]
+#[ignore = "external tools: cargo xtask test icd-all"]
+fn objects_do_nothing_wrong_in_memory() {
+    let lab = Lab::new();
+    let program = lab.program("program", &["main.c", "objects.c", "events.c", "limits.c"]);
+    let vendor = lab.plain();
+    for part in ["wrong", "cycles"] {
+        let mut command = lab.command(&program, Drivers::Wrapped, &vendor);
+        command.arg(part).arg(driver()).env("CYCLES", "2000");
+        succeed(&mut watched(&command), part);
+    }
+}
+
+/// The check would find something.
+#[test]
+#[ignore = "external tools: cargo xtask test icd-all"]
+fn valgrind_finds_what_is_wrong() {
+    let lab = Lab::new();
+    let program = lab.compile("lost", &["lost.c"], &[]);
+    let output = watched(&Command::new(program)).output();
+    let output = output.unwrap_or_else(|error| panic!("valgrind: {error}"));
+    assert_eq!(output.status.code(), Some(9));
+}
