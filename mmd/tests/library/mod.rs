@@ -11,7 +11,7 @@ fn library(name: &str) -> PathBuf {
 }
 
 /// What `peerlane_ext.h` has.
-const EXTENSION: [&str; 10] = [
+const EXTENSION: [&str; 11] = [
     "clCreatePeerMemoryFromDmaBufPeerlane",
     "clCreatePeerMemoryFromPointerPeerlane",
     "clCreatePeerMemoryFromMemObjectPeerlane",
@@ -21,6 +21,7 @@ const EXTENSION: [&str; 10] = [
     "clGetBufferAddressPeerlane",
     "clCopyAddressToPeerPeerlane",
     "clCopyPeerToAddressPeerlane",
+    "clSetOpenCLPeerlane",
     "clGetErrorTextPeerlane",
 ];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What no loader lets through, asked of the driver itself: places that are NULL, platforms that are none.
+ * What no loader lets through, asked of the driver itself: several threads at once, places that are NULL,
+ * platforms that are none. (Debian's loader tells some of several threads at its start that there is no platform.)
  *
  * usage: PROGRAM DRIVER
  */
@@ -9,12 +10,41 @@
 #include <CL/cl_ext.h>
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
+
+enum { THREADS = 8 };
+
+static cl_platform_id found[THREADS];
+static pthread_barrier_t barrier;
+static cl_int (*platforms)(cl_uint, cl_platform_id *, cl_uint *);
+
+static void *ask(void *where)
+{
+	pthread_barrier_wait(&barrier);
+	platforms(1, where, NULL);
+	return NULL;
+}
+
+/* The vendor library is loaded once, and nobody is told that there is none. */
+static int in_threads(void)
+{
+	pthread_t threads[THREADS];
+	int same = 0;
+
+	pthread_barrier_init(&barrier, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, ask, &found[i]);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < THREADS; i++)
+		same += found[i] && found[i] == found[0];
+	return same;
+}
 
 int main(int count, char **arguments)
 {
 	void *driver = count > 1 ? dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL) : NULL;
-	cl_int (*platforms)(cl_uint, cl_platform_id *, cl_uint *);
 	cl_int (*info)(cl_platform_id, cl_platform_info, size_t, void *, size_t *);
 	void *(*by_name)(const char *), *(*for_platform)(cl_platform_id, const char *);
 	cl_platform_id platform = NULL;
@@ -31,6 +61,7 @@ int main(int count, char **arguments)
 	*(void **)&info = dlsym(driver, "clGetPlatformInfo");
 	*(void **)&platforms = by_name("clIcdGetPlatformIDsKHR");
 	*(void **)&for_platform = by_name("clGetExtensionFunctionAddressForPlatform");
+	printf("threads: %d\n", in_threads());
 	printf("both NULL: %d\n", platforms(0, NULL, NULL));
 	printf("no room: %d\n", platforms(0, &platform, NULL));
 	printf("number: %d, ", platforms(0, NULL, &number));

@@ -63,7 +63,7 @@ fn a_new_loader_has_its_word_in_every_object() {
     assert_eq!(said, expected);
 }
 
-/// Threads that ask at once, and devices that an answer has named before they were asked for.
+/// Devices that an answer has named before they were asked for.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn a_program_may_begin_in_any_way() {
@@ -88,7 +88,7 @@ fn the_driver_looks_at_what_loaders_do_not() {
     let program = lab.compile("calls", &["calls.c"], &["-ldl"]);
     let mut command = lab.command(&program, Drivers::Wrapped, &lab.plain());
     let said = printed(&succeed(command.arg(driver()), "calls"));
-    let expected = "both NULL: -30\nno room: -30\nnumber: 0, 1\nplatform: 0\n\
+    let expected = "threads: 8\nboth NULL: -30\nno room: -30\nnumber: 0, 1\nplatform: 0\n\
         suffix: 0, PEERLANE, 9 bytes\nsuffix of none: -32\nname of none: -32\nfunction: there\n\
         of none: missing\nwithout a name: missing\n";
     assert_eq!(said, expected);
