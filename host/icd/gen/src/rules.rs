@@ -46,7 +46,7 @@ pub(crate) fn of_copies(name: &str) -> Option<&'static str> {
 
 /// Functions whose slots in the dispatch table the wrapper knows: those that copies between platforms call, and
 /// those whose slots have `cl_khr_icd`'s tag (`clGetPlatformIDs`, `clUnloadCompiler`).
-pub(crate) const SLOTS: [&str; 29] = [
+pub(crate) const SLOTS: [&str; 30] = [
     "clGetPlatformIDs",
     "clUnloadCompiler",
     "clGetDeviceInfo",
@@ -58,6 +58,7 @@ pub(crate) const SLOTS: [&str; 29] = [
     "clCreateBuffer",
     "clCreateUserEvent",
     "clRetainContext",
+    "clRetainCommandQueue",
     "clRetainMemObject",
     "clRetainEvent",
     "clReleaseContext",

@@ -145,6 +145,7 @@ functions! {
     ) -> Handle;
     clCreateUserEvent as create_user_event(context: Handle, error: *mut i32) -> Handle;
     clRetainContext as retain_context(context: Handle) -> i32;
+    clRetainCommandQueue as retain_queue(queue: Handle) -> i32;
     clRetainMemObject as retain_mem(mem: Handle) -> i32;
     clRetainEvent as retain_event(event: Handle) -> i32;
     clReleaseContext as release_context(context: Handle) -> i32;
@@ -396,6 +397,14 @@ impl Functions {
         // SAFETY: the caller's promise.
         status(unsafe { self.retain_mem(mem) })?;
         Ok(Kept::new(self, mem, Self::release_mem))
+    }
+
+    /// # Safety
+    /// It is a live queue of this platform.
+    pub(super) unsafe fn keep_queue(self, queue: Handle) -> Result<Kept, i32> {
+        // SAFETY: the caller's promise.
+        status(unsafe { self.retain_queue(queue) })?;
+        Ok(Kept::new(self, queue, Self::release_queue))
     }
 
     /// # Safety

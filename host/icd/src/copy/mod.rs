@@ -347,6 +347,7 @@ unsafe fn enqueue(
         let kept = vec![
             board.functions.keep_mem(board.buffer)?,
             peer.functions.keep_mem(peer.buffer)?,
+            queue.functions.keep_queue(queue.queue)?,
             board.functions.keep_context(board.context)?,
             peer.functions.keep_context(peer.context)?,
         ];

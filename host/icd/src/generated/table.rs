@@ -28,6 +28,8 @@ pub(crate) mod slot {
     pub(crate) const clGetContextInfo: usize = 8;
     /// The slot of `clCreateCommandQueue`.
     pub(crate) const clCreateCommandQueue: usize = 9;
+    /// The slot of `clRetainCommandQueue`.
+    pub(crate) const clRetainCommandQueue: usize = 10;
     /// The slot of `clReleaseCommandQueue`.
     pub(crate) const clReleaseCommandQueue: usize = 11;
     /// The slot of `clGetCommandQueueInfo`.
