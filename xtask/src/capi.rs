@@ -1,4 +1,4 @@
-//! `cargo xtask capi`: the host library for C, installed.
+//! `cargo xtask capi`: the libraries for C, installed.
 
 use std::{
     fs,
@@ -16,10 +16,41 @@ pub(crate) struct Options {
     prefix: PathBuf,
 }
 
-/// Builds and installs it.
+/// A library for C.
+struct Library {
+    /// The package that builds it.
+    package: &'static str,
+    /// Its name: `libNAME.so`.
+    name: &'static str,
+    /// Its headers.
+    headers: &'static [&'static str],
+    /// What pkg-config(1) says of it.
+    about: &'static str,
+}
+
+const LIBRARIES: [Library; 2] = [
+    Library {
+        package: "peerlane-capi",
+        name: "peerlane",
+        headers: &["host/capi/include/libpeerlane.h"],
+        about: "Transfers between an FPGA board with the Peerlane block and memory beside it",
+    },
+    Library {
+        package: "peerlane-clrdma",
+        name: "peerlane_clrdma",
+        headers: &["host/clrdma/include/clrdma.h"],
+        about: "Transfers between OpenCL buffers on an FPGA board with the Peerlane block and on a GPU",
+    },
+];
+
+/// Builds and installs them.
 pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
-    let built = super::cargo(root)
-        .args(["build", "--release", "-p", "peerlane-capi"])
+    let mut build = super::cargo(root);
+    build.args(["build", "--release"]);
+    for library in &LIBRARIES {
+        build.args(["-p", library.package]);
+    }
+    let built = build
         .status()
         .into_diagnostic()
         .wrap_err("cannot run cargo")?;
@@ -28,37 +59,58 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     }
     let target = super::target(root);
     let prefix = std::path::absolute(&options.prefix).into_diagnostic()?;
-    let library = prefix.join("lib/libpeerlane.so.1");
-    install(&target.join("release/libpeerlane.so"), &library)?;
-    let link = prefix.join("lib/libpeerlane.so");
-    // The link may be there already, and the library may not be the one of before.
-    let _ = fs::remove_file(&link);
-    (std::os::unix::fs::symlink("libpeerlane.so.1", &link).into_diagnostic())
-        .wrap_err_with(|| format!("cannot make {}", link.display()))?;
-    let header = prefix.join("include/libpeerlane.h");
-    install(&root.join("host/capi/include/libpeerlane.h"), &header)?;
-    let package = prefix.join("lib/pkgconfig/libpeerlane.pc");
-    directory_of(&package)?;
-    (fs::write(&package, pkg_config(&prefix)).into_diagnostic())
-        .wrap_err_with(|| format!("cannot write {}", package.display()))?;
-    for file in [library, link, header, package] {
-        println!("{}", file.display());
+    for library in &LIBRARIES {
+        for file in library.install(root, &target, &prefix)? {
+            println!("{}", file.display());
+        }
     }
     Ok(true)
 }
 
-/// What pkg-config(1) reads.
-fn pkg_config(prefix: &Path) -> String {
-    format!(
-        "prefix={}\n\
-        Name: libpeerlane\n\
-        Description: Transfers between an FPGA board with the Peerlane block and memory beside it\n\
-        Version: {}\n\
-        Libs: -L${{prefix}}/lib -lpeerlane\n\
-        Cflags: -I${{prefix}}/include\n",
-        prefix.display(),
-        env!("CARGO_PKG_VERSION")
-    )
+impl Library {
+    /// Puts its files in place, and names them.
+    fn install(&self, root: &Path, target: &Path, prefix: &Path) -> miette::Result<Vec<PathBuf>> {
+        let file = format!("lib{}.so", self.name);
+        let versioned = format!("{file}.1");
+        let library = prefix.join("lib").join(&versioned);
+        install(&target.join("release").join(&file), &library)?;
+        let link = prefix.join("lib").join(&file);
+        // The link may be there already, and the library may not be the one of before.
+        let _ = fs::remove_file(&link);
+        (std::os::unix::fs::symlink(versioned, &link).into_diagnostic())
+            .wrap_err_with(|| format!("cannot make {}", link.display()))?;
+        let mut files = vec![library, link];
+        for header in self.headers {
+            let name = Path::new(header).file_name().unwrap_or_default();
+            let place = prefix.join("include").join(name);
+            install(&root.join(header), &place)?;
+            files.push(place);
+        }
+        let package = format!("lib/pkgconfig/lib{}.pc", self.name);
+        let package = prefix.join(package);
+        directory_of(&package)?;
+        (fs::write(&package, self.pkg_config(prefix)).into_diagnostic())
+            .wrap_err_with(|| format!("cannot write {}", package.display()))?;
+        files.push(package);
+        Ok(files)
+    }
+
+    /// What pkg-config(1) reads.
+    fn pkg_config(&self, prefix: &Path) -> String {
+        format!(
+            "prefix={}\n\
+            Name: lib{}\n\
+            Description: {}\n\
+            Version: {}\n\
+            Libs: -L${{prefix}}/lib -l{}\n\
+            Cflags: -I${{prefix}}/include\n",
+            prefix.display(),
+            self.name,
+            self.about,
+            env!("CARGO_PKG_VERSION"),
+            self.name
+        )
+    }
 }
 
 fn directory_of(file: &Path) -> miette::Result<()> {
@@ -81,12 +133,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pkg_config_names_the_prefix() {
-        let text = pkg_config(Path::new("/opt/peerlane"));
-        assert!(text.starts_with("prefix=/opt/peerlane\n"), "{text}");
-        assert!(
-            text.contains("\nLibs: -L${prefix}/lib -lpeerlane\n"),
-            "{text}"
-        );
+    fn every_library_goes_under_the_prefix() {
+        let root = super::super::root();
+        let work = tempfile::tempdir().unwrap();
+        let (target, prefix) = (work.path().join("target"), work.path().join("opt/peerlane"));
+        fs::create_dir_all(target.join("release")).unwrap();
+        for library in &LIBRARIES {
+            let name = format!("lib{}.so", library.name);
+            fs::write(target.join("release").join(&name), library.name).unwrap();
+            // Twice: over what is there.
+            for _ in 0..2 {
+                let files = library.install(&root, &target, &prefix).unwrap();
+                assert!(files.iter().all(|file| file.starts_with(&prefix)));
+            }
+            let link = fs::read_to_string(prefix.join("lib").join(&name)).unwrap();
+            assert_eq!(link, library.name);
+            let package = prefix.join(format!("lib/pkgconfig/lib{}.pc", library.name));
+            let text = fs::read_to_string(package).unwrap();
+            let begin = format!("prefix={}\nName: lib{}\n", prefix.display(), library.name);
+            assert!(text.starts_with(&begin), "{text}");
+            let flags = format!("\nLibs: -L${{prefix}}/lib -l{}\n", library.name);
+            assert!(text.contains(&flags), "{text}");
+        }
+        for header in ["libpeerlane.h", "clrdma.h"] {
+            assert!(prefix.join("include").join(header).is_file(), "{header}");
+        }
     }
 }

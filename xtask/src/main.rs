@@ -76,7 +76,7 @@ enum Task {
         cargo xtask driver --bsp DIR     for the board of an extended BSP\n  \
         cargo xtask driver --clippy      check it with clippy instead")]
     Driver(driver::Options),
-    /// Build the host library for C and install it, with header and pkg-config file.
+    /// Build the libraries for C and install them, with headers and pkg-config files.
     #[command(after_help = "Examples:\n  \
         cargo xtask capi --prefix /usr/local\n  \
         cargo xtask capi --prefix \"$HOME/.local\"")]

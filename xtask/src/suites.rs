@@ -322,6 +322,16 @@ pub(crate) const SUITES: &[Suite] = &[
                 EXTERNAL,
             ),
             tests(
+                "examples in C, on the simulated board",
+                Of::Package("peerlane-capi-simulated"),
+                EXTERNAL,
+            ),
+            tests(
+                "the thesis's calls, on the simulated board and its GPU",
+                Of::Package("peerlane-clrdma"),
+                EXTERNAL,
+            ),
+            tests(
                 "diagnosis of the simulated board",
                 Of::Targets("peerlane-utilities", &["simulated"]),
                 EXTERNAL,

@@ -4,6 +4,27 @@ use crate::error::{Failure, PL_OK, run};
 use peerlane_host::{Device, Permissions, Region};
 use std::ffi::{CStr, c_char, c_int};
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::OnceLock;
+
+/// Opens the device of a path, or any.
+type Opener = fn(Option<&str>) -> peerlane_host::Result<Device>;
+
+/// What `pl_open` asks, in place of the kernel.
+static OPENER: OnceLock<Opener> = OnceLock::new();
+
+/// Has `pl_open` ask this: for a library over other boards than the kernel's. The first one stays.
+#[doc(hidden)]
+pub fn open_by(opener: fn(Option<&str>) -> peerlane_host::Result<Device>) {
+    let _ = OPENER.set(opener);
+}
+
+fn open_device(path: Option<&str>) -> peerlane_host::Result<Device> {
+    match (OPENER.get(), path) {
+        (Some(opener), path) => opener(path),
+        (None, Some(path)) => Device::open(path),
+        (None, None) => Device::first(),
+    }
+}
 
 /// A board, opened: a context with a channel of its own. `pl_open` makes it, `pl_close` ends it.
 pub struct pl_device(pub(crate) Device);
@@ -126,12 +147,12 @@ pub unsafe extern "C" fn pl_open(path: *const c_char, device: *mut *mut pl_devic
     run(|| {
         let open = || {
             if path.is_null() {
-                return Ok(pl_device(Device::first()?));
+                return Ok(pl_device(open_device(None)?));
             }
             // SAFETY: the caller promises a string.
             let path = unsafe { CStr::from_ptr(path) }.to_str();
             let path = path.map_err(|_| Failure::invalid("the path is no UTF-8"))?;
-            Ok(pl_device(Device::open(path)?))
+            Ok(pl_device(open_device(Some(path))?))
         };
         // SAFETY: the caller promises the place.
         unsafe { give(device, open) }

@@ -32,11 +32,13 @@
 //! - A second of it takes many minutes, and a few megabytes of a transfer one of our seconds, those too
 //!   that [`Device::allocate`](peerlane_host::Device::allocate) fills with zeros. Keep limits short, and where
 //!   a peer is not to answer, the [time-out of the port](Options::port_timeout_cycles), too.
-//! - Memory that can be registered comes from [`Device::memory`](peerlane_host::Device::memory) alone.
+//! - Memory that can be registered comes from [`Device::memory`](peerlane_host::Device::memory) alone, unless the
+//!   process's own was [admitted](SimBoard::admit_process_memory).
 //! - [`SimBoard::with`] reaches the models: [`Board::bus_mut`] takes faults to inject.
 //! - There is an OpenCL side only if one was attached: [`Board::attach_opencl`], by [`SimBoard::with`].
 
 mod opencl;
+mod process;
 
 use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
@@ -46,7 +48,9 @@ use peerlane_host::driver::{
 use peerlane_host::{Memory, MemoryKind, Place, Result};
 use peerlane_sim::{Access, Board, BoardConfig, GPU_PAGE, RangeId};
 use peerlane_verilated::Model;
+use process::ProcessMemory;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -80,6 +84,8 @@ struct Sim {
     gpu: Arena,
     memories: BTreeMap<MemoryId, SimMemory>,
     next_id: u64,
+    /// Where the process's own memory may be registered.
+    process: Option<ProcessMemory>,
 }
 
 /// Memory that was handed out.
@@ -96,6 +102,8 @@ struct SimMemory {
     held: bool,
     /// Times that it was pinned.
     pins: u32,
+    /// The process's own: its addresses there.
+    of_process: Option<Range<u64>>,
 }
 
 /// Memory as its user holds it.
@@ -194,7 +202,21 @@ impl SimBoard {
             gpu: Arena::new(0, gpu_bytes),
             memories: BTreeMap::new(),
             next_id: 0,
+            process: None,
         }))))
+    }
+
+    /// Has devices of this board take memory of the process by its address, as those of a real board do
+    /// ([`Device::register_address`](peerlane_host::Device::register_address)).
+    ///
+    /// # Safety
+    /// Whoever registers memory by its address does so by that function, and keeps its promise. (Safe code can ask the
+    /// driver's [`Context`](peerlane_host::Context) for any address.)
+    pub unsafe fn admit_process_memory(&self) {
+        let mut sim = self.lock();
+        let process = ProcessMemory::default();
+        sim.board.bus_mut().attach(Box::new(process.clone()));
+        sim.process = Some(process);
     }
 
     /// Starts a driver for the board, which contexts are opened at. A board has one at a time.
@@ -277,6 +299,7 @@ impl Sim {
             allowed: Vec::new(),
             held: true,
             pins: 0,
+            of_process: None,
         })
     }
 
@@ -292,6 +315,7 @@ impl Sim {
                 allowed: Vec::new(),
                 held: true,
                 pins: 0,
+                of_process: None,
             }),
             // The BAR is full.
             Err(_) => {
@@ -320,6 +344,43 @@ impl Sim {
         self.next_id += 1;
         self.memories.insert(id, memory);
         Ok(id)
+    }
+
+    /// Memory of the process, for the board. It is not held: it goes when it is pinned no more.
+    fn admit(&mut self, range: Range<u64>) -> Option<Pinned> {
+        let process = self.process.as_ref()?;
+        // What a kernel would say of addresses that no process has.
+        let whole = process::pages(&range);
+        if range.is_empty() || range.start == 0 || whole.end >= process::AT {
+            return None;
+        }
+        // SAFETY: whoever had process memory admitted promises it.
+        unsafe { process.admit(range.clone()) };
+        let on_bus = |range: &Range<u64>| process::AT + range.start..process::AT + range.end;
+        let bus = self.board.bus_mut();
+        let allowed = vec![
+            bus.allow(on_bus(&whole), Access::Read),
+            bus.allow(on_bus(&range), Access::Write),
+        ];
+        let memory = SimMemory {
+            kind: MemoryKind::Host,
+            address: process::AT + whole.start,
+            length: whole.end - whole.start,
+            pinned: Vec::new(),
+            allowed,
+            held: false,
+            pins: 1,
+            of_process: Some(range.clone()),
+        };
+        let id = MemoryId(self.next_id);
+        self.next_id += 1;
+        let pinned = Pinned {
+            id,
+            segments: segments(&memory),
+            offset: range.start - whole.start,
+        };
+        self.memories.insert(id, memory);
+        Some(pinned)
     }
 
     fn copy_to(&self, id: MemoryId, offset: u64, bytes: &mut [u8]) -> BackendResult<()> {
@@ -359,6 +420,10 @@ impl Sim {
     fn release(&mut self, memory: SimMemory) {
         for range in memory.allowed {
             self.board.bus_mut().revoke(range);
+        }
+        if let (Some(process), Some(range)) = (&self.process, &memory.of_process) {
+            process.take_back(range);
+            return;
         }
         // The next owner gets zeros.
         let arena = match memory.kind {
@@ -451,6 +516,12 @@ impl Backend for SimBoard {
 
     fn pin(&mut self, kind: MemoryKind, address: u64, length: u64) -> BackendResult<Pinned> {
         let mut sim = self.lock();
+        if kind == MemoryKind::Host && address & NOWHERE == 0 {
+            let range = address..address.saturating_add(length);
+            if let Some(pinned) = sim.admit(range) {
+                return Ok(pinned);
+            }
+        }
         let place = address & !NOWHERE;
         let end = place.checked_add(length);
         let inside = |memory: &SimMemory| {

@@ -2,6 +2,7 @@
 
 mod contexts;
 mod opencl;
+mod process;
 
 use peerlane_functional::{ALL, Bench, run};
 use peerlane_hdl::Params;

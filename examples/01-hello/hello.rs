@@ -1,0 +1,42 @@
+//! 01: memory goes to the FPGA's memory and back.
+//!
+//! ```text
+//! cargo run -p peerlane-host --example hello
+//! ```
+
+use anyhow::{Result, ensure};
+use peerlane_host::{Device, MemoryKind, Permissions};
+use std::time::Duration;
+
+const BYTES: usize = 100_000;
+
+/// The example on an open device.
+pub fn run(device: &Device) -> Result<()> {
+    let limit = Duration::from_secs(10);
+    // FPGA memory of our own, before there is a queue.
+    let fpga = device.allocate(BYTES as u64)?;
+    let queue = device.queue()?;
+
+    // Memory that the board may read, and memory that it may write.
+    let data: Vec<u8> = (0..BYTES).map(|i| (i * 7) as u8).collect();
+    let there = device.memory(MemoryKind::Host, BYTES)?;
+    there.write(0, &data)?;
+    let back = device.memory(MemoryKind::Host, BYTES)?;
+    let from = device.register_all(&there, Permissions::Read)?;
+    let to = device.register_all(&back, Permissions::ReadWrite)?;
+
+    let length = BYTES as u64;
+    queue.read(&from, 0, fpga.base(), length)?.wait(limit)?;
+    let moved = queue.write(fpga.base(), &to, 0, length)?.wait(limit)?;
+
+    let mut found = vec![0; BYTES];
+    back.read(0, &mut found)?;
+    ensure!(found == data, "what came back is something else");
+    println!("{moved} bytes to the FPGA and back");
+    Ok(())
+}
+
+#[allow(dead_code, reason = "a test runs the example on the simulated board")]
+fn main() -> Result<()> {
+    run(&Device::first()?)
+}

@@ -1,0 +1,47 @@
+//! The host library for C over the simulated board: a program that was linked with `libpeerlane.so` runs without a
+//! board when it finds this library in its place. Nothing of the product depends on it.
+//!
+//! The first `pl_open` compiles the block's Verilog, which takes a minute; from then on it comes from the cache. Paths are
+//! not looked at: there is one board.
+
+use peerlane_block::library;
+use peerlane_hdl::Params;
+use peerlane_host::driver::{BackendError, Driver, Options};
+use peerlane_host::{Device, Error, Result};
+use peerlane_sim::BoardConfig;
+use peerlane_simulated::SimBoard;
+use std::sync::OnceLock;
+
+/// The board of the process.
+static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
+
+fn failed(error: impl std::fmt::Display) -> Error {
+    Error::Backend(BackendError::Other(error.to_string()))
+}
+
+fn start() -> Result<Driver> {
+    let library = library(&Params::default()).map_err(failed)?;
+    let board = SimBoard::new(library.instance().map_err(failed)?, BoardConfig::default())?;
+    // SAFETY: programs reach the driver by the functions of C alone, and those that register memory say what is
+    // promised.
+    unsafe { board.admit_process_memory() };
+    board.drive(&Options::default())
+}
+
+fn open(_: Option<&str>) -> Result<Device> {
+    DRIVER
+        .get_or_init(start)
+        .as_ref()
+        .map_err(Clone::clone)?
+        .open()
+}
+
+/// Called when the library is loaded.
+extern "C" fn loaded() {
+    peerlane::open_by(open);
+}
+
+// SAFETY: functions in this section are called with arguments that this one does not look at.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOADED: extern "C" fn() = loaded;

@@ -1,0 +1,103 @@
+//! Programs in C with the library. Board and GPU are the simulated ones; OpenCL and CUDA's driver are stand-ins.
+
+mod standin;
+
+use standin::{Lab, beside};
+use std::collections::BTreeSet;
+
+const HEADER: &str = include_str!("../include/clrdma.h");
+
+/// The functions that the header declares.
+fn declared() -> BTreeSet<String> {
+    let lines = HEADER
+        .lines()
+        .filter(|line| line.starts_with("int ") || line.starts_with("const char *"));
+    let name = |line: &str| {
+        let before = line.split_once('(').unwrap().0;
+        before.rsplit([' ', '*']).next().unwrap().to_owned()
+    };
+    lines.map(name).collect()
+}
+
+#[test]
+fn the_library_has_what_the_header_declares() {
+    let declared = declared();
+    // The thesis, appendix A and section 5.5; the other direction; the errors' text.
+    let expected = [
+        "clrdma_init_altera",
+        "clrdma_init_nvidia",
+        "clrdma_create_pinnable_buffer_nvidia",
+        "clrdma_get_buffer_address_altera",
+        "clrdma_get_buffer_address_nvidia",
+        "read_rdma",
+        "write_rdma",
+        "clrdma_error_text",
+    ];
+    assert_eq!(declared, expected.map(str::to_owned).into());
+    // SAFETY: nothing runs when it is loaded.
+    let library = unsafe { libloading::Library::new(beside("libpeerlane_clrdma.so")) }.unwrap();
+    for name in &declared {
+        // SAFETY: the symbol is not used.
+        let found = unsafe { library.get::<*const ()>(name.as_bytes()) };
+        assert!(found.is_ok(), "{name}");
+    }
+}
+
+#[test]
+fn header_and_library_have_the_same_numbers() {
+    let numbers = [
+        ("OK", peerlane_clrdma::CLRDMA_OK),
+        ("NO_DRIVER", peerlane_clrdma::CLRDMA_NO_DRIVER),
+        ("WRONG_DRIVER", peerlane_clrdma::CLRDMA_WRONG_DRIVER),
+        ("FAILED", peerlane_clrdma::CLRDMA_FAILED),
+        ("NO_KERNEL", peerlane_clrdma::CLRDMA_NO_KERNEL),
+        ("TIMEOUT", peerlane_clrdma::CLRDMA_TIMEOUT),
+        ("INVALID", peerlane_clrdma::CLRDMA_INVALID),
+        ("NOT_INITIALIZED", peerlane_clrdma::CLRDMA_NOT_INITIALIZED),
+    ];
+    for (name, number) in numbers {
+        let line = format!("#define CLRDMA_{name} {number}\n");
+        assert!(HEADER.contains(&line), "{line}");
+    }
+    assert_eq!(HEADER.matches("#define CLRDMA_").count(), numbers.len() + 1);
+}
+
+/// What a program is told that has no board, no GPU, or gives wrong arguments.
+#[test]
+fn a_program_without_board_and_gpu_is_told() {
+    let lab = Lab::new();
+    for flags in [["-std=c99", "-xc"], ["-std=c++11", "-xc++"]] {
+        let program = lab.program("tests/refused.c", &flags);
+        assert_eq!(lab.passes(&program, &["none"], &[]), "");
+    }
+    let program = lab.program("tests/refused.c", &["-std=c17"]);
+    // The kernel's driver is missing, and one that is too old.
+    lab.passes(&program, &["gpu", "1"], &[("STANDIN_NO_GPU", "1")]);
+    lab.passes(&program, &["gpu", "2"], &[("STANDIN_OLD_CUDA", "1")]);
+}
+
+/// `examples/02-appendix-a`, as it stands.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_program_of_appendix_a_runs() {
+    let lab = Lab::new();
+    let source = "../../examples/02-appendix-a/appendix_a.c";
+    let program = lab.program(source, &["-std=c99", "-Wpedantic"]);
+    // More than a page of the GPU's, and no multiple of anything.
+    let said = lab.passes(&program, &["300001"], &[]);
+    let moved = "300001 bytes from the FPGA to the GPU, and 300001 bytes back\n";
+    assert!(said.contains(moved), "{said}");
+    // The memory went with the buffer.
+    assert!(said.contains("GPU memory freed\n"), "{said}");
+    // A runtime of the thesis's time does not find functions of the board's library.
+    let said = lab.passes(&program, &["5000"], &[("STANDIN_OLD", "1")]);
+    assert!(said.contains("5000 bytes back\n"), "{said}");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn transfers_of_all_places_and_what_is_refused() {
+    let lab = Lab::new();
+    let program = lab.program("tests/refused.c", &["-std=c99"]);
+    lab.passes(&program, &["board"], &[]);
+}

@@ -1,0 +1,103 @@
+//! OpenCL and CUDA's driver as stand-ins in C, and programs that are linked with them and with the library.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// The stand-ins' library and programs, in a directory of their own.
+pub struct Lab(TempDir);
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Cargo puts libraries beside the test.
+pub fn beside(name: &str) -> PathBuf {
+    let library = std::env::current_exe().unwrap().with_file_name(name);
+    assert!(library.is_file(), "{}", library.display());
+    library
+}
+
+fn compile(command: &mut Command) {
+    let output = command.output().expect("the compiler runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {errors}");
+}
+
+impl Lab {
+    pub fn new() -> Self {
+        let lab = Self(tempfile::tempdir().unwrap());
+        let standin = root().join("tests/standin");
+        compile(
+            Command::new("cc")
+                .args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror"])
+                .args(["-fPIC", "-shared", "-pthread", "-I"])
+                .arg(&standin)
+                .args(["opencl.c", "cuda.c"].map(|file| standin.join(file)))
+                .args(["-Wl,-soname,libOpenCL.so.1", "-o"])
+                .arg(lab.path("libOpenCL.so.1")),
+        );
+        // The same file: the linker then has it once.
+        for name in ["libOpenCL.so", "libcuda.so.1"] {
+            std::os::unix::fs::symlink("libOpenCL.so.1", lab.path(name)).unwrap();
+        }
+        let library = beside("libpeerlane_clrdma.so");
+        for name in ["libpeerlane_clrdma.so", "libpeerlane_clrdma.so.1"] {
+            std::os::unix::fs::symlink(&library, lab.path(name)).unwrap();
+        }
+        lab
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Compiles a program as its user does.
+    pub fn program(&self, source: &str, flags: &[&str]) -> PathBuf {
+        let source = root().join(source);
+        let program = self.path(source.file_stem().unwrap().to_str().unwrap());
+        compile(
+            Command::new(if flags.contains(&"-xc++") {
+                "c++"
+            } else {
+                "cc"
+            })
+            .args(["-Wall", "-Wextra", "-Werror", "-I"])
+            .arg(root().join("include"))
+            .arg("-I")
+            .arg(root().join("tests/standin"))
+            .args(flags)
+            .arg(&source)
+            .arg("-L")
+            .arg(self.0.path())
+            .args(["-lpeerlane_clrdma", "-lOpenCL", "-o"])
+            .arg(&program),
+        );
+        program
+    }
+
+    /// Runs a program.
+    pub fn run(&self, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .env("LD_LIBRARY_PATH", self.0.path())
+            .env("STANDIN_MMD", beside("libpeerlane_mmd_simulated.so"))
+            .envs(environment.iter().copied());
+        command.output().unwrap()
+    }
+
+    /// Runs a program to a good end; what it prints.
+    pub fn passes(
+        &self,
+        program: &Path,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> String {
+        let output = self.run(program, arguments, environment);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {said}{errors}", output.status);
+        said
+    }
+}
