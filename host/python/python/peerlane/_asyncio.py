@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Awaiting transfers with asyncio: the loop watches the device's file, and no thread is started.
+
+A board in the process, the simulated one, has no file, and its time goes on only while somebody waits: there a thread of
+the loop's executor waits for events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from ._errors import Error
+
+_turners: dict[tuple[asyncio.AbstractEventLoop, Any], _Turner] = {}
+
+
+async def ended(transfer: Any) -> int:
+    """Waits for a transfer to end. To cancel it stops nothing: the transfer goes on."""
+    moved = transfer.poll()
+    if moved is not None:
+        return moved
+    key = (asyncio.get_running_loop(), transfer.queue)
+    turner = _turners.get(key)
+    if turner is None:
+        turner = _turners[key] = _Turner(*key)
+    return await turner.wait_for(transfer)
+
+
+class _Turner:
+    """Looks at the transfers of a queue that tasks of a loop wait for, whenever the board has reported something."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, queue: Any) -> None:
+        self.loop = loop
+        self.queue = queue
+        self.file = queue._fileno()
+        self.waiting: dict[asyncio.Future[int], Any] = {}
+        self.timer: asyncio.TimerHandle | None = None
+        self.thread: asyncio.Future[bool] | None = None
+        if self.file is not None:
+            loop.add_reader(self.file, self.turn)
+
+    def wait_for(self, transfer: Any) -> asyncio.Future[int]:
+        future = self.loop.create_future()
+        self.waiting[future] = transfer
+        self.sleep()
+        return future
+
+    def sleep(self) -> None:
+        """Waits for what the board reports next, a second at the longest."""
+        seconds = self.queue._next_turn()
+        if self.file is None:
+            if self.thread is None:
+                self.thread = self.loop.run_in_executor(None, self.queue._await_event, seconds)
+                self.thread.add_done_callback(self.waited)
+            return
+        if self.timer is not None:
+            self.timer.cancel()
+        self.timer = self.loop.call_later(seconds, self.turn)
+
+    def waited(self, thread: asyncio.Future[bool]) -> None:
+        self.thread = None
+        # An error of the wait's is one of the turn's, too.
+        thread.cancelled() or thread.exception()
+        if not self.loop.is_closed():
+            self.turn()
+
+    def turn(self) -> None:
+        failed = None
+        try:
+            self.queue._turn()
+        except Error as error:
+            failed = error
+        for future, transfer in list(self.waiting.items()):
+            if not future.done():
+                try:
+                    moved = transfer.poll()
+                    if moved is None and failed is None:
+                        continue
+                    if moved is None:
+                        raise failed
+                    future.set_result(moved)
+                except Error as error:
+                    future.set_exception(error)
+            del self.waiting[future]
+        if self.waiting:
+            self.sleep()
+        else:
+            self.end()
+
+    def end(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        if self.file is not None:
+            self.loop.remove_reader(self.file)
+        _turners.pop((self.loop, self.queue), None)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+import os
+from collections.abc import Generator
+from types import TracebackType
+from typing import Any
+
+__version__: str
+
+class Device:
+    """A board, opened: a context with a channel of its own.
+
+    The board is closed when this, and all regions, queues and transfers of it are gone.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        """Opens a board.
+
+        path: its device node, ``/dev/peerlane0`` for one, or ``None``: the first one that is free.
+
+        Raises NoDeviceError, BusyError, UnsupportedError, RefusedError.
+        """
+    @property
+    def name(self) -> str:
+        """The board, for messages."""
+    def allocate(self, length: int) -> FpgaMemory:
+        """Allocates FPGA memory, all zero: one piece a device, before its queue is made. Waits while the board fills it.
+
+        length: bytes, rounded up to whole 64 KiB.
+
+        Raises BusyError, RefusedError, GoneError.
+        """
+    def register(self, source: Any, *, read: bool = True, write: bool = True) -> Region:
+        """Registers the memory of an object.
+
+        source: an object with the buffer protocol, ``__cuda_array_interface__`` or ``__dlpack__``, whose elements lie one
+        behind the other. It is kept until the region is closed and no transfer with it is under way. Work of a GPU's
+        that writes the memory must have ended (``torch.cuda.synchronize()``) before a transfer reads it.
+        read: the board may read it (transfers to the FPGA).
+        write: the board may write it (transfers from the FPGA). With this alone, the end of a transfer says that its data
+        were sent, not that they have arrived.
+
+        Raises InvalidError, BusyError, UnsupportedError, RefusedError.
+        """
+    def queue(self) -> Queue:
+        """Makes the device's queue, of which it has one in its life.
+
+        Raises BusyError, GoneError.
+        """
+    def fileno(self) -> int:
+        """The device's file, for poll(): it can be read when the board has reported something. UnsupportedError if it has
+        none."""
+    def close(self) -> None:
+        """Closes this handle."""
+    def __enter__(self) -> Device: ...
+    def __exit__(
+        self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+class FpgaMemory:
+    """FPGA memory of a device's, for as long as that is open."""
+
+    @property
+    def address(self) -> int:
+        """FPGA address of the first byte."""
+    def __len__(self) -> int:
+        """Bytes."""
+
+class Region:
+    """Memory of another object that the board reaches."""
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether it is a GPU's."""
+    def close(self) -> None:
+        """Lets go of the memory: at once, or with the last transfer that moves it."""
+    def __len__(self) -> int:
+        """Bytes."""
+    def __enter__(self) -> Region: ...
+    def __exit__(
+        self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+class Queue:
+    """The queue of a device's channel. Transfers are begun in the order of the calls, which never wait."""
+
+    def write(
+        self,
+        region: Region,
+        fpga: FpgaMemory | int,
+        *,
+        offset: int = 0,
+        length: int | None = None,
+        after_writes: bool = False,
+        after_reads: bool = False,
+        urgent: bool = False,
+    ) -> Transfer:
+        """Begins to move FPGA memory into a region.
+
+        fpga: FPGA memory, or an FPGA address.
+        offset: first byte in the region.
+        length: bytes, at least 1; ``None``: up to the region's end.
+        after_writes, after_reads: start when all of these that were submitted before have ended.
+        urgent: its interrupt is not held back.
+
+        Raises InvalidError, GoneError, BrokenError: nothing is moved after an error.
+        """
+    def read(
+        self,
+        region: Region,
+        fpga: FpgaMemory | int,
+        *,
+        offset: int = 0,
+        length: int | None = None,
+        after_writes: bool = False,
+        after_reads: bool = False,
+        urgent: bool = False,
+    ) -> Transfer:
+        """Begins to move a region into FPGA memory. Arguments and errors as those of ``write``."""
+    def copy(self, destination: FpgaMemory | Region, source: FpgaMemory | Region) -> Transfer:
+        """Begins to move as many bytes as both have. One of the two is FPGA memory, the other a region."""
+    def drain(self, timeout: float | None = None) -> None:
+        """Waits until all that was submitted before has ended, well or not; without the interpreter's lock.
+
+        Raises TransferTimeout, GoneError, BrokenError.
+        """
+    def restart(self) -> None:
+        """Ends what is under way, and leaves an empty queue that can be used on.
+
+        Raises GoneError, BrokenError.
+        """
+    @property
+    def under_way(self) -> int:
+        """Transfers that have not ended."""
+
+class Transfer:
+    """A transfer, under way or ended. To drop it stops nothing. It can be awaited with asyncio."""
+
+    def poll(self) -> int | None:
+        """Looks whether it has ended, without waiting: the bytes moved, or ``None``. Raises as ``wait``."""
+    def wait(self, timeout: float | None = None) -> int:
+        """Waits for its end, without the interpreter's lock, and gives the bytes moved.
+
+        timeout: seconds; ``None``: for as long as it takes.
+
+        Raises TransferTimeout: it goes on, wait again. FaultError, RestartedError, StoppedError: it has ended, and the
+        queue can be used on. GoneError, BrokenError: see ``Queue.restart``.
+        """
+    @property
+    def queue(self) -> Queue:
+        """Its queue."""
+    def __len__(self) -> int:
+        """Bytes asked for."""
+    def __await__(self) -> Generator[Any, None, int]: ...

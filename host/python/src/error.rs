@@ -1,0 +1,108 @@
+//! Errors as exceptions: the classes are those of `peerlane/_errors.py`.
+
+use peerlane_host::{Errno, Error};
+use pyo3::prelude::*;
+
+/// The class of an error.
+fn class(error: &Error) -> &'static str {
+    let by_number = |number: Errno| match number {
+        Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::BUSY | Errno::AGAIN => "BusyError",
+        Errno::OPNOTSUPP => "UnsupportedError",
+        Errno::NODEV => "GoneError",
+        _ => "RefusedError",
+    };
+    match error {
+        Error::None => "NoDeviceError",
+        Error::Open { source, .. } => match *source {
+            Errno::NOENT | Errno::NODEV | Errno::NXIO => "NoDeviceError",
+            number => by_number(number),
+        },
+        Error::Version { .. } | Error::Features { .. } | Error::Identity { .. } | Error::NoGpu => {
+            "UnsupportedError"
+        }
+        Error::Call { source, .. } | Error::Map { source, .. } | Error::Memory { source, .. } => {
+            by_number(*source)
+        }
+        Error::Bounds { .. }
+        | Error::Foreign
+        | Error::Region(_)
+        | Error::Local { .. }
+        | Error::Empty { .. }
+        | Error::TooLong { .. } => "InvalidError",
+        Error::Taken | Error::ChannelsTaken { .. } | Error::AttFull(_) => "BusyError",
+        Error::Timeout { .. } | Error::NotDrained { .. } => "TransferTimeout",
+        Error::Fault { .. } => "FaultError",
+        Error::Restarted => "RestartedError",
+        Error::Stopped => "StoppedError",
+        Error::Gone => "GoneError",
+        Error::Broken { .. } => "BrokenError",
+        _ => "RefusedError",
+    }
+}
+
+/// The driver's number of it, where there is one.
+fn number(error: &Error) -> Option<i32> {
+    match error {
+        Error::Open { source, .. }
+        | Error::Call { source, .. }
+        | Error::Map { source, .. }
+        | Error::Memory { source, .. } => Some(source.raw_os_error()),
+        _ => None,
+    }
+}
+
+fn raise(py: Python<'_>, class: &str, text: &str, remedy: &str, number: Option<i32>) -> PyErr {
+    let raised = || {
+        let class = py.import("peerlane._errors")?.getattr(class)?;
+        class.call1((text, remedy, number))
+    };
+    match raised() {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// A result of the library's.
+pub(crate) fn told<T>(py: Python<'_>, result: peerlane_host::Result<T>) -> PyResult<T> {
+    result.map_err(|error| {
+        let (text, number) = (error.to_string(), number(&error));
+        raise(py, class(&error), &text, error.remedy(), number)
+    })
+}
+
+/// A result of the GPU's side.
+pub(crate) fn told_of_gpu<T>(py: Python<'_>, result: peerlane_gpu::Result<T>) -> PyResult<T> {
+    use peerlane_gpu::Error as Gpu;
+    result.map_err(|error| {
+        let (class, number) = match &error {
+            Gpu::Board(error) => (class(error), number(error)),
+            Gpu::Empty | Gpu::Bounds { .. } => ("InvalidError", None),
+            Gpu::Cuda { .. } => ("RefusedError", None),
+            _ => ("UnsupportedError", None),
+        };
+        raise(py, class, &error.to_string(), error.remedy(), number)
+    })
+}
+
+/// What was waited for has not ended in time.
+pub(crate) fn late(py: Python<'_>, limit: std::time::Duration) -> PyErr {
+    let text = format!("it has not ended in {limit:?}, and goes on");
+    let remedy = "Wait again, or end all of the queue by restart().";
+    raise(py, "TransferTimeout", &text, remedy, None)
+}
+
+/// An argument that is wrong.
+pub(crate) fn invalid(py: Python<'_>, text: &str, remedy: &str) -> PyErr {
+    raise(py, "InvalidError", text, remedy, None)
+}
+
+/// What there is none of here.
+pub(crate) fn unsupported(py: Python<'_>, text: &str, remedy: &str) -> PyErr {
+    raise(py, "UnsupportedError", text, remedy, None)
+}
+
+/// Something that was closed.
+pub(crate) fn closed(py: Python<'_>, what: &str) -> PyErr {
+    let text = format!("{what} was closed");
+    raise(py, "InvalidError", &text, "Open another one.", None)
+}

@@ -1,0 +1,145 @@
+//! The host library for Python: what `python/peerlane/_peerlane.pyi` documents.
+
+mod buffer;
+mod error;
+mod fpga;
+mod queue;
+mod region;
+#[cfg(feature = "simulated")]
+mod simulated;
+mod source;
+
+use error::{closed, told};
+use fpga::FpgaMemory;
+use peerlane_host::Permissions;
+use pyo3::prelude::*;
+use queue::{Queue, Transfer};
+use region::Region;
+use source::Source;
+use std::os::fd::AsRawFd;
+use std::sync::{Mutex, PoisonError};
+
+/// A board, opened: a context with a channel of its own.
+#[pyclass(frozen, weakref, module = "peerlane")]
+struct Device(Mutex<Option<peerlane_host::Device>>);
+
+impl Device {
+    fn over(device: peerlane_host::Device) -> Self {
+        Self(Mutex::new(Some(device)))
+    }
+
+    /// It, unless it was closed.
+    fn get(&self, py: Python<'_>) -> PyResult<peerlane_host::Device> {
+        let device = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        device.clone().ok_or_else(|| closed(py, "the device"))
+    }
+}
+
+#[pymethods]
+impl Device {
+    #[new]
+    #[pyo3(signature = (path = None))]
+    fn new(py: Python<'_>, path: Option<std::path::PathBuf>) -> PyResult<Self> {
+        let opened = py.detach(|| match path {
+            Some(path) => peerlane_host::Device::open(path),
+            None => peerlane_host::Device::first(),
+        });
+        Ok(Self::over(told(py, opened)?))
+    }
+
+    #[getter]
+    fn name(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.get(py)?.name())
+    }
+
+    fn allocate(&self, py: Python<'_>, length: u64) -> PyResult<FpgaMemory> {
+        let device = self.get(py)?;
+        let memory = told(py, py.detach(|| device.allocate(length)))?;
+        // It is the context's once there is a queue; so it always is.
+        Ok(FpgaMemory::new(memory.keep()))
+    }
+
+    #[pyo3(signature = (source, *, read = true, write = true))]
+    fn register(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        read: bool,
+        write: bool,
+    ) -> PyResult<Region> {
+        let permissions = match (read, write) {
+            (true, true) => Permissions::ReadWrite,
+            (true, false) => Permissions::Read,
+            (false, true) => Permissions::Write,
+            (false, false) => {
+                return Err(error::invalid(
+                    py,
+                    "a region that the board may neither read nor write",
+                    "Leave read or write as it is.",
+                ));
+            }
+        };
+        let device = self.get(py)?;
+        Region::new(py, &device, Source::of(source, write)?, permissions)
+    }
+
+    fn queue(&self, py: Python<'_>) -> PyResult<Queue> {
+        let device = self.get(py)?;
+        Ok(Queue::new(told(py, py.detach(|| device.queue()))?))
+    }
+
+    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
+        let device = self.get(py)?;
+        let file = device.file().map(|file| file.as_raw_fd());
+        file.ok_or_else(|| {
+            let what = "this board is in the process and has no file";
+            error::unsupported(py, what, "Wait in a thread, or await the transfer.")
+        })
+    }
+
+    fn close(&self, py: Python<'_>) {
+        let device = (self.0.lock().unwrap_or_else(PoisonError::into_inner)).take();
+        py.detach(|| drop(device));
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _type: &Bound<'_, PyAny>,
+        _value: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) {
+        self.close(py);
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        match self.get(py) {
+            Ok(device) => format!("<peerlane.Device {}>", device.name()),
+            Err(_) => "<peerlane.Device, closed>".into(),
+        }
+    }
+}
+
+/// A device of the simulated board.
+#[cfg(feature = "simulated")]
+#[pyfunction(name = "simulated")]
+fn open_simulated(py: Python<'_>) -> PyResult<Device> {
+    Ok(Device::over(told(py, py.detach(simulated::open))?))
+}
+
+#[pymodule]
+fn _peerlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<Device>()?;
+    module.add_class::<FpgaMemory>()?;
+    module.add_class::<Region>()?;
+    module.add_class::<Queue>()?;
+    module.add_class::<Transfer>()?;
+    #[cfg(feature = "simulated")]
+    module.add_function(wrap_pyfunction!(open_simulated, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,321 @@
+//! Queues and transfers.
+
+use crate::error::{invalid, late, told};
+use crate::fpga::{FpgaMemory, Place};
+use crate::region::{Region, Registered};
+use peerlane_host::{Direction, Error, Request, Terms};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use std::os::fd::AsRawFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a wait goes on before signals are looked at.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// A transfer with the memory that it moves. The queue has it, too, until it has ended: a handle that is dropped must not
+/// free memory that the board still writes.
+struct Moving {
+    /// Dropped before the memory.
+    transfer: peerlane_host::Transfer,
+    _memory: Arc<Registered>,
+}
+
+/// The queue of a device's channel.
+#[pyclass(frozen, weakref, module = "peerlane")]
+pub(crate) struct Queue {
+    queue: peerlane_host::Queue,
+    moving: Mutex<Vec<Arc<Moving>>>,
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // All handles of its transfers are gone: they have the queue. What nobody waits for is stopped, so that no memory is
+        // freed under it.
+        let moving = self
+            .moving
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        if self.queue.under_way() > 0 && self.queue.restart().is_err() {
+            std::mem::forget(std::mem::take(moving));
+        }
+    }
+}
+
+impl Queue {
+    pub(crate) fn new(queue: peerlane_host::Queue) -> Self {
+        Self {
+            queue,
+            moving: Mutex::default(),
+        }
+    }
+
+    fn moving(&self) -> MutexGuard<'_, Vec<Arc<Moving>>> {
+        self.moving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets go of the memory of transfers that have ended.
+    fn sweep(&self) {
+        let ended = {
+            let mut moving = self.moving();
+            let under_way = |moving: &Arc<Moving>| matches!(moving.transfer.poll(), Ok(None));
+            let (keep, ended): (Vec<_>, Vec<_>) = moving.drain(..).partition(under_way);
+            *moving = keep;
+            ended
+        };
+        drop(ended);
+    }
+
+    fn submit(
+        slf: &Bound<'_, Self>,
+        direction: Direction,
+        region: &Bound<'_, Region>,
+        fpga_address: u64,
+        (offset, length): (u64, Option<u64>),
+        terms: Terms,
+    ) -> PyResult<Transfer> {
+        let py = slf.py();
+        let registered = region.get().get(py)?;
+        let length = match length {
+            Some(length) => length,
+            None => registered.length.saturating_sub(offset),
+        };
+        let end = offset.checked_add(length);
+        if end.is_none_or(|end| end > registered.length) {
+            let text = format!(
+                "{length} bytes at {offset} do not lie in a region of {} bytes",
+                registered.length
+            );
+            return Err(invalid(py, &text, "Name bytes inside of the region."));
+        }
+        let queue = slf.get();
+        queue.sweep();
+        let request = Request {
+            direction,
+            region: &registered.region,
+            offset: registered.offset + offset,
+            fpga_address,
+            length,
+            piece: None,
+        };
+        let transfer = told(py, queue.queue.submit_with(&request, terms))?;
+        let moving = Arc::new(Moving {
+            transfer,
+            _memory: registered,
+        });
+        queue.moving().push(Arc::clone(&moving));
+        Ok(Transfer {
+            moving,
+            queue: slf.clone().unbind(),
+        })
+    }
+}
+
+fn terms(after_writes: bool, after_reads: bool, urgent: bool) -> Terms {
+    Terms {
+        after_writes,
+        after_reads,
+        urgent,
+        no_flush: false,
+    }
+}
+
+/// A limit in seconds.
+fn limit(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Duration>> {
+    let Some(seconds) = seconds else {
+        return Ok(None);
+    };
+    let limit = Duration::try_from_secs_f64(seconds.max(0.0));
+    let text = format!("{seconds} s is no time to wait");
+    let limit = limit.map_err(|_| invalid(py, &text, "Give None to wait for as long as it takes."));
+    limit.map(Some)
+}
+
+/// Waits in slices, without the interpreter's lock, so that signals are heard. The board's time may be another than ours, so
+/// the slices are counted.
+fn wait<T: Send>(
+    py: Python<'_>,
+    limit: Option<Duration>,
+    step: impl Fn(Duration) -> peerlane_host::Result<T> + Send + Sync,
+) -> PyResult<T> {
+    let mut left = limit;
+    loop {
+        let slice = left.map_or(SLICE, |left| left.min(SLICE));
+        let result = py.detach(|| step(slice));
+        let goes_on = matches!(
+            result,
+            Err(Error::Timeout { .. } | Error::NotDrained { .. })
+        );
+        left = left.map(|left| left.saturating_sub(slice));
+        match (goes_on, left) {
+            (false, _) => return told(py, result),
+            (true, Some(Duration::ZERO)) => return Err(late(py, limit.unwrap_or_default())),
+            (true, _) => py.check_signals()?,
+        }
+    }
+}
+
+#[pymethods]
+impl Queue {
+    #[pyo3(signature = (region, fpga, *, offset = 0, length = None, after_writes = false, after_reads = false, urgent = false))]
+    #[allow(clippy::too_many_arguments, reason = "most are given by name")]
+    fn write(
+        slf: &Bound<'_, Self>,
+        region: &Bound<'_, Region>,
+        fpga: Place<'_>,
+        offset: u64,
+        length: Option<u64>,
+        after_writes: bool,
+        after_reads: bool,
+        urgent: bool,
+    ) -> PyResult<Transfer> {
+        let terms = terms(after_writes, after_reads, urgent);
+        let direction = Direction::Write;
+        Self::submit(
+            slf,
+            direction,
+            region,
+            fpga.address(),
+            (offset, length),
+            terms,
+        )
+    }
+
+    #[pyo3(signature = (region, fpga, *, offset = 0, length = None, after_writes = false, after_reads = false, urgent = false))]
+    #[allow(clippy::too_many_arguments, reason = "most are given by name")]
+    fn read(
+        slf: &Bound<'_, Self>,
+        region: &Bound<'_, Region>,
+        fpga: Place<'_>,
+        offset: u64,
+        length: Option<u64>,
+        after_writes: bool,
+        after_reads: bool,
+        urgent: bool,
+    ) -> PyResult<Transfer> {
+        let terms = terms(after_writes, after_reads, urgent);
+        let direction = Direction::Read;
+        Self::submit(
+            slf,
+            direction,
+            region,
+            fpga.address(),
+            (offset, length),
+            terms,
+        )
+    }
+
+    fn copy(
+        slf: &Bound<'_, Self>,
+        destination: &Bound<'_, PyAny>,
+        source: &Bound<'_, PyAny>,
+    ) -> PyResult<Transfer> {
+        let (to, from) = (
+            destination.cast::<FpgaMemory>(),
+            source.cast::<FpgaMemory>(),
+        );
+        let (direction, fpga, region) = match (to, from) {
+            (Ok(to), Err(_)) => (Direction::Read, to, source),
+            (Err(_), Ok(from)) => (Direction::Write, from, destination),
+            _ => {
+                let text = "one of destination and source is FpgaMemory, and the other a Region";
+                return Err(PyTypeError::new_err(text));
+            }
+        };
+        let region = region.cast::<Region>()?;
+        // As much as both have.
+        let length = region.len()?.min(fpga.get().__len__()) as u64;
+        let all = (0, Some(length));
+        let address = fpga.get().address();
+        Self::submit(slf, direction, region, address, all, Terms::default())
+    }
+
+    #[pyo3(signature = (timeout = None))]
+    fn drain(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+        let limit = limit(py, timeout)?;
+        let result = wait(py, limit, |slice| self.queue.drain(slice));
+        self.sweep();
+        result
+    }
+
+    fn restart(&self, py: Python<'_>) -> PyResult<()> {
+        let restarted = py.detach(|| self.queue.restart());
+        self.sweep();
+        told(py, restarted)
+    }
+
+    #[getter]
+    fn under_way(&self) -> usize {
+        self.queue.under_way()
+    }
+
+    /// For `_asyncio.py`: takes note of what the board has reported.
+    fn _turn(&self, py: Python<'_>) -> PyResult<()> {
+        told(py, self.queue.turn())
+    }
+
+    /// For `_asyncio.py`: seconds to the next turn.
+    fn _next_turn(&self) -> f64 {
+        self.queue.next_turn().as_secs_f64()
+    }
+
+    /// For `_asyncio.py`: what can be polled, where there is something.
+    fn _fileno(&self) -> Option<i32> {
+        self.queue.device().file().map(|file| file.as_raw_fd())
+    }
+
+    /// For `_asyncio.py`: waits for an event.
+    fn _await_event(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
+        let limit = limit(py, Some(seconds))?;
+        told(py, py.detach(|| self.queue.device().poll(limit)))
+    }
+}
+
+/// A transfer.
+#[pyclass(frozen, weakref, module = "peerlane")]
+pub(crate) struct Transfer {
+    moving: Arc<Moving>,
+    queue: Py<Queue>,
+}
+
+#[pymethods]
+impl Transfer {
+    fn poll(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        told(py, self.moving.transfer.poll())
+    }
+
+    #[pyo3(signature = (timeout = None))]
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<u64> {
+        let limit = limit(py, timeout)?;
+        let moved = wait(py, limit, |slice| self.moving.transfer.wait(slice));
+        self.queue.get().sweep();
+        moved
+    }
+
+    #[getter]
+    fn queue(&self, py: Python<'_>) -> Py<Queue> {
+        self.queue.clone_ref(py)
+    }
+
+    fn __len__(&self) -> usize {
+        self.moving.transfer.length() as usize
+    }
+
+    fn __await__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let module = slf.py().import("peerlane._asyncio")?;
+        let ended = module.getattr("ended")?.call1((slf,))?;
+        ended.call_method0("__await__")
+    }
+
+    fn __repr__(&self) -> String {
+        let transfer = &self.moving.transfer;
+        let way = match transfer.direction() {
+            Direction::Write => "from",
+            Direction::Read => "to",
+        };
+        format!(
+            "<peerlane.Transfer of {} bytes {way} the FPGA>",
+            transfer.length()
+        )
+    }
+}

@@ -1,0 +1,209 @@
+//! What can be registered: memory that other objects of Python's have.
+
+use crate::buffer::Buffer;
+use crate::error;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use std::ffi::{c_int, c_void};
+
+/// Whose memory it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Host,
+    /// CUDA's, of the GPU with this number.
+    Cuda(usize),
+}
+
+/// What keeps memory where it is. It is let go of when this is dropped.
+#[allow(dead_code, reason = "they are only kept")]
+pub(crate) enum Keep {
+    Buffer(Buffer),
+    Object(Py<PyAny>),
+    /// A tensor: its deleter is called by the capsule that nobody has consumed.
+    Tensor(Py<PyCapsule>),
+}
+
+/// Memory of another object.
+pub(crate) struct Source {
+    pub(crate) kind: Kind,
+    pub(crate) address: u64,
+    pub(crate) length: u64,
+    pub(crate) keep: Keep,
+}
+
+// DLPack, `dlpack.h` of version 0.8: a device's type, and the tensor that a capsule "dltensor" has.
+const CPU: i32 = 1;
+const CUDA: i32 = 2;
+const CUDA_HOST: i32 = 3;
+
+#[repr(C)]
+struct Tensor {
+    data: *mut c_void,
+    device_type: i32,
+    device_id: i32,
+    dimensions: i32,
+    code: u8,
+    bits: u8,
+    lanes: u16,
+    shape: *const i64,
+    strides: *const i64,
+    byte_offset: u64,
+}
+
+/// Whether elements lie without gaps, the last dimension first.
+fn is_compact(shape: &[i64], strides: Option<&[i64]>, unit: i64) -> bool {
+    let Some(strides) = strides else {
+        return true;
+    };
+    let mut expected = unit;
+    shape.iter().zip(strides).rev().all(|(&length, &stride)| {
+        let fits = length <= 1 || stride == expected;
+        expected = expected.saturating_mul(length.max(1));
+        fits
+    })
+}
+
+/// Bytes of so many elements.
+fn bytes(py: Python<'_>, shape: &[i64], element: u64) -> PyResult<u64> {
+    let all = shape.iter().try_fold(element, |all, &length| {
+        all.checked_mul(u64::try_from(length).ok()?)
+    });
+    all.ok_or_else(|| error::invalid(py, "an array of no possible size", "Give another array."))
+}
+
+fn gaps(py: Python<'_>) -> PyErr {
+    let text = "the array's elements do not lie one behind the other";
+    error::invalid(
+        py,
+        text,
+        "Give a contiguous copy: numpy.ascontiguousarray, or contiguous().",
+    )
+}
+
+fn read_only(py: Python<'_>) -> PyErr {
+    let text = "the memory is read-only, and the board was to write it";
+    error::invalid(
+        py,
+        text,
+        "Register it with write=False, or give a writable object.",
+    )
+}
+
+impl Source {
+    /// The memory of an object: by the buffer protocol, `__cuda_array_interface__` or `__dlpack__`.
+    pub(crate) fn of(object: &Bound<'_, PyAny>, write: bool) -> PyResult<Self> {
+        let py = object.py();
+        if let Ok(buffer) = Buffer::of(object) {
+            return Self::buffer(py, buffer, write);
+        }
+        if let Ok(interface) = object.getattr("__cuda_array_interface__") {
+            return Self::cuda(object, &interface, write);
+        }
+        if object.hasattr("__dlpack__")? && object.hasattr("__dlpack_device__")? {
+            return Self::dlpack(object);
+        }
+        let kind = object.get_type().name()?;
+        let text = format!("a {kind} has no memory that can be registered");
+        let remedy = "Give an object with the buffer protocol, __dlpack__ or __cuda_array_interface__: a bytearray, an \
+                      array of NumPy's, a tensor of PyTorch's.";
+        Err(error::invalid(py, &text, remedy))
+    }
+
+    fn buffer(py: Python<'_>, buffer: Buffer, write: bool) -> PyResult<Self> {
+        if !buffer.is_compact() {
+            return Err(gaps(py));
+        }
+        if write && buffer.is_read_only() {
+            return Err(read_only(py));
+        }
+        Ok(Self {
+            kind: Kind::Host,
+            address: buffer.address(),
+            length: buffer.length(),
+            keep: Keep::Buffer(buffer),
+        })
+    }
+
+    /// Numba's "CUDA Array Interface (Version 3)".
+    fn cuda(
+        object: &Bound<'_, PyAny>,
+        interface: &Bound<'_, PyAny>,
+        write: bool,
+    ) -> PyResult<Self> {
+        let py = object.py();
+        let interface = interface.cast::<PyDict>()?;
+        let get = |name: &str| -> PyResult<Bound<'_, PyAny>> {
+            let text = format!("__cuda_array_interface__ has no {name}");
+            let found = interface.get_item(name)?;
+            found.ok_or_else(|| error::invalid(py, &text, "See Numba's documentation of it."))
+        };
+        let (address, fixed): (u64, bool) = get("data")?.extract()?;
+        let shape: Vec<i64> = get("shape")?.extract()?;
+        let kind: String = get("typestr")?.extract()?;
+        // "<f4": the byte order, the kind, the bytes of an element.
+        let element = kind.get(2..).and_then(|digits| digits.parse::<u64>().ok());
+        let element = element.ok_or_else(|| {
+            let text = format!("the type {kind:?} of __cuda_array_interface__ is none");
+            error::invalid(py, &text, "See Numba's documentation of it.")
+        })?;
+        let strides = match interface.get_item("strides")? {
+            Some(strides) if !strides.is_none() => Some(strides.extract::<Vec<i64>>()?),
+            _ => None,
+        };
+        if !is_compact(&shape, strides.as_deref(), element as i64) {
+            return Err(gaps(py));
+        }
+        if write && fixed {
+            return Err(read_only(py));
+        }
+        let gpu = match object.call_method0("__dlpack_device__") {
+            Ok(device) => device.extract::<(i32, usize)>()?.1,
+            Err(_) => 0,
+        };
+        Ok(Self {
+            kind: Kind::Cuda(gpu),
+            address,
+            length: bytes(py, &shape, element)?,
+            keep: Keep::Object(object.clone().unbind()),
+        })
+    }
+
+    fn dlpack(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        let device = object.call_method0("__dlpack_device__")?;
+        let device = device.cast::<PyTuple>()?;
+        let (kind, number): (i32, usize) = device.extract()?;
+        let kind = match kind {
+            CPU | CUDA_HOST => Kind::Host,
+            CUDA => Kind::Cuda(number),
+            other => {
+                let text = format!("the tensor is on a device of DLPack's type {other}");
+                let remedy =
+                    "Give a tensor of the host or of an NVIDIA GPU, or a dma-buf of its driver's.";
+                return Err(error::unsupported(py, &text, remedy));
+            }
+        };
+        let capsule = object.call_method0("__dlpack__")?;
+        let capsule = capsule.cast_into::<PyCapsule>()?;
+        let found = capsule.pointer_checked(Some(c"dltensor"))?;
+        // SAFETY: a capsule of this name has such a tensor (DLPack's "Python Specification"), for as long as it lives.
+        let tensor = unsafe { found.cast::<Tensor>().as_ref() };
+        let dimensions = usize::try_from(tensor.dimensions as c_int).unwrap_or(0);
+        // SAFETY: shape and strides have so many numbers; either may be null where there are none.
+        let numbers = |at: *const i64| unsafe {
+            (!at.is_null()).then(|| std::slice::from_raw_parts(at, dimensions))
+        };
+        let shape = numbers(tensor.shape).unwrap_or_default();
+        let element = u64::from(tensor.bits).div_ceil(8) * u64::from(tensor.lanes);
+        if !is_compact(shape, numbers(tensor.strides), 1) {
+            return Err(gaps(py));
+        }
+        let first = tensor.data.expose_provenance() as u64;
+        Ok(Self {
+            kind,
+            address: first + tensor.byte_offset,
+            length: bytes(py, shape, element)?,
+            keep: Keep::Tensor(capsule.unbind()),
+        })
+    }
+}

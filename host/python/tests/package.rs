@@ -1,0 +1,110 @@
+//! The package with an interpreter: as pip builds it, and built with the simulated board.
+
+use peerlane_tools::{Cache, Python, Requirements};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{env, fs};
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn python() -> Python {
+    let cache = Cache::open().unwrap();
+    cache.python(Requirements::Package).unwrap()
+}
+
+/// What a command says, which ends well.
+fn run(command: &mut Command) -> String {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}:\n{said}{errors}");
+    said
+}
+
+/// Runs pytest with a package before what else there is.
+fn pytest(python: &Python, package: &Path, tests: &[&str]) {
+    let mut command = python.command();
+    let path = env::join_paths([package, &python.site]).unwrap();
+    let files = tests.iter().map(|test| here().join("tests").join(test));
+    command.env("PYTHONPATH", path).current_dir(here());
+    let said = run(command.args(["-m", "pytest", "-q"]).args(files));
+    print!("{said}");
+    // pytest ends well, too, where all tests were skipped.
+    assert!(said.contains(" passed"), "{said}");
+}
+
+/// Where cargo built this test: its libraries lie there, too.
+fn target() -> PathBuf {
+    let program = env::current_exe().unwrap();
+    let directory = program.ancestors().nth(2).unwrap();
+    directory.to_owned()
+}
+
+/// Held while the library is built: the one with the simulated board has the same name.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `pip install host/python`, without a network: what it needs is here.
+#[test]
+#[ignore = "external tools: cargo xtask test python"]
+fn pip_installs_it() {
+    let python = python();
+    let work = tempfile::tempdir().unwrap();
+    let mut command = python.command();
+    let mut path = vec![python.site.join("bin")];
+    path.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+    command
+        .args(["-m", "pip", "install", "--no-build-isolation", "--no-deps"])
+        .args(["--no-input", "--disable-pip-version-check", "--target"])
+        .arg(work.path())
+        .arg(here())
+        .env("PATH", env::join_paths(path).unwrap())
+        // Quick to compile, of what is compiled already.
+        .env("MATURIN_PEP517_ARGS", "--profile dev")
+        .env("CARGO_TARGET_DIR", target().parent().unwrap());
+    let alone = alone();
+    run(&mut command);
+    drop(alone);
+    // Nothing of the simulator.
+    assert!(work.path().join("peerlane/_peerlane.pyi").is_file());
+    assert!(work.path().join("peerlane/py.typed").is_file());
+    pytest(&python, work.path(), &["test_package.py"]);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test python"]
+fn transfers_on_the_simulated_board() {
+    let python = python();
+    let work = tempfile::tempdir().unwrap();
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let alone = alone();
+    let directory = target().parent().unwrap().to_owned();
+    run(Command::new(cargo)
+        .args(["build", "-p", "peerlane-python", "--features", "simulated"])
+        .arg("--target-dir")
+        .arg(&directory)
+        .current_dir(here()));
+    let package = work.path().join("peerlane");
+    fs::create_dir(&package).unwrap();
+    for file in fs::read_dir(here().join("python/peerlane")).unwrap() {
+        let file = file.unwrap().path();
+        if file.is_file() {
+            fs::copy(&file, package.join(file.file_name().unwrap())).unwrap();
+        }
+    }
+    let library = directory.join("debug/lib_peerlane.so");
+    fs::copy(library, package.join("_peerlane.abi3.so")).unwrap();
+    drop(alone);
+    pytest(
+        &python,
+        work.path(),
+        &["test_simulated.py", "test_package.py"],
+    );
+}

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the package has on a machine without a board and without a GPU, as ``pip install`` makes it."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import peerlane
+import pytest
+from peerlane import _peerlane
+
+
+def test_without_a_board():
+    with pytest.raises(peerlane.NoDeviceError) as raised:
+        peerlane.Device("/dev/no such peerlane")
+    assert raised.value.errno == 2
+    assert raised.value.remedy and str(raised.value).endswith(raised.value.remedy)
+    with pytest.raises(peerlane.Error):
+        peerlane.Device("/dev/null")
+
+
+def test_numpy_is_not_needed():
+    code = "import sys; sys.modules['numpy'] = None; import peerlane; print(peerlane.__version__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == peerlane.__version__ + "\n"
+
+
+def test_stubs_and_library_have_the_same_names():
+    stub = Path(_peerlane.__file__).with_name("_peerlane.pyi").read_text()
+    for described in ast.parse(stub).body:
+        if not isinstance(described, ast.ClassDef):
+            continue
+        real = getattr(_peerlane, described.name)
+        methods = [part for part in described.body if isinstance(part, ast.FunctionDef)]
+        names = {method.name for method in methods}
+        public = {name for name in vars(real) if not name.startswith("_")}
+        assert public == {name for name in names if not name.startswith("_")}, described.name
+        assert all(hasattr(real, name) for name in names), described.name
+        # Each is documented, and with the arguments that it has.
+        assert ast.get_docstring(described), described.name
+        for method in methods:
+            if method.name.startswith("_"):
+                continue
+            assert ast.get_docstring(method), method.name
+            text = getattr(getattr(real, method.name), "__text_signature__", None)
+            if text:
+                arguments = [a.arg for a in method.args.args + method.args.kwonlyargs if a.arg != "self"]
+                found = [part.split("=")[0].strip() for part in text.strip("()").split(",")]
+                assert [name for name in found if name not in ("$self", "*", "/")] == arguments
+
+
+class OnAGpu:
+    """An array of CUDA's, as far as a machine without a GPU can tell."""
+
+    __cuda_array_interface__ = {"data": (1 << 40, False), "shape": (4, 2), "typestr": "<f4", "version": 3}
+
+
+def test_memory_of_a_gpu_needs_a_gpu():
+    if not hasattr(_peerlane, "simulated"):
+        pytest.skip("the simulated board's package has devices")
+    with _peerlane.simulated() as device, pytest.raises(peerlane.Error) as raised:
+        device.register(OnAGpu())
+    assert raised.value.remedy
+    array = OnAGpu()
+    array.__cuda_array_interface__ = OnAGpu.__cuda_array_interface__ | {"strides": (4, 16)}
+    with _peerlane.simulated() as device, pytest.raises(peerlane.InvalidError, match="one behind the other"):
+        device.register(array)

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Transfers on the simulated board."""
+
+import asyncio
+import gc
+import runpy
+import threading
+import time
+import weakref
+from pathlib import Path
+
+import numpy
+import peerlane
+import pytest
+from peerlane import _peerlane
+
+LENGTH = 10_001
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+
+
+def pattern(seed, length=LENGTH):
+    return bytes((i * 7 + i // 256 + seed * 41) % 256 for i in range(length))
+
+
+def there_and_back(device, memory, view):
+    """Writes a pattern through the FPGA over memory, and back into other memory of its kind."""
+    fpga = device.allocate(LENGTH)
+    queue = device.queue()
+    view[:] = pattern(1)
+    region = device.register(memory)
+    assert len(region) == LENGTH and not region.is_gpu
+    assert queue.copy(fpga, region).wait() == LENGTH
+    view[:] = bytes(LENGTH)
+    assert queue.copy(region, fpga).wait(10.0) == LENGTH
+    assert bytes(view) == pattern(1)
+    assert queue.under_way == 0
+
+
+def test_bytearray(device):
+    memory = bytearray(LENGTH)
+    there_and_back(device, memory, memoryview(memory))
+    gc.collect()
+    # Nobody has it any more.
+    memory.extend(b"more")
+
+
+def test_numpy(device):
+    memory = numpy.zeros(LENGTH, dtype=numpy.uint8)
+    there_and_back(device, memory, memoryview(memory))
+
+
+class Tensor:
+    """Of a package that has DLPack and no buffer protocol."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **arguments):
+        return self.array.__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_dlpack(device):
+    memory = numpy.zeros((LENGTH,), dtype=numpy.uint8)
+    there_and_back(device, Tensor(memory), memoryview(memory))
+    words = numpy.arange(6, dtype=numpy.uint32).reshape(2, 3)
+    assert len(device.register(Tensor(words))) == 24
+    assert len(device.register(Tensor(words[1:]))) == 12
+    for gaps in [words[:, 1:], words.T]:
+        with pytest.raises(peerlane.InvalidError, match="contiguous"):
+            device.register(Tensor(gaps))
+
+
+def test_parts_at_odd_places(device):
+    fpga = device.allocate(2 * LENGTH)
+    queue = device.queue()
+    data, back = bytearray(pattern(2)), bytearray(b"\xee" * LENGTH)
+    with device.register(data, write=False) as source, device.register(back) as destination:
+        queue.read(source, fpga.address + 3, offset=5, length=1000)
+        chained = queue.write(destination, fpga.address + 3, offset=7, length=1000, after_reads=True)
+        assert chained.wait() == 1000 and len(chained) == 1000
+    assert back[7:1007] == data[5:1005]
+    assert back[:7] + back[1007:] == b"\xee" * (LENGTH - 1000)
+
+
+def test_what_is_refused(device):
+    fpga = device.allocate(LENGTH)
+    queue = device.queue()
+    region = device.register(bytearray(LENGTH), write=False)
+    refusals = [
+        lambda: queue.write(region, fpga),  # the board may not write it
+        lambda: queue.read(region, fpga, length=0),
+        lambda: queue.read(region, fpga, offset=1, length=LENGTH),
+        lambda: queue.read(region, fpga, offset=1 << 63),
+        lambda: queue.read(region, 1 << 62),
+        lambda: device.register(pattern(0)),  # bytes are read-only
+        lambda: device.register(bytearray(8), read=False, write=False),
+        lambda: device.register(bytearray()),
+        lambda: device.register(memoryview(bytearray(8))[::2]),
+        lambda: device.register(object()),
+    ]
+    for number, refused in enumerate(refusals):
+        with pytest.raises(peerlane.InvalidError) as raised:
+            refused()
+        assert raised.value.remedy and isinstance(raised.value, ValueError), number
+    assert len(device.register(pattern(0), write=False)) == LENGTH
+    with pytest.raises(peerlane.BusyError, match="queue"):
+        device.queue()
+    with pytest.raises(TypeError):
+        queue.copy(region, region)
+    with pytest.raises(peerlane.UnsupportedError):
+        device.fileno()
+    region.close()
+    with pytest.raises(peerlane.InvalidError, match="closed"):
+        queue.read(region, fpga)
+    device.close()
+    with pytest.raises(peerlane.InvalidError, match="closed"):
+        device.allocate(1)
+
+
+def test_a_transfer_keeps_its_memory(device):
+    class Array(numpy.ndarray):
+        """With weak references."""
+
+    # So much takes longer than what the board is asked meanwhile.
+    fpga = device.allocate(1 << 20)
+    queue = device.queue()
+    memory = numpy.zeros(1 << 20, dtype=numpy.uint8).view(Array)
+    gone = weakref.ref(memory)
+    transfer = queue.copy(fpga, device.register(memory))
+    del memory
+    gc.collect()
+    assert gone() is not None and transfer.poll() is None
+    del transfer
+    gc.collect()
+    assert gone() is not None and queue.under_way == 1
+    queue.drain()
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_queue_that_goes_stops_what_is_under_way(device):
+    fpga = device.allocate(LENGTH)
+    queue = device.queue()
+    memory = bytearray(LENGTH)
+    queue.copy(device.register(memory), fpga)
+    del queue
+    gc.collect()
+    memory.extend(b"nobody has it")
+
+
+def test_a_transfer_that_is_stopped_says_so(device):
+    fpga = device.allocate(1 << 20)
+    queue = device.queue()
+    transfer = queue.copy(fpga, device.register(bytearray(1 << 20)))
+    with pytest.raises(peerlane.TransferTimeout) as late:
+        transfer.wait(0)
+    assert isinstance(late.value, TimeoutError) and "goes on" in str(late.value)
+    queue.restart()
+    with pytest.raises((peerlane.StoppedError, peerlane.FaultError)):
+        transfer.wait()
+
+
+def test_others_run_while_one_waits(device):
+    fpga = device.allocate(1 << 20)
+    queue = device.queue()
+    transfer = queue.copy(fpga, device.register(bytearray(1 << 20)))
+    turns = 0
+    done = threading.Event()
+
+    def count():
+        nonlocal turns
+        while not done.is_set():
+            turns += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = turns
+    transfer.wait()
+    seen = turns - before
+    done.set()
+    thread.join()
+    assert seen > 3
+
+
+def test_transfers_are_awaited(device):
+    fpga = device.allocate(4 * LENGTH)
+    queue = device.queue()
+    data = [bytearray(pattern(seed)) for seed in range(4)]
+
+    async def move(number):
+        place = fpga.address + number * LENGTH
+        back = bytearray(LENGTH)
+        assert await queue.read(device.register(data[number]), place) == LENGTH
+        transfer = queue.write(device.register(back), place)
+        assert await asyncio.wait_for(transfer, 60) == LENGTH
+        # It has ended, and stays so.
+        assert await transfer == LENGTH
+        return back
+
+    async def all_of_them():
+        ticks = 0
+
+        async def tick():
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0)
+
+        ticking = asyncio.create_task(tick())
+        found = await asyncio.gather(*(move(number) for number in range(4)))
+        ticking.cancel()
+        assert ticks > 3
+        return found
+
+    assert asyncio.run(all_of_them()) == data
+    # In another loop, too.
+    assert asyncio.run(move(1)) == data[1]
+
+
+def test_a_task_hears_of_an_error_and_may_be_cancelled(device):
+    fpga = device.allocate(1 << 20)
+    queue = device.queue()
+    region = device.register(bytearray(1 << 20))
+
+    async def run():
+        transfer = queue.copy(fpga, region)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(transfer, 0.001)
+        waiting = asyncio.ensure_future(asyncio.wait_for(queue.copy(region, fpga), 60))
+        await asyncio.sleep(0)
+        queue.restart()
+        with pytest.raises((peerlane.StoppedError, peerlane.FaultError)):
+            await waiting
+
+    asyncio.run(run())
+
+
+def test_first_example(device, monkeypatch, capsys):
+    monkeypatch.setattr(peerlane, "Device", _peerlane.simulated)
+    runpy.run_path(str(EXAMPLES / "01-hello" / "hello.py"), run_name="__main__")
+    assert capsys.readouterr().out == "100000 bytes to the FPGA and back\n"
