@@ -415,7 +415,8 @@ struct Place {
     behind: Option<Kept>,
 }
 
-/// Puts a copy's place into its queue: what comes behind it waits for its event.
+/// Puts a copy's place into its queue: what comes behind it waits for its event. The queue is not flushed here,
+/// which whoever waits for what is in front does: clFlush of the open FPGA runtime waits for commands that wait.
 ///
 /// # Safety
 /// They are a live queue, and live events of its context.
@@ -430,7 +431,6 @@ unsafe fn in_order(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Plac
             let mut before: Vec<Kept> = events.iter().map(keep).collect::<Result<_, _>>()?;
             before.push(f.behind_all(queue.queue)?);
             status(f.hold_up(queue.queue, 1, &done.object()))?;
-            status(f.flush(queue.queue))?;
             return Ok(Place {
                 before,
                 behind: None,
@@ -459,7 +459,6 @@ unsafe fn in_order(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Plac
             None => f.behind(queue.queue, list)?,
         };
         let behind = f.behind(queue.queue, &[done.object()])?;
-        status(f.flush(queue.queue))?;
         Ok(Place {
             before: vec![before],
             behind: Some(behind),
