@@ -17,6 +17,7 @@
 mod build;
 pub mod generated;
 mod params;
+pub mod pcie;
 pub mod prim;
 pub mod rtl;
 

@@ -35,6 +35,7 @@ mod board;
 mod bus;
 mod config;
 mod ddr;
+pub mod hip;
 mod link;
 mod memory;
 mod pcie;

@@ -1,0 +1,291 @@
+//! Read requests on their way out: cut at the Max Read Request Size, each with a tag of the hard IP's, no more than
+//! its buffer for completions has room for, and behind the posted writes that were accepted before them.
+//!
+//! # Tags
+//! The hard IP has 64 tags while software has set Extended Tag Field Enable, else 32. The last eight of them are for
+//! reads that flush, by the engine's own number, the others for data, in turn. A tag is free when its completion
+//! has come, or can no longer come.
+//!
+//! # Space for completions
+//! An endpoint advertises infinite credits for completions, so nothing holds them back, and one that finds no room in
+//! the hard IP's buffer is lost (Arria V Avalon-ST Interface for PCIe 683733, Transaction Layer Errors). A read is sent when there is room for the most
+//! completions that it may be split into: one for each line of 64 bytes that it touches, the smallest Read
+//! Completion Boundary. The hard IP shows how many headers there is room for (`ko_cpl_spc_header`). In its settings
+//! Minimum, Low and Balanced there are at least four units of 16 bytes for each, so data need no account.
+//! Eight lines are for reads that flush.
+//!
+//! # Requests that are too long
+//! The engine's reads of up to 512 bytes should not be longer than the Max Read Request Size. One that is leaves in
+//! parts, each when the one before has ended: completions of different tags pass each other, and the engine takes a
+//! read's bytes in order.
+
+use super::words::{AskHead, Sent};
+use crate::prim::{Part, parts};
+use peerlane_verilog::DocBlock;
+use rust_hdl::prelude::*;
+
+/// How far a request is.
+#[derive(Copy, Clone, Debug, PartialEq, LogicState)]
+pub enum AskState {
+    /// There is none.
+    Idle,
+    /// Its next part is measured.
+    Measure,
+    /// It waits for a tag, for room, for credits and for writes before it.
+    Check,
+    /// It is ready to leave.
+    Stand,
+    /// Another part is to follow it.
+    Wait,
+}
+
+/// One request at a time.
+#[derive(DocBlock)]
+pub struct Asks {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    /// Reads as the engine's port has them: of 1 to 512 bytes that do not cross 4 KiB.
+    pub valid: Signal<In, Bit>,
+    pub ready: Signal<Out, Bit>,
+    pub address: Signal<In, Bits<64>>,
+    pub bytes: Signal<In, Bits<10>>,
+    pub tag: Signal<In, Bits<7>>,
+    /// Max Read Request Size, 128 bytes shifted by it; there are 64 tags; requests may be made.
+    pub request: Signal<In, Bits<3>>,
+    pub extended: Signal<In, Bit>,
+    pub master: Signal<In, Bit>,
+    /// Headers of completions that the hard IP has room for.
+    pub space: Signal<In, Bits<8>>,
+    /// Lines of 64 bytes that completions have left again.
+    pub freed: Signal<In, Bits<5>>,
+    /// Posted packets: one is accepted, one leaves.
+    pub posted: Signal<In, Bit>,
+    pub post_sent: Signal<In, Bit>,
+    /// Credits, as in [`super::credits`].
+    pub credit: Signal<In, Bit>,
+    pub sent: Signal<Out, Bit>,
+    /// Tags whose completion may come; one gets free, because its read has failed or not.
+    pub busy: Signal<In, Bits<64>>,
+    pub closes: Signal<In, Bit>,
+    pub closes_tag: Signal<In, Bits<6>>,
+    pub closes_bad: Signal<In, Bit>,
+    /// A read gets its tag.
+    pub opens: Signal<Out, Bit>,
+    pub opens_tag: Signal<Out, Bits<6>>,
+    pub opens_word: Signal<Out, Sent>,
+    /// The request that leaves next.
+    pub head_valid: Signal<Out, Bit>,
+    pub head: Signal<Out, AskHead>,
+    pub head_take: Signal<In, Bit>,
+    /// One waits for a tag or for room.
+    pub stalled: Signal<Out, Bit>,
+
+    state: DFF<AskState>,
+    from: DFF<Bits<64>>,
+    left: DFF<Bits<10>>,
+    name: DFF<Bits<7>>,
+    /// Posted packets that are accepted and have not left; of these, those before the request.
+    pending: DFF<Bits<7>>,
+    ahead: DFF<Bits<7>>,
+    /// The part.
+    part: DFF<Bits<10>>,
+    dwords: DFF<Bits<8>>,
+    first: DFF<Bits<4>>,
+    last: DFF<Bits<4>>,
+    lines: DFF<Bits<5>>,
+    chosen: DFF<Bits<6>>,
+    next_tag: DFF<Bits<6>>,
+    /// Lines that are promised.
+    used: DFF<Bits<9>>,
+
+    is_flush: Signal<Local, Bit>,
+    to_edge: Signal<Local, Bits<10>>,
+    part_now: Signal<Local, Bits<10>>,
+    span: Signal<Local, Bits<11>>,
+    last_lane: Signal<Local, Bits<2>>,
+    line_span: Signal<Local, Bits<11>>,
+    pending_now: Signal<Local, Bits<7>>,
+    candidate: Signal<Local, Bits<6>>,
+    in_range: Signal<Local, Bit>,
+    tag_free: Signal<Local, Bit>,
+    need: Signal<Local, Bits<9>>,
+    has_room: Signal<Local, Bit>,
+    go: Signal<Local, Bit>,
+    ends_here: Signal<Local, Bit>,
+    all_lanes: Constant<Bits<4>>,
+}
+
+impl Default for Asks {
+    fn default() -> Self {
+        Self::fresh(AsksGiven {
+            all_lanes: Constant::new(0xF.into()),
+        })
+    }
+}
+
+impl Logic for Asks {
+    parts!(Measuring, Leaving);
+}
+
+/// What the next part is.
+struct Measuring;
+
+impl Part<Measuring> for Asks {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clock, state, from, left, name, pending, ahead, part, dwords, first, last, lines,
+            chosen, next_tag, used
+        );
+        // Bytes to the next multiple of the longest request.
+        self.to_edge.next = bits::<10>(512) - bit_cast::<10, 9>(self.from.q.val().get_bits::<9>(0));
+        if !self.request.val().any() {
+            self.to_edge.next =
+                bits::<10>(128) - bit_cast::<10, 7>(self.from.q.val().get_bits::<7>(0));
+        } else if self.request.val() == 1 {
+            self.to_edge.next =
+                bits::<10>(256) - bit_cast::<10, 8>(self.from.q.val().get_bits::<8>(0));
+        }
+        self.part_now.next = self.left.q.val();
+        if self.left.q.val() > self.to_edge.val() {
+            self.part_now.next = self.to_edge.val();
+        }
+        self.span.next = bit_cast::<11, 2>(self.from.q.val().get_bits::<2>(0))
+            + bit_cast::<11, 10>(self.part_now.val());
+        self.last_lane.next = self.span.val().get_bits::<2>(0);
+        self.line_span.next = bit_cast::<11, 6>(self.from.q.val().get_bits::<6>(0))
+            + bit_cast::<11, 10>(self.part_now.val())
+            + 63;
+        self.is_flush.next = self.name.q.val().get_bit(6);
+
+        // The tag: of a flush its own, else the next.
+        self.candidate.next = self.next_tag.q.val();
+        self.in_range.next = self.extended.val() | (self.next_tag.q.val() < 24);
+        if self.is_flush.val() {
+            self.candidate.next = bit_cast::<6, 7>(self.name.q.val() & 7) | 24;
+            self.in_range.next = true;
+            if self.extended.val() {
+                self.candidate.next = bit_cast::<6, 7>(self.name.q.val() & 7) | 56;
+            }
+        }
+        self.tag_free.next =
+            self.in_range.val() & !self.busy.val().get_bit(self.candidate.val().index());
+
+        // Room for it, and for the flush reads beside it.
+        self.need.next = self.used.q.val() + bit_cast::<9, 5>(self.lines.q.val());
+        if !self.is_flush.val() {
+            self.need.next = self.used.q.val() + bit_cast::<9, 5>(self.lines.q.val()) + 8;
+        }
+        self.has_room.next = self.need.val() <= bit_cast::<9, 8>(self.space.val());
+        self.go.next = (self.state.q.val() == AskState::Check)
+            & !self.ahead.q.val().any()
+            & self.tag_free.val()
+            & self.has_room.val()
+            & self.credit.val()
+            & self.master.val();
+        self.stalled.next =
+            (self.state.q.val() == AskState::Check) & (!self.tag_free.val() | !self.has_room.val());
+    }
+}
+
+/// Its way out; and the reset.
+struct Leaving;
+
+impl Part<Leaving> for Asks {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.pending_now.next = self.pending.q.val() + bit_cast::<7, 1>(self.posted.val().into())
+            - bit_cast::<7, 1>(self.post_sent.val().into());
+        self.pending.d.next = self.pending_now.val();
+        if self.post_sent.val() & self.ahead.q.val().any() {
+            self.ahead.d.next = self.ahead.q.val() - 1;
+        }
+        self.ready.next = self.state.q.val() == AskState::Idle;
+        self.ends_here.next = self.part.q.val() == self.left.q.val();
+        self.head_valid.next = self.state.q.val() == AskState::Stand;
+        match self.state.q.val() {
+            AskState::Idle => {
+                self.from.d.next = self.address.val();
+                self.left.d.next = self.bytes.val();
+                self.name.d.next = self.tag.val();
+                self.ahead.d.next = self.pending_now.val();
+                if self.valid.val() {
+                    self.state.d.next = AskState::Measure;
+                }
+            }
+            AskState::Measure => {
+                self.part.d.next = self.part_now.val();
+                self.dwords.d.next = bit_cast::<8, 11>((self.span.val() + 3) >> 2);
+                self.first.d.next = self.all_lanes.val() << self.from.q.val().get_bits::<2>(0);
+                self.last.d.next = self.all_lanes.val();
+                if self.last_lane.val().any() {
+                    self.last.d.next = self.all_lanes.val()
+                        >> (bits::<3>(4) - bit_cast::<3, 2>(self.last_lane.val()));
+                }
+                self.lines.d.next = bit_cast::<5, 11>(self.line_span.val() >> 6);
+                self.state.d.next = AskState::Check;
+            }
+            AskState::Check => {
+                self.chosen.d.next = self.candidate.val();
+                if self.go.val() {
+                    self.state.d.next = AskState::Stand;
+                }
+                if !self.is_flush.val() & (self.go.val() | !self.tag_free.val()) {
+                    self.next_tag.d.next = self.next_tag.q.val() + 1;
+                    if !self.in_range.val()
+                        | (!self.extended.val() & (self.next_tag.q.val() == 23))
+                        | (self.next_tag.q.val() == 55)
+                    {
+                        self.next_tag.d.next = 0.into();
+                    }
+                }
+            }
+            AskState::Stand => {
+                if self.head_take.val() {
+                    self.state.d.next = AskState::Wait;
+                    if self.ends_here.val() {
+                        self.state.d.next = AskState::Idle;
+                    }
+                }
+            }
+            AskState::Wait => {
+                // One that has failed has ended the read.
+                if self.closes.val() & (self.closes_tag.val() == self.chosen.q.val()) {
+                    self.from.d.next = self.from.q.val() + bit_cast::<64, 10>(self.part.q.val());
+                    self.left.d.next = self.left.q.val() - self.part.q.val();
+                    self.state.d.next = AskState::Measure;
+                    if self.closes_bad.val() {
+                        self.state.d.next = AskState::Idle;
+                    }
+                }
+            }
+        }
+        self.sent.next = self.go.val();
+        self.opens.next = self.go.val();
+        self.opens_tag.next = self.candidate.val();
+        self.opens_word.next.tag = self.name.q.val();
+        self.opens_word.next.bytes = self.part.q.val();
+        self.opens_word.next.at = self.from.q.val().get_bits::<7>(0);
+        self.used.d.next = self.used.q.val() - bit_cast::<9, 5>(self.freed.val());
+        if self.go.val() {
+            self.used.d.next = self.used.q.val() - bit_cast::<9, 5>(self.freed.val())
+                + bit_cast::<9, 5>(self.lines.q.val());
+        }
+        self.head.next.address = self.from.q.val().get_bits::<62>(2);
+        self.head.next.dwords = self.dwords.q.val();
+        self.head.next.first = self.first.q.val();
+        self.head.next.last = self.last.q.val();
+        if self.dwords.q.val() == 1 {
+            self.head.next.first = self.first.q.val() & self.last.q.val();
+            self.head.next.last = 0.into();
+        }
+        self.head.next.tag = self.chosen.q.val();
+        if self.reset.val() {
+            self.state.d.next = AskState::Idle;
+            self.pending.d.next = 0.into();
+            self.ahead.d.next = 0.into();
+            self.next_tag.d.next = 0.into();
+            self.used.d.next = 0.into();
+        }
+    }
+}

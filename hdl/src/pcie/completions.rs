@@ -1,0 +1,369 @@
+//! Completions from the hard IP, by tag into the chunks that the engine's port takes.
+//!
+//! A packet passes three stages: its tag is looked up, it is judged, its beats get their lanes. The hard IP has
+//! looked at the tag and the requester, and at what makes a packet malformed by itself; it does not compare a
+//! completion with its request (Intel Arria 10 Avalon-ST Interface for PCIe 683647, section 9.3, for the same
+//! hard IP's successor). That is done here:
+//!
+//! - status: Unsupported Request, Completer Abort; any other that is not success counts as Unsupported Request
+//!   (PCI Express Base Specification 2.1, section 2.2.9);
+//! - poisoned data;
+//! - address, byte count and length: each completion goes on where the one before has ended, says how many bytes
+//!   are left, and brings all of them or ends at a multiple of 64 bytes, the smallest Read Completion Boundary;
+//! - tags of no read.
+//!
+//! A read that has failed is told the engine once; what else comes of it is dropped. Its tag is free when the last
+//! completion has come. A read of which nothing comes any more gives its tag back after a time; the engine has
+//! counted its own by then.
+//!
+//! Lanes are those of [`super::posts`], the other way round. A packet's beats bring as many beats of the chunk, or
+//! one fewer or more; for what is left behind the last a cycle each is kept.
+
+mod judging;
+mod lanes;
+
+use super::words::{Progress, Sent};
+use crate::prim::{ForwardRam, Part, SmallFifo, parts};
+use judging::{Ends, Judgement};
+use lanes::Lanes;
+use peerlane_verilog::DocBlock;
+use rust_hdl::prelude::*;
+
+/// Completions of `W` bits and `B` bytes a beat; `E` = `W + 2`.
+#[derive(DocBlock)]
+pub struct Completions<const W: usize, const B: usize, const E: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    /// The hard IP's packets that are completions; never refused, but that `almost` asks for a pause.
+    pub rx_valid: Signal<In, Bit>,
+    pub rx_sop: Signal<In, Bit>,
+    pub rx_eop: Signal<In, Bit>,
+    pub rx_data: Signal<In, Bits<W>>,
+    pub almost: Signal<Out, Bit>,
+    /// A read gets its tag.
+    pub opens: Signal<In, Bit>,
+    pub opens_tag: Signal<In, Bits<6>>,
+    pub opens_word: Signal<In, Sent>,
+    /// Tags whose completion may come; one gets free, because its read has failed or not; lines of 64 bytes that are
+    /// free in the hard IP's buffer.
+    pub busy: Signal<Out, Bits<64>>,
+    pub closes: Signal<Out, Bit>,
+    pub closes_tag: Signal<Out, Bits<6>>,
+    pub closes_bad: Signal<Out, Bit>,
+    pub freed: Signal<Out, Bits<5>>,
+    /// To the engine, as in [`crate::rtl::stream`].
+    pub answer_valid: Signal<Out, Bit>,
+    pub answer_first: Signal<Out, Bit>,
+    pub answer_tag: Signal<Out, Bits<7>>,
+    pub answer_bytes: Signal<Out, Bits<10>>,
+    pub answer_code: Signal<Out, Bits<3>>,
+    pub answer_data: Signal<Out, Bits<W>>,
+    /// What was wrong, one cycle each: status, poison, a completion that does not fit its read, a tag of no read, a
+    /// read that was given up.
+    pub saw_unsupported: Signal<Out, Bit>,
+    pub saw_abort: Signal<Out, Bit>,
+    pub saw_poisoned: Signal<Out, Bit>,
+    pub saw_malformed: Signal<Out, Bit>,
+    pub saw_unexpected: Signal<Out, Bit>,
+    pub saw_expired: Signal<Out, Bit>,
+
+    #[given]
+    beats: SmallFifo<Bits<E>, 4, 5>,
+    pause: DFF<Bit>,
+    /// Reads under way, by tag: whether they are, whether they were at the last look, whether nothing has come,
+    /// whether they have failed.
+    open: DFF<Bits<64>>,
+    old: DFF<Bits<64>>,
+    fresh_tags: DFF<Bits<64>>,
+    failed: DFF<Bits<64>>,
+    #[given]
+    sent: ForwardRam<Sent, 6>,
+    #[given]
+    progress: ForwardRam<Progress, 6>,
+    /// Time, and the tag that is looked at next; a read is to be given up.
+    time: DFF<Bits<20>>,
+    look: DFF<Bits<6>>,
+    due: DFF<Bit>,
+    /// Looking up.
+    a_on: DFF<Bit>,
+    a_sop: DFF<Bit>,
+    a_eop: DFF<Bit>,
+    a_expires: DFF<Bit>,
+    a_tag: DFF<Bits<8>>,
+    a_data: DFF<Bits<W>>,
+    /// Within a packet.
+    within: DFF<Bit>,
+    /// Judging.
+    b_on: DFF<Bit>,
+    b_sop: DFF<Bit>,
+    b_eop: DFF<Bit>,
+    b_expires: DFF<Bit>,
+    b_tag: DFF<Bits<6>>,
+    b_data: DFF<Bits<W>>,
+    b_known: DFF<Bit>,
+    b_failed: DFF<Bit>,
+    b_name: DFF<Bits<7>>,
+    b_left: DFF<Bits<10>>,
+    b_at: DFF<Bits<7>>,
+    lines_held: DFF<Bits<5>>,
+    lines_free: DFF<Bits<5>>,
+    /// Beats to their lanes: this packet's beat, and the two before it.
+    c_on: DFF<Bit>,
+    c_sop: DFF<Bit>,
+    c_eop: DFF<Bit>,
+    c_data: DFF<Bits<W>>,
+    before: DFF<Bits<W>>,
+    before_that: DFF<Bits<W>>,
+    c_moves: DFF<Bits<3>>,
+    c_left: DFF<Bits<6>>,
+    c_first: DFF<Bit>,
+    c_name: DFF<Bits<7>>,
+    c_bytes: DFF<Bits<10>>,
+    c_code: DFF<Bits<3>>,
+    /// Behind the last beat of a packet.
+    tail: DFF<Bit>,
+    out_on: DFF<Bit>,
+    out_first: DFF<Bit>,
+    out_name: DFF<Bits<7>>,
+    out_bytes: DFF<Bits<10>>,
+    out_code: DFF<Bits<3>>,
+    out_data: DFF<Bits<W>>,
+
+    stall: Signal<Local, Bit>,
+    move_on: Signal<Local, Bit>,
+    /// Whether the oldest beat begins a packet, and ends it.
+    front: Signal<Local, Bits<2>>,
+    pop: Signal<Local, Bit>,
+    inject: Signal<Local, Bit>,
+    tick: Signal<Local, Bit>,
+    look_bit: Signal<Local, Bits<64>>,
+    a_bit: Signal<Local, Bits<64>>,
+    judge: Signal<Local, Bit>,
+    brings: Signal<Local, Bit>,
+    poisoned: Signal<Local, Bit>,
+    status: Signal<Local, Bits<3>>,
+    count: Signal<Local, Bits<12>>,
+    lower: Signal<Local, Bits<7>>,
+    length: Signal<Local, Bits<10>>,
+    span: Signal<Local, Bits<12>>,
+    is_last: Signal<Local, Bit>,
+    bytes: Signal<Local, Bits<10>>,
+    fits: Signal<Local, Bit>,
+    exact: Signal<Local, Bits<12>>,
+    refused: Signal<Local, Bit>,
+    good: Signal<Local, Bit>,
+    code: Signal<Local, Bits<3>>,
+    tells: Signal<Local, Bit>,
+    fails: Signal<Local, Bit>,
+    shut: Signal<Local, Bit>,
+    lines: Signal<Local, Bits<5>>,
+    line_sum: Signal<Local, Bits<11>>,
+    b_bit: Signal<Local, Bits<64>>,
+    shuts: Signal<Local, Bits<64>>,
+    failing: Signal<Local, Bits<64>>,
+    opened: Signal<Local, Bits<64>>,
+    lane_span: Signal<Local, Bits<11>>,
+    begins_at: Signal<Local, Bits<3>>,
+    emit: Signal<Local, Bit>,
+    left_after: Signal<Local, Bits<6>>,
+    word: Signal<Local, Bits<W>>,
+
+    one: Constant<Bits<64>>,
+    flags_place: Constant<Bits<9>>,
+    eop_place: Constant<Bits<9>>,
+    last_time: Constant<Bits<20>>,
+    lane_mask: Constant<Bits<7>>,
+    beat_round: Constant<Bits<11>>,
+    beat_shift: Constant<Bits<4>>,
+    less_one: Constant<Bits<9>>,
+    less_two: Constant<Bits<9>>,
+}
+
+impl<const W: usize, const B: usize, const E: usize> Completions<W, B, E> {
+    /// Completions of reads that are given up between 64 and 128 times `2^patience_log2` cycles after they were
+    /// sent; `patience_log2` is at most 20.
+    pub fn new(patience_log2: usize) -> Self {
+        assert!(E == W + 2);
+        assert!(patience_log2 <= 20, "2^{patience_log2} cycles");
+        Self::fresh(CompletionsGiven {
+            beats: SmallFifo::new(4),
+            sent: ForwardRam::new(6),
+            progress: ForwardRam::new(6),
+            one: Constant::new(1.into()),
+            flags_place: Constant::new((W as u64).into()),
+            eop_place: Constant::new((W as u64 + 1).into()),
+            last_time: Constant::new(((1u64 << patience_log2) - 1).into()),
+            lane_mask: Constant::new((B as u64 - 1).into()),
+            beat_round: Constant::new((B as u64 - 1).into()),
+            beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
+            less_one: Constant::new((W as u64 - 64).into()),
+            less_two: Constant::new((W as u64 - 128).into()),
+        })
+    }
+}
+
+impl<const W: usize, const B: usize, const E: usize> Logic for Completions<W, B, E> {
+    parts!(Setup, LookUp, Judgement, Ends, Lanes);
+}
+
+/// Clocks, and what comes in.
+struct Setup;
+
+impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions<W, B, E> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            pause,
+            open,
+            old,
+            fresh_tags,
+            failed,
+            time,
+            look,
+            due,
+            a_on,
+            a_sop,
+            a_eop,
+            a_expires,
+            a_tag,
+            a_data,
+            within,
+            b_on,
+            b_sop,
+            b_eop,
+            b_expires,
+            b_tag,
+            b_data,
+            b_known,
+            b_failed,
+            b_name,
+            b_left,
+            b_at,
+            lines_held,
+            lines_free,
+            c_on,
+            c_sop,
+            c_eop,
+            c_data,
+            before,
+            before_that,
+            c_moves,
+            c_left,
+            c_first,
+            c_name,
+            c_bytes,
+            c_code,
+            tail,
+            out_on,
+            out_first,
+            out_name,
+            out_bytes,
+            out_code,
+            out_data
+        );
+        clock!(self, clock, beats, sent, progress);
+        self.beats.reset.next = self.reset.val();
+        self.beats.push.next = self.rx_valid.val();
+        self.beats.data_in.next = bit_cast::<E, W>(self.rx_data.val())
+            | (bit_cast::<E, 1>(self.rx_sop.val().into()) << self.flags_place.val())
+            | (bit_cast::<E, 1>(self.rx_eop.val().into()) << self.eop_place.val());
+        // Of 16 places; three beats come behind a pause, and some are under way.
+        self.pause.d.next = self.beats.level.val() > 7;
+        self.almost.next = self.pause.q.val();
+
+        // Beats behind a packet's last one leave no place for the next.
+        self.emit.next = (self.c_left.q.val().any())
+            & (self.tail.q.val() | (self.c_on.q.val() & !self.c_sop.q.val()));
+        self.left_after.next = self.c_left.q.val() - bit_cast::<6, 1>(self.emit.val().into());
+        self.stall.next = self.left_after.val().any()
+            & (self.tail.q.val() | (self.c_on.q.val() & self.c_eop.q.val()));
+        self.move_on.next = !self.stall.val();
+    }
+}
+
+/// The tag is looked up, and reads are given up.
+struct LookUp;
+
+impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completions<W, B, E> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // One tag at a time: open at two looks without having been opened between them is too long.
+        self.tick.next = self.time.q.val() == self.last_time.val();
+        self.time.d.next = self.time.q.val() + 1;
+        self.look_bit.next = self.one.val() << self.look.q.val();
+        self.opened.next = 0.into();
+        if self.opens.val() {
+            self.opened.next = self.one.val() << self.opens_tag.val();
+        }
+        self.old.d.next = self.old.q.val() & !self.opened.val();
+        if self.tick.val() {
+            self.time.d.next = 0.into();
+            if !self.due.q.val() {
+                if (self.open.q.val() & self.old.q.val() & self.look_bit.val()).any() {
+                    self.due.d.next = true;
+                } else {
+                    self.look.d.next = self.look.q.val() + 1;
+                    self.old.d.next = (self.old.q.val() | self.look_bit.val()) & !self.opened.val();
+                }
+            }
+        }
+
+        // A beat, or between packets a read that is given up. No two packets one behind the other without a
+        // cycle between them, in which the first is judged.
+        self.front.next = bit_cast::<2, E>(self.beats.data.val() >> self.flags_place.val());
+        self.inject.next = self.due.q.val()
+            & self.move_on.val()
+            & !self.within.q.val()
+            & !(self.a_on.q.val() & self.a_sop.q.val());
+        self.pop.next = self.beats.valid.val()
+            & self.move_on.val()
+            & !self.inject.val()
+            & !(self.front.val().get_bit(0) & self.a_on.q.val() & self.a_sop.q.val());
+        self.beats.pop.next = self.pop.val();
+        if self.move_on.val() {
+            self.a_on.d.next = self.pop.val() | self.inject.val();
+            self.a_sop.d.next = self.front.val().get_bit(0) | self.inject.val();
+            self.a_eop.d.next = self.front.val().get_bit(1) | self.inject.val();
+            self.a_expires.d.next = self.inject.val();
+            self.a_data.d.next = bit_cast::<W, E>(self.beats.data.val());
+            self.a_tag.d.next = self.beats.data.val().get_bits::<8>(72);
+            if self.inject.val() {
+                self.a_tag.d.next = bit_cast::<8, 6>(self.look.q.val());
+                self.due.d.next = false;
+                self.look.d.next = self.look.q.val() + 1;
+            }
+        }
+        if self.pop.val() {
+            self.within.d.next = !self.front.val().get_bit(1);
+        }
+
+        self.sent.write_enable.next = self.opens.val();
+        self.sent.write_address.next = self.opens_tag.val();
+        self.sent.write_data.next = self.opens_word.val();
+        self.sent.read_address.next = self.a_tag.q.val().get_bits::<6>(0);
+        self.progress.read_address.next = self.a_tag.q.val().get_bits::<6>(0);
+        self.a_bit.next = self.one.val() << self.a_tag.q.val().get_bits::<6>(0);
+        if self.move_on.val() {
+            self.b_on.d.next = self.a_on.q.val();
+            self.b_sop.d.next = self.a_sop.q.val();
+            self.b_eop.d.next = self.a_eop.q.val();
+            self.b_expires.d.next = self.a_expires.q.val();
+            self.b_data.d.next = self.a_data.q.val();
+            self.b_tag.d.next = self.a_tag.q.val().get_bits::<6>(0);
+            // One that is to be given up has not ended meanwhile, nor begun again.
+            self.b_known.d.next = (self.open.q.val() & self.a_bit.val()).any()
+                & !self.a_tag.q.val().get_bits::<2>(6).any()
+                & (!self.a_expires.q.val() | (self.old.q.val() & self.a_bit.val()).any());
+            self.b_failed.d.next = (self.failed.q.val() & self.a_bit.val()).any();
+            self.b_name.d.next = self.sent.read_data.val().tag;
+            self.b_left.d.next = self.progress.read_data.val().left;
+            self.b_at.d.next = self.progress.read_data.val().at;
+            if (self.fresh_tags.q.val() & self.a_bit.val()).any() {
+                self.b_left.d.next = self.sent.read_data.val().bytes;
+                self.b_at.d.next = self.sent.read_data.val().at;
+            }
+        }
+    }
+}

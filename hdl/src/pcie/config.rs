@@ -1,0 +1,135 @@
+//! What software has set in the function's configuration, as the hard IP shows it: sixteen words in turn
+//! (`tl_cfg`, Stratix V Avalon-ST Interface for PCIe 683093, Transaction Layer Configuration Space signals).
+//!
+//! Each word stands for eight cycles of the hard IP and is not aligned to an edge of this clock. The lowest bit
+//! of its number is taken through two registers; two cycles behind its change the word is taken.
+
+use crate::prim::BitSync;
+use peerlane_verilog::DocBlock;
+use rust_hdl::prelude::*;
+
+/// The configuration's words that are used.
+#[derive(DocBlock, Default)]
+pub struct Config {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    /// The number of the word that is shown, and the word.
+    pub add: Signal<In, Bits<4>>,
+    pub ctl: Signal<In, Bits<32>>,
+    /// Device Control: Max Payload Size and Max Read Request Size, 128 bytes shifted by it; Extended Tag Field
+    /// Enable.
+    pub payload: Signal<Out, Bits<3>>,
+    pub request: Signal<Out, Bits<3>>,
+    pub extended: Signal<Out, Bit>,
+    /// Link Control: the root complex's Read Completion Boundary is 128, not 64.
+    pub boundary: Signal<Out, Bit>,
+    /// Command: Bus Master Enable.
+    pub master: Signal<Out, Bit>,
+    /// MSI-X Control: enabled, and the function's mask.
+    pub msix_enable: Signal<Out, Bit>,
+    pub msix_mask: Signal<Out, Bit>,
+    /// MSI: enabled, and its address and data.
+    pub msi_enable: Signal<Out, Bit>,
+    pub msi_address: Signal<Out, Bits<64>>,
+    pub msi_data: Signal<Out, Bits<16>>,
+    /// Requester ID: bus, device and function 0.
+    pub id: Signal<Out, Bits<16>>,
+
+    changes: BitSync,
+    before: DFF<Bit>,
+    /// Of a change: one and two cycles ago.
+    behind: DFF<Bits<2>>,
+    device: DFF<Bits<32>>,
+    boundary_bit: DFF<Bit>,
+    master_bit: DFF<Bit>,
+    msix: DFF<Bits<2>>,
+    msi: DFF<Bit>,
+    msi_to: DFF<Bits<64>>,
+    msi_word: DFF<Bits<16>>,
+    number: DFF<Bits<13>>,
+    changed: Signal<Local, Bit>,
+}
+
+impl Logic for Config {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            before,
+            behind,
+            device,
+            boundary_bit,
+            master_bit,
+            msix,
+            msi,
+            msi_to,
+            msi_word,
+            number
+        );
+        clock!(self, clock, changes);
+        self.changes.unsynced.next = self.add.val().get_bit(0);
+        self.before.d.next = self.changes.synced.val();
+        self.changed.next = self.changes.synced.val() ^ self.before.q.val();
+        self.behind.d.next =
+            (self.behind.q.val() << 1) | bit_cast::<2, 1>(self.changed.val().into());
+        if self.behind.q.val().get_bit(1) {
+            if self.add.val() == 0 {
+                self.device.d.next = self.ctl.val();
+            }
+            if self.add.val() == 2 {
+                self.boundary_bit.d.next = self.ctl.val().get_bit(19);
+            }
+            if self.add.val() == 3 {
+                self.master_bit.d.next = self.ctl.val().get_bit(10);
+            }
+            // The MSI's address: 11:0, 31:12, 43:32 and 63:44.
+            if self.add.val() == 5 {
+                self.msi_to.d.next = ((self.msi_to.q.val() >> 12) << 12)
+                    | bit_cast::<64, 12>(self.ctl.val().get_bits::<12>(20));
+            }
+            if self.add.val() == 9 {
+                self.msi_to.d.next = (self.msi_to.q.val() & 0xFFFF_FFFF_0000_0FFF_u64)
+                    | (bit_cast::<64, 20>(self.ctl.val().get_bits::<20>(12)) << 12);
+            }
+            if self.add.val() == 6 {
+                self.msi_to.d.next = (self.msi_to.q.val() & 0xFFFF_F000_FFFF_FFFF_u64)
+                    | (bit_cast::<64, 12>(self.ctl.val().get_bits::<12>(20)) << 32);
+            }
+            if self.add.val() == 11 {
+                self.msi_to.d.next = (self.msi_to.q.val() & 0x0000_0FFF_FFFF_FFFF_u64)
+                    | (bit_cast::<64, 20>(self.ctl.val().get_bits::<20>(12)) << 44);
+            }
+            if self.add.val() == 13 {
+                self.msix.d.next = self.ctl.val().get_bits::<2>(30);
+                self.msi.d.next = self.ctl.val().get_bit(0);
+            }
+            if self.add.val() == 15 {
+                self.msi_word.d.next = self.ctl.val().get_bits::<16>(16);
+                self.number.d.next = self.ctl.val().get_bits::<13>(0);
+            }
+        }
+        self.payload.next = self.device.q.val().get_bits::<3>(21);
+        self.request.next = self.device.q.val().get_bits::<3>(28);
+        self.extended.next = self.device.q.val().get_bit(24);
+        self.boundary.next = self.boundary_bit.q.val();
+        self.master.next = self.master_bit.q.val();
+        self.msix_enable.next = self.msix.q.val().get_bit(1);
+        self.msix_mask.next = self.msix.q.val().get_bit(0);
+        self.msi_enable.next = self.msi.q.val();
+        self.msi_address.next = self.msi_to.q.val();
+        self.msi_data.next = self.msi_word.q.val();
+        self.id.next = bit_cast::<16, 13>(self.number.q.val()) << 3;
+        if self.reset.val() {
+            self.behind.d.next = 0.into();
+            self.device.d.next = 0.into();
+            self.boundary_bit.d.next = false;
+            self.master_bit.d.next = false;
+            self.msix.d.next = 0.into();
+            self.msi.d.next = false;
+            self.msi_to.d.next = 0.into();
+            self.msi_word.d.next = 0.into();
+            self.number.d.next = 0.into();
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! The transaction layer: the parts joined, with the engine's port on one side and the hard IP's interfaces on the
+//! other.
+
+use super::asks::Asks;
+use super::completions::Completions;
+use super::config::Config;
+use super::credits::Credits;
+use super::posts::Posts;
+use super::tally::Tally;
+use super::transmit::Transmit;
+use crate::prim::{Part, parts};
+use peerlane_verilog::DocBlock;
+use rust_hdl::prelude::*;
+
+/// The transaction layer's application side on the hard IP `altera_pcie_sv_hip_ast`, `W` bits and `B` bytes a beat;
+/// `E` = `W + 2`. Ports towards the hard IP have its names (Stratix V Avalon-ST Interface for PCIe 683093).
+#[derive(DocBlock)]
+pub struct Layer<const W: usize, const B: usize, const E: usize> {
+    /// The hard IP's `coreclkout_hip`, and its application reset.
+    pub pcie_clk: Signal<In, Clock>,
+    pub pcie_reset: Signal<In, Bit>,
+    /// The engine's port, as its adapter has it.
+    pub post_valid: Signal<In, Bit>,
+    pub post_ready: Signal<Out, Bit>,
+    pub post_address: Signal<In, Bits<64>>,
+    pub post_beats: Signal<In, Bits<6>>,
+    pub post_data: Signal<In, Bits<W>>,
+    pub post_enable: Signal<In, Bits<B>>,
+    pub ask_valid: Signal<In, Bit>,
+    pub ask_ready: Signal<Out, Bit>,
+    pub ask_address: Signal<In, Bits<64>>,
+    pub ask_bytes: Signal<In, Bits<10>>,
+    pub ask_tag: Signal<In, Bits<7>>,
+    pub answer_valid: Signal<Out, Bit>,
+    pub answer_first: Signal<Out, Bit>,
+    pub answer_tag: Signal<Out, Bits<7>>,
+    pub answer_bytes: Signal<Out, Bits<10>>,
+    pub answer_code: Signal<Out, Bits<3>>,
+    pub answer_data: Signal<Out, Bits<W>>,
+    /// The hard IP: packets received. `mask` holds requests back that want an answer.
+    pub rx_st_valid: Signal<In, Bit>,
+    pub rx_st_ready: Signal<Out, Bit>,
+    pub rx_st_data: Signal<In, Bits<W>>,
+    pub rx_st_sop: Signal<In, Bit>,
+    pub rx_st_eop: Signal<In, Bit>,
+    pub rx_st_bar: Signal<In, Bits<8>>,
+    pub rx_st_err: Signal<In, Bit>,
+    pub rx_st_mask: Signal<Out, Bit>,
+    /// Packets sent.
+    pub tx_st_valid: Signal<Out, Bit>,
+    pub tx_st_ready: Signal<In, Bit>,
+    pub tx_st_data: Signal<Out, Bits<W>>,
+    pub tx_st_sop: Signal<Out, Bit>,
+    pub tx_st_eop: Signal<Out, Bit>,
+    pub tx_st_empty: Signal<Out, Bits<2>>,
+    pub tx_st_err: Signal<Out, Bit>,
+    /// Credits.
+    pub tx_cred_hdrfcp: Signal<In, Bits<8>>,
+    pub tx_cred_datafcp: Signal<In, Bits<12>>,
+    pub tx_cred_hdrfcnp: Signal<In, Bits<8>>,
+    pub tx_cred_hdrfccp: Signal<In, Bits<8>>,
+    pub tx_cred_datafccp: Signal<In, Bits<12>>,
+    pub tx_cred_fchipcons: Signal<In, Bits<6>>,
+    pub tx_cred_fcinfinite: Signal<In, Bits<6>>,
+    pub tx_cons_cred_sel: Signal<Out, Bit>,
+    /// Completions that its buffer has room for.
+    pub ko_cpl_spc_header: Signal<In, Bits<8>>,
+    /// Configuration.
+    pub tl_cfg_add: Signal<In, Bits<4>>,
+    pub tl_cfg_ctl: Signal<In, Bits<32>>,
+    /// Errors that the hard IP is told of, one cycle each: bit 1 a read that was given up, bit 3 a completion that
+    /// nobody waits for or that does not fit its read. And whether reads are under way.
+    pub cpl_err: Signal<Out, Bits<7>>,
+    pub cpl_pending: Signal<Out, Bit>,
+    /// Packets that are no completions, a beat a cycle and never held up. Whoever takes them asks for a pause, of all
+    /// or of those that want an answer.
+    pub request_valid: Signal<Out, Bit>,
+    pub request_sop: Signal<Out, Bit>,
+    pub request_eop: Signal<Out, Bit>,
+    pub request_bar: Signal<Out, Bits<8>>,
+    pub request_data: Signal<Out, Bits<W>>,
+    pub request_pause: Signal<In, Bit>,
+    pub request_mask: Signal<In, Bit>,
+    /// The function's configuration.
+    pub max_payload: Signal<Out, Bits<3>>,
+    pub max_request: Signal<Out, Bits<3>>,
+    pub extended_tags: Signal<Out, Bit>,
+    pub read_boundary: Signal<Out, Bit>,
+    pub bus_master: Signal<Out, Bit>,
+    pub requester_id: Signal<Out, Bits<16>>,
+    pub msix_enable: Signal<Out, Bit>,
+    pub msix_mask: Signal<Out, Bit>,
+    pub msi_enable: Signal<Out, Bit>,
+    pub msi_address: Signal<Out, Bits<64>>,
+    pub msi_data: Signal<Out, Bits<16>>,
+    /// Since the reset, up to the largest number: completions by what was wrong with them, and reads given up.
+    pub unsupported: Signal<Out, Bits<16>>,
+    pub aborted: Signal<Out, Bits<16>>,
+    pub poisoned: Signal<Out, Bits<16>>,
+    pub malformed: Signal<Out, Bits<16>>,
+    pub unexpected: Signal<Out, Bits<16>>,
+    pub expired: Signal<Out, Bits<16>>,
+    /// The hard IP has found an error in its buffer that it could not correct: data may be wrong until a reset.
+    pub rx_failed: Signal<Out, Bit>,
+    /// A write waits for credits; a read waits for a tag or for room.
+    pub stalled_credits: Signal<Out, Bit>,
+    pub stalled_tags: Signal<Out, Bit>,
+
+    posts: Posts<W, B>,
+    asks: Asks,
+    credits: Credits,
+    transmit: Transmit<W>,
+    #[given]
+    completions: Completions<W, B, E>,
+    settings: Config,
+    tally: Tally,
+    /// What the hard IP gave in the last cycle.
+    rx_on: DFF<Bit>,
+    rx_data: DFF<Bits<W>>,
+    rx_sop: DFF<Bit>,
+    rx_eop: DFF<Bit>,
+    rx_bar: DFF<Bits<8>>,
+    ready: DFF<Bit>,
+    /// The packet under way is a completion.
+    route: DFF<Bit>,
+    errors: DFF<Bits<7>>,
+    pending: DFF<Bit>,
+    failed: DFF<Bit>,
+    is_completion: Signal<Local, Bit>,
+}
+
+impl<const W: usize, const B: usize, const E: usize> Layer<W, B, E> {
+    /// A layer that gives reads up between 64 and 128 times `2^patience_log2` cycles after they left.
+    pub fn new(patience_log2: usize) -> Self {
+        Self::fresh(LayerGiven {
+            completions: Completions::new(patience_log2),
+        })
+    }
+}
+
+impl<const W: usize, const B: usize, const E: usize> Logic for Layer<W, B, E> {
+    parts!(Sending, Receiving, Telling);
+}
+
+/// From the engine to the hard IP.
+struct Sending;
+
+impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, B, E> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, pcie_clk, rx_on, rx_data, rx_sop, rx_eop, rx_bar, ready, route, errors, pending,
+            failed
+        );
+        clock!(
+            self,
+            pcie_clk,
+            posts,
+            asks,
+            credits,
+            transmit,
+            completions,
+            settings,
+            tally
+        );
+        self.posts.reset.next = self.pcie_reset.val();
+        self.asks.reset.next = self.pcie_reset.val();
+        self.credits.reset.next = self.pcie_reset.val();
+        self.transmit.reset.next = self.pcie_reset.val();
+        self.completions.reset.next = self.pcie_reset.val();
+        self.settings.reset.next = self.pcie_reset.val();
+        self.tally.reset.next = self.pcie_reset.val();
+
+        self.posts.valid.next = self.post_valid.val();
+        self.post_ready.next = self.posts.ready.val();
+        self.posts.address.next = self.post_address.val();
+        self.posts.beats.next = self.post_beats.val();
+        self.posts.data.next = self.post_data.val();
+        self.posts.enable.next = self.post_enable.val();
+        self.posts.payload.next = self.settings.payload.val();
+        self.posts.head_take.next = self.transmit.post_take.val();
+        self.posts.beat_take.next = self.transmit.post_beat_take.val();
+
+        self.asks.valid.next = self.ask_valid.val();
+        self.ask_ready.next = self.asks.ready.val();
+        self.asks.address.next = self.ask_address.val();
+        self.asks.bytes.next = self.ask_bytes.val();
+        self.asks.tag.next = self.ask_tag.val();
+        self.asks.request.next = self.settings.request.val();
+        self.asks.extended.next = self.settings.extended.val();
+        self.asks.master.next = self.settings.master.val();
+        self.asks.space.next = self.ko_cpl_spc_header.val();
+        self.asks.freed.next = self.completions.freed.val();
+        self.asks.posted.next = self.posts.taken.val();
+        self.asks.post_sent.next = self.transmit.post_take.val();
+        self.asks.credit.next = self.credits.read_ok.val();
+        self.asks.busy.next = self.completions.busy.val();
+        self.asks.closes.next = self.completions.closes.val();
+        self.asks.closes_tag.next = self.completions.closes_tag.val();
+        self.asks.closes_bad.next = self.completions.closes_bad.val();
+        self.asks.head_take.next = self.transmit.ask_take.val();
+        self.stalled_tags.next = self.asks.stalled.val();
+
+        self.credits.posted_headers.next = self.tx_cred_hdrfcp.val();
+        self.credits.posted_data.next = self.tx_cred_datafcp.val();
+        self.credits.read_headers.next = self.tx_cred_hdrfcnp.val();
+        self.credits.reply_headers.next = self.tx_cred_hdrfccp.val();
+        self.credits.reply_data.next = self.tx_cred_datafccp.val();
+        self.credits.hip_consumed.next = self.tx_cred_fchipcons.val();
+        self.credits.infinite.next = self.tx_cred_fcinfinite.val();
+        self.tx_cons_cred_sel.next = self.credits.select_consumed.val();
+        self.credits.post_need.next = self.transmit.post_need.val();
+        self.credits.post_sent.next = self.transmit.post_take.val();
+        self.credits.read_sent.next = self.asks.sent.val();
+        self.credits.reply_need.next = 0.into();
+        self.credits.reply_sent.next = false;
+
+        self.transmit.master.next = self.settings.master.val();
+        self.transmit.id.next = self.settings.id.val();
+        self.transmit.post_valid.next = self.posts.head_valid.val();
+        self.transmit.post.next = self.posts.head.val();
+        self.transmit.post_beat.next = self.posts.beat.val();
+        self.transmit.post_ok.next = self.credits.post_ok.val();
+        self.transmit.ask_valid.next = self.asks.head_valid.val();
+        self.transmit.ask.next = self.asks.head.val();
+        self.stalled_credits.next = self.transmit.stalled.val();
+        self.transmit.tx_ready.next = self.tx_st_ready.val();
+        self.tx_st_valid.next = self.transmit.tx_valid.val();
+        self.tx_st_data.next = self.transmit.tx_data.val();
+        self.tx_st_sop.next = self.transmit.tx_sop.val();
+        self.tx_st_eop.next = self.transmit.tx_eop.val();
+        self.tx_st_empty.next = self.transmit.tx_empty.val();
+        self.tx_st_err.next = false;
+    }
+}
+
+/// From the hard IP: completions to the engine, the rest to whom it concerns.
+struct Receiving;
+
+impl<const W: usize, const B: usize, const E: usize> Part<Receiving> for Layer<W, B, E> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.rx_on.d.next = self.rx_st_valid.val();
+        self.rx_data.d.next = self.rx_st_data.val();
+        self.rx_sop.d.next = self.rx_st_sop.val();
+        self.rx_eop.d.next = self.rx_st_eop.val();
+        self.rx_bar.d.next = self.rx_st_bar.val();
+        self.ready.d.next = !self.completions.almost.val() & !self.request_pause.val();
+        self.rx_st_ready.next = self.ready.q.val();
+        self.rx_st_mask.next = self.request_mask.val();
+        self.is_completion.next = self.route.q.val();
+        if self.rx_sop.q.val() {
+            self.is_completion.next = self.rx_data.q.val().get_bits::<4>(25) == 5;
+        }
+        if self.rx_on.q.val() {
+            self.route.d.next = self.is_completion.val();
+        }
+        self.completions.rx_valid.next = self.rx_on.q.val() & self.is_completion.val();
+        self.completions.rx_sop.next = self.rx_sop.q.val();
+        self.completions.rx_eop.next = self.rx_eop.q.val();
+        self.completions.rx_data.next = self.rx_data.q.val();
+        self.request_valid.next = self.rx_on.q.val() & !self.is_completion.val();
+        self.request_sop.next = self.rx_sop.q.val();
+        self.request_eop.next = self.rx_eop.q.val();
+        self.request_bar.next = self.rx_bar.q.val();
+        self.request_data.next = self.rx_data.q.val();
+
+        self.completions.opens.next = self.asks.opens.val();
+        self.completions.opens_tag.next = self.asks.opens_tag.val();
+        self.completions.opens_word.next = self.asks.opens_word.val();
+        self.answer_valid.next = self.completions.answer_valid.val();
+        self.answer_first.next = self.completions.answer_first.val();
+        self.answer_tag.next = self.completions.answer_tag.val();
+        self.answer_bytes.next = self.completions.answer_bytes.val();
+        self.answer_code.next = self.completions.answer_code.val();
+        self.answer_data.next = self.completions.answer_data.val();
+        if self.rx_st_valid.val() & self.rx_st_err.val() {
+            self.failed.d.next = true;
+        }
+        self.rx_failed.next = self.failed.q.val();
+        if self.pcie_reset.val() {
+            self.rx_on.d.next = false;
+            self.ready.d.next = false;
+            self.failed.d.next = false;
+        }
+    }
+}
+
+/// What the hard IP, the driver and the rest of the board are told.
+struct Telling;
+
+impl<const W: usize, const B: usize, const E: usize> Part<Telling> for Layer<W, B, E> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.settings.add.next = self.tl_cfg_add.val();
+        self.settings.ctl.next = self.tl_cfg_ctl.val();
+        self.max_payload.next = self.settings.payload.val();
+        self.max_request.next = self.settings.request.val();
+        self.extended_tags.next = self.settings.extended.val();
+        self.read_boundary.next = self.settings.boundary.val();
+        self.bus_master.next = self.settings.master.val();
+        self.requester_id.next = self.settings.id.val();
+        self.msix_enable.next = self.settings.msix_enable.val();
+        self.msix_mask.next = self.settings.msix_mask.val();
+        self.msi_enable.next = self.settings.msi_enable.val();
+        self.msi_address.next = self.settings.msi_address.val();
+        self.msi_data.next = self.settings.msi_data.val();
+
+        self.pending.d.next = self.completions.busy.val().any();
+        self.cpl_pending.next = self.pending.q.val();
+        self.errors.d.next = 0.into();
+        if self.completions.saw_expired.val() {
+            self.errors.d.next = 2.into();
+        }
+        if self.completions.saw_unexpected.val() | self.completions.saw_malformed.val() {
+            self.errors.d.next = 8.into();
+        }
+        self.cpl_err.next = self.errors.q.val();
+        self.tally.unsupported.next = self.completions.saw_unsupported.val();
+        self.tally.aborted.next = self.completions.saw_abort.val();
+        self.tally.poisoned.next = self.completions.saw_poisoned.val();
+        self.tally.malformed.next = self.completions.saw_malformed.val();
+        self.tally.unexpected.next = self.completions.saw_unexpected.val();
+        self.tally.expired.next = self.completions.saw_expired.val();
+        self.unsupported.next = self.tally.counts.val().get_bits::<16>(0);
+        self.aborted.next = self.tally.counts.val().get_bits::<16>(16);
+        self.poisoned.next = self.tally.counts.val().get_bits::<16>(32);
+        self.malformed.next = self.tally.counts.val().get_bits::<16>(48);
+        self.unexpected.next = self.tally.counts.val().get_bits::<16>(64);
+        self.expired.next = self.tally.counts.val().get_bits::<16>(80);
+        if self.pcie_reset.val() {
+            self.errors.d.next = 0.into();
+            self.pending.d.next = false;
+        }
+    }
+}

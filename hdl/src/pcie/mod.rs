@@ -1,0 +1,62 @@
+//! A transaction layer of our own on the Stratix V hard IP's Avalon-ST interface, behind the engine's tagged streams
+//! ([`crate::rtl::stream`]).
+//!
+//! Posted writes: [`posts`] → [`transmit`]. Reads: [`asks`] → [`transmit`]; their answers: [`completions`]. [`credits`]
+//! counts what the other end takes, [`config`] follows what software has set, [`tally`] counts what goes wrong. [`layer`]
+//! joins them.
+//!
+//! What the host asks of the board (its BARs) comes out of [`layer`] as packets; who answers them is to come.
+
+pub mod asks;
+pub mod completions;
+pub mod config;
+pub mod credits;
+pub mod layer;
+pub mod posts;
+pub mod tally;
+pub mod transmit;
+pub mod words;
+
+use crate::build::GenerateError;
+use crate::params::ParamError;
+use layer::Layer;
+use peerlane_verilog::{Design, emit};
+use rust_hdl::prelude::*;
+
+/// Name of the top module.
+pub const TOP: &str = "peerlane_pcie";
+
+/// A read of which nothing comes is given up after 64 to 128 times 2^16 cycles: 17 to 34 ms at 250 MHz. The
+/// PCI Express Base Specification 2.1, section 2.8, wants 50 µs to 50 ms, and advises 10 ms at least.
+pub const PATIENCE_LOG2: usize = 16;
+
+/// The transaction layer as Verilog-2005, of `bits` bits: 128 (Gen2 x8) or 256 (Gen3 x8). Reads are given up after
+/// 64 to 128 times `2^patience_log2` cycles.
+///
+/// # Errors
+/// When there is no such width.
+pub fn generate(bits: u32, patience_log2: usize) -> Result<Design, GenerateError> {
+    let header = format!(
+        "Peerlane's PCIe transaction layer, {bits} bits. Generated; edit the generator, not this file.\n\
+         SPDX-License-Identifier: MIT OR Apache-2.0"
+    );
+    match bits {
+        128 => one::<128, 16, 130>(patience_log2, &header),
+        256 => one::<256, 32, 258>(patience_log2, &header),
+        _ => Err(ParamError {
+            name: "bits",
+            value: bits,
+            allowed: "128 or 256",
+        }
+        .into()),
+    }
+}
+
+fn one<const W: usize, const B: usize, const E: usize>(
+    patience_log2: usize,
+    header: &str,
+) -> Result<Design, GenerateError> {
+    let mut layer = Layer::<W, B, E>::new(patience_log2);
+    layer.connect_all();
+    Ok(emit(TOP, &layer, header)?)
+}

@@ -1,0 +1,210 @@
+//! Packets to the hard IP: posted writes and read requests in turn, one behind the other without a gap.
+//!
+//! Posted writes leave in the order in which they came. While both wait, they take turns by the packet: a read does
+//! not hold writes up for longer than its one beat, nor a stream of writes a read.
+//!
+//! The header is put over the lanes of the first beat that [`super::posts`] leaves empty: its first byte on the
+//! wire stands in bits 31:24 of a dword, that of the payload in bits 7:0 (Stratix V Avalon-ST Interface for PCIe
+//! 683093, mapping of the Avalon-ST packets to PCI Express TLPs). Four dwords where the address is above 4 GiB, else
+//! three: the longer form of an address below is malformed (PCI Express Base Specification 2.1, section 2.2.4.1).
+//!
+//! `ready` falls two cycles before `valid` does, which the hard IP's ready latency of 3 covers. Inside of a packet
+//! `valid` falls for nothing else.
+
+use super::words::{AskHead, PostHead};
+use crate::prim::{Part, parts};
+use peerlane_verilog::DocBlock;
+use rust_hdl::prelude::*;
+
+/// The way out of `W` bits.
+#[derive(DocBlock)]
+pub struct Transmit<const W: usize> {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, Bit>,
+    /// Requests may be made.
+    pub master: Signal<In, Bit>,
+    /// Requester ID.
+    pub id: Signal<In, Bits<16>>,
+    /// Posted writes, from [`super::posts`].
+    pub post_valid: Signal<In, Bit>,
+    pub post: Signal<In, PostHead>,
+    pub post_take: Signal<Out, Bit>,
+    pub post_beat: Signal<In, Bits<W>>,
+    pub post_beat_take: Signal<Out, Bit>,
+    /// Their credits of data, and whether there is room for the oldest, as in [`super::credits`].
+    pub post_need: Signal<Out, Bits<6>>,
+    pub post_ok: Signal<In, Bit>,
+    /// Read requests, from [`super::asks`], which has seen to their credits.
+    pub ask_valid: Signal<In, Bit>,
+    pub ask: Signal<In, AskHead>,
+    pub ask_take: Signal<Out, Bit>,
+    /// A write waits for credits.
+    pub stalled: Signal<Out, Bit>,
+    /// The hard IP.
+    pub tx_ready: Signal<In, Bit>,
+    pub tx_valid: Signal<Out, Bit>,
+    pub tx_data: Signal<Out, Bits<W>>,
+    pub tx_sop: Signal<Out, Bit>,
+    pub tx_eop: Signal<Out, Bit>,
+    pub tx_empty: Signal<Out, Bits<2>>,
+
+    advance: DFF<Bit>,
+    /// The oldest write has been there for a cycle, for which `post_ok` is said.
+    post_seen: DFF<Bit>,
+    /// The last packet was a read.
+    asked: DFF<Bit>,
+    /// Beats of the packet that are to come, and whether there are any.
+    left: DFF<Bits<6>>,
+    amid: DFF<Bit>,
+    left_empty: DFF<Bits<2>>,
+    valid: DFF<Bit>,
+    data: DFF<Bits<W>>,
+    sop: DFF<Bit>,
+    eop: DFF<Bit>,
+    empty: DFF<Bits<2>>,
+
+    may_post: Signal<Local, Bit>,
+    may_ask: Signal<Local, Bit>,
+    pick_ask: Signal<Local, Bit>,
+    pick_post: Signal<Local, Bit>,
+    ends: Signal<Local, Bit>,
+    address: Signal<Local, Bits<64>>,
+    is_wide: Signal<Local, Bit>,
+    lead: Signal<Local, Bits<32>>,
+    names: Signal<Local, Bits<32>>,
+    header: Signal<Local, Bits<128>>,
+
+    short_header: Constant<Bits<W>>,
+    long_header: Constant<Bits<W>>,
+    ask_empty: Constant<Bits<2>>,
+}
+
+impl<const W: usize> Default for Transmit<W> {
+    fn default() -> Self {
+        let low = |bits: usize| {
+            (0..bits).fold(Bits::<W>::default(), |word, bit| {
+                word.replace_bit(bit, true)
+            })
+        };
+        Self::fresh(TransmitGiven {
+            short_header: Constant::new(low(96)),
+            long_header: Constant::new(low(128)),
+            // A request's header takes two qwords of its beat.
+            ask_empty: Constant::new((W as u64 / 64 - 2).into()),
+        })
+    }
+}
+
+impl<const W: usize> Logic for Transmit<W> {
+    parts!(Turns, Output);
+}
+
+/// Whose turn it is, and the header of its packet.
+struct Turns;
+
+impl<const W: usize> Part<Turns> for Transmit<W> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clock, advance, post_seen, asked, left, amid, left_empty, valid, data, sop, eop,
+            empty
+        );
+        self.advance.d.next = self.tx_ready.val();
+        self.may_post.next = self.post_seen.q.val() & self.post_ok.val() & self.master.val();
+        self.may_ask.next = self.ask_valid.val();
+        self.pick_ask.next =
+            !self.amid.q.val() & self.may_ask.val() & (!self.may_post.val() | !self.asked.q.val());
+        self.pick_post.next = !self.amid.q.val() & self.may_post.val() & !self.pick_ask.val();
+        self.stalled.next = self.post_seen.q.val() & !self.post_ok.val() & !self.amid.q.val();
+        self.ask_take.next = self.advance.q.val() & self.pick_ask.val();
+        self.post_take.next = self.advance.q.val() & self.pick_post.val();
+        self.post_beat_take.next =
+            self.advance.q.val() & (self.pick_post.val() | self.amid.q.val());
+        self.post_need.next = bit_cast::<6, 8>((self.post.val().dwords + 3) >> 2);
+        self.post_seen.d.next =
+            self.post_valid.val() & !(self.advance.q.val() & self.pick_post.val());
+
+        // Type and length; requester, tag and byte enables; the address.
+        self.address.next = bit_cast::<64, 62>(self.post.val().address) << 2;
+        self.lead.next = bit_cast::<32, 8>(self.post.val().dwords) | 0x4000_0000;
+        self.names.next = bit_cast::<32, 4>(self.post.val().first)
+            | (bit_cast::<32, 4>(self.post.val().last) << 4)
+            | (bit_cast::<32, 16>(self.id.val()) << 16);
+        if self.pick_ask.val() {
+            self.address.next = bit_cast::<64, 62>(self.ask.val().address) << 2;
+            self.lead.next = bit_cast::<32, 8>(self.ask.val().dwords);
+            self.names.next = bit_cast::<32, 4>(self.ask.val().first)
+                | (bit_cast::<32, 4>(self.ask.val().last) << 4)
+                | (bit_cast::<32, 6>(self.ask.val().tag) << 8)
+                | (bit_cast::<32, 16>(self.id.val()) << 16);
+        }
+        self.is_wide.next = self.address.val().get_bits::<32>(32).any();
+        self.header.next = bit_cast::<128, 32>(self.lead.val())
+            | (bit_cast::<128, 32>(self.names.val()) << 32)
+            | (bit_cast::<128, 32>(self.address.val().get_bits::<32>(0)) << 64);
+        if self.is_wide.val() {
+            self.header.next = bit_cast::<128, 32>(self.lead.val())
+                | (bit_cast::<128, 32>(self.names.val()) << 32)
+                | (bit_cast::<128, 32>(self.address.val().get_bits::<32>(32)) << 64)
+                | (bit_cast::<128, 32>(self.address.val().get_bits::<32>(0)) << 96)
+                | (bits::<128>(0x2000_0000));
+        }
+    }
+}
+
+/// The beat that leaves; and the reset.
+struct Output;
+
+impl<const W: usize> Part<Output> for Transmit<W> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.ends.next = self.left.q.val() == 1;
+        self.valid.d.next = false;
+        if self.advance.q.val() {
+            self.valid.d.next = self.pick_ask.val() | self.pick_post.val() | self.amid.q.val();
+            self.sop.d.next = !self.amid.q.val();
+            self.eop.d.next = self.pick_ask.val() | (self.amid.q.val() & self.ends.val());
+            self.empty.d.next = self.left_empty.q.val();
+            self.data.d.next = self.post_beat.val();
+            if self.amid.q.val() {
+                self.left.d.next = self.left.q.val() - 1;
+                self.amid.d.next = !self.ends.val();
+            } else {
+                if self.is_wide.val() {
+                    self.data.d.next = (self.post_beat.val() & !self.long_header.val())
+                        | bit_cast::<W, 128>(self.header.val());
+                } else {
+                    self.data.d.next = (self.post_beat.val() & !self.short_header.val())
+                        | bit_cast::<W, 128>(self.header.val());
+                }
+                if self.pick_ask.val() {
+                    self.empty.d.next = self.ask_empty.val();
+                    self.asked.d.next = true;
+                } else if self.pick_post.val() {
+                    self.left.d.next = self.post.val().beats - 1;
+                    self.amid.d.next = self.post.val().beats != 1;
+                    self.left_empty.d.next = self.post.val().empty;
+                    self.eop.d.next = self.post.val().beats == 1;
+                    self.empty.d.next = self.post.val().empty;
+                    self.asked.d.next = false;
+                }
+            }
+        }
+        self.tx_valid.next = self.valid.q.val();
+        self.tx_data.next = self.data.q.val();
+        self.tx_sop.next = self.sop.q.val();
+        self.tx_eop.next = self.eop.q.val();
+        // It means something with the end of a packet only.
+        self.tx_empty.next = 0.into();
+        if self.eop.q.val() {
+            self.tx_empty.next = self.empty.q.val();
+        }
+        if self.reset.val() {
+            self.advance.d.next = false;
+            self.post_seen.d.next = false;
+            self.asked.d.next = false;
+            self.amid.d.next = false;
+            self.valid.d.next = false;
+        }
+    }
+}

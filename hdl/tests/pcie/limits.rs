@@ -1,0 +1,229 @@
+//! Tags, space for completions and credits: all of them are used, and none that is not there.
+
+use crate::rig::{Ask, Rig};
+use peerlane_sim::hip::{Fate, Grant, HipConfig, RootConfig};
+
+fn slow() -> HipConfig {
+    HipConfig {
+        root: RootConfig {
+            latency: 5000,
+            ..RootConfig::default()
+        },
+        ..HipConfig::default()
+    }
+}
+
+/// Reads of four bytes under way at once, by what the configuration says.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn tags_are_shared_out_as_they_are_enabled() {
+    for bits in [128, 256] {
+        for (extended, data, all) in [(false, 24, 32), (true, 56, 64)] {
+            let mut rig = Rig::new(bits, HipConfig { extended, ..slow() });
+            let mut ask = |tag: u64| Ask {
+                address: 0x1000 + tag * 64,
+                bytes: 4,
+                tag: tag as u8,
+            };
+            rig.asks.extend((0..63).map(&mut ask));
+            rig.run(3000);
+            assert_eq!(rig.hip.root.reads(), data);
+            assert_eq!(rig.get("stalled_tags"), 1);
+            // The engine shows one request at a time: the flushes come behind the one that waits, so they are
+            // asked for first, of another layer.
+            let mut rig = Rig::new(bits, HipConfig { extended, ..slow() });
+            rig.asks.extend((64..72).chain(0..63).map(&mut ask));
+            rig.run(3000);
+            assert_eq!(rig.hip.root.reads(), all);
+            rig.finish(100_000);
+            assert_eq!(rig.hip.root.reads(), 71);
+        }
+    }
+}
+
+/// Lines of 64 bytes under way: eight fewer than the hard IP has room for, which flushes have. And the buffer is never
+/// overrun when all of it comes while the design is held up.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn reads_leave_while_there_is_room_for_their_completions() {
+    for bits in [128, 256] {
+        for (space, lines) in [
+            ((195, 781), 8),
+            ((112, 448), 8),
+            ((40, 160), 2),
+            ((60, 240), 2),
+        ] {
+            let config = HipConfig {
+                space,
+                gaps: 90,
+                ..slow()
+            };
+            let mut rig = Rig::new(bits, config);
+            rig.hip.root.config.split = 100;
+            rig.asks.extend((0..50).map(|tag| {
+                let page = 0x10_0000 + 4096 * u64::from(tag);
+                // Eight lines; or the last dword of one and the first of the next.
+                let (offset, bytes) = if lines == 8 { (0, 512) } else { (0x3C, 8) };
+                Ask {
+                    address: page + offset,
+                    bytes,
+                    tag,
+                }
+            }));
+            rig.run(2000);
+            assert_eq!(rig.hip.root.reads(), (u64::from(space.0) - 8) / lines);
+            rig.finish(1_000_000);
+            assert_eq!(rig.ends.len(), 50);
+            assert!(rig.hip.most <= space.0);
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn nothing_leaves_without_credits_and_all_leaves_with_them() {
+    for bits in [128, 256] {
+        for (headers, data, reads) in [(0, 0, 0), (1, 16, 0), (0, 16, 1), (4, 5, 1), (2, 40, 3)] {
+            let config = HipConfig {
+                posted: Grant {
+                    headers: Some(headers),
+                    data: Some(data),
+                },
+                reads: Grant {
+                    headers: Some(reads),
+                    data: None,
+                },
+                credit_delay: 1 << 40,
+                ..HipConfig::default()
+            };
+            let mut rig = Rig::new(bits, config);
+            rig.hip.root.keep_writes();
+            for number in 0..5 {
+                rig.asks.push_back(Ask {
+                    address: 0x5000,
+                    bytes: 64,
+                    tag: number,
+                });
+            }
+            // Asked for before: a read does not pass the writes that were accepted before it.
+            rig.run(200);
+            for number in 0..10 {
+                rig.post(0x8000 + 256 * number, 64);
+            }
+            rig.run(2000);
+            assert_eq!(rig.hip.root.reads(), u64::from(reads));
+            let writes = headers.min(data / 4);
+            assert_eq!(
+                rig.hip.root.writes.len(),
+                writes as usize,
+                "{headers} {data}"
+            );
+            // A read behind the writes waits for them, so they are granted first.
+            for _ in 0..20 {
+                rig.hip.grant(1, 4, 1);
+                rig.run(200);
+            }
+            rig.finish(10_000);
+            assert_eq!(rig.hip.root.writes.len(), 10);
+            assert_eq!(rig.hip.root.reads(), 5);
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn credits_without_a_limit_are_none() {
+    let endless = Grant {
+        headers: None,
+        data: None,
+    };
+    for bits in [128, 256] {
+        let mut rig = Rig::new(
+            bits,
+            HipConfig {
+                posted: endless,
+                reads: endless,
+                ..HipConfig::default()
+            },
+        );
+        for number in 0..600 {
+            rig.post(0x8000 + 256 * number, 256);
+        }
+        rig.finish(100_000);
+    }
+}
+
+/// Nothing is sent before software has enabled it.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn nothing_is_asked_for_or_written_without_bus_master_enable() {
+    for bits in [128, 256] {
+        let mut rig = Rig::new(
+            bits,
+            HipConfig {
+                master: false,
+                ..HipConfig::default()
+            },
+        );
+        rig.post(0x8000, 64);
+        rig.asks.push_back(Ask {
+            address: 0x5000,
+            bytes: 64,
+            tag: 0,
+        });
+        rig.run(1000);
+        assert_eq!((rig.hip.bytes.0, rig.get("bus_master")), (0, 0));
+        rig.hip.config.master = true;
+        rig.finish(2000);
+        assert_eq!(rig.ends.len(), 1);
+    }
+}
+
+/// A reset with everything under way, again and again; what comes after it is right.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_reset_at_any_moment_leaves_nothing_behind() {
+    for bits in [128, 256] {
+        let mut rig = Rig::new(
+            bits,
+            HipConfig {
+                not_ready: 20,
+                gaps: 20,
+                own: 5,
+                root: RootConfig {
+                    split: 50,
+                    reorder: 50,
+                    latency: 100,
+                    jitter: 50,
+                    ..RootConfig::default()
+                },
+                ..HipConfig::default()
+            },
+        );
+        for round in 0..120u64 {
+            for number in 0..20 {
+                rig.asks.push_back(Ask {
+                    address: 0x10_0000 + number * 640 % 4096 / 512 * 512,
+                    bytes: 512,
+                    tag: number as u8,
+                });
+                rig.post(0x8000 + 256 * number, 256);
+            }
+            if round == 60 {
+                rig.hip.root.strike(3, Fate::Poisoned);
+            }
+            rig.run(round * 7 % 613);
+            rig.reset();
+            rig.posted.clear();
+            rig.run(170);
+            assert_eq!(rig.get("cpl_pending"), 0);
+        }
+        rig.asks.extend((0..63).map(|tag| Ask {
+            address: 0x20_0000 + 512 * u64::from(tag),
+            bytes: 512,
+            tag,
+        }));
+        rig.post(0x9000, 256);
+        rig.finish(100_000);
+    }
+}

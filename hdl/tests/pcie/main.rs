@@ -1,0 +1,7 @@
+//! The transaction layer's Verilog on the modelled hard IP.
+
+mod faults;
+mod limits;
+mod matrix;
+mod ordering;
+mod rig;

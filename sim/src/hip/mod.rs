@@ -1,0 +1,566 @@
+//! The Stratix V PCIe hard IP's Avalon-ST interface, with a link and memory behind it, for designs that make and
+//! take transaction layer packets themselves (Stratix V Avalon-ST Interface for PCIe 683093).
+//!
+//! [`Hip`] clocks nothing: whoever owns the model calls [`Hip::sample`] before each rising edge of the hard IP's
+//! clock and [`Hip::drive`] behind it. Every rule that a design must keep is looked at on every edge, and what is
+//! broken is in [`Hip::breaches`]:
+//!
+//! - the interface's own: valid and ready, begin and end, the number of beats, the lanes;
+//! - each request: form, byte enables, 4 KiB, Max Payload Size and Max Read Request Size, tags, requester;
+//! - credits: never more than were granted;
+//! - the buffer for completions: never more than it has room for. Nobody holds a completion back.
+//!
+//! What the design receives: completions in the lanes of the figures, no later than three cycles after its ready
+//! fell, with gaps on demand; the configuration's words, eight cycles each. Completions with a tag that the hard IP
+//! does not know are dropped here as there, unless a test lets them through.
+
+mod root;
+mod rules;
+mod tlp;
+
+use std::collections::VecDeque;
+
+use peerlane_verilated::{Direction, Library, Model, Port};
+
+use crate::{rng::Rng, violation::Result};
+
+pub use root::{Fate, Root, RootConfig};
+pub use rules::Breach;
+use rules::{Limits, Sent, Shown};
+use tlp::{Beat, DWORDS};
+pub use tlp::{Kind, Tlp};
+
+/// Cycles for which a word of the configuration stands.
+const WORD_CYCLES: u64 = 8;
+
+/// Cycles that ready is ahead of what it is for, of packets received.
+const READY_LATENCY: usize = 3;
+
+/// Credits of a type; `None`: without a limit.
+#[derive(Debug, Clone, Copy)]
+pub struct Grant {
+    /// Headers.
+    pub headers: Option<u32>,
+    /// Units of 16 bytes.
+    pub data: Option<u32>,
+}
+
+/// What the hard IP, the link and software are like.
+#[derive(Debug, Clone)]
+pub struct HipConfig {
+    /// Max Payload Size in bytes, of the function and of what it is sent.
+    pub payload: u32,
+    /// Max Read Request Size in bytes.
+    pub request: u32,
+    /// Extended Tag Field Enable.
+    pub extended: bool,
+    /// Bus Master Enable.
+    pub master: bool,
+    /// Bus and device.
+    pub id: u16,
+    /// Bytes that the link carries in 256 cycles, each way; 0: any number.
+    pub rate: u64,
+    /// Chance in percent of a cycle in which the hard IP is not ready.
+    pub not_ready: u8,
+    /// Chance in percent of a cycle without a beat for the design.
+    pub gaps: u8,
+    /// Credits of posted packets that are granted at first.
+    pub posted: Grant,
+    /// Those of reads.
+    pub reads: Grant,
+    /// Cycles until what a packet took is granted again.
+    pub credit_delay: u64,
+    /// Chance in a thousand, each cycle, that the hard IP sends a packet of its own.
+    pub own: u64,
+    /// Completions and units of 16 bytes that its buffer has room for.
+    pub space: (u32, u32),
+    /// Completions whose tag the hard IP does not know are not dropped.
+    pub lets_strays_through: bool,
+    /// The other end.
+    pub root: RootConfig,
+    /// Of everything that is random.
+    pub seed: u64,
+}
+
+impl Default for HipConfig {
+    fn default() -> Self {
+        Self {
+            payload: 256,
+            request: 512,
+            extended: true,
+            master: true,
+            id: 0x0300,
+            rate: 0,
+            not_ready: 0,
+            gaps: 0,
+            posted: Grant {
+                headers: Some(64),
+                data: Some(1024),
+            },
+            reads: Grant {
+                headers: Some(64),
+                data: None,
+            },
+            credit_delay: 40,
+            own: 0,
+            // Setting Low with a payload of 256 bytes (683093, "RX Buffer Allocation Selections Available by Interface Type").
+            space: (195, 781),
+            lets_strays_through: false,
+            root: RootConfig::default(),
+            seed: 1,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Ports {
+    rx_valid: Port,
+    rx_ready: Port,
+    rx_data: Port,
+    rx_sop: Port,
+    rx_eop: Port,
+    rx_bar: Port,
+    /// Not every design looks at it.
+    rx_empty: Option<Port>,
+    tx_valid: Port,
+    tx_ready: Port,
+    tx_data: Port,
+    tx_sop: Port,
+    tx_eop: Port,
+    tx_empty: Port,
+    tx_err: Port,
+    posted_headers: Port,
+    posted_data: Port,
+    read_headers: Port,
+    consumed: Port,
+    infinite: Port,
+    select: Port,
+    space: Port,
+    cfg_add: Port,
+    cfg_ctl: Port,
+}
+
+/// Credits of one kind: granted and consumed since the link came up, modulo `2^bits` on the pins.
+#[derive(Debug, Clone, Copy)]
+struct Credit {
+    granted: Option<u64>,
+    consumed: u64,
+    bits: u32,
+}
+
+impl Credit {
+    fn new(grant: Option<u32>, before: u64, bits: u32) -> Self {
+        Self {
+            granted: grant.map(|grant| before + u64::from(grant)),
+            consumed: before,
+            bits,
+        }
+    }
+
+    fn pin(&self, consumed: bool) -> u64 {
+        let number = if consumed {
+            self.consumed
+        } else {
+            self.granted.unwrap_or(0)
+        };
+        number & ((1 << self.bits) - 1)
+    }
+
+    fn take(&mut self, count: u64) -> bool {
+        self.consumed += count;
+        self.granted.is_none_or(|granted| self.consumed <= granted)
+    }
+}
+
+/// The hard IP, and all behind it.
+#[derive(Debug)]
+pub struct Hip {
+    /// As it is from now on; what the design has been told of it follows in its own time.
+    pub config: HipConfig,
+    /// The other end.
+    pub root: Root,
+    ports: Ports,
+    width: usize,
+    cycle: u64,
+    rng: Rng,
+    breaches: Vec<Breach>,
+    sent: Sent,
+    tx_ready: bool,
+    /// Packets on their way, and when each has arrived.
+    leaving: VecDeque<(u64, Tlp)>,
+    link_out: u64,
+    link_in: u64,
+    headers: Credit,
+    data: Credit,
+    reads: Credit,
+    /// Credits on their way back: when, headers, data, reads.
+    returning: VecDeque<(u64, u64, u64, u64)>,
+    own: u64,
+    /// Tags of reads that the hard IP knows.
+    tags: [bool; 256],
+    arriving: VecDeque<(u64, Tlp)>,
+    answers: VecDeque<Tlp>,
+    /// Packets in the buffer: their beats, and what they take up.
+    buffer: VecDeque<(VecDeque<Beat>, u32, u32)>,
+    used: (u32, u32),
+    rx_ready: [bool; READY_LATENCY],
+    beat: Option<Beat>,
+    /// Bytes of requests and of completions that crossed the link.
+    pub bytes: (u64, u64),
+    /// The most completions that were in the buffer.
+    pub most: u32,
+}
+
+impl Hip {
+    /// For a design with the ports of `peerlane_pcie`.
+    ///
+    /// # Errors
+    /// When it has not.
+    pub fn bind(library: &Library, config: HipConfig) -> Result<Self> {
+        let bits = library
+            .ports()
+            .iter()
+            .find(|port| port.name == "tx_st_data")
+            .map_or(0, |port| port.width);
+        let output = |name, bits| library.port_as(name, Direction::Output, bits);
+        let input = |name, bits| library.port_as(name, Direction::Input, bits);
+        let ports = Ports {
+            rx_valid: input("rx_st_valid", 1)?,
+            rx_ready: output("rx_st_ready", 1)?,
+            rx_data: input("rx_st_data", bits)?,
+            rx_sop: input("rx_st_sop", 1)?,
+            rx_eop: input("rx_st_eop", 1)?,
+            rx_bar: input("rx_st_bar", 8)?,
+            rx_empty: input("rx_st_empty", 2).ok(),
+            tx_valid: output("tx_st_valid", 1)?,
+            tx_ready: input("tx_st_ready", 1)?,
+            tx_data: output("tx_st_data", bits)?,
+            tx_sop: output("tx_st_sop", 1)?,
+            tx_eop: output("tx_st_eop", 1)?,
+            tx_empty: output("tx_st_empty", 2)?,
+            tx_err: output("tx_st_err", 1)?,
+            posted_headers: input("tx_cred_hdrfcp", 8)?,
+            posted_data: input("tx_cred_datafcp", 12)?,
+            read_headers: input("tx_cred_hdrfcnp", 8)?,
+            consumed: input("tx_cred_fchipcons", 6)?,
+            infinite: input("tx_cred_fcinfinite", 6)?,
+            select: output("tx_cons_cred_sel", 1)?,
+            space: input("ko_cpl_spc_header", 8)?,
+            cfg_add: input("tl_cfg_add", 4)?,
+            cfg_ctl: input("tl_cfg_ctl", 32)?,
+        };
+        let width = bits as usize / 32;
+        // What went before the design left its reset: any numbers.
+        let before = config.seed.wrapping_mul(77) % 5000;
+        Ok(Self {
+            root: Root::new(config.root, config.seed),
+            ports,
+            width,
+            cycle: 0,
+            rng: Rng::new(config.seed, 20),
+            breaches: Vec::new(),
+            sent: Sent::new(width),
+            tx_ready: false,
+            leaving: VecDeque::new(),
+            link_out: 0,
+            link_in: 0,
+            headers: Credit::new(config.posted.headers, before, 8),
+            data: Credit::new(config.posted.data, before * 3, 12),
+            reads: Credit::new(config.reads.headers, before * 7, 8),
+            returning: VecDeque::new(),
+            own: 0,
+            tags: [false; 256],
+            arriving: VecDeque::new(),
+            answers: VecDeque::new(),
+            buffer: VecDeque::new(),
+            used: (0, 0),
+            rx_ready: [false; READY_LATENCY],
+            beat: None,
+            bytes: (0, 0),
+            most: 0,
+            config,
+        })
+    }
+
+    /// Rules that were broken.
+    pub fn breaches(&self) -> &[Breach] {
+        &self.breaches
+    }
+
+    /// Whether nothing is under way, but for reads that are never answered.
+    pub fn quiet(&self) -> bool {
+        self.leaving.is_empty()
+            && self.arriving.is_empty()
+            && self.answers.is_empty()
+            && self.buffer.is_empty()
+            && self.beat.is_none()
+            && !self.sent.amid()
+    }
+
+    /// Grants more credits: headers and data of posted packets, headers of reads.
+    pub fn grant(&mut self, headers: u32, data: u32, reads: u32) {
+        for (credit, more) in [
+            (&mut self.headers, headers),
+            (&mut self.data, data),
+            (&mut self.reads, reads),
+        ] {
+            if let Some(granted) = &mut credit.granted {
+                *granted += u64::from(more);
+            }
+        }
+    }
+
+    /// Forgets the tags of reads that are not answered, as if their time were up.
+    pub fn forget(&mut self) {
+        self.tags = [false; 256];
+    }
+
+    /// The link and the application are reset: nothing that was under way comes.
+    pub fn reset(&mut self) {
+        self.sent.reset();
+        self.tx_ready = false;
+        self.leaving.clear();
+        self.returning.clear();
+        let before = self.rng.up_to(5000);
+        self.headers = Credit::new(self.config.posted.headers, before, 8);
+        self.data = Credit::new(self.config.posted.data, before * 3, 12);
+        self.reads = Credit::new(self.config.reads.headers, before * 7, 8);
+        self.tags = [false; 256];
+        self.arriving.clear();
+        self.answers.clear();
+        self.buffer.clear();
+        self.used = (0, 0);
+        self.rx_ready = [false; READY_LATENCY];
+        self.beat = None;
+        self.root.reset();
+    }
+
+    fn breach(&mut self, what: String) {
+        let cycle = self.cycle;
+        self.breaches.push(Breach { cycle, what });
+    }
+
+    /// Looks at the pins before an edge, and decides what the design is shown behind it.
+    pub fn sample(&mut self, model: &Model) {
+        self.cycle += 1;
+        self.sample_sent(model);
+        self.deliver();
+        self.fill();
+        self.choose(model.get(self.ports.rx_ready) != 0);
+        self.tx_ready = self.leaving.len() < 16 && !self.rng.chance(self.config.not_ready);
+        self.own = 0;
+        if self.config.own != 0 && self.rng.up_to(999) < self.config.own {
+            // A message: a posted header. It does not take the last ones, which the design may be about to use.
+            if self
+                .headers
+                .granted
+                .is_none_or(|granted| self.headers.consumed + 4 <= granted)
+            {
+                self.headers.take(1);
+                self.own = 1 << 5;
+                self.returning
+                    .push_back((self.cycle + self.config.credit_delay, 1, 0, 0));
+            }
+        }
+    }
+
+    fn sample_sent(&mut self, model: &Model) {
+        let ports = &self.ports;
+        let mut data = [0; DWORDS];
+        model.get_words(ports.tx_data, &mut data[..self.width]);
+        let shown = Shown {
+            valid: model.get(ports.tx_valid) != 0,
+            sop: model.get(ports.tx_sop) != 0,
+            eop: model.get(ports.tx_eop) != 0,
+            empty: model.get(ports.tx_empty) as u8,
+            err: model.get(ports.tx_err) != 0,
+            data: &data,
+        };
+        let mut found = Vec::new();
+        let packet = self
+            .sent
+            .edge(shown, self.tx_ready, |what| found.push(what));
+        if let Some(packet) = packet {
+            let limits = Limits {
+                payload: self.config.payload,
+                request: self.config.request,
+                tags: if self.config.extended { 64 } else { 32 },
+                requester: self.config.id,
+                master: self.config.master,
+            };
+            rules::request(&packet, &limits, |what| found.push(what));
+            self.charge(&packet, &mut found);
+            let arrives = if self.config.rate == 0 {
+                self.cycle
+            } else {
+                self.link_out = self.link_out.max(self.cycle * 256)
+                    + packet.wire_bytes() * 65536 / self.config.rate;
+                self.link_out / 256
+            };
+            self.bytes.0 += packet.wire_bytes();
+            self.leaving.push_back((arrives, packet));
+        }
+        for what in found {
+            self.breach(what);
+        }
+    }
+
+    /// Credits and tags of a packet that the design has sent.
+    fn charge(&mut self, packet: &Tlp, found: &mut Vec<String>) {
+        let back = self.cycle + self.config.credit_delay;
+        if packet.kind() == Kind::Read {
+            if !self.reads.take(1) {
+                found.push("a read without a credit".to_owned());
+            }
+            self.returning.push_back((back, 0, 0, 1));
+            let known = &mut self.tags[usize::from(packet.tag())];
+            if std::mem::replace(known, true) {
+                found.push(format!("tag {} is in use", packet.tag()));
+            }
+        } else {
+            let units = u64::from(packet.length().div_ceil(4));
+            if !self.headers.take(1) | !self.data.take(units) {
+                found.push("a write without credits".to_owned());
+            }
+            self.returning.push_back((back, 1, units, 0));
+        }
+    }
+
+    /// What crosses the link, both ways.
+    fn deliver(&mut self) {
+        while let Some((at, headers, data, reads)) = self.returning.front().copied()
+            && at <= self.cycle
+        {
+            self.returning.pop_front();
+            self.grant(headers as u32, data as u32, reads as u32);
+        }
+        while self
+            .leaving
+            .front()
+            .is_some_and(|(at, _)| *at <= self.cycle)
+            && let Some((at, packet)) = self.leaving.pop_front()
+        {
+            self.root.take(&packet, at);
+        }
+        // The next completion is chosen as the link is free for it.
+        if self.config.rate == 0 || self.link_in <= self.cycle * 256 {
+            if self.answers.is_empty() {
+                self.root
+                    .answer(self.cycle, self.config.payload, &mut self.answers);
+            }
+            if let Some(packet) = self.answers.pop_front() {
+                if self.config.rate != 0 {
+                    self.link_in = self.link_in.max(self.cycle * 256)
+                        + packet.wire_bytes() * 65536 / self.config.rate;
+                }
+                self.arriving
+                    .push_back((self.link_in.div_ceil(256).max(self.cycle), packet));
+            }
+        }
+    }
+
+    /// What has arrived goes into the buffer.
+    fn fill(&mut self) {
+        while self
+            .arriving
+            .front()
+            .is_some_and(|(at, _)| *at <= self.cycle)
+            && let Some((_, packet)) = self.arriving.pop_front()
+        {
+            self.bytes.1 += packet.wire_bytes();
+            let tag = packet.header[2] >> 8 & 0xFF;
+            let count = packet.header[1] & 0xFFF;
+            let known = self.tags[tag as usize];
+            if !known && !self.config.lets_strays_through {
+                continue;
+            }
+            let status = packet.header[1] >> 13 & 7;
+            let brings = (packet.payload.len() as u32 * 4).saturating_sub(packet.header[2] & 3);
+            if status != 0 || brings == 0 || count <= brings {
+                self.tags[tag as usize] = false;
+            }
+            let units = packet.payload.len().div_ceil(4) as u32;
+            self.used.0 += 1;
+            self.used.1 += units;
+            self.most = self.most.max(self.used.0);
+            if self.used.0 > self.config.space.0 || self.used.1 > self.config.space.1 {
+                let what = format!("completions overrun the buffer: {:?}", self.used);
+                self.breach(what);
+            }
+            let beats = packet.beats(self.width).into();
+            self.buffer.push_back((beats, 1, units));
+        }
+    }
+
+    /// The next beat for the design.
+    fn choose(&mut self, ready: bool) {
+        self.rx_ready.rotate_right(1);
+        self.rx_ready[0] = ready;
+        let may = self.rx_ready[READY_LATENCY - 1];
+        self.beat = None;
+        if !may || self.rng.chance(self.config.gaps) {
+            return;
+        }
+        let Some((beats, headers, units)) = self.buffer.front_mut() else {
+            return;
+        };
+        self.beat = beats.pop_front();
+        if beats.is_empty() {
+            self.used.0 -= *headers;
+            self.used.1 -= *units;
+            self.buffer.pop_front();
+        }
+    }
+
+    /// The configuration's word of a number, as software has set it.
+    fn word(&self, number: u64) -> u32 {
+        let config = &self.config;
+        let code = |bytes: u32| (bytes / 128).trailing_zeros();
+        match number {
+            0 => {
+                u32::from(config.extended) << 24
+                    | code(config.payload) << 21
+                    | code(config.request) << 28
+            }
+            2 => u32::from(config.root.boundary == 128) << 19,
+            3 => u32::from(config.master) << 10,
+            15 => u32::from(config.id >> 3),
+            // Rubbish where nobody looks.
+            other => 0x5EED_0000 | other as u32,
+        }
+    }
+
+    /// Drives the pins behind an edge.
+    pub fn drive(&mut self, model: &mut Model) {
+        let ports = &self.ports;
+        model.set(ports.tx_ready, self.tx_ready.into());
+        let shows = model.get(ports.select) != 0;
+        model.set(ports.posted_headers, self.headers.pin(shows));
+        model.set(ports.posted_data, self.data.pin(shows));
+        model.set(ports.read_headers, self.reads.pin(shows));
+        model.set(ports.consumed, self.own);
+        let infinite = |credit: &Credit, bit: u32| u64::from(credit.granted.is_none()) << bit;
+        model.set(
+            ports.infinite,
+            infinite(&self.headers, 5) | infinite(&self.data, 4) | infinite(&self.reads, 3) | 7,
+        );
+        model.set(ports.space, self.config.space.0.into());
+        let number = self.cycle / WORD_CYCLES % 16;
+        model.set(ports.cfg_add, number);
+        model.set(ports.cfg_ctl, self.word(number).into());
+        model.set(ports.rx_valid, self.beat.is_some().into());
+        let beat = self.beat.unwrap_or(Beat {
+            data: [0x0BAD_F00D; DWORDS],
+            sop: self.cycle % 3 == 0,
+            eop: self.cycle % 5 == 0,
+            empty: 0,
+        });
+        model.set(ports.rx_sop, beat.sop.into());
+        model.set(ports.rx_eop, beat.eop.into());
+        model.set(ports.rx_bar, 0);
+        if let Some(port) = ports.rx_empty {
+            model.set(port, beat.empty.into());
+        }
+        model.set_words(ports.rx_data, &beat.data[..self.width]);
+    }
+}
