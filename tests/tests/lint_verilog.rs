@@ -1,6 +1,6 @@
 //! The Verilog of the block, read by Verilator, Icarus Verilog and Yosys.
 
-use peerlane_hdl::{Irq, Params, Port, TOP, generate};
+use peerlane_hdl::{Design, Irq, Params, Port, TOP, generate, pcie};
 use peerlane_tests::lint::{Finding, Reader, Source, Waiver, lint};
 use peerlane_tools::Cache;
 
@@ -71,7 +71,10 @@ fn each_reader_finds_what_it_is_there_for() {
 
 /// As synthesis sees it, and as simulation does, with the memories' garbage.
 fn the_block_is_clean(params: Params) {
-    let design = generate(&params).unwrap();
+    is_clean(&generate(&params).unwrap(), TOP, &format!("{params:?}"));
+}
+
+fn is_clean(design: &Design, top: &str, what: &str) {
     for view in ["", "`define SIMULATION\n"] {
         let sources: Vec<Source> = design
             .modules
@@ -81,9 +84,9 @@ fn the_block_is_clean(params: Params) {
                 text: format!("{view}{}", module.verilog),
             })
             .collect();
-        let findings = check(&sources, TOP);
+        let findings = check(&sources, top);
         let text: Vec<String> = findings.iter().map(ToString::to_string).collect();
-        assert!(findings.is_empty(), "{params:?}:\n{}", text.join("\n"));
+        assert!(findings.is_empty(), "{what}:\n{}", text.join("\n"));
     }
 }
 
@@ -145,4 +148,13 @@ fn the_block_with_one_channel_is_clean() {
         reads_log2: 3,
         ..Params::default()
     });
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_transaction_layer_is_clean() {
+    for bits in [128, 256] {
+        let design = pcie::generate(bits, pcie::PATIENCE_LOG2).unwrap();
+        is_clean(&design, pcie::TOP, &format!("{bits} bits"));
+    }
 }

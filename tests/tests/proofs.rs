@@ -15,6 +15,7 @@ use std::{
 
 use peerlane_hdl::{
     Params, generate,
+    pcie::{asks::Asks, credits::Credits},
     prim::{AsyncFifo, SmallFifo},
     rtl::{
         att::Att, complete::Completer, fence::Fence, flushes::Flushes, receive::Receive,
@@ -85,6 +86,12 @@ const READ_ENDS: Reach = Reach::Cycles(29);
 
 /// Enough for two chunks to find their places, and for a burst that a reset meets.
 const RECEIVE_FAULTS: u64 = 20;
+
+/// Enough for counting to begin and for two packets.
+const CREDIT_FAULTS: u64 = 44;
+
+/// Enough for three reads, or for three parts of one.
+const ASK_FAULTS: u64 = 16;
 
 /// What ABC found.
 #[derive(Debug, PartialEq, Eq)]
@@ -575,4 +582,30 @@ fn received_data_find_their_place_and_no_burst_is_cut_off() {
         ("c_left == c_bytes", "c_left[8:0] == c_bytes[8:0]"),
     ];
     sees_in_the_block(name, &design, file, &[], reach, &edits);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn nothing_is_sent_to_the_link_without_credits() {
+    holds_and_has_teeth(
+        "credits",
+        &verilog("peerlane_credits", Credits::default()),
+        "pcie_credits.sv",
+        &[],
+        Reach::Induction(CREDIT_FAULTS),
+        1..=6,
+    );
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn read_requests_are_well_formed_and_have_a_tag_and_room() {
+    holds_and_has_teeth(
+        "read requests",
+        &verilog("peerlane_asks", Asks::default()),
+        "pcie_asks.sv",
+        &[],
+        Reach::Induction(ASK_FAULTS),
+        1..=7,
+    );
 }

@@ -1,0 +1,176 @@
+// Read requests: each has the form that the specification wants, a tag that nobody uses, and room for its completions;
+// none passes a posted packet that was accepted before it; together they ask for every byte once, in order. Unbounded.
+module proof #(parameter MUTANT = 0) (
+  input wire clock,
+  input wire valid,
+  input wire [63:0] address,
+  input wire [9:0] bytes,
+  input wire [6:0] tag,
+  input wire extended,
+  input wire master,
+  input wire posted, post_sent,
+  input wire credit,
+  input wire closes,
+  input wire [5:0] closes_tag,
+  input wire closes_bad,
+  input wire [4:0] freed,
+  input wire head_take
+);
+  (* anyconst *) wire [2:0] limit;
+  (* anyconst *) wire [7:0] space;
+  wire ready, sent, opens, head_valid, stalled;
+  wire [5:0] opens_tag;
+  wire [23:0] opens_word;
+  wire [83:0] head;
+  reg [63:0] busy = 0;
+
+  // Faults: a tag taken for free; room that was not given back; a limit of twice the length; a posted packet not seen; a
+  // part that has failed and is not told; a credit that is not there; a request for other bytes.
+  wire [63:0] seen_busy = MUTANT == 1 ? busy & 64'hFFFFFFFFFFFFFFFE : busy;
+  wire [4:0] seen_freed = MUTANT == 2 ? freed | {4'd0, closes} : freed;
+  wire [2:0] seen_limit = MUTANT == 3 ? limit + 1 : limit;
+  wire seen_posted = MUTANT == 4 ? 1'b0 : posted;
+  wire seen_bad = MUTANT == 5 ? 1'b0 : closes_bad;
+  wire seen_credit = MUTANT == 6 ? 1'b1 : credit;
+  wire [63:0] seen_address = MUTANT == 7 ? address ^ 64'd64 : address;
+  peerlane_asks dut (
+    .clock(clock), .reset(1'b0), .valid(valid), .ready(ready), .address(seen_address), .bytes(bytes), .tag(tag),
+    .request(seen_limit), .extended(extended), .master(master), .space(space), .freed(seen_freed),
+    .posted(seen_posted), .post_sent(post_sent), .credit(seen_credit), .sent(sent), .busy(seen_busy), .closes(closes),
+    .closes_tag(closes_tag), .closes_bad(seen_bad), .opens(opens), .opens_tag(opens_tag),
+    .opens_word(opens_word), .head_valid(head_valid), .head(head), .head_take(head_take), .stalled(stalled)
+  );
+  // Words, their first field lowest.
+  wire [6:0] word_tag = opens_word[6:0];
+  wire [9:0] word_bytes = opens_word[16:7];
+  wire [6:0] word_at = opens_word[23:17];
+  wire [61:0] head_address = head[61:0];
+  wire [7:0] head_dwords = head[69:62];
+  wire [3:0] head_first = head[73:70], head_last = head[77:74];
+  wire [5:0] head_tag = head[83:78];
+
+  // The engine, the completions and the writes.
+  reg [8:0] promised = 0;
+  reg [6:0] pending = 0, before = 0;
+  reg under_way = 0, waits = 0;
+  reg [63:0] next = 0;
+  reg [9:0] left = 0;
+  reg [6:0] name = 0;
+  reg [5:0] last_tag = 0;
+  wire [10:0] touched = word_at[5:0] + word_bytes + 11'd63;
+  wire [4:0] lines = touched[10:6];
+  wire [6:0] pending_now = pending + posted - post_sent;
+  always @* begin
+    assume (bytes >= 1 & bytes <= 512);
+    assume (address[11:0] + bytes <= 4096);
+    assume (limit <= 5);
+    assume (!post_sent | pending != 0);
+    assume (!posted | pending < 100);
+    assume (!closes | busy[closes_tag]);
+    assume (freed <= promised);
+    assume (!head_take | head_valid);
+    // Nothing comes of a read that has not left.
+    assume (!closes | !head_valid | closes_tag != head_tag);
+  end
+  always @(posedge clock) begin
+    busy <= (busy & ~(closes ? 64'd1 << closes_tag : 64'd0)) | (opens ? 64'd1 << opens_tag : 64'd0);
+    promised <= promised - freed + (opens ? lines : 0);
+    pending <= pending_now;
+    if (post_sent & before != 0) before <= before - 1;
+    if (valid & ready) begin
+      under_way <= 1;
+      waits <= 0;
+      before <= pending_now;
+      next <= address;
+      left <= bytes;
+      name <= tag;
+    end
+    if (opens) begin
+      next <= next + word_bytes;
+      left <= left - word_bytes;
+      last_tag <= opens_tag;
+      waits <= 1;
+    end
+    if (waits & closes & closes_tag == last_tag) begin
+      waits <= 0;
+      if (closes_bad) under_way <= 0;
+    end
+    if (head_valid & head_take & left == 0) under_way <= 0;
+  end
+
+  // The block's state: 0 idle, 1 measured, 2 checked, 3 ready to leave, 4 another part to come.
+  (* hierconn, init = 0 *) wire [2:0] \dut.state_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.from_q ;
+  (* hierconn, init = 0 *) wire [9:0] \dut.left_q , \dut.part_q ;
+  (* hierconn, init = 0 *) wire [6:0] \dut.name_q , \dut.pending_q , \dut.ahead_q ;
+  (* hierconn, init = 0 *) wire [7:0] \dut.dwords_q ;
+  (* hierconn, init = 0 *) wire [3:0] \dut.first_q , \dut.last_q ;
+  (* hierconn, init = 0 *) wire [4:0] \dut.lines_q ;
+  (* hierconn, init = 0 *) wire [5:0] \dut.chosen_q ;
+  (* hierconn, init = 0 *) wire [8:0] \dut.used_q ;
+  wire [2:0] state = \dut.state_q ;
+  wire [9:0] part = \dut.part_q ;
+  wire [1:0] offset = \dut.from_q [1:0];
+  wire [10:0] span = offset + part;
+  wire [10:0] most = limit == 0 ? 128 : limit == 1 ? 256 : 512;
+  wire [10:0] in_lines = \dut.from_q [5:0] + part + 11'd63;
+  always @* if (MUTANT == 0) begin
+    assert (state <= 4);
+    assert (under_way == (state != 0));
+    assert (\dut.used_q == promised & promised <= {1'b0, space});
+    assert (\dut.pending_q == pending & \dut.ahead_q == before & before <= pending & pending <= 100);
+    if (state != 0) begin
+      assert (\dut.name_q == name);
+      assert (\dut.left_q >= 1 & \dut.left_q <= 512 & \dut.from_q [11:0] + \dut.left_q <= 4096);
+    end
+    if (state >= 2) begin
+      assert (part >= 1 & part <= \dut.left_q );
+      assert (\dut.from_q [8:0] % most + part <= most);
+      assert (\dut.dwords_q == (span + 3) >> 2);
+      assert (\dut.first_q == (4'hF << offset));
+      assert (\dut.last_q == (span[1:0] == 0 ? 4'hF : 4'hF >> (3'd4 - span[1:0])));
+      assert (\dut.lines_q == in_lines[10:6]);
+    end
+    if (state == 1 | state == 2) assert (\dut.from_q == next & \dut.left_q == left & !waits);
+    if (state >= 3) begin
+      assert (\dut.from_q + part == next & \dut.left_q - part == left);
+      assert (waits & busy[\dut.chosen_q ] & last_tag == \dut.chosen_q );
+    end
+    if (state == 4) assert (left != 0);
+  end
+
+  // A tag.
+  always @* if (opens) begin
+    assert (!busy[opens_tag]);
+    if (name[6]) assert (opens_tag == {extended, 2'b11, name[2:0]});
+    else assert (opens_tag < (extended ? 56 : 24));
+    assert (word_tag == name);
+    assert (sent);
+    assert (credit & master);
+    // Room.
+    assert (promised + lines <= space);
+    assert (name[6] | promised + lines + 8 <= space);
+    // No write before it.
+    assert (before == 0);
+    // The bytes.
+    assert (under_way & word_at == next[6:0] & word_bytes >= 1 & word_bytes <= left);
+  end
+  always @* begin
+    assert (sent == opens);
+    // A request that failed is not asked for any more.
+    if (valid & ready) assert (!under_way);
+  end
+
+  // The form of what leaves.
+  wire [12:0] long = {3'd0, head_dwords, 2'd0};
+  always @* if (head_valid) begin
+    assert (head_dwords >= 1 & long <= most);
+    assert ({head_address[9:0], 2'd0} + long <= 4096);
+    assert (head_tag == last_tag & busy[head_tag]);
+    if (head_dwords == 1) assert (head_last == 0 & head_first != 0);
+    else begin
+      assert (head_first == 8 | head_first == 12 | head_first == 14 | head_first == 15);
+      assert (head_last == 1 | head_last == 3 | head_last == 7 | head_last == 15);
+    end
+  end
+endmodule

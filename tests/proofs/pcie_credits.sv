@@ -1,0 +1,142 @@
+// Credits of what is sent to the link: no packet leaves without them, of whatever type, whatever the other end grants,
+// whatever the hard IP sends itself, and from whatever numbers counting begins. Unbounded.
+
+// What the other end has granted and what of it is left, of one kind. Never more than half of the numbers.
+module account #(parameter N = 8, parameter SPARE = 4) (
+  input wire clock,
+  input wire [N-1:0] grant,
+  input wire own,
+  input wire [N-1:0] ours,
+  input wire endless,
+  output wire [N-1:0] limit,
+  output wire [N-1:0] consumed,
+  output wire [N-1:0] left
+);
+  (* anyconst *) wire [N-1:0] from;
+  reg [N-1:0] granted = 0, used = 0;
+  assign limit = from + granted;
+  assign consumed = from + used;
+  assign left = granted - used;
+  localparam HALF = 1 << (N - 1);
+  always @* begin
+    assume (endless | {1'b0, left} + {1'b0, grant} <= HALF);
+    // The hard IP leaves the last ones to what is under way.
+    assume (endless | !own | left >= SPARE);
+    assert (endless | left <= HALF);
+    assert (endless | left >= ours);
+  end
+  always @(posedge clock) begin
+    granted <= granted + grant;
+    used <= used + own + ours;
+  end
+endmodule
+
+module proof #(parameter MUTANT = 0) (
+  input wire clock,
+  input wire [7:0] grant_ph, grant_nh, grant_ch,
+  input wire [11:0] grant_pd, grant_cd,
+  input wire [5:0] own,
+  input wire [5:0] post_need, reply_need,
+  input wire want_post, want_read, want_reply
+);
+  (* anyconst *) wire [5:0] infinite;
+  wire post_ok, read_ok, reply_ok, select;
+  // Who sends looks at an answer that is of the same packet, and of no cycle in which one left.
+  reg post_seen = 0, read_seen = 0, reply_seen = 0;
+  reg [5:0] post_before = 0, reply_before = 0;
+  wire post_sent = want_post & post_ok & (post_seen | MUTANT == 4) & post_before == post_need;
+  wire read_sent = want_read & read_ok & read_seen;
+  wire reply_sent = want_reply & reply_ok & reply_seen & reply_before == reply_need;
+  always @(posedge clock) begin
+    post_seen <= !post_sent;
+    read_seen <= !read_sent;
+    reply_seen <= !reply_sent;
+    post_before <= post_need;
+    reply_before <= reply_need;
+  end
+
+  wire [7:0] limit_ph, limit_nh, limit_ch, used_ph, used_nh, used_ch, left_ph, left_nh, left_ch;
+  wire [11:0] limit_pd, limit_cd, used_pd, used_cd, left_pd, left_cd;
+  account #(8) ph(clock, grant_ph, own[5], {7'd0, post_sent}, infinite[5], limit_ph, used_ph, left_ph);
+  account #(12, 68) pd(clock, grant_pd, own[4], post_sent ? {6'd0, post_need} : 12'd0, infinite[4], limit_pd, used_pd, left_pd);
+  account #(8) nh(clock, grant_nh, own[3], {7'd0, read_sent}, infinite[3], limit_nh, used_nh, left_nh);
+  account #(8) ch(clock, grant_ch, own[1], {7'd0, reply_sent}, infinite[1], limit_ch, used_ch, left_ch);
+  account #(12, 68) cd(clock, grant_cd, own[0], reply_sent ? {6'd0, reply_need} : 12'd0, infinite[0], limit_cd, used_cd, left_cd);
+
+  // Faults: the hard IP's own packets not seen; one granted too many; data of a write not counted in full; an answer
+  // that is used twice; types exchanged; a read not counted.
+  wire [5:0] seen_own = MUTANT == 1 ? 6'd0 : own;
+  wire [7:0] seen_nh = (select ? used_nh : limit_nh) + (MUTANT == 2 & !select);
+  wire [5:0] seen_need = MUTANT == 3 ? post_need >> 1 : post_need;
+  wire [5:0] seen_infinite = MUTANT == 5 ? {infinite[5:2], infinite[0], infinite[1]} : infinite;
+  wire seen_read = MUTANT == 6 ? 1'b0 : read_sent;
+  peerlane_credits dut (
+    .clock(clock), .reset(1'b0),
+    .posted_headers(select ? used_ph : limit_ph),
+    .posted_data(select ? used_pd : limit_pd),
+    .read_headers(seen_nh),
+    .reply_headers(select ? used_ch : limit_ch),
+    .reply_data(select ? used_cd : limit_cd),
+    .hip_consumed(seen_own), .infinite(seen_infinite), .select_consumed(select),
+    .post_need(seen_need), .post_ok(post_ok), .post_sent(post_sent),
+    .read_ok(read_ok), .read_sent(seen_read),
+    .reply_need(reply_need), .reply_ok(reply_ok), .reply_sent(reply_sent)
+  );
+
+  // What the block knows: what is consumed but for the last cycle's pulses, and the limits of the last cycle.
+  (* hierconn, init = 0 *) wire [4:0] \dut.age_q ;
+  (* hierconn, init = 0 *) wire \dut.ready_q ;
+  (* hierconn, init = 0 *) wire [5:0] \dut.pulses_q , \dut.endless_q ;
+  (* hierconn, init = 0 *) wire [7:0] \dut.limit_ph_q , \dut.limit_nh_q , \dut.limit_ch_q ;
+  (* hierconn, init = 0 *) wire [11:0] \dut.limit_pd_q , \dut.limit_cd_q ;
+  (* hierconn, init = 0 *) wire [7:0] \dut.used_ph_q , \dut.used_nh_q , \dut.used_ch_q ;
+  (* hierconn, init = 0 *) wire [11:0] \dut.used_pd_q , \dut.used_cd_q ;
+  (* hierconn, init = 0 *) wire \dut.may_post_q , \dut.may_read_q , \dut.may_reply_q ;
+  reg [7:0] last_ph = 0, last_nh = 0, last_ch = 0;
+  reg [11:0] last_pd = 0, last_cd = 0;
+  always @(posedge clock) begin
+    last_ph <= grant_ph;
+    last_pd <= grant_pd;
+    last_nh <= grant_nh;
+    last_ch <= grant_ch;
+    last_cd <= grant_cd;
+  end
+  wire [4:0] age = \dut.age_q ;
+  wire [5:0] pulses = \dut.pulses_q ;
+  wire counts = \dut.ready_q | age >= 16;
+  wire limits = \dut.ready_q | age >= 17;
+  reg begun = 0;
+  always @(posedge clock) begun <= 1;
+  always @* if (MUTANT == 0) begin
+    if (begun) assert (\dut.endless_q == infinite);
+    if (begun & age >= 1 & age <= 16 & !\dut.ready_q ) begin
+      assert (\dut.limit_ph_q + pulses[5] == used_ph);
+      assert (\dut.limit_pd_q + pulses[4] == used_pd);
+      assert (\dut.limit_nh_q + pulses[3] == used_nh);
+      assert (\dut.limit_ch_q + pulses[1] == used_ch);
+      assert (\dut.limit_cd_q + pulses[0] == used_cd);
+    end
+    if (begun) assert (\dut.ready_q | age >= 1);
+    if (counts) begin
+      assert (\dut.used_ph_q + pulses[5] == used_ph);
+      assert (\dut.used_pd_q + pulses[4] == used_pd);
+      assert (\dut.used_nh_q + pulses[3] == used_nh);
+      assert (\dut.used_ch_q + pulses[1] == used_ch);
+      assert (\dut.used_cd_q + pulses[0] == used_cd);
+    end
+    if (limits) begin
+      assert (\dut.limit_ph_q + last_ph == limit_ph);
+      assert (\dut.limit_pd_q + last_pd == limit_pd);
+      assert (\dut.limit_nh_q + last_nh == limit_nh);
+      assert (\dut.limit_ch_q + last_ch == limit_ch);
+      assert (\dut.limit_cd_q + last_cd == limit_cd);
+    end
+    if (!\dut.ready_q ) assert (!post_ok & !read_ok & !reply_ok);
+    // An answer is that of the last cycle, less what left in it and what the hard IP sent meanwhile.
+    if (post_ok & post_seen & !infinite[5]) assert (left_ph >= 1);
+    if (post_ok & post_seen & post_before == post_need & !infinite[4]) assert (left_pd >= post_need);
+    if (read_ok & read_seen & !infinite[3]) assert (left_nh >= 1);
+    if (reply_ok & reply_seen & !infinite[1]) assert (left_ch >= 1);
+    if (reply_ok & reply_seen & reply_before == reply_need & !infinite[0]) assert (left_cd >= reply_need);
+  end
+endmodule
