@@ -1,7 +1,8 @@
 //! Completions that are wrong: counted, and told the engine with their code. What comes after them is right.
 
-use crate::rig::{Ask, PATIENCE_LOG2, Rig};
+use crate::rig::{Ask, PATIENCE_LOG2, Rig, library};
 use peerlane_sim::hip::{Fate, HipConfig, RootConfig};
+use peerlane_verilated::Library;
 
 const UNSUPPORTED: u8 = 1;
 const ABORT: u8 = 2;
@@ -35,8 +36,8 @@ fn ask(number: u64) -> Ask {
 const TOO_LONG: u64 = 130 << PATIENCE_LOG2;
 
 /// Forty reads, of which the twentieth has a fate; then forty more. The code of that one, and the counts.
-fn with(bits: u32, fate: Fate, seed: u64) -> (Vec<u8>, [u64; 6]) {
-    let mut rig = Rig::new(bits, config(seed));
+pub fn with(library: &Library, fate: Fate, seed: u64) -> (Vec<u8>, [u64; 6]) {
+    let mut rig = Rig::new(library, config(seed));
     rig.hip.root.strike(20, fate);
     rig.asks.extend((0..40).map(ask));
     rig.run(10_000);
@@ -91,7 +92,7 @@ fn each_fault_ends_its_read_and_is_counted() {
                 (Fate::Long, &[POISONED], [0, 0, 0, 1, 0, 0]),
             ];
             for (fate, codes, counts) in table {
-                let (got, mut counted) = with(bits, fate, seed);
+                let (got, mut counted) = with(&library(bits), fate, seed);
                 // What follows a completion that was wrong may find no read any more, or never end it.
                 if counts[3] == 1 {
                     assert!(counted[5] <= 1, "{fate:?} {counted:?}");
@@ -111,7 +112,7 @@ fn each_fault_ends_its_read_and_is_counted() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_completion_that_comes_short_fails_and_its_tag_waits() {
     for bits in [128, 256] {
-        let (codes, counts) = with(bits, Fate::Short, 5);
+        let (codes, counts) = with(&library(bits), Fate::Short, 5);
         assert_eq!(codes, [POISONED]);
         assert_eq!(counts[3], 1, "{counts:?}");
     }
@@ -121,7 +122,7 @@ fn a_completion_that_comes_short_fails_and_its_tag_waits() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_last_completion_that_comes_twice_is_unexpected() {
     for bits in [128, 256] {
-        let mut rig = Rig::new(bits, config(3));
+        let mut rig = Rig::new(&library(bits), config(3));
         rig.hip.root.strike(0, Fate::Twice);
         rig.asks.push_back(Ask {
             address: 0x1000,
@@ -139,7 +140,7 @@ fn a_last_completion_that_comes_twice_is_unexpected() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_that_is_lost_is_given_up_in_time() {
     for bits in [128, 256] {
-        let mut rig = Rig::new(bits, config(4));
+        let mut rig = Rig::new(&library(bits), config(4));
         rig.hip.root.strike(0, Fate::Never);
         rig.asks.push_back(ask(0));
         let sent = rig.cycle;

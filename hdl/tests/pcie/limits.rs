@@ -1,7 +1,8 @@
 //! Tags, space for completions and credits: all of them are used, and none that is not there.
 
-use crate::rig::{Ask, Rig};
+use crate::rig::{Ask, Rig, library};
 use peerlane_sim::hip::{Fate, Grant, HipConfig, RootConfig};
+use peerlane_verilated::Library;
 
 fn slow() -> HipConfig {
     HipConfig {
@@ -19,7 +20,7 @@ fn slow() -> HipConfig {
 fn tags_are_shared_out_as_they_are_enabled() {
     for bits in [128, 256] {
         for (extended, data, all) in [(false, 24, 32), (true, 56, 64)] {
-            let mut rig = Rig::new(bits, HipConfig { extended, ..slow() });
+            let mut rig = Rig::new(&library(bits), HipConfig { extended, ..slow() });
             let mut ask = |tag: u64| Ask {
                 address: 0x1000 + tag * 64,
                 bytes: 4,
@@ -31,7 +32,7 @@ fn tags_are_shared_out_as_they_are_enabled() {
             assert_eq!(rig.get("stalled_tags"), 1);
             // The engine shows one request at a time: the flushes come behind the one that waits, so they are
             // asked for first, of another layer.
-            let mut rig = Rig::new(bits, HipConfig { extended, ..slow() });
+            let mut rig = Rig::new(&library(bits), HipConfig { extended, ..slow() });
             rig.asks.extend((64..72).chain(0..63).map(&mut ask));
             rig.run(3000);
             assert_eq!(rig.hip.root.reads(), all);
@@ -47,35 +48,39 @@ fn tags_are_shared_out_as_they_are_enabled() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn reads_leave_while_there_is_room_for_their_completions() {
     for bits in [128, 256] {
-        for (space, lines) in [
-            ((195, 781), 8),
-            ((112, 448), 8),
-            ((40, 160), 2),
-            ((60, 240), 2),
-        ] {
-            let config = HipConfig {
-                space,
-                gaps: 90,
-                ..slow()
-            };
-            let mut rig = Rig::new(bits, config);
-            rig.hip.root.config.split = 100;
-            rig.asks.extend((0..50).map(|tag| {
-                let page = 0x10_0000 + 4096 * u64::from(tag);
-                // Eight lines; or the last dword of one and the first of the next.
-                let (offset, bytes) = if lines == 8 { (0, 512) } else { (0x3C, 8) };
-                Ask {
-                    address: page + offset,
-                    bytes,
-                    tag,
-                }
-            }));
-            rig.run(2000);
-            assert_eq!(rig.hip.root.reads(), (u64::from(space.0) - 8) / lines);
-            rig.finish(1_000_000);
-            assert_eq!(rig.ends.len(), 50);
-            assert!(rig.hip.most <= space.0);
-        }
+        room(&library(bits));
+    }
+}
+
+pub fn room(library: &Library) {
+    for (space, lines) in [
+        ((195, 781), 8),
+        ((112, 448), 8),
+        ((40, 160), 2),
+        ((60, 240), 2),
+    ] {
+        let config = HipConfig {
+            space,
+            gaps: 90,
+            ..slow()
+        };
+        let mut rig = Rig::new(library, config);
+        rig.hip.root.config.split = 100;
+        rig.asks.extend((0..50).map(|tag| {
+            let page = 0x10_0000 + 4096 * u64::from(tag);
+            // Eight lines; or the last dword of one and the first of the next.
+            let (offset, bytes) = if lines == 8 { (0, 512) } else { (0x3C, 8) };
+            Ask {
+                address: page + offset,
+                bytes,
+                tag,
+            }
+        }));
+        rig.run(2000);
+        assert_eq!(rig.hip.root.reads(), (u64::from(space.0) - 8) / lines);
+        rig.finish(1_000_000);
+        assert_eq!(rig.ends.len(), 50);
+        assert!(rig.hip.most <= space.0);
     }
 }
 
@@ -83,50 +88,54 @@ fn reads_leave_while_there_is_room_for_their_completions() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn nothing_leaves_without_credits_and_all_leaves_with_them() {
     for bits in [128, 256] {
-        for (headers, data, reads) in [(0, 0, 0), (1, 16, 0), (0, 16, 1), (4, 5, 1), (2, 40, 3)] {
-            let config = HipConfig {
-                posted: Grant {
-                    headers: Some(headers),
-                    data: Some(data),
-                },
-                reads: Grant {
-                    headers: Some(reads),
-                    data: None,
-                },
-                credit_delay: 1 << 40,
-                ..HipConfig::default()
-            };
-            let mut rig = Rig::new(bits, config);
-            rig.hip.root.keep_writes();
-            for number in 0..5 {
-                rig.asks.push_back(Ask {
-                    address: 0x5000,
-                    bytes: 64,
-                    tag: number,
-                });
-            }
-            // Asked for before: a read does not pass the writes that were accepted before it.
-            rig.run(200);
-            for number in 0..10 {
-                rig.post(0x8000 + 256 * number, 64);
-            }
-            rig.run(2000);
-            assert_eq!(rig.hip.root.reads(), u64::from(reads));
-            let writes = headers.min(data / 4);
-            assert_eq!(
-                rig.hip.root.writes.len(),
-                writes as usize,
-                "{headers} {data}"
-            );
-            // A read behind the writes waits for them, so they are granted first.
-            for _ in 0..20 {
-                rig.hip.grant(1, 4, 1);
-                rig.run(200);
-            }
-            rig.finish(10_000);
-            assert_eq!(rig.hip.root.writes.len(), 10);
-            assert_eq!(rig.hip.root.reads(), 5);
+        credits(&library(bits));
+    }
+}
+
+pub fn credits(library: &Library) {
+    for (headers, data, reads) in [(0, 0, 0), (1, 16, 0), (0, 16, 1), (4, 5, 1), (2, 40, 3)] {
+        let config = HipConfig {
+            posted: Grant {
+                headers: Some(headers),
+                data: Some(data),
+            },
+            reads: Grant {
+                headers: Some(reads),
+                data: None,
+            },
+            credit_delay: 1 << 40,
+            ..HipConfig::default()
+        };
+        let mut rig = Rig::new(library, config);
+        rig.hip.root.keep_writes();
+        for number in 0..5 {
+            rig.asks.push_back(Ask {
+                address: 0x5000,
+                bytes: 64,
+                tag: number,
+            });
         }
+        // Asked for before: a read does not pass the writes that were accepted before it.
+        rig.run(200);
+        for number in 0..10 {
+            rig.post(0x8000 + 256 * number, 64);
+        }
+        rig.run(2000);
+        assert_eq!(rig.hip.root.reads(), u64::from(reads));
+        let writes = headers.min(data / 4);
+        assert_eq!(
+            rig.hip.root.writes.len(),
+            writes as usize,
+            "{headers} {data}"
+        );
+        // A read behind the writes waits for them, so they are granted first.
+        for _ in 0..20 {
+            rig.hip.grant(1, 4, 1);
+            rig.run(200);
+        }
+        rig.finish(10_000);
+        assert_eq!(rig.hip.root.writes.len(), 10);
+        assert_eq!(rig.hip.root.reads(), 5);
     }
 }
 
@@ -138,8 +147,7 @@ fn credits_without_a_limit_are_none() {
         data: None,
     };
     for bits in [128, 256] {
-        let mut rig = Rig::new(
-            bits,
+        let mut rig = Rig::new(&library(bits),
             HipConfig {
                 posted: endless,
                 reads: endless,
@@ -158,8 +166,7 @@ fn credits_without_a_limit_are_none() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn nothing_is_asked_for_or_written_without_bus_master_enable() {
     for bits in [128, 256] {
-        let mut rig = Rig::new(
-            bits,
+        let mut rig = Rig::new(&library(bits),
             HipConfig {
                 master: false,
                 ..HipConfig::default()
@@ -184,8 +191,7 @@ fn nothing_is_asked_for_or_written_without_bus_master_enable() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_reset_at_any_moment_leaves_nothing_behind() {
     for bits in [128, 256] {
-        let mut rig = Rig::new(
-            bits,
+        let mut rig = Rig::new(&library(bits),
             HipConfig {
                 not_ready: 20,
                 gaps: 20,

@@ -4,4 +4,5 @@ mod faults;
 mod limits;
 mod matrix;
 mod ordering;
+mod planted;
 mod rig;

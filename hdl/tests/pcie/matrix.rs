@@ -1,7 +1,8 @@
 //! Every address beside a 4 KiB edge, by length, form of the header, back-pressure, split and order of completions.
 
-use crate::rig::{Ask, Rig};
+use crate::rig::{Ask, Rig, library};
 use peerlane_sim::hip::{HipConfig, RootConfig};
+use peerlane_verilated::Library;
 use rand::{Rng, SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
@@ -9,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 const FORMS: [u64; 2] = [0x1000_0000, 0x40_0000_0000];
 
 /// A course: how busy both sides are, how completions come, and what software has set.
-fn courses() -> Vec<HipConfig> {
+pub fn courses() -> Vec<HipConfig> {
     let mut all = Vec::new();
     for (not_ready, gaps) in [(0, 0), (40, 30), (85, 5), (5, 60)] {
         for (split, reorder, boundary) in [(0, 0, 128), (60, 0, 64), (60, 80, 64), (100, 100, 64)] {
@@ -83,11 +84,11 @@ fn posts(width: u64, every: usize, seed: u64) -> Vec<(u64, usize)> {
 }
 
 /// One course with one in `every` of all reads and posts; gives how many there were.
-fn course(bits: u32, config: HipConfig, every: usize) -> usize {
+pub fn course(library: &Library, config: HipConfig, every: usize) -> usize {
     let seed = config.seed;
-    let mut rig = Rig::new(bits, config);
+    let mut rig = Rig::new(library, config);
     rig.idle = [0, 30, 70][seed as usize % 3];
-    let width = u64::from(bits / 8);
+    let width = rig.bytes as u64;
     let mut count = 0;
     let mut tag = 0;
     let reads = reads(every, seed);
@@ -120,7 +121,7 @@ fn matrix(every: usize) -> usize {
     let mut count = 0;
     for bits in [128, 256] {
         for config in courses() {
-            count += course(bits, config, every);
+            count += course(&library(bits), config, every);
         }
     }
     count

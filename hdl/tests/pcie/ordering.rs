@@ -1,7 +1,8 @@
 //! What may not pass what, and that neither writes nor reads starve.
 
-use crate::rig::{Ask, Rig};
-use peerlane_sim::hip::{HipConfig, RootConfig};
+use crate::rig::{Ask, Rig, library};
+use peerlane_sim::hip::{Grant, HipConfig, RootConfig};
+use peerlane_verilated::Library;
 
 /// Writes leave in their order, whatever reads do beside them.
 #[test]
@@ -9,8 +10,7 @@ use peerlane_sim::hip::{HipConfig, RootConfig};
 fn writes_keep_their_order() {
     for bits in [128, 256] {
         for payload in [128, 256] {
-            let mut rig = Rig::new(
-                bits,
+            let mut rig = Rig::new(&library(bits),
                 HipConfig {
                     payload,
                     not_ready: 30,
@@ -50,44 +50,47 @@ fn writes_keep_their_order() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_does_not_pass_the_writes_before_it() {
     for bits in [128, 256] {
-        let mut rig = Rig::new(
-            bits,
-            HipConfig {
-                not_ready: 60,
-                root: RootConfig {
-                    latency: 20,
-                    ..RootConfig::default()
-                },
-                ..HipConfig::default()
+        behind_writes(&library(bits));
+    }
+}
+
+pub fn behind_writes(library: &Library) {
+    let mut rig = Rig::new(library,
+        HipConfig {
+            not_ready: 60,
+            root: RootConfig {
+                latency: 20,
+                ..RootConfig::default()
             },
-        );
-        for round in 0..200u64 {
-            for part in 0..4 {
-                rig.post(0x10_0000 + 1024 * round + 256 * part, 256);
-            }
-            while !rig.posts.is_empty() {
-                rig.step();
-            }
-            // The memory is looked at as the read arrives, and data are compared with what was posted.
-            rig.checks_data = false;
-            let at = 0x10_0000 + 1024 * round + 1000;
-            rig.asks.push_back(Ask {
-                address: at,
-                bytes: 24,
-                tag: 64,
-            });
-            while !rig.asks.is_empty() {
-                rig.step();
-            }
-            let reads = rig.hip.root.reads();
-            let mut waited = 0;
-            while rig.hip.root.reads() == reads && waited < 20_000 && rig.unanswered() > 0 {
-                rig.step();
-                waited += 1;
-            }
-            rig.clean();
-            rig.posted.clear();
+            ..HipConfig::default()
+        },
+    );
+    for round in 0..200u64 {
+        for part in 0..4 {
+            rig.post(0x10_0000 + 1024 * round + 256 * part, 256);
         }
+        while !rig.posts.is_empty() {
+            rig.step();
+        }
+        // The memory is looked at as the read arrives, and data are compared with what was posted.
+        rig.checks_data = false;
+        let at = 0x10_0000 + 1024 * round + 1000;
+        rig.asks.push_back(Ask {
+            address: at,
+            bytes: 24,
+            tag: 64,
+        });
+        while !rig.asks.is_empty() {
+            rig.step();
+        }
+        let reads = rig.hip.root.reads();
+        let mut waited = 0;
+        while rig.hip.root.reads() == reads && waited < 20_000 && rig.unanswered() > 0 {
+            rig.step();
+            waited += 1;
+        }
+        rig.clean();
+        rig.posted.clear();
     }
 }
 
@@ -96,10 +99,9 @@ fn a_read_does_not_pass_the_writes_before_it() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn neither_writes_nor_reads_starve() {
     for bits in [128, 256] {
-        let mut rig = Rig::new(
-            bits,
+        let mut rig = Rig::new(&library(bits),
             HipConfig {
-                posted: peerlane_sim::hip::Grant {
+                posted: Grant {
                     headers: None,
                     data: None,
                 },
@@ -140,10 +142,9 @@ fn neither_writes_nor_reads_starve() {
 fn writes_leave_at_the_rate_of_the_interface() {
     for bits in [128, 256] {
         for (bytes, address) in [(256, 0x10_0000), (64, 0x10_0000), (256, 0x9_0000_0000u64)] {
-            let mut rig = Rig::new(
-                bits,
+            let mut rig = Rig::new(&library(bits),
                 HipConfig {
-                    posted: peerlane_sim::hip::Grant {
+                    posted: Grant {
                         headers: None,
                         data: None,
                     },

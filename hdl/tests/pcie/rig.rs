@@ -84,8 +84,9 @@ pub struct Rig {
 
 impl Rig {
     /// A layer behind its reset, whose configuration has been read.
-    pub fn new(bits: u32, config: HipConfig) -> Self {
-        let library = library(bits);
+    pub fn new(library: &Library, config: HipConfig) -> Self {
+        let data = library.ports().iter().find(|port| port.name == "tx_st_data");
+        let bits = data.unwrap().width;
         let ports = library
             .ports()
             .iter()
@@ -93,7 +94,7 @@ impl Rig {
             .collect();
         let seed = config.seed;
         let mut rig = Self {
-            hip: Hip::bind(&library, config).unwrap(),
+            hip: Hip::bind(library, config).unwrap(),
             bytes: bits as usize / 8,
             cycle: 0,
             idle: 0,

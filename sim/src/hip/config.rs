@@ -1,0 +1,79 @@
+//! What the hard IP, the link and software are like.
+
+use super::RootConfig;
+
+/// Credits of a type; `None`: without a limit.
+#[derive(Debug, Clone, Copy)]
+pub struct Grant {
+    /// Headers.
+    pub headers: Option<u32>,
+    /// Units of 16 bytes.
+    pub data: Option<u32>,
+}
+
+/// What the hard IP, the link and software are like.
+#[derive(Debug, Clone)]
+pub struct HipConfig {
+    /// Max Payload Size in bytes, of the function and of what it is sent.
+    pub payload: u32,
+    /// Max Read Request Size in bytes.
+    pub request: u32,
+    /// Extended Tag Field Enable.
+    pub extended: bool,
+    /// Bus Master Enable.
+    pub master: bool,
+    /// Bus and device.
+    pub id: u16,
+    /// Bytes that the link carries in 256 cycles, each way; 0: any number.
+    pub rate: u64,
+    /// Chance in percent of a cycle in which the hard IP is not ready.
+    pub not_ready: u8,
+    /// Chance in percent of a cycle without a beat for the design.
+    pub gaps: u8,
+    /// Credits of posted packets that are granted at first.
+    pub posted: Grant,
+    /// Those of reads.
+    pub reads: Grant,
+    /// Cycles until what a packet took is granted again.
+    pub credit_delay: u64,
+    /// Chance in a thousand, each cycle, that the hard IP sends a packet of its own.
+    pub own: u64,
+    /// Completions and units of 16 bytes that its buffer has room for.
+    pub space: (u32, u32),
+    /// Completions whose tag the hard IP does not know are not dropped.
+    pub lets_strays_through: bool,
+    /// The other end.
+    pub root: RootConfig,
+    /// Of everything that is random.
+    pub seed: u64,
+}
+
+impl Default for HipConfig {
+    fn default() -> Self {
+        Self {
+            payload: 256,
+            request: 512,
+            extended: true,
+            master: true,
+            id: 0x0300,
+            rate: 0,
+            not_ready: 0,
+            gaps: 0,
+            posted: Grant {
+                headers: Some(64),
+                data: Some(1024),
+            },
+            reads: Grant {
+                headers: Some(64),
+                data: None,
+            },
+            credit_delay: 40,
+            own: 0,
+            // Setting Low with a payload of 256 bytes (683093, "RX Buffer Allocation Selections Available by Interface Type").
+            space: (195, 781),
+            lets_strays_through: false,
+            root: RootConfig::default(),
+            seed: 1,
+        }
+    }
+}
