@@ -308,7 +308,15 @@ pub(crate) const SUITES: &[Suite] = &[
             tests(
                 "block",
                 Of::Package("peerlane-hdl"),
-                &["--ignored", "--skip", "long::"],
+                &[
+                    "--ignored",
+                    "--skip",
+                    "long::",
+                    "--skip",
+                    "full_matrix",
+                    "--skip",
+                    "planted",
+                ],
             ),
             tests("simulated board", Of::Package("peerlane-sim"), EXTERNAL),
             tests(
@@ -356,6 +364,16 @@ pub(crate) const SUITES: &[Suite] = &[
             "block",
             Of::Package("peerlane-hdl"),
             &["--ignored", "long::"],
+        )],
+        ..ON_DEMAND
+    },
+    Suite {
+        name: "pcie",
+        about: "the PCIe transaction layer with every address, length and course of completions",
+        steps: &[tests(
+            "matrix and planted faults",
+            Of::Targets("peerlane-hdl", &["pcie"]),
+            &["--ignored", "full_matrix", "planted"],
         )],
         ..ON_DEMAND
     },

@@ -147,7 +147,8 @@ fn credits_without_a_limit_are_none() {
         data: None,
     };
     for bits in [128, 256] {
-        let mut rig = Rig::new(&library(bits),
+        let mut rig = Rig::new(
+            &library(bits),
             HipConfig {
                 posted: endless,
                 reads: endless,
@@ -166,7 +167,8 @@ fn credits_without_a_limit_are_none() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn nothing_is_asked_for_or_written_without_bus_master_enable() {
     for bits in [128, 256] {
-        let mut rig = Rig::new(&library(bits),
+        let mut rig = Rig::new(
+            &library(bits),
             HipConfig {
                 master: false,
                 ..HipConfig::default()
@@ -191,7 +193,8 @@ fn nothing_is_asked_for_or_written_without_bus_master_enable() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_reset_at_any_moment_leaves_nothing_behind() {
     for bits in [128, 256] {
-        let mut rig = Rig::new(&library(bits),
+        let mut rig = Rig::new(
+            &library(bits),
             HipConfig {
                 not_ready: 20,
                 gaps: 20,

@@ -10,7 +10,8 @@ use peerlane_verilated::Library;
 fn writes_keep_their_order() {
     for bits in [128, 256] {
         for payload in [128, 256] {
-            let mut rig = Rig::new(&library(bits),
+            let mut rig = Rig::new(
+                &library(bits),
                 HipConfig {
                     payload,
                     not_ready: 30,
@@ -55,7 +56,8 @@ fn a_read_does_not_pass_the_writes_before_it() {
 }
 
 pub fn behind_writes(library: &Library) {
-    let mut rig = Rig::new(library,
+    let mut rig = Rig::new(
+        library,
         HipConfig {
             not_ready: 60,
             root: RootConfig {
@@ -99,7 +101,8 @@ pub fn behind_writes(library: &Library) {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn neither_writes_nor_reads_starve() {
     for bits in [128, 256] {
-        let mut rig = Rig::new(&library(bits),
+        let mut rig = Rig::new(
+            &library(bits),
             HipConfig {
                 posted: Grant {
                     headers: None,
@@ -142,7 +145,8 @@ fn neither_writes_nor_reads_starve() {
 fn writes_leave_at_the_rate_of_the_interface() {
     for bits in [128, 256] {
         for (bytes, address) in [(256, 0x10_0000), (64, 0x10_0000), (256, 0x9_0000_0000u64)] {
-            let mut rig = Rig::new(&library(bits),
+            let mut rig = Rig::new(
+                &library(bits),
                 HipConfig {
                     posted: Grant {
                         headers: None,

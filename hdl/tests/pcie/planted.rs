@@ -9,20 +9,56 @@ use std::panic::catch_unwind;
 
 /// A module, what stands there once, and what takes its place.
 const FAULTS: [(&str, &str, &str); 14] = [
-    ("posts", "assign spill = last_qword >= qwords;", "assign spill = last_qword > qwords;"),
+    (
+        "posts",
+        "assign spill = last_qword >= qwords;",
+        "assign spill = last_qword > qwords;",
+    ),
     ("posts", "cut = ~(|after[6:0]);", "cut = 1'b0;"),
-    ("posts", "assign moves = (low >> 1'b1) - begins_at;", "assign moves = (low >> 1'b1) - 3'd2;"),
-    ("asks", "assign tag_free = in_range & (~busy[candidate]);", "assign tag_free = in_range;"),
-    ("asks", "assign has_room = need <= {1'b0, space};", "assign has_room = 1'b1;"),
+    (
+        "posts",
+        "assign moves = (low >> 1'b1) - begins_at;",
+        "assign moves = (low >> 1'b1) - 3'd2;",
+    ),
+    (
+        "asks",
+        "assign tag_free = in_range & (~busy[candidate]);",
+        "assign tag_free = in_range;",
+    ),
+    (
+        "asks",
+        "assign has_room = need <= {1'b0, space};",
+        "assign has_room = 1'b1;",
+    ),
     ("asks", "ahead_d = pending_now;", "ahead_d = 7'd0;"),
     ("credits", "(left_nh <= 8'h80)", "1'b1"),
     ("credits", "(left_pd <= 12'h800)", "1'b1"),
-    ("transmit", "assign is_wide = |address[63:32];", "assign is_wide = 1'b1;"),
-    ("transmit", "valid_d = (pick_ask | pick_post) | amid_q;", "valid_d = pick_ask | pick_post | (amid_q & left_q != 6'd2);"),
+    (
+        "transmit",
+        "assign is_wide = |address[63:32];",
+        "assign is_wide = 1'b1;",
+    ),
+    (
+        "transmit",
+        "valid_d = (pick_ask | pick_post) | amid_q;",
+        "valid_d = pick_ask | pick_post | (amid_q & left_q != 6'd2);",
+    ),
     ("completions", "(lower == b_at_q) & ", ""),
-    ("completions", "assign tells = (b_known_q & (~b_failed_q))", "assign tells = b_known_q"),
-    ("completions", "assign stall = (|left_after) & (tail_q | (c_on_q & c_eop_q));", "assign stall = (|left_after) & tail_q;"),
-    ("completions", "line_sum = ({5'd0, b_at_q[5:0]} + {1'b0, b_left_q}) + 11'h3f;", "line_sum = {5'd0, b_at_q[5:0]} + {1'b0, b_left_q};"),
+    (
+        "completions",
+        "assign tells = (b_known_q & (~b_failed_q))",
+        "assign tells = b_known_q",
+    ),
+    (
+        "completions",
+        "assign stall = (|left_after) & (tail_q | (c_on_q & c_eop_q));",
+        "assign stall = (|left_after) & tail_q;",
+    ),
+    (
+        "completions",
+        "line_sum = ({5'd0, b_at_q[5:0]} + {1'b0, b_left_q}) + 11'h3f;",
+        "line_sum = {5'd0, b_at_q[5:0]} + {1'b0, b_left_q};",
+    ),
 ];
 
 /// Everything that a layer must do, in little.
@@ -47,10 +83,17 @@ fn planted_faults_are_found() {
     for (module, from, to) in FAULTS {
         let mut design = sound.clone();
         let name = format!("{TOP}_{module}");
-        let module = design.modules.iter_mut().find(|one| one.name == name).unwrap();
+        let module = design
+            .modules
+            .iter_mut()
+            .find(|one| one.name == name)
+            .unwrap();
         assert_eq!(module.verilog.matches(from).count(), 1, "{name}: `{from}`");
         module.verilog = module.verilog.replace(from, to);
         let library = peerlane_block::library_of(TOP, &design).unwrap();
-        assert!(catch_unwind(|| all(&library)).is_err(), "{name}: nobody sees `{to}`");
+        assert!(
+            catch_unwind(|| all(&library)).is_err(),
+            "{name}: nobody sees `{to}`"
+        );
     }
 }

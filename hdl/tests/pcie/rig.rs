@@ -85,7 +85,10 @@ pub struct Rig {
 impl Rig {
     /// A layer behind its reset, whose configuration has been read.
     pub fn new(library: &Library, config: HipConfig) -> Self {
-        let data = library.ports().iter().find(|port| port.name == "tx_st_data");
+        let data = library
+            .ports()
+            .iter()
+            .find(|port| port.name == "tx_st_data");
         let bits = data.unwrap().width;
         let ports = library
             .ports()
