@@ -230,7 +230,7 @@ impl Rig {
     pub fn post(&mut self, address: u64, bytes: usize) {
         let width = self.bytes;
         let lane = address as usize % width;
-        assert!(lane + bytes <= width || (lane == 0 && bytes % width == 0));
+        assert!(lane + bytes <= width || (lane == 0 && bytes.is_multiple_of(width)));
         let mut beats = Vec::new();
         for beat in 0..(lane + bytes).div_ceil(width) {
             let data: Vec<u8> = (0..width).map(|_| self.rng.random()).collect();

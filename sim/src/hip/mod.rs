@@ -316,13 +316,11 @@ impl Hip {
             };
             rules::request(&packet, &limits, |what| found.push(what));
             self.charge(&packet, &mut found);
-            let arrives = if self.config.rate == 0 {
-                self.cycle
-            } else {
-                self.link_out = self.link_out.max(self.cycle * 256)
-                    + packet.wire_bytes() * 65536 / self.config.rate;
+            let takes = (packet.wire_bytes() * 65536).checked_div(self.config.rate);
+            let arrives = takes.map_or(self.cycle, |takes| {
+                self.link_out = self.link_out.max(self.cycle * 256) + takes;
                 self.link_out / 256
-            };
+            });
             self.bytes.0 += packet.wire_bytes();
             self.leaving.push_back((arrives, packet));
         }
@@ -375,9 +373,9 @@ impl Hip {
                     .answer(self.cycle, self.config.payload, &mut self.answers);
             }
             if let Some(packet) = self.answers.pop_front() {
-                if self.config.rate != 0 {
-                    self.link_in = self.link_in.max(self.cycle * 256)
-                        + packet.wire_bytes() * 65536 / self.config.rate;
+                let takes = (packet.wire_bytes() * 65536).checked_div(self.config.rate);
+                if let Some(takes) = takes {
+                    self.link_in = self.link_in.max(self.cycle * 256) + takes;
                 }
                 self.arriving
                     .push_back((self.link_in.div_ceil(256).max(self.cycle), packet));
@@ -477,8 +475,8 @@ impl Hip {
         model.set(ports.rx_valid, self.beat.is_some().into());
         let beat = self.beat.unwrap_or(Beat {
             data: [0x0BAD_F00D; DWORDS],
-            sop: self.cycle % 3 == 0,
-            eop: self.cycle % 5 == 0,
+            sop: self.cycle.is_multiple_of(3),
+            eop: self.cycle.is_multiple_of(5),
             empty: 0,
         });
         model.set(ports.rx_sop, beat.sop.into());
