@@ -107,6 +107,15 @@ pub struct FaultRule {
     pub answer: Answer,
 }
 
+/// What becomes of a write on its way. A write is posted: whoever sent it is not told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteFault {
+    /// It goes nowhere.
+    Lost,
+    /// It arrives with other bytes.
+    Garbled,
+}
+
 /// An access that found nothing: an unsupported request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unsupported {
@@ -173,6 +182,7 @@ pub struct Bus {
     guarded: bool,
     next_id: u64,
     faults: Vec<FaultRule>,
+    write_faults: Vec<(Range<u64>, WriteFault)>,
     unmapped: Answer,
     unsupported: Vec<Unsupported>,
     unsupported_total: u64,
@@ -200,6 +210,7 @@ impl Bus {
             guarded: false,
             next_id: 0,
             faults: Vec::new(),
+            write_faults: Vec::new(),
             unmapped: Answer::Unsupported,
             unsupported: Vec::new(),
             unsupported_total: 0,
@@ -247,9 +258,15 @@ impl Bus {
         self.faults.push(rule);
     }
 
+    /// Has writes fail that begin at these bus addresses. Rules are tried in the order they came.
+    pub fn inject_write(&mut self, addresses: Range<u64>, fault: WriteFault) {
+        self.write_faults.push((addresses, fault));
+    }
+
     /// Takes all faults back.
     pub fn clear_faults(&mut self) {
         self.faults.clear();
+        self.write_faults.clear();
     }
 
     /// What a read of an address where nothing is gets; [`Answer::Unsupported`] if not set.
@@ -380,6 +397,17 @@ impl Bus {
         let len = data.len() as u32;
         self.guard(Access::Write, address, len, cycle, log);
         let target = self.target(address);
+        let mut rules = self.write_faults.iter();
+        let fault = rules.find(|(addresses, _)| addresses.contains(&address));
+        let garbled: Vec<u8>;
+        let data = match fault.map(|(_, fault)| *fault) {
+            None => data,
+            Some(WriteFault::Lost) => return,
+            Some(WriteFault::Garbled) => {
+                garbled = data.iter().map(|byte| !byte).collect();
+                &garbled
+            }
+        };
         let written = if self.is_outside(address) {
             let outside = self.outside.as_mut();
             outside.is_some_and(|outside| outside.write(address, data))

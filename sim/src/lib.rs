@@ -50,7 +50,7 @@ mod wires;
 pub use board::{Board, Side};
 pub use bus::{
     Access, Answer, Bus, FaultRule, Hits, MESSAGES, Message, Outside, RangeId, Target, TargetStats,
-    Unsupported,
+    Unsupported, WriteFault,
 };
 pub use config::{
     Backpressure, BarConfig, BoardConfig, DdrConfig, GpuConfig, Granularity, StreamConfig,

@@ -4,6 +4,7 @@
 //!   it that boards reach, and [`GpuRegion`] such memory registered at a board.
 //! - [`GpuQueue`] hands a board's channel to the GPU: transfers in a stream's order and in graphs, and such that
 //!   a kernel of the program's own starts (`include/peerlane_gpu.h`).
+//! - [`GpuMemory`] is a buffer as an end of routes (`peerlane_routes`): direct ones, and those through the host.
 //! - [`opencl`] makes an OpenCL buffer of a [`GpuBuffer`]: kernels of OpenCL and the board use the same bytes.
 //!
 //! ```no_run
@@ -39,6 +40,7 @@ mod error;
 pub mod opencl;
 mod queue;
 mod region;
+mod side;
 #[cfg(test)]
 mod standin;
 
@@ -52,6 +54,7 @@ pub use cuda::{Abilities, DmaBuf, Flush, Gpu, GpuBuffer, Ordering, Readers};
 pub use error::{Error, Result};
 pub use queue::{GpuQueue, Outcome};
 pub use region::GpuRegion;
+pub use side::GpuMemory;
 
 /// CUDA's bindings, of the version whose contexts [`Gpu::over`] takes, and whose streams [`GpuQueue::enqueue`] takes.
 pub use cudarc;

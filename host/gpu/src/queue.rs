@@ -78,7 +78,7 @@ pub struct Outcome {
 }
 
 /// Memory of this process that the GPU accesses.
-struct Registered {
+pub(crate) struct Registered {
     gpu: Gpu,
     host: *mut c_void,
     address: sys::CUdeviceptr,
@@ -94,7 +94,12 @@ impl Registered {
     ///
     /// # Safety
     /// The range stays mapped for as long as this lives.
-    unsafe fn new(gpu: &Gpu, base: NonNull<u8>, bytes: usize, flags: [u32; 2]) -> Result<Self> {
+    pub(crate) unsafe fn new(
+        gpu: &Gpu,
+        base: NonNull<u8>,
+        bytes: usize,
+        flags: [u32; 2],
+    ) -> Result<Self> {
         gpu.bind()?;
         let driver = gpu.driver();
         let host = base.as_ptr().cast::<c_void>();

@@ -37,10 +37,14 @@
 //! - [`SimBoard::with`] reaches the models: [`Board::bus_mut`] takes faults to inject.
 //! - There is an OpenCL side only if one was attached: [`Board::attach_opencl`], by [`SimBoard::with`].
 
+mod gpu;
 mod opencl;
 mod process;
+mod pins;
 
-use peerlane_core::layout::Segment;
+pub use gpu::{CopyEngine, SimGpu};
+pub use pins::Platform;
+
 use peerlane_core::link::Link;
 use peerlane_host::driver::{
     Allocation, Backend, BackendError, BackendResult, Bar, Driver, MemoryId, Options, Pinned, Space,
@@ -49,6 +53,7 @@ use peerlane_host::{Memory, MemoryKind, Place, Result};
 use peerlane_sim::{Access, Board, BoardConfig, GPU_PAGE, RangeId};
 use peerlane_verilated::Model;
 use process::ProcessMemory;
+use pins::Pin;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -83,6 +88,8 @@ struct Sim {
     host: Arena,
     gpu: Arena,
     memories: BTreeMap<MemoryId, SimMemory>,
+    pins: BTreeMap<MemoryId, Pin>,
+    platform: Platform,
     next_id: u64,
     /// Where the process's own memory may be registered.
     process: Option<ProcessMemory>,
@@ -91,12 +98,13 @@ struct Sim {
 /// Memory that was handed out.
 struct SimMemory {
     kind: MemoryKind,
-    /// Host: bus address. GPU: address in GPU memory. Without [`NOWHERE`].
+    /// What it is known by: at first, and of host memory always, where it lies. Without [`NOWHERE`].
     address: u64,
+    /// Where it lies now. Host: bus address. GPU: address in GPU memory.
+    place: (MemoryKind, u64),
     /// Bytes taken, whole pages.
     length: u64,
-    /// Pages of the GPU's BAR.
-    pinned: Vec<u64>,
+    /// Of host memory.
     allowed: Vec<RangeId>,
     /// Its user, or the driver, still has it.
     held: bool,
@@ -168,21 +176,6 @@ fn space(space: Space) -> peerlane_sim::Space {
     }
 }
 
-/// Where memory lies on the bus.
-fn segments(memory: &SimMemory) -> Vec<Segment> {
-    let page = |&address: &u64| Segment {
-        address,
-        length: GPU_PAGE,
-    };
-    match memory.kind {
-        MemoryKind::Host => vec![Segment {
-            address: memory.address,
-            length: memory.length,
-        }],
-        MemoryKind::Gpu => memory.pinned.iter().map(page).collect(),
-    }
-}
-
 fn failed(error: impl std::fmt::Display) -> BackendError {
     BackendError::Other(format!("simulated board: {error}"))
 }
@@ -201,6 +194,8 @@ impl SimBoard {
             host: Arena::new(host_base, host_bytes),
             gpu: Arena::new(0, gpu_bytes),
             memories: BTreeMap::new(),
+            pins: BTreeMap::new(),
+            platform: Platform::default(),
             next_id: 0,
             process: None,
         }))))
@@ -280,15 +275,15 @@ impl Sim {
                 memory.length
             )));
         }
-        Ok((memory.kind, memory.address + offset))
+        let (kind, address) = memory.place;
+        Ok((kind, address + offset))
     }
 
-    fn allocate_host(&mut self, length: u64) -> Option<SimMemory> {
-        let length = length.checked_next_multiple_of(HOST_PAGE)?;
-        let align = if length < LARGE_PAGE {
-            HOST_PAGE
-        } else {
-            LARGE_PAGE
+    /// Takes whole pages of the host's or the GPU's memory.
+    fn take(&mut self, kind: MemoryKind, length: u64) -> Option<(u64, u64)> {
+        let (arena, page) = match kind {
+            MemoryKind::Host => (&mut self.host, HOST_PAGE),
+            MemoryKind::Gpu => (&mut self.gpu, GPU_PAGE),
         };
         let address = self.host.take(length, align)?;
         Some(SimMemory {
@@ -326,22 +321,34 @@ impl Sim {
     }
 
     /// New memory that the board can reach.
-    fn allocate(&mut self, kind: MemoryKind, length: u64) -> BackendResult<MemoryId> {
-        let memory = match kind {
-            MemoryKind::Host => self.allocate_host(length),
-            MemoryKind::Gpu => self.allocate_gpu(length),
+        let length = length.checked_next_multiple_of(page)?;
+        let align = match kind {
+            MemoryKind::Host if length >= LARGE_PAGE => LARGE_PAGE,
+            _ => page,
         };
-        let mut memory = memory.ok_or(BackendError::OutOfMemory {
+        Some((arena.take(length, align)?, length))
+    }
+
+    /// New memory. The board reaches the host's at once, and the GPU's where it is pinned.
+    fn allocate(&mut self, kind: MemoryKind, length: u64) -> BackendResult<MemoryId> {
+        let taken = self.take(kind, length);
+        let (address, length) = taken.ok_or(BackendError::OutOfMemory {
             kind,
             wanted: length,
         })?;
-        for segment in segments(&memory) {
-            let range = segment.address..segment.address + segment.length;
-            let id = self.board.bus_mut().allow(range, Access::Both);
-            memory.allowed.push(id);
+        let mut memory = SimMemory {
+            kind,
+            address,
+            place: (kind, address),
+            length,
+            allowed: Vec::new(),
+            held: true,
+            pins: 0,
+        };
+        if kind == MemoryKind::Host {
+            memory.allowed.push(self.allow(address, length));
         }
-        let id = MemoryId(self.next_id);
-        self.next_id += 1;
+        let id = self.new_id();
         self.memories.insert(id, memory);
         Ok(id)
     }
@@ -381,6 +388,14 @@ impl Sim {
         };
         self.memories.insert(id, memory);
         Some(pinned)
+    fn new_id(&mut self) -> MemoryId {
+        self.next_id += 1;
+        MemoryId(self.next_id - 1)
+    }
+
+    fn allow(&mut self, address: u64, length: u64) -> RangeId {
+        let range = address..address + length;
+        self.board.bus_mut().allow(range, Access::Both)
     }
 
     fn copy_to(&self, id: MemoryId, offset: u64, bytes: &mut [u8]) -> BackendResult<()> {
@@ -427,21 +442,28 @@ impl Sim {
         }
         // The next owner gets zeros.
         let arena = match memory.kind {
+        self.give(memory.place, memory.length);
+        // What it is known by was kept for it when it moved.
+        if memory.place.0 != memory.kind {
+            self.give((memory.kind, memory.address), memory.length);
+        }
+    }
+
+    /// Gives pages back; the next owner gets zeros.
+    fn give(&mut self, (kind, address): (MemoryKind, u64), length: u64) {
+        let arena = match kind {
             MemoryKind::Host => {
-                let length = memory.length as usize;
-                let bytes = self.board.host_mut().slice_mut(memory.address, length);
+                let bytes = self.board.host_mut().slice_mut(address, length as usize);
                 bytes.into_iter().for_each(|bytes| bytes.fill(0));
                 &mut self.host
             }
             MemoryKind::Gpu => {
-                let gpu = self.board.gpu_mut();
-                gpu.unpin(&memory.pinned);
                 // A real GPU that fails has lost its memory anyway.
-                let _ = gpu.clear(memory.address, memory.length);
+                let _ = self.board.gpu_mut().clear(address, length);
                 &mut self.gpu
             }
         };
-        arena.give(memory.address, memory.length);
+        arena.give(address, length);
     }
 }
 
@@ -528,7 +550,7 @@ impl Backend for SimBoard {
             let last = memory.address + memory.length;
             memory.kind == kind && memory.address <= place && end.is_some_and(|end| end <= last)
         };
-        let mut memories = sim.memories.iter_mut();
+        let mut memories = sim.memories.iter();
         let found = memories.find(|(_, memory)| address & NOWHERE != 0 && inside(memory));
         let Some((id, memory)) = found else {
             return Err(BackendError::Range(format!(
@@ -536,26 +558,18 @@ impl Backend for SimBoard {
                  allocate memory by the device"
             )));
         };
-        memory.pins += 1;
-        Ok(Pinned {
-            id: *id,
-            segments: segments(memory),
-            offset: place - memory.address,
-        })
+        let (id, offset) = (*id, place - memory.address);
+        sim.pin(id, offset, length)
     }
 
     fn unpin(&mut self, id: MemoryId) {
-        let mut sim = self.lock();
-        if let Some(memory) = sim.memories.get_mut(&id) {
-            memory.pins -= 1;
-        }
-        sim.collect(id);
+        self.lock().unpin(id);
     }
 
     fn flush(&mut self, id: MemoryId) -> BackendResult<()> {
         let mut sim = self.lock();
         let config = sim.board.config();
-        let ns = match sim.memories.get(&id).map(|memory| memory.kind) {
+        let ns = match sim.kind_of_pin(id) {
             // As long as a read of the GPU's BAR by the host takes; it pushes the writes
             // before it. To host memory, records and data take the same way.
             Some(MemoryKind::Gpu) => config

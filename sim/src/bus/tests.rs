@@ -174,3 +174,20 @@ fn without_bus_mastering_nothing_leaves_the_board() {
     bus.set_master(true);
     assert!(bus.read(0x1000, &mut [0; 4], 3, &mut log));
 }
+
+#[test]
+fn writes_are_lost_or_garbled_where_a_fault_says_so() {
+    let (mut bus, mut log) = (bus(), Log::default());
+    bus.inject_write(0x1000..0x1100, WriteFault::Lost);
+    bus.inject_write(0x1100..0x1200, WriteFault::Garbled);
+    for address in [0x1000, 0x1100, 0x1200] {
+        bus.write(address, &[0x5a, 1], 0, &mut log);
+    }
+    let found = |bus: &Bus, address| bus.host.slice(address, 2).unwrap().to_vec();
+    assert_eq!(found(&bus, 0x1000), [0, 0]);
+    assert_eq!(found(&bus, 0x1100), [0xa5, 0xfe]);
+    assert_eq!(found(&bus, 0x1200), [0x5a, 1]);
+    bus.clear_faults();
+    bus.write(0x1000, &[7], 1, &mut log);
+    assert_eq!(found(&bus, 0x1000), [7, 0]);
+}

@@ -3,6 +3,7 @@
 mod contexts;
 mod opencl;
 mod process;
+mod routes;
 
 use peerlane_functional::{ALL, Bench, run};
 use peerlane_hdl::Params;

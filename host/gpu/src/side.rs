@@ -1,0 +1,418 @@
+//! GPU memory as an end of routes.
+
+mod functions;
+
+use crate::cuda::{Gpu, GpuBuffer, Readers};
+use crate::error::Error;
+use crate::queue::Registered;
+use cudarc::driver::sys;
+use functions::{Functions, NOT_READY};
+use peerlane_host::{Device, Memory, MemoryKind, Permissions, Window};
+use peerlane_routes::{Engine, Pending, Piece, Push, Reach, Residence, Result, Side, Way};
+use std::ffi::c_void;
+use std::fmt;
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Addresses from here on are no process's (the kernel's Documentation/arch/x86/x86_64/mm.rst): memory that a simulated
+/// board has there is copied from and to.
+const NO_PROCESS: u64 = 1 << 63;
+
+/// A [`GpuBuffer`] as an end of routes. Clones are the same.
+///
+/// The GPU's copy engine works by a stream of the library's own. What kernels write, the program has ended before a copy
+/// begins (`cuStreamSynchronize`), and what a copy brings is there for kernels that are launched when it has returned.
+#[derive(Debug, Clone)]
+pub struct GpuMemory {
+    buffer: Arc<GpuBuffer>,
+    functions: &'static Functions,
+}
+
+impl GpuMemory {
+    /// The buffer as a side.
+    ///
+    /// # Errors
+    /// As [`Gpu::open`]: functions of CUDA's that are missing.
+    pub fn new(buffer: Arc<GpuBuffer>) -> crate::Result<Self> {
+        Ok(Self {
+            buffer,
+            functions: Functions::get()?,
+        })
+    }
+
+    /// The buffer.
+    pub fn buffer(&self) -> &GpuBuffer {
+        &self.buffer
+    }
+}
+
+/// An error of the GPU's, for routes.
+fn told(error: Error) -> peerlane_routes::Error {
+    match error {
+        Error::Board(error) => error.into(),
+        error => peerlane_routes::Error::side("the GPU", error),
+    }
+}
+
+impl Side for GpuMemory {
+    fn name(&self) -> String {
+        format!("the GPU {}", self.buffer.gpu().bus())
+    }
+
+    fn length(&self) -> u64 {
+        self.buffer.length()
+    }
+
+    fn attach(&self, staging: &Memory) -> Result<Box<dyn Engine>> {
+        let mapped = staging.kind() == MemoryKind::Host && staging.address() < NO_PROCESS;
+        let reached = match mapped {
+            true => staging.clone(),
+            false => Memory::new(staging.length())?,
+        };
+        let stream = Stream::new(self.buffer.gpu(), self.functions).map_err(told)?;
+        Ok(Box::new(Copies {
+            stream: Arc::new(stream),
+            buffer: Arc::clone(&self.buffer),
+            pinned: pin(self.buffer.gpu(), &reached).map(Arc::new),
+            reached,
+            staging: (!mapped).then(|| staging.clone()),
+        }))
+    }
+
+    fn another(&self, bytes: u64) -> Result<Box<dyn Side>> {
+        let buffer = self.buffer.gpu().buffer(bytes).map_err(told)?;
+        Ok(Box::new(Self {
+            buffer: Arc::new(buffer),
+            functions: self.functions,
+        }))
+    }
+
+    fn reach(&self, device: &Device, range: Range<u64>, permissions: Permissions) -> Result<Reach> {
+        let region = (self.buffer.register(device, range, permissions)).map_err(told)?;
+        Ok(Reach {
+            region: region.region().clone(),
+            offset: region.offset(),
+        })
+    }
+
+    /// CUDA's memory of a device stays where it is when it is pinned.
+    fn residence(&self) -> Residence {
+        Residence::Device
+    }
+
+    fn arrived(&self) -> Result<()> {
+        self.buffer.gpu().flush(Readers::Context).map_err(told)
+    }
+
+    fn pusher(&self, device: &Device) -> Result<Box<dyn Push>> {
+        let range = device.range();
+        let stream = Stream::new(self.buffer.gpu(), self.functions).map_err(told)?;
+        let window = device.window(range.start)?;
+        let base = NonNull::new(std::ptr::with_exposed_provenance_mut::<u8>(
+            window.address() as usize,
+        ));
+        let base = base.ok_or_else(|| told(Error::Empty))?;
+        let registers = sys::CU_MEMHOSTREGISTER_IOMEMORY;
+        // SAFETY: the window is mapped for as long as it lives, and is dropped behind the registration.
+        let registered =
+            unsafe { Registered::new(self.buffer.gpu(), base, window.length(), [registers; 2]) };
+        Ok(Box::new(Stores {
+            _registered: registered.map_err(told)?,
+            buffer: Arc::clone(&self.buffer),
+            stream,
+            window,
+        }))
+    }
+}
+
+/// Pins memory of this process for the GPU. Without that, copies go by a buffer of CUDA's and may return only when they
+/// have ended: slower, and right.
+fn pin(gpu: &Gpu, memory: &Memory) -> Option<Registered> {
+    let base = std::ptr::with_exposed_provenance_mut::<u8>(memory.address() as usize);
+    // SAFETY: the memory is mapped for as long as it lives, and whoever has the registration has the memory.
+    unsafe { Registered::new(gpu, NonNull::new(base)?, memory.length(), [0; 2]) }.ok()
+}
+
+/// A stream of CUDA's.
+struct Stream {
+    gpu: Gpu,
+    functions: &'static Functions,
+    raw: sys::CUstream,
+}
+
+// SAFETY: streams are used by any thread that has the context ("Stream management").
+unsafe impl Send for Stream {}
+// SAFETY: as above.
+unsafe impl Sync for Stream {}
+
+impl Stream {
+    fn new(gpu: &Gpu, functions: &'static Functions) -> crate::Result<Self> {
+        gpu.bind()?;
+        let mut raw = std::ptr::null_mut();
+        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: the first argument is a place for the stream.
+        let code = unsafe { (functions.create)(&raw mut raw, flags) };
+        gpu.driver().check("cuStreamCreate", code)?;
+        Ok(Self {
+            gpu: gpu.clone(),
+            functions,
+            raw,
+        })
+    }
+
+    fn check(&self, call: &'static str, code: i32) -> Result<()> {
+        self.gpu.driver().check(call, code).map_err(told)
+    }
+
+    /// Begins a copy.
+    ///
+    /// # Safety
+    /// `host` is so many bytes that stay mapped until the stream has done it; `at` is that many of the GPU's memory.
+    unsafe fn copy(&self, way: Way, at: u64, host: *mut c_void, length: usize) -> Result<()> {
+        self.gpu.bind().map_err(told)?;
+        // SAFETY: the caller promises both ranges.
+        let (call, code) = unsafe {
+            match way {
+                Way::Out => (
+                    "cuMemcpyDtoHAsync",
+                    (self.functions.copy_out)(host, at, length, self.raw),
+                ),
+                Way::In => (
+                    "cuMemcpyHtoDAsync",
+                    (self.functions.copy_in)(at, host, length, self.raw),
+                ),
+            }
+        };
+        self.check(call, code)
+    }
+
+    /// Whether the stream has failed: then it calls nobody back any more.
+    fn state(&self) -> Result<()> {
+        self.gpu.bind().map_err(told)?;
+        // SAFETY: a living stream.
+        match unsafe { (self.functions.query)(self.raw) } {
+            NOT_READY => Ok(()),
+            code => self.check("cuStreamQuery", code),
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.gpu.bind().is_ok() {
+            // SAFETY: the stream is this value's. What was enqueued goes on to its end ("cuStreamDestroy").
+            unsafe { (self.functions.destroy)(self.raw) };
+        }
+    }
+}
+
+/// The copy engine between GPU memory and staging memory.
+struct Copies {
+    stream: Arc<Stream>,
+    buffer: Arc<GpuBuffer>,
+    pinned: Option<Arc<Registered>>,
+    /// Memory of this process.
+    reached: Memory,
+    /// Where that is not the staging memory.
+    staging: Option<Memory>,
+}
+
+/// The end of a copy, as the stream tells it. It keeps what the copy uses.
+struct End {
+    ended: Mutex<bool>,
+    told: Condvar,
+}
+
+/// A copy under way.
+struct Copying {
+    stream: Arc<Stream>,
+    end: Arc<End>,
+    /// What is copied on when it has ended: into this memory, from `reached`.
+    rest: Option<(Memory, usize, usize)>,
+    reached: Memory,
+    buffer: Arc<GpuBuffer>,
+    pinned: Option<Arc<Registered>>,
+}
+
+/// Tells the end of what was enqueued before.
+///
+/// # Safety
+/// `user` is an `Arc<End>` that nobody else gives back.
+unsafe extern "C" fn ended(user: *mut c_void) {
+    // SAFETY: the caller promises it.
+    let end = unsafe { Arc::from_raw(user.cast::<End>().cast_const()) };
+    *end.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    end.told.notify_all();
+}
+
+fn pass_on(from: &Memory, to: &Memory, at: usize, length: usize) -> Result<()> {
+    let mut bytes = vec![0; length];
+    from.read(at, &mut bytes)?;
+    Ok(to.write(at, &bytes)?)
+}
+
+impl Engine for Copies {
+    fn begin(&mut self, piece: Piece) -> Result<Box<dyn Pending>> {
+        let at = self.buffer.at(piece.at, piece.length).map_err(told)?;
+        let (staged, length) = (piece.staged as usize, piece.length as usize);
+        let size = self.reached.length();
+        if staged.checked_add(length).is_none_or(|end| end > size) {
+            return Err(peerlane_routes::Error::Bounds {
+                side: "the staging memory".into(),
+                offset: piece.staged,
+                length: piece.length,
+                size: size as u64,
+            });
+        }
+        if let (Way::In, Some(staging)) = (piece.way, &self.staging) {
+            pass_on(staging, &self.reached, staged, length)?;
+        }
+        let host = (self.reached.address() + piece.staged) as usize;
+        let host = std::ptr::with_exposed_provenance_mut::<c_void>(host);
+        // SAFETY: both ranges were checked. The copy's handle keeps the memory, and leaves it to the process if it goes
+        // before its end; nobody uses it but by atomics (`Place`).
+        unsafe { self.stream.copy(piece.way, at, host, length) }?;
+        let end = Arc::new(End {
+            ended: Mutex::new(false),
+            told: Condvar::new(),
+        });
+        let copying = Copying {
+            stream: Arc::clone(&self.stream),
+            end: Arc::clone(&end),
+            rest: match (piece.way, &self.staging) {
+                (Way::Out, Some(staging)) => Some((staging.clone(), staged, length)),
+                _ => None,
+            },
+            reached: self.reached.clone(),
+            buffer: Arc::clone(&self.buffer),
+            pinned: self.pinned.clone(),
+        };
+        let user = Arc::into_raw(end).cast_mut().cast();
+        // SAFETY: the function takes what it is given; the stream is a living one.
+        let code = unsafe { (self.stream.functions.tell)(self.stream.raw, ended, user) };
+        if let Err(error) = self.stream.check("cuLaunchHostFunc", code) {
+            // SAFETY: nobody calls back, so this is the one who gives it back.
+            drop(unsafe { Arc::from_raw(user.cast::<End>().cast_const()) });
+            return Err(error);
+        }
+        Ok(Box::new(copying))
+    }
+}
+
+impl Copying {
+    fn has_ended(&self) -> bool {
+        *self
+            .end
+            .ended
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pending for Copying {
+    fn wait(&mut self, limit: Duration) -> Result<bool> {
+        let begin = Instant::now();
+        let mut ended = (self.end.ended.lock()).unwrap_or_else(PoisonError::into_inner);
+        while !*ended {
+            let left = limit.saturating_sub(begin.elapsed());
+            if left.is_zero() {
+                drop(ended);
+                // A stream that has failed calls nobody back.
+                return match limit.is_zero() {
+                    true => Ok(false),
+                    false => self
+                        .stream
+                        .state()
+                        .map(|()| self.has_ended() && self.rest.is_none()),
+                };
+            }
+            let woken = self.end.told.wait_timeout(ended, left);
+            ended = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(ended);
+        match self.rest.take() {
+            Some((to, at, length)) => pass_on(&self.reached, &to, at, length).map(|()| true),
+            None => Ok(true),
+        }
+    }
+}
+
+impl Drop for Copying {
+    fn drop(&mut self) {
+        if !self.has_ended() {
+            // The GPU may still copy: what it uses stays for good.
+            std::mem::forget((
+                self.reached.clone(),
+                self.buffer.clone(),
+                self.pinned.clone(),
+            ));
+        }
+    }
+}
+
+/// The GPU's stores to a board's window, by its copy engine.
+///
+/// Not tried for want of a board: see [`GpuQueue`](crate::GpuQueue) for what NVIDIA's driver asks for before it maps a
+/// device's registers.
+struct Stores {
+    // Given back before the window moves or goes.
+    _registered: Registered,
+    stream: Stream,
+    buffer: Arc<GpuBuffer>,
+    window: Window,
+}
+
+impl Push for Stores {
+    fn window(&self) -> u64 {
+        self.window.length() as u64
+    }
+
+    /// The registration stays: it is of the window's place in this process, and nothing is stored while it moves.
+    fn place(&mut self, fpga: u64) -> Result<()> {
+        match self.window.base() == fpga {
+            true => Ok(()),
+            false => Ok(self.window.place(fpga)?),
+        }
+    }
+
+    fn push(&mut self, from: u64, to: u64, length: u64) -> Result<()> {
+        let at = self.buffer.at(from, length).map_err(told)?;
+        let size = self.window.length() as u64;
+        if to.checked_add(length).is_none_or(|end| end > size) {
+            return Err(peerlane_routes::Error::Bounds {
+                side: "the window".into(),
+                offset: to,
+                length,
+                size,
+            });
+        }
+        let host = (self.window.address() + to) as usize;
+        let host = std::ptr::with_exposed_provenance_mut::<c_void>(host);
+        // SAFETY: both ranges were checked; `settle` waits for the stream before the window moves, and so does the drop
+        // of the registration.
+        unsafe { self.stream.copy(Way::Out, at, host, length as usize) }
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        let driver = self.buffer.gpu().driver();
+        self.buffer.gpu().bind().map_err(told)?;
+        // SAFETY: a living stream.
+        let code = unsafe { (driver.stream_synchronize)(self.stream.raw) };
+        self.stream.check("cuStreamSynchronize", code)?;
+        // The GPU's stores have left it. A load of the processor's takes another way to the board, so what proves that
+        // they are in FPGA memory is the probe's comparison, and the board's order of what comes from the link.
+        self.window.settle();
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Functions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Functions")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! A board's memory as an end of routes.
+
+use crate::error::{Error, Result};
+use crate::limits::Clock;
+use crate::side::{Engine, Pending, Piece, Side, Staging, Way};
+use peerlane_host::{Device, Direction, Memory, MemoryKind, Permissions, Queue, Region, Transfer};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A context of a board, with its queue and its FPGA memory. Clones are the same.
+///
+/// A part of the FPGA memory is the library's own, for probes and measurements.
+#[derive(Debug, Clone)]
+pub struct Board(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    device: Device,
+    queue: Queue,
+    memory: Range<u64>,
+    scratch: Range<u64>,
+}
+
+/// FPGA memory that probes and measurements have, unless the caller says otherwise.
+pub const SCRATCH: u64 = 1 << 20;
+
+impl Board {
+    /// Takes a device that has neither FPGA memory nor a queue, and gives it both: so many bytes for the caller, and
+    /// [`SCRATCH`].
+    ///
+    /// # Errors
+    /// As [`Device::allocate`] and [`Device::queue`].
+    pub fn new(device: &Device, bytes: u64) -> Result<Self> {
+        let all = device.allocate(bytes.saturating_add(SCRATCH))?;
+        let queue = device.queue()?;
+        let Range { start, end } = all.keep();
+        Ok(Self(Arc::new(Inner {
+            device: device.clone(),
+            queue,
+            scratch: end - SCRATCH..end,
+            memory: start..end - SCRATCH,
+        })))
+    }
+
+    /// Takes a queue, and FPGA memory of its device: `memory` for the caller, and `scratch`, 64 KiB or more, that nobody
+    /// else uses.
+    ///
+    /// # Errors
+    /// [`Error::Bounds`].
+    pub fn over(queue: Queue, memory: Range<u64>, scratch: Range<u64>) -> Result<Self> {
+        let device = queue.device().clone();
+        let all = device.range();
+        for part in [&memory, &scratch] {
+            if part.start < all.start || part.end > all.end || part.is_empty() {
+                return Err(Error::Bounds {
+                    side: device.name(),
+                    offset: part.start,
+                    length: part.end.saturating_sub(part.start),
+                    size: all.end - all.start,
+                });
+            }
+        }
+        Ok(Self(Arc::new(Inner {
+            device,
+            queue,
+            memory,
+            scratch,
+        })))
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    /// The queue.
+    pub fn queue(&self) -> &Queue {
+        &self.0.queue
+    }
+
+    /// The caller's FPGA memory.
+    pub fn memory(&self) -> Range<u64> {
+        self.0.memory.clone()
+    }
+
+    /// The library's.
+    pub(crate) fn scratch(&self) -> Range<u64> {
+        self.0.scratch.clone()
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        Clock::Board(self.0.device.clone())
+    }
+
+    /// Its engine over any FPGA memory of the context: offsets are FPGA addresses.
+    pub(crate) fn engine(&self, staging: &Memory) -> Result<BoardEngine> {
+        let both = Permissions::ReadWrite;
+        Ok(BoardEngine {
+            region: self.0.device.register_all(staging, both)?,
+            board: self.clone(),
+            base: 0,
+        })
+    }
+}
+
+impl Side for Board {
+    fn name(&self) -> String {
+        self.0.device.name()
+    }
+
+    fn length(&self) -> u64 {
+        self.0.memory.end - self.0.memory.start
+    }
+
+    fn staging(&self, bytes: usize) -> Result<Option<Staging>> {
+        Ok(Some(Staging {
+            memory: self.0.device.memory(MemoryKind::Host, bytes)?,
+            only: true,
+        }))
+    }
+
+    fn attach(&self, staging: &Memory) -> Result<Box<dyn Engine>> {
+        let mut engine = self.engine(staging)?;
+        engine.base = self.0.memory.start;
+        Ok(Box::new(engine))
+    }
+
+    /// The scratch memory, whatever else uses it.
+    fn another(&self, bytes: u64) -> Result<Box<dyn Side>> {
+        let scratch = self.scratch();
+        let end = (scratch.start.checked_add(bytes)).filter(|end| *end <= scratch.end);
+        let memory = scratch.start..end.unwrap_or(scratch.end);
+        Ok(Box::new(Self::over(self.0.queue.clone(), memory, scratch)?))
+    }
+}
+
+/// The board's own DMA, between FPGA memory and staging memory.
+pub(crate) struct BoardEngine {
+    board: Board,
+    region: Region,
+    base: u64,
+}
+
+impl Engine for BoardEngine {
+    fn begin(&mut self, piece: Piece) -> Result<Box<dyn Pending>> {
+        let direction = match piece.way {
+            Way::Out => Direction::Write,
+            Way::In => Direction::Read,
+        };
+        let queue = self.board.queue();
+        let fpga = self.base + piece.at;
+        let transfer = queue.submit(direction, &self.region, piece.staged, fpga, piece.length)?;
+        Ok(Box::new(Moving::new(&self.board, transfer)))
+    }
+}
+
+/// A transfer of the board's.
+pub(crate) struct Moving {
+    board: Board,
+    transfer: Transfer,
+    ended: bool,
+}
+
+impl Moving {
+    pub(crate) fn new(board: &Board, transfer: Transfer) -> Self {
+        Self {
+            board: board.clone(),
+            transfer,
+            ended: false,
+        }
+    }
+}
+
+impl Pending for Moving {
+    fn wait(&mut self, limit: Duration) -> Result<bool> {
+        if self.ended {
+            return Ok(true);
+        }
+        let moved = match limit.is_zero() {
+            true => self.transfer.poll()?.is_some(),
+            false => match self.transfer.wait(limit) {
+                Ok(_) => true,
+                Err(peerlane_host::Error::Timeout { .. }) => false,
+                Err(error) => return Err(error.into()),
+            },
+        };
+        self.ended = moved;
+        Ok(moved)
+    }
+
+    fn end(&mut self, grace: Duration) -> bool {
+        if let Ok(false) = self.wait(grace) {
+            // What is under way on the queue besides ends, too. It says so.
+            let _ = self.board.queue().restart();
+        }
+        !matches!(self.transfer.poll(), Ok(None))
+    }
+}

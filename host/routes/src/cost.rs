@@ -1,0 +1,156 @@
+//! What copies cost, as measured, and what follows for the piece of a concurrent copy.
+
+use std::time::Duration;
+
+/// The time of a copy as a line over its length: what one costs, and what each byte adds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// Seconds of a copy of nothing.
+    pub latency: f64,
+    /// Bytes a second behind that.
+    pub rate: f64,
+}
+
+/// The short copy of a measurement.
+const SHORT: u64 = 4 << 10;
+
+/// How often each length is measured. The shortest time counts: all that makes one longer is no part of it.
+const TIMES: usize = 3;
+
+impl Cost {
+    /// The line through two measured times.
+    pub fn through((short, first): (u64, f64), (long, second): (u64, f64)) -> Self {
+        let by_length = (second - first) / (long as f64 - short as f64);
+        match by_length.is_finite() && by_length > 0.0 {
+            true => Self {
+                latency: (first - by_length * short as f64).max(0.0),
+                rate: 1.0 / by_length,
+            },
+            // The longer one was not slower: the length does not show beside what a copy costs.
+            false => Self {
+                latency: 0.0,
+                rate: long as f64 / second.max(1e-12),
+            },
+        }
+    }
+
+    /// Measures copies of two lengths, `most` at most, after one that is not counted. Lengths are a power of two.
+    pub(crate) fn measure<E>(
+        most: u64,
+        mut copy: impl FnMut(u64) -> Result<Duration, E>,
+    ) -> Result<Self, E> {
+        copy(most)?;
+        let mut best = |length: u64| {
+            let mut least = f64::INFINITY;
+            for _ in 0..TIMES {
+                least = least.min(copy(length)?.as_secs_f64());
+            }
+            Ok((length, least))
+        };
+        let short = best(SHORT.min(most / 2).max(1))?;
+        Ok(Self::through(short, best(most)?))
+    }
+
+    /// Seconds of a copy of so many bytes.
+    pub fn time(&self, length: u64) -> f64 {
+        self.latency + length as f64 / self.rate
+    }
+}
+
+/// Seconds of a copy in pieces, when both engines are at work: the first piece goes through the one, the last through
+/// the other, and between them the slower one sets the pace.
+pub(crate) fn concurrent(out: &Cost, into: &Cost, length: u64, chunk: u64) -> f64 {
+    let pieces = length.div_ceil(chunk.max(1)).max(1);
+    let last = length - (pieces - 1) * chunk.min(length);
+    let first = chunk.min(length);
+    let pace = out.time(first).max(into.time(first));
+    out.time(first) + (pieces - 1) as f64 * pace + into.time(last)
+}
+
+/// The power of two, or the whole length, that makes such a copy the shortest.
+pub(crate) fn best_chunk(out: &Cost, into: &Cost, length: u64, most: u64) -> u64 {
+    let chunks = (12..63).map(|log2| 1_u64 << log2);
+    let chunks = chunks.take_while(|chunk| *chunk <= most && *chunk < length);
+    let chunks = chunks.chain((length <= most).then_some(length.max(1)));
+    let time = |chunk: &u64| concurrent(out, into, length, *chunk);
+    let best = chunks.min_by(|a, b| time(a).total_cmp(&time(b)));
+    best.unwrap_or(most).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn a_line_goes_through_both_points() {
+        // By hand: 1 ms, and 2 ns a byte.
+        let cost = Cost::through((1000, 0.001_002), (501_000, 0.002_002));
+        assert!((cost.latency - 0.001).abs() < 1e-9, "{cost:?}");
+        assert!((cost.rate - 500e6).abs() < 1.0, "{cost:?}");
+        assert!((cost.time(250_000) - 0.0015).abs() < 1e-9);
+        // Two times that no line explains.
+        let odd = Cost::through((10, 2.0), (20, 1.0));
+        assert_eq!((odd.latency, odd.rate), (0.0, 20.0));
+    }
+
+    #[test]
+    fn the_first_copy_does_not_count_and_the_shortest_does() {
+        let mut times = [9.0, 4.0, 1.0, 2.0, 5.0, 3.0, 8.0].into_iter();
+        let mut lengths = Vec::new();
+        let cost = Cost::measure(MIB, |length| {
+            lengths.push(length);
+            Ok::<_, ()>(Duration::from_secs_f64(times.next().unwrap()))
+        });
+        assert_eq!(lengths, [MIB, 4096, 4096, 4096, MIB, MIB, MIB]);
+        assert_eq!(cost, Ok(Cost::through((4096, 1.0), (MIB, 3.0))));
+    }
+
+    #[test]
+    fn pieces_are_neither_too_small_nor_too_large() {
+        let engine = Cost {
+            latency: 50e-6,
+            rate: 1e9,
+        };
+        // By hand, for equal engines with n bytes in k pieces: (k + 1) (l + n / (k r)), the least where
+        // k = sqrt(n / (l r)): of 8 MiB 13 pieces, so 512 KiB or 1 MiB.
+        let chunk = best_chunk(&engine, &engine, 8 * MIB, 64 * MIB);
+        assert!([MIB / 2, MIB].contains(&chunk), "{chunk}");
+        // What costs less than a piece's latency goes in one.
+        assert_eq!(best_chunk(&engine, &engine, 20_000, 64 * MIB), 20_000);
+        // One engine that is much slower: the other's time hides behind it, down to a few pieces.
+        let slow = Cost {
+            latency: 1e-6,
+            rate: 1e8,
+        };
+        let whole = concurrent(&engine, &slow, 8 * MIB, 8 * MIB);
+        let tuned = concurrent(
+            &engine,
+            &slow,
+            8 * MIB,
+            best_chunk(&engine, &slow, 8 * MIB, MIB),
+        );
+        assert!(tuned < whole && tuned > 8.0 * MIB as f64 / 1e8);
+        // Staging memory that is smaller than all of that.
+        assert_eq!(best_chunk(&engine, &engine, 64 * MIB, 8192), 8192);
+    }
+
+    #[test]
+    fn a_copy_in_one_piece_is_both_engines_in_turn() {
+        let (out, into) = (
+            Cost {
+                latency: 1.0,
+                rate: 10.0,
+            },
+            Cost {
+                latency: 2.0,
+                rate: 5.0,
+            },
+        );
+        // 1 + 100/10, then 2 + 100/5.
+        assert_eq!(concurrent(&out, &into, 100, 100), 33.0);
+        // Pieces of 50: 6 out, 12 in; the second is read meanwhile.
+        assert_eq!(concurrent(&out, &into, 100, 50), 6.0 + 12.0 + 12.0);
+    }
+}

@@ -1,0 +1,187 @@
+//! Between the devices, without the host's memory.
+
+use crate::board::{Board, Moving};
+use crate::error::{Error, Result};
+use crate::limits::{GRACE, Watch};
+use crate::side::{Pending, Push, Reach, Side};
+use peerlane_host::{Direction, Permissions};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Memory of a side that is registered at a time: as much as the thesis pins at a time (5.5). Two such ranges are
+/// registered while a copy goes from one to the next, so that a side's BAR need not show all of its memory.
+const WINDOW: u64 = 32 << 20;
+
+/// The least that is tried where a side cannot show so much.
+const LEAST_WINDOW: u64 = 64 << 10;
+
+/// Bytes of one transfer: how much is still moved after a copy was called off.
+const SLICE: u64 = 4 << 20;
+
+/// Transfers under way at a time. The board has its next one before the last has ended.
+const AHEAD: usize = 4;
+
+/// Ranges that stay registered.
+const KEPT: usize = 6;
+
+/// Ranges of a side that a board reaches, the latest last.
+#[derive(Debug)]
+pub(crate) struct Reached {
+    ranges: Vec<(Range<u64>, Permissions, Reach)>,
+    window: u64,
+}
+
+impl Default for Reached {
+    fn default() -> Self {
+        Self {
+            ranges: Vec::new(),
+            window: WINDOW,
+        }
+    }
+}
+
+impl Reached {
+    /// A range that contains a place, registered for the board, up to `end` at most.
+    fn at(
+        &mut self,
+        board: &Board,
+        side: &dyn Side,
+        place: u64,
+        permissions: Permissions,
+    ) -> Result<(Range<u64>, Reach)> {
+        let fits = |(range, known, _): &(Range<u64>, Permissions, Reach)| {
+            range.contains(&place) && *known == permissions
+        };
+        if let Some(found) = self.ranges.iter().position(fits) {
+            let entry = self.ranges.remove(found);
+            let answer = (entry.0.clone(), entry.2.clone());
+            self.ranges.push(entry);
+            return Ok(answer);
+        }
+        loop {
+            // Windows of one size, so that the next copy finds them.
+            let start = place / self.window * self.window;
+            let range = start..(start + self.window).min(side.length());
+            match side.reach(board.device(), range.clone(), permissions) {
+                Ok(reach) => {
+                    if self.ranges.len() >= KEPT {
+                        self.ranges.remove(0);
+                    }
+                    self.ranges
+                        .push((range.clone(), permissions, reach.clone()));
+                    return Ok((range, reach));
+                }
+                // There may be room for it without the others, or for less of it.
+                Err(_) if !self.ranges.is_empty() => {
+                    self.ranges.remove(0);
+                }
+                Err(_) if self.window > LEAST_WINDOW && range.end - range.start > LEAST_WINDOW => {
+                    self.window /= 2;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Lets go of all.
+    pub(crate) fn forget(&mut self) {
+        self.ranges.clear();
+    }
+}
+
+/// What is moved.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Job {
+    pub(crate) direction: Direction,
+    /// First byte in FPGA memory.
+    pub(crate) fpga: u64,
+    /// First byte in the side's memory.
+    pub(crate) at: u64,
+    pub(crate) length: u64,
+    /// What the board may do with the side's memory.
+    pub(crate) permissions: Permissions,
+}
+
+/// What is under way, the oldest first.
+struct Flight(VecDeque<(Moving, u64)>);
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        // After an error only.
+        for (moving, _) in &mut self.0 {
+            moving.end(GRACE);
+        }
+    }
+}
+
+/// The board moves it by its own DMA.
+pub(crate) fn by_board(
+    board: &Board,
+    side: &dyn Side,
+    reached: &mut Reached,
+    job: &Job,
+    watch: &Watch<'_>,
+) -> Result<u64> {
+    let mut flight = Flight(VecDeque::new());
+    let (mut begun, mut done) = (0, 0);
+    while done < job.length {
+        while begun < job.length && flight.0.len() < AHEAD {
+            let place = job.at + begun;
+            let found = reached.at(board, side, place, job.permissions);
+            let (range, reach) = match found {
+                Ok(found) => found,
+                // What is under way keeps its range registered.
+                Err(_) if !flight.0.is_empty() => break,
+                Err(error) => return Err(error),
+            };
+            let length = SLICE.min(job.length - begun).min(range.end - place);
+            let offset = reach.offset + (place - range.start);
+            let fpga = job.fpga + begun;
+            let queue = board.queue();
+            let transfer = queue.submit(job.direction, &reach.region, offset, fpga, length)?;
+            flight.0.push_back((Moving::new(board, transfer), length));
+            begun += length;
+        }
+        let stretch = watch.stretch(done)?;
+        if let Some((moving, length)) = flight.0.front_mut()
+            && moving.wait(stretch)?
+        {
+            done += *length;
+            flight.0.pop_front();
+        }
+    }
+    if job.direction == Direction::Write {
+        side.arrived()?;
+    }
+    Ok(done)
+}
+
+/// The device stores it to the board's window.
+pub(crate) fn by_push(
+    push: &mut dyn Push,
+    (at, fpga, length): (u64, u64, u64),
+    watch: &Watch<'_>,
+) -> Result<u64> {
+    let window = push.window();
+    let mut done = 0;
+    while done < length {
+        watch.stretch(done)?;
+        let place = fpga + done;
+        let base = place / window * window;
+        let part = (base + window - place).min(length - done);
+        push.place(base)?;
+        push.push(at + done, place - base, part)?;
+        // Before the window moves, and before anybody is told.
+        push.settle()?;
+        done += part;
+    }
+    Ok(done)
+}
+
+/// The error of a route that a side or a board does not have.
+pub(crate) fn reason(error: &Error) -> String {
+    match error {
+        Error::Side { reason, .. } => reason.clone(),
+        error => error.to_string(),
+    }
+}

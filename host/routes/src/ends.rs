@@ -1,0 +1,182 @@
+//! A board, a device, and all ways between them.
+
+use crate::board::Board;
+use crate::direct::{self, Job, Reached};
+use crate::error::Result;
+use crate::indirect::Plan;
+use crate::limits::{Clock, Watch};
+use crate::route::Route;
+use crate::side::{Push, Side};
+use crate::staged::{SLOTS, Staged};
+use peerlane_host::{Direction, Permissions};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A copy between them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Errand {
+    pub(crate) direction: Direction,
+    /// First byte in FPGA memory: its address.
+    pub(crate) fpga: u64,
+    /// First byte in the device's memory.
+    pub(crate) at: u64,
+    pub(crate) length: u64,
+    /// Bytes of a piece, on the concurrent route.
+    pub(crate) chunk: u64,
+    /// The board may read what it writes to, to make sure that it has arrived.
+    pub(crate) proven: bool,
+}
+
+/// A board and a device, with what was made ready between them.
+pub(crate) struct Ends {
+    board: Board,
+    side: Arc<dyn Side>,
+    bytes: usize,
+    staged: Option<Staged>,
+    reached: Reached,
+    pusher: Option<Box<dyn Push>>,
+}
+
+/// A board whose engine reaches all FPGA memory of the context.
+struct Whole(Board);
+
+impl Side for Whole {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn length(&self) -> u64 {
+        self.0.length()
+    }
+
+    fn staging(&self, bytes: usize) -> Result<Option<crate::side::Staging>> {
+        self.0.staging(bytes)
+    }
+
+    fn attach(&self, staging: &peerlane_host::Memory) -> Result<Box<dyn crate::side::Engine>> {
+        Ok(Box::new(self.0.engine(staging)?))
+    }
+
+    fn another(&self, bytes: u64) -> Result<Box<dyn Side>> {
+        self.0.another(bytes)
+    }
+}
+
+impl Ends {
+    /// With so much staging memory, once it is needed.
+    pub(crate) fn new(board: &Board, side: Arc<dyn Side>, bytes: usize) -> Self {
+        Self {
+            board: board.clone(),
+            side,
+            bytes,
+            staged: None,
+            reached: Reached::default(),
+            pusher: None,
+        }
+    }
+
+    pub(crate) fn board(&self) -> &Board {
+        &self.board
+    }
+
+    pub(crate) fn side(&self) -> &dyn Side {
+        &*self.side
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.board.clock()
+    }
+
+    /// Lets time pass, the board's.
+    pub(crate) fn pass(&self, time: Duration) -> Result<()> {
+        let device = self.board.device();
+        let end = device.now() + time;
+        while let left = end.saturating_sub(device.now())
+            && !left.is_zero()
+        {
+            // Events that are not acknowledged would end each wait at once.
+            device.query()?;
+            device.poll(Some(left))?;
+        }
+        Ok(())
+    }
+
+    /// The way through the host: the board is side 0, the device side 1.
+    pub(crate) fn staged(&mut self) -> Result<&mut Staged> {
+        let made = match self.staged.take() {
+            Some(staged) => staged,
+            None => Staged::new([&Whole(self.board.clone()), &*self.side], self.bytes)?,
+        };
+        Ok(self.staged.insert(made))
+    }
+
+    /// The device pushes from its memory to an FPGA address.
+    pub(crate) fn push(&mut self, errand: (u64, u64, u64), watch: &Watch<'_>) -> Result<u64> {
+        let mut pusher = match self.pusher.take() {
+            Some(pusher) => pusher,
+            None => self.side.pusher(self.board.device())?,
+        };
+        let pushed = direct::by_push(&mut *pusher, errand, watch);
+        self.pusher = Some(pusher);
+        pushed
+    }
+
+    /// Copies by a route, which goes this way and works here.
+    pub(crate) fn run(&mut self, route: Route, errand: &Errand, watch: &Watch<'_>) -> Result<u64> {
+        let &Errand {
+            direction,
+            fpga,
+            at,
+            length,
+            chunk,
+            proven,
+        } = errand;
+        let (from, places) = match direction {
+            Direction::Write => (0, (fpga, at)),
+            Direction::Read => (1, (at, fpga)),
+        };
+        let through_host = |chunk: u64, slots: u64| Plan {
+            from: places.0,
+            to: places.1,
+            length,
+            chunk: chunk.min(length),
+            slots,
+        };
+        let done = match route {
+            Route::DirectWrite | Route::DirectRead => {
+                let job = Job {
+                    direction,
+                    fpga,
+                    at,
+                    length,
+                    permissions: match proven {
+                        true => Permissions::ReadWrite,
+                        false => Permissions::Write,
+                    },
+                };
+                direct::by_board(&self.board, &*self.side, &mut self.reached, &job, watch)
+            }
+            Route::Push => self.push((at, fpga, length), watch),
+            Route::Sequential => {
+                let plan = through_host(self.bytes as u64, 1);
+                self.staged()?.copy(from, &plan, watch)
+            }
+            Route::Auto | Route::Concurrent => {
+                let most = (self.bytes as u64 / SLOTS).max(1);
+                let plan = through_host(chunk.clamp(1, most), SLOTS);
+                self.staged()?.copy(from, &plan, watch)
+            }
+        };
+        if done.is_err() {
+            // What did not come to rest may still use the memory, and a registration may be what is wrong.
+            self.staged = None;
+            self.reached.forget();
+        }
+        done
+    }
+
+    /// Lets go of what the board reaches: the next copy registers it anew.
+    pub(crate) fn forget(&mut self) {
+        self.reached.forget();
+    }
+}

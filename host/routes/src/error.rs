@@ -1,0 +1,121 @@
+//! What can go wrong, and what to do about it.
+
+use crate::route::Route;
+use std::time::Duration;
+
+/// Result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why data were not moved. [`Error::remedy`] says what to do.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The board, or the host library.
+    #[error(transparent)]
+    Board(#[from] peerlane_host::Error),
+    /// A device beside the board.
+    #[error("{side}: {reason}")]
+    Side {
+        /// Whose memory it is.
+        side: String,
+        /// What it said.
+        reason: String,
+    },
+    /// A function of OpenCL's.
+    #[error("{call} failed with {code}")]
+    OpenCl {
+        /// The function.
+        call: &'static str,
+        /// Its result.
+        code: i32,
+    },
+    /// There is no OpenCL.
+    #[error("OpenCL is not to be had: {reason}")]
+    NoOpenCl {
+        /// Why.
+        reason: String,
+    },
+    /// A range does not lie in a side's memory.
+    #[error("{length} bytes at offset {offset} do not lie in the {size} bytes of {side}")]
+    Bounds {
+        /// Whose memory it is.
+        side: String,
+        /// First byte.
+        offset: u64,
+        /// Bytes.
+        length: u64,
+        /// Bytes there are.
+        size: u64,
+    },
+    /// The route was asked for and does not work here.
+    #[error("{route} from {from} to {to} does not work here: {why}")]
+    Refused {
+        /// The route.
+        route: Route,
+        /// Where the data are.
+        from: String,
+        /// Where they are to go.
+        to: String,
+        /// What the probe, or the devices, said.
+        why: String,
+    },
+    /// A device gives back other bytes than it was given: no route can be trusted.
+    #[error("{side} gives back other bytes than it was given: {what}")]
+    Untrue {
+        /// Whose memory it is.
+        side: String,
+        /// What is different.
+        what: String,
+    },
+    /// The deadline was over.
+    #[error("{done} of {length} bytes were moved when the deadline of {limit:?} was over")]
+    Deadline {
+        /// Bytes that have arrived, from the start without a gap.
+        done: u64,
+        /// Bytes asked for.
+        length: u64,
+        /// The deadline.
+        limit: Duration,
+    },
+    /// Somebody has called it off.
+    #[error("the copy was called off after {done} of {length} bytes")]
+    Cancelled {
+        /// Bytes that have arrived, from the start without a gap.
+        done: u64,
+        /// Bytes asked for.
+        length: u64,
+    },
+}
+
+impl Error {
+    /// What to do about it: whole sentences.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Board(error) => error.remedy().into(),
+            Self::Side { .. } => "Look at what the device's own driver says.".into(),
+            Self::OpenCl { .. } => "Look the code up in CL/cl.h.".into(),
+            Self::NoOpenCl { .. } => {
+                "Install an OpenCL loader (ocl-icd-libopencl1) and a driver for the device.".into()
+            }
+            Self::Bounds { .. } => "Name a range within the memory.".into(),
+            Self::Refused { .. } => {
+                "Take Route::Auto, which uses what works. `peerlane doctor` says what the computer lacks.".into()
+            }
+            Self::Untrue { .. } => {
+                "Look for a defect of the device or its driver: this is not about routes.".into()
+            }
+            Self::Deadline { .. } => {
+                "Give more time, or ask `peerlane doctor` which part is slow. Nothing is under way any more.".into()
+            }
+            Self::Cancelled { .. } => "Nothing is under way any more; what has arrived stays.".into(),
+        }
+    }
+
+    /// A device's refusal.
+    pub fn side(side: impl Into<String>, reason: impl ToString) -> Self {
+        Self::Side {
+            side: side.into(),
+            reason: reason.to_string(),
+        }
+    }
+}

@@ -1,0 +1,634 @@
+//! Memory of any OpenCL device as an end of routes: through the host's memory.
+//!
+//! Nothing is asked of a platform but OpenCL 1.1. Copies are non-blocking commands of a queue of the library's own, and
+//! their ends are told by event callbacks, so that nobody spins and a wait can have a limit. A program that uses a buffer
+//! in commands of its own has them ended (`clFinish`) before the copy, and begins others after it.
+
+mod api;
+
+pub use api::Handle;
+
+use crate::error::{Error, Result};
+use crate::side::{Engine, Pending, Piece, Side, Staging, Way, check};
+use api::{
+    Api, CL_COMPLETE, CL_DEVICE_NAME, CL_DEVICE_NOT_FOUND, CL_DEVICE_TYPE_ALL, CL_FALSE,
+    CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE, CL_PLATFORM_NAME,
+    CL_PLATFORM_NOT_FOUND_KHR, CL_SUCCESS, CL_TRUE, checked, list, made, text,
+};
+use peerlane_host::{Memory, MemoryKind, Place};
+use std::ffi::c_void;
+use std::fmt;
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Addresses from here on are no process's (the kernel's Documentation/arch/x86/x86_64/mm.rst): memory that a simulated
+/// board has there is copied from and to.
+const NO_PROCESS: u64 = 1 << 63;
+
+/// A device of an OpenCL platform.
+#[derive(Clone)]
+pub struct ClDevice(Arc<Context>);
+
+impl fmt::Debug for ClDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ClDevice").field(&self.0.name).finish()
+    }
+}
+
+/// A context with one device.
+struct Context {
+    api: &'static Api,
+    context: Handle,
+    device: Handle,
+    name: String,
+}
+
+// SAFETY: OpenCL's objects may be used by any thread, and by several at once (OpenCL API 3.0, "Multiple Host Threads").
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: this gives back the reference that was taken.
+        unsafe { (self.api.release_context)(self.context) };
+    }
+}
+
+/// All devices of all platforms of the machine.
+///
+/// # Errors
+/// [`Error::NoOpenCl`] and [`Error::OpenCl`].
+pub fn devices() -> Result<Vec<ClDevice>> {
+    let api = Api::get()?;
+    let platforms = list(
+        "clGetPlatformIDs",
+        CL_PLATFORM_NOT_FOUND_KHR,
+        |n, at, count| {
+            // SAFETY: there are places for `n` handles and for the count.
+            unsafe { (api.platforms)(n, at, count) }
+        },
+    )?;
+    let mut found = Vec::new();
+    for platform in platforms {
+        // SAFETY: a platform of the loader's.
+        let name = unsafe {
+            text(
+                api.platform_info,
+                "clGetPlatformInfo",
+                platform,
+                CL_PLATFORM_NAME,
+            )
+        }?;
+        let devices = list("clGetDeviceIDs", CL_DEVICE_NOT_FOUND, |n, at, count| {
+            // SAFETY: a platform of the loader's, and places as above.
+            unsafe { (api.devices)(platform, CL_DEVICE_TYPE_ALL, n, at, count) }
+        })?;
+        for device in devices {
+            // SAFETY: a device of the platform.
+            let of = unsafe { text(api.device_info, "clGetDeviceInfo", device, CL_DEVICE_NAME) }?;
+            let context = made("clCreateContext", |code| {
+                // SAFETY: no properties, one device, no callback.
+                unsafe { (api.context)(null(), 1, &raw const device, null(), null_mut(), code) }
+            })?;
+            found.push(ClDevice(Arc::new(Context {
+                api,
+                context,
+                device,
+                name: format!("{of} ({name})"),
+            })));
+        }
+    }
+    Ok(found)
+}
+
+impl ClDevice {
+    /// Its name, and its platform's.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// New memory of the device.
+    ///
+    /// # Errors
+    /// [`Error::OpenCl`].
+    pub fn memory(&self, bytes: u64) -> Result<ClMemory> {
+        let device = &*self.0;
+        let size = bytes as usize;
+        let memory = made("clCreateBuffer", |code| {
+            // SAFETY: a living context, and no memory of the host's.
+            unsafe {
+                (device.api.buffer)(device.context, CL_MEM_READ_WRITE, size, null_mut(), code)
+            }
+        })?;
+        Ok(ClMemory(Arc::new(Buffer {
+            device: Arc::clone(&self.0),
+            memory,
+            length: bytes,
+        })))
+    }
+}
+
+/// Memory of an OpenCL device. Clones are the same.
+#[derive(Clone)]
+pub struct ClMemory(Arc<Buffer>);
+
+impl fmt::Debug for ClMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let buffer = &*self.0;
+        f.debug_struct("ClMemory")
+            .field("device", &buffer.device.name)
+            .field("length", &buffer.length)
+            .finish_non_exhaustive()
+    }
+}
+
+struct Buffer {
+    device: Arc<Context>,
+    memory: Handle,
+    length: u64,
+}
+
+// SAFETY: as for a context.
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: this gives back the reference that was taken. Commands under way keep theirs (OpenCL API 3.0,
+        // `clReleaseMemObject`).
+        unsafe { (self.device.api.release_memory)(self.memory) };
+    }
+}
+
+impl ClMemory {
+    /// A buffer of the program's own, of so many bytes.
+    ///
+    /// # Safety
+    /// All three are living objects of the machine's OpenCL (`libOpenCL.so.1`); the device is one of the context's, and
+    /// the buffer the context's, and as long as is said.
+    ///
+    /// # Errors
+    /// [`Error::NoOpenCl`] and [`Error::OpenCl`].
+    pub unsafe fn over(
+        context: Handle,
+        device: Handle,
+        memory: Handle,
+        length: u64,
+    ) -> Result<Self> {
+        let api = Api::get()?;
+        // SAFETY: the caller promises the device.
+        let name = unsafe { text(api.device_info, "clGetDeviceInfo", device, CL_DEVICE_NAME) }?;
+        // SAFETY: the caller promises the context.
+        checked("clRetainContext", unsafe { (api.retain_context)(context) })?;
+        let device = Arc::new(Context {
+            api,
+            context,
+            device,
+            name,
+        });
+        // SAFETY: the caller promises the buffer.
+        checked("clRetainMemObject", unsafe { (api.retain_memory)(memory) })?;
+        Ok(Self(Arc::new(Buffer {
+            device,
+            memory,
+            length,
+        })))
+    }
+
+    /// The `cl_mem`, for kernels' arguments.
+    pub fn raw(&self) -> Handle {
+        self.0.memory
+    }
+
+    /// Its device.
+    pub fn device(&self) -> ClDevice {
+        ClDevice(Arc::clone(&self.0.device))
+    }
+
+    /// Copies into the host's memory.
+    ///
+    /// # Errors
+    /// [`Error::Bounds`] and [`Error::OpenCl`].
+    pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        check(self, offset, bytes.len() as u64)?;
+        let queue = Commands::new(&self.0.device)?;
+        let pointer = bytes.as_mut_ptr().cast();
+        queue.blocking(Way::Out, self.0.memory, offset, (pointer, bytes.len()))
+    }
+
+    /// Copies from the host's memory.
+    ///
+    /// # Errors
+    /// [`Error::Bounds`] and [`Error::OpenCl`].
+    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        check(self, offset, bytes.len() as u64)?;
+        let queue = Commands::new(&self.0.device)?;
+        let pointer = bytes.as_ptr().cast_mut().cast();
+        queue.blocking(Way::In, self.0.memory, offset, (pointer, bytes.len()))
+    }
+}
+
+impl Side for ClMemory {
+    fn name(&self) -> String {
+        self.0.device.name.clone()
+    }
+
+    fn length(&self) -> u64 {
+        self.0.length
+    }
+
+    /// Memory that the platform has pinned: copies from other memory may return only when they have ended (thesis,
+    /// chapter 6).
+    fn staging(&self, bytes: usize) -> Result<Option<Staging>> {
+        Ok(Some(Staging {
+            memory: Memory::over(Pinned::new(&self.0.device, bytes)?),
+            only: false,
+        }))
+    }
+
+    fn attach(&self, staging: &Memory) -> Result<Box<dyn Engine>> {
+        let mapped = staging.kind() == MemoryKind::Host && staging.address() < NO_PROCESS;
+        Ok(Box::new(ClEngine {
+            queue: Arc::new(Commands::new(&self.0.device)?),
+            buffer: Arc::clone(&self.0),
+            reached: match mapped {
+                true => staging.clone(),
+                false => Memory::new(staging.length())?,
+            },
+            staging: (!mapped).then(|| staging.clone()),
+        }))
+    }
+
+    fn another(&self, bytes: u64) -> Result<Box<dyn Side>> {
+        Ok(Box::new(self.device().memory(bytes)?))
+    }
+}
+
+/// A command queue, in order.
+struct Commands {
+    device: Arc<Context>,
+    queue: Handle,
+}
+
+// SAFETY: as for a context.
+unsafe impl Send for Commands {}
+// SAFETY: as above.
+unsafe impl Sync for Commands {}
+
+impl Drop for Commands {
+    fn drop(&mut self) {
+        // SAFETY: the queue is this value's. Commands under way go on to their ends.
+        unsafe { (self.device.api.release_queue)(self.queue) };
+    }
+}
+
+impl Commands {
+    fn new(device: &Arc<Context>) -> Result<Self> {
+        let queue = made("clCreateCommandQueue", |code| {
+            // SAFETY: the device is the context's.
+            unsafe { (device.api.queue)(device.context, device.device, 0, code) }
+        })?;
+        Ok(Self {
+            device: Arc::clone(device),
+            queue,
+        })
+    }
+
+    /// Copies between a buffer and memory that outlives the call, and waits.
+    fn blocking(
+        &self,
+        way: Way,
+        memory: Handle,
+        offset: u64,
+        (pointer, length): (*mut c_void, usize),
+    ) -> Result<()> {
+        if length == 0 {
+            return Ok(());
+        }
+        let (call, enqueue) = self.of(way);
+        let at = offset as usize;
+        // SAFETY: queue and buffer are living ones, the range lies in the buffer, and the pointer's memory is as long.
+        let code = unsafe {
+            enqueue(
+                self.queue,
+                memory,
+                CL_TRUE,
+                at,
+                length,
+                pointer,
+                0,
+                null(),
+                null_mut(),
+            )
+        };
+        checked(call, code)
+    }
+
+    fn of(&self, way: Way) -> (&'static str, api::Enqueue) {
+        match way {
+            Way::Out => ("clEnqueueReadBuffer", self.device.api.read),
+            Way::In => ("clEnqueueWriteBuffer", self.device.api.write),
+        }
+    }
+}
+
+/// A device's copies between a buffer and staging memory.
+struct ClEngine {
+    queue: Arc<Commands>,
+    buffer: Arc<Buffer>,
+    /// Memory of this process that commands copy from and to.
+    reached: Memory,
+    /// Where that is not the staging memory.
+    staging: Option<Memory>,
+}
+
+/// The end of a command, as its callback tells it. It keeps what the command uses.
+struct End {
+    status: Mutex<Option<i32>>,
+    told: Condvar,
+    _memory: Memory,
+    _buffer: Arc<Buffer>,
+}
+
+/// A command under way.
+struct Command {
+    queue: Arc<Commands>,
+    event: Handle,
+    call: &'static str,
+    end: Arc<End>,
+    /// What is copied on from where the command left it, when it has ended.
+    rest: Option<Rest>,
+}
+
+struct Rest {
+    from: Memory,
+    to: Memory,
+    at: usize,
+    length: usize,
+}
+
+// SAFETY: as for a context; the rest is shared by locks.
+unsafe impl Send for Command {}
+
+/// Tells the end of a command.
+///
+/// # Safety
+/// `user` is an `Arc<End>` that nobody else gives back.
+unsafe extern "C" fn ended(_: Handle, status: i32, user: *mut c_void) {
+    // SAFETY: the caller promises it.
+    let end = unsafe { Arc::from_raw(user.cast::<End>().cast_const()) };
+    *end.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
+    end.told.notify_all();
+}
+
+/// Copies from one memory into another at the same place.
+fn pass_on(from: &Memory, to: &Memory, at: usize, length: usize) -> Result<()> {
+    let mut bytes = vec![0; length];
+    from.read(at, &mut bytes)?;
+    Ok(to.write(at, &bytes)?)
+}
+
+impl Engine for ClEngine {
+    fn begin(&mut self, piece: Piece) -> Result<Box<dyn Pending>> {
+        let (at, length) = (piece.staged as usize, piece.length as usize);
+        let outside = |size: u64, offset: u64, side: &str| Error::Bounds {
+            side: side.into(),
+            offset,
+            length: piece.length,
+            size,
+        };
+        let fits = |size: u64, offset: u64| {
+            (offset.checked_add(piece.length)).is_some_and(|end| end <= size)
+        };
+        let staged = self.reached.length() as u64;
+        if !fits(staged, piece.staged) {
+            return Err(outside(staged, piece.staged, "the staging memory"));
+        }
+        if !fits(self.buffer.length, piece.at) {
+            return Err(outside(
+                self.buffer.length,
+                piece.at,
+                &self.buffer.device.name,
+            ));
+        }
+        if let (Way::In, Some(staging)) = (piece.way, &self.staging) {
+            pass_on(staging, &self.reached, at, length)?;
+        }
+        let (call, enqueue) = self.queue.of(piece.way);
+        let pointer = (self.reached.address() + piece.staged) as usize;
+        let pointer = std::ptr::with_exposed_provenance_mut::<c_void>(pointer);
+        let mut event = null_mut();
+        let buffer = self.buffer.memory;
+        // SAFETY: queue and buffer are living ones and both ranges were checked. The memory stays until the callback of
+        // the event has run, and is used by nobody else but by atomics (`Place`).
+        let code = unsafe {
+            enqueue(
+                self.queue.queue,
+                buffer,
+                CL_FALSE,
+                piece.at as usize,
+                length,
+                pointer,
+                0,
+                null(),
+                &raw mut event,
+            )
+        };
+        checked(call, code)?;
+        let end = Arc::new(End {
+            status: Mutex::new(None),
+            told: Condvar::new(),
+            _memory: self.reached.clone(),
+            _buffer: Arc::clone(&self.buffer),
+        });
+        let api = self.queue.device.api;
+        let user = Arc::into_raw(Arc::clone(&end)).cast_mut().cast();
+        // SAFETY: the event is the command's, and the callback takes what it is given.
+        let told = unsafe { (api.callback)(event, CL_COMPLETE, ended, user) };
+        if told != CL_SUCCESS {
+            // SAFETY: a living queue. Then nothing uses the memory any more.
+            unsafe { (api.finish)(self.queue.queue) };
+            // SAFETY: nobody calls back, so this is the one who gives it back.
+            unsafe { ended(event, CL_COMPLETE, user) };
+        }
+        let command = Command {
+            queue: Arc::clone(&self.queue),
+            event,
+            call,
+            end,
+            rest: match (piece.way, &self.staging) {
+                (Way::Out, Some(staging)) => Some(Rest {
+                    from: self.reached.clone(),
+                    to: staging.clone(),
+                    at,
+                    length,
+                }),
+                _ => None,
+            },
+        };
+        // Begin now, and not when somebody waits.
+        // SAFETY: a living queue.
+        checked("clFlush", unsafe { (api.flush)(self.queue.queue) })?;
+        Ok(Box::new(command))
+    }
+}
+
+impl Pending for Command {
+    fn wait(&mut self, limit: Duration) -> Result<bool> {
+        let begin = Instant::now();
+        let mut status = (self.end.status.lock()).unwrap_or_else(PoisonError::into_inner);
+        let code = loop {
+            if let Some(code) = *status {
+                break code;
+            }
+            let left = limit.saturating_sub(begin.elapsed());
+            if left.is_zero() {
+                return Ok(false);
+            }
+            let woken = self.end.told.wait_timeout(status, left);
+            status = woken.unwrap_or_else(PoisonError::into_inner).0;
+        };
+        drop(status);
+        if code < CL_COMPLETE {
+            return Err(Error::OpenCl {
+                call: self.call,
+                code,
+            });
+        }
+        match self.rest.take() {
+            Some(rest) => pass_on(&rest.from, &rest.to, rest.at, rest.length).map(|()| true),
+            None => Ok(true),
+        }
+    }
+}
+
+impl Drop for Command {
+    fn drop(&mut self) {
+        // SAFETY: this gives back the reference that the call made.
+        unsafe { (self.queue.device.api.release_event)(self.event) };
+    }
+}
+
+/// Memory of the host's that a platform has pinned, as its owner maps it.
+struct Pinned {
+    queue: Commands,
+    memory: Handle,
+    base: *mut c_void,
+    length: usize,
+}
+
+impl fmt::Debug for Pinned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pinned")
+            .field("length", &self.length)
+            .finish_non_exhaustive()
+    }
+}
+
+// SAFETY: as for a context; the memory is accessed by atomics.
+unsafe impl Send for Pinned {}
+// SAFETY: as above.
+unsafe impl Sync for Pinned {}
+
+impl Pinned {
+    fn new(device: &Arc<Context>, length: usize) -> Result<Self> {
+        let queue = Commands::new(device)?;
+        let flags = CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR;
+        let memory = made("clCreateBuffer", |code| {
+            // SAFETY: a living context, and no memory of the host's.
+            unsafe { (device.api.buffer)(device.context, flags, length, null_mut(), code) }
+        })?;
+        let mut pinned = Self {
+            queue,
+            memory,
+            base: null_mut(),
+            length,
+        };
+        let access = CL_MAP_READ | CL_MAP_WRITE;
+        let queue = pinned.queue.queue;
+        pinned.base = made("clEnqueueMapBuffer", |code| {
+            // SAFETY: queue and buffer are living ones of one context, the range is all of the buffer, and the call
+            // returns when it is mapped.
+            unsafe {
+                (device.api.map)(
+                    queue,
+                    memory,
+                    CL_TRUE,
+                    access,
+                    0,
+                    length,
+                    0,
+                    null(),
+                    null_mut(),
+                    code,
+                )
+            }
+        })?;
+        // Its address is given to other APIs as a number.
+        let _ = pinned.base.expose_provenance();
+        Ok(pinned)
+    }
+
+    fn bytes(&self) -> &[AtomicU8] {
+        // SAFETY: the range is mapped for as long as this lives, and what is made of it are atomics.
+        unsafe {
+            std::slice::from_raw_parts(self.base.cast::<AtomicU8>().cast_const(), self.length)
+        }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let api = self.queue.device.api;
+        if !self.base.is_null() {
+            // SAFETY: it was mapped there once, and nobody uses the address any more.
+            unsafe {
+                (api.unmap)(
+                    self.queue.queue,
+                    self.memory,
+                    self.base,
+                    0,
+                    null(),
+                    null_mut(),
+                );
+                (api.finish)(self.queue.queue);
+            }
+        }
+        // SAFETY: this gives back the reference that was taken.
+        unsafe { (api.release_memory)(self.memory) };
+    }
+}
+
+// SAFETY: the range is mapped as long as the value lives, at one address, and what is made from it are atomics.
+unsafe impl Place for Pinned {
+    fn kind(&self) -> MemoryKind {
+        MemoryKind::Host
+    }
+
+    fn address(&self) -> u64 {
+        self.base.addr() as u64
+    }
+
+    fn length(&self) -> usize {
+        self.length
+    }
+
+    fn read(&self, offset: usize, bytes: &mut [u8]) -> peerlane_host::Result<()> {
+        let from = &self.bytes()[offset..];
+        for (to, from) in bytes.iter_mut().zip(from) {
+            *to = from.load(Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn write(&self, offset: usize, bytes: &[u8]) -> peerlane_host::Result<()> {
+        for (from, to) in bytes.iter().zip(&self.bytes()[offset..]) {
+            to.store(*from, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}

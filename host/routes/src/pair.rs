@@ -1,0 +1,143 @@
+//! Copies between any two devices, through the host's memory.
+
+use crate::error::{Error, Result};
+use crate::indirect::Plan;
+use crate::limits::{Clock, Limits, Watch};
+use crate::route::Route;
+use crate::side::{Side, check};
+use crate::staged::{Engines, SLOTS, Staged};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Staging memory, unless the caller says otherwise.
+pub const STAGING: usize = 8 << 20;
+
+/// The longest copy of a measurement.
+const MEASURED: u64 = 1 << 20;
+
+/// Two sides, and the host's memory between them. None of them need be a board's.
+///
+/// One copy at a time; others wait.
+pub struct Pair {
+    sides: [Arc<dyn Side>; 2],
+    staging: usize,
+    state: Mutex<State>,
+    clock: Clock,
+}
+
+#[derive(Default)]
+struct State {
+    staged: Option<Staged>,
+    /// By the number of the side that the data come from.
+    engines: [Option<Engines>; 2],
+}
+
+/// A copy of a [`Pair`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copy {
+    /// The side with the data: 0 or 1, in the order that the pair was made with.
+    pub from: usize,
+    /// Their place there.
+    pub at: u64,
+    /// Their place in the other side's memory.
+    pub to: u64,
+    /// Bytes.
+    pub length: u64,
+    /// [`Route::Auto`], [`Route::Concurrent`] or [`Route::Sequential`].
+    pub route: Route,
+    /// Bytes of a piece of a concurrent copy; `None`: as measured.
+    pub chunk: Option<u64>,
+}
+
+impl Pair {
+    /// Two sides, with so much staging memory ([`STAGING`]).
+    pub fn new(one: Arc<dyn Side>, other: Arc<dyn Side>, staging: usize) -> Self {
+        Self {
+            sides: [one, other],
+            staging: staging.max(4096),
+            state: Mutex::default(),
+            clock: Clock::Process(Instant::now()),
+        }
+    }
+
+    /// Copies, and says how many bytes were copied: all.
+    ///
+    /// # Errors
+    /// [`Error::Bounds`], [`Error::Refused`] for a route that needs a board, [`Error::Deadline`] and
+    /// [`Error::Cancelled`], after which nothing is under way, and what the devices say.
+    pub fn copy(&self, copy: &Copy, limits: &Limits) -> Result<u64> {
+        let from = copy.from.min(1);
+        let sides = [&*self.sides[from], &*self.sides[1 - from]];
+        check(sides[0], copy.at, copy.length)?;
+        check(sides[1], copy.to, copy.length)?;
+        if copy.length == 0 {
+            return Ok(0);
+        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let staging = self.staging as u64;
+        let (chunk, slots) = match copy.route {
+            Route::Sequential => (staging, 1),
+            Route::Auto | Route::Concurrent => {
+                let chunk = match copy.chunk {
+                    Some(chunk) => chunk.clamp(1, (staging / SLOTS).max(1)),
+                    None => self.engines(&mut state, from)?.chunk(copy.length, staging),
+                };
+                (chunk, SLOTS)
+            }
+            route => {
+                return Err(Error::Refused {
+                    route,
+                    from: sides[0].name(),
+                    to: sides[1].name(),
+                    why: "it needs a board on one side".into(),
+                });
+            }
+        };
+        let plan = Plan {
+            from: copy.at,
+            to: copy.to,
+            length: copy.length,
+            chunk: chunk.min(copy.length),
+            slots,
+        };
+        let watch = Watch::new(&self.clock, limits, copy.length);
+        let copied = self.staged(&mut state)?.copy(from, &plan, &watch);
+        if copied.is_err() {
+            // An engine that did not come to rest may still use it.
+            state.staged = None;
+        }
+        copied
+    }
+
+    /// The piece that a concurrent copy of so many bytes from this side has, by what the engines' copies cost, which is
+    /// measured once.
+    ///
+    /// # Errors
+    /// What the devices say.
+    pub fn chunk(&self, from: usize, length: u64) -> Result<u64> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let engines = self.engines(&mut state, from.min(1))?;
+        Ok(engines.chunk(length, self.staging as u64))
+    }
+
+    fn staged<'a>(&self, state: &'a mut State) -> Result<&'a mut Staged> {
+        let made = match state.staged.take() {
+            Some(staged) => staged,
+            None => Staged::new([&*self.sides[0], &*self.sides[1]], self.staging)?,
+        };
+        Ok(state.staged.insert(made))
+    }
+
+    /// What the engines' copies cost, measured with memory of the same kind.
+    fn engines(&self, state: &mut State, from: usize) -> Result<Engines> {
+        if let Some(engines) = state.engines[from] {
+            return Ok(engines);
+        }
+        let most = MEASURED.min(self.staging as u64);
+        let others = [self.sides[0].another(most)?, self.sides[1].another(most)?];
+        let mut staged = Staged::new([&*others[0], &*others[1]], most as usize)?;
+        let engines = staged.measure(from, [0, 0], most, &self.clock)?;
+        state.engines[from] = Some(engines);
+        Ok(engines)
+    }
+}

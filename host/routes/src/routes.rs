@@ -1,0 +1,407 @@
+//! The choice of a route, and copies by it.
+
+use crate::board::Board;
+use crate::cost::Cost;
+use crate::ends::{Ends, Errand};
+use crate::error::{Error, Result};
+use crate::limits::{Limits, Watch};
+use crate::pair::STAGING;
+use crate::probe::{Findings, PROBE, Prober, Verdict};
+use crate::route::Route;
+use crate::side::{Side, check};
+use crate::staged::{Engines, PATIENCE};
+use peerlane_host::Direction;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Settings of [`Routes`].
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Bytes of staging memory for the ways through the host.
+    pub staging: usize,
+    /// Whether the board may try to read the device's memory. A platform that never answers leaves a board that takes
+    /// no reads until its link was reset.
+    pub probe_reads: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            staging: STAGING,
+            probe_reads: true,
+        }
+    }
+}
+
+/// A copy between a board and a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// Write: from the FPGA to the device. Read: the other way round.
+    pub direction: Direction,
+    /// First byte in the board's memory, counted from the beginning of [`Board::memory`].
+    pub fpga: u64,
+    /// First byte in the device's memory.
+    pub at: u64,
+    /// Bytes.
+    pub length: u64,
+}
+
+/// What a copy has done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// Bytes: all.
+    pub bytes: u64,
+    /// The route that they took.
+    pub route: Route,
+    /// How long it took, in the board's time.
+    pub time: Duration,
+}
+
+/// The route for a copy, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// The route.
+    pub route: Route,
+    /// How long it should take, in seconds.
+    pub seconds: f64,
+    /// One line.
+    pub why: String,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.route, self.why)
+    }
+}
+
+/// All ways between a board and a device's memory. One copy at a time; others wait.
+///
+/// The first copy by [`Route::Auto`] probes the routes and measures them, and so does the first by a route that is
+/// direct (which is only probed): with memory of the device's of its own and the board's scratch memory.
+pub struct Routes {
+    board: Board,
+    side: Arc<dyn Side>,
+    options: Options,
+    state: Mutex<State>,
+}
+
+struct State {
+    ends: Ends,
+    findings: Option<Findings>,
+    costs: [Option<Costs>; 2],
+}
+
+/// What the routes of a direction cost.
+#[derive(Debug, Clone)]
+struct Costs {
+    direct: Vec<(Route, Cost)>,
+    engines: Engines,
+    /// Measured time of a concurrent copy, in parts of what the engines' costs make it.
+    factor: f64,
+}
+
+impl Routes {
+    /// The ways between a board and a side.
+    pub fn new(board: &Board, side: Arc<dyn Side>, options: Options) -> Self {
+        Self {
+            state: Mutex::new(State {
+                ends: Ends::new(board, Arc::clone(&side), options.staging),
+                findings: None,
+                costs: [None, None],
+            }),
+            board: board.clone(),
+            side,
+            options,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The board.
+    pub fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// What the probe has found. It runs once.
+    ///
+    /// # Errors
+    /// [`Error::Untrue`], and what board and device say of copies through the host.
+    pub fn findings(&self) -> Result<Findings> {
+        self.findings_of(&mut self.lock())
+    }
+
+    fn findings_of(&self, state: &mut State) -> Result<Findings> {
+        if let Some(findings) = &state.findings {
+            return Ok(findings.clone());
+        }
+        let (mut ends, fpga, length) = self.aside(PROBE)?;
+        let mut prober = Prober {
+            ends: &mut ends,
+            fpga,
+            length,
+        };
+        let findings = prober.all(self.options.probe_reads)?;
+        Ok(state.findings.insert(findings).clone())
+    }
+
+    /// Ends with memory that nobody needs, of so many bytes at most.
+    fn aside(&self, bytes: u64) -> Result<(Ends, u64, u64)> {
+        let scratch = self.board.scratch();
+        let length = bytes.min(scratch.end - scratch.start);
+        let side = Arc::from(self.side.another(length)?);
+        let ends = Ends::new(&self.board, side, length as usize);
+        Ok((ends, scratch.start, length))
+    }
+
+    /// Why a route does not work in a direction.
+    fn refusal(findings: &Findings, route: Route, direction: Direction) -> Option<String> {
+        let verdict = match route {
+            _ if !route.goes(direction) => return Some("it goes the other way only".into()),
+            _ if findings.reads_lost && direction == Direction::Read => {
+                return Some(
+                    "the board takes no reads, since one was never answered: reset its link".into(),
+                );
+            }
+            Route::DirectWrite => &findings.write,
+            Route::DirectRead => &findings.read,
+            Route::Push => &findings.push,
+            Route::Auto | Route::Concurrent | Route::Sequential => return None,
+        };
+        (!verdict.works()).then(|| verdict.to_string())
+    }
+
+    /// Names of where the data are and where they go.
+    fn names(&self, direction: Direction) -> (String, String) {
+        let names = (self.board.name(), self.side.name());
+        match direction {
+            Direction::Write => names,
+            Direction::Read => (names.1, names.0),
+        }
+    }
+
+    /// Measures the routes of a direction that work. It is done once.
+    fn costs(&self, state: &mut State, direction: Direction) -> Result<Costs> {
+        if let Some(costs) = &state.costs[direction as usize] {
+            return Ok(costs.clone());
+        }
+        let findings = self.findings_of(state)?;
+        let (mut ends, fpga, length) = self.aside(crate::board::SCRATCH)?;
+        let clock = ends.clock();
+        let from = match direction {
+            Direction::Write => 0,
+            Direction::Read => 1,
+        };
+        let places = [fpga, 0];
+        let engines = ends.staged()?.measure(from, places, length, &clock)?;
+        let mut timed = |route: Route, length: u64| {
+            let errand = Errand {
+                direction,
+                fpga,
+                at: 0,
+                length,
+                chunk: engines.chunk(length, self.options.staging as u64),
+                proven: findings.write != Verdict::Unproven,
+            };
+            let limits = Limits::within(PATIENCE);
+            let begin = clock.now();
+            ends.run(route, &errand, &Watch::new(&clock, &limits, length))?;
+            Ok::<_, Error>(clock.now().saturating_sub(begin))
+        };
+        let mut direct = Vec::new();
+        for route in [Route::DirectWrite, Route::DirectRead, Route::Push] {
+            if Self::refusal(&findings, route, direction).is_none() {
+                direct.push((route, Cost::measure(length, |length| timed(route, length))?));
+            }
+        }
+        let measured = timed(Route::Concurrent, length)?.as_secs_f64();
+        let expected = engines.concurrent(length, length);
+        let costs = Costs {
+            direct,
+            engines,
+            factor: match expected > 0.0 && measured > 0.0 {
+                true => measured / expected,
+                false => 1.0,
+            },
+        };
+        state.costs[direction as usize] = Some(costs.clone());
+        Ok(costs)
+    }
+
+    /// The route that [`Route::Auto`] takes for so many bytes, and why.
+    ///
+    /// A write whose arrival nothing proves, and memory that lies in the host's, are taken by who asks for the route
+    /// only.
+    ///
+    /// # Errors
+    /// As [`findings`](Self::findings); [`Error::Refused`] if no route is left.
+    pub fn choose(&self, direction: Direction, length: u64) -> Result<Choice> {
+        self.choose_of(&mut self.lock(), direction, length)
+    }
+
+    fn choose_of(&self, state: &mut State, direction: Direction, length: u64) -> Result<Choice> {
+        let findings = self.findings_of(state)?;
+        if let Some(why) = Self::refusal(&findings, Route::Sequential, direction) {
+            let (from, to) = self.names(direction);
+            let route = Route::Auto;
+            return Err(Error::Refused {
+                route,
+                from,
+                to,
+                why,
+            });
+        }
+        let costs = self.costs(state, direction)?;
+        let staging = self.options.staging as u64;
+        let mut times: Vec<(Route, f64)> = vec![
+            (
+                Route::Concurrent,
+                costs.engines.concurrent(length, staging) * costs.factor,
+            ),
+            (Route::Sequential, costs.engines.sequential(length, staging)),
+        ];
+        let mut passed_over = Vec::new();
+        for route in [Route::DirectWrite, Route::DirectRead, Route::Push] {
+            let verdict = match route {
+                _ if !route.goes(direction) => continue,
+                Route::DirectWrite => &findings.write,
+                Route::DirectRead => &findings.read,
+                _ => &findings.push,
+            };
+            let cost = costs.direct.iter().find(|(known, _)| *known == route);
+            match (verdict, cost) {
+                (Verdict::Works, Some((_, cost))) => times.push((route, cost.time(length))),
+                _ => passed_over.push(format!("{route} {verdict}")),
+            }
+        }
+        times.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let ((route, seconds), (next, later)) = (times[0], times[1]);
+        let rate = length as f64 / seconds / 1e6;
+        let mut why = format!(
+            "{length} bytes in {} ({rate:.0} MB/s) by what was measured, against {} by {next}",
+            micros(seconds),
+            micros(later)
+        );
+        if !passed_over.is_empty() {
+            why.push_str(&format!("; {}", passed_over.join("; ")));
+        }
+        Ok(Choice {
+            route,
+            seconds,
+            why: why.replace('\n', " "),
+        })
+    }
+
+    /// The piece of a concurrent copy of so many bytes, by what the engines' copies cost.
+    ///
+    /// # Errors
+    /// As [`findings`](Self::findings).
+    pub fn chunk(&self, direction: Direction, length: u64) -> Result<u64> {
+        let costs = self.costs(&mut self.lock(), direction)?;
+        let staging = self.options.staging as u64;
+        Ok(costs.engines.chunk(length, staging))
+    }
+
+    /// Copies by a route, and returns when all has arrived.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it does not work here, by the probe; [`Error::Bounds`]; [`Error::Deadline`] and
+    /// [`Error::Cancelled`], after which nothing is under way any more; and what board and device say.
+    pub fn transfer(&self, order: &Order, route: Route, limits: &Limits) -> Result<Moved> {
+        self.transfer_with(order, route, None, limits)
+    }
+
+    /// The same, with pieces of so many bytes if the route is [`Route::Concurrent`], in place of those that what was
+    /// measured makes best. A quarter of the staging memory is the most.
+    ///
+    /// # Errors
+    /// As [`transfer`](Self::transfer).
+    pub fn transfer_with(
+        &self,
+        order: &Order,
+        route: Route,
+        chunk: Option<u64>,
+        limits: &Limits,
+    ) -> Result<Moved> {
+        let &Order {
+            direction,
+            fpga,
+            at,
+            length,
+        } = order;
+        check(&self.board, fpga, length)?;
+        check(&*self.side, at, length)?;
+        let mut state = self.lock();
+        let state = &mut *state;
+        if length == 0 {
+            return Ok(Moved {
+                bytes: 0,
+                route,
+                time: Duration::ZERO,
+            });
+        }
+        let route = match route {
+            Route::Auto => self.choose_of(state, direction, length)?.route,
+            route => route,
+        };
+        let direct = !matches!(route, Route::Concurrent | Route::Sequential);
+        let proven = match direct {
+            true => {
+                let findings = self.findings_of(state)?;
+                if let Some(why) = Self::refusal(&findings, route, direction) {
+                    let (from, to) = self.names(direction);
+                    return Err(Error::Refused {
+                        route,
+                        from,
+                        to,
+                        why,
+                    });
+                }
+                findings.write != Verdict::Unproven
+            }
+            false => true,
+        };
+        let staging = self.options.staging as u64;
+        let chunk = match (route, chunk) {
+            (Route::Concurrent, None) => {
+                let costs = self.costs(state, direction)?;
+                costs.engines.chunk(length, staging)
+            }
+            (_, chunk) => chunk.unwrap_or(staging),
+        };
+        let errand = Errand {
+            direction,
+            fpga: self.board.memory().start + fpga,
+            at,
+            length,
+            chunk,
+            proven,
+        };
+        let clock = state.ends.clock();
+        let begin = clock.now();
+        let watch = Watch::new(&clock, limits, length);
+        let bytes = state.ends.run(route, &errand, &watch)?;
+        Ok(Moved {
+            bytes,
+            route,
+            time: clock.now().saturating_sub(begin),
+        })
+    }
+
+    /// Lets go of the device's memory that the board reaches: the next direct copy registers it anew, as the first one
+    /// did.
+    pub fn forget(&self) {
+        self.lock().ends.forget();
+    }
+}
+
+/// A time for a line.
+fn micros(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
+        s if s < 1.0 => format!("{:.1} ms", s * 1e3),
+        s => format!("{s:.1} s"),
+    }
+}

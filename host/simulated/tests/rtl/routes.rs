@@ -1,0 +1,374 @@
+//! All ways between the simulated board and its GPU, and platforms that are not what they seem.
+
+use super::{KIB, MIB, open_on, pattern};
+use peerlane_host::Direction;
+use peerlane_host::driver::Options as DriverOptions;
+use peerlane_routes::{
+    Board, Cancel, Error, Limits, Options, Order, Pair, Route, Routes, Side, Verdict,
+};
+use peerlane_sim::BoardConfig;
+use peerlane_simulated::{CopyEngine, Platform, SimBoard, SimGpu};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A board, memory of its GPU, and the routes between them.
+struct Rig {
+    board: SimBoard,
+    gpu: SimGpu,
+    routes: Routes,
+    length: u64,
+}
+
+impl Rig {
+    fn new(length: u64, config: BoardConfig, platform: Platform, engine: CopyEngine) -> Self {
+        let options = DriverOptions {
+            // 40 us at 250 MHz.
+            port_timeout_cycles: Some(10_000),
+            ..DriverOptions::default()
+        };
+        let (board, driver) = open_on(&options, config);
+        board.set_platform(platform);
+        let device = driver.open().unwrap();
+        let ends = Board::new(&device, length).unwrap();
+        let gpu = SimGpu::new(&board, &device, length, engine).unwrap();
+        let routes = Routes::new(&ends, Arc::new(gpu.clone()), Options::default());
+        Self {
+            board,
+            gpu,
+            routes,
+            length,
+        }
+    }
+
+    fn on(platform: Platform) -> Self {
+        let config = BoardConfig::default();
+        Self::new(256 * KIB, config, platform, CopyEngine::default())
+    }
+
+    fn order(&self, direction: Direction) -> Order {
+        Order {
+            direction,
+            fpga: 0,
+            at: 0,
+            length: self.length,
+        }
+    }
+
+    /// Fills both memories, has `order` carried out, and compares every byte of both.
+    fn round(&self, order: &Order, route: Route) {
+        let what = format!("{route} {order:?}");
+        let base = self.routes.board().memory().start;
+        let size = self.length as usize;
+        let (mut fpga, mut gpu) = (pattern(5, size), pattern(9, size));
+        self.board.fpga_write(base, &fpga).unwrap();
+        self.gpu.memory().write(0, &gpu).unwrap();
+        let moved = self.routes.transfer(order, route, &Limits::default());
+        let moved = moved.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(moved.bytes, order.length, "{what}");
+        let fpga_part = order.fpga as usize..(order.fpga + order.length) as usize;
+        let gpu_part = order.at as usize..(order.at + order.length) as usize;
+        match order.direction {
+            Direction::Write => gpu[gpu_part].copy_from_slice(&fpga[fpga_part]),
+            Direction::Read => fpga[fpga_part].copy_from_slice(&gpu[gpu_part]),
+        }
+        let (mut fpga_now, mut gpu_now) = (vec![0; size], vec![0; size]);
+        self.board.fpga_read(base, &mut fpga_now).unwrap();
+        self.gpu.memory().read(0, &mut gpu_now).unwrap();
+        assert!(fpga_now == fpga, "{what}: FPGA memory");
+        assert!(gpu_now == gpu, "{what}: GPU memory");
+    }
+}
+
+fn all() -> impl Iterator<Item = (Direction, Route)> {
+    Direction::BOTH.into_iter().flat_map(|direction| {
+        let routes = Route::ALL.into_iter().chain([Route::Auto]);
+        let routes = routes.filter(move |route| route.goes(direction));
+        routes.map(move |route| (direction, route))
+    })
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn every_route_moves_all_sizes_and_nothing_else() {
+    let length = 3 * MIB;
+    let config = BoardConfig::default();
+    let rig = Rig::new(length, config, Platform::Good, CopyEngine::default());
+    for (direction, route) in all() {
+        for (fpga, at, length) in [
+            (0, 0, 1),
+            (1, 63, 65),
+            (4093, 127, 4099),
+            (65_535, 65_530, 65_540),
+            (0, 0, 256 * KIB),
+            (12_345, 54_321, 700_001),
+            (0, 0, 3 * MIB),
+        ] {
+            let order = Order {
+                direction,
+                fpga,
+                at,
+                length,
+            };
+            rig.round(&order, route);
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools, minutes: cargo xtask test routes-all"]
+fn half_a_gigabyte_takes_every_route() {
+    let length = 512 * MIB;
+    let mut config = BoardConfig::default();
+    config.ddr.bytes = config.ddr.bytes.max(2 * length);
+    let rig = Rig::new(length, config, Platform::Good, CopyEngine::default());
+    for (direction, route) in all() {
+        rig.round(&rig.order(direction), route);
+    }
+}
+
+/// The GPU's BAR shows a part of its memory at a time: the board is let into one part after the other.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn memory_that_is_larger_than_the_bar() {
+    let mut config = BoardConfig::default();
+    (config.gpu.bar_bytes, config.gpu.bar_reserved) = (MIB, 256 * KIB);
+    let rig = Rig::new(2 * MIB, config, Platform::Good, CopyEngine::default());
+    for (direction, route) in [
+        (Direction::Write, Route::DirectWrite),
+        (Direction::Read, Route::DirectRead),
+    ] {
+        rig.round(&rig.order(direction), route);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_route_that_goes_the_other_way_is_refused() {
+    let rig = Rig::on(Platform::Good);
+    for (direction, route) in [
+        (Direction::Read, Route::DirectWrite),
+        (Direction::Write, Route::DirectRead),
+        (Direction::Write, Route::Push),
+    ] {
+        let order = rig.order(direction);
+        let error = rig.routes.transfer(&order, route, &Limits::default());
+        assert!(
+            matches!(&error, Err(Error::Refused { why, .. }) if why.contains("the other way")),
+            "{error:?}"
+        );
+    }
+    for order in [
+        Order {
+            at: 1,
+            ..rig.order(Direction::Write)
+        },
+        Order {
+            fpga: u64::MAX,
+            ..rig.order(Direction::Read)
+        },
+    ] {
+        let error = rig.routes.transfer(&order, Route::Auto, &Limits::default());
+        assert!(matches!(error, Err(Error::Bounds { .. })), "{error:?}");
+    }
+}
+
+/// What a probe must find on each platform: of the write, the read, and whether reads are lost.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_probe_tells_platforms_apart() {
+    type Is = fn(&Verdict) -> bool;
+    let works: Is = |verdict| *verdict == Verdict::Works;
+    let unproven: Is = |verdict| *verdict == Verdict::Unproven;
+    let detour: Is = |verdict| *verdict == Verdict::Detour;
+    let ones: Is = |verdict| matches!(verdict, Verdict::Wrong(what) if what.contains("ones"));
+    let other: Is =
+        |verdict| matches!(verdict, Verdict::Wrong(what) if what.contains("other bytes"));
+    let nothing: Is = |verdict| matches!(verdict, Verdict::Wrong(what) if what.contains("nothing"));
+    let timeout: Is =
+        |verdict| matches!(verdict, Verdict::Refused(what) if what.contains("in time"));
+    let wrong: Is = |verdict| matches!(verdict, Verdict::Wrong(_));
+    for (platform, write, read, lost) in [
+        (Platform::Good, works, works, false),
+        // The block's port has no status for a read that was refused: it shows as ones.
+        (Platform::WritesOnly, unproven, ones, false),
+        (Platform::Silent, unproven, timeout, true),
+        (Platform::Forced, other, other, false),
+        (Platform::Translating, nothing, ones, false),
+        (Platform::Gtt, detour, detour, false),
+        (Platform::OnePage, wrong, wrong, false),
+    ] {
+        let rig = Rig::on(platform);
+        let findings = rig.routes.findings().unwrap();
+        assert!(write(&findings.write), "{platform:?}: {findings:?}");
+        assert!(read(&findings.read), "{platform:?}: {findings:?}");
+        assert_eq!(findings.push, Verdict::Works, "{platform:?}");
+        assert_eq!(findings.reads_lost, lost, "{platform:?}");
+    }
+}
+
+/// Automatic copies are right on every platform, and what does not work is refused.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn auto_takes_what_works() {
+    for (platform, write, read) in [
+        (Platform::Good, Route::DirectWrite, Some(Route::DirectRead)),
+        (
+            Platform::WritesOnly,
+            Route::Concurrent,
+            Some(Route::Concurrent),
+        ),
+        (Platform::Silent, Route::Concurrent, None),
+        (Platform::Forced, Route::Concurrent, Some(Route::Concurrent)),
+        (
+            Platform::Translating,
+            Route::Concurrent,
+            Some(Route::Concurrent),
+        ),
+        (Platform::Gtt, Route::Concurrent, Some(Route::Concurrent)),
+        (
+            Platform::OnePage,
+            Route::Concurrent,
+            Some(Route::Concurrent),
+        ),
+    ] {
+        let rig = Rig::on(platform);
+        for (direction, expected) in [(Direction::Write, Some(write)), (Direction::Read, read)] {
+            let choice = rig.routes.choose(direction, 256 * KIB);
+            let Some(expected) = expected else {
+                let error = choice.unwrap_err();
+                assert!(error.to_string().contains("takes no reads"), "{error}");
+                continue;
+            };
+            let choice = choice.unwrap();
+            assert_eq!(choice.route, expected, "{platform:?}: {choice}");
+            let line = choice.to_string();
+            assert!(!line.contains('\n') && line.contains("MB/s"), "{line}");
+            rig.round(&rig.order(direction), Route::Auto);
+        }
+        let refused = |direction, route| {
+            let order = rig.order(direction);
+            matches!(
+                rig.routes.transfer(&order, route, &Limits::default()),
+                Err(Error::Refused { .. })
+            )
+        };
+        let silent_faults = [
+            Platform::WritesOnly,
+            Platform::Silent,
+            Platform::Forced,
+            Platform::Translating,
+            Platform::OnePage,
+        ];
+        if silent_faults.contains(&platform) {
+            assert!(refused(Direction::Read, Route::DirectRead), "{platform:?}");
+        }
+        if [Platform::Forced, Platform::Translating, Platform::OnePage].contains(&platform) {
+            assert!(
+                refused(Direction::Write, Route::DirectWrite),
+                "{platform:?}"
+            );
+        }
+    }
+}
+
+/// The times are simulated, so this holds on every machine.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn both_engines_are_at_work() {
+    // As fast as the board, so that the one cannot hide behind the other.
+    let engine = CopyEngine {
+        latency_ns: 4_000.0,
+        rate: 3.6e9,
+    };
+    let length = 2 * MIB;
+    let rig = Rig::new(length, BoardConfig::default(), Platform::Good, engine);
+    for direction in Direction::BOTH {
+        let order = rig.order(direction);
+        let timed = |route| {
+            let moved = rig.routes.transfer(&order, route, &Limits::default());
+            moved.unwrap().time.as_secs_f64()
+        };
+        let (concurrent, sequential) = (timed(Route::Concurrent), timed(Route::Sequential));
+        assert!(concurrent < 0.65 * sequential, "{concurrent} {sequential}");
+        // Against the slower side by itself, which is the GPU's engine.
+        let alone = length as f64 / engine.rate;
+        assert!(concurrent < alone / 0.80, "{concurrent} {alone}");
+        // What was measured gives a piece that is neither the smallest nor the largest.
+        let chunk = rig.routes.chunk(direction, length).unwrap();
+        assert!((8 * KIB..MIB).contains(&chunk), "{chunk}");
+        for other in [4 * KIB, MIB / 2] {
+            let limits = Limits::default();
+            let moved = rig
+                .routes
+                .transfer_with(&order, Route::Concurrent, Some(other), &limits);
+            let time = moved.unwrap().time.as_secs_f64();
+            assert!(
+                time > 0.98 * concurrent,
+                "{other}: {time}, {chunk}: {concurrent}"
+            );
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn nothing_is_under_way_after_a_deadline() {
+    let length = 2 * MIB;
+    let config = BoardConfig::default();
+    let rig = Rig::new(length, config, Platform::Good, CopyEngine::default());
+    rig.routes.findings().unwrap();
+    for (direction, route) in all() {
+        // What it takes to choose is not the copy's.
+        rig.routes.choose(direction, length).unwrap();
+        let order = rig.order(direction);
+        let limits = Limits::within(Duration::from_micros(50));
+        let error = rig.routes.transfer(&order, route, &limits).unwrap_err();
+        assert!(
+            matches!(error, Error::Deadline { done, .. } if done < length),
+            "{route}: {error}"
+        );
+        assert_eq!(rig.routes.board().queue().under_way(), 0, "{route}");
+        assert_eq!(
+            rig.board.with(|board| board.reads_outstanding()),
+            0,
+            "{route}"
+        );
+        let cancel = Cancel::default();
+        cancel.cancel();
+        let limits = Limits {
+            cancel: Some(cancel),
+            ..Limits::default()
+        };
+        let error = rig.routes.transfer(&order, route, &limits).unwrap_err();
+        assert!(matches!(error, Error::Cancelled { .. }), "{route}: {error}");
+        assert_eq!(rig.routes.board().queue().under_way(), 0, "{route}");
+        rig.round(&order, route);
+    }
+}
+
+/// A board is a side like any other.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_pair_needs_no_routes_of_its_own() {
+    let rig = Rig::on(Platform::Good);
+    let board: Arc<dyn Side> = Arc::new(rig.routes.board().clone());
+    let pair = Pair::new(board, Arc::new(rig.gpu.clone()), 128 << 10);
+    let data = pattern(3, 100_000);
+    rig.gpu.memory().write(7, &data).unwrap();
+    for route in [Route::Concurrent, Route::Sequential] {
+        let copy = peerlane_routes::Copy {
+            from: 1,
+            at: 7,
+            to: 4096,
+            length: 100_000,
+            route,
+            chunk: Some(10_000),
+        };
+        let base = rig.routes.board().memory().start;
+        rig.board.fpga_write(base + 4096, &[0; 100_000]).unwrap();
+        assert_eq!(pair.copy(&copy, &Limits::default()).unwrap(), 100_000);
+        let mut found = vec![0; data.len()];
+        rig.board.fpga_read(base + 4096, &mut found).unwrap();
+        assert!(found == data, "{route}");
+    }
+}
