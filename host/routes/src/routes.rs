@@ -20,6 +20,8 @@ use std::time::Duration;
 pub struct Options {
     /// Bytes of staging memory for the ways through the host.
     pub staging: usize,
+    /// Bytes of the longest copy of a measurement; [`SCRATCH`](crate::SCRATCH) at most.
+    pub measured: u64,
     /// Whether the board may try to read the device's memory. A platform that never answers leaves a board that takes
     /// no reads until its link was reset.
     pub probe_reads: bool,
@@ -29,6 +31,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             staging: STAGING,
+            measured: crate::SCRATCH,
             probe_reads: true,
         }
     }
@@ -92,11 +95,15 @@ struct State {
     costs: [Option<Costs>; 2],
 }
 
+/// Why a board moves nothing to itself any more, but what a device stores to it.
+const READS_LOST: &str = "the board takes no reads, since one was never answered: reset its link";
+
 /// What the routes of a direction cost.
 #[derive(Debug, Clone)]
 struct Costs {
     direct: Vec<(Route, Cost)>,
-    engines: Engines,
+    /// Of the ways through the host, where there are any.
+    engines: Option<Engines>,
     /// Measured time of a concurrent copy, in parts of what the engines' costs make it.
     factor: f64,
 }
@@ -160,10 +167,10 @@ impl Routes {
     fn refusal(findings: &Findings, route: Route, direction: Direction) -> Option<String> {
         let verdict = match route {
             _ if !route.goes(direction) => return Some("it goes the other way only".into()),
-            _ if findings.reads_lost && direction == Direction::Read => {
-                return Some(
-                    "the board takes no reads, since one was never answered: reset its link".into(),
-                );
+            Route::DirectRead | Route::Concurrent | Route::Sequential
+                if findings.reads_lost && direction == Direction::Read =>
+            {
+                return Some(READS_LOST.into());
             }
             Route::DirectWrite => &findings.write,
             Route::DirectRead => &findings.read,
@@ -188,21 +195,25 @@ impl Routes {
             return Ok(costs.clone());
         }
         let findings = self.findings_of(state)?;
-        let (mut ends, fpga, length) = self.aside(crate::board::SCRATCH)?;
+        let (mut ends, fpga, length) = self.aside(self.options.measured.max(8192))?;
         let clock = ends.clock();
         let from = match direction {
             Direction::Write => 0,
             Direction::Read => 1,
         };
         let places = [fpga, 0];
-        let engines = ends.staged()?.measure(from, places, length, &clock)?;
+        let engines = match Self::refusal(&findings, Route::Concurrent, direction) {
+            None => Some(ends.staged()?.measure(from, places, length, &clock)?),
+            Some(_) => None,
+        };
+        let staging = self.options.staging as u64;
         let mut timed = |route: Route, length: u64| {
             let errand = Errand {
                 direction,
                 fpga,
                 at: 0,
                 length,
-                chunk: engines.chunk(length, self.options.staging as u64),
+                chunk: engines.map_or(length, |engines| engines.chunk(length, staging)),
                 proven: findings.write != Verdict::Unproven,
             };
             let limits = Limits::within(PATIENCE);
@@ -216,15 +227,18 @@ impl Routes {
                 direct.push((route, Cost::measure(length, |length| timed(route, length))?));
             }
         }
-        let measured = timed(Route::Concurrent, length)?.as_secs_f64();
-        let expected = engines.concurrent(length, length);
+        let mut factor = 1.0;
+        if let Some(engines) = engines {
+            let measured = timed(Route::Concurrent, length)?.as_secs_f64();
+            let expected = engines.concurrent(length, length);
+            if measured > 0.0 && expected > 0.0 {
+                factor = measured / expected;
+            }
+        }
         let costs = Costs {
             direct,
             engines,
-            factor: match expected > 0.0 && measured > 0.0 {
-                true => measured / expected,
-                false => 1.0,
-            },
+            factor,
         };
         state.costs[direction as usize] = Some(costs.clone());
         Ok(costs)
@@ -243,25 +257,14 @@ impl Routes {
 
     fn choose_of(&self, state: &mut State, direction: Direction, length: u64) -> Result<Choice> {
         let findings = self.findings_of(state)?;
-        if let Some(why) = Self::refusal(&findings, Route::Sequential, direction) {
-            let (from, to) = self.names(direction);
-            let route = Route::Auto;
-            return Err(Error::Refused {
-                route,
-                from,
-                to,
-                why,
-            });
-        }
         let costs = self.costs(state, direction)?;
         let staging = self.options.staging as u64;
-        let mut times: Vec<(Route, f64)> = vec![
-            (
-                Route::Concurrent,
-                costs.engines.concurrent(length, staging) * costs.factor,
-            ),
-            (Route::Sequential, costs.engines.sequential(length, staging)),
-        ];
+        let mut times: Vec<(Route, f64)> = Vec::new();
+        if let Some(engines) = &costs.engines {
+            let concurrent = engines.concurrent(length, staging) * costs.factor;
+            times.push((Route::Concurrent, concurrent));
+            times.push((Route::Sequential, engines.sequential(length, staging)));
+        }
         let mut passed_over = Vec::new();
         for route in [Route::DirectWrite, Route::DirectRead, Route::Push] {
             let verdict = match route {
@@ -277,13 +280,23 @@ impl Routes {
             }
         }
         times.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let ((route, seconds), (next, later)) = (times[0], times[1]);
+        let Some(&(route, seconds)) = times.first() else {
+            let (from, to) = self.names(direction);
+            return Err(Error::Refused {
+                route: Route::Auto,
+                from,
+                to,
+                why: READS_LOST.into(),
+            });
+        };
         let rate = length as f64 / seconds / 1e6;
         let mut why = format!(
-            "{length} bytes in {} ({rate:.0} MB/s) by what was measured, against {} by {next}",
-            micros(seconds),
-            micros(later)
+            "{length} bytes in {} ({rate:.0} MB/s) by what was measured",
+            micros(seconds)
         );
+        if let Some((next, later)) = times.get(1) {
+            why.push_str(&format!(", against {} by {next}", micros(*later)));
+        }
         if !passed_over.is_empty() {
             why.push_str(&format!("; {}", passed_over.join("; ")));
         }
@@ -301,7 +314,7 @@ impl Routes {
     pub fn chunk(&self, direction: Direction, length: u64) -> Result<u64> {
         let costs = self.costs(&mut self.lock(), direction)?;
         let staging = self.options.staging as u64;
-        Ok(costs.engines.chunk(length, staging))
+        Ok((costs.engines).map_or(length, |engines| engines.chunk(length, staging)))
     }
 
     /// Copies by a route, and returns when all has arrived.
@@ -361,13 +374,26 @@ impl Routes {
                 }
                 findings.write != Verdict::Unproven
             }
-            false => true,
+            false => {
+                let known = state.findings.as_ref();
+                let why = known.and_then(|known| Self::refusal(known, route, direction));
+                if let Some(why) = why {
+                    let (from, to) = self.names(direction);
+                    return Err(Error::Refused {
+                        route,
+                        from,
+                        to,
+                        why,
+                    });
+                }
+                true
+            }
         };
         let staging = self.options.staging as u64;
         let chunk = match (route, chunk) {
             (Route::Concurrent, None) => {
                 let costs = self.costs(state, direction)?;
-                costs.engines.chunk(length, staging)
+                (costs.engines).map_or(length, |engines| engines.chunk(length, staging))
             }
             (_, chunk) => chunk.unwrap_or(staging),
         };
