@@ -8,6 +8,7 @@ mod out;
 
 mod commands;
 mod demo;
+mod doctor;
 mod provenance;
 mod signals;
 
@@ -46,6 +47,7 @@ enum Command {
     Config(config::Args),
     Diagram(diagram::Args),
     Driver(driver::Args),
+    Doctor(commands::doctor::Args),
     Demo(commands::demo::Args),
     Bench(bench::Args),
     Upgrade(upgrade::Args),
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         Command::New(args) => until_interrupted(|| new::run(args)),
         Command::Config(args) => config::run(args),
         Command::Diagram(args) => diagram::run(args),
+        Command::Doctor(args) => commands::doctor::run(args),
         Command::Driver(args) => driver::run(args),
         Command::Demo(args) => commands::demo::run(args),
         Command::Bench(args) => bench::run(args),

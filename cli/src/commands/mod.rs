@@ -6,6 +6,7 @@ pub mod component;
 pub mod config;
 pub mod demo;
 pub mod diagram;
+pub mod doctor;
 pub mod driver;
 pub mod extend;
 pub mod icd;

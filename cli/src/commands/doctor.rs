@@ -1,0 +1,107 @@
+//! `peerlane doctor`.
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use comfy_table::{Cell, Color};
+use serde::Serialize;
+
+use crate::commands::{FAILED, Outcome, count, table};
+use crate::doctor::{self, Finding, State, Where};
+
+/// Find out what keeps a board and a GPU from exchanging data directly, and what to do about it.
+///
+/// It looks at the devices, their links, the way between them in the tree of bridges, IOMMUs, the GPU's BAR, driver and
+/// bitstream, permissions and OpenCL's driver; then it moves data between board and GPU, both ways, and compares them.
+/// The probes use memory of their own and a channel of the board's.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  peerlane doctor
+  sudo peerlane doctor --json > findings.json
+  peerlane doctor --simulated
+
+A finding is `ok`, `note` (it works, or cannot be seen from here) or `wrong`. The exit status is 0 if nothing is wrong,
+else 2.")]
+pub struct Args {
+    /// Print the findings as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Move no data.
+    #[arg(long)]
+    no_probes: bool,
+    /// Have the board read nothing of the GPU's. A computer that never answers leaves a board that must be reset.
+    #[arg(long)]
+    no_reads: bool,
+    /// Probe the simulated board and its GPU, and look at nothing else.
+    #[arg(long, conflicts_with_all = ["root", "no_probes"])]
+    simulated: bool,
+    /// Look at a copy of another computer's /sys and /dev below this directory; nothing is probed then.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Said<'a> {
+    faults: usize,
+    findings: &'a [Finding],
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    let mut findings = Vec::new();
+    if args.simulated {
+        findings = doctor::probe(Where::Simulated, !args.no_reads);
+    } else {
+        findings.extend(doctor::look(args.root.as_deref().unwrap_or(Path::new("/"))));
+        if args.root.is_none() && !args.no_probes {
+            findings.extend(doctor::probe(Where::Here, !args.no_reads));
+        }
+    }
+    let wrong = |finding: &&Finding| finding.state == State::Wrong;
+    let faults = findings.iter().filter(wrong).count();
+    if args.json {
+        let said = Said {
+            faults,
+            findings: &findings,
+        };
+        outln!(
+            "{}",
+            serde_json::to_string_pretty(&said).expect("plain data only")
+        );
+    } else {
+        print(&findings);
+        match faults {
+            0 => outln!("doctor: nothing is wrong"),
+            n => outln!("doctor: {}", count(n, "fault")),
+        }
+    }
+    Ok(match faults {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(FAILED),
+    })
+}
+
+fn print(findings: &[Finding]) {
+    if !std::io::stdout().is_terminal() {
+        for finding in findings {
+            outln!("{}", finding.line());
+        }
+        return;
+    }
+    let mut table = table(&["", "", "finding"]);
+    for finding in findings {
+        let color = match finding.state {
+            State::Ok => Color::Green,
+            State::Note => Color::Yellow,
+            State::Wrong => Color::Red,
+        };
+        let remedy = finding.remedy.as_ref().map(|remedy| format!(". {remedy}"));
+        table.add_row(vec![
+            Cell::new(finding.about),
+            Cell::new(finding.state.word()).fg(color),
+            Cell::new(format!("{}{}", finding.what, remedy.unwrap_or_default())),
+        ]);
+    }
+    outln!("{table}");
+}

@@ -1,0 +1,396 @@
+//! What each device is and how it is set up.
+
+use super::Finding;
+use super::pci::{ALTERA, AMD, Bus, NVIDIA, Pci};
+use peerlane_core::regs::MAP_ID;
+use peerlane_icd_setup::Places;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+/// The board's and the GPUs' existence.
+pub(super) fn devices(bus: &Bus) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for board in bus.boards() {
+        let name = match board.file("peerlane/board") {
+            Some(name) => format!("board {name} at {}", board.name()),
+            None => format!("FPGA at {}", board.name()),
+        };
+        findings.push(match board.is_board() {
+            true => Finding::ok("device", name),
+            false => Finding::note(
+                "device",
+                format!("{name}, which the driver does not have"),
+                "If it is an extended board: program it with a platform of `peerlane extend`, then rescan the bus (echo 1 > /sys/bus/pci/rescan) and load the driver.",
+            ),
+        });
+    }
+    if findings.is_empty() {
+        findings.push(Finding::wrong(
+            "device",
+            "there is no board: no PCI device of Altera's, and none that the driver has",
+            "Program the FPGA with a platform of `peerlane extend`, restart the computer so that the firmware finds it, and look at lspci -d 1172:.",
+        ));
+    }
+    let mut gpus = bus.gpus().peekable();
+    if gpus.peek().is_none() {
+        findings.push(Finding::note(
+            "device",
+            "there is no GPU",
+            "Transfers between the board and the host's memory need none.",
+        ));
+    }
+    findings.extend(gpus.map(|gpu| {
+        let driver = gpu.driver.as_deref();
+        let name = format!("GPU at {}", gpu.name());
+        match driver {
+            Some(driver) => Finding::ok("device", format!("{name}, driver {driver}")),
+            None => Finding::wrong(
+                "device",
+                format!("{name} has no driver"),
+                "Load the GPU's driver: nvidia (the open kernel modules export dma-bufs) or amdgpu.",
+            ),
+        }
+    }));
+    findings
+}
+
+/// Links: as fast as they could be, and their packets.
+pub(super) fn links(bus: &Bus) -> Vec<Finding> {
+    bus.boards().chain(bus.gpus()).flat_map(link).collect()
+}
+
+fn link(device: &Pci) -> Vec<Finding> {
+    const ABOUT: &str = "link";
+    let file = |name: &str| device.file(name);
+    let speed = |name: &str| {
+        let text = file(name)?;
+        let number: f64 = text.split_whitespace().next()?.parse().ok()?;
+        Some((number, text))
+    };
+    let width = |name: &str| file(name)?.parse::<u32>().ok();
+    let slot = &device.slot;
+    let mut findings = Vec::new();
+    let now = speed("current_link_speed").zip(width("current_link_width"));
+    let most = speed("max_link_speed").zip(width("max_link_width"));
+    match (now, most) {
+        (Some(((speed, text), width)), Some(((most, most_text), wide))) => {
+            let is = format!("{slot} has {text} x{width}");
+            findings.push(match speed >= most && width >= wide {
+                true => Finding::ok(ABOUT, is),
+                // GPUs slow their links down while they have nothing to do.
+                false if width >= wide && device.class >> 16 == 3 => Finding::note(
+                    ABOUT,
+                    format!("{is}, of {most_text} x{wide}"),
+                    "GPUs lower the speed while they are idle: look again under load.",
+                ),
+                false => Finding::wrong(
+                    ABOUT,
+                    format!("{is}, of {most_text} x{wide}"),
+                    "Put it into a slot with as many lanes, and look at the slot's settings in the firmware (speed, bifurcation), the riser, and how the card sits.",
+                ),
+            });
+        }
+        _ => findings.push(Finding::note(
+            ABOUT,
+            format!("{slot} does not say its link's speed"),
+            "Look at lspci -vv.",
+        )),
+    }
+    let Some((payload, could)) = device.payload() else {
+        findings.push(Finding::note(
+            ABOUT,
+            format!("payload and read request of {slot} cannot be read"),
+            "Run it as root: others read only 64 bytes of a device's configuration.",
+        ));
+        return findings;
+    };
+    let request = device.read_request().unwrap_or(0);
+    let is = format!(
+        "{slot} has payloads of {payload} bytes (MPS) and read requests of {request} (MRRS)"
+    );
+    let enough = payload >= could.min(256) && request >= 512;
+    findings.push(match enough {
+        true => Finding::ok(ABOUT, is),
+        false => Finding::note(
+            ABOUT,
+            format!("{is}; it could have payloads of {could}"),
+            "Boot with pci=pcie_bus_perf, which sets the largest that all devices on a way take.",
+        ),
+    });
+    findings
+}
+
+/// The driver and the board's bitstream.
+pub(super) fn driver(root: &Path, bus: &Bus) -> Vec<Finding> {
+    const ABOUT: &str = "driver";
+    let loaded = root.join("sys/bus/pci/drivers/peerlane").is_dir();
+    let boards: Vec<&Pci> = bus.boards().filter(|board| board.is_board()).collect();
+    if !loaded && boards.is_empty() {
+        return vec![Finding::wrong(
+            ABOUT,
+            "the driver peerlane is not loaded",
+            "Install it (step 6 of the platform's README.md), then modprobe peerlane. dmesg | grep peerlane says why a board was refused.",
+        )];
+    }
+    if boards.is_empty() {
+        return vec![Finding::wrong(
+            ABOUT,
+            "the driver peerlane is loaded, and has no board",
+            "dmesg | grep peerlane says why it refused one. Its table of boards is made by `peerlane driver`.",
+        )];
+    }
+    let mut findings = Vec::new();
+    for board in boards {
+        let says = |name: &str| board.file(&format!("peerlane/{name}"));
+        let expected = format!("{MAP_ID:#010x}");
+        let slot = &board.slot;
+        findings.push(match says("map_id") {
+            Some(map) if map == expected => Finding::ok(
+                ABOUT,
+                format!(
+                    "{slot}: driver, bitstream (build {}) and this command have register map {map}",
+                    says("build_id").unwrap_or_default()
+                ),
+            ),
+            Some(map) => Finding::wrong(
+                ABOUT,
+                format!(
+                    "{slot}: driver and bitstream have register map {map}, this command {expected}"
+                ),
+                "Take driver, BSP and programs from one version of Peerlane.",
+            ),
+            None => Finding::wrong(
+                ABOUT,
+                format!("{slot}: the driver does not say the board's register map"),
+                "Take driver, BSP and programs from one version of Peerlane.",
+            ),
+        });
+        let state = says("state").unwrap_or_else(|| "unknown".into());
+        findings.push(match state.as_str() {
+            "ready" => Finding::ok(ABOUT, format!("{slot} is ready")),
+            _ => Finding::wrong(
+                ABOUT,
+                format!("{slot} is not ready: {state}"),
+                "Wait a few seconds and look again. What the driver's log says is explained in its README.md.",
+            ),
+        });
+        for (free, of, what) in [
+            ("channels_free", "channels", "channels"),
+            (
+                "att_entries_free",
+                "att_entries",
+                "entries of the address translation table",
+            ),
+        ] {
+            let (Some(free), Some(of)) = (says(free), says(of)) else {
+                continue;
+            };
+            findings.push(match free == "0" {
+                false => Finding::ok(ABOUT, format!("{slot}: {free} of {of} {what} are free")),
+                true => Finding::wrong(
+                    ABOUT,
+                    format!("{slot}: none of {of} {what} is free"),
+                    "See who has them: `peerlane top`, and state in the driver's directory of debugfs.",
+                ),
+            });
+        }
+    }
+    findings
+}
+
+/// Whether somebody may open a file for reading and writing, by its mode.
+fn may(mode: u32, owner: (u32, u32), user: u32, groups: &[u32]) -> bool {
+    let bits = match () {
+        () if user == 0 => return true,
+        () if owner.0 == user => mode >> 6,
+        () if groups.contains(&owner.1) => mode >> 3,
+        () => mode,
+    };
+    bits & 6 == 6
+}
+
+/// User and groups of this process (proc_pid_status(5)).
+fn me() -> (u32, Vec<u32>) {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = |name: &str| {
+        let rest = status.lines().find_map(|line| line.strip_prefix(name));
+        let words = rest.unwrap_or_default().split_whitespace();
+        words
+            .filter_map(|word| word.parse().ok())
+            .collect::<Vec<u32>>()
+    };
+    let mut groups = line("Groups:");
+    // Real, effective, saved, file system.
+    groups.extend(line("Gid:").get(1));
+    (line("Uid:").get(1).copied().unwrap_or(u32::MAX), groups)
+}
+
+/// Device nodes, and who may open them.
+pub(super) fn nodes(root: &Path, bus: &Bus) -> Vec<Finding> {
+    const ABOUT: &str = "permission";
+    let entries = fs::read_dir(root.join("dev"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let numbered = |name: &str| {
+        let number = name.strip_prefix("peerlane")?;
+        number.parse::<u32>().ok()
+    };
+    let mut nodes: Vec<_> = entries
+        .filter(|entry| entry.file_name().to_str().and_then(numbered).is_some())
+        .collect();
+    nodes.sort_by_key(std::fs::DirEntry::file_name);
+    if nodes.is_empty() && bus.boards().any(Pci::is_board) {
+        return vec![Finding::wrong(
+            ABOUT,
+            "the driver has a board, and there is no /dev/peerlane*",
+            "In a container, pass the device in (--device). Elsewhere look whether udev runs.",
+        )];
+    }
+    let (user, groups) = me();
+    let finding = |node: fs::DirEntry| {
+        let name = format!("/dev/{}", node.file_name().to_string_lossy());
+        let Ok(data) = node.metadata() else {
+            return Finding::wrong(
+                ABOUT,
+                format!("{name} cannot be looked at"),
+                "Look at its directory's permissions.",
+            );
+        };
+        let mode = data.permissions().mode();
+        match may(mode, (data.uid(), data.gid()), user, &groups) {
+            true => Finding::ok(ABOUT, format!("{name} may be opened")),
+            false => Finding::wrong(
+                ABOUT,
+                format!("{name} may not be opened by this user"),
+                "Become a member of the group peerlane (usermod -aG peerlane USER) and log in anew; the driver's udev rule gives the nodes to it.",
+            ),
+        }
+    };
+    nodes.into_iter().map(finding).collect()
+}
+
+/// The window to a GPU's memory: NVIDIA's BAR1, and the largest region of others.
+pub(super) fn bar1(bus: &Bus) -> Vec<Finding> {
+    const SMALL: u64 = 256 << 20;
+    let of = |gpu: &Pci| {
+        let bars = gpu.bars();
+        let bar = match gpu.vendor {
+            NVIDIA => bars.iter().find(|(index, _)| *index == 1),
+            _ => bars.iter().max_by_key(|(_, bytes)| *bytes),
+        };
+        let slot = &gpu.slot;
+        match bar {
+            None => Finding::note(
+                "bar",
+                format!("{slot} has no window to its memory"),
+                "Other devices reach a GPU's memory by a window in its BAR. Look at lspci -vv.",
+            ),
+            Some((index, bytes)) if *bytes > SMALL => Finding::ok(
+                "bar",
+                format!(
+                    "{slot} shows {} MiB of its memory (BAR{index})",
+                    bytes >> 20
+                ),
+            ),
+            Some((index, bytes)) => Finding::note(
+                "bar",
+                format!(
+                    "{slot} shows {} MiB of its memory (BAR{index}): longer buffers are registered part by part",
+                    bytes >> 20
+                ),
+                match gpu.vendor {
+                    NVIDIA | AMD => {
+                        "Turn on Above 4G Decoding and Resizable BAR in the firmware's settings, where GPU and firmware have them."
+                    }
+                    _ => "Nothing is to be done if transfers are shorter.",
+                },
+            ),
+        }
+    };
+    bus.gpus().map(of).collect()
+}
+
+/// IOMMUs, and whether they translate for boards and GPUs.
+pub(super) fn iommu(root: &Path, bus: &Bus) -> Vec<Finding> {
+    const ABOUT: &str = "iommu";
+    let entries = fs::read_dir(root.join("sys/class/iommu"));
+    let any = entries.is_ok_and(|mut entries| entries.next().is_some());
+    if !any {
+        return vec![Finding::ok(ABOUT, "no IOMMU is at work")];
+    }
+    let of = |device: &Pci| {
+        let slot = &device.slot;
+        let Some(group) = &device.group else {
+            return Finding::ok(
+                ABOUT,
+                format!("{slot} is in no group: no IOMMU translates for it"),
+            );
+        };
+        let kind = root
+            .join("sys/kernel/iommu_groups")
+            .join(group)
+            .join("type");
+        let kind = fs::read_to_string(kind).unwrap_or_default();
+        // Documentation/ABI/testing/sysfs-kernel-iommu_groups.
+        match kind.trim() {
+            "identity" => Finding::ok(
+                ABOUT,
+                format!("{slot} is in group {group}, which is not translated"),
+            ),
+            kind => Finding::note(
+                ABOUT,
+                format!(
+                    "{slot} is in group {group}, whose addresses are translated ({})",
+                    if kind.is_empty() {
+                        "of unknown kind"
+                    } else {
+                        kind
+                    }
+                ),
+                "What goes between devices passes the root complex then, and a GPU's driver that gives raw bus addresses has its data dropped without an error. If the probe finds that: boot with iommu=pt, or write identity to the group's type while no driver has its devices.",
+            ),
+        }
+    };
+    let boards = bus
+        .boards()
+        .filter(|board| board.is_board() || board.vendor == ALTERA);
+    boards.chain(bus.gpus()).map(of).collect()
+}
+
+/// OpenCL's driver around an old vendor library, where it is installed.
+pub(super) fn opencl(root: &Path) -> Vec<Finding> {
+    const ABOUT: &str = "opencl";
+    let places = Places::below(root);
+    if !places.icd().exists() {
+        return vec![Finding::ok(
+            ABOUT,
+            "Peerlane's driver for OpenCL's loader is not installed, which only vendor libraries from before AOCL 15 need",
+        )];
+    }
+    let report = places.check();
+    let said = report.lines.join("; ");
+    vec![match report.fault {
+        None => Finding::ok(ABOUT, said),
+        Some(fault) => Finding::wrong(
+            ABOUT,
+            format!("no platform: {fault}"),
+            "`peerlane icd check` has it line by line, and host/icd/README.md what to do.",
+        ),
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_is_read_as_the_kernel_reads_it() {
+        let (root, mine) = ((0, 0), (1000, 1000));
+        assert!(may(0, mine, 0, &[]));
+        assert!(may(0o660, mine, 1000, &[]) && !may(0o066, mine, 1000, &[1000]));
+        assert!(may(0o660, (0, 44), 1000, &[1000, 44]) && !may(0o640, (0, 44), 1000, &[44]));
+        assert!(!may(0o660, root, 1000, &[1000]) && may(0o666, root, 1000, &[]));
+    }
+}

@@ -1,0 +1,213 @@
+//! PCI devices, as sysfs has them (the kernel's Documentation/PCI/sysfs-pci.rst, Documentation/ABI/testing/sysfs-bus-pci).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The PCI devices of a computer.
+pub(crate) struct Bus {
+    /// In the order of their slots.
+    pub(crate) devices: Vec<Pci>,
+}
+
+/// A PCI device.
+pub(crate) struct Pci {
+    /// `0000:01:00.0`.
+    pub(crate) slot: String,
+    /// The host bridge, and the bridges from there to it: `pci0000:00`, `0000:00:01.0`.
+    pub(crate) above: Vec<String>,
+    pub(crate) vendor: u32,
+    pub(crate) device: u32,
+    /// Base class, class, interface.
+    pub(crate) class: u32,
+    pub(crate) driver: Option<String>,
+    pub(crate) group: Option<String>,
+    directory: PathBuf,
+    config: Vec<u8>,
+}
+
+/// Kinds of PCI Express functions (PCI Express Base Specification 4.0, 7.5.3.2, Device/Port Type).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Port {
+    Endpoint,
+    Root,
+    Upstream,
+    Downstream,
+    Other,
+}
+
+/// Altera, and Intel's FPGAs under its number.
+pub(crate) const ALTERA: u32 = 0x1172;
+/// NVIDIA.
+pub(crate) const NVIDIA: u32 = 0x10de;
+/// AMD.
+pub(crate) const AMD: u32 = 0x1002;
+
+fn text(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    Some(text.trim().to_owned())
+}
+
+fn hex(path: &Path) -> Option<u32> {
+    let text = text(path)?;
+    u32::from_str_radix(text.trim_start_matches("0x"), 16).ok()
+}
+
+/// The last part of where a link leads.
+fn target(path: &Path) -> Option<String> {
+    let target = fs::read_link(path).ok()?;
+    Some(target.file_name()?.to_string_lossy().into_owned())
+}
+
+impl Bus {
+    pub(crate) fn read(root: &Path) -> Self {
+        let directory = root.join("sys/bus/pci/devices");
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        let mut devices: Vec<Pci> = entries
+            .filter_map(|entry| Pci::read(&entry.path()))
+            .collect();
+        devices.sort_by(|a, b| a.slot.cmp(&b.slot));
+        Self { devices }
+    }
+
+    /// Boards that the driver has, and FPGAs that nobody knows.
+    pub(crate) fn boards(&self) -> impl Iterator<Item = &Pci> {
+        self.devices
+            .iter()
+            .filter(|device| device.is_board() || device.vendor == ALTERA)
+    }
+
+    pub(crate) fn gpus(&self) -> impl Iterator<Item = &Pci> {
+        // Display controllers: VGA, XGA, 3D, other (PCI Code and ID Assignment Specification, 1.4).
+        self.devices.iter().filter(|device| device.class >> 16 == 3)
+    }
+
+    pub(crate) fn at(&self, slot: &str) -> Option<&Pci> {
+        self.devices.iter().find(|device| device.slot == slot)
+    }
+}
+
+impl Pci {
+    fn read(link: &Path) -> Option<Self> {
+        let directory = fs::canonicalize(link).ok()?;
+        let mut above: Vec<String> = Vec::new();
+        for part in directory.parent()?.components().rev() {
+            let part = part.as_os_str().to_string_lossy();
+            let is_bridge = part.starts_with("pci") || part.contains(':');
+            if !is_bridge {
+                break;
+            }
+            above.push(part.into_owned());
+        }
+        above.reverse();
+        Some(Self {
+            slot: directory.file_name()?.to_string_lossy().into_owned(),
+            above,
+            vendor: hex(&directory.join("vendor"))?,
+            device: hex(&directory.join("device"))?,
+            class: hex(&directory.join("class")).unwrap_or(0),
+            driver: target(&directory.join("driver")),
+            group: target(&directory.join("iommu_group")),
+            config: fs::read(directory.join("config")).unwrap_or_default(),
+            directory,
+        })
+    }
+
+    /// Whether the driver `peerlane` has it.
+    pub(crate) fn is_board(&self) -> bool {
+        self.driver.as_deref() == Some("peerlane") || self.directory.join("peerlane").is_dir()
+    }
+
+    /// `0000:01:00.0 (10de:2330)`.
+    pub(crate) fn name(&self) -> String {
+        format!("{} ({:04x}:{:04x})", self.slot, self.vendor, self.device)
+    }
+
+    /// A file of its directory, without the line's end.
+    pub(crate) fn file(&self, name: &str) -> Option<String> {
+        text(&self.directory.join(name))
+    }
+
+    fn word(&self, at: usize) -> Option<u16> {
+        let bytes = self.config.get(at..at + 2)?;
+        Some(u16::from_le_bytes(bytes.try_into().ok()?))
+    }
+
+    fn dword(&self, at: usize) -> Option<u32> {
+        let bytes = self.config.get(at..at + 4)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    }
+
+    /// Whether all of the configuration space was to be read; whoever is not root reads 64 bytes of it.
+    pub(crate) fn is_open(&self) -> bool {
+        self.config.len() > 64
+    }
+
+    /// Where its PCI Express capability is (7.5.3; the list of 7.5.1.1.11 begins at 34h).
+    fn express(&self) -> Option<usize> {
+        let mut at = usize::from(*self.config.get(0x34)? & !3);
+        // 48 capabilities fit; a list that goes round in a circle ends, too.
+        for _ in 0..48 {
+            match (at, self.config.get(at)?) {
+                (0, _) => return None,
+                (_, 0x10) => return Some(at),
+                _ => at = usize::from(*self.config.get(at + 1)? & !3),
+            }
+        }
+        None
+    }
+
+    pub(crate) fn port(&self) -> Option<Port> {
+        let flags = self.word(self.express()? + 2)?;
+        Some(match flags >> 4 & 0xf {
+            0 | 1 => Port::Endpoint,
+            4 => Port::Root,
+            5 => Port::Upstream,
+            6 => Port::Downstream,
+            _ => Port::Other,
+        })
+    }
+
+    /// Max_Payload_Size: what it is, and what it could be at most (7.5.3.4, 7.5.3.3).
+    pub(crate) fn payload(&self) -> Option<(u32, u32)> {
+        let at = self.express()?;
+        let (could, is) = (self.dword(at + 4)?, self.word(at + 8)?);
+        Some((128 << (is >> 5 & 7), 128 << (could & 7)))
+    }
+
+    /// Max_Read_Request_Size (7.5.3.4).
+    pub(crate) fn read_request(&self) -> Option<u32> {
+        Some(128 << (self.word(self.express()? + 8)? >> 12 & 7))
+    }
+
+    /// ACS Control (7.7.8.3), where it has Access Control Services.
+    pub(crate) fn acs(&self) -> Option<u16> {
+        let mut at = 0x100;
+        for _ in 0..480 {
+            let header = self.dword(at)?;
+            if header & 0xffff == 0x000d {
+                return self.word(at + 6);
+            }
+            at = (header >> 20) as usize;
+            if at < 0x100 {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Its regions of memory: number and bytes. `resource` has a line for each: start, end, flags, of which 0x200 is
+    /// memory (the kernel's include/linux/ioport.h, `IORESOURCE_MEM`).
+    pub(crate) fn bars(&self) -> Vec<(usize, u64)> {
+        let text = self.file("resource").unwrap_or_default();
+        let number =
+            |word: Option<&str>| u64::from_str_radix(word?.trim_start_matches("0x"), 16).ok();
+        let bar = |(index, line): (usize, &str)| {
+            let mut words = line.split_whitespace();
+            let (start, end) = (number(words.next())?, number(words.next())?);
+            let flags = number(words.next())?;
+            let bytes = end.checked_sub(start)?.checked_add(1)?;
+            (flags & 0x200 != 0 && end != 0).then_some((index, bytes))
+        };
+        text.lines().take(6).enumerate().filter_map(bar).collect()
+    }
+}

@@ -1,0 +1,182 @@
+//! What works, by data: between each board and the host's memory, and between each board and each GPU.
+
+use super::Finding;
+use peerlane_gpu::{Gpu, GpuMemory};
+use peerlane_host::driver;
+use peerlane_host::{Device, Direction};
+use peerlane_routes::{Board, Options, Routes, Side, Verdict};
+use peerlane_sim::BoardConfig;
+use peerlane_simulated::{CopyEngine, SimBoard, SimGpu};
+use std::sync::Arc;
+
+const ABOUT: &str = "probe";
+
+/// Bytes of a probe.
+const BYTES: u64 = 256 << 10;
+
+/// Whose boards are probed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Where {
+    /// This computer's.
+    Here,
+    /// The simulated one, with its GPU.
+    Simulated,
+}
+
+/// Moves data, and compares; `reads` of the GPU's memory by the board, too.
+pub fn probe(place: Where, reads: bool) -> Vec<Finding> {
+    match place {
+        Where::Here => here(reads),
+        Where::Simulated => simulated(reads).unwrap_or_else(|finding| vec![finding]),
+    }
+}
+
+fn failed(what: &str, why: &impl std::fmt::Display, remedy: impl Into<String>) -> Finding {
+    Finding::wrong(ABOUT, format!("{what}: {why}"), remedy)
+}
+
+fn simulated(reads: bool) -> Result<Vec<Finding>, Finding> {
+    let tools = "`cargo xtask tools` installs what the simulation needs.";
+    let told = |error: peerlane_host::Error| failed("the simulated board", &error, error.remedy());
+    let params = peerlane_hdl::Params::default();
+    let library =
+        peerlane_block::library(&params).map_err(|error| failed("the block", &error, tools))?;
+    let model = library
+        .instance()
+        .map_err(|error| failed("the block", &error, tools))?;
+    let board = SimBoard::new(model, BoardConfig::default()).map_err(told)?;
+    let driver = board.drive(&driver::Options::default()).map_err(told)?;
+    let device = driver.open().map_err(told)?;
+    let routed =
+        |error: peerlane_routes::Error| failed("the simulated board", &error, error.remedy());
+    let ends = Board::new(&device, BYTES).map_err(routed)?;
+    let gpu = SimGpu::new(&board, &device, BYTES, CopyEngine::default()).map_err(routed)?;
+    Ok(between(&ends, Arc::new(gpu), reads))
+}
+
+fn here(reads: bool) -> Vec<Finding> {
+    let mut numbers: Vec<u32> = std::fs::read_dir("/dev")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            entry
+                .file_name()
+                .to_str()?
+                .strip_prefix("peerlane")?
+                .parse()
+                .ok()
+        })
+        .collect();
+    numbers.sort_unstable();
+    if numbers.is_empty() {
+        return vec![Finding::note(
+            ABOUT,
+            "no board can be probed: there is no /dev/peerlane*",
+            "See what is said of the driver. `peerlane doctor --simulated` shows what a probe says.",
+        )];
+    }
+    let gpus: Vec<Gpu> = (0..Gpu::count().unwrap_or(0))
+        .filter_map(|number| Gpu::open(number).ok())
+        .collect();
+    let mut findings = Vec::new();
+    for number in numbers {
+        let path = format!("/dev/peerlane{number}");
+        let device = match Device::open(&path) {
+            Ok(device) => device,
+            Err(error) => {
+                findings.push(failed(&path, &error, error.remedy()));
+                continue;
+            }
+        };
+        let board = match Board::new(&device, BYTES) {
+            Ok(board) => board,
+            Err(error) => {
+                findings.push(failed(&path, &error, error.remedy()));
+                continue;
+            }
+        };
+        if gpus.is_empty() {
+            findings.push(Finding::note(
+                ABOUT,
+                format!("{path} answers; no GPU of NVIDIA's is there to be probed with it"),
+                "Install the GPU's driver with CUDA (libcuda.so.1). For AMD's GPUs there is no probe yet.",
+            ));
+        }
+        for gpu in &gpus {
+            let memory = gpu
+                .buffer(BYTES)
+                .and_then(|buffer| GpuMemory::new(Arc::new(buffer)));
+            match memory {
+                Ok(memory) => findings.extend(between(&board, Arc::new(memory), reads)),
+                Err(error) => {
+                    let what = format!("the GPU {}", gpu.bus());
+                    findings.push(failed(&what, &error, error.remedy()));
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// The probes between a board and a device, and the choice that follows.
+fn between(board: &Board, side: Arc<dyn Side>, reads: bool) -> Vec<Finding> {
+    let names = format!("{} and {}", board.name(), side.name());
+    let options = Options {
+        measured: BYTES,
+        probe_reads: reads,
+        ..Options::default()
+    };
+    let routes = Routes::new(board, side, options);
+    let found = match routes.findings() {
+        Ok(found) => found,
+        Err(error) => return vec![failed(&names, &error, error.remedy())],
+    };
+    let mut findings = vec![Finding::ok(
+        ABOUT,
+        format!("{names}: data come back through the host as they went"),
+    )];
+    for (what, verdict, remedy) in [
+        (
+            "direct write, FPGA to GPU",
+            &found.write,
+            "See what is said of the way and of the IOMMU. Until then data go through the host.",
+        ),
+        (
+            "direct read, GPU to FPGA",
+            &found.read,
+            "Many computers pass writes between devices and no reads. Push works where the GPU's driver maps the board's window; else data go through the host.",
+        ),
+        (
+            "GPU push, GPU to FPGA",
+            &found.push,
+            "CUDA maps a board's window for administrators, or with the parameter PeerMappingOverride=1 of NVIDIA's driver; else data go through the host.",
+        ),
+    ] {
+        let text = format!("{names}: {what}: {verdict}");
+        findings.push(match verdict {
+            Verdict::Works => Finding::ok(ABOUT, text),
+            Verdict::Absent(_) => Finding::note(ABOUT, text, remedy),
+            Verdict::Unproven | Verdict::Detour => Finding::note(ABOUT, text, remedy),
+            Verdict::Refused(_) | Verdict::Wrong(_) => Finding::wrong(ABOUT, text, remedy),
+        });
+    }
+    if found.reads_lost {
+        findings.push(Finding::wrong(
+            ABOUT,
+            format!("{}: a read was never answered, and the board takes no more", board.name()),
+            "Unbind the board and reset it (echo 1 > reset in its sysfs directory). `peerlane doctor --no-reads` leaves this probe out.",
+        ));
+    }
+    for direction in Direction::BOTH {
+        let way = match direction {
+            Direction::Write => "FPGA to GPU",
+            Direction::Read => "GPU to FPGA",
+        };
+        match routes.choose(direction, 16 << 20) {
+            Ok(choice) => findings.push(Finding::ok(ABOUT, format!("{names}: {way}: {choice}"))),
+            Err(error) => findings.push(failed(way, &error, error.remedy())),
+        }
+    }
+    findings
+}

@@ -1,0 +1,211 @@
+//! `peerlane doctor` on computers described in `tests/doctor`: a file each, with its devices and what must be found.
+//!
+//! ```text
+//! pci 0000:00:01.0/0000:01:00.0  vendor=1172 device=ab00 class=120000 port=endpoint mps=128/256 mrrs=512
+//!     link=5.0x4/5.0x8 acs=1c group=3 driver=peerlane bar1=0x10000000     (one line)
+//! file sys/kernel/iommu_groups/3/type DMA
+//! wrong link: 5.0 GT/s x4
+//! ```
+//!
+//! The last kind of line is a finding: its state, what it is about, and a part of its text.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+fn write(path: &Path, text: impl AsRef<[u8]>) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// Configuration space with a PCI Express capability, and with ACS if a value of its control register is given
+/// (PCI Express Base Specification 4.0, 7.5.3 and 7.7.8).
+fn config(fields: &BTreeMap<&str, &str>) -> Vec<u8> {
+    let mut bytes = vec![
+        0;
+        if fields.contains_key("closed") {
+            64
+        } else {
+            4096
+        }
+    ];
+    let Some(port) = fields.get("port") else {
+        return bytes;
+    };
+    bytes[0x34] = 0x50;
+    if bytes.len() == 64 {
+        return bytes;
+    }
+    // Another capability first: power management.
+    (bytes[0x50], bytes[0x51]) = (0x01, 0x70);
+    bytes[0x70] = 0x10;
+    let kind: u16 = match *port {
+        "endpoint" => 0,
+        "root" => 4,
+        "upstream" => 5,
+        "downstream" => 6,
+        other => panic!("{other}"),
+    };
+    bytes[0x72..0x74].copy_from_slice(&(kind << 4 | 2).to_le_bytes());
+    let log = |text: &str| text.parse::<u32>().unwrap().ilog2() - 7;
+    if let Some((is, could)) = fields.get("mps").and_then(|text| text.split_once('/')) {
+        bytes[0x74..0x78].copy_from_slice(&log(could).to_le_bytes());
+        let request = fields.get("mrrs").map_or(2, |text| log(text));
+        let control = (log(is) << 5 | request << 12) as u16;
+        bytes[0x78..0x7a].copy_from_slice(&control.to_le_bytes());
+    }
+    if let Some(control) = fields.get("acs") {
+        // Advanced error reporting first.
+        bytes[0x100..0x104].copy_from_slice(&(0x0001_u32 | 1 << 16 | 0x140 << 20).to_le_bytes());
+        bytes[0x140..0x144].copy_from_slice(&(0x000d_u32 | 1 << 16).to_le_bytes());
+        let control = u16::from_str_radix(control, 16).unwrap();
+        bytes[0x146..0x148].copy_from_slice(&control.to_le_bytes());
+    }
+    bytes
+}
+
+fn device(root: &Path, way: &str, fields: &BTreeMap<&str, &str>) {
+    let slot = way.rsplit('/').next().unwrap();
+    let bridge = fields.get("under").copied().unwrap_or("pci0000:00");
+    let directory = root.join("sys/devices").join(bridge).join(way);
+    let put = |name: &str, text: String| write(&directory.join(name), format!("{text}\n"));
+    for name in ["vendor", "device", "class"] {
+        put(name, format!("0x{}", fields.get(name).unwrap_or(&"8086")));
+    }
+    if let Some((is, could)) = fields.get("link").and_then(|text| text.split_once('/')) {
+        for (which, text) in [("current", is), ("max", could)] {
+            let (speed, width) = text.split_once('x').unwrap();
+            put(&format!("{which}_link_speed"), format!("{speed} GT/s PCIe"));
+            put(&format!("{which}_link_width"), width.to_owned());
+        }
+    }
+    let mut bars = String::new();
+    for index in 0..6 {
+        let size = fields.get(format!("bar{index}").as_str());
+        let size = size.map_or(0, |text| u64::from_str_radix(&text[2..], 16).unwrap());
+        bars.push_str(&match size {
+            0 => "0x0000000000000000 0x0000000000000000 0x0000000000000000\n".to_owned(),
+            size => format!(
+                "0x{:016x} 0x{:016x} 0x000000000014220c\n",
+                1_u64 << 36,
+                (1_u64 << 36) + size - 1
+            ),
+        });
+    }
+    write(&directory.join("resource"), bars);
+    write(&directory.join("config"), config(fields));
+    if let Some(group) = fields.get("group") {
+        let place = root.join("sys/kernel/iommu_groups").join(group);
+        fs::create_dir_all(&place).unwrap();
+        symlink(place, directory.join("iommu_group")).unwrap();
+    }
+    if let Some(driver) = fields.get("driver") {
+        let place = root.join("sys/bus/pci/drivers").join(driver);
+        fs::create_dir_all(&place).unwrap();
+        symlink(place, directory.join("driver")).unwrap();
+    }
+    let all = root.join("sys/bus/pci/devices");
+    fs::create_dir_all(&all).unwrap();
+    symlink(&directory, all.join(slot)).unwrap();
+}
+
+/// Makes the computer of a description, and says what must be found.
+fn build<'a>(root: &Path, text: &'a str) -> Vec<(&'a str, &'a str, &'a str)> {
+    let mut expected = Vec::new();
+    for line in text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    {
+        let (word, rest) = line.split_once(' ').expect("a word and more");
+        match word {
+            "pci" => {
+                let mut words = rest.split_whitespace();
+                let way = words.next().unwrap();
+                let fields = words.map(|word| word.split_once('=').unwrap_or((word, "")));
+                device(root, way, &fields.collect());
+            }
+            "file" => {
+                let (path, content) = rest.split_once(' ').unwrap();
+                let map = format!("{:#010x}", peerlane_core::regs::MAP_ID);
+                write(&root.join(path), content.replace("MAP_ID", &map));
+            }
+            state @ ("ok" | "note" | "wrong") => {
+                let (about, part) = rest.split_once(": ").expect("what it is about");
+                expected.push((state, about, part));
+            }
+            other => panic!("{other} is no kind of line"),
+        }
+    }
+    expected
+}
+
+#[test]
+fn computers_are_found_as_they_are() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/doctor");
+    let mut seen = 0;
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let expected = build(root.path(), &text);
+        let output = Command::new(env!("CARGO_BIN_EXE_peerlane"))
+            .args(["doctor", "--json", "--root"])
+            .arg(root.path())
+            .output()
+            .unwrap();
+        let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let findings = said["findings"].as_array().unwrap();
+        let all = serde_json::to_string_pretty(findings).unwrap();
+        for (state, about, part) in &expected {
+            let found = findings.iter().any(|finding| {
+                finding["state"] == *state
+                    && finding["about"] == *about
+                    && finding["what"].as_str().unwrap().contains(part)
+            });
+            assert!(found, "{}: {state} {about}: {part}\n{all}", path.display());
+        }
+        let wrong = findings
+            .iter()
+            .filter(|finding| finding["state"] == "wrong");
+        let faults = wrong.count();
+        let of = expected
+            .iter()
+            .filter(|(state, _, _)| *state == "wrong")
+            .count();
+        assert_eq!(faults, of, "{}: {all}", path.display());
+        assert_eq!(said["faults"], faults);
+        assert_eq!(output.status.code(), Some(if faults == 0 { 0 } else { 2 }));
+        for finding in findings {
+            let remedy = finding["remedy"].as_str();
+            assert_eq!(remedy.is_none(), finding["state"] == "ok", "{finding}");
+            assert!(
+                remedy.is_none_or(|remedy| remedy.ends_with('.')),
+                "{finding}"
+            );
+        }
+        seen += 1;
+    }
+    assert!(seen >= 5, "{seen}");
+}
+
+/// The probes on the simulated board, which is a good one.
+#[test]
+#[ignore = "external tools: cargo xtask test bsp"]
+fn the_simulated_board_is_probed() {
+    let output = Command::new(env!("CARGO_BIN_EXE_peerlane"))
+        .args(["doctor", "--simulated"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in [
+        "direct write, FPGA to GPU: works",
+        "direct read, GPU to FPGA: works",
+        "FPGA to GPU: direct write: ",
+        "doctor: nothing is wrong",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(output.status.success());
+}
