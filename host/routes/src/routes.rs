@@ -167,9 +167,7 @@ impl Routes {
     fn refusal(findings: &Findings, route: Route, direction: Direction) -> Option<String> {
         let verdict = match route {
             _ if !route.goes(direction) => return Some("it goes the other way only".into()),
-            Route::DirectRead | Route::Concurrent | Route::Sequential
-                if findings.reads_lost && direction == Direction::Read =>
-            {
+            Route::DirectRead | Route::Concurrent | Route::Sequential if findings.reads_lost => {
                 return Some(READS_LOST.into());
             }
             Route::DirectWrite => &findings.write,
