@@ -39,12 +39,13 @@
 
 mod gpu;
 mod opencl;
-mod process;
 mod pins;
+mod process;
 
 pub use gpu::{CopyEngine, SimGpu};
 pub use pins::Platform;
 
+use peerlane_core::layout::Segment;
 use peerlane_core::link::Link;
 use peerlane_host::driver::{
     Allocation, Backend, BackendError, BackendResult, Bar, Driver, MemoryId, Options, Pinned, Space,
@@ -52,8 +53,8 @@ use peerlane_host::driver::{
 use peerlane_host::{Memory, MemoryKind, Place, Result};
 use peerlane_sim::{Access, Board, BoardConfig, GPU_PAGE, RangeId};
 use peerlane_verilated::Model;
-use process::ProcessMemory;
 use pins::Pin;
+use process::ProcessMemory;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -285,42 +286,6 @@ impl Sim {
             MemoryKind::Host => (&mut self.host, HOST_PAGE),
             MemoryKind::Gpu => (&mut self.gpu, GPU_PAGE),
         };
-        let address = self.host.take(length, align)?;
-        Some(SimMemory {
-            kind: MemoryKind::Host,
-            address,
-            length,
-            pinned: Vec::new(),
-            allowed: Vec::new(),
-            held: true,
-            pins: 0,
-            of_process: None,
-        })
-    }
-
-    fn allocate_gpu(&mut self, length: u64) -> Option<SimMemory> {
-        let length = length.checked_next_multiple_of(GPU_PAGE)?;
-        let address = self.gpu.take(length, GPU_PAGE)?;
-        match self.board.gpu_mut().pin(address, length) {
-            Ok(pinned) => Some(SimMemory {
-                kind: MemoryKind::Gpu,
-                address,
-                length,
-                pinned,
-                allowed: Vec::new(),
-                held: true,
-                pins: 0,
-                of_process: None,
-            }),
-            // The BAR is full.
-            Err(_) => {
-                self.gpu.give(address, length);
-                None
-            }
-        }
-    }
-
-    /// New memory that the board can reach.
         let length = length.checked_next_multiple_of(page)?;
         let align = match kind {
             MemoryKind::Host if length >= LARGE_PAGE => LARGE_PAGE,
@@ -344,6 +309,7 @@ impl Sim {
             allowed: Vec::new(),
             held: true,
             pins: 0,
+            of_process: None,
         };
         if kind == MemoryKind::Host {
             memory.allowed.push(self.allow(address, length));
@@ -351,6 +317,16 @@ impl Sim {
         let id = self.new_id();
         self.memories.insert(id, memory);
         Ok(id)
+    }
+
+    fn new_id(&mut self) -> MemoryId {
+        self.next_id += 1;
+        MemoryId(self.next_id - 1)
+    }
+
+    fn allow(&mut self, address: u64, length: u64) -> RangeId {
+        let range = address..address + length;
+        self.board.bus_mut().allow(range, Access::Both)
     }
 
     /// Memory of the process, for the board. It is not held: it goes when it is pinned no more.
@@ -369,33 +345,25 @@ impl Sim {
             bus.allow(on_bus(&whole), Access::Read),
             bus.allow(on_bus(&range), Access::Write),
         ];
+        let (address, length) = (process::AT + whole.start, whole.end - whole.start);
+        let offset = range.start - whole.start;
         let memory = SimMemory {
             kind: MemoryKind::Host,
-            address: process::AT + whole.start,
-            length: whole.end - whole.start,
-            pinned: Vec::new(),
+            address,
+            place: (MemoryKind::Host, address),
+            length,
             allowed,
             held: false,
             pins: 1,
-            of_process: Some(range.clone()),
+            of_process: Some(range),
         };
-        let id = MemoryId(self.next_id);
-        self.next_id += 1;
-        let pinned = Pinned {
-            id,
-            segments: segments(&memory),
-            offset: range.start - whole.start,
-        };
+        let id = self.new_id();
         self.memories.insert(id, memory);
-        Some(pinned)
-    fn new_id(&mut self) -> MemoryId {
-        self.next_id += 1;
-        MemoryId(self.next_id - 1)
-    }
-
-    fn allow(&mut self, address: u64, length: u64) -> RangeId {
-        let range = address..address + length;
-        self.board.bus_mut().allow(range, Access::Both)
+        Some(Pinned {
+            id: self.pinned(id),
+            segments: vec![Segment { address, length }],
+            offset,
+        })
     }
 
     fn copy_to(&self, id: MemoryId, offset: u64, bytes: &mut [u8]) -> BackendResult<()> {
@@ -440,8 +408,6 @@ impl Sim {
             process.take_back(range);
             return;
         }
-        // The next owner gets zeros.
-        let arena = match memory.kind {
         self.give(memory.place, memory.length);
         // What it is known by was kept for it when it moved.
         if memory.place.0 != memory.kind {

@@ -89,6 +89,18 @@ impl Sim {
         })
     }
 
+    /// A memory that the board reaches anyway, as it was pinned.
+    pub(crate) fn pinned(&mut self, memory: MemoryId) -> MemoryId {
+        let pin = Pin {
+            memory,
+            pages: Vec::new(),
+            allowed: Vec::new(),
+        };
+        let id = self.new_id();
+        self.pins.insert(id, pin);
+        id
+    }
+
     pub(crate) fn unpin(&mut self, id: MemoryId) {
         let Some(pin) = self.pins.remove(&id) else {
             return;
