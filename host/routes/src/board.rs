@@ -95,9 +95,10 @@ impl Board {
 
     /// Its engine over any FPGA memory of the context: offsets are FPGA addresses.
     pub(crate) fn engine(&self, staging: &Memory) -> Result<BoardEngine> {
-        let both = Permissions::ReadWrite;
+        let register = |permissions| self.0.device.register_all(staging, permissions);
         Ok(BoardEngine {
-            region: self.0.device.register_all(staging, both)?,
+            out: register(Permissions::Write)?,
+            into: register(Permissions::ReadWrite)?,
             board: self.clone(),
             base: 0,
         })
@@ -138,19 +139,23 @@ impl Side for Board {
 /// The board's own DMA, between FPGA memory and staging memory.
 pub(crate) struct BoardEngine {
     board: Board,
-    region: Region,
+    /// The staging memory for what leaves the board: for writing only, since the board confirms writes to memory that it
+    /// may read by a read, and takes none once one was never answered.
+    out: Region,
+    /// The same for what comes.
+    into: Region,
     base: u64,
 }
 
 impl Engine for BoardEngine {
     fn begin(&mut self, piece: Piece) -> Result<Box<dyn Pending>> {
-        let direction = match piece.way {
-            Way::Out => Direction::Write,
-            Way::In => Direction::Read,
+        let (direction, region) = match piece.way {
+            Way::Out => (Direction::Write, &self.out),
+            Way::In => (Direction::Read, &self.into),
         };
         let queue = self.board.queue();
         let fpga = self.base + piece.at;
-        let transfer = queue.submit(direction, &self.region, piece.staged, fpga, piece.length)?;
+        let transfer = queue.submit(direction, region, piece.staged, fpga, piece.length)?;
         Ok(Box::new(Moving::new(&self.board, transfer)))
     }
 }

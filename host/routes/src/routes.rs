@@ -167,7 +167,9 @@ impl Routes {
     fn refusal(findings: &Findings, route: Route, direction: Direction) -> Option<String> {
         let verdict = match route {
             _ if !route.goes(direction) => return Some("it goes the other way only".into()),
-            Route::DirectRead | Route::Concurrent | Route::Sequential if findings.reads_lost => {
+            Route::DirectRead | Route::Concurrent | Route::Sequential
+                if findings.reads_lost && direction == Direction::Read =>
+            {
                 return Some(READS_LOST.into());
             }
             Route::DirectWrite => &findings.write,
