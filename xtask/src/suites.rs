@@ -322,7 +322,7 @@ pub(crate) const SUITES: &[Suite] = &[
             tests(
                 "host library on the simulated board",
                 Of::Package("peerlane-simulated"),
-                EXTERNAL,
+                &["--ignored", "--skip", "half_a"],
             ),
             tests(
                 "host library for C, on the simulated board",
@@ -359,12 +359,19 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "rtl-long",
-        about: "the block's tests that are drawn by lot, with many times as many draws",
-        steps: &[tests(
-            "block",
-            Of::Package("peerlane-hdl"),
-            &["--ignored", "long::"],
-        )],
+        about: "the block's tests that are drawn by lot, with many times as many draws; routes with half a gigabyte",
+        steps: &[
+            tests(
+                "block",
+                Of::Package("peerlane-hdl"),
+                &["--ignored", "long::"],
+            ),
+            tests(
+                "routes",
+                Of::Package("peerlane-simulated"),
+                &["--ignored", "half_a"],
+            ),
+        ],
         ..ON_DEMAND
     },
     Suite {
@@ -419,6 +426,11 @@ pub(crate) const SUITES: &[Suite] = &[
                 "PoCL bare and wrapped",
                 Of::Targets("peerlane-icd-tests", POCL),
                 &["--ignored", "--skip", "million"],
+            ),
+            tests(
+                "routes between two OpenCL devices",
+                Of::Package("peerlane-routes"),
+                EXTERNAL,
             ),
             tests_with(
                 &RUNTIME,

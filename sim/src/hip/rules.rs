@@ -140,11 +140,11 @@ pub(super) fn request(packet: &Tlp, limits: &Limits, mut breach: impl FnMut(Stri
     } else {
         check(first != 0 && last != 0, "an end without a byte enabled");
         check(
-            [0b1000, 0b1100, 0b1110, 0b1111].contains(&first),
+            [0, 0b1000, 0b1100, 0b1110, 0b1111].contains(&first),
             "first byte enables have a hole",
         );
         check(
-            [0b0001, 0b0011, 0b0111, 0b1111].contains(&last),
+            [0, 0b0001, 0b0011, 0b0111, 0b1111].contains(&last),
             "last byte enables have a hole",
         );
     }

@@ -123,7 +123,7 @@ fn every_route_moves_all_sizes_and_nothing_else() {
 }
 
 #[test]
-#[ignore = "external tools, minutes: cargo xtask test routes-all"]
+#[ignore = "external tools, minutes: cargo xtask test rtl-long"]
 fn half_a_gigabyte_takes_every_route() {
     let length = 512 * MIB;
     let mut config = BoardConfig::default();
