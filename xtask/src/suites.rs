@@ -425,7 +425,7 @@ pub(crate) const SUITES: &[Suite] = &[
             tests(
                 "PoCL bare and wrapped",
                 Of::Targets("peerlane-icd-tests", POCL),
-                &["--ignored", "--skip", "million"],
+                &["--ignored", "--skip", "million", "--skip", "unsettled"],
             ),
             tests(
                 "routes between two OpenCL devices",

@@ -39,7 +39,17 @@ fn a_copy_has_its_place_in_the_queue() {
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn each_error_is_that_of_the_table() {
-    passes(PLAIN, &["errors", "failures"]);
+    passes(PLAIN, &["errors"]);
+}
+
+mod unsettled {
+    /// It says that all is right, and then one run in four ends in an assertion of PoCL's
+    /// (`pocl_lock_events_inorder`): whose fault that is, is not known yet.
+    #[test]
+    #[ignore = "external tools: cargo xtask test icd-all"]
+    fn copies_that_fail_copy_nothing() {
+        super::passes(super::PLAIN, &["failures"]);
+    }
 }
 
 #[test]
