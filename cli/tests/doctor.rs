@@ -202,7 +202,8 @@ fn the_simulated_board_is_probed() {
     for part in [
         "direct write, FPGA to GPU: works",
         "direct read, GPU to FPGA: works",
-        "FPGA to GPU: direct write: ",
+        // Which way is taken: two are as fast there.
+        " MB/s) by what was measured",
         "doctor: nothing is wrong",
     ] {
         assert!(text.contains(part), "{text}");
