@@ -4,6 +4,7 @@ use std::{
     io::{BufRead, BufReader},
     path::Path,
     process::{Command, Stdio},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -12,7 +13,7 @@ use miette::{IntoDiagnostic, WrapErr};
 use crate::{
     figures::{self, Figures},
     programs::{self, Program},
-    suites::{Step, Suite},
+    suites::{self, Step, Suite},
 };
 
 /// How many passed and how many failed.
@@ -43,6 +44,10 @@ struct Outcome {
 /// Runs the suites, prints the report, and says whether everything passed. What the machine cannot
 /// run is left out with a word about it, or has failed where the run is to be `complete`.
 pub(crate) fn run(root: &Path, suites: &[&Suite], complete: bool) -> miette::Result<bool> {
+    if suites.iter().any(|suite| suite.machines) {
+        // Meanwhile the suites before compile. The suite itself says what went wrong.
+        thread::spawn(suites::set_up_machines);
+    }
     let mut report = Vec::new();
     let mut programs = Programs::default();
     let figures = Figures::new();

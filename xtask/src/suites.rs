@@ -27,12 +27,15 @@ impl Suite {
         if !self.machines {
             return None;
         }
-        let set_up = Cache::open().and_then(|cache| {
-            cache.qemu()?;
-            cache.kernel(Flavour::Debian)
-        });
-        set_up.err().map(|error| error.to_string())
+        set_up_machines().err().map(|error| error.to_string())
     }
+}
+
+/// Sets up what virtual machines need: minutes, most of them downloads. Who comes second waits for the first.
+pub(crate) fn set_up_machines() -> peerlane_tools::Result<()> {
+    let cache = Cache::open()?;
+    cache.qemu()?;
+    cache.kernel(Flavour::Debian).map(drop)
 }
 
 /// What the project neither has nor fetches: a variable of the environment says where it is installed.

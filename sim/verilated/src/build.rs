@@ -47,6 +47,11 @@ const COMPILER_FLAGS: &[&str] = &[
     "-DVM_TRACE=0",
 ];
 
+/// Optimisation of what runs at every clock edge, and of what runs once. Most models live for thousands of cycles
+/// in one test: `-O2` takes longer to compile than it saves there.
+const EVERY_EDGE: &str = "-O1";
+const ONCE: &str = "-O0";
+
 /// One Verilog file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
@@ -176,7 +181,12 @@ impl Build {
         };
         add(tools.identity());
         add(&shim::source(&[]));
-        for flag in VERILATOR_FLAGS.iter().chain(COMPILER_FLAGS) {
+        let optimised = [EVERY_EDGE, ONCE];
+        for flag in VERILATOR_FLAGS
+            .iter()
+            .chain(COMPILER_FLAGS)
+            .chain(&optimised)
+        {
             add(flag);
         }
         add(&self.top);
@@ -246,6 +256,7 @@ impl Build {
         let mut hash = Sha256::new();
         hash.update(tools.identity().as_bytes());
         hash.update(COMPILER_FLAGS.join(" ").as_bytes());
+        hash.update(EVERY_EDGE.as_bytes());
         let name = format!("{unit}-{}.o", hex(&hash.finalize()));
         let target = tools.models().join(&name);
         if target.exists() {
@@ -296,11 +307,11 @@ impl Build {
     }
 
     fn compile_unit(&self, tools: &Toolchain, source: &Path, object: &Path) -> Result<()> {
-        let slow = source.file_stem().is_some_and(|stem| stem == SLOW_UNIT);
+        let once = source.file_stem().is_some_and(|stem| stem == SLOW_UNIT);
         let mut command = tools.compiler();
         command
             .args(COMPILER_FLAGS)
-            .arg(if slow { "-O1" } else { "-O2" })
+            .arg(if once { ONCE } else { EVERY_EDGE })
             .arg("-I")
             .arg(tools.include())
             .arg("-I")

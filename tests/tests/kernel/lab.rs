@@ -102,7 +102,7 @@ fn parts() -> &'static Parts {
         Parts {
             qemu: cache.qemu().unwrap(),
             fake_gpu: build(&kernel, &root.join("fake-gpu"), built.path()),
-            guest: guest_program("peerlane-guest", "peerlane-guest").unwrap(),
+            guest: guest_program("peerlane-guest").unwrap(),
             example: build_example(built.path()),
             kernel,
             _built: built,
@@ -366,7 +366,7 @@ impl Setup {
         };
 
         let mut files = Initramfs::new(&parts.qemu).unwrap();
-        files.program(&parts.guest).unwrap();
+        files.shared_program(&parts.guest).unwrap();
         files.program(&parts.example).unwrap();
         for module in [&driver, &parts.fake_gpu] {
             files.module(module).unwrap();

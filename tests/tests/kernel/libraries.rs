@@ -3,25 +3,24 @@
 use crate::lab::program;
 use peerlane_endpoint::Params;
 use peerlane_opencl::{CONFIGURATION, IMAGE, Package};
-use peerlane_vm::{Initramfs, guest_program, shared_build};
+use peerlane_vm::{Initramfs, guest_library, guest_program};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// What a machine has of them.
 struct Parts {
-    /// Cargo's directory.
-    built: PathBuf,
+    libraries: [PathBuf; 2],
+    loader: PathBuf,
     programmer: PathBuf,
 }
 
 fn parts() -> &'static Parts {
     static PARTS: OnceLock<Parts> = OnceLock::new();
-    PARTS.get_or_init(|| {
-        let packages = ["peerlane-mmd", "peerlane-mmd-legacy", "peerlane-contract"];
-        Parts {
-            built: shared_build(&packages).unwrap(),
-            programmer: guest_program("peerlane-guest", "quartus_pgm").unwrap(),
-        }
+    PARTS.get_or_init(|| Parts {
+        libraries: ["libpeerlane_mmd.so", "libpeerlane_mmd_legacy.so"]
+            .map(|name| guest_library(name).unwrap()),
+        loader: guest_program("peerlane-loader").unwrap(),
+        programmer: guest_program("quartus_pgm").unwrap(),
     })
 }
 
@@ -29,12 +28,12 @@ fn parts() -> &'static Parts {
 /// programmer, and images: `/srv/1.bin` and `2.bin` of programs with all kernels, `spoilt.bin` of none.
 pub(crate) fn files(files: &mut Initramfs) {
     let parts = parts();
-    for library in ["libpeerlane_mmd.so", "libpeerlane_mmd_legacy.so"] {
-        files.library(&parts.built.join(library)).unwrap();
+    for library in &parts.libraries {
+        files.library(library).unwrap();
     }
-    let loader = parts.built.join("peerlane-loader");
-    files.shared_program(&loader).unwrap();
-    files.program(&parts.programmer).unwrap();
+    for program in [&parts.loader, &parts.programmer] {
+        files.shared_program(program).unwrap();
+    }
     for number in [1, 2] {
         let package = Package::of(&program(Params::default(), number));
         let image = package.get(IMAGE).unwrap();

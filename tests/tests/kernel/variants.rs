@@ -18,6 +18,21 @@ fn transfers_without_a_table_of_vectors() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
+fn a_board_that_dies() {
+    Setup::default().run("peerlane-guest killed");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn kernels_on_a_line_beside_the_block() {
+    Setup::default()
+        .irq_line()
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest opencl --filter opencl.kernels");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
 fn wrong_ioctls_where_there_is_no_window() {
     Setup::default().windowless().run("peerlane-guest ioctls");
 }

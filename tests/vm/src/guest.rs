@@ -1,89 +1,88 @@
-//! Programs for the machine.
+//! Programs and libraries for the machine.
+//!
+//! They are those of the workspace, as the tests themselves are built: same features, flags and directory, so
+//! nothing is compiled a second time. Machines get the shared libraries of this computer with them.
 
 use std::{
     env,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Command,
 };
 
 use serde::Deserialize;
 
 use crate::{Error, Result, error::io_error};
 
-/// Statically linked with the C library that every Rust installation links with.
-const TARGET: &str = "x86_64-unknown-linux-gnu";
-
-/// Builds the program `bin` of the workspace's package `package`, so that it runs in a machine
-/// that has no shared libraries, and says where it is.
+/// Builds the program `bin` of the workspace and says where it is. A machine takes it by
+/// [`Initramfs::shared_program`](crate::Initramfs::shared_program).
 ///
 /// # Errors
-/// When it does not build.
-pub fn guest_program(package: &str, bin: &str) -> Result<PathBuf> {
-    let directory = own_directory()?;
-    let output = run(cargo()
-        .args(["build", "--quiet", "--package", package, "--bin", bin])
-        .args(["--target", TARGET, "--target-dir"])
-        .arg(&directory)
-        .env("RUSTFLAGS", "-C target-feature=+crt-static")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS"))?;
-    if !output.status.success() {
-        return Err(failure(format!("{package}, {bin}"), &output));
-    }
-    Ok(directory.join(TARGET).join("debug").join(bin))
+/// When it does not build, or there is no such program.
+pub fn guest_program(bin: &str) -> Result<PathBuf> {
+    built(&["--bin", bin], bin)
 }
 
-/// Builds packages of the workspace as for any computer, programs and libraries, and says in which directory
-/// they are. What comes of it needs [`Initramfs::shared_program`](crate::Initramfs::shared_program) or
+/// Builds the workspace's libraries and says where the file `name` of them is. A machine takes it by
 /// [`Initramfs::library`](crate::Initramfs::library).
 ///
 /// # Errors
-/// When they do not build.
-pub fn shared_build(packages: &[&str]) -> Result<PathBuf> {
-    let directory = own_directory()?;
-    let named = packages.iter().flat_map(|package| ["--package", package]);
-    let output = run(cargo()
-        .args(["build", "--quiet", "--target-dir"])
-        .arg(&directory)
-        .args(named))?;
-    if !output.status.success() {
-        return Err(failure(packages.join(", "), &output));
-    }
-    Ok(directory.join("debug"))
+/// When they do not build, or none has that name.
+pub fn guest_library(name: &str) -> Result<PathBuf> {
+    built(&["--lib"], name)
 }
 
-/// A directory for what is built here: the flags differ, and cargo may hold the other one's lock.
-fn own_directory() -> Result<PathBuf> {
-    Ok(target_directory()?.join("guest"))
-}
-
-/// cargo in the workspace that this crate belongs to.
-fn cargo() -> Command {
+/// Builds some targets of the whole workspace, and finds the file with this name among what came of it.
+fn built(targets: &[&str], name: &str) -> Result<PathBuf> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")));
     command
-}
-
-fn run(command: &mut Command) -> Result<Output> {
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")))
+        .args([
+            "build",
+            "--quiet",
+            "--workspace",
+            "--message-format=json-render-diagnostics",
+        ])
+        .args(targets);
     let program = PathBuf::from(command.get_program());
-    command.output().map_err(io_error("run", program))
+    let output = command.output().map_err(io_error("run", program))?;
+    let failed = |output: String| Error::Guest {
+        program: name.to_owned(),
+        output,
+    };
+    if !output.status.success() {
+        return Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
+    let said = String::from_utf8_lossy(&output.stdout);
+    find(&said, name).ok_or_else(|| failed("cargo built nothing of this name".to_owned()))
 }
 
-fn failure(program: String, output: &Output) -> Error {
-    Error::Guest {
-        program,
-        output: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+/// What cargo says of something that it built (the book of cargo, External tools, JSON messages).
+#[derive(Deserialize)]
+struct Artifact {
+    #[serde(default)]
+    filenames: Vec<PathBuf>,
 }
 
-/// Where cargo builds, which the user may have set in many ways.
-fn target_directory() -> Result<PathBuf> {
-    #[derive(Deserialize)]
-    struct Metadata {
-        target_directory: PathBuf,
-    }
-    let output = run(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
-    match serde_json::from_slice::<Metadata>(&output.stdout) {
-        Ok(metadata) => Ok(metadata.target_directory),
-        Err(_) => Err(failure("cargo metadata".to_owned(), &output)),
+/// The file with this name among all that cargo built.
+fn find(said: &str, name: &str) -> Option<PathBuf> {
+    said.lines()
+        .filter_map(|line| serde_json::from_str::<Artifact>(line).ok())
+        .flat_map(|artifact| artifact.filenames)
+        .find(|file| file.file_name().is_some_and(|found| found == name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_found_by_their_whole_name() {
+        // Of cargo 1.94, shortened.
+        let said = r#"{"reason":"compiler-artifact","target":{"name":"a"},"filenames":["/t/liba.so","/t/liba.rlib"]}
+{"reason":"compiler-artifact","target":{"name":"b"},"filenames":["/t/b"],"executable":"/t/b"}
+{"reason":"build-finished","success":true}"#;
+        assert_eq!(find(said, "liba.so"), Some("/t/liba.so".into()));
+        assert_eq!(find(said, "b"), Some("/t/b".into()));
+        assert_eq!(find(said, "a"), None);
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! let cache = Cache::open()?;
 //! let mut files = Initramfs::new(&cache.qemu()?)?;
-//! files.program(&guest_program("peerlane-guest", "hello")?)?;
+//! files.shared_program(&guest_program("hello")?)?;
 //! files.script("hello one two");
 //! let vm = Machine::new(&cache.qemu()?, &cache.kernel(Flavour::Debian)?, files).start()?;
 //! let log = vm.run(|_, question: String| question.to_uppercase())?;
@@ -40,7 +40,7 @@ mod vm;
 
 pub use console::Log;
 pub use error::{Error, Result};
-pub use guest::{guest_program, shared_build};
+pub use guest::{guest_library, guest_program};
 pub use initramfs::Initramfs;
 pub use machine::Machine;
 pub use qmp::Qmp;

@@ -19,7 +19,7 @@ fn machine(script: &str) -> Machine {
     let (qemu, kernel) = tools();
     let mut files = Initramfs::new(&qemu).unwrap();
     files
-        .program(&guest_program("peerlane-guest", "hello").unwrap())
+        .shared_program(&guest_program("hello").unwrap())
         .unwrap();
     files.script(script);
     Machine::new(&qemu, &kernel, files)
@@ -34,7 +34,7 @@ fn a_program_talks_to_the_test_and_a_module_is_loaded() {
     let built = kernel.build(&hello, out.path(), Lint::Compiler).unwrap();
     let mut files = Initramfs::new(&qemu).unwrap();
     files
-        .program(&guest_program("peerlane-guest", "hello").unwrap())
+        .shared_program(&guest_program("hello").unwrap())
         .unwrap();
     files.module(&built.files[0]).unwrap();
     files.module(&kernel.aer_inject()).unwrap();
