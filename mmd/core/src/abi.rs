@@ -2,14 +2,14 @@
 
 use crate::board::{Board, MEMORY};
 use crate::boards::Boards;
-use crate::end::{at_exit, say};
+use crate::end::{at_exit, say, vital};
 use crate::host::HostMemory;
 use crate::info::{Flavour, Offline, Online, Value};
 use crate::peer::{Lookup, Peers, Process};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// `aocl_mmd_interrupt_handler_fn`.
@@ -27,6 +27,9 @@ const NO_MEMORY: c_int = -2;
 /// `AOCL_MMD_ERROR_INVALID_POINTER`.
 const INVALID_POINTER: c_int = -5;
 
+/// What a child of a fork is told.
+const FORKED: &str = "a forked process cannot use its parent's board: let it call execve";
+
 /// Most bytes of a transfer, of a board's name, of an image: what fits an object (`isize::MAX`).
 const MOST: usize = isize::MAX as usize;
 
@@ -43,8 +46,7 @@ pub struct Mmd {
     /// intel/fpga-runtime-for-opencl v2025.0). One that has gone meanwhile must not shift the others.
     names: OnceLock<Vec<String>>,
     open: Mutex<Open>,
-    /// The process that has boards open; 0: none.
-    owner: AtomicU32,
+    owner: Owner,
     pub(crate) peers: Peers,
 }
 
@@ -53,6 +55,52 @@ struct Open {
     boards: BTreeMap<c_int, Arc<Board>>,
     /// A handle is never given twice, unless they run out.
     next: c_int,
+}
+
+/// The process that has boards open, or opens one, and how often: a child that a fork makes at any time finds what its
+/// parent was doing. Both in one word, because the child has whatever the parent's other threads had written.
+#[derive(Debug, Default)]
+struct Owner(AtomicU64);
+
+impl Owner {
+    /// Whether it is another process: then it may have locked anything here, and its threads are not this process's.
+    fn is_another(&self) -> bool {
+        let owner = (self.0.load(Ordering::SeqCst) >> 32) as u32;
+        owner != 0 && owner != std::process::id()
+    }
+
+    /// Begins a use; `None`: it is another process's. It ends when the result is dropped.
+    fn begin(&self) -> Option<Use<'_>> {
+        let me = u64::from(std::process::id()) << 32;
+        let more = |word: u64| match word >> 32 {
+            0 => Some(me | 1),
+            owner if owner == me >> 32 => Some(word + 1),
+            _ => None,
+        };
+        let begun = (self.0).fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);
+        begun.is_ok().then(|| Use(self))
+    }
+
+    fn end(&self) {
+        let less = |word: u64| Some(if word as u32 == 1 { 0 } else { word - 1 });
+        let _ = (self.0).fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+    }
+}
+
+/// A use of boards by this process.
+struct Use<'a>(&'a Owner);
+
+impl Use<'_> {
+    /// It goes on, until [`Owner::end`].
+    fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Use<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 /// Does something that must not unwind into the caller.
@@ -105,7 +153,7 @@ impl Mmd {
             boards: Box::new(boards),
             names: OnceLock::new(),
             open: Mutex::default(),
-            owner: AtomicU32::new(0),
+            owner: Owner::default(),
             peers: Peers::new(lookup),
         }
     }
@@ -116,10 +164,9 @@ impl Mmd {
 
     /// Whether the boards that are open are another process's: then no lock may be touched either.
     pub(crate) fn is_child(&self) -> bool {
-        let owner = self.owner.load(Ordering::SeqCst);
-        let child = owner != 0 && owner != std::process::id();
+        let child = self.owner.is_another();
         if child {
-            say("a forked process cannot use its parent's board: let it call execve");
+            say(FORKED);
         }
         child
     }
@@ -147,6 +194,12 @@ impl Mmd {
         guarded(-1, || self.board(handle).map_or(-1, |board| f(&board)))
     }
 
+    /// The same for what moves data: the runtime does not look whether that has failed, or ends the program by an
+    /// assertion.
+    fn moving(&self, handle: c_int, f: impl FnOnce(&Board) -> c_int) -> c_int {
+        self.with(handle, |board| vital(|| f(board)))
+    }
+
     /// `aocl_mmd_get_offline_info`.
     ///
     /// # Safety
@@ -162,7 +215,14 @@ impl Mmd {
             let Some(what) = Offline::of(id) else {
                 return -1;
             };
-            let names = || self.names.get_or_init(|| self.boards.names());
+            // Looked for outside: a child of a fork would wait for ever for a thread of its parent's that does.
+            let names = || match self.names.get() {
+                Some(names) => names,
+                None => {
+                    let names = self.boards.names();
+                    self.names.get_or_init(|| names)
+                }
+            };
             let answer = match what {
                 Offline::Version => Value::Text(self.flavour.version()),
                 Offline::NumBoards => Value::Int(c_int::try_from(names().len()).unwrap_or(0)),
@@ -212,23 +272,29 @@ impl Mmd {
     /// `name` is NULL or a string that ends with a 0.
     pub unsafe fn open(&self, name: *const c_char) -> c_int {
         guarded(-1, || {
-            if name.is_null() || self.is_child() {
+            if name.is_null() {
                 return -1;
             }
+            let Some(using) = self.owner.begin() else {
+                say(FORKED);
+                return -1;
+            };
             // SAFETY: by the caller's promise.
             let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
             at_exit();
             let mut open = self.lock();
             let handle = open.next;
             let found = self.boards.open(&name);
-            match found.and_then(|found| Board::open(handle, &name, found)) {
+            match found.and_then(|found| Board::open(handle, &name, found, self.flavour)) {
                 Ok(board) => {
-                    self.owner.store(std::process::id(), Ordering::SeqCst);
+                    using.keep();
                     open.next = handle.checked_add(1).unwrap_or(0);
                     open.boards.insert(handle, board);
                     handle
                 }
                 Err(reason) => {
+                    // Before others may take the lock for free.
+                    drop(open);
                     say(format_args!("{name} cannot be opened: {reason}"));
                     -1
                 }
@@ -250,20 +316,14 @@ impl Mmd {
 
     /// Closes a board; -1 if another thread has done it.
     fn give_back(&self, handle: c_int) -> c_int {
-        let board = {
-            let mut open = self.lock();
-            let board = open.boards.remove(&handle);
-            if open.boards.is_empty() {
-                self.owner.store(0, Ordering::SeqCst);
-            }
-            board
-        };
+        let board = self.lock().boards.remove(&handle);
         let Some(board) = board else {
             return -1;
         };
         // Before its threads end: who is told of a copy's end may wait for them.
         self.peers.close(handle, &board);
         board.close();
+        self.owner.end();
         0
     }
 
@@ -339,7 +399,7 @@ impl Mmd {
         interface: c_int,
         offset: usize,
     ) -> c_int {
-        self.with(handle, |board| {
+        self.moving(handle, |board| {
             if length > MOST || destination.is_null() && length > 0 {
                 say("a read to nowhere, or of more than there can be");
                 return -1;
@@ -372,7 +432,7 @@ impl Mmd {
         interface: c_int,
         offset: usize,
     ) -> c_int {
-        self.with(handle, |board| {
+        self.moving(handle, |board| {
             if length > MOST || source.is_null() && length > 0 {
                 say("a write from nowhere, or of more than there can be");
                 return -1;
@@ -398,7 +458,7 @@ impl Mmd {
         from: usize,
         to: usize,
     ) -> c_int {
-        self.with(handle, |board| match interface {
+        self.moving(handle, |board| match interface {
             MEMORY => board.copy(operation(op), from as u64, to as u64, length),
             interface => board.no_interface(interface),
         })

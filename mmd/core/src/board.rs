@@ -1,12 +1,14 @@
 //! A board that is open.
 
+use crate::abi::guarded;
 use crate::boards::Found;
+use crate::compatible;
 use crate::dma::Dma;
-use crate::end::{end, say};
+use crate::end::{end, say, vital};
 use crate::events::Watch;
 use crate::handlers::Handlers;
 use crate::host::HostMemory;
-use crate::info::{Online, Value};
+use crate::info::{Flavour, Online, Value};
 use crate::peer::Gate;
 use crate::program::{JTAG_CABLE, JTAG_DEVICE, Programmer};
 use crate::registers::Registers;
@@ -91,7 +93,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Board {
     /// Takes a board: its OpenCL side, its memory, a channel.
-    pub(crate) fn open(handle: c_int, name: &str, found: Found) -> Result<Arc<Self>, String> {
+    pub(crate) fn open(
+        handle: c_int,
+        name: &str,
+        found: Found,
+        flavour: Flavour,
+    ) -> Result<Arc<Self>, String> {
         let told = |error: Error| told(&error);
         let Found {
             device,
@@ -112,13 +119,18 @@ impl Board {
         let registers = Arc::new(Registers::new(Arc::clone(&side)));
         let resets = Resets::new(name, Arc::clone(&side)).map_err(told)?;
         let resets = Arc::new(resets);
+        let kernels = Kernels::new(Arc::clone(&registers), flavour.open_runtime);
+        if flavour.open_runtime {
+            let clock = side.bytes(Area::Clock) > 0;
+            compatible::check(&registers, &kernels, clock, device.range())?;
+        }
         let dma = Dma::new(device, Arc::clone(&resets)).map_err(told)?;
         let board = Arc::new(Self {
             handle,
             name: name.into(),
             bus,
             number,
-            kernels: Kernels::new(Arc::clone(&registers)),
+            kernels,
             registers,
             side,
             resets,
@@ -146,7 +158,7 @@ impl Board {
         for (index, name) in ["peerlane-write", "peerlane-read"].into_iter().enumerate() {
             let (sender, receiver) = channel();
             let board = Arc::clone(self);
-            let thread = spawn(name, move || board.work(index, &receiver))?;
+            let thread = spawn(name, move || vital(|| board.work(index, &receiver)))?;
             *lock(&self.lanes[index].jobs) = Some(sender);
             lock(&self.threads).push(thread);
         }
@@ -160,7 +172,7 @@ impl Board {
                 look: &|| board.resets.look(),
                 closing: &board.closing,
             };
-            watch.run();
+            vital(|| watch.run());
         })?;
         lock(&self.threads).push(thread);
         Ok(())
@@ -417,7 +429,9 @@ impl Board {
         // What keeps the memory configures the kernels alone, and leaves their interface.
         let marked = !keeps && self.kernels.mark()?;
         self.side.reprogram(keeps, &mut || {
-            let loaded = self.programmer.program(image, &*self.side);
+            // It must not unwind through the driver, which has to look for the board afterwards.
+            let failed = Err("an error of this library (see above)".into());
+            let loaded = guarded(failed, || self.programmer.program(image, &*self.side));
             loaded.map_err(|reason| Error::Program { reason })
         })?;
         if marked && self.kernels.is_marked()? {

@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 use std::fmt::Display;
-use std::io::Write;
+use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -24,8 +25,21 @@ static EXITING: AtomicBool = AtomicBool::new(false);
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
 /// Writes a line to standard error. Nothing else can be done where that is closed.
+///
+/// It is one call of `write`, without the lock of the standard library's stream: a child that a fork makes would wait
+/// for ever for a lock that another thread of its parent has.
 pub(crate) fn say(message: impl Display) {
-    let _ = writeln!(std::io::stderr(), "Peerlane MMD: {message}");
+    let line = format!("Peerlane MMD: {message}\n");
+    let mut left = line.as_bytes();
+    while !left.is_empty() {
+        // SAFETY: so many bytes are there.
+        let written = unsafe { libc::write(libc::STDERR_FILENO, left.as_ptr().cast(), left.len()) };
+        match usize::try_from(written) {
+            Ok(written) => left = &left[written..],
+            Err(_) if std::io::Error::last_os_error().kind() == ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
 }
 
 /// Ends the process, because OpenCL cannot be told what happened: in sentences.
@@ -34,6 +48,14 @@ pub(crate) fn end(message: impl Display) -> ! {
         "{message} OpenCL has no way to hear of this, so the program ends here."
     ));
     std::process::abort()
+}
+
+/// Does something that OpenCL cannot be told the failure of: a panic ends the process. It must not unwind into C, and
+/// a thread that is gone would never tell the end of what was given to it.
+pub(crate) fn vital<T>(f: impl FnOnce() -> T) -> T {
+    // What a panic leaves behind nobody looks at any more.
+    catch_unwind(AssertUnwindSafe(f))
+        .unwrap_or_else(|_| end("An error of this library (see above)."))
 }
 
 /// Calls into the runtime, unless the process is at its end.

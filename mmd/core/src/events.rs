@@ -5,7 +5,7 @@ use crate::handlers::Handlers;
 use peerlane_host::{Errno, Error, OpenCl, Result};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The handler is called so often even if no interrupt has come: an interrupt that was lost must not
 /// hang the program. The runtime then looks, and finds nothing.
@@ -28,13 +28,19 @@ impl Watch<'_> {
     /// had later, and without one the runtime looks every now and then.
     pub(crate) fn run(&self) {
         let mut told = false;
+        let mut looked = Instant::now();
         while !self.is_closing() {
-            let waited = self.side.wait(Some(PERIOD)).map(drop);
+            let waited = self.side.wait(Some(PERIOD));
             if self.is_closing() {
                 break;
             }
-            (self.look)();
+            // To ask is a system call. A board whose kernels interrupt is at work: it is asked for now and then only.
+            if !matches!(waited, Ok(true)) || looked.elapsed() >= PERIOD {
+                (self.look)();
+                looked = Instant::now();
+            }
             let pauses = waited.is_err();
+            let waited = waited.map(drop);
             match self.look(waited) {
                 Ok(()) => {}
                 Err(Error::Gone) if self.handlers.has_interrupt() => {
@@ -87,7 +93,6 @@ mod tests {
     use crate::stub::{Answers, Stub, refused};
     use std::ffi::c_void;
     use std::sync::atomic::AtomicUsize;
-    use std::time::Instant;
 
     unsafe extern "C" fn count(_: c_int, calls: *mut c_void) {
         // SAFETY: it was set with a pointer to this.
@@ -103,13 +108,23 @@ mod tests {
 
     /// Watches until something is so.
     fn until(side: &Stub, handlers: &Handlers, so: impl Fn() -> bool) {
+        until_looking(side, handlers, &|| {}, so);
+    }
+
+    /// The same, with something that is done where resets are looked for.
+    fn until_looking(
+        side: &Stub,
+        handlers: &Handlers,
+        look: &(dyn Fn() + Sync),
+        so: impl Fn() -> bool,
+    ) {
         let closing = AtomicBool::new(false);
         let watch = Watch {
             name: "toy0",
             handle: 3,
             side,
             handlers,
-            look: &|| {},
+            look,
             closing: &closing,
         };
         std::thread::scope(|scope| {
@@ -140,6 +155,44 @@ mod tests {
                 CALLS.load(Ordering::SeqCst) >= before + 4 && side.arms.asked() >= 4
             });
         }
+    }
+
+    #[test]
+    fn resets_are_looked_for_at_ticks_and_errors_alone() {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        let looks = AtomicUsize::new(0);
+        let look = || drop(looks.fetch_add(1, Ordering::SeqCst));
+        let handlers = Handlers::default();
+        set(&handlers, &CALLS);
+        // An interrupt a millisecond.
+        let side = Stub {
+            interrupts: true,
+            ..Stub::default()
+        };
+        let begin = Instant::now();
+        until_looking(&side, &handlers, &look, || {
+            CALLS.load(Ordering::SeqCst) >= 100
+        });
+        let periods = begin.elapsed().as_millis() / PERIOD.as_millis();
+        let looked = looks.load(Ordering::SeqCst) as u128;
+        assert!(looked <= periods, "{looked} in {periods} periods");
+        // None.
+        let side = Stub::default();
+        let before = CALLS.load(Ordering::SeqCst);
+        until_looking(&side, &handlers, &look, || {
+            CALLS.load(Ordering::SeqCst) >= before + 10
+        });
+        assert!(looks.load(Ordering::SeqCst) >= 10);
+        // Errors.
+        let side = Stub {
+            interrupts: true,
+            waits: Answers::of([refused(Errno::NOMEM)]),
+            ..Stub::default()
+        };
+        let before = looks.load(Ordering::SeqCst);
+        until_looking(&side, &handlers, &look, || {
+            looks.load(Ordering::SeqCst) > before
+        });
     }
 
     #[test]

@@ -26,28 +26,91 @@ impl<F> Handler<F> {
     }
 }
 
+/// Which of the handlers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Interrupt,
+    Status,
+}
+
 #[derive(Debug, Default)]
 struct State {
     interrupt: Option<Handler<InterruptHandler>>,
     status: Option<Handler<StatusHandler>>,
     device: Option<Handler<DeviceHandler>>,
-    /// The thread in which the interrupt handler runs.
-    running: Option<ThreadId>,
-    /// How often it has returned.
-    returns: u64,
+    /// Calls that have not returned.
+    calls: Vec<Call>,
+    /// Calls so far; the number of the next one.
+    number: u64,
+}
+
+/// A handler is at work.
+#[derive(Debug)]
+struct Call {
+    kind: Kind,
+    thread: ThreadId,
+    number: u64,
 }
 
 /// The handlers of a board.
 #[derive(Debug, Default)]
 pub(crate) struct Handlers {
     state: Mutex<State>,
-    /// The interrupt handler has returned.
+    /// A handler has returned.
     returned: Condvar,
 }
 
 impl Handlers {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts something in a handler's place, and waits until the one before has returned from all calls that had begun,
+    /// but those of the calling thread: a handler may replace itself. What was replaced is not called any more when
+    /// this returns, and whatever it uses may go.
+    fn replace<T>(&self, kind: Kind, swap: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.lock();
+        let before = swap(&mut state);
+        drop(self.until_returned_from(state, kind));
+        before
+    }
+
+    fn until_returned_from<'a>(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        kind: Kind,
+    ) -> MutexGuard<'a, State> {
+        let (me, now) = (std::thread::current().id(), state.number);
+        let others = |call: &Call| call.kind == kind && call.thread != me && call.number < now;
+        while state.calls.iter().any(others) {
+            state = (self.returned.wait(state)).unwrap_or_else(PoisonError::into_inner);
+        }
+        state
+    }
+
+    /// Calls the handler that is there now, and says whether there is one. No lock is held meanwhile.
+    fn call<F: Copy>(
+        &self,
+        kind: Kind,
+        handler: impl FnOnce(&State) -> Option<Handler<F>>,
+        call: impl FnOnce(Handler<F>),
+    ) -> bool {
+        let mut state = self.lock();
+        let Some(handler) = handler(&state) else {
+            return false;
+        };
+        let number = state.number;
+        state.number += 1;
+        state.calls.push(Call {
+            kind,
+            thread: std::thread::current().id(),
+            number,
+        });
+        drop(state);
+        end::call(|| call(handler));
+        self.lock().calls.retain(|call| call.number != number);
+        self.returned.notify_all();
+        true
     }
 
     /// Sets the interrupt handler. The one before has returned when this does, unless it is the caller.
@@ -59,17 +122,17 @@ impl Handlers {
         function: Option<InterruptHandler>,
         user: *mut c_void,
     ) {
-        let mut state = self.lock();
-        state.interrupt = Handler::new(function, user);
-        drop(self.until_this_returned(state));
+        let new = Handler::new(function, user);
+        self.replace(Kind::Interrupt, |state| state.interrupt = new);
     }
 
-    /// Sets the handler of transfers' ends.
+    /// Sets the handler of transfers' ends. The one before has returned when this does, unless it is the caller.
     ///
     /// # Safety
     /// As [`set_interrupt`](Self::set_interrupt).
     pub(crate) unsafe fn set_status(&self, function: Option<StatusHandler>, user: *mut c_void) {
-        self.lock().status = Handler::new(function, user);
+        let new = Handler::new(function, user);
+        self.replace(Kind::Status, |state| state.status = new);
     }
 
     /// Sets the handler of the board's exceptions. This board tells of none: the BSPs have no signal for
@@ -89,65 +152,183 @@ impl Handlers {
     /// Calls the interrupt handler, if there is one. Never from within an access of the runtime's to a
     /// kernel's registers: the handler makes such accesses under the runtime's lock for them.
     pub(crate) fn interrupt(&self, handle: c_int) {
-        let mut state = self.lock();
-        let Some(handler) = state.interrupt else {
-            return;
-        };
-        state.running = Some(std::thread::current().id());
-        drop(state);
-        // SAFETY: who set it has promised that it can be called so.
-        end::call(|| unsafe { (handler.function)(handle, handler.user()) });
-        let mut state = self.lock();
-        state.running = None;
-        state.returns += 1;
-        drop(state);
-        self.returned.notify_all();
+        self.call(
+            Kind::Interrupt,
+            |state| state.interrupt,
+            // SAFETY: who set it has promised that it can be called so.
+            |handler| unsafe { (handler.function)(handle, handler.user()) },
+        );
     }
 
     /// Tells the end of a transfer, to the handler that is set now.
     pub(crate) fn ended(&self, handle: c_int, op: usize) {
-        let handler = self.lock().status;
-        let Some(handler) = handler else {
-            end::say("a transfer has ended, but no status handler is set");
-            return;
-        };
         let op = with_exposed_provenance_mut(op);
-        // SAFETY: who set it has promised that it can be called so, and `op` is what the transfer was
-        // begun with.
-        end::call(|| unsafe { (handler.function)(handle, handler.user(), op, 0) });
+        let told = self.call(
+            Kind::Status,
+            |state| state.status,
+            // SAFETY: who set it has promised that it can be called so, and `op` is what the transfer was
+            // begun with.
+            |handler| unsafe { (handler.function)(handle, handler.user(), op, 0) },
+        );
+        if !told {
+            end::say("a transfer has ended, but no status handler is set");
+        }
     }
 
     /// Has the interrupt handler called no more. It has returned when this does, unless it is the caller.
     pub(crate) fn forget_interrupt(&self) {
-        let mut state = self.lock();
-        state.interrupt = None;
-        drop(self.until_this_returned(state));
+        self.replace(Kind::Interrupt, |state| state.interrupt = None);
     }
 
     /// Has the interrupt handler called no more while `f` works, and gives it back unless `f` says that the
-    /// runtime sets it anew.
+    /// runtime sets it anew. It is given back, too, if `f` panics.
     pub(crate) fn without_interrupt<T>(&self, f: impl FnOnce() -> (bool, T)) -> T {
-        let mut state = self.lock();
-        let before = state.interrupt.take();
-        drop(self.until_this_returned(state));
+        /// Gives it back at its end.
+        struct Back<'a>(&'a Handlers, Option<Handler<InterruptHandler>>);
+        impl Drop for Back<'_> {
+            fn drop(&mut self) {
+                if let Some(before) = self.1.take() {
+                    self.0.lock().interrupt = Some(before);
+                }
+            }
+        }
+        let before = self.replace(Kind::Interrupt, |state| state.interrupt.take());
+        let mut back = Back(self, before);
         let (anew, result) = f();
-        if !anew {
-            self.lock().interrupt = before;
+        if anew {
+            back.1 = None;
         }
         result
     }
 
     /// Waits for the end of the interrupt handler's call, if one is under way, unless it is the caller's own.
     pub(crate) fn until_returned(&self) {
-        drop(self.until_this_returned(self.lock()));
+        drop(self.until_returned_from(self.lock(), Kind::Interrupt));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
+
+    /// What a handler uses, which goes when it is taken away.
+    #[derive(Default)]
+    struct Use {
+        alive: AtomicBool,
+        inside: AtomicBool,
+        go: AtomicBool,
+        late: AtomicUsize,
     }
 
-    fn until_this_returned<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        let me = std::thread::current().id();
-        let before = state.returns;
-        while state.returns == before && state.running.is_some_and(|thread| thread != me) {
-            state = (self.returned.wait(state)).unwrap_or_else(PoisonError::into_inner);
+    fn user(of: &'static Use) -> *mut c_void {
+        of.alive.store(true, Ordering::SeqCst);
+        std::ptr::from_ref(of).cast_mut().cast()
+    }
+
+    fn used() -> &'static Use {
+        Box::leak(Box::default())
+    }
+
+    fn slow(of: *mut c_void) {
+        // SAFETY: it was set with a pointer to this, which is never freed.
+        let of = unsafe { &*of.cast::<Use>() };
+        of.inside.store(true, Ordering::SeqCst);
+        while !of.go.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
         }
-        state
+        let late = !of.alive.load(Ordering::SeqCst);
+        of.late.fetch_add(usize::from(late), Ordering::SeqCst);
+    }
+
+    unsafe extern "C" fn slow_status(_: c_int, of: *mut c_void, _: *mut c_void, _: c_int) {
+        slow(of);
+    }
+
+    unsafe extern "C" fn slow_interrupt(_: c_int, of: *mut c_void) {
+        slow(of);
+    }
+
+    /// Has a handler at work in another thread while `take` takes it away; whether it came too late.
+    fn taken(
+        handlers: &Handlers,
+        of: &'static Use,
+        call: fn(&Handlers),
+        take: impl FnOnce(),
+    ) -> bool {
+        std::thread::scope(|scope| {
+            scope.spawn(|| call(handlers));
+            let begin = Instant::now();
+            while !of.inside.load(Ordering::SeqCst) {
+                assert!(begin.elapsed() < Duration::from_secs(60));
+                std::thread::yield_now();
+            }
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(50));
+                of.go.store(true, Ordering::SeqCst);
+            });
+            take();
+            of.alive.store(false, Ordering::SeqCst);
+        });
+        of.late.load(Ordering::SeqCst) > 0
+    }
+
+    #[test]
+    fn no_handler_is_at_work_when_it_was_taken_away() {
+        let handlers = Handlers::default();
+        let of = used();
+        // SAFETY: what it is set with is never freed.
+        unsafe { handlers.set_status(Some(slow_status), user(of)) };
+        let none = std::ptr::null_mut();
+        // SAFETY: there is none.
+        let take = || unsafe { handlers.set_status(None, none) };
+        assert!(!taken(&handlers, of, |handlers| handlers.ended(1, 2), take));
+        let interrupted: [&dyn Fn(); 3] = [
+            // SAFETY: as above.
+            &|| unsafe { handlers.set_interrupt(None, none) },
+            &|| handlers.forget_interrupt(),
+            &|| handlers.without_interrupt(|| (true, ())),
+        ];
+        for take in interrupted {
+            let of = used();
+            // SAFETY: what it is set with is never freed.
+            unsafe { handlers.set_interrupt(Some(slow_interrupt), user(of)) };
+            assert!(!taken(
+                &handlers,
+                of,
+                |handlers| handlers.interrupt(1),
+                take
+            ));
+            assert!(!handlers.has_interrupt());
+        }
+    }
+
+    #[test]
+    fn a_handler_may_take_itself_away() {
+        unsafe extern "C" fn own(_: c_int, handlers: *mut c_void) {
+            // SAFETY: it was set with a pointer to this.
+            let handlers = unsafe { &*handlers.cast::<Handlers>() };
+            handlers.forget_interrupt();
+            // SAFETY: there is none.
+            unsafe { handlers.set_interrupt(None, std::ptr::null_mut()) };
+            handlers.until_returned();
+        }
+        let handlers: &'static Handlers = Box::leak(Box::default());
+        let user = std::ptr::from_ref(handlers).cast_mut().cast();
+        // SAFETY: it lives as long as the process.
+        unsafe { handlers.set_interrupt(Some(own), user) };
+        handlers.interrupt(1);
+        assert!(!handlers.has_interrupt());
+    }
+
+    #[test]
+    fn a_panic_gives_the_handler_back() {
+        let handlers = Handlers::default();
+        // SAFETY: what it is set with is never freed.
+        unsafe { handlers.set_interrupt(Some(slow_interrupt), user(used())) };
+        let panics = || handlers.without_interrupt(|| -> (bool, ()) { panic!("planted") });
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics));
+        assert!(caught.is_err() && handlers.has_interrupt());
     }
 }

@@ -1,5 +1,6 @@
 //! What the runtime asks about the library and its boards: the fields of `aocl_mmd.h`.
 
+use crate::end::say;
 use std::ffi::c_int;
 
 /// For which runtimes a library is. What changes with it for the runtime is in `mmd/README.md`.
@@ -9,6 +10,9 @@ pub struct Flavour {
     pub version: &'static str,
     /// A variable of the environment that may name another version, for runtimes that want one.
     pub version_variable: Option<&'static str>,
+    /// Whether it is for the open runtime: boards show text that this one reads, and a board that it would end the
+    /// program for is refused.
+    pub open_runtime: bool,
 }
 
 impl Flavour {
@@ -16,6 +20,13 @@ impl Flavour {
     pub const OPEN: Self = Self {
         version: "2024.2",
         version_variable: None,
+        open_runtime: true,
+    };
+
+    /// For no runtime: whoever programs a board takes it with whatever configuration it has.
+    pub const TOOL: Self = Self {
+        open_runtime: false,
+        ..Self::OPEN
     };
 
     /// For the closed runtimes of 13.1 to 18.1. From a library of 14.0 all later ones assume what is true of
@@ -23,17 +34,36 @@ impl Flavour {
     pub const LEGACY: Self = Self {
         version: "14.0",
         version_variable: Some("PEERLANE_MMD_VERSION"),
+        open_runtime: false,
     };
 
     pub(crate) fn version(&self) -> String {
-        let named = self
-            .version_variable
-            .and_then(|name| std::env::var(name).ok());
-        let is_number = |version: &String| version.parse::<f64>().is_ok();
-        named
-            .filter(is_number)
-            .unwrap_or_else(|| self.version.into())
+        let named = self.version_variable.and_then(|name| {
+            let value = std::env::var_os(name)?;
+            Some((name, value.to_string_lossy().into_owned()))
+        });
+        match named {
+            Some((_, value)) if is_version(&value) => value,
+            Some((name, value)) if !value.is_empty() => {
+                say(format_args!(
+                    "{name}: \"{value}\" is no version from 13.1 to 18.1, such as 14.0: it is {} instead",
+                    self.version
+                ));
+                self.version.into()
+            }
+            _ => self.version.into(),
+        }
     }
+}
+
+/// Whether a runtime of 13.1 to 18.1 takes this for a version. One that is not ends the program, or is read as
+/// another.
+fn is_version(text: &str) -> bool {
+    let digits = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number = text.parse::<f64>();
+    digits && number.is_ok_and(|number| (13.1..=18.1).contains(&number))
 }
 
 /// The answer to a question.
@@ -159,6 +189,20 @@ impl Online {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_are_those_of_runtimes() {
+        for version in ["13.1", "14.0", "14.1", "15.0", "17.1", "18.1", "16"] {
+            assert!(is_version(version), "{version}");
+        }
+        // Some are numbers to Rust, or to C.
+        for version in [
+            "", "13.0", "18.2", "99", "24.2", "nan", "inf", "-14.0", "+14.0", "1.4e1", "0x0e",
+            "14.0.0", "14,0", " 14.0",
+        ] {
+            assert!(!is_version(version), "{version}");
+        }
+    }
 
     #[test]
     fn nothing_is_written_past_the_room() {

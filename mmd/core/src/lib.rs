@@ -27,6 +27,7 @@
 mod abi;
 mod board;
 mod boards;
+mod compatible;
 mod dma;
 mod end;
 mod events;

@@ -54,12 +54,18 @@ impl Resets {
         }
     }
 
-    /// Programs the FPGA. Whatever it was before, the program knows of that.
+    /// Programs the FPGA. Whatever it was before, the program knows of that; also if `program` panics.
     pub(crate) fn programming<T>(&self, program: impl FnOnce() -> T) -> T {
+        /// Looks again at its end.
+        struct Again<'a>(&'a Resets);
+        impl Drop for Again<'_> {
+            fn drop(&mut self) {
+                *self.0.lock() = self.0.side.resets().ok();
+            }
+        }
         *self.lock() = None;
-        let programmed = program();
-        *self.lock() = self.side.resets().ok();
-        programmed
+        let _again = Again(self);
+        program()
     }
 }
 
@@ -82,6 +88,9 @@ mod tests {
             // Another thread looks meanwhile.
             assert!(!resets.was_reset());
         });
+        assert!(!resets.was_reset());
+        let panics = || resets.programming(|| panic!("planted"));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
         assert!(!resets.was_reset());
         raise();
         assert!(resets.was_reset());

@@ -43,6 +43,8 @@ fn long_space(length: u64) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Kernels {
     registers: Arc<Registers>,
+    /// Whether text of old versions is shown rewritten.
+    rewrites: bool,
     state: Mutex<State>,
 }
 
@@ -92,13 +94,15 @@ impl Text {
 }
 
 impl Kernels {
-    pub(crate) fn new(registers: Arc<Registers>) -> Self {
+    /// With `rewrites`, text of versions that the open runtime does not read is shown as such that it does.
+    pub(crate) fn new(registers: Arc<Registers>, rewrites: bool) -> Self {
         let state = State {
             segment: 0,
             rom: Rom::Unknown,
         };
         Self {
             registers,
+            rewrites,
             state: Mutex::new(state),
         }
     }
@@ -148,8 +152,12 @@ impl Kernels {
         let through = WINDOW.contains(&offset) && end <= WINDOW.end;
         let shown = through.then(|| u64::from(state.segment) + offset - WINDOW.start);
         let high = shown.is_some_and(|address| address >= SPACE - LONGEST);
-        if (looks || high) && matches!(state.rom, Rom::Unknown) {
-            state.rom = self.look(state.segment)?;
+        if (looks || high) && self.rewrites && matches!(state.rom, Rom::Unknown) {
+            state.rom = match self.text(state.segment)? {
+                Ok(bytes) => instead(&bytes),
+                // The runtime refuses it.
+                Err(_) => Rom::Own,
+            };
         }
         let Rom::Instead(text) = state.rom.clone() else {
             drop(state);
@@ -205,38 +213,57 @@ impl Kernels {
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// Looks what text the board has. The window is moved for it, and then back to `segment`.
-    fn look(&self, segment: u32) -> Result<Rom> {
-        let bytes = match self.dword(VERSION)? {
+    /// The text that the runtime is shown; or what is wrong with the ROM, in words.
+    pub(crate) fn shown(&self) -> Result<std::result::Result<String, String>> {
+        let mut state = self.lock();
+        let bytes = match self.text(state.segment)? {
+            Ok(bytes) => bytes,
+            Err(what) => return Ok(Err(what)),
+        };
+        state.rom = instead(&bytes);
+        let bytes = match &state.rom {
+            Rom::Instead(text) => &text.bytes,
+            Rom::Unknown | Rom::Own => &bytes,
+        };
+        Ok(Ok(String::from_utf8_lossy(until_zero(bytes)).into_owned()))
+    }
+
+    /// The text that the board has. The window is moved for it, and then back to `segment`.
+    fn text(&self, segment: u32) -> Result<std::result::Result<Vec<u8>, String>> {
+        match self.dword(VERSION)? {
             SHORT_ROM => {
                 let mut bytes = vec![0; (ROM.end - ROM.start) as usize];
                 self.registers.read(Area::Kernels, ROM.start, &mut bytes)?;
-                bytes
+                Ok(Ok(bytes))
             }
             LONG_ROM => {
-                let bytes = self.look_high();
+                let bytes = self.long_text();
                 let back = segment.to_le_bytes();
                 self.registers.write(Area::Kernels, SEGMENT, &back)?;
-                bytes?
+                bytes
             }
-            // The runtime refuses any other.
-            _ => return Ok(Rom::Own),
-        };
-        Ok(instead(&bytes))
+            other => Ok(Err(format!(
+                "its kernel interface says that it is of version {other:#010x}, which is not known: {SHORT_ROM:#x} and \
+                 {LONG_ROM:#x} are"
+            ))),
+        }
     }
 
     /// The text of a long ROM.
-    fn look_high(&self) -> Result<Vec<u8>> {
+    fn long_text(&self) -> Result<std::result::Result<Vec<u8>, String>> {
         let mut digits = [0; DIGITS as usize];
         self.look_at(SPACE - DIGITS, &mut digits)?;
-        let digits = std::str::from_utf8(&digits).ok();
-        let length = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-        let Some(length) = length.filter(|length| *length < LONGEST / 2) else {
-            return Ok(Vec::new());
+        let text = std::str::from_utf8(&digits).ok();
+        let length = text.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        let Some(length) = length.filter(|length| (1..LONGEST / 2).contains(length)) else {
+            let found = digits.escape_ascii();
+            return Ok(Err(format!(
+                "its ROM has \"{found}\" where the length of its text is to be"
+            )));
         };
         let mut bytes = vec![0; length as usize];
         self.look_at(SPACE - long_space(length), &mut bytes)?;
-        Ok(bytes)
+        Ok(Ok(bytes))
     }
 
     /// Reads at an address of the kernels' space.
@@ -258,10 +285,15 @@ impl Kernels {
     }
 }
 
+/// The bytes before the first 0.
+fn until_zero(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().position(|byte| *byte == 0);
+    &bytes[..end.unwrap_or(bytes.len())]
+}
+
 /// What stands in the place of a ROM's text.
 fn instead(bytes: &[u8]) -> Rom {
-    let end = bytes.iter().position(|byte| *byte == 0);
-    let text = std::str::from_utf8(&bytes[..end.unwrap_or(bytes.len())]);
+    let text = std::str::from_utf8(until_zero(bytes));
     let Some(text) = text
         .ok()
         .filter(|text| matches!(version(text), Some(13 | 14)))

@@ -16,6 +16,8 @@ pub(crate) struct Stub {
     pub(crate) waits: Answers,
     /// Of `read` and `write`.
     pub(crate) accesses: Answers,
+    /// There always is one.
+    pub(crate) interrupts: bool,
     /// What was written last.
     pub(crate) written: Mutex<Vec<u8>>,
     /// Times that the board was reset.
@@ -71,11 +73,11 @@ impl OpenCl for Stub {
         self.arms.next()
     }
 
-    /// No interrupt ever comes, and time goes fast.
+    /// Time goes fast.
     fn wait(&self, _: Option<Duration>) -> Result<bool> {
         self.waits.next()?;
         std::thread::sleep(Duration::from_millis(1));
-        Ok(false)
+        Ok(self.interrupts)
     }
 
     fn wake(&self) {}

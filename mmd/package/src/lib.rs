@@ -5,8 +5,10 @@
 
 mod aocx;
 mod elf;
+mod present;
 mod upgrade;
 
 pub use aocx::{AUTODISCOVERY, BOARD, CODE, PackageError, Upgraded, text, upgrade_package};
 pub use elf::{ElfError, section};
+pub use present::{Present, PresentError, present};
 pub use upgrade::{UpgradeError, upgrade, version};

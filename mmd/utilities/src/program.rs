@@ -42,7 +42,7 @@ pub fn program(
     }
     let name = CString::new(board.clone())
         .map_err(|_| Failure::new(format!("\"{board}\" is no name"), "Name a board."))?;
-    let mmd = Mmd::new(Flavour::OPEN, boards);
+    let mmd = Mmd::new(Flavour::TOOL, boards);
     // SAFETY: the name ends with a 0.
     let handle = unsafe { mmd.open(name.as_ptr()) };
     if handle < 0 {

@@ -173,6 +173,8 @@ impl Backend for Fake {
         if std::mem::take(&mut self.lock().tricks.fail_write) {
             return Err(BackendError::Other("the write failed".into()));
         }
+        let panics = std::mem::take(&mut self.lock().tricks.panics);
+        assert!(!panics, "planted");
         for (index, value) in values.iter().enumerate() {
             self.write32(space, offset + 4 * index, *value)?;
         }

@@ -51,6 +51,8 @@ pub struct Tricks {
     pub refuse_at: Option<usize>,
     /// The next descriptor is not written: its backend fails.
     pub fail_write: bool,
+    /// Whoever writes the next one panics.
+    pub panics: bool,
 }
 
 /// What was seen.

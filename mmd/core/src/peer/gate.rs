@@ -105,17 +105,25 @@ impl Gate {
         }
     }
 
-    /// Lets nobody in while the FPGA is programmed.
+    /// Lets nobody in while the FPGA is programmed; others again also if `program` panics.
     pub(crate) fn programming<T>(&self, program: impl FnOnce() -> T) -> T {
-        let mark = |begins: bool| {
-            let mut state = self.lock();
-            state.programming = begins;
-            state.programs += 1;
-        };
-        mark(true);
-        let programmed = program();
-        mark(false);
-        programmed
+        /// Ends it.
+        struct End<'a>(&'a Gate);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.mark(false);
+            }
+        }
+        self.mark(true);
+        let _end = End(self);
+        program()
+    }
+
+    /// The FPGA's programming begins, or has ended.
+    fn mark(&self, begins: bool) {
+        let mut state = self.lock();
+        state.programming = begins;
+        state.programs += 1;
     }
 
     /// Hands a job to the thread of a lane, which `start` starts for a lane that has none.

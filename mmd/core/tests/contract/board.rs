@@ -34,6 +34,12 @@ pub struct Registers {
     pub segment_unread: bool,
     /// Writes of `sw_reset`.
     pub resets: u64,
+    /// What registers of the kernels' clock say instead.
+    pub clock: BTreeMap<u64, u32>,
+    /// What `sw_reset` says.
+    pub out_of_reset: u32,
+    /// The length of its text at the end of a long ROM, instead.
+    pub digits: Option<&'static [u8; 8]>,
 }
 
 /// The OpenCL side. The kernel adds two arrays of ints: (a, b, c), as many as the first global size.
@@ -66,6 +72,9 @@ impl Side {
             unreached: false,
             segment_unread: false,
             resets: 0,
+            clock: BTreeMap::new(),
+            out_of_reset: 1,
+            digits: None,
         };
         registers.configure();
         Self {
@@ -149,7 +158,10 @@ impl Registers {
         if self.version == 0xa0c0_0002 && address >= 0x4000_0000 - size {
             let at = address - (0x4000_0000 - size);
             return match at.checked_sub(size - 8) {
-                Some(digit) => format!("{length:08X}").as_bytes()[digit as usize],
+                Some(digit) => match self.digits {
+                    Some(digits) => digits[digit as usize],
+                    None => format!("{length:08X}").as_bytes()[digit as usize],
+                },
                 None => self.rom.get(at as usize).copied().unwrap_or(b' '),
             };
         }
@@ -171,7 +183,7 @@ impl Registers {
                 0x20..0x24 if !self.segment_unread => {
                     self.segment.to_le_bytes()[place as usize - 0x20]
                 }
-                0x30 => 1,
+                0x30 => self.out_of_reset as u8,
                 0x1000..0x2000 => self.space(u64::from(self.segment) + place - 0x1000),
                 0x2000..0x3000 => self.rom.get(place as usize - 0x2000).copied().unwrap_or(0),
                 _ => 0,
@@ -226,6 +238,9 @@ impl Registers {
     fn pll_read(&self, offset: u64) -> u32 {
         // kHz m n k c0 c1 r cp div, and the end.
         const SETTINGS: [u32; 10] = [250_000, 8, 1, 0, 4, 2, 4000, 20, 2, 0];
+        if let Some(value) = self.clock.get(&offset) {
+            return *value;
+        }
         match offset {
             0 => 0xa0c0_0001,
             0x110 | 0x120 | 0x204 => 1,

@@ -7,9 +7,11 @@ mod board;
 mod fake;
 mod opencl;
 mod peers;
+mod refused;
 #[allow(dead_code, reason = "as above")]
 #[path = "../../../../host/tests/functional/store.rs"]
 mod store;
+mod survived;
 
 use board::Side;
 use fake::{Config, Fake};
@@ -22,7 +24,7 @@ use std::ffi::{c_int, c_void};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 peerlane_contract::tests!(bench);
@@ -53,6 +55,8 @@ struct Toys {
 struct Programs {
     how: Programming,
     loaded: u64,
+    /// The next one is programmed by a programmer that panics.
+    panics: bool,
 }
 
 impl Toys {
@@ -72,6 +76,7 @@ impl Toys {
             programs: Arc::new(Mutex::new(Programs {
                 how: Programming::Loses,
                 loaded: 0,
+                panics: false,
             })),
         }
     }
@@ -154,7 +159,8 @@ impl Boards for Toys {
 
 impl Programmer for Toys {
     fn keeps_memory(&self, _: &[u8]) -> bool {
-        self.programs.lock().unwrap().how == Programming::Keeps
+        let programs = self.programs.lock();
+        programs.unwrap_or_else(PoisonError::into_inner).how == Programming::Keeps
     }
 
     fn check(&self, image: &[u8], _: &dyn OpenCl) -> Result<(), String> {
@@ -165,7 +171,8 @@ impl Programmer for Toys {
     }
 
     fn program(&self, image: &[u8], _: &dyn OpenCl) -> Result<(), String> {
-        let mut programs = self.programs.lock().unwrap();
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(!std::mem::take(&mut programs.panics), "planted");
         match programs.how {
             Programming::Fails => return Err("no cable".into()),
             Programming::Elsewhere => return Ok(()),

@@ -1,0 +1,158 @@
+//! What the open runtime ends the program for when it opens a board: looked at before, so that it is a refusal with a
+//! reason. Nothing is changed but the kernels' clock where that is off, which the runtime resets anyway.
+//!
+//! From `l_try_device` (`acl_hal_mmd.cpp`), `acl_pll_init` (`acl_pll.cpp`) and `acl_kernel_if_init`
+//! (`acl_kernel_if.cpp`) of intel/fpga-runtime-for-opencl v2025.0; assertions are compiled into its releases, too. It
+//! asserts nothing else of what the library answers but what is constant here: [`Online`](crate::info::Online).
+
+use crate::registers::Registers;
+use crate::rom::Kernels;
+use peerlane_host::{Area, Error};
+use peerlane_package::present;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// `sw_reset` of the kernel interface: not 0 when the kernels are out of their reset.
+const SW_RESET: u64 = 0x030;
+/// Longer than the runtime waits for that, and for the clock (`RESET_TIMEOUT`, `RECONFIG_TIMEOUT`).
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Registers of `acl_kernel_clk`.
+const VERSION: u64 = 0x000;
+const RESET: u64 = 0x110;
+const LOCK: u64 = 0x120;
+const SETTINGS: u64 = 0x400;
+/// Versions: FPGAs of 28 nm and of 20 nm. Only the first have settings of their own.
+const OF_28_NM: u32 = 0xa0c0_0001;
+const OF_20_NM: u32 = 0xa0c0_0002;
+/// Of a setting: kHz m n k c0 c1 r cp div.
+const WORDS: u64 = 9;
+/// Frequencies, in kHz, are below this (`MAX_POSSIBLE_FMAX`).
+const FASTEST: u32 = 2_000_000;
+/// Resistors and charge pumps that there are (`acl_pll_reconfigure`).
+const RESISTORS: [u32; 11] = [
+    18_000, 16_000, 14_000, 12_000, 10_000, 8000, 6000, 4000, 2000, 1000, 500,
+];
+const PUMPS: [u32; 5] = [5, 10, 20, 30, 40];
+
+/// What to do about it.
+const REMEDY: &str = "The runtime would end the program at this. Program the FPGA with a package of this board \
+                      (aocl program), or have it configured so at power-up (aocl flash)";
+
+/// Looks at a board's registers. Without `clock` it has no registers for that. `held` is the FPGA memory of the process.
+///
+/// # Errors
+/// What the runtime would end the program for, in sentences.
+pub(crate) fn check(
+    registers: &Registers,
+    kernels: &Kernels,
+    clock: bool,
+    held: Range<u64>,
+) -> Result<(), String> {
+    let told = |error: Error| format!("{error}. {}", error.remedy());
+    let look = || -> peerlane_host::Result<Result<(), String>> {
+        // The kernels' registers have the kernels' clock.
+        if clock && let Err(what) = check_clock(registers)? {
+            return Ok(Err(what));
+        }
+        let text = match kernels.shown()? {
+            Ok(text) => text,
+            Err(what) => return Ok(Err(what)),
+        };
+        if !until(registers, Area::Kernels, SW_RESET, |value| value != 0)? {
+            return Ok(Err("its kernels do not come out of their reset".into()));
+        }
+        Ok(check_text(&text, held.clone()))
+    };
+    look()
+        .map_err(told)?
+        .map_err(|what| format!("{what}. {REMEDY}"))
+}
+
+/// A register of 4 bytes.
+fn dword(registers: &Registers, area: Area, offset: u64) -> peerlane_host::Result<u32> {
+    let mut bytes = [0; 4];
+    registers.read(area, offset, &mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
+}
+
+/// Whether a register becomes so in time.
+fn until(
+    registers: &Registers,
+    area: Area,
+    offset: u64,
+    so: impl Fn(u32) -> bool,
+) -> peerlane_host::Result<bool> {
+    let begin = Instant::now();
+    loop {
+        // Looked at once more when the time is over, however long the thread did not run.
+        let over = begin.elapsed() >= PATIENCE;
+        if so(dword(registers, area, offset)?) {
+            return Ok(true);
+        }
+        if over {
+            return Ok(false);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The kernels' clock.
+fn check_clock(registers: &Registers) -> peerlane_host::Result<Result<(), String>> {
+    let read = |offset| dword(registers, Area::Clock, offset);
+    match read(VERSION)? {
+        OF_28_NM => {
+            let mut setting = [0; WORDS as usize];
+            for (at, word) in (0..).zip(&mut setting) {
+                *word = read(SETTINGS + 4 * at)?;
+            }
+            let [khz, m, _, _, c0, c1, r, cp, _] = setting;
+            let good = (1..FASTEST).contains(&khz)
+                && m != 0
+                && c1.checked_mul(2) == Some(c0)
+                && RESISTORS.contains(&r)
+                && PUMPS.contains(&cp);
+            if !good {
+                let what = format!("the setting of its kernels' clock is none: {setting:?}");
+                return Ok(Err(what));
+            }
+            // It reads all, and takes a clock with two for none (`acl_pll_is_valid`).
+            if read(SETTINGS + 4 * WORDS)? != 0 {
+                return Ok(Err("its kernels' clock has two settings".into()));
+            }
+        }
+        OF_20_NM => {}
+        other => {
+            let what = format!(
+                "its kernels' clock says that it is of version {other:#010x}, which is not known"
+            );
+            return Ok(Err(what));
+        }
+    }
+    if read(LOCK)? != 1 {
+        registers.write(Area::Clock, RESET, &[0; 4])?;
+        if !until(registers, Area::Clock, LOCK, |value| value == 1)? {
+            return Ok(Err("its kernels' clock does not lock".into()));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// The text that the runtime is shown.
+fn check_text(text: &str, held: Range<u64>) -> Result<(), String> {
+    let read = present(text).map_err(|error| {
+        let begin: String = text.chars().take(40).collect();
+        let begin = begin.escape_debug();
+        format!("its ROM says \"{begin}\"..., which the runtime does not read: {error}")
+    })?;
+    for memory in &read.memories {
+        // Buffers are made from the first bytes on. Of others' memory a transfer says so.
+        if memory.start < held.start || memory.start >= held.end {
+            return Err(format!(
+                "its ROM says that FPGA memory begins at {:#x}, but the board has {:#x} to {:#x} for OpenCL",
+                memory.start, held.start, held.end
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! Boards that the open runtime would end the program for: they cannot be opened, and the message says why. What it
+//! asserts was read in its sources; `tests/opencl` has it open the boards that are taken.
+
+use crate::{EMPTY, OLD, Toys, in_a_process};
+use peerlane_contract::{Bench, Calls, InProcess, Runtime, Version};
+use peerlane_mmd_core::{Flavour, Mmd};
+
+/// A board, and what the message about it says.
+struct Case {
+    spoil: fn(&Toys),
+    says: &'static str,
+}
+
+/// What a register of the kernels' clock says.
+fn says(toys: &Toys, register: u64, value: u32) {
+    toys.side.lock().clock.insert(register, value);
+}
+
+const CASES: &[Case] = &[
+    Case {
+        spoil: |toys| toys.side.lock().version = 0xffff_ffff,
+        says: "kernel interface says that it is of version 0xffffffff",
+    },
+    Case {
+        spoil: |toys| toys.side.lock().out_of_reset = 0,
+        says: "do not come out of their reset",
+    },
+    Case {
+        spoil: |toys| says(toys, 0, 0xa0c0_0003),
+        says: "clock says that it is of version 0xa0c00003",
+    },
+    // No frequency, a frequency beyond all, no multiplier, halves that differ, no such resistor, no such pump.
+    Case {
+        spoil: |toys| says(toys, 0x400, 0),
+        says: "the setting of its kernels' clock is none: [0, 8, 1",
+    },
+    Case {
+        spoil: |toys| says(toys, 0x400, 2_000_000),
+        says: "the setting of its kernels' clock is none: [2000000",
+    },
+    Case {
+        spoil: |toys| says(toys, 0x404, 0),
+        says: "the setting of its kernels' clock is none",
+    },
+    Case {
+        spoil: |toys| says(toys, 0x410, 5),
+        says: "the setting of its kernels' clock is none",
+    },
+    Case {
+        spoil: |toys| says(toys, 0x418, 4001),
+        says: "the setting of its kernels' clock is none",
+    },
+    Case {
+        spoil: |toys| says(toys, 0x41c, 25),
+        says: "the setting of its kernels' clock is none",
+    },
+    Case {
+        spoil: |toys| says(toys, 0x424, 200_000),
+        says: "clock has two settings",
+    },
+    Case {
+        spoil: |toys| says(toys, 0x120, 0),
+        says: "clock does not lock",
+    },
+    // Text: none, of other versions, that ends early, of a memory that the board has not.
+    Case {
+        spoil: |toys| toys.side.lock().rom.clear(),
+        says: "its ROM says \"\"..., which the runtime does not read",
+    },
+    Case {
+        spoil: |toys| toys.side.lock().rom = vec![0xff; 4096],
+        says: "which the runtime does not read",
+    },
+    Case {
+        spoil: |toys| toys.side.lock().rom = EMPTY.replacen("23 ", "22 ", 1).into(),
+        says: "the version is 22, not 23",
+    },
+    Case {
+        spoil: |toys| toys.side.lock().rom = OLD.replacen("13 ", "12 ", 1).into(),
+        says: "the version is 12, not 23",
+    },
+    Case {
+        spoil: |toys| toys.side.lock().rom = OLD[..20].into(),
+        says: "the version is 13, not 23",
+    },
+    Case {
+        spoil: |toys| toys.side.lock().rom = EMPTY[..60].into(),
+        says: "autodiscovery text: word",
+    },
+    Case {
+        spoil: |toys| {
+            let far = EMPTY.replace("2 1 2 0 134217728", "2 1 2 1073741824 2147483648");
+            toys.side.lock().rom = far.into();
+        },
+        says: "FPGA memory begins at 0x40000000, but the board has 0x0 to 0x8000000",
+    },
+    // A long ROM that is shorter than what says how long it is, or says nothing of it.
+    Case {
+        spoil: |toys| {
+            let mut side = toys.side.lock();
+            (side.version, side.digits) = (0xa0c0_0002, Some(b"00000000"));
+        },
+        says: "its ROM has \"00000000\" where the length of its text is to be",
+    },
+    Case {
+        spoil: |toys| {
+            let mut side = toys.side.lock();
+            (side.version, side.digits) = (0xa0c0_0002, Some(b"\xff\xff\xff\xff\xff\xff\xff\xff"));
+        },
+        says: "where the length of its text is to be",
+    },
+    Case {
+        spoil: |toys| {
+            let mut side = toys.side.lock();
+            (side.version, side.digits) = (0xa0c0_0002, Some(b"3FFFFFFF"));
+        },
+        says: "its ROM has \"3FFFFFFF\"",
+    },
+    Case {
+        spoil: |toys| {
+            let mut side = toys.side.lock();
+            side.version = 0xa0c0_0002;
+            side.rom.clear();
+        },
+        says: "its ROM has \"00000000\"",
+    },
+];
+
+#[test]
+fn boards_that_would_end_the_program_are_refused_with_the_reason() {
+    let name = "refused::boards_that_would_end_the_program_are_refused_with_the_reason";
+    let output = in_a_process(name, || {
+        for case in CASES {
+            let toys = Toys::new(EMPTY);
+            let mmd = toys.load();
+            (case.spoil)(&toys);
+            eprintln!("wanted {}", case.says);
+            assert!(Runtime::open(mmd, "toy0", Version(24.2)).is_none());
+            // The board is as free as before.
+            let others = toys.driver.open().unwrap();
+            drop(others.allocate_all(1).unwrap());
+        }
+    });
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(7), "{said}");
+    let mut lines = said.lines().skip_while(|line| !line.starts_with("wanted "));
+    for case in CASES {
+        assert_eq!(
+            lines.next(),
+            Some(&*format!("wanted {}", case.says)),
+            "{said}"
+        );
+        let refused = lines.find(|line| line.contains(" cannot be opened: "));
+        let refused = refused.unwrap_or_default();
+        assert!(
+            refused.starts_with("Peerlane MMD: toy0 cannot be opened: "),
+            "{refused}"
+        );
+        for words in [case.says, "aocl program"] {
+            assert!(refused.contains(words), "no {words:?} in {refused}");
+        }
+    }
+}
+
+/// Who programs the board has it with whatever configuration; and no closed runtime was seen, so nobody knows what ends
+/// a program there. Nor is it shown text that it would not read.
+#[test]
+fn only_the_open_runtime_is_refused_a_board() {
+    for flavour in [Flavour::TOOL, Flavour::LEGACY] {
+        let toys = Toys::new(OLD);
+        toys.side.lock().clock.insert(0x424, 200_000);
+        let mmd = InProcess::keep(Mmd::new(flavour, toys.clone()));
+        // SAFETY: it is a string.
+        let handle = unsafe { mmd.open(c"toy0".as_ptr()) };
+        assert!(handle >= 0);
+        let mut rom = [0_u8; 4096];
+        let (to, none) = (rom.as_mut_ptr().cast(), std::ptr::null_mut());
+        // SAFETY: the call blocks.
+        assert_eq!(unsafe { mmd.read(handle, none, 4096, to, 0, 0x2000) }, 0);
+        assert!(rom.starts_with(OLD.as_bytes()));
+        let mut image = toys.image(1);
+        let bytes = image.as_mut_ptr().cast();
+        // SAFETY: so many bytes are there.
+        let programmed = unsafe { mmd.program(handle, bytes, image.len(), 0) };
+        assert_eq!(programmed, handle);
+        assert_eq!(mmd.close(handle), 0);
+    }
+}
+
+/// A board whose clock is off at first, and one whose clock is of 20 nm.
+#[test]
+fn boards_that_the_runtime_takes_are_taken() {
+    let toys = Toys::new(EMPTY);
+    let mmd = toys.load();
+    // It has nothing but a version and a lock.
+    let mut side = toys.side.lock();
+    side.clock.insert(0, 0xa0c0_0002);
+    side.clock.insert(0x400, 0);
+    drop(side);
+    // SAFETY: it is a string.
+    let handle = unsafe { mmd.open(c"toy0".as_ptr()) };
+    assert!(handle >= 0 && mmd.close(handle) == 0);
+}
