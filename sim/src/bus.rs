@@ -52,8 +52,9 @@ pub enum Answer {
     AllOnes,
     /// Pseudo-random bytes, at the usual time.
     Garbage,
-    /// Nothing ever. As `Txs` answers in order, nothing behind it is answered either; on the
-    /// stream port the other tags are.
+    /// Nothing ever. As `Txs` answers in order, nothing behind it is answered either, unless the bridge gives up
+    /// ([`TxsConfig::completion_timeout_ns`](crate::TxsConfig::completion_timeout_ns)); on the stream port the other tags
+    /// are.
     Never,
     /// The right data, so many nanoseconds later than usual.
     Late(u64),

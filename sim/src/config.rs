@@ -63,6 +63,14 @@ pub struct TxsConfig {
     pub backpressure: Backpressure,
     /// In so many of 100 cycles a read word that is there is not yet given out.
     pub response_gaps: u8,
+    /// When the bridge gives up on a completion, in nanoseconds from the request on, and gives out all-ones in its place;
+    /// 0: never, so that nothing behind it is answered either until the link is reset.
+    ///
+    /// A requester has to give up, 50 µs to 50 ms after the request by default (Base Specification 2.8 and the
+    /// device's Control 2 register). The hard IP leaves that to the application's side, which tells it by `cpl_err`
+    /// (Stratix V Avalon-ST user guide UG-01097, completion side band signals): with `Txs` that is the bridge's. That
+    /// it does, and with which data, user guide 683411 does not say; not verified. So both are there to be tried.
+    pub completion_timeout_ns: u64,
 }
 
 impl Default for TxsConfig {
@@ -75,6 +83,7 @@ impl Default for TxsConfig {
             write_buffer: 2048,
             backpressure: Backpressure::None,
             response_gaps: 0,
+            completion_timeout_ns: 0,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Memory of the process on the simulated bus, for programs that register memory of their own by its address.
 
-use super::HOST_PAGE;
+use crate::memory::HOST_PAGE;
 use peerlane_sim::{Outside, Target};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

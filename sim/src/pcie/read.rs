@@ -130,7 +130,12 @@ impl Pcie {
         whole: Option<Answer>,
         bus: &mut Bus,
     ) {
-        let sent = self.put_request(now, address, len, whole, bus);
+        let mut sent = self.put_request(now, address, len, whole, bus);
+        if sent.answer == Some(Answer::Never) && self.txs.completion_timeout_ns > 0 {
+            let limit = self.txs.completion_timeout_ns.saturating_mul(FS_PER_NS);
+            sent.ready = sent.ready.max(now.saturating_add(limit));
+            sent.answer = Some(Answer::AllOnes);
+        }
         // In order, so none before the one in front of it.
         let sample_at = sent.sample_at.max(self.last_sample);
         self.last_sample = sample_at;
