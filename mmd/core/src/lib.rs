@@ -32,6 +32,8 @@ mod dma;
 mod end;
 mod events;
 mod handlers;
+#[cfg(test)]
+mod handlers_tests;
 mod host;
 mod info;
 mod pcie;
@@ -42,6 +44,7 @@ mod resets;
 mod rom;
 #[cfg(test)]
 mod stub;
+mod sync;
 mod threads;
 
 pub use abi::{DeviceHandler, InterruptHandler, Mmd, StatusHandler};

@@ -1,0 +1,140 @@
+//! The runtime's handlers under all orders of the threads that call, replace and take them away (loom). A handler that
+//! runs when it was taken away uses what its owner has given back: here a cell, of which loom sees every use.
+
+use handlers::Handlers;
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+
+/// What `mmd/core` has under these names.
+mod abi {
+    use std::ffi::{c_int, c_void};
+
+    pub(crate) type InterruptHandler = unsafe extern "C" fn(c_int, *mut c_void);
+    pub(crate) type StatusHandler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void, c_int);
+    pub(crate) type DeviceHandler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void);
+}
+
+mod end {
+    pub(crate) fn call(handler: impl FnOnce()) {
+        handler();
+    }
+
+    pub(crate) fn say(_: impl std::fmt::Display) {}
+}
+
+mod sync {
+    pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
+    pub(crate) use loom::thread::{ThreadId, current};
+}
+
+#[allow(dead_code, reason = "a part of it is tried here")]
+#[path = "../src/handlers.rs"]
+mod handlers;
+
+/// What a handler uses.
+type Used = UnsafeCell<u32>;
+
+fn user(used: &Arc<Used>) -> *mut c_void {
+    Arc::as_ptr(used).cast_mut().cast()
+}
+
+unsafe extern "C" fn interrupt(_: c_int, used: *mut c_void) {
+    // SAFETY: it was set with a pointer to this, and each test keeps it to its end.
+    let used = unsafe { &*used.cast::<Used>() };
+    // SAFETY: loom fails the test if another thread writes it meanwhile.
+    used.with(|value| assert_eq!(unsafe { *value }, 0));
+}
+
+unsafe extern "C" fn status(handle: c_int, used: *mut c_void, _: *mut c_void, _: c_int) {
+    // SAFETY: as above.
+    unsafe { interrupt(handle, used) };
+}
+
+/// The handler's owner gives it back: nobody may use it.
+fn given_back(used: &Used) {
+    // SAFETY: as above.
+    used.with_mut(|value| unsafe { *value = 1 });
+}
+
+/// Handlers with one of each kind, which use different things.
+fn set() -> (Arc<Handlers>, [Arc<Used>; 2]) {
+    let handlers = Arc::new(Handlers::default());
+    let used = [0, 0].map(|value| Arc::new(Used::new(value)));
+    // SAFETY: what they use lives to the test's end.
+    unsafe {
+        handlers.set_interrupt(Some(interrupt), user(&used[0]));
+        handlers.set_status(Some(status), user(&used[1]));
+    }
+    (handlers, used)
+}
+
+fn spawn(handlers: &Arc<Handlers>, body: fn(&Handlers)) -> thread::JoinHandle<()> {
+    let handlers = Arc::clone(handlers);
+    thread::spawn(move || body(&handlers))
+}
+
+#[test]
+fn a_handler_of_transfers_is_not_at_work_when_it_was_replaced() {
+    loom::model(|| {
+        let (handlers, [_, used]) = set();
+        let calls = [0; 2].map(|_| spawn(&handlers, |handlers| handlers.ended(1, 2)));
+        let next = Arc::new(Used::new(0));
+        // SAFETY: what it uses lives to the test's end.
+        unsafe { handlers.set_status(Some(status), user(&next)) };
+        given_back(&used);
+        calls.into_iter().for_each(|call| call.join().unwrap());
+    });
+}
+
+#[test]
+fn a_handler_of_interrupts_is_not_at_work_when_it_was_taken_away() {
+    let ways: [fn(&Handlers); 3] = [
+        Handlers::forget_interrupt,
+        // SAFETY: there is none.
+        |handlers| unsafe { handlers.set_interrupt(None, null_mut()) },
+        |handlers| handlers.without_interrupt(|| (true, ())),
+    ];
+    for take in ways {
+        loom::model(move || {
+            let (handlers, [used, _]) = set();
+            let call = spawn(&handlers, |handlers| handlers.interrupt(1));
+            take(&handlers);
+            given_back(&used);
+            call.join().unwrap();
+        });
+    }
+}
+
+/// The board is closed by one thread while another programs it: both return, and the handler stays away.
+#[test]
+fn two_that_take_it_away_both_return() {
+    loom::model(|| {
+        let (handlers, [used, _]) = set();
+        let call = spawn(&handlers, |handlers| handlers.interrupt(1));
+        let other = spawn(&handlers, |handlers| {
+            handlers.without_interrupt(|| (true, ()))
+        });
+        handlers.forget_interrupt();
+        call.join().unwrap();
+        other.join().unwrap();
+        assert!(!handlers.has_interrupt());
+        given_back(&used);
+    });
+}
+
+/// Whoever waits for a call that is under way does not wait for those that begin later.
+#[test]
+fn a_transfer_that_waits_for_the_handler_goes_on() {
+    loom::model(|| {
+        let (handlers, _used) = set();
+        let calls = spawn(&handlers, |handlers| {
+            handlers.interrupt(1);
+            handlers.interrupt(1);
+        });
+        handlers.until_returned();
+        calls.join().unwrap();
+    });
+}
