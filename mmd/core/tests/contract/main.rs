@@ -61,8 +61,13 @@ struct Programs {
 
 impl Toys {
     fn new(rom: &str) -> Self {
+        Self::with_memory(rom, 128 << 20)
+    }
+
+    /// With so many bytes of FPGA memory.
+    fn with_memory(rom: &str, fpga_bytes: u64) -> Self {
         let fake = Fake::new(Config {
-            fpga_bytes: 128 << 20,
+            fpga_bytes,
             ..Config::default()
         });
         let side = Side::new(&fake, rom);

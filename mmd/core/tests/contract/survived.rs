@@ -245,3 +245,27 @@ fn nothing_and_one_byte_are_moved() {
     }
     runtime.close();
 }
+
+/// More than any buffer of the library's, and than what a board's table has room for in small pages.
+#[test]
+fn a_gibibyte_is_moved_both_ways() {
+    const LENGTH: usize = 1 << 30;
+    let toys = Toys::with_memory(EMPTY, 2 << 30);
+    let runtime = Bench::open(&toys);
+    // Each 8 bytes are others, so that a piece in another's place shows.
+    let word = |at: usize| {
+        (at as u64)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .to_le_bytes()
+    };
+    let mut data = vec![0; LENGTH];
+    for (at, bytes) in data.as_chunks_mut().0.iter_mut().enumerate() {
+        *bytes = word(at);
+    }
+    runtime.write_op(1, PLACE + 3, &data);
+    data.fill(0);
+    runtime.read_op(2, PLACE + 3, &mut data);
+    let wrong = (data.as_chunks().0.iter().enumerate()).find(|(at, bytes)| **bytes != word(*at));
+    assert_eq!(wrong, None);
+    runtime.close();
+}
