@@ -154,6 +154,9 @@ fn memories(words: &mut Words<'_>) -> Result<Vec<Range<u64>>> {
                 access -= 1;
             }
         }
+        if words.has_more() {
+            words.text("a memory's number")?;
+        }
         words.end()?;
         if kind == OWN {
             own.push(range);
@@ -233,7 +236,7 @@ fn mappings(words: &mut Words<'_>) -> Result<()> {
                 words.number(what)?;
             }
         }
-        words.end()?;
+        words.end_of_known()?;
     }
     Ok(())
 }
@@ -252,7 +255,7 @@ fn sidebands(words: &mut Words<'_>) -> Result<()> {
             for what in ["port", "offset", "size"] {
                 words.number(what)?;
             }
-            words.end()?;
+            words.end_of_known()?;
         }
     }
     Ok(())
@@ -438,12 +441,28 @@ impl<'a> Words<'a> {
     fn end(&mut self) -> Result<()> {
         while self.has_more() {
             self.text("the end of a group")?;
-            if self.groups.iter().any(|left| *left < 0) {
-                return self.wrong("a group has more words than it says".into());
-            }
+            self.check()?;
         }
         self.groups.pop();
         Ok(())
+    }
+
+    /// The same for a group whose words the runtime asserts in any case.
+    fn end_of_known(&mut self) -> Result<()> {
+        while self.has_more() {
+            self.text("the end of a group")?;
+        }
+        self.check()?;
+        self.groups.pop();
+        Ok(())
+    }
+
+    /// What the runtime asserts of groups.
+    fn check(&self) -> Result<()> {
+        match self.groups.iter().any(|left| *left < 0) {
+            true => self.wrong("a group has more words than it says".into()),
+            false => Ok(()),
+        }
     }
 }
 

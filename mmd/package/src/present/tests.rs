@@ -127,10 +127,22 @@ fn what_ends_the_program_is_named() {
 fn a_group_that_says_too_little_is_refused_where_the_runtime_asserts_it() {
     // The kernel's words end before its argument's: the argument has one more to skip then.
     let words = "3 vecadd 4096 256 1 0 0 1 0 1 0 1 9 2 1 8 1024 0 0 0 later 0";
-    let board = board(&format!("{MEMORY} {NOTHING} 1"));
-    let error = present(&format!("{board} {words}")).unwrap_err();
+    let with_kernel = board(&format!("{MEMORY} {NOTHING} 1"));
+    let error = present(&format!("{with_kernel} {words}")).unwrap_err();
     assert!(
         error.to_string().contains("more words than it says"),
         "{error}"
     );
+    // A mapping of no words, which it reads all the same.
+    let mapping = "0 0 0 0 0 1 1 0 outer inner 0 0x40 1 0 32 8 0";
+    let error = present(&board(&format!("{MEMORY} {mapping} 0"))).unwrap_err();
+    assert!(
+        error.to_string().contains("more words than it says"),
+        "{error}"
+    );
+    // What the board's words are counted too few for does not matter where nothing is skipped.
+    let few = board(&format!("{MEMORY} {NOTHING} 0")).replacen("23 24", "23 8", 1);
+    assert!(few.starts_with("23 8 "));
+    let without = few.replacen(" 0 0 0 0 0 1 0 0 0 0", " 0 0 0", 1);
+    assert!(present(&without).is_ok(), "{:?}", present(&without));
 }
