@@ -14,10 +14,10 @@ use crate::build;
 use crate::config::{Config, Irq};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::component;
-use crate::extend::output;
 use crate::generator::{self, Board, Ids};
 use crate::interrupt;
 use crate::layout::write_below;
+use crate::output;
 
 /// Where the component stands in a Quartus project: Platform Designer looks for components in `ip/**` (Platform
 /// Designer user guide 683364, "IP Search Path Recursive Search").
@@ -71,7 +71,7 @@ pub fn write(options: &Options) -> Result<Made> {
     for file in &files {
         interrupt::check(&options.out)?;
         write_below(temporary.path(), &file.path, file.text.as_bytes())
-            .map_err(|e| output::named_as_given(e, temporary.path(), &options.out))?;
+            .map_err(|e| e.named_as_given(temporary.path(), &options.out))?;
     }
     output::set_directory_mode(temporary.path())?;
     let path = temporary.keep();

@@ -125,6 +125,18 @@ impl Error {
         }
     }
 
+    /// Names a path as the caller gave it, in place and words.
+    pub fn named_as_given(mut self, canonical: &Path, given: &Path) -> Self {
+        if self.place.path == canonical {
+            self.place.path = given.to_path_buf();
+        } else if let Ok(inside) = self.place.path.strip_prefix(canonical) {
+            self.place.path = given.join(inside);
+        }
+        let (canonical, given) = (canonical.to_string_lossy(), given.to_string_lossy());
+        self.what = self.what.replace(canonical.as_ref(), &given);
+        self
+    }
+
     /// With what the sentence sums up.
     pub fn with_details(mut self, details: impl IntoIterator<Item = String>) -> Self {
         self.details = details

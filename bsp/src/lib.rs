@@ -23,6 +23,7 @@ pub mod interrupt;
 pub mod kept;
 mod keys;
 pub mod layout;
+pub mod output;
 mod remedy;
 pub mod revert;
 pub mod size;

@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::extend::output;
 use crate::interrupt;
 use crate::kept::{self, Entry, Origin, Record, Tree};
 use crate::layout::Layout;
+use crate::output;
 
 /// Changes that an error names one by one.
 const MOST: usize = 12;
@@ -65,7 +65,7 @@ pub struct Reverted {
 /// [`ErrorKind::Io`].
 pub fn revert(options: &Options) -> Result<Reverted> {
     let bsp = fs::canonicalize(&options.bsp).unwrap_or_else(|_| options.bsp.clone());
-    revert_from(&bsp, options).map_err(|e| output::named_as_given(e, &bsp, &options.bsp))
+    revert_from(&bsp, options).map_err(|e| e.named_as_given(&bsp, &options.bsp))
 }
 
 fn revert_from(bsp: &Path, options: &Options) -> Result<Reverted> {
@@ -81,7 +81,7 @@ fn revert_from(bsp: &Path, options: &Options) -> Result<Reverted> {
         .tempdir_in(&parent)
         .map_err(|e| output::not_writable(&parent, &e))?;
     write(&record.vendor, &root.join(kept::VENDOR), temporary.path())
-        .map_err(|e| output::named_as_given(e, temporary.path(), &options.out))?;
+        .map_err(|e| e.named_as_given(temporary.path(), &options.out))?;
     interrupt::check(&options.out)?;
 
     let path = temporary.keep();

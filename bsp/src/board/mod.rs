@@ -17,9 +17,10 @@ use std::path::{Path, PathBuf};
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::extend::{self, output, report::Report};
+use crate::extend::{self, report::Report};
 use crate::interrupt;
 use crate::layout;
+use crate::output;
 use crate::size::size;
 use crate::text;
 
@@ -206,7 +207,7 @@ pub fn make(options: &Options) -> Result<Report> {
     let suffix = &options.config.identity.board_suffix;
     for file in files::files(&board, &ports, &fragment, &description.text, suffix) {
         layout::write_below(&without, &file.path, file.text.as_bytes())
-            .map_err(|e| output::named_as_given(e, &without, &options.out))?;
+            .map_err(|e| e.named_as_given(&without, &options.out))?;
     }
     let extension = extend::Options {
         bsp: without,
@@ -219,8 +220,8 @@ pub fn make(options: &Options) -> Result<Report> {
         extend::extend_new(&extension, &board.title).map_err(|error| match error.kind {
             // The board before the block came in is written a second time, beside the result.
             ErrorKind::Io => {
-                let error = output::named_as_given(error, &made, &options.out);
-                output::named_as_given(error, temporary.path(), &options.out)
+                let error = error.named_as_given(&made, &options.out);
+                error.named_as_given(temporary.path(), &options.out)
             }
             _ => of_the_board(error, description, temporary.path()),
         })?;

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use crate::build::Build;
 use crate::error::{Error, Place, Result};
-use crate::extend::output;
 use crate::kept::{Origin, Record};
 use crate::layout::Layout;
 use crate::remedy;
@@ -127,7 +126,7 @@ fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
         if error.remedy == remedy::of_input(&error.place.path) {
             error.remedy = remedy::of_result(&error.place.path);
         }
-        output::named_as_given(error, &whole, given)
+        error.named_as_given(&whole, given)
     })?;
     let name = |path: &Path| path.to_string_lossy().into_owned();
     for finding in &mut findings.0 {

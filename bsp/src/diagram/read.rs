@@ -21,7 +21,7 @@ use crate::system::xml::Document;
 pub(super) fn diagram(bsp: &Path) -> Result<Diagram> {
     let given = bsp;
     let bsp = fs::canonicalize(bsp).unwrap_or_else(|_| bsp.to_path_buf());
-    read(&bsp).map_err(|e| crate::extend::output::named_as_given(e, &bsp, given))
+    read(&bsp).map_err(|e| e.named_as_given(&bsp, given))
 }
 
 fn read(bsp: &Path) -> Result<Diagram> {

@@ -9,19 +9,20 @@ pub mod family;
 pub mod host_bus;
 mod host_writer;
 pub mod identity;
+mod input_places;
 mod interconnect;
 pub mod interrupts;
 pub mod ipx;
 mod leftovers;
 pub mod migration;
 pub mod old_master;
-pub mod output;
 pub mod parameters;
 mod plan;
 mod platform;
 mod readme;
 pub mod regions;
 pub mod report;
+mod report_file;
 pub mod resources;
 pub mod rewrite;
 pub mod settings;
@@ -37,6 +38,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt;
 use crate::layout::Layout;
+use crate::output;
 use crate::system::missing;
 
 use tempfile::TempDir;
@@ -91,7 +93,7 @@ pub fn preview(bsp: &Path, board: Option<&str>, config: &Config) -> Result<Repor
 /// Runs with the canonical name of the BSP's directory; errors have the name that was given.
 fn with_canonical(given: &Path, run: impl FnOnce(&Path) -> Result<Report>) -> Result<Report> {
     let bsp = fs::canonicalize(given).unwrap_or_else(|_| given.to_path_buf());
-    run(&bsp).map_err(|e| output::named_as_given(e, &bsp, given))
+    run(&bsp).map_err(|e| e.named_as_given(&bsp, given))
 }
 
 /// A BSP that has no trace of an extension.
@@ -107,13 +109,13 @@ fn extend_from(bsp: &Path, options: &Options, title: Option<&str>) -> Result<Rep
     let layout = extendable(bsp, options.board.as_deref())?;
     let parent = output::check_output(&options.out, bsp)?;
     if let Some(report) = &options.report {
-        output::check_report(report, bsp, &options.out)?;
+        report_file::check_report(report, bsp, &options.out)?;
     }
     let place = (parent.as_path(), options.out.as_path());
     let (temporary, report) = make(&layout, (&options.config, title), place)?;
 
     let report_file = match &options.report {
-        Some(path) => Some((path, output::prepare_report(path, &report)?)),
+        Some(path) => Some((path, report_file::prepare_report(path, &report)?)),
         None => None,
     };
     output::set_directory_mode(temporary.path())?;
@@ -149,21 +151,22 @@ fn make(
         .tempdir_in(parent)
         .map_err(|e| output::not_writable(parent, &e))?;
     let written = plan.write(layout, temporary.path());
-    written.map_err(|e| output::named_as_given(e, temporary.path(), out))?;
+    written.map_err(|e| e.named_as_given(temporary.path(), out))?;
     tracing::info!(directory = %temporary.path().display(), "written, to be checked");
     let made = Layout {
         root: temporary.path().to_path_buf(),
         hardware: plan.report.hardware.clone(),
     };
-    let proof = check::structure(&made).map_err(|e| output::of_the_input(e, &made, layout))?;
+    let proof =
+        check::structure(&made).map_err(|e| input_places::of_the_input(e, &made, layout))?;
     match proof.first_error() {
         None => Ok((temporary, plan.report)),
         Some(finding) => Err(first(Error::new(
             ErrorKind::Inconsistent,
-            output::in_the_input(finding, &made, layout),
+            input_places::in_the_input(finding, &made, layout),
             format!(
                 "the extended BSP would not be sound: {}",
-                output::without_copy(&finding.what, &made, layout)
+                input_places::without_copy(&finding.what, &made, layout)
             ),
             "If the input has the same fault, mend it there; else report it with the BSP.",
         ))),

@@ -1,0 +1,98 @@
+//! Where a command's output goes: checked before anything is written.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, ErrorKind, Place, Result, reason};
+
+/// The error for a directory in which nothing can be made.
+pub fn not_writable(parent: &Path, source: &std::io::Error) -> Error {
+    Error::new(
+        ErrorKind::Output,
+        Place::file(parent),
+        format!("cannot write here: {}", reason(source)),
+        "Choose a directory for --out in which you may write.",
+    )
+}
+
+/// Checks that a directory can be made; gives its parent.
+///
+/// # Errors
+/// [`ErrorKind::Output`].
+pub fn new_directory(out: &Path) -> Result<PathBuf> {
+    let problem =
+        |what: &str, remedy: &str| Error::new(ErrorKind::Output, Place::file(out), what, remedy);
+    if fs::symlink_metadata(out).is_ok() || out.file_name().is_none() {
+        return Err(problem(
+            "the output exists already",
+            "Choose another --out, or remove it first: nothing is overwritten.",
+        ));
+    }
+    let parent = match out.parent() {
+        Some(p) if p.as_os_str().is_empty() => Path::new("."),
+        Some(p) => p,
+        None => Path::new("/"),
+    };
+    fs::canonicalize(parent)
+        .ok()
+        .filter(|p| p.is_dir())
+        .ok_or_else(|| {
+            problem(
+                "the directory that should hold the output does not exist or is no directory",
+                "Make it first, or choose another --out.",
+            )
+        })
+}
+
+/// Gives a finished directory its name.
+///
+/// # Errors
+/// [`ErrorKind::Output`] if something else has it by now, [`ErrorKind::Io`].
+pub fn put(made: &Path, out: &Path, what: &str) -> Result<()> {
+    // Without a dot at its end, which no directory can be renamed to.
+    let name: PathBuf = out.components().collect();
+    fs::rename(made, &name).map_err(|e| match fs::symlink_metadata(&name) {
+        Ok(_) => Error::new(
+            ErrorKind::Output,
+            Place::file(out),
+            format!("something else made it in the meantime ({e})"),
+            "Choose another --out, or remove it first: nothing is overwritten.",
+        ),
+        Err(_) => Error::io(out, &format!("put {what} in its place"), &e),
+    })
+}
+
+/// Checks that the output can be made outside of the BSP; gives its parent directory.
+///
+/// # Errors
+/// [`ErrorKind::Output`].
+pub fn check_output(out: &Path, bsp: &Path) -> Result<PathBuf> {
+    let parent = new_directory(out)?;
+    if parent.starts_with(bsp) {
+        return Err(Error::new(
+            ErrorKind::Output,
+            Place::file(out),
+            "the output lies inside of the BSP",
+            "Choose an --out outside of it: the input is never written.",
+        ));
+    }
+    Ok(parent)
+}
+
+/// Temporary directories are private; the finished BSP is as open as any directory.
+///
+/// # Errors
+/// [`ErrorKind::Io`].
+pub fn set_directory_mode(path: &Path) -> Result<()> {
+    set_executable(path)
+}
+
+/// Lets everybody run a file or look into a directory.
+///
+/// # Errors
+/// [`ErrorKind::Io`].
+pub fn set_executable(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+        .map_err(|e| Error::io(path, "set the permissions", &e))
+}

@@ -1,0 +1,90 @@
+//! Arrows between rooms point one way, as `docs/design.md` says.
+
+use std::{fs, path::Path, process::Command};
+
+use peerlane_tests::tree;
+
+/// The project's own packages that a package needs to be built, itself among them.
+fn needs(package: &str) -> Vec<String> {
+    let out = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--package", package])
+        .args(["--edges", "normal,build", "--prefix=none", "--format={p}"])
+        .current_dir(tree::root())
+        .output()
+        .expect("cargo starts");
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    let text = String::from_utf8(out.stdout).expect("cargo writes text");
+    let names = text.lines().filter_map(|line| line.split(' ').next());
+    let mut own: Vec<_> = names
+        .filter(|name| name.starts_with("peerlane"))
+        .map(str::to_owned)
+        .collect();
+    own.sort_unstable();
+    own.dedup();
+    own
+}
+
+fn assert_without(package: &str, others: &[&str]) {
+    let found = needs(package);
+    assert!(found.iter().any(|name| name == package), "{found:?}");
+    let wrong: Vec<_> = (found.iter())
+        .filter(|name| others.contains(&name.as_str()))
+        .collect();
+    assert!(wrong.is_empty(), "{package} needs {wrong:?}");
+}
+
+#[test]
+fn a_program_for_a_real_board_compiles_neither_simulator_nor_tools() {
+    let not_for_boards = [
+        "peerlane-bench",
+        "peerlane-block",
+        "peerlane-hdl",
+        "peerlane-sim",
+        "peerlane-simulated",
+        "peerlane-tools",
+        "peerlane-verilated",
+        "peerlane-verilog",
+    ];
+    for package in [
+        "peerlane-host",
+        "peerlane-capi",
+        "peerlane-gpu",
+        "peerlane-clrdma",
+        "peerlane-mmd",
+        "peerlane-mmd-legacy",
+        "peerlane-icd",
+        "peerlane-utilities",
+    ] {
+        assert_without(package, &not_for_boards);
+    }
+}
+
+#[test]
+fn an_extension_knows_neither_host_library_nor_benchmarks() {
+    assert_without(
+        "peerlane-bsp",
+        &["peerlane-bench", "peerlane-host", "peerlane"],
+    );
+}
+
+#[test]
+fn the_check_does_not_know_who_extends() {
+    let check = Path::new("bsp/src/check");
+    let files = tree::files().expect("git lists the files");
+    let files: Vec<_> = files
+        .iter()
+        .filter(|file| file.starts_with(check))
+        .collect();
+    assert!(files.len() > 5, "{files:?}");
+    for file in files {
+        let text = fs::read_to_string(tree::root().join(file)).expect("a text");
+        // Its own name in a `use`, a path or an intra-doc link.
+        for name in ["crate::extend", "super::extend", "{extend"] {
+            assert!(!text.contains(name), "{} names {name}", file.display());
+        }
+    }
+}
