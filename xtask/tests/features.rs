@@ -32,6 +32,8 @@ fn features(kinds: &str) -> BTreeMap<String, BTreeSet<String>> {
     for line in String::from_utf8(out.stdout)
         .expect("cargo writes text")
         .lines()
+        // A member's tree ends with an empty line.
+        .filter(|line| !line.is_empty())
     {
         let (package, features) = line.split_once('|').expect("the format above");
         sets.entry(package.to_owned())

@@ -128,18 +128,17 @@ fn memories(words: &mut Words<'_>) -> Result<Vec<Range<u64>>> {
             words.number("the interleaving")?;
         }
         let fields = words.number("a bank's words")?;
-        let mut range = u64::MAX..0;
+        let (mut first, mut last) = (u64::MAX, 0);
         for _ in 0..banks {
             words.groups.push(fields);
             let begin = words.address("the begin of a bank", 10)?;
             let end = words.address("the end of a bank", 10)?;
-            range = range.start.min(begin)..range.end.max(end);
+            (first, last) = (first.min(begin), last.max(end));
             words.end()?;
         }
         let aligned = |at: u64| at.is_multiple_of(ALIGNMENT);
-        if range.start > range.end || !aligned(range.start) || !aligned(range.end) {
-            let Range { start, end } = range;
-            return words.wrong(format!("a memory from {start:#x} to {end:#x}"));
+        if first > last || !aligned(first) || !aligned(last) {
+            return words.wrong(format!("a memory from {first:#x} to {last:#x}"));
         }
         if words.has_more() {
             words.number("a memory's allocation")?;
@@ -159,7 +158,7 @@ fn memories(words: &mut Words<'_>) -> Result<Vec<Range<u64>>> {
         }
         words.end()?;
         if kind == OWN {
-            own.push(range);
+            own.push(first..last);
         }
     }
     Ok(own)
