@@ -1,5 +1,6 @@
 //! `cargo xtask`: the project's own commands. `cargo xtask --help` lists them.
 
+mod beside;
 mod book;
 mod capi;
 mod driver;

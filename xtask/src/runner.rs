@@ -11,6 +11,7 @@ use std::{
 use miette::{IntoDiagnostic, WrapErr};
 
 use crate::{
+    beside::{self, Beside, Outcome},
     figures::{self, Figures},
     programs::{self, Program},
     suites::{self, Step, Suite},
@@ -32,13 +33,16 @@ impl Count {
     fn line(self) -> String {
         format!("{} passed, {} failed", self.passed, self.failed)
     }
-}
 
-/// What became of one step or suite.
-struct Outcome {
-    label: String,
-    count: Count,
-    time: Duration,
+    /// As what became of a step or suite since `start`.
+    fn outcome(self, label: String, start: Instant) -> Outcome {
+        Outcome {
+            label,
+            passed: self.passed,
+            failed: self.failed,
+            time: start.elapsed(),
+        }
+    }
 }
 
 /// Runs the suites, prints the report, and says whether everything passed. What the machine cannot
@@ -51,7 +55,11 @@ pub(crate) fn run(root: &Path, suites: &[&Suite], complete: bool) -> miette::Res
     let mut report = Vec::new();
     let mut programs = Programs::default();
     let figures = Figures::new();
-    for suite in suites {
+    let mut beside: Option<Beside> = None;
+    for (index, suite) in suites.iter().enumerate() {
+        if beside.is_some() && suite.machines {
+            continue;
+        }
         let start = Instant::now();
         let mut count = Count::default();
         if let Some(obstacle) = suite.obstacle() {
@@ -59,11 +67,8 @@ pub(crate) fn run(root: &Path, suites: &[&Suite], complete: bool) -> miette::Res
             println!("\nsuite {}\n{word}: {obstacle}", suite.name);
             println!("`cargo xtask test --skip {}` runs the others", suite.name);
             count.failed = u64::from(complete);
-            report.push(Outcome {
-                label: format!("{} ({})", suite.name, word.to_lowercase()),
-                count,
-                time: start.elapsed(),
-            });
+            let label = format!("{} ({})", suite.name, word.to_lowercase());
+            report.push(count.outcome(label, start));
             continue;
         }
         let mut steps = Vec::new();
@@ -72,29 +77,48 @@ pub(crate) fn run(root: &Path, suites: &[&Suite], complete: bool) -> miette::Res
                 println!("\n== {}: {}\nLEFT OUT: {why}", suite.name, step.label());
                 steps.push(Outcome {
                     label: format!("  {} (left out)", step.label()),
-                    count: Count::default(),
+                    passed: 0,
+                    failed: 0,
                     time: Duration::ZERO,
                 });
                 continue;
             }
-            let outcome = run_step(root, &mut programs, &figures, suite.name, step)?;
-            count.add(outcome.count);
-            steps.push(outcome);
+            let begun = Instant::now();
+            let of_step = run_step(root, &mut programs, &figures, suite.name, step)?;
+            count.add(of_step);
+            steps.push(of_step.outcome(format!("  {}", step.label()), begun));
         }
         println!("\nsuite {}", suite.name);
         if let Some(tables) = figures.take() {
             println!("\n{tables}\n");
         }
         println!("{}", count.line());
-        report.push(Outcome {
-            label: suite.name.to_owned(),
-            count,
-            time: start.elapsed(),
-        });
+        report.push(count.outcome(suite.name.to_owned(), start));
         report.extend(steps);
+        if beside.is_none() && programs.are_built() {
+            beside = start_beside(root, &suites[index + 1..])?;
+        }
+    }
+    if let Some(beside) = beside {
+        report.extend(beside.finish()?);
     }
     println!("\n{}", table(&report));
-    Ok(report.iter().all(|outcome| outcome.count.failed == 0))
+    beside::tell(&report)?;
+    Ok(report.iter().all(|outcome| outcome.failed == 0))
+}
+
+/// Starts those of the suites to come that have machines, if there are others beside which they can run, and if this
+/// machine can run them.
+fn start_beside(root: &Path, to_come: &[&Suite]) -> miette::Result<Option<Beside>> {
+    let (machines, others): (Vec<&Suite>, Vec<&Suite>) =
+        to_come.iter().copied().partition(|suite| suite.machines);
+    let possible = machines
+        .first()
+        .is_some_and(|suite| suite.obstacle().is_none());
+    if !possible || others.is_empty() {
+        return Ok(None);
+    }
+    Beside::start(root, &machines).map(Some)
 }
 
 fn run_step(
@@ -103,9 +127,8 @@ fn run_step(
     figures: &Figures,
     suite: &str,
     step: &Step,
-) -> miette::Result<Outcome> {
-    let start = Instant::now();
-    let (label, count) = match step {
+) -> miette::Result<Count> {
+    Ok(match step {
         Step::Check { label, cargo, env } => {
             announce(suite, label);
             let mut command = crate::cargo(root);
@@ -118,11 +141,10 @@ fn run_step(
             if !passed {
                 println!("{suite}: {label} FAILED: cargo {}", cargo.join(" "));
             }
-            let count = Count {
+            Count {
                 passed: u64::from(passed),
                 failed: u64::from(!passed),
-            };
-            (*label, count)
+            }
         }
         Step::Tests {
             label,
@@ -148,7 +170,7 @@ fn run_step(
                     }
                 }
             }
-            (*label, judged(suite, label, count, success))
+            judged(suite, label, count, success)
         }
         Step::DocTests => {
             let label = step.label();
@@ -156,13 +178,8 @@ fn run_step(
             let mut command = crate::cargo(root);
             command.args(["test", "--workspace", "--doc", "--no-fail-fast"]);
             let (count, success) = count_tests(command, false)?;
-            (label, judged(suite, label, count, success))
+            judged(suite, label, count, success)
         }
-    };
-    Ok(Outcome {
-        label: format!("  {label}"),
-        count,
-        time: start.elapsed(),
     })
 }
 
@@ -171,6 +188,11 @@ fn run_step(
 struct Programs(Option<Option<Vec<Program>>>);
 
 impl Programs {
+    /// Whether they were built without an error.
+    fn are_built(&self) -> bool {
+        matches!(self.0, Some(Some(_)))
+    }
+
     fn get(&mut self, root: &Path) -> miette::Result<Option<&[Program]>> {
         let built = match self.0.take() {
             Some(built) => built,
@@ -282,13 +304,17 @@ fn table(report: &[Outcome]) -> String {
         "{:<width$}  {:>7}  {:>7}  {:>8}",
         "suite", "passed", "failed", "time"
     )];
-    for Outcome { label, count, time } in report {
-        let mark = if count.failed == 0 { "" } else { "  FAILED" };
+    for outcome in report {
+        let Outcome {
+            label,
+            passed,
+            failed,
+            time,
+        } = outcome;
+        let mark = if *failed == 0 { "" } else { "  FAILED" };
+        let seconds = time.as_secs_f32();
         lines.push(format!(
-            "{label:<width$}  {:>7}  {:>7}  {:>6.1} s{mark}",
-            count.passed,
-            count.failed,
-            time.as_secs_f32()
+            "{label:<width$}  {passed:>7}  {failed:>7}  {seconds:>6.1} s{mark}"
         ));
     }
     lines.join("\n")

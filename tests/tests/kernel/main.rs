@@ -21,10 +21,14 @@ fn transfers_under_an_iommu() {
     Setup::default().iommu().run("peerlane-guest transfers");
 }
 
+/// One machine for what needs nothing special: a start takes as long as some of these.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
-fn the_host_library() {
-    Setup::default().run("peerlane-guest library");
+fn the_host_library_kept_regions_and_tracepoints() {
+    tracepoints(
+        Setup::default(),
+        "peerlane-guest library\npeerlane-guest kept\n",
+    );
 }
 
 #[test]
@@ -33,12 +37,6 @@ fn wrong_ioctls() {
     Setup::default()
         .parameter("context_entries=512")
         .run("peerlane-guest ioctls\npeerlane-example /dev/peerlane0");
-}
-
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
-fn regions_that_are_kept() {
-    Setup::default().run("peerlane-guest kept");
 }
 
 #[test]
@@ -70,32 +68,15 @@ fn an_attacker_beside_a_victim() {
         .run("peerlane-guest hostile");
 }
 
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
-fn a_machine_that_goes_off_under_load() {
-    Setup::default()
-        .left_loaded()
-        .run("peerlane-guest left-running");
-}
-
-fn tracepoints(setup: Setup) {
+/// Runs a script, and what looks at tracepoints.
+fn tracepoints(setup: Setup, script: &str) {
     if Flavour::chosen().unwrap() == Flavour::Memory {
         println!("skipped: the kernel with KASAN is built without tracing");
+        setup.run(script);
         return;
     }
-    setup.run("mount -t tracefs tracefs /sys/kernel/tracing; peerlane-guest traces");
-}
-
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
-fn what_tracepoints_say() {
-    tracepoints(Setup::default());
-}
-
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
-fn a_port_that_is_stuck() {
-    Setup::default().run("peerlane-guest faults --filter port_stuck");
+    let traces = "mount -t tracefs tracefs /sys/kernel/tracing; peerlane-guest traces";
+    setup.run(&format!("{script}{traces}"));
 }
 
 #[test]
@@ -122,23 +103,4 @@ fn the_board_libraries_for_opencl() {
         .with(libraries::files)
         .parameter("memory_pool_mib=16")
         .run("peerlane-guest libraries");
-}
-
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
-fn the_board_libraries_on_a_block_that_is_stuck() {
-    // A port that stands still is not found out by itself in that time.
-    Setup::default()
-        .with(libraries::files)
-        .port_timeout(1_000_000_000)
-        .parameter("memory_pool_mib=16")
-        .run("peerlane-guest libraries-stuck");
-}
-
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
-fn fpga_memory_that_everybody_may_hold() {
-    Setup::default()
-        .parameter("memory_pool_mib=16 hold_all=1")
-        .run("peerlane-guest memory --filter memory.all");
 }

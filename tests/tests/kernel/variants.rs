@@ -193,7 +193,7 @@ fn faults_with_a_status() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn what_tracepoints_say_without_a_table_of_vectors() {
-    tracepoints(Setup::default().irq_line());
+    tracepoints(Setup::default().irq_line(), "");
 }
 
 #[test]
@@ -263,4 +263,31 @@ fn a_bar_that_is_held_up_where_resets_reach_the_fabric() {
         .reset_fabric()
         .parameter("memory_pool_mib=16")
         .run("peerlane-guest opencl-fabric");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn a_machine_that_goes_off_under_load() {
+    Setup::default()
+        .left_loaded()
+        .run("peerlane-guest left-running");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn the_board_libraries_on_a_block_that_is_stuck() {
+    // A port that stands still is not found out by itself in that time.
+    Setup::default()
+        .with(libraries::files)
+        .port_timeout(1_000_000_000)
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest libraries-stuck");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn fpga_memory_that_everybody_may_hold() {
+    Setup::default()
+        .parameter("memory_pool_mib=16 hold_all=1")
+        .run("peerlane-guest memory --filter memory.all");
 }
