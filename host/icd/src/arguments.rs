@@ -84,6 +84,18 @@ impl List {
         self.raw().iter().any(|raw| raw.is_null())
     }
 
+    /// Whether an element is neither null nor a live handle of the kind.
+    ///
+    /// # Safety
+    /// What the list was made of is still there.
+    pub(crate) unsafe fn has_stranger(&self) -> bool {
+        let stranger = |(index, raw): (usize, &Handle)| {
+            // SAFETY: the caller's promise: as many were read before.
+            raw.is_null() && unsafe { !(*self.given.add(index)).is_null() }
+        };
+        self.raw().iter().enumerate().any(stranger)
+    }
+
     /// For the vendor. An empty list is passed on, because null means something else.
     #[inline]
     pub(crate) fn pointer(&self) -> *const Handle {
@@ -263,7 +275,14 @@ mod tests {
         for count in [1, 20] {
             // SAFETY: the array has as many.
             let list = unsafe { List::new(count, handles.as_ptr(), Kind::Event) };
-            assert!(list.has_null());
+            // SAFETY: it is still there.
+            assert!(list.has_null() && unsafe { list.has_stranger() });
+        }
+        let nulls = [null_mut(); 20];
+        // SAFETY: the array has as many, and is still there.
+        unsafe {
+            let list = List::new(20, nulls.as_ptr(), Kind::Mem);
+            assert!(list.has_null() && !list.has_stranger());
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Callbacks: the vendor calls a function of ours, which calls the program's with its handle.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering::AcqRel};
 
 use parking_lot::Mutex;
 
-use crate::objects::{Handle, Kind, Need};
+use crate::objects::{self, Handle, Kind, Need};
+use crate::platform;
 
 /// A callback that the program has set.
 pub(crate) struct Callback {
@@ -121,6 +122,87 @@ pub(crate) unsafe extern "C" fn event_called(raw: Handle, status: i32, data: *mu
     };
     // SAFETY: the vendor gives back what it got, once.
     unsafe { Callback::run(data.cast(), raw, call) }
+}
+
+/// What `clReportLiveObjects*` calls for each object.
+type Report = unsafe extern "C" fn(*mut c_void, Handle, *const c_char, u32);
+
+/// A program's function, and what it gets.
+struct Reported {
+    function: Report,
+    data: *mut c_void,
+}
+
+/// Of an object that lives at the vendor's. Those that it has made for itself have no handle of ours; the program gets
+/// null for these.
+unsafe extern "C" fn live_called(
+    data: *mut c_void,
+    raw: Handle,
+    type_name: *const c_char,
+    references: u32,
+) {
+    // SAFETY: what [`report`] gave the vendor, which has not returned yet.
+    let Some(of) = (unsafe { data.cast::<Reported>().as_ref() }) else {
+        return;
+    };
+    let name = match type_name.is_null() {
+        true => &b""[..],
+        // SAFETY: a name of the vendor's.
+        false => unsafe { CStr::from_ptr(type_name) }.to_bytes(),
+    };
+    let handle = Kind::of_type(name).map_or(null_mut(), |kind| objects::known(raw, kind));
+    // SAFETY: the program gave such a function.
+    unsafe { (of.function)(of.data, handle, type_name, references) }
+}
+
+/// # Safety
+/// As the specification of `cl_intelfpga_live_object_tracking` has it.
+unsafe fn report(
+    vendor: Option<unsafe extern "C" fn(Handle, Option<Report>, *mut c_void)>,
+    platform: Handle,
+    function: Option<Report>,
+    data: *mut c_void,
+) {
+    let Some(vendor) = vendor else { return };
+    let platform = objects::raw(platform, Kind::Platform);
+    // SAFETY: the caller's promise. The vendor calls back before it returns (`acl_platform.cpp` of the open runtime).
+    unsafe {
+        match function {
+            Some(function) => {
+                let mut reported = Reported { function, data };
+                vendor(platform, Some(live_called), (&raw mut reported).cast());
+            }
+            None => vendor(platform, None, data),
+        }
+    }
+}
+
+/// Tells a program which objects live.
+///
+/// # Safety
+/// As the specification of `cl_intelfpga_live_object_tracking` has it.
+pub(crate) unsafe extern "C" fn clReportLiveObjectsIntelFPGA(
+    platform: Handle,
+    report_fn: Option<Report>,
+    user_data: *mut c_void,
+) {
+    let vendor = platform::vendor().clReportLiveObjectsIntelFPGA;
+    // SAFETY: the caller's promise.
+    unsafe { report(vendor, platform, report_fn, user_data) }
+}
+
+/// The same under the name that it had until 16.1.
+///
+/// # Safety
+/// As of [`clReportLiveObjectsIntelFPGA`].
+pub(crate) unsafe extern "C" fn clReportLiveObjectsAltera(
+    platform: Handle,
+    report_fn: Option<Report>,
+    user_data: *mut c_void,
+) {
+    let vendor = platform::vendor().clReportLiveObjectsAltera;
+    // SAFETY: the caller's promise.
+    unsafe { report(vendor, platform, report_fn, user_data) }
 }
 
 /// Of shared memory that a queue frees.

@@ -22,16 +22,22 @@ pub(crate) fn vendor(config: &Result<Config, String>) -> Result<Vendor, String> 
     if probe::is_running() {
         return Err("another copy of this driver is trying the vendor library".to_owned());
     }
+    check(config)?;
+    if config.probe {
+        probe::run()?;
+    }
+    load(config)
+}
+
+/// Looks at the files, as far as they are known.
+pub(crate) fn check(config: &Config) -> Result<(), String> {
     for library in config.libraries() {
         // What has no directory is looked for by the dynamic linker.
         if library.as_os_str().as_bytes().contains(&b'/') {
             elf::check(library)?;
         }
     }
-    if config.probe {
-        probe::run()?;
-    }
-    load(config)
+    Ok(())
 }
 
 /// The handles of the libraries that were loaded, which stay so; exposed.
@@ -64,9 +70,18 @@ pub(crate) fn load(config: &Config) -> Result<Vendor, String> {
             "{name} is no OpenCL library: it has no clGetPlatformIDs"
         ));
     }
-    let extensions = Extensions::of(symbol);
-    let find = |name: &CStr| {
+    // What it is linked with may be a loader, with functions of all names.
+    let file = file_of(symbol(c"clGetPlatformIDs"));
+    let own = |name: &CStr| {
         let found = symbol(name);
+        match file_of(found) == file {
+            true => found,
+            false => null_mut(),
+        }
+    };
+    let extensions = Extensions::of(own);
+    let find = |name: &CStr| {
+        let found = own(name);
         match found.is_null() {
             true => extensions.find(name),
             false => found,
@@ -93,6 +108,17 @@ pub(crate) fn load(config: &Config) -> Result<Vendor, String> {
                 "{name} has no platform: its clGetPlatformIDs answers {error}"
             ))
         }
+    }
+}
+
+/// Where the file begins that holds an address.
+fn file_of(address: *mut c_void) -> usize {
+    // SAFETY: zeros are an answer that holds nothing.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: a place for the answer.
+    match unsafe { libc::dladdr(address, &mut info) } {
+        0 => 0,
+        _ => info.dli_fbase as usize,
     }
 }
 

@@ -19,7 +19,7 @@ use std::sync::atomic::{
 
 use parking_lot::Mutex;
 
-use crate::copy::Record;
+use crate::copy::{self, Record};
 use crate::generated::table::TABLE;
 
 /// A handle: the program's or the vendor's.
@@ -39,6 +39,24 @@ pub(crate) enum Kind {
     Event,
     Sampler,
     Semaphore,
+}
+
+impl Kind {
+    /// By the name of its type in C. Vendors report these.
+    pub(crate) fn of_type(name: &[u8]) -> Option<Self> {
+        Some(match name {
+            b"cl_platform_id" => Self::Platform,
+            b"cl_device_id" => Self::Device,
+            b"cl_context" => Self::Context,
+            b"cl_command_queue" => Self::Queue,
+            b"cl_mem" => Self::Mem,
+            b"cl_program" => Self::Program,
+            b"cl_kernel" => Self::Kernel,
+            b"cl_event" => Self::Event,
+            b"cl_sampler" => Self::Sampler,
+            _ => return None,
+        })
+    }
 }
 
 /// What the program's handles point at. Dispatch table and loader's word stand where
@@ -247,6 +265,14 @@ pub(crate) fn record(event: Handle) -> Option<Arc<Record>> {
     })
 }
 
+/// The handle of the live object that a vendor's handle has; null if it has none.
+pub(crate) fn known(raw: Handle, kind: Kind) -> Handle {
+    let key = key(raw, kind as u32);
+    let guard = shard(key).lock();
+    let index = guard.as_ref().and_then(|shard| shard.slots.get(&key));
+    index.map_or(null_mut(), |&index| slot(index).handle())
+}
+
 /// How many live objects there are.
 pub(crate) fn live() -> u64 {
     let of = |shard: &Mutex<Option<Shard>>| shard.lock().as_ref().map_or(0, |s| s.slots.len());
@@ -280,8 +306,18 @@ fn wrap(raw: Handle, kind: Kind, owner: Handle, add: u64) -> Option<Reference> {
     let key = key(raw, kind as u32);
     let mut guard = shard(key).lock();
     let shard = guard.get_or_insert_default();
-    if let Some(&index) = shard.slots.get(&key) {
-        let object = slot(index);
+    let known = shard.slots.get(&key).map(|&index| slot(index));
+    let known = known.filter(|object| {
+        // The program has no reference to it, and the vendor has made another event there: what still needs it is a
+        // callback that the vendor has dropped with the event.
+        let gone = kind == Kind::Event && add == 1 && object.count.load(Relaxed) as u32 == 0;
+        if gone {
+            object.raw.store(null_mut(), Relaxed);
+            shard.slots.remove(&key);
+        }
+        !gone
+    });
+    if let Some(object) = known {
         match add {
             // An answer may have named it before.
             ROOT => object.count.fetch_or(ROOT, Relaxed),
@@ -395,19 +431,26 @@ pub(crate) fn named(raw: Handle, kind: Kind, asked: Handle) -> Handle {
         return null_mut();
     };
     match ours(asked) {
-        Some(asked) if !object.is_root() && !asked.keeps(object) => asked.hold_too(vec![object]),
-        _ => give_up(object, NEEDED),
+        Some(asked)
+            if !object.is_root() && !std::ptr::eq(asked, object) && !asked.keeps(object) =>
+        {
+            asked.hold_too(vec![object]);
+        }
+        _ => drop(give_up(object, NEEDED)),
     }
     object.handle()
 }
 
+/// What must outlast the vendor's release of an object.
+pub(crate) type Later = Option<Arc<Record>>;
+
 /// Takes a part of what an object's count is of. With the last of it the object is ours no more.
-fn give_up(object: Reference, part: u64) {
+fn give_up(object: Reference, part: u64) -> Later {
     let mut count = object.count.load(Relaxed);
     while count > part {
         let less = count - part;
         match (object.count).compare_exchange_weak(count, less, AcqRel, Relaxed) {
-            Ok(_) => return,
+            Ok(_) => return None,
             Err(now) => count = now,
         }
     }
@@ -416,7 +459,7 @@ fn give_up(object: Reference, part: u64) {
         // The lock under which it is found.
         let mut guard = shard(key).lock();
         if object.count.fetch_sub(part, AcqRel) != part {
-            return;
+            return None;
         }
         object.kind.store(0, Release);
         if let Some(shard) = guard.as_mut() {
@@ -427,14 +470,6 @@ fn give_up(object: Reference, part: u64) {
     if let Some(parent) = unsafe { object.parent.swap(null_mut(), Relaxed).as_ref() } {
         give_up(parent, NEEDED);
     }
-    let record = {
-        let _lock = HELD.lock();
-        object.record.swap(null_mut(), Relaxed)
-    };
-    if !record.is_null() {
-        // SAFETY: made by `Arc::into_raw`, and who reads it without the lock has a count of its own.
-        drop(unsafe { Arc::from_raw(record) });
-    }
     let held = object.held.swap(null_mut(), Relaxed);
     if !held.is_null() {
         // SAFETY: made by `Box::into_raw`, and nobody has the object any more.
@@ -442,7 +477,14 @@ fn give_up(object: Reference, part: u64) {
             give_up(held, NEEDED);
         }
     }
+    let record = {
+        let _lock = HELD.lock();
+        object.record.swap(null_mut(), Relaxed)
+    };
+    // SAFETY: made by `Arc::into_raw`, and who reads it without the lock has a count of its own.
+    let later = (!record.is_null()).then(|| unsafe { Arc::from_raw(record) });
     unpin(object, key);
+    later
 }
 
 fn unpin(object: Reference, key: usize) {
@@ -462,12 +504,13 @@ pub(crate) fn retained(handle: Handle) {
     }
 }
 
-/// The vendor's release will be called.
-pub(crate) fn releasing(handle: Handle, kind: Kind) {
-    let Some(object) = ours(handle) else { return };
+/// The vendor's release will be called. The caller keeps what this gives until that has returned.
+pub(crate) fn releasing(handle: Handle, kind: Kind) -> Later {
+    let object = ours(handle)?;
     let references = object.count.load(Relaxed) as u32;
-    if object.kind.load(Relaxed) == kind as u32 && !object.is_root() && references != 0 {
-        give_up(object, 1);
+    match object.kind.load(Relaxed) == kind as u32 && !object.is_root() && references != 0 {
+        true => give_up(object, 1),
+        false => None,
     }
 }
 
@@ -498,7 +541,11 @@ impl Need {
     }
 
     /// Of the object of a vendor's handle, which is made if need be.
+    /// `None` where there is no such handle, as of a program that could not be linked.
     pub(crate) fn of_raw(raw: Handle, kind: Kind, owner: Handle) -> Option<Self> {
+        if raw.is_null() {
+            return None;
+        }
         let object = wrap(raw, kind, owner, NEEDED)?;
         let key = key(raw, kind as u32);
         Some(Self {
@@ -517,7 +564,8 @@ impl Need {
     pub(crate) fn end(self) {
         match self.slot_only {
             true => unpin(self.object, self.key),
-            false => give_up(self.object, NEEDED),
+            // The vendor still has an event whose callback this was; it lets go of it when that returns.
+            false => copy::keep_a_while(give_up(self.object, NEEDED)),
         }
     }
 }

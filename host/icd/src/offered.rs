@@ -205,9 +205,6 @@ fn versions_of(vendors: &[u8], own: &[Extension]) -> Vec<u8> {
     out
 }
 
-/// The suffix of this driver's own extensions (`CL_PLATFORM_ICD_SUFFIX_KHR`).
-pub(crate) const SUFFIX: &[u8] = b"PEERLANE\0";
-
 /// `CL_PLATFORM_ICD_SUFFIX_KHR`, `CL_PLATFORM_EXTENSIONS`, `CL_PLATFORM_EXTENSIONS_WITH_VERSION`.
 pub(crate) const PLATFORM_SUFFIX: u32 = 0x0920;
 pub(crate) const PLATFORM_EXTENSIONS: u32 = 0x0904;

@@ -143,11 +143,23 @@ pub(crate) unsafe extern "C" fn clGetPlatformInfo(
         let ask = |size, value, size_ret| vendor(platform, name, size, value, size_ret);
         match name {
             offered::PLATFORM_SUFFIX if platform.is_null() => INVALID_PLATFORM,
-            offered::PLATFORM_SUFFIX => offered::give(offered::SUFFIX, size, value, size_ret),
+            offered::PLATFORM_SUFFIX => offered::give(suffix(start()), size, value, size_ret),
             offered::PLATFORM_EXTENSIONS => offered::names(ask, size, value, size_ret, &own),
             offered::PLATFORM_VERSIONS => offered::versions(ask, size, value, size_ret, &own),
             _ => ask(size, value, size_ret),
         }
+    }
+}
+
+/// `CL_PLATFORM_ICD_SUFFIX_KHR`: by the end of a function's name `clGetExtensionFunctionAddress` of a loader knows whose
+/// platform has it. The vendor's, so that programs from before OpenCL 1.2 find its functions; else that of this driver's.
+fn suffix(vendor: &Vendor) -> &'static [u8] {
+    if vendor.clGetBoardExtensionFunctionAddressIntelFPGA.is_some() {
+        b"IntelFPGA\0"
+    } else if vendor.clGetBoardExtensionFunctionAddressAltera.is_some() {
+        b"Altera\0"
+    } else {
+        b"Peerlane\0"
     }
 }
 

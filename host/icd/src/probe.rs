@@ -146,7 +146,11 @@ extern "C" fn main() -> ! {
         unsafe { libc::dup2(nowhere.as_raw_fd(), libc::STDOUT_FILENO) };
     }
     platform::set_loading();
-    let said = match Config::of_this_machine().and_then(|config| load::load(&config)) {
+    let loaded = Config::of_this_machine().and_then(|config| {
+        load::check(&config)?;
+        load::load(&config)
+    });
+    let said = match loaded {
         Ok(_) => SOUND.to_owned(),
         Err(why) => why,
     };

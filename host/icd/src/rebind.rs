@@ -3,7 +3,8 @@
 //! A vendor library calls its own `cl*` functions by name, and the process has others of these
 //! names: the loader's. Its helpers call it back without having been linked with it. So each entry
 //! of their offset tables whose symbol one of these libraries defines is set to that definition:
-//! `RTLD_DEEPBIND` for these files alone. All else stays as the dynamic linker has bound it.
+//! `RTLD_DEEPBIND` for these files alone. All else stays as the dynamic linker has bound it, as are names of the C and
+//! C++ libraries, which a vendor library may define as well: memory that one `malloc` gave the `free` beside it must take.
 //!
 //! Not reached: calls by the constructors, `dlsym(RTLD_DEFAULT, ...)`, and files that other libraries
 //! bring along without being named.
@@ -46,6 +47,40 @@ const DT_JMPREL: usize = 23;
 /// symbol's address and the addend.
 const ADDRESSES: [u32; 3] = [1, 6, 7];
 
+/// Libraries that a process shares: the C library, and what C++ needs.
+const SHARED: [&CStr; 4] = [
+    c"libc.so.6",
+    c"libstdc++.so.6",
+    c"libgcc_s.so.1",
+    c"libm.so.6",
+];
+
+/// Those of them that are loaded.
+struct Shared(Vec<*mut c_void>);
+
+impl Shared {
+    fn of_this_process() -> Self {
+        let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
+        // SAFETY: nothing is loaded.
+        let handles = SHARED.map(|name| unsafe { libc::dlopen(name.as_ptr(), flags) });
+        Self(handles.into_iter().filter(|h| !h.is_null()).collect())
+    }
+
+    fn defines(&self, name: &CStr) -> bool {
+        // SAFETY: handles of libraries that are loaded.
+        (self.0.iter()).any(|handle| unsafe { !libc::dlsym(*handle, name.as_ptr()).is_null() })
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        for handle in &self.0 {
+            // SAFETY: opened once more above.
+            unsafe { libc::dlclose(*handle) };
+        }
+    }
+}
+
 /// What of a loaded file is needed.
 struct Loaded {
     handle: *mut c_void,
@@ -65,6 +100,7 @@ pub(crate) fn rebind(handles: &[*mut c_void]) -> Result<(), String> {
         let loaded = unsafe { Loaded::of(*handle) };
         all.push(loaded.ok_or("the dynamic linker says nothing of a library")?);
     }
+    let shared = Shared::of_this_process();
     for (index, library) in all.iter().enumerate() {
         let others = || {
             (all.iter().enumerate())
@@ -76,7 +112,8 @@ pub(crate) fn rebind(handles: &[*mut c_void]) -> Result<(), String> {
         unsafe {
             for (slot, name, addend) in library.entries() {
                 let own = library.defines(name);
-                if let Some(to) = own.or_else(|| others().find_map(|l| l.defines(name))) {
+                let found = own.or_else(|| others().find_map(|l| l.defines(name)));
+                if let Some(to) = found.filter(|_| !shared.defines(name)) {
                     // Threads that constructors have started may call by it.
                     AtomicUsize::from_ptr(slot).store(to.wrapping_add(addend), Relaxed);
                 }

@@ -146,14 +146,17 @@ static void bytes_arrive(struct side *from, struct side *to, size_t from_at, siz
 		GIVES(error, CL_SUCCESS);
 		from_at = to_at = edge;
 		GIVES(simple(source_part, destination_part, 0, 0, size), CL_SUCCESS);
-		clReleaseMemObject(source_part);
-		clReleaseMemObject(destination_part);
 	} else {
 		GIVES(simple(source, destination, from_at, to_at, size), CL_SUCCESS);
 	}
 	memcpy(expected + to_at, sent + from_at, size);
 	GIVES(clEnqueueReadBuffer(to->queue, destination, CL_TRUE, 0, room, found, 0, NULL, NULL), CL_SUCCESS);
 	IS(!memcmp(found, expected, room));
+	if (part) {
+		/* Not before: the open FPGA runtime forgets what was written into a part that is gone (parts.c). */
+		clReleaseMemObject(source_part);
+		clReleaseMemObject(destination_part);
+	}
 	clReleaseMemObject(source);
 	clReleaseMemObject(destination);
 	free(sent), free(found), free(expected);
@@ -175,9 +178,7 @@ static void part_data(void)
 		bytes_arrive(&board, &peer, 3, 7, sizes[i], 0);
 		bytes_arrive(&peer, &board, 5, 1, sizes[i], 0);
 		bytes_arrive(&board, &peer, 0, 0, sizes[i], 1);
-		/* COPIES_WHOLE: what is written into a part is not looked for in the whole. */
-		if (!getenv("COPIES_WHOLE"))
-			bytes_arrive(&peer, &board, 0, 0, sizes[i], 1);
+		bytes_arrive(&peer, &board, 0, 0, sizes[i], 1);
 	}
 }
 
@@ -280,7 +281,7 @@ static void part_out_of_order(void)
 	gate = user_event(&board);
 	GIVES(copy(queue, from, to, 0, 0, SIZE, CL_FALSE, 1, &gate, 0, NULL, NULL, NULL), CL_SUCCESS);
 	GIVES(clEnqueueMarkerWithWaitList(queue, 0, NULL, &behind), CL_SUCCESS);
-	clFlush(queue);
+	/* Not flushed: clFlush of the open FPGA runtime waits for commands that wait. */
 	nap(20);
 	IS(status_of(behind) > CL_COMPLETE);
 	GIVES(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
@@ -369,6 +370,9 @@ static void part_errors(void)
 	/* The queue works on. */
 	GIVES(clFinish(board.queue), CL_SUCCESS);
 	GIVES(simple(of_board, of_peer, 0, 0, SIZE), CL_SUCCESS);
+	/* The open FPGA runtime ends no context whose user events have not ended. */
+	clSetUserEventStatus(ours, CL_COMPLETE);
+	clSetUserEventStatus(foreign, CL_COMPLETE);
 	clReleaseEvent(ours);
 	clReleaseEvent(theirs);
 	clReleaseEvent(foreign);
@@ -412,6 +416,7 @@ static void part_events(void)
 	cl_ulong times[4] = {0}, before = raw_clock(), markers = 0;
 	cl_context context = NULL;
 	cl_command_type type = 0;
+	cl_uint references = 0;
 	size_t size = 0;
 
 	GIVES(copy(board.queue, from, to, 0, 0, most(), CL_FALSE, 0, NULL, 1, &gate, &done, &peers), CL_SUCCESS);
@@ -453,18 +458,50 @@ static void part_events(void)
 	GIVES(status_of(unprofiled), CL_COMPLETE);
 	GIVES(clGetEventProfilingInfo(unprofiled, CL_PROFILING_COMMAND_END, sizeof(times[0]), times, NULL),
 	      CL_PROFILING_INFO_NOT_AVAILABLE);
+	/* An event keeps its queue. */
+	clReleaseCommandQueue(plain);
+	GIVES(clGetEventInfo(unprofiled, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL), CL_SUCCESS);
+	IS(queue == plain);
+	GIVES(clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL), CL_SUCCESS);
+	IS(context == board.context);
+	GIVES(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof(references), &references, NULL),
+	      CL_SUCCESS);
+	IS(references > 0);
 	clReleaseEvent(unprofiled);
 	GIVES(end_of(done), CL_COMPLETE);
 	GIVES(end_of(peers), CL_COMPLETE);
 	clReleaseEvent(gate);
 	clReleaseMemObject(from);
 	clReleaseMemObject(to);
-	clReleaseCommandQueue(plain);
+}
+
+/* In a queue in order the failure of a peer's event does not overtake what is in front. */
+static void fails_in_its_place(void)
+{
+	cl_command_queue queue = new_queue(&board, 0);
+	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
+	cl_event gate = user_event(&board), fails = user_event(&peer), front, done;
+
+	GIVES(clEnqueueMarkerWithWaitList(queue, 1, &gate, &front), CL_SUCCESS);
+	GIVES(clSetUserEventStatus(fails, -5), CL_SUCCESS);
+	GIVES(copy(queue, from, to, 0, 0, SIZE, CL_FALSE, 0, NULL, 1, &fails, &done, NULL), CL_SUCCESS);
+	nap(50);
+	IS(status_of(front) > CL_COMPLETE);
+	GIVES(status_of(done), CL_SUBMITTED);
+	GIVES(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+	GIVES(end_of(done), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+	GIVES(end_of(front), CL_COMPLETE);
+	clReleaseEvent(gate);
+	clReleaseEvent(fails);
+	clReleaseMemObject(from);
+	clReleaseMemObject(to);
+	clReleaseCommandQueue(queue);
 }
 
 /* What has failed copies nothing, and says so on both sides. */
 static void part_failures(void)
 {
+	fails_in_its_place();
 	for (int side = 0; side < 2; side++) {
 		cl_command_queue queue = new_queue(&board, 0);
 		cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
@@ -476,6 +513,8 @@ static void part_failures(void)
 		GIVES(copy(queue, from, to, 0, 0, SIZE, CL_FALSE, side ? 0 : 1, side ? NULL : ours, side ? 1 : 0,
 			   side ? ours : NULL, &done, &peers),
 		      CL_SUCCESS);
+		/* PoCL 3.1 cannot have somebody come to wait for a command while it tells of its failure. */
+		nap(20);
 		GIVES(clSetUserEventStatus(gate, -5), CL_SUCCESS);
 		GIVES(end_of(done), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
 		GIVES(end_of(peers), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
@@ -490,6 +529,54 @@ static void part_failures(void)
 		clReleaseMemObject(to);
 		clReleaseCommandQueue(queue);
 	}
+}
+
+/* Failures that the vendor library does not pass on: of an event in the list, and of a copy in front. */
+static void part_forgotten(void)
+{
+	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
+	cl_command_queue queue = new_queue(&board, 0);
+	cl_event gate = user_event(&board), marker, peers_gate, done, later;
+
+	fill(&board, from, 1, SIZE);
+	fill(&peer, to, 2, SIZE);
+	GIVES(copy(queue, from, to, 0, 0, SIZE, CL_FALSE, 1, &gate, 0, NULL, &done, NULL), CL_SUCCESS);
+	GIVES(clEnqueueMarkerWithWaitList(queue, 1, &gate, &marker), CL_SUCCESS);
+	nap(20);
+	GIVES(clSetUserEventStatus(gate, -5), CL_SUCCESS);
+	GIVES(end_of(done), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+	/* The vendor library is such a one. */
+	GIVES(end_of(marker), CL_COMPLETE);
+	clReleaseEvent(gate);
+	peers_gate = user_event(&peer);
+	GIVES(copy(queue, from, to, 0, 0, SIZE, CL_FALSE, 0, NULL, 1, &peers_gate, &done, NULL), CL_SUCCESS);
+	GIVES(copy(queue, from, to, 0, 0, SIZE, CL_FALSE, 0, NULL, 0, NULL, &later, NULL), CL_SUCCESS);
+	GIVES(clSetUserEventStatus(peers_gate, -5), CL_SUCCESS);
+	GIVES(end_of(done), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+	GIVES(end_of(later), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+	IS(holds(&peer, to, 2, SIZE));
+	clReleaseEvent(peers_gate);
+	/* What was over before is of the past. */
+	GIVES(copy(queue, from, to, 0, 0, SIZE, CL_TRUE, 0, NULL, 0, NULL, NULL, NULL), CL_SUCCESS);
+	IS(holds(&peer, to, 1, SIZE));
+	clReleaseMemObject(from);
+	clReleaseMemObject(to);
+	clReleaseCommandQueue(queue);
+}
+
+/* The program ends as soon as it knows that its copy has. */
+static void part_exit(void)
+{
+	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
+	cl_event done;
+
+	GIVES(copy(board.queue, from, to, 0, 0, SIZE, CL_FALSE, 0, NULL, 0, NULL, &done, NULL), CL_SUCCESS);
+	clReleaseMemObject(from);
+	clReleaseMemObject(to);
+	while (status_of(done) > CL_COMPLETE)
+		;
+	printf("exit: %d failures\n", failures);
+	exit(failures != 0);
 }
 
 /* All is released while the copy waits; only what tells its end is kept. */
@@ -512,17 +599,28 @@ static void part_released(void)
 		GIVES(clEnqueueReadBuffer(way ? a.queue : b.queue, to, CL_FALSE, 0, SIZE, found, 1,
 					  way ? &done : &peers, &back),
 		      CL_SUCCESS);
-		clFlush(way ? a.queue : b.queue);
+		/* clFlush of the open FPGA runtime waits for commands that wait. */
+		if (!way)
+			clFlush(b.queue);
 		clReleaseMemObject(from);
 		clReleaseMemObject(to);
-		clReleaseEvent(done);
+		/* One way the copy's event is all that is left of the board's side. */
+		if (way)
+			clReleaseEvent(done);
 		clReleaseEvent(peers);
+		/* COPIES_CONTEXT: the vendor's own events do not keep their context, as those of the open FPGA runtime. */
+		if (way && getenv("COPIES_CONTEXT"))
+			clRetainContext(a.context);
 		end(&a);
 		end(&b);
 		nap(20);
 		GIVES(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
 		clReleaseEvent(gate);
 		GIVES(end_of(back), CL_COMPLETE);
+		if (!way)
+			GIVES(end_of(done), CL_COMPLETE);
+		if (way && getenv("COPIES_CONTEXT"))
+			clReleaseContext(a.context);
 		IS(!memcmp(bytes, found, SIZE));
 		free(bytes), free(found);
 	}
@@ -612,6 +710,7 @@ cl_uint path(cl_mem from, cl_mem to, char *reason, size_t size)
 static void part_path(void)
 {
 	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
+	clEnqueueCopyBufferPeerlane_fn by_name;
 	char reason[500], extensions[8000];
 
 	GIVES(path(from, to, reason, sizeof(reason)), CL_COPY_BUFFER_PATH_HOST_PEERLANE);
@@ -619,6 +718,9 @@ static void part_path(void)
 	GIVES(clGetPlatformInfo(board.platform, CL_PLATFORM_EXTENSIONS, sizeof(extensions), extensions, NULL),
 	      CL_SUCCESS);
 	IS(strstr(extensions, "cl_peerlane_copy_buffer"));
+	/* As programs from before OpenCL 1.2 look for it. */
+	*(void **)&by_name = clGetExtensionFunctionAddress("clEnqueueCopyBufferPeerlane");
+	IS(by_name == copy);
 	clReleaseMemObject(from);
 	clReleaseMemObject(to);
 }
@@ -631,7 +733,7 @@ static const struct {
 	{"out-of-order", part_out_of_order}, {"errors", part_errors},	    {"events", part_events},
 	{"failures", part_failures}, {"released", part_released},	    {"many", part_many},
 	{"threads", part_threads},   {"path", part_path},		    {"direct", part_direct},
-	{"simulated", part_simulated},
+	{"simulated", part_simulated}, {"forgotten", part_forgotten},	    {"exit", part_exit},
 };
 
 int main(int count, char **arguments)

@@ -74,6 +74,11 @@ static void CL_CALLBACK on_build(cl_program of, void *data)
 	called(answer == context && (!data || of == *(cl_program *)data));
 }
 
+static void CL_CALLBACK on_nothing(cl_program of, void *data)
+{
+	called(!of && !data);
+}
+
 static void CL_CALLBACK on_memory(cl_mem of, void *data)
 {
 	called(of == *(cl_mem *)data);
@@ -124,6 +129,11 @@ void part_callbacks(void)
 	if (linked)
 		clReleaseProgram(linked);
 	clReleaseProgram(of_source);
+	/* What cannot be linked is no program, for the callback either. */
+	before = calls;
+	linked = clLinkProgram(context, 1, &device, "", 0, NULL, on_nothing, NULL, NULL);
+	IS(!linked);
+	printf("calls: %d\n", calls - before);
 
 	/* A destructor names what is gone. */
 	buffer = clCreateBuffer(context, 0, 64, NULL, &error);

@@ -7,6 +7,47 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+static void CL_CALLBACK never(cl_command_queue of, cl_uint number, void **pointers, void *data)
+{
+	(void)of, (void)number, (void)pointers, (void)data;
+	called(0);
+}
+
+/* A call that is refused keeps nothing of what it was to call back. */
+static void refused_with_callback(void)
+{
+	unsigned long before = live();
+	cl_event none = NULL;
+	void *pointers[1] = {NULL};
+	cl_int error;
+	cl_command_queue other = clCreateCommandQueue(context, device, 0, &error);
+	int refused = 0;
+
+	for (int i = 0; i < 1000; i++)
+		refused += clEnqueueSVMFree(other, 1, pointers, never, NULL, 1, &none, NULL) ==
+			   CL_INVALID_EVENT_WAIT_LIST;
+	clReleaseCommandQueue(other);
+	fprintf(stderr, "refused: %d, left: %ld\n", refused, (long)(live() - before));
+}
+
+/* Lists with an element that is gone, or of another kind. */
+static void lists_of_none(void)
+{
+	cl_int error = 0;
+	cl_mem mem = clCreateBuffer(context, 0, 64, NULL, &error);
+	cl_program gone = clCreateProgramWithSource(context, 1, &source, NULL, &error);
+	cl_device_id no_device = (cl_device_id)mem;
+
+	clReleaseProgram(gone);
+	clLinkProgram(context, 1, &device, "", 1, &gone, NULL, NULL, &error);
+	fprintf(stderr, "programs: %d\n", error);
+	gone = clCreateProgramWithSource(context, 1, &source, NULL, &error);
+	fprintf(stderr, "devices: %d\n", clBuildProgram(gone, 1, &no_device, "", NULL, NULL));
+	clReleaseProgram(gone);
+	clReleaseMemObject(mem);
+	fprintf(stderr, "memory: %d\n", clEnqueueMigrateMemObjects(queue, 1, &mem, 0, 0, NULL, NULL));
+}
+
 void part_wrong(void)
 {
 	cl_event none[1] = {NULL}, event;
@@ -33,6 +74,8 @@ void part_wrong(void)
 	fprintf(stderr, "released: %d\n", clEnqueueReadBuffer(queue, other, CL_TRUE, 0, 4, &out, 0, NULL, NULL));
 	fprintf(stderr, "released again: %d\n", clReleaseMemObject(other));
 	clReleaseEvent(event);
+	refused_with_callback();
+	lists_of_none();
 }
 
 /* What every handle of the plain vendor library begins with; NULL with others. */
@@ -157,7 +200,34 @@ static long kibibytes(void)
 	return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* CYCLES: so many events, and a twentieth as many buffers in four threads. */
+/* One of each kind of object, with what hangs on others. */
+static void one_of_each(void)
+{
+	cl_buffer_region part = {0, 128};
+	cl_int error;
+	cl_context of = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+	cl_command_queue its_queue = clCreateCommandQueue(of, device, 0, &error);
+	cl_mem whole = clCreateBuffer(of, 0, 4096, NULL, &error);
+	cl_mem sub = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &part, &error);
+	cl_sampler sampler = clCreateSampler(of, CL_FALSE, CL_ADDRESS_NONE, CL_FILTER_NEAREST, &error);
+	cl_program text = clCreateProgramWithSource(of, 1, &source, NULL, &error);
+	cl_kernel kernel = clCreateKernel(program, "k2", &error);
+	cl_event event = clCreateUserEvent(of, &error);
+
+	/* Parents first: children hold them. */
+	clReleaseContext(of);
+	clReleaseMemObject(whole);
+	if (!its_queue || !sub || !sampler || !text || !kernel || !event)
+		called(0);
+	clReleaseEvent(event);
+	clReleaseKernel(kernel);
+	clReleaseProgram(text);
+	clReleaseSampler(sampler);
+	clReleaseMemObject(sub);
+	clReleaseCommandQueue(its_queue);
+}
+
+/* CYCLES: so many events, a hundredth of each other kind of object, and a twentieth as many buffers in four threads. */
 void part_cycles(void)
 {
 	int cycles = getenv("CYCLES") ? atoi(getenv("CYCLES")) : 1000000;
@@ -166,6 +236,13 @@ void part_cycles(void)
 	long memory;
 	cl_int error;
 
+	build();
+	for (int i = 0; i < cycles / 100; i++)
+		one_of_each();
+	clReleaseKernel(k);
+	clReleaseKernel(k2);
+	clReleaseProgram(program);
+	IS(!live || live() == before);
 	rounds = cycles / 20 / 4;
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, churn, NULL);

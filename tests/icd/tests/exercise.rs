@@ -44,6 +44,18 @@ fn every_function_answers_as_the_vendors() {
         other.is_empty() && bare.len() == wrapped.len(),
         "{other:#?}"
     );
+    // All that OpenCL 1.0 to 3.0 has, by Khronos's header, are called.
+    let header = lab.opencl().headers().join("CL/cl.h");
+    let header = std::fs::read_to_string(header).unwrap();
+    let declared: Vec<_> = (header.split("CL_API_CALL").skip(1))
+        .filter_map(|rest| rest.trim_start().split_once('('))
+        .map(|(name, _)| name)
+        .collect();
+    assert!(declared.len() > 100 && declared.contains(&"clSetContextDestructorCallback"));
+    let uncalled: Vec<_> = (declared.iter())
+        .filter(|name| !bare.iter().any(|l| l.contains(&format!(" {name} right: "))))
+        .collect();
+    assert!(uncalled.is_empty(), "{uncalled:?}");
     // Most functions are there, and most of them take what the generator calls right.
     let right = |end: &str| {
         let lines = bare.iter().filter(|l| l.contains(" right: "));

@@ -72,6 +72,15 @@ fn a_library_that_crashes_takes_no_program_with_it() {
     }
 }
 
+/// Half a minute, twice: how long the driver waits.
+#[test]
+#[ignore = "external tools: cargo xtask test icd-all"]
+fn a_library_that_hangs_makes_no_platform() {
+    let lab = Lab::new();
+    let library = lab.library("libhangs.so", "vendors/broken.c", &["-DFAULT=6"]);
+    absent(&lab, &library, "did not answer within 30 s");
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn a_loader_is_no_vendor_library() {

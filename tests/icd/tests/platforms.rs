@@ -1,5 +1,9 @@
 //! The driver beside another platform, with other loaders, and installed.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
 use peerlane_icd as _;
 use peerlane_icd_setup::{Places, Settings};
 use peerlane_icd_tests::{Drivers, Lab, driver, printed, succeed};
@@ -21,6 +25,40 @@ fn two_platforms_work_at_a_time() {
     ];
     assert!(said.starts_with("2 platforms, 0 failures\n"), "{said}");
     assert!(refused.iter().any(|line| said.ends_with(line)), "{said}");
+}
+
+/// Two platforms of one process answer as each does alone, with Debian's loader and Khronos's.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn clinfo_sees_two_platforms() {
+    let lab = Lab::new();
+    let vendor = lab.plain();
+    let platforms = [driver(), lab.other_pocl()];
+    let platforms = platforms.each_ref().map(|file| file.as_path());
+    for loader in [None, Some(lab.khronos_loader())] {
+        // Lines that begin with the platform's suffix, and not with the loader's.
+        let ask = |name: &str, of: &[&Path]| -> BTreeSet<String> {
+            let mut command = lab.command(lab.opencl().clinfo(), Drivers::Wrapped, &vendor);
+            command
+                .arg("--raw")
+                .env("OCL_ICD_VENDORS", lab.vendors(name, of))
+                .envs(loader.iter().map(|file| ("LD_PRELOAD", file)));
+            let said = printed(&succeed(&mut command, "clinfo"));
+            let lines = said.lines().filter(|line| line.starts_with("[P"));
+            // Columns are as wide as the widest suffix.
+            let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+            lines.map(words).collect()
+        };
+        let [wrapped, other] = [0, 1].map(|n| ask(&n.to_string(), &[platforms[n]]));
+        let both = ask("both", &platforms);
+        for (of, lines) in [("[Peerlane/", &wrapped), ("[POCL/", &other)] {
+            assert!(lines.len() > 80, "{lines:#?}");
+            assert!(lines.iter().all(|line| line.starts_with(of)), "{lines:#?}");
+        }
+        let alone: BTreeSet<_> = wrapped.union(&other).cloned().collect();
+        let unlike: Vec<_> = both.symmetric_difference(&alone).collect();
+        assert!(unlike.is_empty(), "{unlike:#?}");
+    }
 }
 
 /// Khronos's loader, which Debian does not have: programs run as with Debian's.
@@ -89,8 +127,41 @@ fn the_driver_looks_at_what_loaders_do_not() {
     let mut command = lab.command(&program, Drivers::Wrapped, &lab.plain());
     let said = printed(&succeed(command.arg(driver()), "calls"));
     let expected = "threads: 8\nboth NULL: -30\nno room: -30\nnumber: 0, 1\nplatform: 0\n\
-        suffix: 0, PEERLANE, 9 bytes\nsuffix of none: -32\nname of none: -32\nfunction: there\n\
+        suffix: 0, Peerlane, 9 bytes\nsuffix of none: -32\nname of none: -32\nfunction: there\n\
         of none: missing\nwithout a name: missing\n";
+    assert_eq!(said, expected);
+}
+
+/// Functions that the vendor library lacks answer with an error, also where it is linked with a loader that has all of
+/// these names.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn functions_that_are_not_there_say_so() {
+    let lab = Lab::new();
+    let program = lab.compile("lacks", &["lacks.c"], &["-ldl"]);
+    let loader = lab.opencl().loader();
+    let linked = ["-Wl,--no-as-needed", loader.to_str().unwrap()];
+    for (name, options) in [("libnull.so", &[][..]), ("liblinked.so", &linked)] {
+        let vendor = lab.library(name, "vendors/null.c", options);
+        let mut command = lab.command(&program, Drivers::Wrapped, &vendor);
+        command.arg(driver()).arg(&vendor);
+        let said = printed(&succeed(&mut command, "lacks"));
+        assert_eq!(said, "most, 0 others\n", "{name}");
+    }
+}
+
+/// Extensions that PoCL has not: parts of devices name their device by a query of their own; live objects are reported
+/// as the program knows them.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn extensions_name_the_programs_objects() {
+    let lab = Lab::new();
+    let vendor = lab.library("libextensions.so", "vendors/extensions.c", &[]);
+    let program = lab.compile("extensions", &["extensions.c"], &["-ldl"]);
+    let mut command = lab.command(&program, Drivers::Wrapped, &vendor);
+    let said = printed(&succeed(command.arg(driver()), "extensions"));
+    let expected = "parts: 0\nparent: the device\nparent by the extension: the device\n\
+        live: 3, the buffer: yes, others: nothing\n";
     assert_eq!(said, expected);
 }
 
@@ -100,12 +171,15 @@ fn the_driver_looks_at_what_loaders_do_not() {
 fn an_installation_is_checked() {
     let lab = Lab::new();
     let places = Places::below(&lab.path("root"));
-    let install = |vendor, helpers| {
+    let write = |vendor, helpers| {
         let settings = Settings {
             vendor: Some(vendor),
             helpers,
         };
         places.install(&driver(), &settings).unwrap();
+    };
+    let install = |vendor, helpers| {
+        write(vendor, helpers);
         places.check()
     };
     let linked = ["-Wl,-z,lazy"];
@@ -121,6 +195,17 @@ fn an_installation_is_checked() {
     let crashes = lab.library("libfault.so", "vendors/broken.c", &["-DFAULT=3"]);
     let report = install(crashes, Vec::new());
     assert!(report.fault.unwrap().contains("crashed (signal 11)"));
+    let hangs = lab.library("libhangs.so", "vendors/broken.c", &["-DFAULT=6"]);
+    write(hangs, Vec::new());
+    let report = places.check_within(Duration::from_secs(1));
+    assert_eq!(
+        report.fault.unwrap(),
+        "the vendor library did not answer within 1 s"
+    );
+    let cut = lab.path("cut.so");
+    std::fs::write(&cut, &std::fs::read(driver()).unwrap()[..5000]).unwrap();
+    let report = install(cut, Vec::new());
+    assert!(report.fault.unwrap().contains("cut off"));
     let report = install("/nowhere/libalteracl.so".into(), Vec::new());
     assert!(report.fault.unwrap().contains("/nowhere/libalteracl.so"));
 }

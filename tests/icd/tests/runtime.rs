@@ -57,7 +57,8 @@ fn programs_see_no_difference() {
     }
 }
 
-/// All that there is to ask, but for the driver's suffix.
+/// All that there is to ask, but for the driver's extension; the suffix, too, by which loaders find the runtime's own
+/// functions.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn clinfo_sees_no_difference() {
@@ -66,7 +67,6 @@ fn clinfo_sees_no_difference() {
     assert!(bare.lines().count() > 80, "{bare}");
     assert_eq!(bare.lines().count(), wrapped.lines().count(), "{wrapped}");
     for (bare, wrapped) in bare.lines().zip(wrapped.lines()) {
-        let bare = bare.replace("IntelFPGA", "PEERLANE");
-        assert_eq!(bare, wrapped);
+        assert_eq!(bare, wrapped.replace(" cl_peerlane_copy_buffer", ""));
     }
 }

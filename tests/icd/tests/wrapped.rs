@@ -78,6 +78,11 @@ fn handles_that_are_none_are_refused() {
     for wrong in ["of another kind", "released", "released again"] {
         assert!(said.contains(&format!("{wrong}: -38\n")), "{said}");
     }
+    assert!(said.contains("refused: 1000, left: 0\n"), "{said}");
+    // CL_INVALID_PROGRAM, CL_INVALID_DEVICE, CL_INVALID_MEM_OBJECT.
+    for wrong in ["programs: -44\n", "devices: -33\n", "memory: -38\n"] {
+        assert!(said.contains(wrong), "{said}");
+    }
 }
 
 #[test]
@@ -100,38 +105,42 @@ fn a_million_events() {
 }
 
 /// A driver around a library has a suffix and an extension that the library lacks, and does not offer
-/// command buffers.
+/// command buffers. That is all, with Debian's loader and Khronos's.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn clinfo_says_the_same() {
     let lab = Lab::new();
     let vendor = lab.plain();
-    let ask = |drivers| -> BTreeSet<String> {
-        let clinfo: PathBuf = lab.opencl().clinfo();
-        let output = succeed(&mut lab.command(clinfo, drivers, &vendor), "clinfo");
-        let words = |line: &str| {
-            let words = line.split_whitespace();
-            let offered: Vec<_> = words.filter(|w| *w != "cl_khr_command_buffer").collect();
-            offered.join(" ")
+    for loader in [None, Some(lab.khronos_loader())] {
+        let ask = |drivers| -> BTreeSet<String> {
+            let clinfo: PathBuf = lab.opencl().clinfo();
+            let mut command = lab.command(clinfo, drivers, &vendor);
+            command.envs(loader.iter().map(|file| ("LD_PRELOAD", file)));
+            let output = succeed(&mut command, "clinfo");
+            let words = |line: &str| {
+                let words = line.split_whitespace();
+                let offered: Vec<_> = words.filter(|w| *w != "cl_khr_command_buffer").collect();
+                offered.join(" ")
+            };
+            printed(&output).lines().map(words).collect()
         };
-        printed(&output).lines().map(words).collect()
-    };
-    let (bare, wrapped) = (ask(Drivers::Bare), ask(Drivers::Wrapped));
-    assert!(bare.len() > 100, "{bare:?}");
-    let own = [
-        "cl_khr_icd",
-        "cl_peerlane_copy_buffer",
-        "PEERLANE",
-        "POCL",
-        "cl_pocl_content_size",
-    ];
-    let hidden = ["ommand buffer", "(0.9.0)"];
-    let explained = |line: &&String| own.iter().chain(&hidden).any(|word| line.contains(word));
-    let other: Vec<_> = wrapped.symmetric_difference(&bare).collect();
-    let unexplained: Vec<_> = other.iter().filter(|line| !explained(line)).collect();
-    assert!(unexplained.is_empty(), "{unexplained:#?}");
-    assert!(
-        other.iter().any(|line| line.ends_with(" PEERLANE")),
-        "{other:#?}"
-    );
+        let (bare, wrapped) = (ask(Drivers::Bare), ask(Drivers::Wrapped));
+        assert!(bare.len() > 100, "{bare:?}");
+        let own = [
+            "cl_khr_icd",
+            "cl_peerlane_copy_buffer",
+            "Peerlane",
+            "POCL",
+            "cl_pocl_content_size",
+        ];
+        let hidden = ["ommand buffer", "(0.9.0)"];
+        let explained = |line: &&String| own.iter().chain(&hidden).any(|word| line.contains(word));
+        let other: Vec<_> = wrapped.symmetric_difference(&bare).collect();
+        let unexplained: Vec<_> = other.iter().filter(|line| !explained(line)).collect();
+        assert!(unexplained.is_empty(), "{unexplained:#?}");
+        assert!(
+            other.iter().any(|line| line.ends_with(" Peerlane")),
+            "{other:#?}"
+        );
+    }
 }

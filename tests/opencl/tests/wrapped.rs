@@ -7,46 +7,114 @@ use peerlane_icd_tests::{Lab, driver, errors, printed, succeed};
 use peerlane_mmd_simulated::{SETUP, Setup, Simulation};
 use peerlane_opencl::Runtime;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// What a program sees of the runtime over the simulated board.
+struct Board {
+    lab: Lab,
+    runtime: PathBuf,
+}
+
+impl Board {
+    fn new() -> Self {
+        let lab = Lab::new();
+        let runtime = Runtime::find().unwrap_or_else(|error| panic!("{error}"));
+        // Cargo puts both libraries beside the test.
+        let library = driver().with_file_name("libpeerlane_mmd_simulated.so");
+        assert!(library.is_file(), "{}", library.display());
+        fs::write(lab.path("peerlane.fcd"), format!("{}\n", library.display())).unwrap();
+        let setup = Setup {
+            boards: vec![Simulation::default()],
+        };
+        fs::write(lab.path("setup.json"), serde_json::to_vec(&setup).unwrap()).unwrap();
+        let runtime = runtime.library();
+        Self { lab, runtime }
+    }
+
+    /// A command with these drivers.
+    fn command(&self, program: &Path, name: &str, drivers: &[&Path]) -> Command {
+        // Neither library is to wait for ever.
+        let mut command = Command::new("timeout");
+        self.lab.set(&mut command);
+        command
+            .arg("60")
+            .arg(program)
+            .env("OCL_ICD_VENDORS", self.lab.vendors(name, drivers))
+            .env("PEERLANE_ICD_VENDOR", &self.runtime)
+            .env("ACL_BOARD_VENDOR_PATH", self.lab.path("."))
+            .env(SETUP, self.lab.path("setup.json"));
+        command
+    }
+}
 
 /// Runs parts of the program with the board's platform and PoCL's.
 fn passes(parts: &[&str]) {
-    let lab = Lab::new();
-    let program = lab.copies();
-    let runtime = Runtime::find().unwrap_or_else(|error| panic!("{error}"));
-    // Cargo puts both libraries beside the test.
-    let library = driver().with_file_name("libpeerlane_mmd_simulated.so");
-    assert!(library.is_file(), "{}", library.display());
-    fs::write(lab.path("peerlane.fcd"), format!("{}\n", library.display())).unwrap();
-    let setup = Setup {
-        boards: vec![Simulation::default()],
-    };
-    fs::write(lab.path("setup.json"), serde_json::to_vec(&setup).unwrap()).unwrap();
-    let both = lab.vendors("both", &[&driver(), &lab.opencl().pocl()]);
+    let board = Board::new();
+    let program = board.lab.copies();
+    let pocl = board.lab.opencl().pocl();
     for part in parts {
-        let mut command = Command::new(&program);
-        lab.set(&mut command);
+        let mut command = board.command(&program, "both", &[&driver(), &pocl]);
         command
             .arg(part)
             .arg(driver())
-            .env("OCL_ICD_VENDORS", &both)
-            .env("PEERLANE_ICD_VENDOR", runtime.library())
-            .env("ACL_BOARD_VENDOR_PATH", lab.path("."))
-            .env(SETUP, lab.path("setup.json"))
             // The board's Verilog is simulated.
             .env("COPIES_MOST", "65536")
-            // With the open runtime v2025.0 bytes that are written into a sub-buffer are not seen in the buffer.
-            .env("COPIES_WHOLE", "1");
+            .env("COPIES_CONTEXT", "1");
         let output = succeed(&mut command, part);
         let said = printed(&output);
         assert_eq!(said, format!("{part}: 0 failures\n"), "{}", errors(&output));
     }
 }
 
+/// The runtime (v2025.0) by itself forgets bytes that were written into a sub-buffer when that is released before the
+/// buffer is used. It is so with the driver as without.
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn parts_of_buffers_are_as_the_runtime_has_them() {
+    let board = Board::new();
+    let program = board.lab.program("parts", &["parts.c"]);
+    let [bare, wrapped] = [("bare", &board.runtime), ("wrapped", &driver())]
+        .map(|(name, of)| printed(&succeed(&mut board.command(&program, name, &[of]), name)));
+    assert_eq!(bare, wrapped);
+    assert!(bare.contains("by another queue: error 0, seen"), "{bare}");
+    println!("{bare}");
+}
+
 #[test]
 #[ignore = "an installed runtime: cargo xtask test runtime"]
 fn copies_go_through_the_hosts_memory() {
     passes(&["data", "order", "events"]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn failures_reach_those_who_wait() {
+    passes(&["failures"]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn each_error_is_that_of_the_table() {
+    passes(&["errors"]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn objects_may_go_while_a_copy_is_under_way() {
+    passes(&["released"]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn a_queue_out_of_order_has_barriers() {
+    passes(&["out-of-order"]);
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn many_copies_are_under_way_at_a_time() {
+    passes(&["many", "threads"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The description of OpenCL: functions, types, constants and the order of the dispatch table.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -73,6 +73,8 @@ pub(crate) struct Api {
     pub(crate) table: Vec<String>,
     aliases: HashMap<String, Type>,
     constants: HashMap<String, String>,
+    /// The constants that are names of queries.
+    pub(crate) queries: BTreeSet<String>,
 }
 
 /// A type as text without blanks.
@@ -164,6 +166,9 @@ impl Api {
             }
             Item::Const(item) => {
                 let value = item.expr.to_token_stream().to_string();
+                if text(&item.ty).contains("_info") {
+                    self.queries.insert(item.ident.to_string());
+                }
                 self.constants.insert(item.ident.to_string(), value);
             }
             _ => {}

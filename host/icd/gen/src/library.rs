@@ -15,6 +15,15 @@ const HEAD: &str = "// SPDX-License-Identifier: Apache-2.0\n\
 
 /// All of them.
 pub(crate) fn files(api: &Api) -> miette::Result<Vec<File>> {
+    let has_row = |name: &str| rules::QUERIES.iter().any(|(_, query, _)| *query == name);
+    let without: Vec<_> = (api.queries.iter())
+        .filter(|name| rules::sounds_like_handles(name) && !has_row(name))
+        .collect();
+    if !without.is_empty() {
+        return Err(miette!(
+            "no row in the table of queries: {without:?}, which by their names answer with handles"
+        ));
+    }
     let (core, extensions): (Vec<_>, Vec<_>) = (api.functions.iter())
         .filter(|(name, _)| !rules::BY_HAND.contains(&name.as_str()))
         .partition(|(name, _)| is_core(name));
@@ -91,6 +100,8 @@ fn place(name: &str) -> String {
         format!("platform::{name}")
     } else if name == "clSetKernelArg" {
         format!("arguments::{name}")
+    } else if name.starts_with("clReportLiveObjects") {
+        format!("callbacks::{name}")
     } else if is_core(name) {
         format!("functions::{name}")
     } else {
@@ -134,7 +145,7 @@ fn table(api: &Api) -> miette::Result<String> {
     Ok(format!(
         "{HEAD}//! The dispatch table that loaders call through (`_cl_icd_dispatch`).\n\n\
         use std::ffi::c_void;\nuse std::ptr::null_mut;\nuse std::sync::atomic::AtomicPtr;\n\n\
-        use crate::generated::{{extensions, functions, vendor::Vendor}};\nuse crate::{{arguments, platform}};\n\n\
+        use crate::generated::{{extensions, functions, vendor::Vendor}};\nuse crate::{{arguments, callbacks, platform}};\n\n\
         /// A slot for each function, in the loaders' order.\n\
         pub(crate) type Table = [AtomicPtr<c_void>; {length}];\n\n\
         /// Where functions stand in the table.\npub(crate) mod slot {{\n#![allow(non_upper_case_globals, reason = \"the specification's names\")]\n{slots}}}\n\n\

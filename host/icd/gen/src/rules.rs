@@ -22,8 +22,8 @@ pub(crate) fn kind(ty: &str) -> Option<String> {
     Some(format!("Kind::{name}"))
 }
 
-/// Functions that the wrapper has by hand: `host/icd/src/platform.rs` and `arguments.rs`.
-pub(crate) const BY_HAND: [&str; 7] = [
+/// Functions that the wrapper has by hand: `host/icd/src/platform.rs`, `arguments.rs` and `callbacks.rs`.
+pub(crate) const BY_HAND: [&str; 9] = [
     "clGetPlatformIDs",
     "clGetPlatformInfo",
     "clGetExtensionFunctionAddress",
@@ -31,6 +31,8 @@ pub(crate) const BY_HAND: [&str; 7] = [
     "clSetKernelArg",
     "clGetBoardExtensionFunctionAddressIntelFPGA",
     "clGetBoardExtensionFunctionAddressAltera",
+    "clReportLiveObjectsIntelFPGA",
+    "clReportLiveObjectsAltera",
 ];
 
 /// Functions that copies of `cl_peerlane_copy_buffer` answer for their own events: what `copy` has by that
@@ -155,6 +157,16 @@ pub(crate) const QUERIES: &[Query] = &[
         "CL_DEVICE_PARENT_DEVICE",
         Handles("cl_device_id"),
     ),
+    (
+        "clGetDeviceInfo",
+        "CL_DEVICE_PARENT_DEVICE_EXT",
+        Handles("cl_device_id"),
+    ),
+    (
+        "clGetDeviceInfo",
+        "CL_DEVICE_COMMAND_BUFFER_SYNC_DEVICES_KHR",
+        Handles("cl_device_id"),
+    ),
     ("clGetDeviceInfo", "CL_DEVICE_EXTENSIONS", Extensions),
     (
         "clGetDeviceInfo",
@@ -261,6 +273,43 @@ pub(crate) const QUERIES: &[Query] = &[
     ),
 ];
 
+/// Whether the answer to a query is a handle, or handles, by the query's name. The generator stops at one without a row
+/// in [`QUERIES`].
+pub(crate) fn sounds_like_handles(name: &str) -> bool {
+    // Counts, objects of Direct3D, and queries of functions that are withheld.
+    let others = [
+        "_NUM_",
+        "_MAX_",
+        "D3D",
+        "DXVA",
+        "CL_ACCELERATOR_",
+        "CL_COMMAND_BUFFER_",
+        "CL_MUTABLE_",
+    ];
+    let objects = [
+        "PLATFORM",
+        "DEVICE",
+        "DEVICES",
+        "HANDLE_LIST",
+        "CONTEXT",
+        "QUEUE",
+        "DEVICE_DEFAULT",
+        "MEMOBJECT",
+        "BUFFER",
+        "PROGRAM",
+        "KERNEL",
+        "EVENT",
+        "SAMPLER",
+    ];
+    let makers = ["_KHR", "_EXT", "_INTEL", "_ARM", "_QCOM", "_IMG", "_POCL"];
+    let suffix = makers.iter().find_map(|maker| name.strip_suffix(maker));
+    let what = suffix.unwrap_or(name);
+    objects
+        .iter()
+        .any(|object| what.ends_with(&format!("_{object}")))
+        && !others.iter().any(|other| name.contains(other))
+}
+
 /// What holds no handles, behind a pointer. Anything else stops the generator.
 pub(crate) const PLAIN: [&str; 26] = [
     "c_void",
@@ -315,11 +364,22 @@ pub(crate) fn told_of_failure(function: &str) -> bool {
     ["clBuildProgram", "clCompileProgram", "clLinkProgram"].contains(&function)
 }
 
-/// The error for a list of events that holds none of ours: `CL_INVALID_EVENT` of
-/// `clWaitForEvents` (5.11), else `CL_INVALID_EVENT_WAIT_LIST`.
-pub(crate) fn bad_event_list(function: &str) -> i32 {
-    match function {
-        "clWaitForEvents" | "clEnqueueWaitForEvents" => -58,
-        _ => -57,
-    }
+/// The error for a list with an element that is no handle of this kind: `CL_INVALID_EVENT` of `clWaitForEvents` (5.11),
+/// else `CL_INVALID_EVENT_WAIT_LIST`; `CL_INVALID_DEVICE`, `CL_INVALID_MEM_OBJECT`, `CL_INVALID_PROGRAM` (4.4, 5.4.4,
+/// 5.8.2), `CL_INVALID_SEMAPHORE_KHR` (cl_khr_semaphore).
+pub(crate) fn bad_list(function: &str, kind: &str) -> Option<i32> {
+    Some(match kind {
+        "Kind::Event" if ["clWaitForEvents", "clEnqueueWaitForEvents"].contains(&function) => -58,
+        "Kind::Event" => -57,
+        "Kind::Device" => -33,
+        "Kind::Mem" => -38,
+        "Kind::Program" => -44,
+        "Kind::Semaphore" => -1142,
+        _ => return None,
+    })
+}
+
+/// Whether NULL may be an element of a function's list: of buffers that a native kernel gets (5.10).
+pub(crate) fn takes_null(function: &str) -> bool {
+    function == "clEnqueueNativeKernel"
 }

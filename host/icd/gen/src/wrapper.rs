@@ -43,6 +43,8 @@ struct Wrapper<'a> {
     owner: Option<&'a Parameter>,
     queries: Vec<&'a Query>,
     before: String,
+    /// Behind all that may refuse the call: callbacks, which somebody has to take back.
+    last: String,
     arguments: Vec<String>,
     after: String,
     /// What a new object holds besides its owner.
@@ -59,6 +61,7 @@ pub(crate) fn function(api: &Api, name: &str, function: &Function) -> miette::Re
         owner,
         queries: rules::QUERIES.iter().filter(|q| q.0 == name).collect(),
         before: String::new(),
+        last: String::new(),
         arguments: Vec::new(),
         after: String::new(),
         holds: "Held::nothing()".into(),
@@ -130,7 +133,13 @@ impl Wrapper<'_> {
     fn callback(&self, callback: &syn::TypeFnPtr) -> miette::Result<Class> {
         let types: Vec<_> = callback.inputs.iter().map(|i| api::text(&i.ty)).collect();
         let Some(kind) = types.first().and_then(|first| rules::kind(first)) else {
-            return Ok(Class::Plain);
+            // One is the program's own data. Another may be an object.
+            let places = types.iter().filter(|ty| *ty == "*mutc_void").count();
+            let handles = types.iter().any(|ty| rules::kind(ty).is_some());
+            return match places > 1 || handles {
+                true => Err(miette!("{}: no rule for its callback", self.name)),
+                false => Ok(Class::Plain),
+            };
         };
         let ours = match types.get(1).map(String::as_str) {
             Some("*mutc_void") => "callbacks::object_called",
@@ -198,7 +207,7 @@ impl Wrapper<'_> {
                     "if !{n}.is_null() && !{previous}.is_null() {{ *{n} = found; }}"
                 ));
             }
-            Class::List(kind, count) => self.list(&n, kind, count),
+            Class::List(kind, count) => self.list(&n, kind, count)?,
             Class::Event => {
                 self.before("let mut made: *mut c_void = null_mut();");
                 self.arguments.push(format!(
@@ -240,7 +249,7 @@ impl Wrapper<'_> {
         Ok(())
     }
 
-    fn list(&mut self, n: &str, kind: &str, count: &str) {
+    fn list(&mut self, n: &str, kind: &str, count: &str) -> miette::Result<()> {
         self.before(&format!(
             "let list_{n} = List::new({count}, {n}.cast(), {kind});"
         ));
@@ -250,17 +259,21 @@ impl Wrapper<'_> {
         };
         self.arguments.push(format!("list_{n}.pointer(){cast}"));
         // Not every vendor looks at the elements.
-        if kind == "Kind::Event" {
-            let code = rules::bad_event_list(self.name);
-            let answer = match self.function.has("errcode_ret") {
-                true => format!("arguments::fail(errcode_ret, {code})"),
-                false => code.to_string(),
-            };
-            self.before(&format!("if list_{n}.has_null() {{ return {answer}; }}"));
-        }
+        let code = rules::bad_list(self.name, kind)
+            .ok_or_else(|| miette!("{}: no error for a list of {kind}", self.name))?;
+        let answer = match self.function.has("errcode_ret") {
+            true => format!("arguments::fail(errcode_ret, {code})"),
+            false => code.to_string(),
+        };
+        let has = match rules::takes_null(self.name) {
+            true => "has_stranger",
+            false => "has_null",
+        };
+        self.before(&format!("if list_{n}.{has}() {{ return {answer}; }}"));
         if self.name == "clCreateContext" {
             self.holds = format!("Held::all({count}, {n})");
         }
+        Ok(())
     }
 
     fn set_callback(&mut self, n: &str, kind: &str, ours: &str) {
@@ -272,9 +285,10 @@ impl Wrapper<'_> {
             _ => &owner,
         };
         let outlives = rules::outlives(self.name);
-        self.before(&format!(
+        let _ = writeln!(
+            self.last,
             "let callback = Callback::new({n}.map_or(0, |f| f as usize), user_data, {object}, {kind}, {owner}, {outlives});"
-        ));
+        );
         self.arguments.push(format!(
             "if callback.is_null() {{ None }} else {{ Some({ours}) }}"
         ));
@@ -301,12 +315,18 @@ impl Wrapper<'_> {
             let call = match answer {
                 Answer::Handles(ty) => {
                     let kind = rules::kind(ty).ok_or_else(|| miette!("{ty} is no handle"))?;
-                    format!("answers::handles(param_value, size, {kind}, {owner})")
+                    format!(
+                        "answers::handles(param_value, size.min(param_value_size), {kind}, {owner})"
+                    )
                 }
                 Answer::ContextProperties => {
-                    format!("answers::context_properties(param_value, size, {owner})")
+                    format!(
+                        "answers::context_properties(param_value, size.min(param_value_size), {owner})"
+                    )
                 }
-                Answer::DeviceLists => format!("answers::device_lists(param_value, size, {owner})"),
+                Answer::DeviceLists => format!(
+                    "answers::device_lists(param_value, size.min(param_value_size), {owner})"
+                ),
                 Answer::Extensions | Answer::ExtensionVersions => {
                     let query = match answer {
                         Answer::Extensions => "offered::names",
@@ -346,7 +366,7 @@ impl Wrapper<'_> {
             self.after(&format!("if result == 0 {{ objects::retained({n}); }}"));
         }
         if self.name.starts_with("clRelease") {
-            self.before(&format!("objects::releasing({n}, {kind});"));
+            self.before(&format!("let _later = objects::releasing({n}, {kind});"));
         }
     }
 
@@ -408,10 +428,11 @@ impl Wrapper<'_> {
                 let Some(vendor) = platform::vendor().{name} else {{ {missing} }};
                 // SAFETY: the arguments are as the specification has them, which the caller answers
                 // for; handles among them are looked up, never followed.
-                unsafe {{ {} {body} }}
+                unsafe {{ {} {} {body} }}
             }}\n\n",
             api.signature(self.function)?,
-            self.before
+            self.before,
+            self.last
         ))
     }
 }

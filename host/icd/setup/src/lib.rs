@@ -2,11 +2,13 @@
 //! `peerlane icd` does.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
@@ -15,6 +17,10 @@ pub const LIBRARY: &str = "libpeerlane_icd.so";
 /// The dynamic linker, which runs the driver to try the vendor library (System V ABI for AMD64,
 /// "Program Interpreter").
 const LINKER: &str = "/lib64/ld-linux-x86-64.so.2";
+/// A library that takes longer hangs, as the driver has it.
+const LIMIT: Duration = Duration::from_secs(30);
+/// The driver says a line. More is not read.
+const LINE: u64 = 64 << 10;
 
 /// A step that failed.
 #[derive(Debug, Error)]
@@ -101,13 +107,15 @@ impl Places {
     /// If a file cannot be read or written. The file for loaders is the last one.
     pub fn install(&self, library: &Path, settings: &Settings) -> Result<Vec<PathBuf>, Failed> {
         let mut written = Vec::new();
+        // Before anything is written.
+        let text = settings.text()?;
         let bytes = fs::read(library).map_err(Failed::io("read", library))?;
         let to = self.library();
         write(&to, &bytes, 0o755)?;
         written.push(to);
         if settings.vendor.is_some() || !settings.helpers.is_empty() {
             let file = self.settings();
-            write(&file, settings.text()?.as_bytes(), 0o644)?;
+            write(&file, text.as_bytes(), 0o644)?;
             written.push(file);
         }
         // As a program sees it, whatever it is installed below.
@@ -137,15 +145,21 @@ impl Places {
     /// Whether loaders find the driver, and whether that finds a platform. The vendor library is tried
     /// in a process of its own.
     pub fn check(&self) -> Report {
+        self.check_within(LIMIT)
+    }
+
+    /// The same, for a vendor library that may take so long.
+    pub fn check_within(&self, limit: Duration) -> Report {
         let mut lines = Vec::new();
         let fault = self
             .found(&mut lines)
-            .and_then(|()| self.tried(&mut lines))
+            .and_then(|driver| tried(&driver, &self.settings(), &mut lines, limit))
             .err();
         Report { lines, fault }
     }
 
-    fn found(&self, lines: &mut Vec<String>) -> Result<(), String> {
+    /// The driver that loaders find.
+    fn found(&self, lines: &mut Vec<String>) -> Result<PathBuf, String> {
         let icd = self.icd();
         let named = fs::read_to_string(&icd).map_err(|error| {
             format!(
@@ -155,38 +169,78 @@ impl Places {
         })?;
         lines.push(format!("{} names {}", icd.display(), named.trim()));
         let named = named.trim().trim_start_matches('/');
-        match self.root.join(named).is_file() {
-            true => Ok(()),
+        let driver = self.root.join(named);
+        match driver.is_file() {
+            true => Ok(driver),
             false => Err(format!("there is no file /{named}")),
         }
     }
+}
 
-    fn tried(&self, lines: &mut Vec<String>) -> Result<(), String> {
-        let settings = self.settings();
-        let mut command = Command::new(LINKER);
-        command.arg(self.library()).env("PEERLANE_ICD_PROBING", "1");
-        match settings.exists() {
-            true => {
-                lines.push(format!("{} says what it loads", settings.display()));
-                command.env("PEERLANE_ICD_CONFIG", &settings);
-            }
-            false => lines.push(format!("{} is not there", settings.display())),
-        }
-        let output = command
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| format!("cannot run {LINKER}: {error}"))?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        match (&*said, output.status.signal()) {
-            ("sound", _) => {
-                lines.push("the vendor library has a platform".to_owned());
-                Ok(())
-            }
-            ("", Some(signal)) => Err(format!("the vendor library crashed (signal {signal})")),
-            ("", None) => Err("the vendor library ended the process that tried it".to_owned()),
-            (why, _) => Err(why.to_owned()),
-        }
+/// Lets a driver try its vendor library in a process of its own.
+fn tried(
+    driver: &Path,
+    settings: &Path,
+    lines: &mut Vec<String>,
+    limit: Duration,
+) -> Result<(), String> {
+    let mut command = Command::new(LINKER);
+    command.arg(driver).env("PEERLANE_ICD_PROBING", "1");
+    // The settings that are installed are checked, and not those of this process.
+    for name in ["CONFIG", "VENDOR", "HELPERS", "PROBE"] {
+        command.env_remove(format!("PEERLANE_ICD_{name}"));
     }
+    match settings.exists() {
+        true => {
+            lines.push(format!("{} says what it loads", settings.display()));
+            command.env("PEERLANE_ICD_CONFIG", settings);
+        }
+        false => lines.push(format!("{} is not there", settings.display())),
+    }
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("cannot run {LINKER}: {error}"))?;
+    // Read beside the waiting, so that it is never full.
+    let output = child.stdout.take();
+    let reader = thread::spawn(move || {
+        let mut said = Vec::new();
+        if let Some(output) = output {
+            let _ = output.take(LINE).read_to_end(&mut said);
+        }
+        said
+    });
+    let status = within(&mut child, limit).ok_or_else(|| {
+        let seconds = limit.as_secs();
+        format!("the vendor library did not answer within {seconds} s")
+    })?;
+    let said = reader.join().unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    match (&*said, status.signal()) {
+        ("sound", _) => {
+            lines.push("the vendor library has a platform".to_owned());
+            Ok(())
+        }
+        ("", Some(signal)) => Err(format!("the vendor library crashed (signal {signal})")),
+        ("", None) => Err("the vendor library ended the process that tried it".to_owned()),
+        (why, _) => Err(why.to_owned()),
+    }
+}
+
+/// Waits for a process; `None` when the time is over, and then it is ended.
+fn within(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+    let until = Instant::now() + limit;
+    while Instant::now() < until {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    None
 }
 
 impl Settings {
@@ -203,9 +257,14 @@ impl Settings {
     }
 }
 
-/// A path as TOML writes a basic string.
+/// A path as TOML writes a basic string. One with a `/` is made one from the root, because programs run anywhere; a name
+/// is the dynamic linker's to look for.
 fn quoted(path: &Path) -> Result<String, Failed> {
-    let text = path
+    let whole = match path.components().count() {
+        0 | 1 => path.to_owned(),
+        _ => std::path::absolute(path).map_err(Failed::io("find", path))?,
+    };
+    let text = whole
         .to_str()
         .filter(|text| !text.contains(char::is_control));
     let text = text.ok_or_else(|| Failed::Path {
@@ -300,5 +359,30 @@ mod tests {
             ..Settings::default()
         };
         assert!(matches!(line.text(), Err(Failed::Path { .. })));
+        // Nothing is written of what cannot be written whole.
+        let other = Places::below(&root.path().join("other"));
+        let library = root.path().join("built.so");
+        fs::write(&library, "library").unwrap();
+        assert!(matches!(
+            other.install(&library, &line),
+            Err(Failed::Path { .. })
+        ));
+        assert!(!root.path().join("other").exists());
+    }
+
+    #[test]
+    fn programs_run_anywhere() {
+        let settings = Settings {
+            vendor: Some("lib/libalteracl.so".into()),
+            helpers: vec!["libmine_mmd.so".into()],
+        };
+        let here = std::env::current_dir().unwrap();
+        let whole = here.join("lib/libalteracl.so");
+        let text = settings.text().unwrap();
+        assert!(
+            text.contains(&format!("vendor = \"{}\"\n", whole.display())),
+            "{text}"
+        );
+        assert!(text.contains("helpers = [\"libmine_mmd.so\"]\n"), "{text}");
     }
 }

@@ -105,12 +105,12 @@ pub(super) unsafe fn name(
     (memory, offset): (Handle, usize),
 ) -> Result<(), i32> {
     let of = (buffer.expose_provenance(), device.expose_provenance());
-    if memory.is_null() {
-        NAMED.lock().retain(|named| named.of != of);
-        return Ok(());
-    }
+    // What was taken back stays in the list, with no memory: the buffer's end is told once.
     let known = NAMED.lock().iter().any(|named| named.of.0 == of.0);
     if !known {
+        if memory.is_null() {
+            return Ok(());
+        }
         // No lock is held: it may be called before the call returns.
         // SAFETY: the caller's promise.
         status(unsafe { peer.at_the_end_of_mem(buffer, forget, null_mut()) })?;
@@ -160,7 +160,11 @@ impl Direct {
         let library = unsafe { Library::of(device) }
             .ok_or("the board's library has no functions of cl_peerlane_peer_memory")?;
         let of = (buffer.addr(), device.addr());
-        if let Some(named) = NAMED.lock().iter().find(|named| named.of == of) {
+        if let Some(named) = NAMED
+            .lock()
+            .iter()
+            .find(|named| named.of == of && named.memory != 0)
+        {
             return Ok(Self {
                 library,
                 memory: std::ptr::with_exposed_provenance_mut(named.memory),

@@ -39,7 +39,9 @@ use crate::objects::{self, Handle, Kind};
 use crate::{offered, platform};
 
 pub(crate) use board::function_of_opencl;
-pub(crate) use record::{Record, event_info, event_profiling_info, set_user_event_status};
+pub(crate) use record::{
+    Record, event_info, event_profiling_info, keep_a_while, set_user_event_status,
+};
 
 /// The extension.
 pub(crate) const NAME: &str = "cl_peerlane_copy_buffer";
@@ -325,6 +327,8 @@ unsafe fn enqueue(
     if direct.is_none() {
         pair.check_host_access()?;
     }
+    record::let_go();
+    let seat = worker::seat()?;
     // SAFETY: the caller's promise.
     unsafe {
         let ends = [
@@ -352,7 +356,7 @@ unsafe fn enqueue(
             peer.functions.keep_context(peer.context)?,
         ];
         let keep = |event: &Handle| peer.functions.keep_event(*event);
-        let mut waits: Vec<Kept> = peers.iter().map(keep).collect::<Result<_, _>>()?;
+        let peers_events: Vec<Kept> = peers.iter().map(keep).collect::<Result<_, _>>()?;
         let peer_done = match peer_event.is_null() {
             true => None,
             false => Some(peer.functions.user_event(peer.context)?),
@@ -362,10 +366,14 @@ unsafe fn enqueue(
             Some(done) => Some(peer.functions.keep_event(done.object())?),
         };
         let done = queue.functions.user_event(queue.context)?;
-        let record = Arc::new(Record::new(queue.queue, queue.properties & PROFILING != 0));
+        let profiled = queue.properties & PROFILING != 0;
+        let record = Arc::new(Record::new(queue.queue, queue.context, profiled));
         objects::attach(done.object(), Arc::clone(&record), queue.queue);
         let programs_event = queue.functions.keep_event(done.object())?;
-        let seat = worker::seat()?;
+        let previous = match queue.is_ordered() {
+            true => record::follow(queue.queue, &record),
+            false => None,
+        };
         // From here on whatever fails has to end the event: it may stand in the queue.
         let mut job = Job {
             direction: pair.direction,
@@ -373,6 +381,8 @@ unsafe fn enqueue(
             size,
             direct,
             waits: Vec::new(),
+            previous,
+            peers: peers_events,
             done,
             peer_done,
             behind: None,
@@ -382,8 +392,7 @@ unsafe fn enqueue(
         };
         match in_order(queue, own, &job.done) {
             Ok(place) => {
-                waits.extend(place.before);
-                job.waits = waits;
+                job.waits = place.before;
                 job.behind = place.behind;
             }
             Err(error) => {
@@ -411,7 +420,7 @@ struct Place {
     /// What it waits for.
     before: Vec<Kept>,
     /// The marker that waits for it, where there is one. It is kept until the copy's event has ended: PoCL 3.1 forgets
-    /// a command that has failed, but not in the event that it waited for.
+    /// a command that has failed, but not in the events that it waited for.
     behind: Option<Kept>,
 }
 
@@ -425,10 +434,11 @@ unsafe fn in_order(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Plac
     let vendor = platform::vendor();
     // SAFETY: the caller's promise.
     unsafe {
+        // Each is waited for by itself, too: whether a marker fails with them is the vendor's affair.
+        let keep = |event: &Handle| f.keep_event(*event);
+        let mut before: Vec<Kept> = events.iter().map(keep).collect::<Result<_, _>>()?;
         if vendor.clEnqueueMarkerWithWaitList.is_none() {
             // OpenCL 1.1: a marker is behind all commands, also in a queue without order.
-            let keep = |event: &Handle| f.keep_event(*event);
-            let mut before: Vec<Kept> = events.iter().map(keep).collect::<Result<_, _>>()?;
             before.push(f.behind_all(queue.queue)?);
             status(f.hold_up(queue.queue, 1, &done.object()))?;
             return Ok(Place {
@@ -454,13 +464,12 @@ unsafe fn in_order(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Plac
         // A marker of PoCL 3.1 behind an event that has failed already never ends.
         let failed =
             (events.iter()).find(|event| matches!(f.event::<i32>(**event, EVENT_STATUS), Ok(..0)));
-        let before = match failed {
-            Some(event) => f.keep_event(*event)?,
-            None => f.behind(queue.queue, list)?,
-        };
+        if failed.is_none() {
+            before.insert(0, f.behind(queue.queue, list)?);
+        }
         let behind = f.behind(queue.queue, &[done.object()])?;
         Ok(Place {
-            before: vec![before],
+            before,
             behind: Some(behind),
         })
     }

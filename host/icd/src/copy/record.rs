@@ -1,15 +1,20 @@
 //! What the events of copies say of themselves. Such an event is a user event at the vendor's, so that all of
 //! the vendor's functions take it; as a program sees it, it is that of a command.
 
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{
-    AtomicU64,
+    AtomicI32, AtomicU64,
     Ordering::{Acquire, Release},
 };
 
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
 use super::code::{
-    COMMAND_COPY_BUFFER, INVALID_EVENT, INVALID_VALUE, PROFILING_INFO_NOT_AVAILABLE,
+    COMMAND_COPY_BUFFER, INVALID_EVENT, INVALID_VALUE, PROFILING_INFO_NOT_AVAILABLE, SUCCESS,
 };
 use super::functions::EVENT_STATUS;
 use crate::objects::{self, Handle, Kind};
@@ -30,9 +35,89 @@ const DONE: i32 = 0;
 pub(crate) struct Record {
     /// The queue's handle, which the event's object keeps; exposed.
     queue: usize,
+    /// Queue and context at the vendor. Events of commands keep these; but this one is a user event there, and some
+    /// vendors' do not even keep their context (`acl_event.cpp` of the open FPGA runtime).
+    _kept: [VendorsObject; 2],
+    /// How the copy has ended; [`UNDER_WAY`] before.
+    ended: AtomicI32,
     profiled: bool,
     /// When it was enqueued, submitted, started and ended, in nanoseconds; 0: not yet.
     times: [AtomicU64; 4],
+}
+
+/// No status that a command ends with.
+const UNDER_WAY: i32 = 1;
+
+/// A reference to an object of the vendor's; exposed, 0 for none.
+#[derive(Debug)]
+struct VendorsObject {
+    raw: usize,
+    release: Option<Call>,
+}
+
+type Call = unsafe extern "C" fn(Handle) -> i32;
+
+impl VendorsObject {
+    /// In the order in which they are to be given back.
+    fn queue_and_context(queue: Handle, context: Handle) -> [Self; 2] {
+        let vendor = platform::vendor();
+        let keep = |raw: Handle, retain: Option<Call>, release| {
+            // SAFETY: a handle of the vendor's or null, which it refuses.
+            let kept = retain.is_some_and(|retain| unsafe { retain(raw) } == SUCCESS);
+            let raw = if kept { raw.expose_provenance() } else { 0 };
+            Self { raw, release }
+        };
+        [
+            keep(
+                objects::raw(queue, Kind::Queue),
+                vendor.clRetainCommandQueue,
+                vendor.clReleaseCommandQueue,
+            ),
+            keep(
+                objects::raw(context, Kind::Context),
+                vendor.clRetainContext,
+                vendor.clReleaseContext,
+            ),
+        ]
+    }
+}
+
+impl Drop for VendorsObject {
+    fn drop(&mut self) {
+        if let (1.., Some(release)) = (self.raw, self.release) {
+            // SAFETY: a reference that this one has.
+            unsafe { release(std::ptr::with_exposed_provenance_mut(self.raw)) };
+        }
+    }
+}
+
+/// Records of events that are gone, but not yet at the vendor's.
+static PARKED: Mutex<Vec<Arc<Record>>> = Mutex::new(Vec::new());
+
+/// Keeps a record until the next copy.
+pub(crate) fn keep_a_while(record: Option<Arc<Record>>) {
+    PARKED.lock().extend(record);
+}
+
+/// Lets go of what was kept a while.
+pub(super) fn let_go() {
+    // Given back without the lock.
+    let parked = std::mem::take(&mut *PARKED.lock());
+    drop(parked);
+}
+
+/// The last copy of each queue, by its handle's number.
+static LAST: Mutex<BTreeMap<usize, Weak<Record>>> = Mutex::new(BTreeMap::new());
+
+/// A copy is now the last one of a queue. Gives the one before it if that is under way.
+pub(super) fn follow(queue: Handle, record: &Arc<Record>) -> Option<Arc<Record>> {
+    let before = {
+        let mut last = LAST.lock();
+        last.retain(|_, record| record.strong_count() != 0);
+        last.insert(queue.addr(), Arc::downgrade(record))
+    };
+    let before = before.and_then(|before| before.upgrade());
+    before.filter(|before| before.ended().is_none())
 }
 
 /// What [`Record`] has a time of.
@@ -58,9 +143,11 @@ fn now() -> u64 {
 
 impl Record {
     /// Of a copy that is being enqueued.
-    pub(super) fn new(queue: Handle, profiled: bool) -> Self {
+    pub(super) fn new(queue: Handle, context: Handle, profiled: bool) -> Self {
         let this = Self {
             queue: queue.expose_provenance(),
+            _kept: VendorsObject::queue_and_context(queue, context),
+            ended: AtomicI32::new(UNDER_WAY),
             profiled,
             times: [const { AtomicU64::new(0) }; 4],
         };
@@ -71,6 +158,17 @@ impl Record {
     /// The moment is now.
     pub(super) fn is(&self, moment: Moment) {
         self.times[moment as usize].store(now(), Release);
+    }
+
+    /// The copy has ended so, and nobody was told yet.
+    pub(super) fn has_ended(&self, status: i32) {
+        self.ended.store(status, Release);
+    }
+
+    /// How the copy has ended: 0, or an error below that; `None` before.
+    pub(super) fn ended(&self) -> Option<i32> {
+        let ended = self.ended.load(Acquire);
+        (ended != UNDER_WAY).then_some(ended)
     }
 
     fn at(&self, moment: Moment) -> u64 {

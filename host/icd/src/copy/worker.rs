@@ -2,12 +2,13 @@
 
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
-use std::sync::Arc;
 use std::sync::atomic::{
     AtomicUsize,
-    Ordering::{AcqRel, Relaxed},
+    Ordering::{AcqRel, Acquire, Relaxed},
 };
+use std::sync::{Arc, Once};
 use std::thread;
+use std::time::Duration;
 
 use super::board::{Direct, Direction};
 use super::code::{
@@ -25,6 +26,39 @@ const MOST: usize = 64;
 
 static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
 
+/// See [`Job::wait`].
+const SETTLING: Duration = Duration::from_millis(20);
+
+/// Copies that have ended and still give back what they had.
+static TELLING: AtomicUsize = AtomicUsize::new(0);
+
+/// One of [`TELLING`].
+struct Telling;
+
+impl Telling {
+    fn begins() -> Self {
+        TELLING.fetch_add(1, AcqRel);
+        Self
+    }
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        TELLING.fetch_sub(1, AcqRel);
+    }
+}
+
+/// A program that knows that its copy has ended may end, and with it the vendor library: its destructors run after
+/// this, which was registered when it was there. A copy that still waits is not waited for.
+extern "C" fn at_exit() {
+    for _ in 0..5000 {
+        if TELLING.load(Acquire) == 0 {
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// The right to have a copy under way.
 pub(super) struct Seat(());
 
@@ -33,6 +67,12 @@ pub(super) struct Seat(());
 /// # Errors
 /// All are taken.
 pub(super) fn seat() -> Result<Seat, i32> {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        // SAFETY: a function that stays: the library is never closed (build.rs). Where there is no room for it, nobody
+        // waits.
+        let _ = unsafe { libc::atexit(at_exit) };
+    });
     let more = |taken: usize| (taken < MOST).then_some(taken + 1);
     match UNDER_WAY.fetch_update(AcqRel, Relaxed, more) {
         Ok(_) => Ok(Seat(())),
@@ -53,7 +93,12 @@ pub(super) struct Job {
     pub(super) ends: [End; 2],
     pub(super) size: usize,
     pub(super) direct: Option<Direct>,
+    /// What is in front in the queue, and the events of the queue's context; kept until the end.
     pub(super) waits: Vec<Kept>,
+    /// The copy in front of it in a queue in order.
+    pub(super) previous: Option<Arc<Record>>,
+    /// Events of the peer's context.
+    pub(super) peers: Vec<Kept>,
     pub(super) done: Kept,
     pub(super) peer_done: Option<Kept>,
     /// What waits for it in the queue.
@@ -74,19 +119,34 @@ impl Job {
     ///
     /// # Safety
     /// All objects are live, and the bytes lie in the buffers.
-    pub(super) unsafe fn run(mut self) -> Result<(), i32> {
+    pub(super) unsafe fn run(self) -> Result<(), i32> {
         // SAFETY: the caller's promise.
         let ended = unsafe { self.wait().and_then(|()| self.copy()) };
         self.end(ended);
         ended
     }
 
-    unsafe fn wait(&mut self) -> Result<(), i32> {
-        for event in std::mem::take(&mut self.waits) {
+    /// What is in front in the queue comes first, because a copy ends behind it, also one that fails. Each event is
+    /// judged for itself: a marker of the open FPGA runtime ends well though what it waited for has failed.
+    unsafe fn wait(&self) -> Result<(), i32> {
+        let all = |events: &[Kept]| {
             // SAFETY: the caller's promise.
-            unsafe { event.functions().wait(event.object()) }
-                .map_err(|_| EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)?;
+            (events.iter()).try_for_each(|event| unsafe { event.functions().wait(event.object()) })
+        };
+        let waited = all(&self.waits);
+        if waited.is_err() {
+            // PoCL 3.1 shows that a command has failed before it has told those that wait for it, and takes no
+            // second failure of one of these meanwhile (tests/icd/programs/failed.c).
+            thread::sleep(SETTLING);
         }
+        let previous = self.previous.as_ref().and_then(|previous| previous.ended());
+        let previous = match previous {
+            Some(failed @ ..SUCCESS) => Err(failed),
+            _ => Ok(()),
+        };
+        (waited.and(previous))
+            .and_then(|()| all(&self.peers))
+            .map_err(|_| EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)?;
         self.record.is(Moment::Started);
         Ok(())
     }
@@ -112,14 +172,23 @@ impl Job {
 
     /// Tells the end of the copy, well or not.
     pub(super) fn end(self, ended: Result<(), i32>) {
-        self.record.is(Moment::Ended);
-        let status = ended.err().unwrap_or(SUCCESS);
+        let _telling = Telling::begins();
+        // Gone before it.
+        let job = self;
+        job.record.is(Moment::Ended);
+        let status = match ended {
+            Ok(()) => SUCCESS,
+            Err(error @ ..SUCCESS) => error,
+            // No status that an event takes.
+            Err(_) => OUT_OF_RESOURCES,
+        };
+        job.record.has_ended(status);
         // The vendor's own function: to programs it is no user event.
         if let Some(set) = platform::vendor().clSetUserEventStatus {
             // SAFETY: a user event that is kept, or null; nobody else ends it.
-            unsafe { set(objects::raw(self.done.object(), Kind::Event), status) };
+            unsafe { set(objects::raw(job.done.object(), Kind::Event), status) };
         }
-        if let Some(done) = &self.peer_done {
+        if let Some(done) = &job.peer_done {
             // SAFETY: as above.
             unsafe {
                 done.functions()

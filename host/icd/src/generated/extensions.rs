@@ -169,6 +169,9 @@ pub(crate) unsafe extern "C" fn clCreateProgramWithBinaryAndProgramDeviceIntelFP
     unsafe {
         let raw_context = objects::raw(context, Kind::Context);
         let list_device_list = List::new(num_devices, device_list.cast(), Kind::Device);
+        if list_device_list.has_null() {
+            return arguments::fail(errcode_ret, -33);
+        }
         let result = vendor(
             raw_context,
             num_devices,
@@ -328,6 +331,9 @@ pub(crate) unsafe extern "C" fn clEnqueueAcquireEGLObjectsKHR(
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
         let list_mem_objects = List::new(num_objects, mem_objects.cast(), Kind::Mem);
+        if list_mem_objects.has_null() {
+            return -38;
+        }
         let list_event_wait_list =
             List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
         if list_event_wait_list.has_null() {
@@ -369,6 +375,9 @@ pub(crate) unsafe extern "C" fn clEnqueueAcquireExternalMemObjectsKHR(
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
         let list_mem_objects = List::new(num_mem_objects, mem_objects.cast(), Kind::Mem);
+        if list_mem_objects.has_null() {
+            return -38;
+        }
         let list_event_wait_list =
             List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
         if list_event_wait_list.has_null() {
@@ -410,6 +419,9 @@ pub(crate) unsafe extern "C" fn clEnqueueAcquireGrallocObjectsIMG(
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
         let list_mem_objects = List::new(num_objects, mem_objects.cast(), Kind::Mem);
+        if list_mem_objects.has_null() {
+            return -38;
+        }
         let list_event_wait_list =
             List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
         if list_event_wait_list.has_null() {
@@ -714,6 +726,9 @@ pub(crate) unsafe extern "C" fn clEnqueueMigrateMemObjectEXT(
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
         let list_mem_objects = List::new(num_mem_objects, mem_objects.cast(), Kind::Mem);
+        if list_mem_objects.has_null() {
+            return -38;
+        }
         let list_event_wait_list =
             List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
         if list_event_wait_list.has_null() {
@@ -852,6 +867,9 @@ pub(crate) unsafe extern "C" fn clEnqueueReleaseEGLObjectsKHR(
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
         let list_mem_objects = List::new(num_objects, mem_objects.cast(), Kind::Mem);
+        if list_mem_objects.has_null() {
+            return -38;
+        }
         let list_event_wait_list =
             List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
         if list_event_wait_list.has_null() {
@@ -893,6 +911,9 @@ pub(crate) unsafe extern "C" fn clEnqueueReleaseExternalMemObjectsKHR(
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
         let list_mem_objects = List::new(num_mem_objects, mem_objects.cast(), Kind::Mem);
+        if list_mem_objects.has_null() {
+            return -38;
+        }
         let list_event_wait_list =
             List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
         if list_event_wait_list.has_null() {
@@ -934,6 +955,9 @@ pub(crate) unsafe extern "C" fn clEnqueueReleaseGrallocObjectsIMG(
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
         let list_mem_objects = List::new(num_objects, mem_objects.cast(), Kind::Mem);
+        if list_mem_objects.has_null() {
+            return -38;
+        }
         let list_event_wait_list =
             List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
         if list_event_wait_list.has_null() {
@@ -976,6 +1000,12 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMFreeARM(
     // for; handles among them are looked up, never followed.
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
+        let list_event_wait_list =
+            List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
+        if list_event_wait_list.has_null() {
+            return -57;
+        }
+        let mut made: *mut c_void = null_mut();
         let callback = Callback::new(
             pfn_free_func.map_or(0, |f| f as usize),
             user_data,
@@ -984,12 +1014,6 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMFreeARM(
             command_queue,
             false,
         );
-        let list_event_wait_list =
-            List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
-        if list_event_wait_list.has_null() {
-            return -57;
-        }
-        let mut made: *mut c_void = null_mut();
         let result = vendor(
             raw_command_queue,
             num_svm_pointers,
@@ -1207,6 +1231,9 @@ pub(crate) unsafe extern "C" fn clEnqueueSignalSemaphoresKHR(
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
         let list_sema_objects = List::new(num_sema_objects, sema_objects.cast(), Kind::Semaphore);
+        if list_sema_objects.has_null() {
+            return -1142;
+        }
         let list_event_wait_list =
             List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
         if list_event_wait_list.has_null() {
@@ -1250,6 +1277,9 @@ pub(crate) unsafe extern "C" fn clEnqueueWaitSemaphoresKHR(
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
         let list_sema_objects = List::new(num_sema_objects, sema_objects.cast(), Kind::Semaphore);
+        if list_sema_objects.has_null() {
+            return -1142;
+        }
         let list_event_wait_list =
             List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
         if list_event_wait_list.has_null() {
@@ -1434,11 +1464,21 @@ pub(crate) unsafe extern "C" fn clGetGLContextInfoKHR(
         if result == 0 && !param_value.is_null() {
             // CL_CURRENT_DEVICE_FOR_GL_CONTEXT_KHR
             if param_name == 0x2006 {
-                answers::handles(param_value, size, Kind::Device, null_mut());
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Device,
+                    null_mut(),
+                );
             }
             // CL_DEVICES_FOR_GL_CONTEXT_KHR
             if param_name == 0x2007 {
-                answers::handles(param_value, size, Kind::Device, null_mut());
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Device,
+                    null_mut(),
+                );
             }
         }
         result
@@ -1571,7 +1611,12 @@ pub(crate) unsafe extern "C" fn clGetMemAllocInfoINTEL(
         if result == 0 && !param_value.is_null() {
             // CL_MEM_ALLOC_DEVICE_INTEL
             if param_name == 0x419D {
-                answers::handles(param_value, size, Kind::Device, context);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Device,
+                    context,
+                );
             }
         }
         result
@@ -1678,15 +1723,25 @@ pub(crate) unsafe extern "C" fn clGetSemaphoreInfoKHR(
         if result == 0 && !param_value.is_null() {
             // CL_SEMAPHORE_CONTEXT_KHR
             if param_name == 0x2039 {
-                answers::handles(param_value, size, Kind::Context, sema_object);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Context,
+                    sema_object,
+                );
             }
             // CL_SEMAPHORE_DEVICE_HANDLE_LIST_KHR
             if param_name == 0x2053 {
-                answers::handles(param_value, size, Kind::Device, sema_object);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Device,
+                    sema_object,
+                );
             }
             // CL_SEMAPHORE_PROPERTIES_KHR
             if param_name == 0x203B {
-                answers::device_lists(param_value, size, sema_object);
+                answers::device_lists(param_value, size.min(param_value_size), sema_object);
             }
         }
         result
@@ -1916,7 +1971,7 @@ pub(crate) unsafe extern "C" fn clReleaseDeviceEXT(device: *mut c_void) -> i32 {
     // for; handles among them are looked up, never followed.
     unsafe {
         let raw_device = objects::raw(device, Kind::Device);
-        objects::releasing(device, Kind::Device);
+        let _later = objects::releasing(device, Kind::Device);
         vendor(raw_device)
     }
 }
@@ -1929,40 +1984,8 @@ pub(crate) unsafe extern "C" fn clReleaseSemaphoreKHR(sema_object: *mut c_void) 
     // for; handles among them are looked up, never followed.
     unsafe {
         let raw_sema_object = objects::raw(sema_object, Kind::Semaphore);
-        objects::releasing(sema_object, Kind::Semaphore);
+        let _later = objects::releasing(sema_object, Kind::Semaphore);
         vendor(raw_sema_object)
-    }
-}
-
-pub(crate) unsafe extern "C" fn clReportLiveObjectsAltera(
-    platform: *mut c_void,
-    report_fn: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *const c_char, u32)>,
-    user_data: *mut c_void,
-) {
-    let Some(vendor) = platform::vendor().clReportLiveObjectsAltera else {
-        return;
-    };
-    // SAFETY: the arguments are as the specification has them, which the caller answers
-    // for; handles among them are looked up, never followed.
-    unsafe {
-        let raw_platform = objects::raw(platform, Kind::Platform);
-        vendor(raw_platform, report_fn, user_data);
-    }
-}
-
-pub(crate) unsafe extern "C" fn clReportLiveObjectsIntelFPGA(
-    platform: *mut c_void,
-    report_fn: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *const c_char, u32)>,
-    user_data: *mut c_void,
-) {
-    let Some(vendor) = platform::vendor().clReportLiveObjectsIntelFPGA else {
-        return;
-    };
-    // SAFETY: the arguments are as the specification has them, which the caller answers
-    // for; handles among them are looked up, never followed.
-    unsafe {
-        let raw_platform = objects::raw(platform, Kind::Platform);
-        vendor(raw_platform, report_fn, user_data);
     }
 }
 
@@ -1979,6 +2002,9 @@ pub(crate) unsafe extern "C" fn clResetKernelsIntelFPGA(
     unsafe {
         let raw_context = objects::raw(context, Kind::Context);
         let list_device_list = List::new(num_devices, device_list.cast(), Kind::Device);
+        if list_device_list.has_null() {
+            return -33;
+        }
         vendor(raw_context, num_devices, list_device_list.pointer())
     }
 }
@@ -2074,6 +2100,9 @@ pub(crate) unsafe extern "C" fn clSetDeviceExceptionCallbackIntelFPGA(
     // for; handles among them are looked up, never followed.
     unsafe {
         let list_devices = List::new(num_devices, devices.cast(), Kind::Device);
+        if list_devices.has_null() {
+            return -33;
+        }
         vendor(
             num_devices,
             list_devices.pointer(),

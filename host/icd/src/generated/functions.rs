@@ -33,6 +33,9 @@ pub(crate) unsafe extern "C" fn clBuildProgram(
     unsafe {
         let raw_program = objects::raw(program, Kind::Program);
         let list_device_list = List::new(num_devices, device_list.cast(), Kind::Device);
+        if list_device_list.has_null() {
+            return -33;
+        }
         let callback = Callback::new(
             pfn_notify.map_or(0, |f| f as usize),
             user_data,
@@ -109,7 +112,13 @@ pub(crate) unsafe extern "C" fn clCompileProgram(
     unsafe {
         let raw_program = objects::raw(program, Kind::Program);
         let list_device_list = List::new(num_devices, device_list.cast(), Kind::Device);
+        if list_device_list.has_null() {
+            return -33;
+        }
         let list_input_headers = List::new(num_input_headers, input_headers.cast(), Kind::Program);
+        if list_input_headers.has_null() {
+            return -44;
+        }
         let callback = Callback::new(
             pfn_notify.map_or(0, |f| f as usize),
             user_data,
@@ -276,6 +285,9 @@ pub(crate) unsafe extern "C" fn clCreateContext(
     unsafe {
         let translated = arguments::properties(properties.cast(), true);
         let list_devices = List::new(num_devices, devices.cast(), Kind::Device);
+        if list_devices.has_null() {
+            return arguments::fail(errcode_ret, -33);
+        }
         let result = vendor(
             if properties.is_null() {
                 properties
@@ -739,6 +751,9 @@ pub(crate) unsafe extern "C" fn clCreateProgramWithBinary(
     unsafe {
         let raw_context = objects::raw(context, Kind::Context);
         let list_device_list = List::new(num_devices, device_list.cast(), Kind::Device);
+        if list_device_list.has_null() {
+            return arguments::fail(errcode_ret, -33);
+        }
         let result = vendor(
             raw_context,
             num_devices,
@@ -774,6 +789,9 @@ pub(crate) unsafe extern "C" fn clCreateProgramWithBuiltInKernels(
     unsafe {
         let raw_context = objects::raw(context, Kind::Context);
         let list_device_list = List::new(num_devices, device_list.cast(), Kind::Device);
+        if list_device_list.has_null() {
+            return arguments::fail(errcode_ret, -33);
+        }
         let result = vendor(
             raw_context,
             num_devices,
@@ -1007,6 +1025,9 @@ pub(crate) unsafe extern "C" fn clEnqueueAcquireGLObjects(
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
         let list_mem_objects = List::new(num_objects, mem_objects.cast(), Kind::Mem);
+        if list_mem_objects.has_null() {
+            return -38;
+        }
         let list_event_wait_list =
             List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
         if list_event_wait_list.has_null() {
@@ -1604,6 +1625,9 @@ pub(crate) unsafe extern "C" fn clEnqueueMigrateMemObjects(
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
         let list_mem_objects = List::new(num_mem_objects, mem_objects.cast(), Kind::Mem);
+        if list_mem_objects.has_null() {
+            return -38;
+        }
         let list_event_wait_list =
             List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
         if list_event_wait_list.has_null() {
@@ -1697,9 +1721,12 @@ pub(crate) unsafe extern "C" fn clEnqueueNativeKernel(
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
         let list_mem_list = List::new(num_mem_objects, mem_list.cast(), Kind::Mem);
+        if list_mem_list.has_stranger() {
+            return -38;
+        }
         let list_event_wait_list =
             List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
-        if list_event_wait_list.has_null() {
+        if list_event_wait_list.has_stranger() {
             return -57;
         }
         let mut made: *mut c_void = null_mut();
@@ -1897,6 +1924,9 @@ pub(crate) unsafe extern "C" fn clEnqueueReleaseGLObjects(
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
         let list_mem_objects = List::new(num_objects, mem_objects.cast(), Kind::Mem);
+        if list_mem_objects.has_null() {
+            return -38;
+        }
         let list_event_wait_list =
             List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
         if list_event_wait_list.has_null() {
@@ -1939,6 +1969,12 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMFree(
     // for; handles among them are looked up, never followed.
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
+        let list_event_wait_list =
+            List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
+        if list_event_wait_list.has_null() {
+            return -57;
+        }
+        let mut made: *mut c_void = null_mut();
         let callback = Callback::new(
             pfn_free_func.map_or(0, |f| f as usize),
             user_data,
@@ -1947,12 +1983,6 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMFree(
             command_queue,
             false,
         );
-        let list_event_wait_list =
-            List::new(num_events_in_wait_list, event_wait_list.cast(), Kind::Event);
-        if list_event_wait_list.has_null() {
-            return -57;
-        }
-        let mut made: *mut c_void = null_mut();
         let result = vendor(
             raw_command_queue,
             num_svm_pointers,
@@ -2504,15 +2534,30 @@ pub(crate) unsafe extern "C" fn clGetCommandQueueInfo(
         if result == 0 && !param_value.is_null() {
             // CL_QUEUE_CONTEXT
             if param_name == 0x1090 {
-                answers::handles(param_value, size, Kind::Context, command_queue);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Context,
+                    command_queue,
+                );
             }
             // CL_QUEUE_DEVICE
             if param_name == 0x1091 {
-                answers::handles(param_value, size, Kind::Device, command_queue);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Device,
+                    command_queue,
+                );
             }
             // CL_QUEUE_DEVICE_DEFAULT
             if param_name == 0x1095 {
-                answers::handles(param_value, size, Kind::Queue, command_queue);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Queue,
+                    command_queue,
+                );
             }
         }
         result
@@ -2547,11 +2592,16 @@ pub(crate) unsafe extern "C" fn clGetContextInfo(
         if result == 0 && !param_value.is_null() {
             // CL_CONTEXT_DEVICES
             if param_name == 0x1081 {
-                answers::handles(param_value, size, Kind::Device, context);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Device,
+                    context,
+                );
             }
             // CL_CONTEXT_PROPERTIES
             if param_name == 0x1082 {
-                answers::context_properties(param_value, size, context);
+                answers::context_properties(param_value, size.min(param_value_size), context);
             }
         }
         result
@@ -2660,11 +2710,39 @@ pub(crate) unsafe extern "C" fn clGetDeviceInfo(
         if result == 0 && !param_value.is_null() {
             // CL_DEVICE_PLATFORM
             if param_name == 0x1031 {
-                answers::handles(param_value, size, Kind::Platform, device);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Platform,
+                    device,
+                );
             }
             // CL_DEVICE_PARENT_DEVICE
             if param_name == 0x1042 {
-                answers::handles(param_value, size, Kind::Device, device);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Device,
+                    device,
+                );
+            }
+            // CL_DEVICE_PARENT_DEVICE_EXT
+            if param_name == 0x4054 {
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Device,
+                    device,
+                );
+            }
+            // CL_DEVICE_COMMAND_BUFFER_SYNC_DEVICES_KHR
+            if param_name == 0x12AC {
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Device,
+                    device,
+                );
             }
         }
         result
@@ -2711,11 +2789,16 @@ pub(crate) unsafe extern "C" fn clGetEventInfo(
         if result == 0 && !param_value.is_null() {
             // CL_EVENT_COMMAND_QUEUE
             if param_name == 0x11D0 {
-                answers::handles(param_value, size, Kind::Queue, event);
+                answers::handles(param_value, size.min(param_value_size), Kind::Queue, event);
             }
             // CL_EVENT_CONTEXT
             if param_name == 0x11D4 {
-                answers::handles(param_value, size, Kind::Context, event);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Context,
+                    event,
+                );
             }
         }
         result
@@ -2862,7 +2945,7 @@ pub(crate) unsafe extern "C" fn clGetImageInfo(
         if result == 0 && !param_value.is_null() {
             // CL_IMAGE_BUFFER
             if param_name == 0x1118 {
-                answers::handles(param_value, size, Kind::Mem, image);
+                answers::handles(param_value, size.min(param_value_size), Kind::Mem, image);
             }
         }
         result
@@ -2923,11 +3006,21 @@ pub(crate) unsafe extern "C" fn clGetKernelInfo(
         if result == 0 && !param_value.is_null() {
             // CL_KERNEL_CONTEXT
             if param_name == 0x1193 {
-                answers::handles(param_value, size, Kind::Context, kernel);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Context,
+                    kernel,
+                );
             }
             // CL_KERNEL_PROGRAM
             if param_name == 0x1194 {
-                answers::handles(param_value, size, Kind::Program, kernel);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Program,
+                    kernel,
+                );
             }
         }
         result
@@ -3047,15 +3140,20 @@ pub(crate) unsafe extern "C" fn clGetMemObjectInfo(
         if result == 0 && !param_value.is_null() {
             // CL_MEM_CONTEXT
             if param_name == 0x1106 {
-                answers::handles(param_value, size, Kind::Context, memobj);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Context,
+                    memobj,
+                );
             }
             // CL_MEM_ASSOCIATED_MEMOBJECT
             if param_name == 0x1107 {
-                answers::handles(param_value, size, Kind::Mem, memobj);
+                answers::handles(param_value, size.min(param_value_size), Kind::Mem, memobj);
             }
             // CL_MEM_PROPERTIES
             if param_name == 0x110A {
-                answers::device_lists(param_value, size, memobj);
+                answers::device_lists(param_value, size.min(param_value_size), memobj);
             }
         }
         result
@@ -3141,11 +3239,21 @@ pub(crate) unsafe extern "C" fn clGetProgramInfo(
         if result == 0 && !param_value.is_null() {
             // CL_PROGRAM_CONTEXT
             if param_name == 0x1161 {
-                answers::handles(param_value, size, Kind::Context, program);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Context,
+                    program,
+                );
             }
             // CL_PROGRAM_DEVICES
             if param_name == 0x1163 {
-                answers::handles(param_value, size, Kind::Device, program);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Device,
+                    program,
+                );
             }
         }
         result
@@ -3180,7 +3288,12 @@ pub(crate) unsafe extern "C" fn clGetSamplerInfo(
         if result == 0 && !param_value.is_null() {
             // CL_SAMPLER_CONTEXT
             if param_name == 0x1151 {
-                answers::handles(param_value, size, Kind::Context, sampler);
+                answers::handles(
+                    param_value,
+                    size.min(param_value_size),
+                    Kind::Context,
+                    sampler,
+                );
             }
         }
         result
@@ -3233,8 +3346,14 @@ pub(crate) unsafe extern "C" fn clLinkProgram(
     unsafe {
         let raw_context = objects::raw(context, Kind::Context);
         let list_device_list = List::new(num_devices, device_list.cast(), Kind::Device);
+        if list_device_list.has_null() {
+            return arguments::fail(errcode_ret, -33);
+        }
         let list_input_programs =
             List::new(num_input_programs, input_programs.cast(), Kind::Program);
+        if list_input_programs.has_null() {
+            return arguments::fail(errcode_ret, -44);
+        }
         let callback = Callback::new(
             pfn_notify.map_or(0, |f| f as usize),
             user_data,
@@ -3281,7 +3400,7 @@ pub(crate) unsafe extern "C" fn clReleaseCommandQueue(command_queue: *mut c_void
     // for; handles among them are looked up, never followed.
     unsafe {
         let raw_command_queue = objects::raw(command_queue, Kind::Queue);
-        objects::releasing(command_queue, Kind::Queue);
+        let _later = objects::releasing(command_queue, Kind::Queue);
         vendor(raw_command_queue)
     }
 }
@@ -3294,7 +3413,7 @@ pub(crate) unsafe extern "C" fn clReleaseContext(context: *mut c_void) -> i32 {
     // for; handles among them are looked up, never followed.
     unsafe {
         let raw_context = objects::raw(context, Kind::Context);
-        objects::releasing(context, Kind::Context);
+        let _later = objects::releasing(context, Kind::Context);
         vendor(raw_context)
     }
 }
@@ -3307,7 +3426,7 @@ pub(crate) unsafe extern "C" fn clReleaseDevice(device: *mut c_void) -> i32 {
     // for; handles among them are looked up, never followed.
     unsafe {
         let raw_device = objects::raw(device, Kind::Device);
-        objects::releasing(device, Kind::Device);
+        let _later = objects::releasing(device, Kind::Device);
         vendor(raw_device)
     }
 }
@@ -3320,7 +3439,7 @@ pub(crate) unsafe extern "C" fn clReleaseEvent(event: *mut c_void) -> i32 {
     // for; handles among them are looked up, never followed.
     unsafe {
         let raw_event = objects::raw(event, Kind::Event);
-        objects::releasing(event, Kind::Event);
+        let _later = objects::releasing(event, Kind::Event);
         vendor(raw_event)
     }
 }
@@ -3333,7 +3452,7 @@ pub(crate) unsafe extern "C" fn clReleaseKernel(kernel: *mut c_void) -> i32 {
     // for; handles among them are looked up, never followed.
     unsafe {
         let raw_kernel = objects::raw(kernel, Kind::Kernel);
-        objects::releasing(kernel, Kind::Kernel);
+        let _later = objects::releasing(kernel, Kind::Kernel);
         vendor(raw_kernel)
     }
 }
@@ -3346,7 +3465,7 @@ pub(crate) unsafe extern "C" fn clReleaseMemObject(memobj: *mut c_void) -> i32 {
     // for; handles among them are looked up, never followed.
     unsafe {
         let raw_memobj = objects::raw(memobj, Kind::Mem);
-        objects::releasing(memobj, Kind::Mem);
+        let _later = objects::releasing(memobj, Kind::Mem);
         vendor(raw_memobj)
     }
 }
@@ -3359,7 +3478,7 @@ pub(crate) unsafe extern "C" fn clReleaseProgram(program: *mut c_void) -> i32 {
     // for; handles among them are looked up, never followed.
     unsafe {
         let raw_program = objects::raw(program, Kind::Program);
-        objects::releasing(program, Kind::Program);
+        let _later = objects::releasing(program, Kind::Program);
         vendor(raw_program)
     }
 }
@@ -3372,7 +3491,7 @@ pub(crate) unsafe extern "C" fn clReleaseSampler(sampler: *mut c_void) -> i32 {
     // for; handles among them are looked up, never followed.
     unsafe {
         let raw_sampler = objects::raw(sampler, Kind::Sampler);
-        objects::releasing(sampler, Kind::Sampler);
+        let _later = objects::releasing(sampler, Kind::Sampler);
         vendor(raw_sampler)
     }
 }

@@ -8,7 +8,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::AtomicPtr;
 
 use crate::generated::{extensions, functions, vendor::Vendor};
-use crate::{arguments, platform};
+use crate::{arguments, callbacks, platform};
 
 /// A slot for each function, in the loaders' order.
 pub(crate) type Table = [AtomicPtr<c_void>; 150];
@@ -899,10 +899,10 @@ pub(crate) fn address(vendor: &Vendor, name: &[u8]) -> *mut c_void {
             extensions::clReleaseSemaphoreKHR as *mut c_void
         }
         b"clReportLiveObjectsAltera" if vendor.clReportLiveObjectsAltera.is_some() => {
-            extensions::clReportLiveObjectsAltera as *mut c_void
+            callbacks::clReportLiveObjectsAltera as *mut c_void
         }
         b"clReportLiveObjectsIntelFPGA" if vendor.clReportLiveObjectsIntelFPGA.is_some() => {
-            extensions::clReportLiveObjectsIntelFPGA as *mut c_void
+            callbacks::clReportLiveObjectsIntelFPGA as *mut c_void
         }
         b"clResetKernelsIntelFPGA" if vendor.clResetKernelsIntelFPGA.is_some() => {
             extensions::clResetKernelsIntelFPGA as *mut c_void

@@ -5,7 +5,9 @@
  * program has functions of the same names. Both have tables of functions, in which the dynamic linker
  * puts addresses before it closes them to writing.
  */
+#define _GNU_SOURCE
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What a process has once, in however many libraries it is: as statics of C++'s inline functions. */
@@ -56,6 +58,13 @@ int clGetPlatformIDs(unsigned entries, cl_platform_id *platforms, unsigned *numb
 
 int clGetPlatformInfo(cl_platform_id platform, unsigned name, size_t size, void *value, size_t *size_ret);
 
+/* An allocator of its own, as that of a library that was linked with another one. What the C library gave is not its. */
+void free(void *memory)
+{
+	if (memory)
+		abort();
+}
+
 /* In a part of the data that is read only once the library is loaded. */
 static int (*const volatile info[])(cl_platform_id, unsigned, size_t, void *, size_t *) = {clGetPlatformInfo};
 
@@ -68,6 +77,7 @@ int clGetPlatformInfo(cl_platform_id platform, unsigned name, size_t size, void 
 		unsigned own = 0;
 
 		clGetPlatformIDs(0, NULL, &own);
+		free(strdup("of the C library"));
 		knot_unique = 5;
 		snprintf(text, sizeof(text), "knot %d, both %d, own %u, table %d, unique %d", knot_of_helper(),
 			 knot_of_both(), own, info[0](platform, 0x0903, 0, NULL, NULL), knot_unique_of_helper());

@@ -7,7 +7,7 @@
  * of PoCL's that reaches a loader stops the program, no matter by which function or query it came. This
  * library knows nothing of handles, so it cannot share a mistake with the driver that is tested.
  *
- * PLAIN_VENDOR_POCL names PoCL's library.
+ * PLAIN_VENDOR_POCL names PoCL's library. FORGETS and ENDS make it another one in one respect each, see below.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
@@ -15,6 +15,7 @@
 #include <CL/cl_icd.h>
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,87 @@ static void trap(void)
 	abort();
 }
 
+#ifdef FORGETS
+/* A marker ends well though what it waited for has failed, as those of the open FPGA runtime do. */
+static cl_icd_dispatch changed;
+
+struct forgotten {
+	cl_event done, events[8];
+	cl_uint number;
+};
+
+static void *forget(void *of)
+{
+	struct forgotten *forgotten = of;
+
+	for (cl_uint i = 0; i < forgotten->number; i++) {
+		changed.clWaitForEvents(1, &forgotten->events[i]);
+		changed.clReleaseEvent(forgotten->events[i]);
+	}
+	changed.clSetUserEventStatus(forgotten->done, CL_COMPLETE);
+	changed.clReleaseEvent(forgotten->done);
+	free(forgotten);
+	return NULL;
+}
+
+static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint number, const cl_event *events, cl_event *event)
+{
+	struct forgotten *forgotten;
+	cl_context context;
+	pthread_t thread;
+	cl_int error;
+
+	if (!number || number > 8)
+		return changed.clEnqueueMarkerWithWaitList(queue, number, events, event);
+	forgotten = malloc(sizeof(*forgotten));
+	changed.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+	forgotten->done = changed.clCreateUserEvent(context, &error);
+	forgotten->number = number;
+	for (cl_uint i = 0; i < number; i++) {
+		forgotten->events[i] = events[i];
+		changed.clRetainEvent(events[i]);
+	}
+	error = changed.clEnqueueMarkerWithWaitList(queue, 1, &forgotten->done, event);
+	pthread_create(&thread, NULL, forget, forgotten);
+	pthread_detach(thread);
+	return error;
+}
+
+static void change(cl_icd_dispatch *table)
+{
+	changed = *table;
+	table->clEnqueueMarkerWithWaitList = marker;
+}
+#elif defined(ENDS)
+/* Releases take their time, and after its destructors it can do nothing more, as one in C++. */
+static cl_icd_dispatch changed;
+static int gone;
+
+__attribute__((destructor)) static void end(void)
+{
+	gone = 1;
+}
+
+static cl_int CL_API_CALL release_mem(cl_mem mem)
+{
+	usleep(100000);
+	if (gone)
+		abort();
+	return changed.clReleaseMemObject(mem);
+}
+
+static void change(cl_icd_dispatch *table)
+{
+	changed = *table;
+	table->clReleaseMemObject = release_mem;
+}
+#else
+static void change(cl_icd_dispatch *table)
+{
+	(void)table;
+}
+#endif
+
 __attribute__((constructor)) static void start(void)
 {
 	const char *name = getenv("PLAIN_VENDOR_POCL");
@@ -68,6 +150,7 @@ __attribute__((constructor)) static void start(void)
 		abort();
 	for (size_t i = 0; i < SLOTS; i++)
 		plain_vendor_trap[i] = (void *)trap;
+	change((cl_icd_dispatch *)plain_vendor_table);
 }
 
 /* Each entry of the table under its own name, whatever its parameters are. */
