@@ -428,7 +428,7 @@ pub(crate) const SUITES: &[Suite] = &[
             tests(
                 "PoCL bare and wrapped",
                 Of::Targets("peerlane-icd-tests", POCL),
-                &["--ignored", "--skip", "million", "--skip", "unsettled"],
+                &["--ignored", "--skip", "million", "--skip", "hangs"],
             ),
             tests(
                 "routes between two OpenCL devices",
@@ -446,7 +446,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "icd-all",
-        about: "the same with a million objects, memory by valgrind, and what calls cost",
+        about: "the same with a million objects, memory, threads, PyOpenCL's own tests, and what calls cost",
         steps: &[
             tests(
                 "PoCL bare and wrapped",
@@ -454,8 +454,13 @@ pub(crate) const SUITES: &[Suite] = &[
                 EXTERNAL,
             ),
             tests(
-                "memory, by valgrind",
-                Of::Targets("peerlane-icd-tests", &["memory"]),
+                "memory by valgrind, and threads by ThreadSanitizer",
+                Of::Targets("peerlane-icd-tests", &["memory", "threads"]),
+                &["--ignored", "--test-threads=1"],
+            ),
+            tests(
+                "PyOpenCL's own tests",
+                Of::Targets("peerlane-icd-tests", &["python"]),
                 EXTERNAL,
             ),
             check(

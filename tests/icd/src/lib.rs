@@ -121,11 +121,21 @@ impl Lab {
 
     /// Compiles the program for copies between platforms.
     pub fn copies(&self) -> PathBuf {
+        self.copies_with(&[], &[])
+    }
+
+    /// The same with more sources and options.
+    pub fn copies_with(&self, sources: &[&str], options: &[&str]) -> PathBuf {
         let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../host/icd/include");
         let loader = self.opencl.loader();
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let options = ["-I", &text(&include), &text(&loader), "-ldl"];
-        self.compile("copies", &["copies.c", "direct.c"], &options)
+        let (include, loader) = (text(&include), text(&loader));
+        let all = ["-I", &include, &loader, "-ldl"];
+        self.compile(
+            "copies",
+            &[&["copies.c", "direct.c"], sources].concat(),
+            &[&all, options].concat(),
+        )
     }
 
     /// Compiles a vendor library.
