@@ -33,6 +33,19 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
+    /// Maps `length` bytes of a file of memory, shared: for the window of a driver that is not the kernel's
+    /// ([`BoardWindow::map`](crate::BoardWindow::map)) and that carries on by itself what is stored. Nobody may make
+    /// the file shorter meanwhile: an access behind its end is a `SIGBUS`.
+    ///
+    /// # Errors
+    /// [`Error::Empty`], and [`Error::Map`].
+    pub fn of_memory(file: BorrowedFd<'_>, length: usize) -> Result<Self> {
+        match length {
+            0 => Err(Error::Empty { what: "a mapping" }),
+            _ => Self::file("memory", file, length, 1),
+        }
+    }
+
     /// Maps a file, shared, in whole pages of `page` bytes. A child gets a copy.
     pub(crate) fn file(
         what: &'static str,

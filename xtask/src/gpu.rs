@@ -11,6 +11,18 @@ use miette::{IntoDiagnostic, WrapErr, miette};
 
 const PROGRAM: &str = "peerlane-gpu-check";
 
+/// The command, for its doctor: package and program.
+const COMMAND: &str = "peerlane";
+
+/// `tests/gpu/board_library.c`: by its name `host/clrdma` takes it for Peerlane's board library.
+const BOARD_LIBRARY: &str = "libpeerlane_mmd_check.so";
+
+/// Runs the command with the libraries that it was built with.
+const RUN_COMMAND: &str = "#!/bin/sh
+here=$(cd \"$(dirname \"$0\")\" && pwd) || exit 1
+exec \"$here/lib/LOADER\" --library-path \"$here/lib\" \"$here/peerlane-command\" \"$@\"
+";
+
 /// Runs the program with the libraries that it was built with: those of the machine may be older. The GPU
 /// driver's are found as always. The kernel that includes `peerlane_gpu.h` is compiled there, for GPUs that have
 /// `st.mmio`, and for the oldest that all of CUDA 12 and 13 can compile for.
@@ -22,7 +34,8 @@ if \"$nvcc\" -arch=compute_75 -ptx -I \"$here/include\" -o \"$here/kernel.ptx\" 
 else
     echo 'no nvcc (NVCC names it): the kernel of peerlane_gpu.h is not tried' >&2
 fi
-exec \"$here/lib/LOADER\" --library-path \"$here/lib\" \"$here/peerlane-gpu-check\" run --model \"$here/block.so\" \"$@\"
+exec \"$here/lib/LOADER\" --library-path \"$here/lib\" \"$here/peerlane-gpu-check\" run --model \"$here/block.so\" \\
+    --board-library \"$here/lib/libpeerlane_mmd_check.so\" --command \"$here/peerlane\" \"$@\"
 ";
 
 /// Makes the bundle, `target/gpu`, anew.
@@ -37,8 +50,8 @@ pub(crate) fn run(root: &Path) -> miette::Result<bool> {
         .wrap_err_with(|| format!("cannot create {}", libraries.display()))?;
 
     let built = super::cargo(root)
-        .args(["rustc", "-p", PROGRAM, "--bin", PROGRAM, "--"])
-        .args(["-C", "strip=symbols"])
+        .args(["build", "-p", PROGRAM, "-p", COMMAND, "--bin", PROGRAM])
+        .args(["--bin", COMMAND])
         .env("PEERLANE_COMMIT", commit(root))
         .status()
         .into_diagnostic()
@@ -46,8 +59,11 @@ pub(crate) fn run(root: &Path) -> miette::Result<bool> {
     if !built.success() {
         return Ok(false);
     }
+    let built = super::target(root).join("debug");
     let program = bundle.join(PROGRAM);
-    copy(&super::target(root).join("debug").join(PROGRAM), &program)?;
+    let command = bundle.join("peerlane-command");
+    strip(&built.join(PROGRAM), &program)?;
+    strip(&built.join(COMMAND), &command)?;
     let model = bundle.join("block.so");
     let compiled = Command::new(&program)
         .arg("model")
@@ -66,8 +82,20 @@ pub(crate) fn run(root: &Path) -> miette::Result<bool> {
         copy(&root.join(header), &include.join(name))?;
     }
 
+    let source = root.join("tests/gpu/board_library.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror"]);
+    compiler.args(["-shared", "-fPIC", "-o"]);
+    compiler.arg(libraries.join(BOARD_LIBRARY)).arg(source);
+    must(&mut compiler)?;
+
     let mut loader = None;
-    for library in needed(&program)?.into_iter().chain(needed(&model)?) {
+    let all = [&program, &command, &model].map(|file| needed(file));
+    for library in all
+        .into_iter()
+        .collect::<miette::Result<Vec<_>>>()?
+        .concat()
+    {
         let name = library.file_name().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
         copy(&library, &libraries.join(&name))?;
@@ -76,10 +104,12 @@ pub(crate) fn run(root: &Path) -> miette::Result<bool> {
         }
     }
     let loader = loader.ok_or_else(|| miette!("ldd names no dynamic loader of {PROGRAM}"))?;
-    let script = bundle.join("run");
-    (fs::write(&script, RUN.replace("LOADER", &loader)).into_diagnostic())
-        .wrap_err_with(|| format!("cannot write {}", script.display()))?;
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).into_diagnostic()?;
+    for (name, text) in [("run", RUN), (COMMAND, RUN_COMMAND)] {
+        let script = bundle.join(name);
+        (fs::write(&script, text.replace("LOADER", &loader)).into_diagnostic())
+            .wrap_err_with(|| format!("cannot write {}", script.display()))?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).into_diagnostic()?;
+    }
     println!(
         "{}: take it to a machine with an NVIDIA GPU, and run `run` there; `run --help` says more",
         bundle.display()
@@ -122,6 +152,22 @@ fn libraries(text: &str) -> Vec<PathBuf> {
         words.find(|word| word.starts_with('/'))
     });
     words.map(PathBuf::from).collect()
+}
+
+/// A program without what debuggers need: the bundle travels.
+fn strip(from: &Path, to: &Path) -> miette::Result<()> {
+    must(Command::new("strip").arg("-o").arg(to).arg(from))
+}
+
+/// Runs a command to a good end.
+fn must(command: &mut Command) -> miette::Result<()> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let status =
+        (command.status().into_diagnostic()).wrap_err_with(|| format!("cannot run {name}"))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(miette!("{name} ended with {status}")),
+    }
 }
 
 fn copy(from: &Path, to: &Path) -> miette::Result<()> {

@@ -4,7 +4,7 @@ mod functions;
 
 use crate::cuda::{Gpu, GpuBuffer, Readers};
 use crate::error::Error;
-use crate::queue::Registered;
+use crate::queue::{Event, Registered};
 use cudarc::driver::sys;
 use functions::{Functions, NOT_READY};
 use peerlane_host::{Device, Memory, MemoryKind, Permissions, Window};
@@ -71,11 +71,14 @@ impl Side for GpuMemory {
             true => staging.clone(),
             false => Memory::new(staging.length())?,
         };
-        let stream = Stream::new(self.buffer.gpu(), self.functions).map_err(told)?;
+        let gpu = self.buffer.gpu();
+        let stream = || Stream::new(gpu, self.functions).map(Arc::new);
         Ok(Box::new(Copies {
-            stream: Arc::new(stream),
+            stream: stream().map_err(told)?,
+            teller: stream().map_err(told)?,
+            copied: Event::new(gpu).map_err(told)?,
             buffer: Arc::clone(&self.buffer),
-            pinned: pin(self.buffer.gpu(), &reached).map(Arc::new),
+            pinned: pin(gpu, &reached).map(Arc::new),
             reached,
             staging: (!mapped).then(|| staging.clone()),
         }))
@@ -116,8 +119,9 @@ impl Side for GpuMemory {
         let base = base.ok_or_else(|| told(Error::Empty))?;
         let registers = sys::CU_MEMHOSTREGISTER_IOMEMORY;
         // SAFETY: the window is mapped for as long as it lives, and is dropped behind the registration.
+        // A window in memory stands for one in a test.
         let registered =
-            unsafe { Registered::new(self.buffer.gpu(), base, window.length(), [registers; 2]) };
+            unsafe { Registered::new(self.buffer.gpu(), base, window.length(), [registers, 0]) };
         Ok(Box::new(Stores {
             _registered: registered.map_err(told)?,
             buffer: Arc::clone(&self.buffer),
@@ -211,6 +215,11 @@ impl Drop for Stream {
 /// The copy engine between GPU memory and staging memory.
 struct Copies {
     stream: Arc<Stream>,
+    /// Calls back. A call holds up what is behind it in its stream ("cuLaunchHostFunc"), and the next copy is not to
+    /// wait for a thread of the host's.
+    teller: Arc<Stream>,
+    /// Behind the copy that was begun last.
+    copied: Event,
     buffer: Arc<GpuBuffer>,
     pinned: Option<Arc<Registered>>,
     /// Memory of this process.
@@ -228,6 +237,7 @@ struct End {
 /// A copy under way.
 struct Copying {
     stream: Arc<Stream>,
+    teller: Arc<Stream>,
     end: Arc<End>,
     /// What is copied on when it has ended: into this memory, from `reached`.
     rest: Option<(Memory, usize, usize)>,
@@ -280,6 +290,7 @@ impl Engine for Copies {
         });
         let copying = Copying {
             stream: Arc::clone(&self.stream),
+            teller: Arc::clone(&self.teller),
             end: Arc::clone(&end),
             rest: match (piece.way, &self.staging) {
                 (Way::Out, Some(staging)) => Some((staging.clone(), staged, length)),
@@ -290,14 +301,27 @@ impl Engine for Copies {
             pinned: self.pinned.clone(),
         };
         let user = Arc::into_raw(end).cast_mut().cast();
-        // SAFETY: the function takes what it is given; the stream is a living one.
-        let code = unsafe { (self.stream.functions.tell)(self.stream.raw, ended, user) };
-        if let Err(error) = self.stream.check("cuLaunchHostFunc", code) {
+        if let Err(error) = self.tell(user) {
             // SAFETY: nobody calls back, so this is the one who gives it back.
             drop(unsafe { Arc::from_raw(user.cast::<End>().cast_const()) });
             return Err(error);
         }
         Ok(Box::new(copying))
+    }
+}
+
+impl Copies {
+    /// Has the end of the copy told that was begun last.
+    fn tell(&self, user: *mut c_void) -> Result<()> {
+        let Functions { wait, tell, .. } = self.stream.functions;
+        self.copied.record(self.stream.raw).map_err(told)?;
+        // SAFETY: a living stream, and an event of the same context. The wait is for what the event is behind now,
+        // wherever it is put later.
+        let code = unsafe { wait(self.teller.raw, self.copied.raw(), 0) };
+        self.stream.check("cuStreamWaitEvent", code)?;
+        // SAFETY: the function takes what it is given; the stream is a living one.
+        let code = unsafe { tell(self.teller.raw, ended, user) };
+        self.stream.check("cuLaunchHostFunc", code)
     }
 }
 
@@ -322,9 +346,9 @@ impl Pending for Copying {
                 // A stream that has failed calls nobody back.
                 return match limit.is_zero() {
                     true => Ok(false),
-                    false => self
-                        .stream
-                        .state()
+                    false => [&self.stream, &self.teller]
+                        .iter()
+                        .try_for_each(|stream| stream.state())
                         .map(|()| self.has_ended() && self.rest.is_none()),
                 };
             }

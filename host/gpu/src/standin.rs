@@ -198,6 +198,9 @@ unsafe extern "C" fn module_function(
 unsafe extern "C" fn event_create(place: *mut sys::CUevent, _: c_uint) -> c_int {
     call("event_create", || put(place, handle()))
 }
+unsafe extern "C" fn event_record(_: sys::CUevent, _: sys::CUstream) -> c_int {
+    call("event_record", || ())
+}
 unsafe extern "C" fn event_destroy(_: sys::CUevent) -> c_int {
     call("event_destroy", || ())
 }
@@ -230,6 +233,7 @@ pub(crate) fn gpu() -> Gpu {
         module_unload,
         module_function,
         event_create,
+        event_record,
         event_destroy,
         ..Driver::refusing()
     };

@@ -175,6 +175,11 @@ impl Ends {
         done
     }
 
+    /// Gives the board's window back, if a copy has taken it: the next one that needs it takes it again.
+    pub(crate) fn give_window_back(&mut self) {
+        self.pusher = None;
+    }
+
     /// Lets go of what the board reaches: the next copy registers it anew.
     pub(crate) fn forget(&mut self) {
         self.reached.forget();

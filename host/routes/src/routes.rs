@@ -144,7 +144,7 @@ impl Routes {
         if let Some(findings) = &state.findings {
             return Ok(findings.clone());
         }
-        let (mut ends, fpga, length) = self.aside(PROBE)?;
+        let (mut ends, fpga, length) = self.aside(&mut state.ends, PROBE)?;
         let mut prober = Prober {
             ends: &mut ends,
             fpga,
@@ -154,8 +154,10 @@ impl Routes {
         Ok(state.findings.insert(findings).clone())
     }
 
-    /// Ends with memory that nobody needs, of so many bytes at most.
-    fn aside(&self, bytes: u64) -> Result<(Ends, u64, u64)> {
+    /// Ends with memory that nobody needs, of so many bytes at most. A board has one window, which those of the copies
+    /// may have kept.
+    fn aside(&self, own: &mut Ends, bytes: u64) -> Result<(Ends, u64, u64)> {
+        own.give_window_back();
         let scratch = self.board.scratch();
         let length = bytes.min(scratch.end - scratch.start);
         let side = Arc::from(self.side.another(length)?);
@@ -195,7 +197,7 @@ impl Routes {
             return Ok(costs.clone());
         }
         let findings = self.findings_of(state)?;
-        let (mut ends, fpga, length) = self.aside(self.options.measured.max(8192))?;
+        let (mut ends, fpga, length) = self.aside(&mut state.ends, self.options.measured.max(8192))?;
         let clock = ends.clock();
         let from = match direction {
             Direction::Write => 0,

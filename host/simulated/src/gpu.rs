@@ -103,6 +103,10 @@ impl Side for SimGpu {
     }
 
     fn pusher(&self, device: &Device) -> Result<Box<dyn Push>> {
+        // A board has one window, and one at a time holds it.
+        if std::mem::replace(&mut self.board.lock().window_taken, true) {
+            return Err(failed("somebody has the board's window"));
+        }
         Ok(Box::new(Stores {
             gpu: self.clone(),
             device: device.clone(),
@@ -186,6 +190,12 @@ struct Stores {
     gpu: SimGpu,
     device: Device,
     base: u64,
+}
+
+impl Drop for Stores {
+    fn drop(&mut self) {
+        self.gpu.board.lock().window_taken = false;
+    }
 }
 
 impl Push for Stores {

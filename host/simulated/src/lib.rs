@@ -84,6 +84,8 @@ struct Sim {
     memories: BTreeMap<MemoryId, SimMemory>,
     pins: BTreeMap<MemoryId, Pin>,
     platform: Platform,
+    /// Somebody has the board's window.
+    window_taken: bool,
     next_id: u64,
     /// Where the process's own memory may be registered.
     process: Option<ProcessMemory>,
@@ -105,6 +107,7 @@ impl SimBoard {
             memories: BTreeMap::new(),
             pins: BTreeMap::new(),
             platform: Platform::default(),
+            window_taken: false,
             next_id: 0,
             process: None,
         }))))

@@ -5,11 +5,12 @@
 //! under way at a time, and the carrier takes a doorbell away before the next can come.
 
 use anyhow::Result;
-use peerlane_host::peerlane_core::descriptor::{DWORDS, Direction};
+use peerlane_host::Direction;
+use peerlane_host::peerlane_core::descriptor::DWORDS;
 use peerlane_host::peerlane_core::record;
 use peerlane_host::peerlane_core::regs::chan;
 use peerlane_host::peerlane_core::uapi;
-use peerlane_host::{Context, Memory, MemoryKind, Moderation, RawChannel, Result as HostResult};
+use peerlane_host::{Context, RawChannel, Result as HostResult};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -170,62 +171,13 @@ impl Context for Carried {
         }))
     }
 
-    // The rest is the driver's.
-    fn name(&self) -> String {
-        self.0.context.name()
-    }
-    fn info(&self) -> &uapi::Info {
-        self.0.context.info()
-    }
-    fn memory(&self, kind: MemoryKind, bytes: usize) -> HostResult<Memory> {
-        self.0.context.memory(kind, bytes)
-    }
     fn register(&self, region: &mut uapi::Register) -> HostResult<()> {
         self.0.context.register(region)
     }
+
     fn unregister(&self, handle: u32, flags: u32) -> HostResult<()> {
         self.0.context.unregister(handle, flags)
     }
-    fn flush(&self, handle: u32) -> HostResult<()> {
-        self.0.context.flush(handle)
-    }
-    fn allocate(&self, wanted: &mut uapi::Allocate) -> HostResult<()> {
-        self.0.context.allocate(wanted)
-    }
-    fn free(&self, flags: u32) -> HostResult<[u64; 2]> {
-        self.0.context.free(flags)
-    }
-    fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) -> u32 {
-        self.0.context.post(direction, descriptor, freed)
-    }
-    fn queue_free(&self) -> [u32; 2] {
-        self.0.context.queue_free()
-    }
-    fn take_refused(&self) -> bool {
-        self.0.context.take_refused()
-    }
-    fn status(&self, slot: u32) -> u32 {
-        self.0.context.status(slot)
-    }
-    fn record(&self, slot: u32) -> [u32; record::DWORDS] {
-        self.0.context.record(slot)
-    }
-    fn query(&self) -> HostResult<uapi::Query> {
-        self.0.context.query()
-    }
-    fn await_event(&self, limit: Option<Duration>) -> HostResult<bool> {
-        self.0.context.await_event(limit)
-    }
-    fn now(&self) -> Duration {
-        self.0.context.now()
-    }
-    fn pause(&self) {
-        self.0.context.pause();
-    }
-    fn stop(&self, drain: Duration) -> HostResult<bool> {
-        self.0.context.stop(drain)
-    }
-    fn moderate(&self, moderation: Moderation) -> HostResult<()> {
-        self.0.context.moderate(moderation)
-    }
+
+    forward!(self => self.0.context);
 }

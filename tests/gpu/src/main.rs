@@ -1,13 +1,22 @@
 //! What `peerlane-gpu` does on a machine with a real GPU. `cargo xtask gpu` makes a bundle of it that needs
 //! neither a toolchain nor Verilator there.
 
+#[macro_use]
+mod forward;
+
 mod board;
 mod carrier;
 mod cl;
 mod cuda;
+mod doctor;
+mod kept;
 mod memory;
+mod peers;
 mod report;
+mod routes;
+mod speed;
 mod started;
+mod thesis;
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Parser, Subcommand};
@@ -47,6 +56,13 @@ struct Options {
     /// PTX of `tests/gpu/kernel.cu`, for transfers that a kernel starts.
     #[arg(long)]
     kernel: Option<PathBuf>,
+    /// `tests/gpu/board_library.c`, compiled, for the thesis's calls: a library whose name begins with
+    /// `libpeerlane_mmd`.
+    #[arg(long)]
+    board_library: Option<PathBuf>,
+    /// The command `peerlane`, for its doctor.
+    #[arg(long)]
+    command: Option<PathBuf>,
     /// The GPU's number.
     #[arg(long, default_value_t = 0)]
     gpu: usize,
@@ -87,6 +103,12 @@ const CHECKS: &[(&str, Check)] = &[
         started::stream_and_graph,
     ),
     ("transfers that a kernel starts", started::by_a_kernel),
+    ("memory that is kept registered", kept::reused),
+    ("the same at random, against a model", kept::random),
+    ("the thesis's calls", thesis::calls),
+    ("every route", routes::all),
+    ("concurrent copies through the host", speed::concurrent),
+    ("doctor", doctor::look),
     ("the board's RTL, both ways", board::both_ways),
 ];
 

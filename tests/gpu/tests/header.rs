@@ -1,6 +1,10 @@
 //! `peerlane_gpu.h` without a GPU: compiled for the processor, it moves data through the block's RTL. A thread
 //! takes the place of the GPU's, and the channel's page and ring are memory as in the checks with a GPU.
 
+#[macro_use]
+#[path = "../src/forward.rs"]
+mod forward;
+
 #[path = "../src/carrier.rs"]
 mod carrier;
 

@@ -102,7 +102,7 @@ impl Drop for Program {
 }
 
 /// A place in a stream.
-pub(super) struct Event {
+pub(crate) struct Event {
     gpu: Gpu,
     raw: sys::CUevent,
 }
@@ -114,7 +114,7 @@ unsafe impl Sync for Event {}
 
 impl Event {
     /// An event in no stream yet.
-    pub(super) fn new(gpu: &Gpu) -> Result<Self> {
+    pub(crate) fn new(gpu: &Gpu) -> Result<Self> {
         gpu.bind()?;
         let mut raw = std::ptr::null_mut();
         let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
@@ -127,8 +127,13 @@ impl Event {
         })
     }
 
+    /// The event, for functions of CUDA's.
+    pub(crate) fn raw(&self) -> sys::CUevent {
+        self.raw
+    }
+
     /// Puts it behind what was enqueued.
-    pub(super) fn record(&self, stream: sys::CUstream) -> Result<()> {
+    pub(crate) fn record(&self, stream: sys::CUstream) -> Result<()> {
         // SAFETY: the event and the stream are of the same context.
         let code = unsafe { (self.gpu.driver().event_record)(self.raw, stream) };
         self.gpu.driver().check("cuEventRecord", code)

@@ -22,6 +22,7 @@ pub(super) struct Functions {
     pub(super) copy_out:
         unsafe extern "C" fn(*mut c_void, sys::CUdeviceptr, usize, sys::CUstream) -> c_int,
     pub(super) tell: unsafe extern "C" fn(sys::CUstream, Tell, *mut c_void) -> c_int,
+    pub(super) wait: unsafe extern "C" fn(sys::CUstream, sys::CUevent, c_uint) -> c_int,
 }
 
 impl Functions {
@@ -41,6 +42,7 @@ impl Functions {
                     copy_in: *library.get(b"cuMemcpyHtoDAsync_v2\0").ok()?,
                     copy_out: *library.get(b"cuMemcpyDtoHAsync_v2\0").ok()?,
                     tell: *library.get(b"cuLaunchHostFunc\0").ok()?,
+                    wait: *library.get(b"cuStreamWaitEvent\0").ok()?,
                 })
             }
         });

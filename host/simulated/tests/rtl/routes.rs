@@ -180,6 +180,21 @@ fn a_route_that_goes_the_other_way_is_refused() {
     }
 }
 
+/// A board has one window: a copy that has taken it does not keep it from what is measured later.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_choice_after_a_push_finds_the_window_free() {
+    let rig = Rig::on(Platform::Good);
+    let order = Order {
+        length: 4 * KIB,
+        ..rig.order(Direction::Read)
+    };
+    rig.round(&order, Route::Push);
+    let choice = rig.routes.choose(Direction::Read, order.length).unwrap();
+    assert!(!choice.why.contains("window"), "{choice}");
+    rig.round(&order, Route::Push);
+}
+
 /// What a probe must find on each platform: of the write, the read, and whether reads are lost.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]

@@ -1,0 +1,62 @@
+//! `peerlane doctor` on a computer with a GPU and without a board.
+
+use crate::Bench;
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
+use std::process::Command;
+
+/// It finds the GPU, says that there is no board, and what to do about all that is not as it should be.
+pub fn look(bench: &Bench<'_>) -> Result<String> {
+    let Some(command) = &bench.options.command else {
+        bail!("not tried: no --command, the command `peerlane`");
+    };
+    let output = Command::new(command)
+        .args(["doctor", "--json"])
+        .output()
+        .with_context(|| format!("{} does not run", command.display()))?;
+    let said: Value = serde_json::from_slice(&output.stdout).with_context(|| {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        format!("it said no JSON: {errors}")
+    })?;
+    ensure!(
+        output.status.code() == Some(2),
+        "it ended with {}",
+        output.status
+    );
+    let findings = said["findings"].as_array().context("no findings")?;
+    let text = |finding: &Value, name: &str| finding[name].as_str().unwrap_or_default().to_owned();
+    let has = |about: &str, state: &str, words: &str| {
+        findings.iter().any(|finding| {
+            text(finding, "about") == about
+                && text(finding, "state") == state
+                && text(finding, "what").contains(words)
+        })
+    };
+    let bus = bench.gpu.bus();
+    let all = findings.iter().map(|finding| text(finding, "what"));
+    let all = all.collect::<Vec<_>>().join("; ");
+    ensure!(has("device", "ok", bus), "{bus} is not found: {all}");
+    ensure!(has("bar", "ok", bus), "BAR1 of {bus} is not seen: {all}");
+    ensure!(has("device", "wrong", "there is no board"), "{all}");
+    for finding in findings {
+        let remedy = text(finding, "remedy");
+        ensure!(
+            (text(finding, "state") == "ok") == remedy.is_empty(),
+            "{finding}"
+        );
+    }
+    let of = |state: &str| {
+        let all = findings
+            .iter()
+            .filter(|finding| text(finding, "state") == state);
+        let all =
+            all.map(|finding| format!("{}: {}", text(finding, "about"), text(finding, "what")));
+        all.collect::<Vec<_>>().join("; ")
+    };
+    Ok(format!(
+        "ok: {}; note: {}; wrong: {}",
+        of("ok"),
+        of("note"),
+        of("wrong")
+    ))
+}

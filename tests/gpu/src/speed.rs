@@ -1,0 +1,368 @@
+//! Copies through the host's memory with both engines at work: as fast as the slower of the two by itself?
+//!
+//! There is no board, so a stand-in takes its place: an engine that copies between memories of the host's at the rate
+//! of a board ([`BOARD_RATE`]). The others are real: the GPU's copy engines by CUDA, and by NVIDIA's OpenCL. Two engines
+//! of one GPU share its link, so there the measure is what both reach when they copy at once and have nothing to do with
+//! each other.
+
+use crate::Bench;
+use crate::cuda::{Kernels, pattern};
+use anyhow::{Context as _, Result, bail, ensure};
+use peerlane_gpu::{Gpu, GpuBuffer, GpuMemory};
+use peerlane_host::Memory;
+use peerlane_routes::{
+    Copy, Engine, Limits, Pair, Pending, Piece, Route, STAGING, Side, Way, opencl,
+};
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Bytes of a copy.
+const BYTES: u64 = 256 << 20;
+
+/// How often each is measured: the best counts.
+const TIMES: usize = 5;
+
+/// What is asked for, in parts of the slower side's own rate.
+const BAR: f64 = 0.90;
+
+/// Bytes a second of the stand-in for a board: what a link of PCIe 2.0 with 8 lanes carries of payloads of 256 bytes, about
+/// (4 GB/s, and 24 bytes for each packet).
+const BOARD_RATE: f64 = 3.6e9;
+
+/// Bytes that the stand-in copies before it looks at its clock.
+const STEP: u64 = 64 << 10;
+
+/// What an engine was given.
+struct Job {
+    piece: Piece,
+    end: Arc<End>,
+}
+
+#[derive(Default)]
+struct End {
+    ended: Mutex<bool>,
+    told: Condvar,
+}
+
+/// Memory of the host's with an engine as fast as a board's.
+struct Paced(Arc<Memory>);
+
+struct PacedEngine {
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct PacedCopy(Arc<End>);
+
+impl Paced {
+    fn new(bytes: u64) -> Result<Self> {
+        Ok(Self(Arc::new(Memory::new(bytes as usize)?)))
+    }
+}
+
+impl Side for Paced {
+    fn name(&self) -> String {
+        format!("a stand-in for a board, {:.1} GB/s", BOARD_RATE / 1e9)
+    }
+
+    fn length(&self) -> u64 {
+        self.0.length() as u64
+    }
+
+    fn attach(&self, staging: &Memory) -> peerlane_routes::Result<Box<dyn Engine>> {
+        let (jobs, todo) = channel();
+        let (memory, staging) = (Arc::clone(&self.0), staging.clone());
+        let thread = std::thread::spawn(move || pace(&memory, &staging, &todo));
+        Ok(Box::new(PacedEngine {
+            jobs: Some(jobs),
+            thread: Some(thread),
+        }))
+    }
+
+    fn another(&self, bytes: u64) -> peerlane_routes::Result<Box<dyn Side>> {
+        Ok(Box::new(Self(Arc::new(Memory::new(bytes as usize)?))))
+    }
+}
+
+/// Copies, and no faster than a board.
+fn pace(memory: &Memory, staging: &Memory, todo: &Receiver<Job>) {
+    let mut bytes = vec![0; STEP as usize];
+    let mut due = Instant::now();
+    while let Ok(Job { piece, end }) = todo.recv() {
+        due = due.max(Instant::now());
+        let mut done = 0;
+        while done < piece.length {
+            let part = STEP.min(piece.length - done);
+            let bytes = &mut bytes[..part as usize];
+            let (at, staged) = ((piece.at + done) as usize, (piece.staged + done) as usize);
+            let ((from, first), (to, then)) = match piece.way {
+                Way::Out => ((memory, at), (staging, staged)),
+                Way::In => ((staging, staged), (memory, at)),
+            };
+            // Ranges that `begin` has found to lie in both.
+            from.read(first, bytes).expect("it lies in the memory");
+            to.write(then, bytes).expect("it lies in the memory");
+            done += part;
+            due += Duration::from_secs_f64(part as f64 / BOARD_RATE);
+            // A board keeps its pace to less than the scheduler's grain.
+            while Instant::now() < due {
+                std::hint::spin_loop();
+            }
+        }
+        *end.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        end.told.notify_all();
+    }
+}
+
+impl Engine for PacedEngine {
+    fn begin(&mut self, piece: Piece) -> peerlane_routes::Result<Box<dyn Pending>> {
+        let end = Arc::<End>::default();
+        let job = Job {
+            piece,
+            end: Arc::clone(&end),
+        };
+        let given = self.jobs.as_ref().map(|jobs| jobs.send(job));
+        match given {
+            Some(Ok(())) => Ok(Box::new(PacedCopy(end))),
+            _ => Err(peerlane_routes::Error::side(
+                "the stand-in",
+                "its engine is gone",
+            )),
+        }
+    }
+}
+
+impl Drop for PacedEngine {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Pending for PacedCopy {
+    fn wait(&mut self, limit: Duration) -> peerlane_routes::Result<bool> {
+        let ended = (self.0.ended.lock()).unwrap_or_else(PoisonError::into_inner);
+        let waited = (self.0.told).wait_timeout_while(ended, limit, |ended| !*ended);
+        Ok(*waited.unwrap_or_else(PoisonError::into_inner).0)
+    }
+}
+
+/// Staging memory as a pair of sides takes it.
+fn staging(sides: [&dyn Side; 2], bytes: usize) -> Result<Memory> {
+    for side in sides {
+        if let Some(offer) = side.staging(bytes)? {
+            return Ok(offer.memory);
+        }
+    }
+    Ok(Memory::new(bytes)?)
+}
+
+/// Engines that copy all by themselves, a piece of the staging memory each time, with two under way. Bytes a second of
+/// all together until the last has ended; each has staging memory of its own.
+fn alone(engines: &mut [(Box<dyn Engine>, Way)], piece: u64) -> Result<f64> {
+    let begin = Instant::now();
+    let mut flights: Vec<(VecDeque<Box<dyn Pending>>, u64)> = Vec::new();
+    for (engine, way) in engines.iter_mut() {
+        let mut flight = VecDeque::new();
+        for number in 0..2 {
+            flight.push_back(engine.begin(part(*way, number, piece))?);
+        }
+        flights.push((flight, 2));
+    }
+    let pieces = BYTES / piece;
+    while flights.iter().any(|(flight, _)| !flight.is_empty()) {
+        for ((engine, way), (flight, begun)) in engines.iter_mut().zip(&mut flights) {
+            let Some(first) = flight.front_mut() else {
+                continue;
+            };
+            if first.wait(Duration::from_micros(200))? {
+                flight.pop_front();
+                if *begun < pieces {
+                    flight.push_back(engine.begin(part(*way, *begun, piece))?);
+                    *begun += 1;
+                }
+            }
+        }
+    }
+    Ok(BYTES as f64 / begin.elapsed().as_secs_f64())
+}
+
+fn part(way: Way, number: u64, piece: u64) -> Piece {
+    Piece {
+        way,
+        at: number * piece,
+        staged: number % 2 * piece,
+        length: piece,
+    }
+}
+
+fn best(mut measure: impl FnMut() -> Result<f64>) -> Result<f64> {
+    let mut best: f64 = 0.0;
+    for _ in 0..TIMES {
+        best = best.max(measure()?);
+    }
+    Ok(best)
+}
+
+/// Two sides, and what is known of them.
+struct Case {
+    name: &'static str,
+    sides: [Arc<dyn Side>; 2],
+    /// Both engines are one GPU's.
+    share: bool,
+}
+
+impl Case {
+    /// The slower side's own rate, or with a shared link the rate of both at once.
+    fn reference(&self, from: usize) -> Result<f64> {
+        let sides = [&*self.sides[from], &*self.sides[1 - from]];
+        let piece = STAGING as u64 / 2;
+        let memory = [staging(sides, STAGING)?, staging(sides, STAGING)?];
+        let engines = || {
+            Ok::<_, anyhow::Error>([
+                (sides[0].attach(&memory[0])?, Way::Out),
+                (sides[1].attach(&memory[1])?, Way::In),
+            ])
+        };
+        if self.share {
+            let mut engines = engines()?;
+            return best(|| alone(&mut engines, piece));
+        }
+        let mut slower = f64::INFINITY;
+        for engine in engines()? {
+            let mut engine = [engine];
+            slower = slower.min(best(|| alone(&mut engine, piece))?);
+        }
+        Ok(slower)
+    }
+
+    /// A copy by the pair, and the piece that it has chosen.
+    fn concurrent(&self, from: usize) -> Result<(f64, u64)> {
+        let [one, other] = self.sides.clone();
+        let pair = Pair::new(one, other, STAGING);
+        let chunk = pair.chunk(from, BYTES)?;
+        let copy = Copy {
+            from,
+            at: 0,
+            to: 0,
+            length: BYTES,
+            route: Route::Concurrent,
+            chunk: None,
+        };
+        let rate = best(|| {
+            let begin = Instant::now();
+            pair.copy(&copy, &Limits::within(Duration::from_secs(20)))?;
+            Ok(BYTES as f64 / begin.elapsed().as_secs_f64())
+        })?;
+        Ok((rate, chunk))
+    }
+}
+
+/// The first GPU's device of OpenCL's.
+fn opencl_memory(bench: &Bench<'_>) -> Result<opencl::ClMemory> {
+    let name = bench.gpu.name()?;
+    let devices = opencl::devices()?;
+    let device = devices.iter().find(|device| device.name().contains(&name));
+    let device = device.with_context(|| format!("OpenCL has no {name}"))?;
+    Ok(device.memory(BYTES)?)
+}
+
+fn gpu_memory(gpu: &Gpu) -> Result<Arc<GpuBuffer>> {
+    Ok(Arc::new(gpu.plain_buffer(BYTES)?))
+}
+
+/// Rates of concurrent copies, in parts of what the slower side reaches by itself.
+pub fn concurrent(bench: &Bench<'_>) -> Result<String> {
+    let kernels = Kernels::load(bench)?;
+    let [one, other] = [gpu_memory(&bench.gpu)?, gpu_memory(&bench.gpu)?];
+    let side = |buffer: &Arc<GpuBuffer>| GpuMemory::new(Arc::clone(buffer)).map(Arc::new);
+    let board = Arc::new(Paced::new(BYTES)?);
+    let board_memory = Arc::clone(&board.0);
+    let mut cases = vec![
+        Case {
+            name: "board (stand-in) and CUDA",
+            sides: [board.clone(), side(&one)?],
+            share: false,
+        },
+        Case {
+            name: "CUDA and CUDA, one GPU",
+            sides: [side(&one)?, side(&other)?],
+            share: true,
+        },
+    ];
+    let mut found = Vec::new();
+    match opencl_memory(bench) {
+        Ok(memory) => {
+            let memory = Arc::new(memory);
+            cases.push(Case {
+                name: "board (stand-in) and OpenCL",
+                sides: [board.clone(), memory.clone()],
+                share: false,
+            });
+            cases.push(Case {
+                name: "CUDA and OpenCL, one GPU",
+                sides: [side(&one)?, memory],
+                share: true,
+            });
+        }
+        Err(error) => found.push(format!("not tried with OpenCL: {error:#}")),
+    }
+    let second = (Gpu::count()? > 1).then(|| Gpu::open(1)).transpose()?;
+    if let Some(second) = &second {
+        cases.push(Case {
+            name: "CUDA and CUDA, two GPUs",
+            sides: [side(&one)?, side(&gpu_memory(second)?)?],
+            share: false,
+        });
+    }
+
+    // Data first: from the GPU to the board's stand-in, and back to another place of the GPU's.
+    kernels.fill(&one, BYTES, 21)?;
+    cases[0].concurrent(1)?;
+    let mut bytes = vec![0; 1 << 20];
+    let last = BYTES as usize - bytes.len();
+    board_memory.read(last, &mut bytes)?;
+    ensure!(
+        bytes == pattern(BYTES as usize, 21).split_off(last),
+        "the stand-in has other bytes"
+    );
+    let back = Case {
+        name: "back",
+        sides: [board, side(&other)?],
+        share: false,
+    };
+    back.concurrent(0)?;
+    let wrong = kernels.wrong(&other, BYTES, 21)?;
+    ensure!(wrong == 0, "a kernel sees {wrong} wrong words");
+
+    let mut low = false;
+    for case in &cases {
+        for (from, way) in [(0, "there"), (1, "back")] {
+            let reference = case.reference(from)?;
+            let (rate, chunk) = case.concurrent(from)?;
+            let ratio = rate / reference;
+            low |= ratio < BAR;
+            let what = match case.share {
+                true => "both at once",
+                false => "the slower alone",
+            };
+            found.push(format!(
+                "{}, {way}: {:.2} GB/s in pieces of {} KiB, {ratio:.2} of {what} ({:.2} GB/s)",
+                case.name,
+                rate / 1e9,
+                chunk >> 10,
+                reference / 1e9
+            ));
+        }
+    }
+    let found = found.join("; ");
+    match low {
+        true => bail!("less than {BAR}: {found}"),
+        false => Ok(found),
+    }
+}
