@@ -197,6 +197,12 @@ pub enum Error {
         /// What was asked for: "a transfer".
         what: &'static str,
     },
+    /// A stream cannot be so.
+    #[error("no stream can be so: {reason}")]
+    Course {
+        /// Why.
+        reason: &'static str,
+    },
     /// The slow path moves what one descriptor can.
     #[error(
         "{length} bytes do not fit one descriptor, which moves {} at most",
@@ -482,6 +488,7 @@ mod tests {
                 permissions: Permissions::Read,
             }),
             Error::Empty { what: "a region" },
+            Error::Course { reason: "why" },
             Error::Restarted,
             Error::Stopped,
             Error::Gone,

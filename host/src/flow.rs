@@ -199,6 +199,16 @@ impl<K: Keep> Flow<K> {
         }
     }
 
+    /// Gives the board nothing more of one transfer. What it has goes on to its end.
+    pub(crate) fn cancel(&mut self, id: TransferId) {
+        if let Some(work) = self.work(id)
+            && work.pieces.remaining() > 0
+        {
+            work.fail(Error::Stopped);
+            self.settle(id.index as usize);
+        }
+    }
+
     /// Takes the records of a channel at rest of which doorbells were refused. Descriptors without a
     /// record were refused, and their transfers fail. Says how many records there were.
     pub(crate) fn salvage(&mut self, slots: &mut impl Slots) -> Result<u64> {

@@ -620,3 +620,44 @@ fn a_ring_of_zeros_never_gives_a_record() {
     let zeros: Vec<_> = (0..8 << RING_LOG2).map(|_| AtomicU32::new(0)).collect();
     assert!(flow.drain(&mut RingMemory(&zeros)).is_err());
 }
+
+/// What the board was not given of a transfer that is called off it does not get; others take its place.
+#[test]
+fn a_transfer_that_is_called_off_goes_no_further() {
+    let (mut board, mut flow) = (Board::new(), flow(2));
+    let first = flow.submit(request(Write, 10 * 256, 256), ());
+    let behind = flow.submit(request(Write, 256, 256), ());
+    flow.pump(&mut board);
+    assert_eq!(board.all.len(), 2);
+    flow.cancel(first);
+    flow.pump(&mut board);
+    assert!(
+        matches!(take(&mut flow, first), Ok(None)),
+        "the board has two pieces"
+    );
+    board.end(Write, None, Ok(()));
+    board.end(Write, None, Ok(()));
+    flow.drain(&mut board.memory()).unwrap();
+    assert!(matches!(take(&mut flow, first), Err(Error::Stopped)));
+    flow.pump(&mut board);
+    assert_eq!(board.all.len(), 3);
+    board.end(Write, None, Ok(()));
+    flow.drain(&mut board.memory()).unwrap();
+    assert!(matches!(take(&mut flow, behind), Ok(Some(256))));
+    assert_eq!(flow.under_way(), 0);
+
+    // All of which the board has: it ends as the board says.
+    let all = flow.submit(request(Read, 256, 256), ());
+    flow.pump(&mut board);
+    flow.cancel(all);
+    board.end(Read, None, Ok(()));
+    flow.drain(&mut board.memory()).unwrap();
+    assert!(matches!(take(&mut flow, all), Ok(Some(256))));
+    // And none of which it has: at once.
+    let none = flow.submit(request(Read, 256, 256), ());
+    flow.cancel(none);
+    assert!(matches!(take(&mut flow, none), Err(Error::Stopped)));
+    // One that is gone, and whose place another one has.
+    flow.cancel(none);
+    assert_eq!(flow.under_way(), 0);
+}

@@ -364,11 +364,7 @@ impl Queue {
     /// [`Error::Gone`]; [`Error::Broken`] if board and queue do not agree even so: open the device anew.
     /// [`Error::Call`] if the board is not started again in ten seconds; transfers under way are still under way then.
     pub fn restart(&self) -> Result<()> {
-        let mut state = self.0.lock();
-        let restarted = self.0.restart(&mut state);
-        self.0.wake(&mut state);
-        self.0.unlock(state);
-        restarted
+        self.0.restart_all()
     }
 }
 
@@ -433,6 +429,23 @@ impl Shared {
     }
 
     /// [`Queue::restart`].
+    pub(crate) fn restart_all(&self) -> Result<()> {
+        let mut state = self.lock();
+        let restarted = self.restart(&mut state);
+        self.wake(&mut state);
+        self.unlock(state);
+        restarted
+    }
+
+    /// Gives the board nothing more of a transfer. What waits behind it has its turn.
+    pub(crate) fn cancel(&self, id: TransferId) {
+        let mut state = self.lock();
+        state.flow.cancel(id);
+        self.pump(&mut state);
+        self.wake(&mut state);
+        self.unlock(state);
+    }
+
     fn restart(&self, state: &mut State) -> Result<()> {
         let context = self.device.context();
         match context.stop(Duration::ZERO) {
@@ -497,6 +510,11 @@ impl Shared {
         state.refused = false;
         state.flow.forgive();
         Ok(())
+    }
+
+    /// The device.
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
     }
 
     /// Does something while no descriptor is given to the board.

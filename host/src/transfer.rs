@@ -1,6 +1,6 @@
 //! Transfers: what is asked for, and the handle of one under way.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::flow::TransferId;
 use crate::queue::Shared;
 use crate::region::Region;
@@ -107,6 +107,37 @@ impl Transfer {
     /// [`Queue::restart`](crate::Queue::restart).
     pub fn wait(&self, limit: impl Into<Option<Duration>>) -> Result<u64> {
         self.queue.wait(self, limit.into())
+    }
+
+    /// Calls the transfer off, and returns when nothing of it is under way any more: no byte of its memory changes
+    /// after that. What the board was not given yet it does not get. What it has, a descriptor that may be the whole
+    /// transfer ([`Queue::set_piece`](crate::Queue::set_piece)), has `grace` to end by itself, and others of the queue
+    /// go on. If that does not do, the queue is [restarted](crate::Queue::restart), and others fail with
+    /// [`Error::Stopped`], too.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait), of a transfer that has ended: [`Error::Stopped`] if it was called off before it had
+    /// moved all. Where the queue was to be restarted and could not be, as [`Queue::restart`](crate::Queue::restart):
+    /// only then may the transfer be under way.
+    pub fn stop(&self, grace: Duration) -> Result<u64> {
+        self.queue.cancel(self.id);
+        match self.wait(grace) {
+            Err(Error::Timeout { .. }) => {}
+            ended => return ended,
+        }
+        self.queue.restart_all()?;
+        self.wait(Duration::ZERO)
+    }
+
+    /// Waits with a deadline: what has not ended by then is [stopped](Self::stop).
+    ///
+    /// # Errors
+    /// As [`stop`](Self::stop).
+    pub fn finish(&self, limit: Duration, grace: Duration) -> Result<u64> {
+        match self.wait(limit) {
+            Err(Error::Timeout { .. }) => self.stop(grace),
+            ended => ended,
+        }
     }
 }
 

@@ -6,8 +6,11 @@
 mod contexts;
 mod data;
 mod ends;
+mod lists;
 mod order;
 mod restarts;
+mod stops;
+mod streams;
 mod tasks;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -63,6 +66,13 @@ pub const ALL: &[(&str, Test)] = &[
     ("a_query_beside_a_queue", restarts::query_beside_a_queue),
     ("queues_after_a_restart", restarts::queues_after),
     ("forgotten_while_queued", ends::forgotten_while_queued),
+    ("scatter_lists", lists::both_directions),
+    ("a_list_with_a_wrong_part", lists::wrong_part),
+    ("a_stream_from_the_fpga", streams::from_the_fpga),
+    ("a_stream_to_the_fpga", streams::to_the_fpga),
+    ("a_stream_without_an_end", streams::without_an_end),
+    ("called_off", stops::called_off),
+    ("a_deadline_leaves_nothing_under_way", stops::deadline),
     ("awaited_by_tasks", tasks::awaited),
     ("an_executor_that_turns", tasks::turned),
     ("a_task_hears_of_a_fault", tasks::fails),

@@ -180,12 +180,15 @@ impl Error {
             Self::Taken => {
                 "Use that queue. If it was dropped, open the device once more: a channel has one queue in its life."
             }
+            Self::Course { .. } => {
+                "Give two slots or more, of one byte at least, and FPGA memory of whole slots."
+            }
             Self::TooLong { .. } => "Use a queue, or cut the transfer.",
             Self::Fault {
                 fault, direction, ..
             } => fault.remedy(*direction),
             Self::Timeout { .. } => {
-                "Wait longer, or end it: restart the queue, or on the slow path stop the device's channel."
+                "Wait longer, or end it: Transfer::stop ends one, or restart the queue; on the slow path stop the device's channel."
             }
             Self::NotDrained { .. } => "Wait longer, or restart the queue.",
             Self::Restarted => {

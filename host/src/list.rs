@@ -1,0 +1,150 @@
+//! Scatter lists: many stretches of memory, moved as one.
+
+use crate::error::{Error, Result};
+use crate::queue::Queue;
+use crate::transfer::{Request, Terms, Transfer};
+use peerlane_core::descriptor::Direction;
+use std::time::Duration;
+
+/// The transfers of a scatter list: one for each of its parts, in their order. All of them end before the list has
+/// ended.
+///
+/// ```no_run
+/// # use peerlane_host::{Direction, Queue, Region, Request, Result, Terms};
+/// # use std::time::Duration;
+/// # fn gather(queue: &Queue, header: &Region, rows: &[(u64, u64)], image: &Region) -> Result<()> {
+/// // A header, and rows that lie apart, into one piece of FPGA memory.
+/// let mut fpga_address = queue.device().range().start;
+/// let mut part = |region, offset, length| {
+///     let request = Request { direction: Direction::Read, region, offset, fpga_address, length, piece: None };
+///     fpga_address += length;
+///     request
+/// };
+/// let mut parts = vec![part(header, 0, 64)];
+/// parts.extend(rows.iter().map(|(offset, length)| part(image, *offset, *length)));
+/// queue.submit_list(&parts, Terms::default())?.wait(Duration::from_secs(1))?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+#[must_use = "only this tells whether the transfers fail: wait for it, or drop it on purpose"]
+pub struct TransferList {
+    parts: Vec<Transfer>,
+    length: u64,
+}
+
+impl Queue {
+    /// Begins to move all parts of a list: those of one direction one behind the other, and beside those of the other
+    /// direction. `terms` are the list's: the first part of each direction starts when they allow it, and they hold for
+    /// its last. That writes have arrived is made sure of once for parts that follow each other in one region: behind the
+    /// last of them.
+    ///
+    /// # Errors
+    /// As [`submit_with`](Self::submit_with), for any of the parts: nothing is moved then. [`Error::Empty`] for no parts.
+    pub fn submit_list(&self, parts: &[Request<'_>], terms: Terms) -> Result<TransferList> {
+        let last = parts.len().checked_sub(1);
+        let last = last.ok_or(Error::Empty { what: "a list" })?;
+        for part in parts {
+            self.device().check(part)?;
+        }
+        let mut list = TransferList {
+            parts: Vec::with_capacity(parts.len()),
+            length: parts.iter().map(|part| part.length).sum(),
+        };
+        // Both directions have a first part, and each waits for what was there before the list.
+        let mut begun = [false; 2];
+        for (index, part) in parts.iter().enumerate() {
+            let first = !std::mem::replace(&mut begun[part.direction as usize], true);
+            let followed = (parts.get(index + 1)).is_some_and(|next| {
+                let same = next.region.handle() == part.region.handle();
+                same && next.direction == Direction::Write && part.direction == Direction::Write
+            });
+            let terms = Terms {
+                after_writes: terms.after_writes && first,
+                after_reads: terms.after_reads && first,
+                urgent: terms.urgent && index == last,
+                no_flush: terms.no_flush || followed,
+            };
+            match self.submit_with(part, terms) {
+                Ok(transfer) => list.parts.push(transfer),
+                Err(error) => {
+                    // The board has failed meanwhile, or the context's memory has gone.
+                    for transfer in &list.parts {
+                        let _ = transfer.stop(Duration::ZERO);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(list)
+    }
+}
+
+impl TransferList {
+    /// Bytes asked for, of all parts.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The transfers, for who waits for each by itself, in a task for one. The end of a write does not say that its data
+    /// have arrived if the next part writes to the same region.
+    pub fn parts(&self) -> &[Transfer] {
+        &self.parts
+    }
+
+    /// Looks whether all have ended, and returns the bytes moved.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait), once all have ended.
+    pub fn poll(&self) -> Result<Option<u64>> {
+        let mut moved = Ok(0);
+        for part in &self.parts {
+            match part.poll() {
+                Ok(Some(bytes)) => moved = moved.map(|moved| moved + bytes),
+                Ok(None) => return Ok(None),
+                Err(error) => moved = moved.and(Err(error)),
+            }
+        }
+        moved.map(Some)
+    }
+
+    /// Waits for all to end, and returns the bytes moved; `None`: for as long as it takes.
+    ///
+    /// # Errors
+    /// As [`Transfer::wait`]. [`Error::Timeout`]: some go on, wait again. Others are those of the first part that failed;
+    /// all have ended then.
+    pub fn wait(&self, limit: impl Into<Option<Duration>>) -> Result<u64> {
+        let limit = limit.into();
+        self.each(|part, waited| part.wait(limit.map(|limit| limit.saturating_sub(waited))))
+    }
+
+    /// Calls all of them off, as [`Transfer::stop`] does: nothing of the list is under way when it returns.
+    ///
+    /// # Errors
+    /// As [`Transfer::stop`], of the first part that did not end well.
+    pub fn stop(&self, grace: Duration) -> Result<u64> {
+        // All at once: nothing more of any goes to the board.
+        for part in &self.parts {
+            part.queue.cancel(part.id);
+        }
+        self.each(|part, waited| part.stop(grace.saturating_sub(waited)))
+    }
+
+    /// Waits for each part, which is told how long was waited before it, and gives all bytes or the first error.
+    fn each(&self, end: impl Fn(&Transfer, Duration) -> Result<u64>) -> Result<u64> {
+        let mut moved = Ok(0);
+        let Some(first) = self.parts.first() else {
+            return moved;
+        };
+        let device = first.queue.device();
+        let begin = device.now();
+        for part in &self.parts {
+            match end(part, device.now().saturating_sub(begin)) {
+                Ok(bytes) => moved = moved.map(|moved| moved + bytes),
+                Err(error @ Error::Timeout { .. }) => return Err(error),
+                Err(error) => moved = moved.and(Err(error)),
+            }
+        }
+        moved
+    }
+}

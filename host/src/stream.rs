@@ -1,0 +1,273 @@
+//! Streams: data of any length through memory of a few slots.
+//!
+//! The board works on some slots while the program, or a GPU's kernel, has another one. So memory that the board reaches
+//! need only be as large as a few slots, however long the data are: a GPU's BAR shows a part of its memory (M. Vogelgesang
+//! and others, *A High-Throughput DAQ System Based on DirectGMA and PCI Express*, 2015, use two such buffers in turn).
+
+use crate::error::{Error, Result};
+use crate::queue::Queue;
+use crate::region::Region;
+use crate::transfer::Transfer;
+use peerlane_core::descriptor::Direction;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::time::Duration;
+
+/// Where a stream flows.
+#[derive(Debug, Clone)]
+pub struct Course {
+    /// Write: from the FPGA, to who takes it. Read: the other way round.
+    pub direction: Direction,
+    /// The slots' memory.
+    pub region: Region,
+    /// First byte of the first slot, in the region.
+    pub offset: u64,
+    /// Bytes of a slot.
+    pub slot: u64,
+    /// Slots: two at least, so that board and program both have one.
+    pub slots: u64,
+    /// FPGA memory, from its first byte on and again from there: whole slots.
+    pub fpga: Range<u64>,
+    /// Bytes in all; `None`: until the stream is stopped.
+    pub length: Option<u64>,
+}
+
+/// A stream of a [`Queue`]'s. Dropping it leaves what the board has to end by itself; [`stop`](Self::stop) ends it.
+///
+/// ```no_run
+/// # use peerlane_host::{Course, Direction, Queue, Region, Result};
+/// # use std::time::Duration;
+/// # fn process(offset: u64, length: u64) {}
+/// # fn take(queue: &Queue, region: Region) -> Result<()> {
+/// // All of the context's FPGA memory, through two slots of a megabyte.
+/// let fpga = queue.device().range();
+/// let course = Course {
+///     direction: Direction::Write,
+///     region,
+///     offset: 0,
+///     slot: 1 << 20,
+///     slots: 2,
+///     length: Some(fpga.end - fpga.start),
+///     fpga,
+/// };
+/// let mut stream = queue.stream(course)?;
+/// while let Some(turn) = stream.next(Duration::from_secs(1))? {
+///     // The board fills the other slot meanwhile.
+///     process(turn.offset(), turn.length());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Stream {
+    queue: Queue,
+    course: Course,
+    /// Under way, the oldest first, with their slots.
+    under_way: VecDeque<(Transfer, u64)>,
+    /// Bytes that the board was given, or that a program has.
+    begun: u64,
+    /// Bytes that the program had its turn with.
+    turned: u64,
+    /// What ended the stream. It is told once more.
+    failed: Option<Error>,
+}
+
+/// A slot that is the program's, until it is dropped: then the board has its turn with it.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    stream: &'a mut Stream,
+    slot: u64,
+    length: u64,
+    position: u64,
+}
+
+impl Queue {
+    /// A stream. From the FPGA it begins at once, into all slots; to the FPGA it begins with the first slot that the
+    /// program has filled.
+    ///
+    /// # Errors
+    /// [`Error::Course`]: one slot alone, no bytes, or FPGA memory that is not of whole slots. As [`Queue::submit`].
+    pub fn stream(&self, course: Course) -> Result<Stream> {
+        let Course { slot, slots, .. } = course;
+        let fpga = course.fpga.end.saturating_sub(course.fpga.start);
+        let refused = |reason| Err(Error::Course { reason });
+        if slots < 2 {
+            return refused("it has less than two slots");
+        }
+        if slot == 0 || fpga == 0 || course.length == Some(0) {
+            return refused("it has no bytes, or no FPGA memory");
+        }
+        if !fpga.is_multiple_of(slot) {
+            return refused("its FPGA memory is not of whole slots");
+        }
+        let mut stream = Stream {
+            queue: self.clone(),
+            under_way: VecDeque::with_capacity(slots as usize),
+            course,
+            begun: 0,
+            turned: 0,
+            failed: None,
+        };
+        if stream.course.direction == Direction::Write {
+            for slot in 0..slots {
+                if let Some(length) = stream.following() {
+                    stream.begin(slot, length)?;
+                }
+            }
+        }
+        Ok(stream)
+    }
+}
+
+impl Stream {
+    /// Bytes of the slot that comes next; `None`: all were begun.
+    fn following(&self) -> Option<u64> {
+        let slot = self.course.slot;
+        let left = self.course.length.map_or(slot, |all| all - self.begun);
+        (left > 0).then(|| left.min(slot))
+    }
+
+    /// Has the board move the next bytes into a slot, or out of it.
+    fn begin(&mut self, slot: u64, length: u64) -> Result<()> {
+        let Course {
+            direction,
+            region,
+            offset,
+            fpga,
+            ..
+        } = &self.course;
+        let place = fpga.start + self.begun % (fpga.end - fpga.start);
+        let at = offset.saturating_add(slot.saturating_mul(self.course.slot));
+        let transfer = self.queue.submit(*direction, region, at, place, length)?;
+        self.under_way.push_back((transfer, slot));
+        self.begun += length;
+        Ok(())
+    }
+
+    /// Ends the stream with what has failed.
+    fn fail<T>(&mut self, error: Error) -> Result<T> {
+        self.failed = Some(error.clone());
+        Err(error)
+    }
+
+    /// The next slot in turn, once the board is done with it: with data from the FPGA, or to be filled for it. `None`: the
+    /// program had all of them.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`]: not yet, call it again. Others are as [`Transfer::wait`], and end the stream.
+    pub fn next(&mut self, limit: impl Into<Option<Duration>>) -> Result<Option<Turn<'_>>> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let Course {
+            direction, slots, ..
+        } = self.course;
+        let waits = match direction {
+            Direction::Write => true,
+            // While there are slots that the board never had.
+            Direction::Read => self.under_way.len() as u64 == slots,
+        };
+        let position = self.turned;
+        let (slot, length) = match direction {
+            Direction::Read => match self.following() {
+                Some(length) => (position / self.course.slot % slots, length),
+                None => return Ok(None),
+            },
+            Direction::Write => match self.under_way.front() {
+                Some((transfer, slot)) => (*slot, transfer.length()),
+                None => return Ok(None),
+            },
+        };
+        if waits && let Some((transfer, _)) = self.under_way.front() {
+            match transfer.wait(limit) {
+                Ok(_) => drop(self.under_way.pop_front()),
+                Err(error @ Error::Timeout { .. }) => return Err(error),
+                Err(error) => return self.fail(error),
+            }
+        }
+        self.turned += length;
+        Ok(Some(Turn {
+            stream: self,
+            slot,
+            length,
+            position,
+        }))
+    }
+
+    /// Waits until the board is done with all that it was given: with the last slots that were filled for it.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn finish(&mut self, limit: Duration) -> Result<()> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let end = self.queue.device().now() + limit;
+        while let Some((transfer, _)) = self.under_way.front() {
+            let left = end.saturating_sub(self.queue.device().now());
+            match transfer.wait(left) {
+                Ok(_) => drop(self.under_way.pop_front()),
+                Err(error @ Error::Timeout { .. }) => return Err(error),
+                Err(error) => return self.fail(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls the stream off: nothing of it is under way when this returns well, as after [`Transfer::stop`].
+    ///
+    /// # Errors
+    /// As [`Queue::restart`].
+    pub fn stop(mut self, grace: Duration) -> Result<()> {
+        let device = self.queue.device().clone();
+        let end = device.now() + grace;
+        for (transfer, _) in &self.under_way {
+            transfer.queue.cancel(transfer.id);
+        }
+        while let Some((transfer, _)) = self.under_way.pop_front() {
+            match transfer.stop(end.saturating_sub(device.now())) {
+                // How it has ended is all the same.
+                Ok(_) | Err(Error::Stopped | Error::Restarted | Error::Fault { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes that the program had its turn with.
+    pub fn position(&self) -> u64 {
+        self.turned
+    }
+}
+
+impl Turn<'_> {
+    /// First byte, in the region.
+    pub fn offset(&self) -> u64 {
+        self.stream.course.offset + self.slot * self.stream.course.slot
+    }
+
+    /// Bytes: a slot, or what is left of the stream.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Bytes of the stream before it.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let stream = &mut *self.stream;
+        let length = match stream.course.direction {
+            Direction::Read => Some(self.length),
+            Direction::Write => stream.following(),
+        };
+        if let Some(length) = length
+            && let Err(error) = stream.begin(self.slot, length)
+        {
+            stream.failed = Some(error);
+        }
+    }
+}
