@@ -44,9 +44,9 @@ thread_local! {
     static LAST: RefCell<Last> = RefCell::default();
 }
 
-/// Text without its zero bytes.
+/// Text as one line, whatever a path in it has.
 fn text(words: &str) -> CString {
-    CString::new(words.replace('\0', " ")).unwrap_or_default()
+    CString::new(words.replace(char::is_control, " ")).unwrap_or_default()
 }
 
 /// A failure that is none of `peerlane-host`'s.

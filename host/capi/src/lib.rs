@@ -7,6 +7,8 @@
 )]
 
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod handles;
 mod transfer;
 

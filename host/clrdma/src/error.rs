@@ -75,7 +75,7 @@ pub(crate) fn run(f: impl FnOnce() -> Result<(), Failure>) -> c_int {
             "an error of libpeerlane_clrdma: report it, with what standard error says",
         ),
     };
-    let text = CString::new(failure.text.replace('\0', " ")).unwrap_or_default();
+    let text = CString::new(failure.text.replace(char::is_control, " ")).unwrap_or_default();
     // A thread that ends has none any more.
     let _ = LAST.try_with(|last| last.replace(text));
     failure.code

@@ -43,6 +43,29 @@ fn the_library_has_what_the_header_declares() {
     }
 }
 
+/// A panic that leaves a function of C's ends the program: all that a function does, it does in `run`, which turns one
+/// into an error.
+#[test]
+fn no_panic_leaves_a_function() {
+    let source = concat!(
+        include_str!("../src/lib.rs"),
+        include_str!("../src/error.rs")
+    );
+    let mut functions = BTreeSet::new();
+    for text in source.split("#[unsafe(no_mangle)]").skip(1) {
+        let end = text.find("\n}\n").unwrap();
+        let (head, body) = text[..end].split_once(" {\n").unwrap();
+        let name = head.split("fn ").nth(1).unwrap().split('(').next().unwrap();
+        let mut lines = body.lines().map(str::trim_start);
+        let other = |line: &&str| !line.starts_with("//") && !line.starts_with("let direction = ");
+        let guarded = lines.find(other).unwrap();
+        let harmless = name == "clrdma_error_text";
+        assert!(guarded.starts_with("run(") || harmless, "{name}: {guarded}");
+        functions.insert(name.to_owned());
+    }
+    assert_eq!(functions, declared());
+}
+
 #[test]
 fn header_and_library_have_the_same_numbers() {
     let numbers = [

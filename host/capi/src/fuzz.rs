@@ -1,0 +1,199 @@
+//! What a fuzzer gives the functions of C: any of them, in any order, with any arguments that their documentation
+//! allows. `host/fuzz` is the fuzzer, `tests/fuzz.rs` a bounded run without one.
+
+use crate::*;
+use peerlane_host::Device;
+use std::ffi::{CStr, CString};
+use std::ptr::{null, null_mut};
+
+/// Bytes, as numbers and choices; zeros when they have run out.
+struct Input<'a>(&'a [u8]);
+
+impl Input<'_> {
+    fn byte(&mut self) -> u8 {
+        match self.0.split_first() {
+            Some((first, rest)) => {
+                self.0 = rest;
+                *first
+            }
+            None => 0,
+        }
+    }
+
+    fn ends(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A number: small, near an edge, or any.
+    fn number(&mut self) -> u64 {
+        let (kind, byte) = (self.byte(), u64::from(self.byte()));
+        match kind % 8 {
+            0 => 0,
+            1 => byte,
+            2 => byte << 12,
+            3 => (1 << 30) - byte,
+            4 => u64::MAX - byte,
+            5 => i64::MAX as u64 - byte,
+            6 => u64::from(u32::MAX) + byte,
+            _ => u64::from_le_bytes(std::array::from_fn(|_| self.byte())),
+        }
+    }
+
+    /// One of some handles, or null.
+    fn handle<T>(&mut self, of: &[*mut T]) -> *mut T {
+        let choice = usize::from(self.byte());
+        match choice % 16 {
+            15 => null_mut(),
+            _ if of.is_empty() => null_mut(),
+            _ => of[choice % of.len()],
+        }
+    }
+}
+
+/// What a function may return.
+fn known(code: i32) {
+    assert!((PL_INTERNAL..=1).contains(&code), "{code}");
+    assert_ne!(code, PL_INTERNAL, "a panic");
+    if code < 0 {
+        // SAFETY: both are strings until the thread's next error.
+        let texts =
+            unsafe { [pl_error_text(), pl_error_remedy()].map(|text| CStr::from_ptr(text)) };
+        for text in texts {
+            let text = text.to_str().expect("texts are UTF-8");
+            assert!(!text.is_empty() && !text.contains('\n'), "{text:?}");
+        }
+    }
+}
+
+/// What a function with a place for a handle may leave there.
+fn made<T>(code: i32, handle: *mut T, of: &mut Vec<*mut T>) {
+    known(code);
+    assert_eq!(code == PL_OK, !handle.is_null(), "{code}");
+    if !handle.is_null() {
+        of.push(handle);
+    }
+}
+
+/// Takes a handle out, to be ended.
+fn taken<T>(input: &mut Input<'_>, of: &mut Vec<*mut T>) -> *mut T {
+    match of.is_empty() {
+        true => null_mut(),
+        false => of.swap_remove(usize::from(input.byte()) % of.len()),
+    }
+}
+
+/// Calls functions as the bytes say, for a device whose driver takes any memory and whose time stands still.
+pub fn calls(device: Device, data: &[u8]) {
+    let mut input = Input(data);
+    let devices = [pl_device::over(device)];
+    let mut queues: Vec<*mut pl_queue> = Vec::new();
+    let mut regions: Vec<*mut pl_region> = Vec::new();
+    let mut transfers: Vec<*mut pl_transfer> = Vec::new();
+    while !input.ends() {
+        // SAFETY: handles are given while they live, once to what ends them; places are places; the driver touches no
+        // memory that is registered.
+        unsafe {
+            match input.byte() % 16 {
+                0 => {
+                    let length = usize::from(input.byte() % 32);
+                    let bytes = (0..length).map(|_| input.byte().max(1));
+                    let path: Vec<u8> = b"/dev/null/".iter().copied().chain(bytes).collect();
+                    let path = CString::new(path).expect("there is no zero in it");
+                    let mut device = null_mut();
+                    let code = pl_open(path.as_ptr(), &raw mut device);
+                    known(code);
+                    assert!(code < 0 && device.is_null());
+                }
+                1 => assert_eq!(pl_file(input.handle(&devices)), -1, "it has no file"),
+                2 => {
+                    let mut address = 0;
+                    let place = if input.byte() == 0 {
+                        null_mut()
+                    } else {
+                        &raw mut address
+                    };
+                    known(pl_allocate(input.handle(&devices), input.number(), place));
+                }
+                3 => {
+                    let mut region = null_mut();
+                    let at = std::ptr::without_provenance_mut(input.number() as usize);
+                    let (bytes, access) = (input.number(), input.byte() % 6);
+                    let device = input.handle(&devices);
+                    let code = pl_register(device, at, bytes, access.into(), &raw mut region);
+                    made(code, region, &mut regions);
+                }
+                4 => {
+                    let mut region = null_mut();
+                    let file = i32::from(input.byte() as i8).min(2);
+                    let (offset, bytes, access) =
+                        (input.number(), input.number(), input.byte() % 6);
+                    let device = input.handle(&devices);
+                    let place = &raw mut region;
+                    let code =
+                        pl_register_dmabuf(device, file, offset, bytes, access.into(), place);
+                    made(code, region, &mut regions);
+                }
+                5 => {
+                    let mut region = null_mut();
+                    let (at, bytes, identity) = (input.number(), input.number(), input.number());
+                    let access = u32::from(input.byte() % 6);
+                    let device = input.handle(&devices);
+                    let place = &raw mut region;
+                    let code = pl_register_nvidia(device, at, bytes, identity, access, place);
+                    made(code, region, &mut regions);
+                }
+                6 => pl_unregister(taken(&mut input, &mut regions)),
+                7 => {
+                    let mut queue = null_mut();
+                    let code = pl_queue_open(input.handle(&devices), &raw mut queue);
+                    made(code, queue, &mut queues);
+                }
+                8 => pl_queue_close(taken(&mut input, &mut queues)),
+                9 => pl_transfer_free(taken(&mut input, &mut transfers)),
+                10 => {
+                    let mut bytes = 0;
+                    let place = if input.byte() == 0 {
+                        null_mut()
+                    } else {
+                        &raw mut bytes
+                    };
+                    known(pl_transfer_poll(input.handle(&transfers), place));
+                }
+                11 => {
+                    // What goes on may not be waited for: the time stands still.
+                    known(pl_transfer_wait(input.handle(&transfers), 0, null_mut()));
+                }
+                12 => known(pl_queue_drain(input.handle(&queues), 0)),
+                13 => known(pl_queue_restart(input.handle(&queues))),
+                _ => {
+                    let mut transfer = null_mut();
+                    let request = pl_request {
+                        direction: u32::from(input.byte() % 3),
+                        flags: u32::from(input.byte() % 20),
+                        region: input.handle(&regions),
+                        offset: input.number(),
+                        fpga_address: input.number(),
+                        length: input.number(),
+                    };
+                    let asked = if input.byte() == 0 {
+                        null()
+                    } else {
+                        &raw const request
+                    };
+                    let code = pl_submit(input.handle(&queues), asked, &raw mut transfer);
+                    made(code, transfer, &mut transfers);
+                }
+            }
+        }
+    }
+    // In the order that a program may not have: the device first.
+    // SAFETY: the handles live, and are not used again.
+    unsafe {
+        devices.into_iter().for_each(|device| pl_close(device));
+        regions.into_iter().for_each(|region| pl_unregister(region));
+        queues.into_iter().for_each(|queue| pl_queue_close(queue));
+        transfers
+            .into_iter()
+            .for_each(|transfer| pl_transfer_free(transfer));
+    }
+}

@@ -1,0 +1,11 @@
+//! See `peerlane::fuzz` (host/capi).
+#![no_main]
+
+#[allow(dead_code)]
+#[path = "../../tests/least/mod.rs"]
+mod least;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let device = peerlane_host::Device::over(least::Least::new()).expect("the device opens");
+    peerlane::fuzz::calls(device, data);
+});
