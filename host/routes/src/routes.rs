@@ -197,7 +197,8 @@ impl Routes {
             return Ok(costs.clone());
         }
         let findings = self.findings_of(state)?;
-        let (mut ends, fpga, length) = self.aside(&mut state.ends, self.options.measured.max(8192))?;
+        let (mut ends, fpga, length) =
+            self.aside(&mut state.ends, self.options.measured.max(8192))?;
         let clock = ends.clock();
         let from = match direction {
             Direction::Write => 0,
