@@ -84,8 +84,16 @@ impl Reached {
     }
 
     /// Lets go of all.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.ranges.clear();
+    }
+
+    /// Takes all from the board: a driver is not to keep it for the next registration of the same memory.
+    pub(crate) fn forget(&mut self) {
+        for (_, _, reach) in self.ranges.drain(..) {
+            // What the board cannot be made to forget now, the driver takes from it when the region goes.
+            let _ = reach.region.forget();
+        }
     }
 }
 

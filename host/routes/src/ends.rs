@@ -170,7 +170,7 @@ impl Ends {
         if done.is_err() {
             // What did not come to rest may still use the memory, and a registration may be what is wrong.
             self.staged = None;
-            self.reached.forget();
+            self.reached.clear();
         }
         done
     }
@@ -180,8 +180,10 @@ impl Ends {
         self.pusher = None;
     }
 
-    /// Lets go of what the board reaches: the next copy registers it anew.
+    /// Lets go of all that was made ready: the next copy makes it anew.
     pub(crate) fn forget(&mut self) {
         self.reached.forget();
+        self.staged = None;
+        self.pusher = None;
     }
 }

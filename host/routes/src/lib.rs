@@ -34,14 +34,15 @@
 //! # }
 //! ```
 //!
-//! Memory is a [`Side`]: `peerlane_gpu` has one for CUDA's, [`opencl`] for any OpenCL device's, and a [`Board`] is one
-//! itself. A [`Pair`] copies between any two, without a board if need be.
+//! Memory is a [`Side`]: `peerlane_gpu` has one for CUDA's, [`opencl`] for any OpenCL device's, [`HostMemory`] is one for
+//! where there is no GPU, and a [`Board`] is one itself. A [`Pair`] copies between any two, without a board if need be.
 
 mod board;
 mod cost;
 mod direct;
 mod ends;
 mod error;
+mod host;
 mod indirect;
 mod limits;
 pub mod opencl;
@@ -55,6 +56,7 @@ mod staged;
 pub use board::{Board, SCRATCH};
 pub use cost::Cost;
 pub use error::{Error, Result};
+pub use host::HostMemory;
 pub use limits::{Cancel, Limits};
 pub use pair::{Copy, Pair, STAGING};
 pub use probe::{Findings, Verdict};

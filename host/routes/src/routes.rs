@@ -419,8 +419,9 @@ impl Routes {
         })
     }
 
-    /// Lets go of the device's memory that the board reaches: the next direct copy registers it anew, as the first one
-    /// did.
+    /// Lets go of all that is ready for copies: the device's memory that the board reaches, staging memory, and the
+    /// board's window. The next copy is as the first one was: the driver does not keep registrations for it either. What
+    /// was probed and measured stays.
     pub fn forget(&self) {
         self.lock().ends.forget();
     }

@@ -120,7 +120,7 @@ pub enum Residence {
 /// A part of a side's memory that a board reaches.
 #[derive(Debug, Clone)]
 pub struct Reach {
-    /// Its region at the board.
+    /// Its region at the board. Nobody else needs it: [`Routes::forget`](crate::Routes::forget) takes it from the board.
     pub region: Region,
     /// Where in it the part begins.
     pub offset: u64,
