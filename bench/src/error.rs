@@ -54,15 +54,45 @@ pub enum Error {
         /// Offset in what was moved.
         offset: u64,
     },
+    /// The board, or the host library.
+    #[error(transparent)]
+    Host(#[from] peerlane_host::Error),
+    /// A copy between a board and a GPU.
+    #[error(transparent)]
+    Routes(#[from] peerlane_routes::Error),
+    /// A copy did not end.
+    #[error("a copy of {bytes} bytes has not ended in {limit:?}")]
+    Late {
+        /// Bytes of it.
+        bytes: u64,
+        /// How long it was waited for.
+        limit: std::time::Duration,
+    },
+    /// A copy between a board and a GPU succeeded, and the bytes are wrong.
+    #[error(
+        "{method}, {direction}, {bytes} bytes: the byte at {offset:#x} arrived wrong, and no error was told"
+    )]
+    Transfer {
+        /// How they went.
+        method: &'static str,
+        /// Which way.
+        direction: &'static str,
+        /// Bytes of the copy.
+        bytes: u64,
+        /// The first wrong one.
+        offset: u64,
+    },
     /// The page could not be drawn.
     #[error("the page cannot be drawn: {0}")]
     Page(String),
 }
 
 impl Error {
-    /// What to do about it: a whole sentence.
-    pub fn remedy(&self) -> &'static str {
-        match self {
+    /// What to do about it: whole sentences.
+    pub fn remedy(&self) -> String {
+        let text = match self {
+            Self::Host(error) => error.remedy(),
+            Self::Routes(error) => return error.remedy(),
             Self::Block(peerlane_block::Error::Model(_)) => {
                 "`cargo xtask tools` installs what the simulation needs and says what it cannot install."
             }
@@ -74,7 +104,14 @@ impl Error {
             | Self::Data { .. } => {
                 "This is a defect of the block: `cargo xtask test rtl` looks for it."
             }
+            Self::Late { .. } => {
+                "Look at what `peerlane doctor` and the kernel's log say of the board."
+            }
+            Self::Transfer { .. } => {
+                "Do not rely on this computer to pass data between board and GPU: `peerlane doctor` looks for the reason."
+            }
             Self::Page(_) => "Run it without the page.",
-        }
+        };
+        text.into()
     }
 }

@@ -32,6 +32,7 @@ mod run;
 mod scenario;
 mod sweep;
 pub mod thesis;
+pub mod transfers;
 
 pub use error::{Error, Result};
 pub use limits::Limit;

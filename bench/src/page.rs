@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use crate::plot;
+use crate::plot::{self, Frame};
 use crate::results::{Report, Row, Stalls, Verdict};
 use crate::sweep::Curve;
 use crate::{Error, Result};
@@ -119,9 +119,14 @@ fn plot<'a>(title: &'static str, curves: &'a [Curve], limit: f64) -> Result<Plot
         let point = curve.points.iter().find(|p| p.bytes == bytes);
         point.map_or(String::new(), |p| format!("{:.1}", p.rate / 1e6))
     };
+    let frame = Frame {
+        sizes: (6.0, 26.0),
+        top: 4200.0,
+        limit: Some(limit),
+    };
     Ok(Plot {
         title,
-        svg: plot::draw(title, curves, 0, limit)?,
+        svg: plot::draw(title, &frame, curves.iter().enumerate())?,
         legend: curves.iter().map(|c| c.name).enumerate().collect(),
         limit: figure(limit, "B/s"),
         points: sizes

@@ -216,7 +216,7 @@ fn explain(stalls: &Stalls) -> String {
     text
 }
 
-fn hexadecimal<S: Serializer>(id: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn hexadecimal<S: Serializer>(id: &u32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{id:#010x}"))
 }
 

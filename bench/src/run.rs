@@ -202,7 +202,7 @@ fn assemble(options: &Options, done: Vec<Done>) -> Report {
     }
 }
 
-fn describe(link: &LinkConfig) -> String {
+pub(crate) fn describe(link: &LinkConfig) -> String {
     format!(
         "PCIe {:?} x{}, {}-byte payloads, {} ns read round trip",
         link.generation, link.lanes, link.max_payload, link.read_round_trip_ns

@@ -25,7 +25,12 @@
 //! the gain of two descriptors and the level of the lazy row follow.
 //!
 //! From the GPU to the FPGA the thesis has no figure: the attempt froze the board, at times the
-//! host (chapter 7). [`Parameters::run`] says so for that direction.
+//! host (chapter 7). [`Parameters::run`] says so for that direction. Copies through the host's memory are
+//! [`Indirect`].
+
+mod indirect;
+
+pub use indirect::{Copies, Indirect};
 
 use serde::{Deserialize, Serialize};
 

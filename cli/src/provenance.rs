@@ -43,6 +43,27 @@ struct Machine {
 }
 
 impl Provenance {
+    /// The same as names and values, for files that are no JSON.
+    pub fn pairs(&self) -> Vec<(&'static str, String)> {
+        let unknown = || "unknown".to_owned();
+        let machine = &self.machine;
+        vec![
+            ("version", self.version.to_owned()),
+            ("commit", self.commit.to_owned()),
+            ("optimised", self.optimised.to_string()),
+            ("platform", machine.platform.clone()),
+            ("kernel", machine.kernel.clone().unwrap_or_else(unknown)),
+            (
+                "processor",
+                machine.processor.clone().unwrap_or_else(unknown),
+            ),
+            (
+                "threads",
+                machine.threads.map_or_else(unknown, |n| n.to_string()),
+            ),
+        ]
+    }
+
     /// Of this program, on this machine.
     pub fn here() -> Self {
         let read = |file| fs::read_to_string(file).ok();

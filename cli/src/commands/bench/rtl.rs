@@ -1,0 +1,237 @@
+//! `peerlane bench rtl`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
+use indicatif::{MultiProgress, ProgressBar};
+use peerlane_bench::{Limit, Options, Progress, Report, Row, Verdict};
+
+use super::{bar, failed};
+use crate::commands::{FAILED, Outcome, check_file, save, save_json};
+use peerlane_bsp::error::{Error, ErrorKind, Place};
+
+/// The block's Verilog on the simulated board, beside what the link and the PCIe IP allow.
+///
+/// Times are simulated, so the numbers are the same on every machine; only sim.rate is the speed of the
+/// simulation itself. The exit status is 2 if a row is below its bar while its limit is not.
+#[derive(Debug, clap::Args)]
+#[command(after_help = after_help())]
+pub struct Args {
+    /// Write the results to this file too.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write a page with plots of rate against size.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// The rows to measure; all without. `read.bulk` stands for `read.bulk.2us` too.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+}
+
+fn after_help() -> String {
+    let mut text = "Rows:\n".to_owned();
+    let names = peerlane_bench::SCENARIOS.iter().map(|s| s.name.len());
+    let width = names.max().unwrap_or(0) + 2;
+    for scenario in peerlane_bench::SCENARIOS {
+        text.push_str(&format!("  {:width$}{}\n", scenario.name, scenario.what));
+    }
+    text.push_str(
+        "\nExamples:
+  peerlane bench rtl
+  peerlane bench rtl write.bulk thesis
+  peerlane bench rtl --json results.json --html report.html",
+    );
+    text
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    for file in [&args.json, &args.html].into_iter().flatten() {
+        check_file(file)?;
+    }
+    let rows = peerlane_bench::select(&args.names).map_err(|error| {
+        Error::new(
+            ErrorKind::Config,
+            Place::file("bench rtl"),
+            error.to_string(),
+            "`peerlane bench rtl --help` lists them.",
+        )
+    })?;
+    let bars = Bars::default();
+    let report = peerlane_bench::run(
+        &Options {
+            rows,
+            sweep: args.html.is_some(),
+            ..Options::default()
+        },
+        &bars,
+    );
+    bars.clear();
+    let report = report.map_err(|error| failed("bench rtl", &error))?;
+    if let Some(file) = &args.json {
+        save_json(file, &report)?;
+    }
+    if let Some(file) = &args.html {
+        let page = peerlane_bench::html(&report).map_err(|error| failed("bench rtl", &error))?;
+        save(file, &page)?;
+    }
+    print(&report);
+    Ok(match report.count(Verdict::Below) {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(FAILED),
+    })
+}
+
+/// One bar for all jobs, and one for each that runs.
+#[derive(Default)]
+struct Bars {
+    all: MultiProgress,
+    jobs: Mutex<BTreeMap<&'static str, ProgressBar>>,
+}
+
+/// Name of the bar over all jobs.
+const TOTAL: &str = "";
+
+impl Bars {
+    /// The bar of a name, made with `new` when there is none.
+    fn with(
+        &self,
+        name: &'static str,
+        new: impl FnOnce() -> ProgressBar,
+        use_it: impl Fn(&ProgressBar),
+    ) {
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        use_it(jobs.entry(name).or_insert_with(|| self.all.add(new())));
+    }
+
+    fn clear(&self) {
+        // Nothing is on the screen when this fails.
+        let _ = self.all.clear();
+    }
+}
+
+impl Progress for Bars {
+    fn building(&self) {
+        let template = "{spinner:.cyan} {msg} {pos}/{len} ({elapsed})";
+        self.with(
+            TOTAL,
+            || bar(0, template),
+            |bar| {
+                bar.set_message("building the block's Verilog (a minute, then cached)");
+                bar.enable_steady_tick(Duration::from_millis(120));
+            },
+        );
+    }
+
+    fn built(&self, jobs: usize) {
+        self.with(TOTAL, ProgressBar::hidden, |bar| {
+            bar.set_length(jobs as u64);
+            bar.set_message("measuring");
+        });
+    }
+
+    fn advance(&self, job: &'static str, part: f64) {
+        let template = "  {msg:18} {bar:40.cyan} {percent:>3} %";
+        self.with(
+            job,
+            || bar(1000, template).with_message(job),
+            |bar| {
+                bar.set_position((part.clamp(0.0, 1.0) * 1000.0) as u64);
+            },
+        );
+    }
+
+    fn done(&self, job: &'static str) {
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bar) = jobs.remove(job) {
+            bar.finish_and_clear();
+        }
+        if let Some(all) = jobs.get(TOTAL) {
+            all.inc(1);
+        }
+    }
+}
+
+fn print(report: &Report) {
+    outln!("{}; block: {}", report.link, report.build);
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_BORDERS_ONLY).set_header(
+        [
+            "", "measured", "unit", "link", "port", "of limit", "bar", "",
+        ]
+        .map(|h| Cell::new(h).add_attribute(Attribute::Bold)),
+    );
+    for row in &report.rows {
+        table.add_row(cells(row));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    outln!("{table}");
+    for row in &report.rows {
+        for note in &row.notes {
+            outln!("{}: {note}", row.name);
+        }
+    }
+    outln!(
+        "The limit is the smaller of what the link carries and what the port allows, by the contract of Txs or by its width; of a \
+         modelled design it is the published rate, of a latency the bar."
+    );
+    outln!(
+        "bench: {} rows, {} at their bar, {} below, {} whose limit is below it",
+        report.rows.len(),
+        report.count(Verdict::Pass),
+        report.count(Verdict::Below),
+        report.count(Verdict::LimitBelow),
+    );
+}
+
+/// A number in the unit that the table has for it.
+fn number(value: f64, unit: &str) -> String {
+    match unit {
+        "B/s" => format!("{:.1}", value / 1e6),
+        "descriptors/cycle" => format!("{value:.4}"),
+        "cycles/s" => format!("{:.0}", value / 1e3),
+        "requests" => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+fn cells(row: &Row) -> Vec<Cell> {
+    let unit = match row.unit {
+        "B/s" => "MB/s",
+        "cycles/s" => "kcycles/s",
+        "descriptors/cycle" => "desc/cycle",
+        unit => unit,
+    };
+    let limit = |of: fn(&Limit) -> f64| {
+        // A row of the engine alone has no link.
+        row.limits
+            .map(|limits| of(&limits))
+            .filter(|limit| limit.is_finite())
+            .map_or(String::new(), |limit| number(limit, row.unit))
+    };
+    let (word, colour) = match row.verdict {
+        Verdict::Pass => ("pass", Color::Green),
+        Verdict::Below => ("below", Color::Red),
+        Verdict::LimitBelow => ("limit below bar", Color::Yellow),
+        Verdict::Reported => ("", Color::Reset),
+    };
+    vec![
+        Cell::new(row.name),
+        Cell::new(number(row.value, row.unit)),
+        Cell::new(unit),
+        Cell::new(limit(|l| l.link)),
+        Cell::new(limit(|l| l.contract)),
+        Cell::new(
+            row.ratio
+                .map_or(String::new(), |ratio| format!("{:.1} %", ratio * 100.0)),
+        ),
+        Cell::new(row.bar.map_or(String::new(), |bar| bar.to_string())),
+        Cell::new(word).fg(colour),
+    ]
+}
