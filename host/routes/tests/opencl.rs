@@ -8,6 +8,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+#[path = "../../../examples/05-two-platforms/two_platforms.rs"]
+mod two_platforms;
+
 /// Set in the processes with PoCL.
 const INSIDE: &str = "PEERLANE_ROUTES_INSIDE";
 
@@ -177,4 +180,12 @@ fn what_cannot_be_is_refused() {
         "{refused:?}"
     );
     assert!(!refused.unwrap_err().remedy().is_empty());
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn the_example_with_two_platforms() {
+    if inside("the_example_with_two_platforms") {
+        two_platforms::run().unwrap();
+    }
 }

@@ -9,6 +9,7 @@ mod carrier;
 mod cl;
 mod cuda;
 mod doctor;
+mod examples;
 mod kept;
 mod memory;
 mod peers;
@@ -109,6 +110,9 @@ const CHECKS: &[(&str, Check)] = &[
     ("every route", routes::all),
     ("concurrent copies through the host", speed::concurrent),
     ("doctor", doctor::look),
+    ("example 03, acquisition", examples::acquisition),
+    ("example 04, inference feed", examples::inference_feed),
+    ("example 07, a CUDA graph", examples::cuda_graph),
     ("the board's RTL, both ways", board::both_ways),
 ];
 

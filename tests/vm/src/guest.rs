@@ -22,6 +22,15 @@ pub fn guest_program(bin: &str) -> Result<PathBuf> {
     built(&["--bin", bin], bin)
 }
 
+/// Builds the example `name` of the workspace and says where it is, for
+/// [`Initramfs::shared_program`](crate::Initramfs::shared_program).
+///
+/// # Errors
+/// As [`guest_program`].
+pub fn guest_example(name: &str) -> Result<PathBuf> {
+    built(&["--example", name], name)
+}
+
 /// Builds the workspace's libraries and says where the file `name` of them is. A machine takes it by
 /// [`Initramfs::library`](crate::Initramfs::library).
 ///

@@ -40,7 +40,7 @@ mod vm;
 
 pub use console::Log;
 pub use error::{Error, Result};
-pub use guest::{guest_library, guest_program};
+pub use guest::{guest_example, guest_library, guest_program};
 pub use initramfs::Initramfs;
 pub use machine::Machine;
 pub use qmp::Qmp;

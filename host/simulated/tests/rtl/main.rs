@@ -1,6 +1,7 @@
 //! The library on the simulated board: the block's real RTL, Verilated.
 
 mod contexts;
+mod examples;
 mod opencl;
 mod process;
 mod routes;
