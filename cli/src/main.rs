@@ -11,6 +11,7 @@ mod demo;
 mod doctor;
 mod provenance;
 mod signals;
+mod top;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -50,6 +51,7 @@ enum Command {
     Doctor(commands::doctor::Args),
     Demo(commands::demo::Args),
     Bench(bench::Args),
+    Top(commands::top::Args),
     Upgrade(upgrade::Args),
     Icd(icd::Args),
 }
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         Command::Driver(args) => driver::run(args),
         Command::Demo(args) => commands::demo::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Top(args) => commands::top::run(args),
         Command::Upgrade(args) => upgrade::run(args),
         Command::Icd(args) => icd::run(args),
     };

@@ -12,6 +12,7 @@ pub mod extend;
 pub mod icd;
 pub mod new;
 pub mod revert;
+pub mod top;
 pub mod upgrade;
 
 use std::io::Write;
@@ -41,6 +42,10 @@ fn table(heads: &[&str]) -> Table {
                 .iter()
                 .map(|head| Cell::new(head).add_attribute(Attribute::Bold)),
         );
+    // Serial consoles say that they have no columns.
+    if table.width().is_some_and(|columns| columns < 20) {
+        table.set_width(80);
+    }
     table
 }
 

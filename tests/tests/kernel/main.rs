@@ -10,6 +10,7 @@ mod lab;
 mod libraries;
 mod long;
 mod runtime;
+mod tools;
 mod variants;
 
 use lab::Setup;

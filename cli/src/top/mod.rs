@@ -1,0 +1,303 @@
+//! What `peerlane top` shows: two samples of a board's counters, and what lies between them.
+
+mod kernel;
+mod screen;
+mod simulated;
+
+pub use kernel::Kernel;
+pub use screen::{Screen, Woken};
+pub use simulated::Simulated;
+
+use peerlane_bsp::error::Error;
+use peerlane_core::counters::{BlockCounters, ChannelCounters, DirectionCounters};
+use serde::Serialize;
+use std::time::Duration;
+
+/// Where samples come from.
+pub trait Source {
+    /// The board, for people.
+    fn name(&self) -> String;
+    /// Lets the board work before the next sample; only one whose time is simulated needs that.
+    fn pass(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+    /// How the board stands now.
+    fn sample(&mut self) -> Result<Sample, Error>;
+}
+
+/// A board at a moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sample {
+    /// The moment, in the board's time.
+    pub at: Duration,
+    /// `ready`, for one.
+    pub state: String,
+    /// The link, and what is free, in words.
+    pub facts: Vec<String>,
+    pub block: BlockCounters,
+    pub channels: Vec<Channel>,
+}
+
+/// A channel of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Channel {
+    pub counters: ChannelCounters,
+    /// Who has it, if anybody: `app (4711)`.
+    pub owner: Option<String>,
+    /// Transfers or descriptors under way, writes and reads; where that can be known.
+    pub under_way: Option<[u64; 2]>,
+    /// Regions that have a handle.
+    pub regions: Option<u64>,
+}
+
+/// What happened between two samples.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct View {
+    /// The board.
+    pub board: String,
+    /// How it stands.
+    pub state: String,
+    /// The link, and what is free.
+    pub facts: Vec<String>,
+    /// Seconds between the samples, of the board's time.
+    pub seconds: f64,
+    /// The block was reset in between: numbers are those since then.
+    pub restarted: bool,
+    /// Interrupts.
+    pub interrupts_per_s: f64,
+    /// Completion records.
+    pub records_per_s: f64,
+    /// Parts of the time that a write descriptor was under way: the port took nothing, or data from FPGA memory were
+    /// waited for. Nothing where none was.
+    pub write_waits: Option<Waits>,
+    /// The same of read descriptors: as many were under way as can be, or there was no room for answers.
+    pub read_waits: Option<Waits>,
+    /// Channels that somebody has, or that did something.
+    pub channels: Vec<ChannelView>,
+    /// All of them.
+    pub total: [Rates; 2],
+}
+
+/// Why an engine waited, as parts of the time in which it had something to do.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Waits {
+    /// For the PCIe port (writes), or for one of the reads under way to end (reads).
+    pub port: f64,
+    /// For FPGA memory (writes), or for room in the receive buffer (reads).
+    pub memory: f64,
+}
+
+/// A channel between the samples.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChannelView {
+    /// Its number.
+    pub channel: usize,
+    /// Who has it.
+    pub owner: Option<String>,
+    /// Regions that have a handle.
+    pub regions: Option<u64>,
+    /// FPGA to peer.
+    pub write: Rates,
+    /// Peer to FPGA.
+    pub read: Rates,
+}
+
+/// One direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Rates {
+    /// Payload.
+    pub bytes_per_s: f64,
+    /// Descriptors that ended, well or not.
+    pub completions_per_s: f64,
+    /// Requests on the port.
+    pub requests_per_s: f64,
+    /// Under way now; `None` where nobody says.
+    pub under_way: Option<u64>,
+    /// Descriptors that failed between the samples.
+    pub errors: u64,
+    /// Those that failed since the block's reset.
+    pub errors_total: u64,
+    /// Bytes since the block's reset.
+    pub bytes_total: u64,
+}
+
+impl Rates {
+    fn between(
+        before: &DirectionCounters,
+        after: &DirectionCounters,
+        under_way: Option<u64>,
+        seconds: f64,
+    ) -> Self {
+        let rate = |f: fn(&DirectionCounters) -> u64| per(since(f(before), f(after)), seconds);
+        Self {
+            bytes_per_s: rate(|c| c.bytes),
+            completions_per_s: rate(|c| c.descriptors),
+            requests_per_s: rate(|c| c.requests),
+            under_way,
+            errors: since(before.faults, after.faults),
+            errors_total: after.faults,
+            bytes_total: after.bytes,
+        }
+    }
+
+    fn and(self, other: &Self) -> Self {
+        Self {
+            bytes_per_s: self.bytes_per_s + other.bytes_per_s,
+            completions_per_s: self.completions_per_s + other.completions_per_s,
+            requests_per_s: self.requests_per_s + other.requests_per_s,
+            under_way: match (self.under_way, other.under_way) {
+                (None, None) => None,
+                (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+            },
+            errors: self.errors + other.errors,
+            errors_total: self.errors_total + other.errors_total,
+            bytes_total: self.bytes_total + other.bytes_total,
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.bytes_total == 0 && self.errors_total == 0
+    }
+}
+
+/// What a counter has counted. One that is lower began anew.
+fn since(before: u64, after: u64) -> u64 {
+    after.checked_sub(before).unwrap_or(after)
+}
+
+fn per(count: u64, seconds: f64) -> f64 {
+    match seconds > 0.0 {
+        true => count as f64 / seconds,
+        false => 0.0,
+    }
+}
+
+impl View {
+    /// Between two samples of a board, the older first.
+    pub fn between(board: String, before: &Sample, after: &Sample) -> Self {
+        let seconds = after.at.saturating_sub(before.at).as_secs_f64();
+        let nothing = Channel::default();
+        let channels: Vec<ChannelView> = after
+            .channels
+            .iter()
+            .enumerate()
+            .map(|(number, channel)| {
+                let old = &before.channels.get(number).unwrap_or(&nothing).counters;
+                let under_way = |way: usize| channel.under_way.map(|both| both[way]);
+                let new = &channel.counters;
+                ChannelView {
+                    channel: number,
+                    owner: channel.owner.clone(),
+                    regions: channel.regions,
+                    write: Rates::between(&old.write, &new.write, under_way(0), seconds),
+                    read: Rates::between(&old.read, &new.read, under_way(1), seconds),
+                }
+            })
+            .collect();
+        let total = channels
+            .iter()
+            .fold([Rates::default(); 2], |[w, r], channel| {
+                [w.and(&channel.write), r.and(&channel.read)]
+            });
+        let (old, new) = (&before.block, &after.block);
+        let of = |f: fn(&BlockCounters) -> u64| since(f(old), f(new));
+        let waits = |busy: u64, port: u64, memory: u64| {
+            let part = |count: u64| count as f64 / busy as f64;
+            (busy > 0).then(|| Waits {
+                port: part(port),
+                memory: part(memory),
+            })
+        };
+        Self {
+            board,
+            state: after.state.clone(),
+            facts: after.facts.clone(),
+            seconds,
+            restarted: new.irqs < old.irqs || new.records < old.records,
+            interrupts_per_s: per(of(|c| c.irqs), seconds),
+            records_per_s: per(of(|c| c.records), seconds),
+            write_waits: waits(
+                of(|c| c.write_busy),
+                of(|c| c.stall_txs),
+                of(|c| c.stall_mem_read),
+            ),
+            read_waits: waits(
+                of(|c| c.read_busy),
+                of(|c| c.stall_tags),
+                of(|c| c.stall_credits),
+            ),
+            channels: (channels.into_iter())
+                .filter(|c| c.owner.is_some() || !(c.write.is_idle() && c.read.is_idle()))
+                .collect(),
+            total,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn direction(bytes: u64, descriptors: u64, faults: u64) -> DirectionCounters {
+        DirectionCounters {
+            bytes,
+            descriptors,
+            faults,
+            ..DirectionCounters::default()
+        }
+    }
+
+    fn sample(ms: u64, irqs: u64, write: DirectionCounters) -> Sample {
+        let channel = Channel {
+            counters: ChannelCounters {
+                write,
+                read: DirectionCounters::default(),
+            },
+            owner: Some("app (7)".into()),
+            under_way: Some([3, 0]),
+            regions: Some(2),
+        };
+        Sample {
+            at: Duration::from_millis(ms),
+            state: "ready".into(),
+            block: BlockCounters {
+                irqs,
+                write_busy: irqs * 100,
+                stall_txs: irqs * 25,
+                ..BlockCounters::default()
+            },
+            channels: vec![channel, Channel::default()],
+            ..Sample::default()
+        }
+    }
+
+    #[test]
+    fn rates_are_what_was_counted_over_the_time_between() {
+        let before = sample(1000, 10, direction(1 << 20, 100, 1));
+        let after = sample(1500, 30, direction(3 << 20, 150, 4));
+        let view = View::between("b".into(), &before, &after);
+        // The second channel is nobody's and has done nothing.
+        assert_eq!(view.channels.len(), 1);
+        let write = view.channels[0].write;
+        assert_eq!(write.bytes_per_s, f64::from(4 << 20));
+        assert_eq!((write.completions_per_s, write.errors), (100.0, 3));
+        assert_eq!((write.errors_total, write.under_way), (4, Some(3)));
+        assert_eq!(view.interrupts_per_s, 40.0);
+        assert_eq!(view.total[0].bytes_total, 3 << 20);
+        assert_eq!(view.write_waits.unwrap().port, 0.25);
+        assert_eq!(view.read_waits, None);
+        assert!(!view.restarted);
+    }
+
+    #[test]
+    fn counters_that_began_anew_are_no_huge_rates() {
+        let before = sample(0, 1000, direction(1 << 40, 9, 0));
+        let after = sample(1000, 5, direction(4096, 1, 0));
+        let view = View::between("b".into(), &before, &after);
+        assert!(view.restarted);
+        assert_eq!(view.channels[0].write.bytes_per_s, 4096.0);
+        // Two samples of the same moment.
+        let view = View::between("b".into(), &after, &after);
+        assert_eq!(view.channels[0].write.bytes_per_s, 0.0);
+    }
+}

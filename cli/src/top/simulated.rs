@@ -1,0 +1,164 @@
+//! The simulated board under a load: one context writes to the GPU's memory, one reads it.
+
+use super::{Channel, Sample, Source};
+use peerlane_bsp::error::{Error, ErrorKind, Place};
+use peerlane_host::driver::{Driver, Options};
+use peerlane_host::{Device, Direction, MemoryKind, Permissions, Queue, Region, Transfer};
+use peerlane_sim::BoardConfig;
+use peerlane_simulated::SimBoard;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Bytes of a transfer, and how many are under way at a time.
+const BYTES: u64 = 16 << 10;
+const DEPTH: usize = 8;
+
+/// Simulated time from one sample to the next: half a second of ours, or so.
+const SLICE: Duration = Duration::from_micros(200);
+
+/// The board, and who uses it.
+pub struct Simulated {
+    driver: Driver,
+    users: Vec<User>,
+}
+
+/// A context that moves data in one direction without end.
+struct User {
+    direction: Direction,
+    device: Device,
+    queue: Queue,
+    region: Region,
+    fpga: u64,
+    under_way: VecDeque<Transfer>,
+}
+
+fn told(error: &peerlane_host::Error) -> Error {
+    let place = Place::file("the simulated board");
+    Error::new(ErrorKind::Tool, place, error.to_string(), error.remedy())
+}
+
+fn host<T>(result: peerlane_host::Result<T>) -> Result<T, Error> {
+    result.map_err(|error| told(&error))
+}
+
+impl User {
+    fn new(driver: &Driver, direction: Direction) -> peerlane_host::Result<Self> {
+        let device = driver.open()?;
+        let fpga = device.allocate(BYTES)?.keep().start;
+        let memory = device.memory(MemoryKind::Gpu, BYTES as usize)?;
+        Ok(Self {
+            direction,
+            region: device.register_all(&memory, Permissions::ReadWrite)?,
+            queue: device.queue()?,
+            device,
+            fpga,
+            under_way: VecDeque::new(),
+        })
+    }
+
+    /// Has as much under way as it wants, and lets go what has ended.
+    fn turn(&mut self) -> peerlane_host::Result<()> {
+        while let Some(transfer) = self.under_way.front()
+            && transfer.poll()?.is_some()
+        {
+            self.under_way.pop_front();
+        }
+        while self.under_way.len() < DEPTH {
+            let transfer =
+                (self.queue).submit(self.direction, &self.region, 0, self.fpga, BYTES)?;
+            self.under_way.push_back(transfer);
+        }
+        Ok(())
+    }
+}
+
+impl Simulated {
+    /// Compiles the block, or takes it from the cache, and starts the load.
+    ///
+    /// # Errors
+    /// Where a tool is missing, and what the board says.
+    pub fn new() -> Result<Self, Error> {
+        let tool = |error: &dyn std::fmt::Display| {
+            let remedy = "`cargo xtask tools` installs what the simulation needs.";
+            Error::new(
+                ErrorKind::Tool,
+                Place::file("the block"),
+                error.to_string(),
+                remedy,
+            )
+        };
+        let params = peerlane_hdl::Params::default();
+        let library = peerlane_block::library(&params).map_err(|e| tool(&e))?;
+        let model = library.instance().map_err(|e| tool(&e))?;
+        let board = host(SimBoard::new(model, BoardConfig::default()))?;
+        let driver = host(board.drive(&Options::default()))?;
+        let users = Direction::BOTH.map(|direction| User::new(&driver, direction));
+        Ok(Self {
+            users: users.into_iter().map(host).collect::<Result<_, _>>()?,
+            driver,
+        })
+    }
+
+    fn work(&mut self) -> peerlane_host::Result<()> {
+        let end = self.driver.now() + SLICE;
+        while self.driver.now() < end {
+            for user in &mut self.users {
+                user.turn()?;
+            }
+            // Time goes on while somebody waits.
+            let user = &self.users[0];
+            user.device.query()?;
+            user.device.poll(Some(SLICE / 50))?;
+        }
+        Ok(())
+    }
+}
+
+impl Source for Simulated {
+    fn name(&self) -> String {
+        "the simulated board, under a load of its own; simulated time".into()
+    }
+
+    fn pass(&mut self) -> Result<(), Error> {
+        host(self.work())
+    }
+
+    fn sample(&mut self) -> Result<Sample, Error> {
+        let counters = host(self.driver.counters())?;
+        let status = host(self.driver.status())?;
+        let caps = self.driver.capabilities();
+        let mut channels: Vec<Channel> = (counters.channels.into_iter())
+            .map(|counters| Channel {
+                counters,
+                under_way: Some([0; 2]),
+                ..Channel::default()
+            })
+            .collect();
+        for user in &self.users {
+            let number = user.device.info().channel as usize;
+            if let Some(channel) = channels.get_mut(number) {
+                let (mut both, way) = ([0; 2], user.direction as usize);
+                both[way] = user.queue.under_way() as u64;
+                channel.under_way = Some(both);
+                channel.owner = Some("this program".into());
+                channel.regions = Some(1);
+            }
+        }
+        let free = channels.len() - self.users.len();
+        Ok(Sample {
+            at: self.driver.now(),
+            state: if status.port_dead {
+                "port dead"
+            } else {
+                "ready"
+            }
+            .into(),
+            facts: vec![
+                format!("channels: {free} of {} free", channels.len()),
+                format!("ATT entries: {}", caps.att_entries()),
+            ],
+            block: counters.block,
+            channels,
+        })
+    }
+}
