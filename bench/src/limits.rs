@@ -1,10 +1,13 @@
-//! What a row could reach at most: by the link, and by the contract of the hard IP's `Txs` port.
+//! What a row could reach at most: by the link, and by the contract of the hard IP's port. For the builds with a
+//! transaction layer of their own: [`packets`].
 //!
 //! # Sources
 //! Packets on the link: `peerlane_sim`'s `LinkConfig`, from the PCI Express Base Specification 3.0.
 //! `Txs` (Stratix V Avalon-MM interface for PCIe user guide 683411, A.4.2 and A.4.3): one word a cycle,
 //! bursts of at most 512 bytes, 8 reads in flight, requests of at most 256 bytes on the link, a read
 //! not answered before the writes in front of it have left.
+
+mod packets;
 
 use peerlane_hdl::Params;
 use peerlane_sim::{BoardConfig, COMPLETION_HEADER_BYTES, FRAMING_BYTES, LinkConfig};
@@ -23,19 +26,33 @@ const STREAM_READ_BYTES: u32 = 512;
 /// Their tags.
 const TAGS: u32 = 64;
 
+/// What [`Limit::by`] says of `Txs`.
+pub(crate) const TXS: &str = "the contract of Txs";
+
 /// The two limits of a row, in the row's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Limit {
     /// What the link carries.
     pub link: f64,
-    /// What the contract of `Txs` allows.
+    /// What the port in front of it allows: the contract of `Txs`, or beats, tags and room for completions.
     pub contract: f64,
+    /// Which of these does.
+    pub by: &'static str,
 }
 
 impl Limit {
     /// The smaller one.
     pub fn smaller(&self) -> f64 {
         self.link.min(self.contract)
+    }
+
+    /// What sets it.
+    pub fn set_by(&self) -> &'static str {
+        if self.contract <= self.link {
+            self.by
+        } else {
+            "the link"
+        }
     }
 }
 
@@ -50,12 +67,15 @@ pub(crate) struct Port {
     pub tagged: bool,
     /// Packets cross the link; otherwise the port itself is the limit.
     pub link: bool,
+    /// The port carries packets: the block has a transaction layer.
+    pub packets: bool,
 }
 
 impl Port {
     pub fn of(config: &BoardConfig, params: &Params) -> Self {
-        let tagged = params.port == peerlane_hdl::Port::Stream;
+        let tagged = params.port != peerlane_hdl::Port::Txs;
         Self {
+            packets: params.port == peerlane_hdl::Port::Tlp,
             bytes: params.port_bits / 8,
             clock: 1e12 / config.pcie_clk_ps as f64,
             tagged,
@@ -66,6 +86,15 @@ impl Port {
     /// Bytes a second that the link carries one way; no limit without one.
     fn link(self, rate: f64) -> f64 {
         if self.link { rate } else { f64::INFINITY }
+    }
+
+    fn by(self) -> &'static str {
+        if self.tagged { "the streams" } else { TXS }
+    }
+
+    /// Bytes that a packet's header takes of its first beat.
+    fn lead(self) -> u32 {
+        if self.packets { 16 } else { 0 }
     }
 
     /// Largest read request on the link.
@@ -99,14 +128,19 @@ fn completion_bytes(payload: u32) -> u32 {
 
 /// Bulk in one direction, bytes a second.
 pub(crate) fn bulk(config: &BoardConfig, port: Port, way: Way) -> Limit {
+    if port.packets {
+        return packets::bulk(config, port, way);
+    }
     let link = &config.link;
     match way {
         Way::Write => Limit {
             link: port.link(link.write_ceiling()),
             contract: port.rate(),
+            by: port.by(),
         },
         Way::Read => Limit {
             link: port.link(link.read_ceiling()),
+            by: port.by(),
             contract: if port.tagged {
                 port.rate()
             } else {
@@ -124,6 +158,9 @@ fn window(config: &BoardConfig) -> f64 {
 /// Bulk in both directions at once: writes share the link with the requests of the reads, and the
 /// port with their commands, reads being at their own limit.
 pub(crate) fn duplex(config: &BoardConfig, port: Port, way: Way) -> Limit {
+    if port.packets {
+        return packets::duplex(config, port, way);
+    }
     let link = &config.link;
     let reads = bulk(config, port, Way::Read);
     match way {
@@ -134,6 +171,7 @@ pub(crate) fn duplex(config: &BoardConfig, port: Port, way: Way) -> Limit {
             let payload = f64::from(link.max_payload);
             let commands = reads.smaller() / f64::from(config.txs.max_burst);
             Limit {
+                by: port.by(),
                 link: left * payload / f64::from(write_bytes(link.max_payload)),
                 contract: if port.tagged {
                     port.rate()
@@ -147,6 +185,9 @@ pub(crate) fn duplex(config: &BoardConfig, port: Port, way: Way) -> Limit {
 
 /// Descriptors of `bytes` (one packet each), a record for every `every`th: descriptors a cycle.
 pub(crate) fn small(config: &BoardConfig, port: Port, way: Way, bytes: u32, every: u32) -> Limit {
+    if port.packets {
+        return packets::small(config, port, way, bytes, every);
+    }
     let link = &config.link;
     let share = 1.0 / f64::from(every);
     let record = f64::from(write_bytes(RECORD_BYTES)) * share;
@@ -175,6 +216,7 @@ pub(crate) fn small(config: &BoardConfig, port: Port, way: Way, bytes: u32, ever
     Limit {
         link: per_second / port.clock,
         contract: per_cycle,
+        by: port.by(),
     }
 }
 
@@ -186,8 +228,9 @@ fn round_trip_cycles(link: &LinkConfig, port: Port, bytes: u32) -> f64 {
         let on_link = f64::from(completion_bytes(0) * packets + bytes) / link.raw_rate();
         let last = bytes - (packets - 1) * link.completion_bytes;
         let first = f64::from(completion_bytes(bytes.min(link.completion_bytes))) / link.raw_rate();
-        let words = |bytes: u32| f64::from(bytes.div_ceil(port.bytes)) / port.clock;
-        (on_link + words(last)).max(first + words(bytes))
+        let beats = |bytes: u32| f64::from((port.lead() + bytes).div_ceil(port.bytes));
+        let all = f64::from(packets - 1) * beats(link.completion_bytes) + beats(last);
+        (on_link + beats(last) / port.clock).max(first + all / port.clock)
     };
     let whole = f64::from(link.read_round_trip_ns) * 1e-9;
     (whole - drained(512) + drained(bytes)) * port.clock

@@ -256,6 +256,7 @@ pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario) -> Result<Row> {
         Kind::Library(way, bytes) => opencl::transfer(bench, scenario, &config, way, bytes),
         Kind::Launch => opencl::launch(bench, scenario, &config),
         Kind::Doorbell => doorbell(bench, scenario, &config),
+        Kind::Arrival => arrival(bench, scenario, &config),
         Kind::Fairness => crate::fairness::measure(bench, scenario, &config),
         Kind::Thesis(design) => {
             let way = thesis::Direction::FpgaToGpu;
@@ -288,7 +289,15 @@ fn rate(
     let mut rig = rig(bench, scenario.name, config, &[way])?;
     let (rate, stalls) = stream_rate(bench, &mut rig, way, stream)?;
     let limit = limits::bulk(config, port, way);
-    Ok(Row::new(scenario, rate, "B/s", Some(limit.smaller())).with(limit, stalls))
+    let mut row = Row::new(scenario, rate, "B/s", Some(limit.smaller())).with(limit, stalls);
+    if port.packets {
+        row.notes.push(set_by(&limit));
+    }
+    Ok(row)
+}
+
+fn set_by(limit: &limits::Limit) -> String {
+    format!("the limit is set by {}", limit.set_by())
 }
 
 /// Both directions from the moment both run until the first has done.
@@ -337,7 +346,9 @@ fn duplex(
     let mut row =
         Row::new(scenario, worse.0, "B/s", Some(limit.smaller())).with(limit, span.stalls);
     let idle_ns = f64::from(config.gpu.read_round_trip_ns);
-    if row.verdict != Verdict::Pass && span.stalls.read_ns > 1.2 * idle_ns {
+    if port.packets {
+        row.notes.push(set_by(&limit));
+    } else if row.verdict != Verdict::Pass && span.stalls.read_ns > 1.2 * idle_ns {
         row.notes.push(format!(
             "a read that takes {idle_ns:.0} ns alone takes {:.0} ns: its request leaves behind the writes \
              that Txs has buffered (up to {} bytes), and 8 reads do not cover that",
@@ -392,6 +403,63 @@ fn doorbell(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Res
         "a write's first request comes after {write} cycles: its data are fetched first, from a memory \
          that takes {} cycles of its own clock",
         config.ddr.latency
+    ));
+    Ok(row)
+}
+
+/// Cycles from the slave taking the doorbell of 64 bytes to their packet, without those that FPGA memory takes; and
+/// the whole way of the bytes, in parts.
+fn arrival(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConfig) -> Result<Row> {
+    const BYTES: u32 = 64;
+    let mut rig = rig(bench, scenario.name, config, &[Way::Write])?;
+    let board = |source| Error::Board {
+        row: scenario.name,
+        source,
+    };
+    let at = base(Way::Write);
+    rig.fill(Way::Write, at, at, BYTES.into())?;
+    rig.board.run(1000).map_err(board)?;
+    rig.board.mark();
+    let start = rig.board.ns();
+    let descriptor = Descriptor {
+        peer: at,
+        local: at,
+        length: BYTES,
+        control: TOLD_AT_ONCE,
+        cookie: 0,
+    };
+    rig.queue(0, Way::Write, &descriptor)?;
+    rig.board.drain_host().map_err(board)?;
+    let (rung, rung_ns) = (rig.board.last_host_write_cycle(), rig.board.ns());
+    let want = rig
+        .board
+        .ddr()
+        .slice(at, BYTES as usize)
+        .map(<[u8]>::to_vec);
+    let there = |board: &peerlane_sim::Board| {
+        board.gpu().memory().slice(at, BYTES as usize) == want.as_deref()
+    };
+    rig.board.run_until(there, 100_000).map_err(board)?;
+    let (arrived, after) = (rig.board.ns(), rig.board.stats());
+    let first = after.txs.first_request_cycle.unwrap_or(u64::MAX);
+    let cycle_ns = config.pcie_clk_ps as f64 / 1e3;
+    let memory_ns = f64::from(config.ddr.latency) * config.clk_ps as f64 / 1e3;
+    let cycles = first.saturating_sub(rung) as f64;
+    let own = cycles - memory_ns / cycle_ns;
+    let bar = match scenario.bar {
+        Some(crate::Bar::ValueAtMost(bar)) => Some(bar),
+        _ => None,
+    };
+    let mut row = Row::new(scenario, own, "cycles", bar);
+    let behind = arrived - rung_ns - cycles * cycle_ns;
+    row.notes.push(format!(
+        "from the host's store of the descriptor to the last byte at the GPU {:.0} ns: {:.0} until the doorbell is at \
+         the block, {:.0} in the block, {memory_ns:.0} in FPGA memory, {behind:.0} on the link and to GPU memory (of \
+         which {} are the model's for the GPU)",
+        arrived - start,
+        rung_ns - start,
+        own * cycle_ns,
+        config.gpu.write_latency_ns
     ));
     Ok(row)
 }

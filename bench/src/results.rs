@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::limits::Limit;
+use crate::limits::{Limit, TXS};
 use crate::sweep::Sweep;
 
 /// What a row is to reach.
@@ -145,16 +145,12 @@ impl Row {
     pub(crate) fn with(mut self, limits: Limit, stalls: Stalls) -> Self {
         self.limits = Some(limits);
         if matches!(self.verdict, Verdict::Below | Verdict::LimitBelow) {
-            self.notes.push(explain(&stalls));
+            self.notes.push(explain(&stalls, limits.by == TXS));
         }
         if self.verdict == Verdict::LimitBelow {
-            let word = if limits.contract <= limits.link {
-                "the contract of Txs allows"
-            } else {
-                "the link carries"
-            };
             self.notes.push(format!(
-                "{word} {:.4} {}, less than the bar",
+                "{} allows {:.4} {}, less than the bar",
+                limits.set_by(),
                 limits.smaller(),
                 self.unit
             ));
@@ -165,23 +161,29 @@ impl Row {
 }
 
 /// The line for a row below its bar: what the counters say, the largest first.
-fn explain(stalls: &Stalls) -> String {
+fn explain(stalls: &Stalls, txs: bool) -> String {
     // Below this a stall explains nothing.
     const SEEN: f64 = 0.01;
     let mut causes = vec![
         (
             stalls.tags,
             format!(
-                "a read waited because 8 were in flight, the most that Txs takes, each for {:.0} ns \
-                 (STALL_TAGS)",
+                "a read waited {}, each for {:.0} ns (STALL_TAGS)",
+                if txs {
+                    "because 8 were in flight, the most that Txs takes"
+                } else {
+                    "for its tag, for room for its completions, or behind those before it"
+                },
                 stalls.read_ns
             ),
         ),
         (
             stalls.txs,
-            "Txs held the port: its buffer was full of writes that the link had yet to take \
-             (STALL_TXS)"
-                .to_owned(),
+            format!(
+                "{} held the port: its buffer was full of writes that the link had yet to take \
+                 (STALL_TXS)",
+                if txs { "Txs" } else { "the transaction layer" }
+            ),
         ),
         (
             stalls.mem,
@@ -273,6 +275,7 @@ mod tests {
         let limit = Limit {
             link: 100.0,
             contract: 120.0,
+            by: TXS,
         };
         let row = row("write.bulk", 99.0, limit);
         assert_eq!((row.verdict, row.ratio), (Verdict::Pass, Some(0.99)));
@@ -284,6 +287,7 @@ mod tests {
         let limit = Limit {
             link: 100.0,
             contract: 120.0,
+            by: TXS,
         };
         let row = row("read.bulk", 98.9, limit);
         assert_eq!(row.verdict, Verdict::Below);
@@ -300,6 +304,7 @@ mod tests {
         let limit = Limit {
             link: 0.19,
             contract: 0.038,
+            by: TXS,
         };
         let row = row("read.64b.rate", 0.037, limit);
         assert_eq!(row.verdict, Verdict::LimitBelow);

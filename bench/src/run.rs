@@ -40,7 +40,7 @@ pub trait Progress: Sync {
 
 enum Job {
     Row(&'static Scenario),
-    Sweep(Way),
+    Sweep(Way, Variant),
 }
 
 /// The compiled builds.
@@ -73,15 +73,20 @@ impl Builds {
 
 enum Done {
     Row(Box<Row>),
-    Sweep(Way, Vec<Curve>),
+    Sweep(Way, Variant, Vec<Curve>),
 }
+
+/// The builds whose rates are drawn, one beside the other on the same link.
+const DRAWN: [Variant; 2] = [Variant::Asked, Variant::Gen2];
 
 impl Job {
     fn name(&self) -> &'static str {
         match self {
             Self::Row(scenario) => scenario.name,
-            Self::Sweep(Way::Write) => "sizes, FPGA to GPU",
-            Self::Sweep(Way::Read) => "sizes, GPU to FPGA",
+            Self::Sweep(Way::Write, Variant::Gen2) => "sizes, FPGA to GPU, own packets",
+            Self::Sweep(Way::Read, Variant::Gen2) => "sizes, GPU to FPGA, own packets",
+            Self::Sweep(Way::Write, _) => "sizes, FPGA to GPU",
+            Self::Sweep(Way::Read, _) => "sizes, GPU to FPGA",
         }
     }
 
@@ -94,7 +99,7 @@ impl Job {
     fn variant(&self) -> Variant {
         match self {
             Self::Row(scenario) => scenario.variant,
-            Self::Sweep(_) => Variant::Asked,
+            Self::Sweep(_, variant) => *variant,
         }
     }
 
@@ -110,7 +115,10 @@ impl Job {
                 };
                 Done::Row(Box::new(measure::measure(&bench, scenario)?))
             }
-            Self::Sweep(way) => Done::Sweep(*way, sweep::block(library, params, *way, &part)?),
+            Self::Sweep(way, variant) => {
+                let curves = sweep::block(library, params, *variant, *way, &part)?;
+                Done::Sweep(*way, *variant, curves)
+            }
         };
         progress.done(self.name());
         Ok(done)
@@ -126,7 +134,9 @@ pub fn run(options: &Options, progress: &dyn Progress) -> Result<Report> {
     progress.building();
     let mut jobs: Vec<Job> = Vec::new();
     if options.sweep {
-        jobs.extend([Way::Write, Way::Read].map(Job::Sweep));
+        for variant in DRAWN {
+            jobs.extend([Way::Write, Way::Read].map(|way| Job::Sweep(way, variant)));
+        }
     }
     jobs.extend(options.rows.iter().copied().map(Job::Row));
     let builds = Builds::make(options.params, &jobs)?;
@@ -175,14 +185,24 @@ fn several(jobs: &[Job], builds: &Builds, progress: &dyn Progress) -> Result<Vec
 
 fn assemble(options: &Options, done: Vec<Done>) -> Report {
     let config = BoardConfig::default();
-    let (mut rows, mut write, mut read) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut rows, mut drawn) = (Vec::new(), Vec::new());
     for one in done {
         match one {
             Done::Row(row) => rows.push(*row),
-            Done::Sweep(Way::Write, curves) => write = curves,
-            Done::Sweep(Way::Read, curves) => read = curves,
+            Done::Sweep(way, variant, curves) => drawn.push((way, variant, curves)),
         }
     }
+    let mut curves = |way: Way| -> Vec<Curve> {
+        let of = |wanted: Variant, drawn: &mut Vec<(Way, Variant, Vec<Curve>)>| {
+            let at = drawn.iter().position(|one| (one.0, one.1) == (way, wanted));
+            at.map_or(Vec::new(), |at| drawn.swap_remove(at).2)
+        };
+        DRAWN
+            .into_iter()
+            .flat_map(|one| of(one, &mut drawn))
+            .collect()
+    };
+    let (mut write, read) = (curves(Way::Write), curves(Way::Read));
     rows.sort_by_key(|row| options.rows.iter().position(|s| s.name == row.name));
     let port = Port::of(&config, &options.params);
     let sweep = options.sweep.then(|| {

@@ -1,7 +1,7 @@
 //! The rows: what each does, and what it is to reach.
 
 use peerlane_hdl::{Params, Port};
-use peerlane_sim::BoardConfig;
+use peerlane_sim::{BoardConfig, Generation};
 
 use crate::results::Bar;
 use crate::rig::Way;
@@ -32,10 +32,20 @@ pub(crate) enum Variant {
     Tagged,
     /// Tagged streams of 256 bits, a beat a cycle each way and no link: the engine alone.
     Alone256,
+    /// The block's own transaction layer on a Gen2 x8 link, 128 bits.
+    Gen2,
+    /// The same on a Gen3 x8 link, 256 bits.
+    Gen3,
 }
 
 impl Variant {
-    pub const ALL: [Self; 3] = [Self::Asked, Self::Tagged, Self::Alone256];
+    pub const ALL: [Self; 5] = [
+        Self::Asked,
+        Self::Tagged,
+        Self::Alone256,
+        Self::Gen2,
+        Self::Gen3,
+    ];
 
     /// The build's parameters.
     pub fn params(self, asked: Params) -> Params {
@@ -45,12 +55,26 @@ impl Variant {
             receive_log2: 11,
             ..asked
         };
+        // As much as the hard IP's buffer for completions may bring, and more.
+        let packets = Params {
+            port: Port::Tlp,
+            receive_log2: 10,
+            ..stream
+        };
         match self {
             Self::Asked => asked,
             Self::Tagged => stream,
             Self::Alone256 => Params {
                 port_bits: 256,
                 ..stream
+            },
+            Self::Gen2 => Params {
+                port_bits: 128,
+                ..packets
+            },
+            Self::Gen3 => Params {
+                port_bits: 256,
+                ..packets
             },
         }
     }
@@ -60,8 +84,11 @@ impl Variant {
         let mut config = BoardConfig::default();
         config.link.max_read_request = match self {
             Self::Asked => config.link.max_read_request,
-            Self::Tagged | Self::Alone256 => 512,
+            Self::Tagged | Self::Alone256 | Self::Gen2 | Self::Gen3 => 512,
         };
+        if self == Self::Gen3 {
+            config.link = config.link.with_speed(Generation::Gen3, 8);
+        }
         config.stream.link = self != Self::Alone256;
         config
     }
@@ -117,6 +144,8 @@ pub(crate) enum Kind {
     Launch,
     /// Doorbell to first request.
     Doorbell,
+    /// Doorbell to the packet of 64 bytes, and to their place at the GPU.
+    Arrival,
     /// 64 bytes on one channel while the others stream, against the same alone.
     Fairness,
     /// The thesis's design, modelled.
@@ -127,6 +156,8 @@ pub(crate) enum Kind {
 
 /// Bytes of a bulk row.
 const BULK: u64 = 64 * MIB;
+/// Bytes of a bulk row of the transaction layer.
+const PACKETS: u64 = 16 * MIB;
 /// Descriptors of a row of small ones; they fit in the queues of 1024.
 const SMALL: u64 = 1008;
 
@@ -238,6 +269,111 @@ pub static SCENARIOS: &[Scenario] = &{
             bar: Some(Bar::RatioAtLeast(0.98)),
             variant: Variant::Alone256,
             kind: Kind::Rate(Way::Read, Stream::bulk(BULK)),
+        },
+        Scenario {
+            name: "tlp.gen2.write",
+            what: "Gen2 x8, 128 bits, the block's own packets: FPGA to GPU, 16 MiB",
+            bar: Some(Bar::RatioAtLeast(0.99)),
+            variant: Variant::Gen2,
+            kind: Kind::Rate(Way::Write, Stream::bulk(PACKETS)),
+        },
+        Scenario {
+            name: "tlp.gen2.read.1us",
+            what: "the same, GPU to FPGA, 1 µs read round trip",
+            bar: Some(Bar::RatioAtLeast(0.99)),
+            variant: Variant::Gen2,
+            kind: Kind::FarRate(Way::Read, Stream::bulk(PACKETS), 1000),
+        },
+        Scenario {
+            name: "tlp.gen2.read.2us",
+            what: "the same, GPU to FPGA, 2 µs read round trip",
+            bar: Some(Bar::RatioAtLeast(0.99)),
+            variant: Variant::Gen2,
+            kind: Kind::FarRate(Way::Read, Stream::bulk(PACKETS), 2000),
+        },
+        Scenario {
+            name: "tlp.gen2.read.3us",
+            what: "the same, GPU to FPGA, 3 µs read round trip",
+            bar: Some(Bar::RatioAtLeast(0.99)),
+            variant: Variant::Gen2,
+            kind: Kind::FarRate(Way::Read, Stream::bulk(PACKETS), 3000),
+        },
+        Scenario {
+            name: "tlp.gen2.duplex",
+            what: "the same, both at once, the worse of the two",
+            bar: Some(Bar::RatioAtLeast(0.97)),
+            variant: Variant::Gen2,
+            kind: Kind::Duplex(Stream::bulk(PACKETS)),
+        },
+        Scenario {
+            name: "tlp.gen2.write.64b.rate",
+            what: "the same, FPGA to GPU, queue of 64-byte descriptors, a record for every 16th",
+            bar: Some(Bar::ValueAtLeast(0.12)),
+            variant: Variant::Gen2,
+            kind: Kind::Descriptors(Way::Write, Stream::aligned(64, SMALL, 16)),
+        },
+        Scenario {
+            name: "tlp.gen2.read.64b.rate",
+            what: "the same, GPU to FPGA, queue of 64-byte descriptors, a record for every 16th",
+            bar: Some(Bar::ValueAtLeast(0.12)),
+            variant: Variant::Gen2,
+            kind: Kind::Descriptors(Way::Read, Stream::aligned(64, SMALL, 16)),
+        },
+        Scenario {
+            name: "tlp.gen2.doorbell",
+            what: "doorbell of 64 bytes to their packet: cycles of the block, without those of FPGA memory",
+            bar: Some(Bar::ValueAtMost(40.0)),
+            variant: Variant::Gen2,
+            kind: Kind::Arrival,
+        },
+        Scenario {
+            name: "tlp.gen3.write",
+            what: "Gen3 x8, 256 bits, the block's own packets: FPGA to GPU, 16 MiB",
+            bar: Some(Bar::RatioAtLeast(0.99)),
+            variant: Variant::Gen3,
+            kind: Kind::Rate(Way::Write, Stream::bulk(PACKETS)),
+        },
+        Scenario {
+            name: "tlp.gen3.read.1us",
+            what: "the same, GPU to FPGA, 1 µs read round trip",
+            bar: Some(Bar::RatioAtLeast(0.99)),
+            variant: Variant::Gen3,
+            kind: Kind::FarRate(Way::Read, Stream::bulk(PACKETS), 1000),
+        },
+        Scenario {
+            name: "tlp.gen3.read.2us",
+            what: "the same, GPU to FPGA, 2 µs read round trip",
+            bar: Some(Bar::RatioAtLeast(0.99)),
+            variant: Variant::Gen3,
+            kind: Kind::FarRate(Way::Read, Stream::bulk(PACKETS), 2000),
+        },
+        Scenario {
+            name: "tlp.gen3.duplex",
+            what: "the same, both at once, the worse of the two",
+            bar: Some(Bar::RatioAtLeast(0.97)),
+            variant: Variant::Gen3,
+            kind: Kind::Duplex(Stream::bulk(PACKETS)),
+        },
+        Scenario {
+            name: "tlp.gen3.write.64b.rate",
+            what: "the same, FPGA to GPU, queue of 64-byte descriptors, a record for every 16th",
+            bar: Some(Bar::ValueAtLeast(0.12)),
+            variant: Variant::Gen3,
+            kind: Kind::Descriptors(Way::Write, Stream::aligned(64, SMALL, 16)),
+        },
+        Scenario {
+            name: "tlp.gen3.read.64b.rate",
+            what: "the same, GPU to FPGA, queue of 64-byte descriptors, a record for every 16th",
+            bar: Some(Bar::ValueAtLeast(0.12)),
+            variant: Variant::Gen3,
+            kind: Kind::Descriptors(Way::Read, Stream::aligned(64, SMALL, 16)),
+        },
+        Scenario {
+            name: "tlp.gen3.doorbell",
+            what: "doorbell of 64 bytes to their packet: cycles of the block, without those of FPGA memory",
+            bar: Some(Bar::ValueAtMost(40.0)),
+            variant: Variant::Gen3,
+            kind: Kind::Arrival,
         },
         Scenario {
             name: "fairness",

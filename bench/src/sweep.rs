@@ -1,6 +1,6 @@
 //! Rate against size.
 
-use peerlane_sim::{BoardConfig, LinkConfig};
+use peerlane_sim::LinkConfig;
 
 use crate::thesis;
 use peerlane_verilated::Library;
@@ -8,7 +8,7 @@ use peerlane_verilated::Library;
 use crate::Result;
 use crate::measure::{self, Bench};
 use crate::rig::Way;
-use crate::scenario::Stream;
+use crate::scenario::{Stream, Variant};
 
 /// A point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,6 +53,7 @@ fn count(bytes: u64) -> u64 {
 pub(crate) fn block(
     library: &Library,
     params: peerlane_hdl::Params,
+    variant: Variant,
     way: Way,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Result<Vec<Curve>> {
@@ -61,7 +62,7 @@ pub(crate) fn block(
         params,
         progress: &|_| (),
     };
-    let config = BoardConfig::default();
+    let config = variant.config();
     let row = match way {
         Way::Write => "sweep, FPGA to GPU",
         Way::Read => "sweep, GPU to FPGA",
@@ -82,16 +83,21 @@ pub(crate) fn block(
         let (rate, _) = measure::stream_rate(&bench, &mut rig, way, &stream)?;
         queued.push(Point { bytes, rate });
     }
-    Ok(vec![
-        Curve {
-            name: "Peerlane, queued descriptors",
-            points: queued,
-        },
-        Curve {
-            name: "Peerlane, one descriptor, register write to record",
-            points: alone,
-        },
-    ])
+    let names = match variant {
+        Variant::Gen2 => [
+            "Peerlane, own packets, queued descriptors",
+            "Peerlane, own packets, one descriptor, register write to record",
+        ],
+        _ => [
+            "Peerlane, queued descriptors",
+            "Peerlane, one descriptor, register write to record",
+        ],
+    };
+    Ok(names
+        .into_iter()
+        .zip([queued, alone])
+        .map(|(name, points)| Curve { name, points })
+        .collect())
 }
 
 /// The thesis's designs, modelled, from FPGA to GPU.

@@ -6,7 +6,7 @@
 //! Offsets count from the base of the block.
 
 /// Hash of the map, the value of MAP_ID.
-pub(crate) const MAP_ID: u32 = 0x13c7_f0c9;
+pub(crate) const MAP_ID: u32 = 0x393e_e6af;
 
 /// Control and status of the whole block, at the base where the BSP's `acl_dma` had its control
 /// port. Only the driver maps it.
@@ -114,6 +114,9 @@ pub(crate) mod csr {
 
         /// Capabilities of this build, third word.
         pub(crate) CAPS2(u32) @ 0x01c {
+            /// 1: the block has a transaction layer of its own on the hard IP's Avalon-ST
+            /// interface, and LINK, LINK_REFUSALS, LINK_ERRORS and LINK_LOSSES say how it does.
+            10:10 tlp => bool;
             /// 1: the block has an MSI-X table. 0: it has the interrupt line only.
             9:9 msix => bool;
             /// 1: the PCIe port is a tagged stream, whose completions carry a status. 0: it is an
@@ -209,6 +212,50 @@ pub(crate) mod csr {
             /// Bits 57:26 of the field. Bits 63:6 of the bus address; the read takes the first
             /// bytes there, as many as the port is wide.
             31:0 address;
+        }
+
+        /// What software has set in the function's configuration, and what the hard IP has. The two
+        /// sizes are there with CAPS2.tagged, the rest with CAPS2.tlp; 0 in other builds.
+        pub(crate) LINK(u32) @ 0x048 {
+            /// 1: the hard IP has found an error in its receive buffer that it could not correct.
+            /// Data may be wrong until a reset of the PCIe side.
+            24:24 rx_failed => bool;
+            /// Completions that the hard IP's receive buffer has room for. A read takes one for
+            /// each line of 64 bytes that it touches.
+            23:16 completion_space;
+            /// Tags for reads of data: 56 while software has set Extended Tag Field Enable, else
+            /// 24. Flush reads have eight more.
+            15:8 read_tags;
+            /// Max Read Request Size: 128 bytes shifted left by it. No read is longer, and none is
+            /// longer than 512 bytes.
+            6:4 max_request;
+            /// Max Payload Size: 128 bytes shifted left by it.
+            2:0 max_payload;
+        }
+
+        /// Completions with an error status since the reset of the PCIe side, up to 65535 each.
+        pub(crate) LINK_REFUSALS(u32) @ 0x04c {
+            /// Completer Abort.
+            31:16 aborted;
+            /// Unsupported Request, or a status that is reserved.
+            15:0 unsupported;
+        }
+
+        /// Completions that were wrong since the reset of the PCIe side, up to 65535 each.
+        pub(crate) LINK_ERRORS(u32) @ 0x050 {
+            /// Address, byte count or length do not fit the read.
+            31:16 malformed;
+            /// Their data are marked as wrong.
+            15:0 poisoned;
+        }
+
+        /// Reads and completions without the other since the reset of the PCIe side, up to 65535
+        /// each.
+        pub(crate) LINK_LOSSES(u32) @ 0x054 {
+            /// Reads of which nothing came any more.
+            31:16 expired;
+            /// Completions of no read.
+            15:0 unexpected;
         }
 
         /// Place of the host's 64 KiB memory window (`s_nondma`) in the FPGA memory. A reset keeps

@@ -806,7 +806,7 @@ struct peerlane_configure {
  * include one of the two.
  */
 /* Hash of the register map. A board with another one has other pages and records. */
-#define PEERLANE_MAP_ID 0x13c7f0c9u
+#define PEERLANE_MAP_ID 0x393ee6afu
 
 /*
  * Block chan. The page of one channel, mappable into one process. Page c is channel c; a build

@@ -32,6 +32,14 @@ fn main() -> Result<(), Box<dyn Error>> {
                 ..plain
             },
         ),
+        (
+            "With the transaction layer",
+            "`port = \"tlp\"`",
+            Params {
+                port: Port::Tlp,
+                ..plain
+            },
+        ),
     ];
     for (title, key, params) in others {
         let more = generate(&params)?.ports;

@@ -1,6 +1,7 @@
 //! From build parameters to Verilog.
 
 use crate::params::{Irq, ParamError, Params, Port, txs_burst_bits};
+use crate::pcie::{self, PATIENCE_LOG2};
 use crate::rtl::engine::{Engine, EngineConfig};
 use crate::rtl::stream::StreamAdapter;
 use crate::rtl::txs::TxsAdapter;
@@ -26,15 +27,20 @@ pub enum GenerateError {
 
 /// The block as Verilog-2005, one file a module, top module [`TOP`].
 ///
-/// The top joins the engine and the adapter of its PCIe port, and leaves the bits of addresses away
-/// that this build has no use for.
+/// The top joins the engine, the adapter of its PCIe port and, in builds with one, the transaction layer, and leaves
+/// the bits of addresses away that this build has no use for. It is one module, and so one component of Platform
+/// Designer: the streams between the parts have rules of their own, which no interconnect or adapter of that tool may
+/// meet.
 pub fn generate(params: &Params) -> Result<Design, GenerateError> {
     params.validate()?;
     let header = header(params);
-    let (engine, adapter) = match params.port_bits {
+    let mut parts = match params.port_bits {
         128 => parts::<128, 16, 129>(params, &header)?,
         _ => parts::<256, 32, 257>(params, &header)?,
     };
+    if params.port == Port::Tlp {
+        parts.push(pcie::layer(params.port_bits, PATIENCE_LOG2, &header)?);
+    }
     let mut narrow = vec![
         cut("chan_address", 10 + params.channels_log2()),
         cut("att_address", params.att_log2 + 1),
@@ -44,10 +50,57 @@ pub fn generate(params: &Params) -> Result<Design, GenerateError> {
         narrow.push(cut("txs_burstcount", txs_burst_bits(params.port_bits)));
     }
     if params.irq == Irq::Rxm {
-        narrow.extend(MSIX_PORTS.map(|name| cut(name, 0)));
+        // A transaction layer sees the capability by itself.
+        let seen = |name: &&str| params.port == Port::Tlp && MSIX_STATE.contains(name);
+        let absent = MSIX_PORTS.iter().filter(|name| !seen(name));
+        narrow.extend(absent.map(|name| cut(name, 0)));
     }
-    Ok(join(TOP, vec![engine, adapter], &narrow, &header)?)
+    let untold: &[&str] = match params.port {
+        Port::Txs => &[LIMITS, FINDINGS].concat(),
+        Port::Stream => FINDINGS,
+        Port::Tlp => UNUSED,
+    };
+    narrow.extend(untold.iter().map(|name| cut(name, 0)));
+    Ok(join(TOP, parts, &narrow, &header)?)
 }
+
+/// What the engine is told of the function's configuration, by what makes packets.
+const LIMITS: &[&str] = &["max_payload", "max_request"];
+
+/// What it is told by a transaction layer of its own.
+const FINDINGS: &[&str] = &[
+    "extended_tags",
+    "ko_cpl_spc_header",
+    "unsupported",
+    "aborted",
+    "poisoned",
+    "malformed",
+    "unexpected",
+    "expired",
+    "rx_failed",
+];
+
+/// What the transaction layer has to say to nobody in the block.
+const UNUSED: &[&str] = &[
+    "stalled_credits",
+    "stalled_tags",
+    "read_boundary",
+    "bus_master",
+    "requester_id",
+    "msi_enable",
+    "msi_address",
+    "msi_data",
+    "request_valid",
+    "request_sop",
+    "request_eop",
+    "request_bar",
+    "request_data",
+    "request_pause",
+    "request_mask",
+];
+
+/// What the function's MSI-X capability says.
+const MSIX_STATE: [&str; 2] = ["msix_enable", "msix_mask"];
 
 /// What a block without an MSI-X table does not have.
 const MSIX_PORTS: [&str; 9] = [
@@ -72,7 +125,7 @@ fn cut(name: &str, width: u32) -> Narrow<'_> {
 fn parts<const W: usize, const B: usize, const E: usize>(
     params: &Params,
     header: &str,
-) -> Result<(Design, Design), GenerateError> {
+) -> Result<Vec<Design>, GenerateError> {
     let mut engine = Engine::<W, B, E>::new(EngineConfig {
         channels_log2: params.channels_log2() as usize,
         queue_log2: params.queue_log2 as usize,
@@ -82,8 +135,9 @@ fn parts<const W: usize, const B: usize, const E: usize>(
         receive_log2: params.receive_log2 as usize,
         address_bits: match params.port {
             Port::Txs => params.txs_addr_bits as usize,
-            Port::Stream => 64,
+            Port::Stream | Port::Tlp => 64,
         },
+        has_layer: params.port == Port::Tlp,
         msix: params.irq == Irq::Msix,
         build_id: params.build_id(),
     });
@@ -95,13 +149,13 @@ fn parts<const W: usize, const B: usize, const E: usize>(
             adapter.connect_all();
             emit("peerlane_txs", &adapter, header)?
         }
-        Port::Stream => {
+        Port::Stream | Port::Tlp => {
             let mut adapter = StreamAdapter::<W, B>::new(params.reads_log2 as usize);
             adapter.connect_all();
             emit("peerlane_stream", &adapter, header)?
         }
     };
-    Ok((engine, adapter))
+    Ok(vec![engine, adapter])
 }
 
 /// What stands at the head of each file. `peerlane check` reads the two hashes back.

@@ -10,6 +10,8 @@ pub enum Port {
     Txs,
     /// Tagged request and completion streams, for an adapter to transaction layer packets.
     Stream,
+    /// The same with the block's own transaction layer behind them, on the hard IP's Avalon-ST interface.
+    Tlp,
 }
 
 /// How the block interrupts the host.
@@ -225,6 +227,7 @@ impl Params {
             match self.port {
                 Port::Txs => "txs",
                 Port::Stream => "stream",
+                Port::Tlp => "tlp",
             },
             match self.irq {
                 Irq::Rxm => "rxm",
@@ -458,6 +461,10 @@ mod tests {
             },
             Params {
                 port: Port::Stream,
+                ..base
+            },
+            Params {
+                port: Port::Tlp,
                 ..base
             },
             Params {

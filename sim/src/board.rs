@@ -12,6 +12,7 @@ use crate::{
     config::BoardConfig,
     ddr::{Budget, DdrPort},
     memory::{Gpu, HostMemory, Memory},
+    packets::PacketPort,
     pcie::{Pcie, Shape},
     slaves::{Slaves, Space, Window},
     stream::Stream,
@@ -57,6 +58,7 @@ pub struct Board {
     now: u64,
     txs: Option<Txs>,
     stream: Option<Stream>,
+    packets: Option<PacketPort>,
     pcie: Pcie,
     bus: Bus,
     ddr: Memory,
@@ -156,16 +158,20 @@ impl Board {
         )?;
         let txs = Txs::bind(&library, &config)?;
         let stream = Stream::bind(&library, &config)?;
-        let shape = match &stream {
-            Some(stream) => Shape {
-                width: stream.width(),
+        let packets = PacketPort::bind(&library, &config)?;
+        let tagged = packets.as_ref().map(PacketPort::width);
+        let shape = match tagged.or(stream.as_ref().map(Stream::width)) {
+            Some(width) => Shape {
+                width,
                 link: config.stream.link,
                 buffer: config.stream.post_buffer,
+                packets: packets.is_some(),
             },
             None => Shape {
                 width: txs.as_ref().map_or(16, Txs::width),
                 link: true,
                 buffer: config.txs.write_buffer,
+                packets: false,
             },
         };
         let mut host = HostMemory::default();
@@ -186,6 +192,9 @@ impl Board {
         if stream.is_some() {
             bus.signals = ["ask_address", "post_address"];
         }
+        if packets.is_some() {
+            bus.signals = ["tx_st_data"; 2];
+        }
         let irq = library.ports().iter().any(|port| port.name == "dma_irq");
         let mut board = Self {
             pcie_clk,
@@ -194,6 +203,7 @@ impl Board {
             txs,
             pcie: Pcie::new(&config, shape),
             stream,
+            packets,
             bus,
             ddr: Memory::new("FPGA memory", 0, config.ddr.bytes)?,
             mem_rd: port("mem_rd", 3)?,
@@ -272,6 +282,9 @@ impl Board {
         if let Some(stream) = &mut self.stream {
             stream.reset();
         }
+        if let Some(packets) = &mut self.packets {
+            packets.reset();
+        }
     }
 
     fn forget_memory(&mut self) {
@@ -347,6 +360,9 @@ impl Board {
             if let Some(stream) = &self.stream {
                 stream.drive(&mut self.model);
             }
+            if let Some(packets) = &mut self.packets {
+                packets.drive(&mut self.model);
+            }
             self.wires.drive(&mut self.model);
         }
         if memory_rises {
@@ -383,6 +399,10 @@ impl Board {
         if let Some(stream) = &mut self.stream {
             let (pcie, bus) = (&mut self.pcie, &mut self.bus);
             stream.sample(&self.model, now, cycle, pcie, bus, &mut self.log);
+        }
+        if let Some(packets) = &mut self.packets {
+            let (pcie, bus) = (&mut self.pcie, &mut self.bus);
+            packets.sample(&self.model, now, cycle, pcie, bus, &mut self.log);
         }
         self.slaves.sample(&self.model, now, cycle);
         if self.clk.is_none() {
@@ -491,6 +511,7 @@ impl Board {
                 let now = board.activity() + board.port_stats().wait_cycles;
                 let idle = board.pcie.outstanding() == 0
                     && board.pcie.writes_landed()
+                    && board.packets.as_ref().is_none_or(PacketPort::quiet)
                     && board.slaves.idle()
                     && board.window.idle()
                     && now == last;

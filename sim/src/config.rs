@@ -94,6 +94,7 @@ impl Default for TxsConfig {
 /// - Posted writes: `post_valid`, `post_ready`, `post_address` (of the burst, a multiple of `B`, the
 ///   same for all its beats), `post_beats` (1 to 32), `post_data`, `post_enable`. The enabled bytes
 ///   of a burst are one run without a hole, as a packet needs it.
+/// - Limits, for a design that looks at them: `max_payload` and `max_request`, 128 bytes shifted by them.
 /// - Reads: `ask_valid`, `ask_ready`, `ask_address` (of the first byte), `ask_bytes` (1 to 512, at
 ///   most MRRS, not across 4 KiB), `ask_tag` (0 to 71). A tag is in use from there until the last
 ///   beat of its last completion is on the port.
@@ -140,6 +141,38 @@ impl Default for StreamConfig {
             short_completions: 0,
             answer_gaps: 0,
             backpressure: Backpressure::None,
+        }
+    }
+}
+
+/// The hard IP's Avalon-ST interface, for a design with `tx_st_*` and `rx_st_*` ([`crate::hip`]). All of
+/// [`StreamConfig`] counts here, too: while as much waits for the link as `post_buffer` or `ask_buffer` say, the hard IP
+/// is not ready, and `backpressure` keeps it from being so; `answer_gaps` are cycles without a beat of a packet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TlpConfig {
+    /// Extended Tag Field Enable: 64 tags, else 32.
+    pub extended_tags: bool,
+    /// Completions that the hard IP's buffer has room for, and units of 16 bytes of their data. By default those of
+    /// the setting Low with payloads of 256 bytes (683093, "RX Buffer Allocation Selections Available by Interface
+    /// Type").
+    pub completion_headers: u32,
+    /// See there.
+    pub completion_data: u32,
+    /// Cycles until the other end gives the credits of a packet back. An assumption.
+    pub credit_delay: u64,
+    /// In so many of 1000 cycles the hard IP sends a packet of its own.
+    pub own_packets: u64,
+}
+
+impl Default for TlpConfig {
+    fn default() -> Self {
+        Self {
+            extended_tags: true,
+            completion_headers: 195,
+            completion_data: 781,
+            credit_delay: 40,
+            own_packets: 0,
         }
     }
 }
@@ -258,6 +291,8 @@ pub struct BoardConfig {
     pub txs: TxsConfig,
     /// The stream port, for a design with `post_*`, `ask_*` and `answer_*`.
     pub stream: StreamConfig,
+    /// The hard IP's Avalon-ST interface, for a design with `tx_st_*`.
+    pub tlp: TlpConfig,
     /// FPGA memory.
     pub ddr: DdrConfig,
     /// The GPU.
@@ -279,6 +314,7 @@ impl Default for BoardConfig {
             link: LinkConfig::default(),
             txs: TxsConfig::default(),
             stream: StreamConfig::default(),
+            tlp: TlpConfig::default(),
             ddr: DdrConfig::default(),
             gpu: GpuConfig::default(),
             host: (0x1_0000_0000, 2 << 30),

@@ -4,7 +4,7 @@
 //!
 //! - the `Txs` port of the Stratix V PCIe hard IP, its contract checked at every edge
 //!   ([`TxsConfig`], [`Rule`]); or, for a design that has it, the stream port and an ideal adapter
-//!   behind it ([`StreamConfig`]);
+//!   behind it ([`StreamConfig`]); or the hard IP's Avalon-ST interface ([`TlpConfig`], [`hip`]);
 //! - the link with the time that every packet takes ([`LinkConfig`]);
 //! - host memory and a GPU behind its BAR ([`HostMemory`], [`Gpu`], [`Bus`]), with faults on
 //!   demand;
@@ -38,6 +38,7 @@ mod ddr;
 pub mod hip;
 mod link;
 mod memory;
+mod packets;
 mod pcie;
 mod rng;
 mod slaves;
@@ -54,7 +55,7 @@ pub use bus::{
 };
 pub use config::{
     Backpressure, BarConfig, BoardConfig, DdrConfig, GpuConfig, Granularity, StreamConfig,
-    TxsConfig,
+    TlpConfig, TxsConfig,
 };
 pub use link::{COMPLETION_HEADER_BYTES, FRAMING_BYTES, Generation, LinkConfig};
 pub use memory::{GPU_PAGE, Gpu, HostMemory, Memory, RealMemory};

@@ -67,7 +67,8 @@ pub struct LinkConfig {
     /// Largest completion that the completer sends, in bytes: a multiple of
     /// `read_completion_boundary`, at most `max_payload`. Many root complexes send 64.
     pub completion_bytes: u32,
-    /// Read round trip in nanoseconds: from the clock edge at which `Txs` accepts a read of
+    /// Read round trip in nanoseconds: from the clock edge at which `Txs` (or another port of the block; of a
+    /// packet its last beat) accepts a read of
     /// 512 bytes from host memory to the edge at which its last word is valid, on an idle link.
     /// So `Txs` moves at most 8 × 512 bytes in this time. A read of a few bytes is quicker by
     /// the time that 512 bytes take on the link and on the port.
@@ -180,28 +181,40 @@ impl LinkConfig {
     /// Femtoseconds from the end of a read request on the link to the start of its completion,
     /// so that the whole round trip of a 512-byte read comes to `round_trip_ns`. Without a link
     /// only the words' way out of the port comes off it.
-    pub(crate) fn completer_latency(
-        &self,
-        round_trip_ns: u32,
-        port_bytes: u32,
-        cycle: u64,
-        link: bool,
-    ) -> u64 {
+    pub(crate) fn completer_latency(&self, round_trip_ns: u32, port: PortBeats, link: bool) -> u64 {
         let round_trip = u64::from(round_trip_ns) * FS_PER_NS;
-        if !link {
-            return round_trip.saturating_sub(u64::from(512 / port_bytes) * cycle);
-        }
         let completions = 512 / self.completion_bytes;
+        let last = port.beats(self.completion_bytes);
+        let beats = u64::from(completions) * last;
+        let cycle = port.cycle;
+        if !link {
+            return round_trip.saturating_sub(beats * cycle);
+        }
         // The requests follow each other while the first is answered, so only one counts.
         let request = self.time(request_bytes(u64::MAX));
         let answer = self.time(512 + completions * (COMPLETION_HEADER_BYTES + FRAMING_BYTES));
         // The words of the last completion still have to cross the port; those before it have
         // crossed while it came in, as far as the port is quicker than the link.
-        let beats = u64::from(512 / port_bytes);
-        let last = u64::from(self.completion_bytes.div_ceil(port_bytes));
         let first_in = self.time(self.completion_bytes + COMPLETION_HEADER_BYTES + FRAMING_BYTES);
         let drained = (answer + last * cycle).max(first_in + beats * cycle);
         round_trip.saturating_sub(request + drained)
+    }
+}
+
+/// How the port in front of the link gives out a completion.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PortBeats {
+    /// Bytes of a beat.
+    pub bytes: u32,
+    /// Bytes that a packet's header takes; 0 where only data come.
+    pub header: u32,
+    /// Femtoseconds of a cycle.
+    pub cycle: u64,
+}
+
+impl PortBeats {
+    fn beats(self, payload: u32) -> u64 {
+        u64::from((self.header + payload).div_ceil(self.bytes))
     }
 }
 

@@ -6,16 +6,19 @@
 //! back in completions cut at RCB; `Txs` gives the data out in the order of the reads (user guide
 //! 683411, A.4.2 and A.4.3; ordering: Base Specification 2.4.1). The stream port's reads are one
 //! request each, and their completions come tag by tag in any order ([`tagged`]); without a link
-//! (`StreamConfig::link`) packets take no time on it.
+//! (`StreamConfig::link`) packets take no time on it. Behind the hard IP's Avalon-ST interface requests and
+//! completions are packets ([`packets`]).
 //!
 //! Not modelled: flow-control credits of the other end but as a bound on what waits for the link,
 //! data link packets, replay.
 
+mod packets;
 mod read;
 mod tagged;
 
 use std::collections::VecDeque;
 
+pub(crate) use packets::BusEnd;
 use read::{Arrival, AvalonRead, ReadRequest};
 use tagged::Tagged;
 pub(crate) use tagged::{Beat, TAGS, WIDEST};
@@ -24,7 +27,8 @@ use crate::{
     bus::{Bus, Target},
     config::{BoardConfig, StreamConfig, TxsConfig},
     link::{
-        COMPLETION_HEADER_BYTES, FRAMING_BYTES, FS_PER_NS, LinkConfig, request_bytes, write_bytes,
+        COMPLETION_HEADER_BYTES, FRAMING_BYTES, FS_PER_NS, LinkConfig, PortBeats, request_bytes,
+        write_bytes,
     },
     rng::Rng,
     stats::LinkStats,
@@ -51,6 +55,8 @@ pub(crate) struct Shape {
     pub link: bool,
     /// Bytes of posted writes that may wait for the link.
     pub buffer: u32,
+    /// The port carries packets: a beat more for the header.
+    pub packets: bool,
 }
 
 /// The bridge and the link.
@@ -101,7 +107,14 @@ impl Pcie {
     pub(crate) fn new(config: &BoardConfig, shape: Shape) -> Self {
         let cycle = config.pcie_clk_ps * 1000;
         let (width, link) = (shape.width, shape.link);
-        let latency = |ns| config.link.completer_latency(ns, width, cycle, link);
+        let latency = |ns| {
+            let port = PortBeats {
+                bytes: width,
+                header: if shape.packets { 16 } else { 0 },
+                cycle,
+            };
+            config.link.completer_latency(ns, port, link)
+        };
         Self {
             link: config.link.clone(),
             txs: config.txs.clone(),

@@ -41,6 +41,9 @@ struct Ports {
     answer_bytes: Port,
     answer_code: Port,
     answer_data: Port,
+    /// Not every design looks at them.
+    max_payload: Option<Port>,
+    max_request: Option<Port>,
 }
 
 impl Ports {
@@ -65,6 +68,8 @@ impl Ports {
             answer_bytes: input("answer_bytes", 10)?,
             answer_code: input("answer_code", 3)?,
             answer_data: input("answer_data", width * 8)?,
+            max_payload: input("max_payload", 3).ok(),
+            max_request: input("max_request", 3).ok(),
         })
     }
 }
@@ -99,6 +104,7 @@ pub(crate) struct Stream {
     ports: Ports,
     width: u32,
     most_bytes: u32,
+    max_payload: u32,
     backpressure: Backpressure,
     rng: Rng,
     /// What the design was told at the last edge.
@@ -171,6 +177,7 @@ impl Stream {
             } else {
                 MAX_READ
             },
+            max_payload: config.link.max_payload,
             backpressure: stream.backpressure,
             rng: Rng::new(config.seed, 6),
             post_ready: false,
@@ -396,6 +403,14 @@ impl Stream {
     /// Drives the port after the edge.
     pub(crate) fn drive(&self, model: &mut Model) {
         let ports = &self.ports;
+        for (port, bytes) in [
+            (ports.max_payload, self.max_payload),
+            (ports.max_request, self.most_bytes),
+        ] {
+            if let Some(port) = port {
+                model.set(port, u64::from((bytes / 128).trailing_zeros()));
+            }
+        }
         model.set(ports.post_ready, self.post_ready.into());
         model.set(ports.ask_ready, self.ask_ready.into());
         model.set(ports.answer_valid, self.beat.is_some().into());

@@ -54,6 +54,8 @@ pub enum Rule {
     TagRange,
     /// A tag was used again before all that it is owed had come.
     TagReuse,
+    /// A packet, or how it stands on the hard IP's interface, breaks a rule of [`crate::hip`].
+    Packet,
 }
 
 impl Rule {
@@ -73,6 +75,7 @@ impl Rule {
             Self::ReadSize => "read size out of bounds",
             Self::TagRange => "no such tag",
             Self::TagReuse => "tag used again before its completion came in full",
+            Self::Packet => "a rule of packets is broken",
         }
     }
 }

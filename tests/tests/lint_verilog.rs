@@ -152,6 +152,21 @@ fn the_block_with_one_channel_is_clean() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
+fn the_block_with_its_transaction_layer_is_clean() {
+    for (port_bits, irq) in [(128, Irq::Rxm), (256, Irq::Msix)] {
+        the_block_is_clean(Params {
+            port: Port::Tlp,
+            irq,
+            port_bits,
+            reads_log2: 6,
+            receive_log2: 10,
+            ..Params::default()
+        });
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
 fn the_transaction_layer_is_clean() {
     for bits in [128, 256] {
         let design = pcie::generate(bits, pcie::PATIENCE_LOG2).unwrap();

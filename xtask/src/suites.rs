@@ -379,10 +379,10 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "pcie",
-        about: "the PCIe transaction layer with every address, length and course of completions",
+        about: "the PCIe transaction layer with every address, length and course of completions; the block on it",
         steps: &[tests(
             "matrix and planted faults",
-            Of::Targets("peerlane-hdl", &["pcie"]),
+            Of::Targets("peerlane-hdl", &["pcie", "dma"]),
             &["--ignored", "full_matrix", "planted"],
         )],
         ..ON_DEMAND

@@ -7,7 +7,7 @@
 //! endian form in memory.
 
 /// Hash of the map, the value of MAP_ID. Refuse hardware that has another one.
-pub const MAP_ID: u32 = 0x13c7_f0c9;
+pub const MAP_ID: u32 = 0x393e_e6af;
 
 /// Version of the map.
 pub const MAP_VERSION: u32 = 1;
@@ -222,6 +222,14 @@ pub mod csr {
     pub const CAPS2_MSIX_LSB: usize = 9;
     /// Number of its bits.
     pub const CAPS2_MSIX_WIDTH: usize = 1;
+    /// Mask of CAPS2.tlp (bits 10, ro). 1: the block has a transaction layer of its own on the
+    /// hard IP's Avalon-ST interface, and LINK, LINK_REFUSALS, LINK_ERRORS and LINK_LOSSES say
+    /// how it does.
+    pub const CAPS2_TLP_MASK: u32 = 0x0000_0400;
+    /// Position of its lowest bit.
+    pub const CAPS2_TLP_LSB: usize = 10;
+    /// Number of its bits.
+    pub const CAPS2_TLP_WIDTH: usize = 1;
     /// Byte offset of PORT_TIMEOUT. Longest wait for the PCIe port.
     pub const PORT_TIMEOUT: usize = 0x20;
     /// Mask of PORT_TIMEOUT.cycles (bits 31:0, rw). Time without an answer after which a read
@@ -351,6 +359,91 @@ pub mod csr {
     pub const ATT_FLUSH_HI_ADDRESS_LSB: usize = 0;
     /// Number of its bits.
     pub const ATT_FLUSH_HI_ADDRESS_WIDTH: usize = 32;
+    /// Byte offset of LINK. What software has set in the function's configuration, and what the
+    /// hard IP has. The two sizes are there with CAPS2.tagged, the rest with CAPS2.tlp; 0 in
+    /// other builds.
+    pub const LINK: usize = 0x48;
+    /// Mask of LINK.max_payload (bits 2:0, ro). Max Payload Size: 128 bytes shifted left by it.
+    pub const LINK_MAX_PAYLOAD_MASK: u32 = 0x0000_0007;
+    /// Position of its lowest bit.
+    pub const LINK_MAX_PAYLOAD_LSB: usize = 0;
+    /// Number of its bits.
+    pub const LINK_MAX_PAYLOAD_WIDTH: usize = 3;
+    /// Mask of LINK.max_request (bits 6:4, ro). Max Read Request Size: 128 bytes shifted left
+    /// by it. No read is longer, and none is longer than 512 bytes.
+    pub const LINK_MAX_REQUEST_MASK: u32 = 0x0000_0070;
+    /// Position of its lowest bit.
+    pub const LINK_MAX_REQUEST_LSB: usize = 4;
+    /// Number of its bits.
+    pub const LINK_MAX_REQUEST_WIDTH: usize = 3;
+    /// Mask of LINK.read_tags (bits 15:8, ro). Tags for reads of data: 56 while software has
+    /// set Extended Tag Field Enable, else 24. Flush reads have eight more.
+    pub const LINK_READ_TAGS_MASK: u32 = 0x0000_ff00;
+    /// Position of its lowest bit.
+    pub const LINK_READ_TAGS_LSB: usize = 8;
+    /// Number of its bits.
+    pub const LINK_READ_TAGS_WIDTH: usize = 8;
+    /// Mask of LINK.completion_space (bits 23:16, ro). Completions that the hard IP's receive
+    /// buffer has room for. A read takes one for each line of 64 bytes that it touches.
+    pub const LINK_COMPLETION_SPACE_MASK: u32 = 0x00ff_0000;
+    /// Position of its lowest bit.
+    pub const LINK_COMPLETION_SPACE_LSB: usize = 16;
+    /// Number of its bits.
+    pub const LINK_COMPLETION_SPACE_WIDTH: usize = 8;
+    /// Mask of LINK.rx_failed (bits 24, ro). 1: the hard IP has found an error in its receive
+    /// buffer that it could not correct. Data may be wrong until a reset of the PCIe side.
+    pub const LINK_RX_FAILED_MASK: u32 = 0x0100_0000;
+    /// Position of its lowest bit.
+    pub const LINK_RX_FAILED_LSB: usize = 24;
+    /// Number of its bits.
+    pub const LINK_RX_FAILED_WIDTH: usize = 1;
+    /// Byte offset of LINK_REFUSALS. Completions with an error status since the reset of the
+    /// PCIe side, up to 65535 each.
+    pub const LINK_REFUSALS: usize = 0x4c;
+    /// Mask of LINK_REFUSALS.unsupported (bits 15:0, ro). Unsupported Request, or a status that
+    /// is reserved.
+    pub const LINK_REFUSALS_UNSUPPORTED_MASK: u32 = 0x0000_ffff;
+    /// Position of its lowest bit.
+    pub const LINK_REFUSALS_UNSUPPORTED_LSB: usize = 0;
+    /// Number of its bits.
+    pub const LINK_REFUSALS_UNSUPPORTED_WIDTH: usize = 16;
+    /// Mask of LINK_REFUSALS.aborted (bits 31:16, ro). Completer Abort.
+    pub const LINK_REFUSALS_ABORTED_MASK: u32 = 0xffff_0000;
+    /// Position of its lowest bit.
+    pub const LINK_REFUSALS_ABORTED_LSB: usize = 16;
+    /// Number of its bits.
+    pub const LINK_REFUSALS_ABORTED_WIDTH: usize = 16;
+    /// Byte offset of LINK_ERRORS. Completions that were wrong since the reset of the PCIe
+    /// side, up to 65535 each.
+    pub const LINK_ERRORS: usize = 0x50;
+    /// Mask of LINK_ERRORS.poisoned (bits 15:0, ro). Their data are marked as wrong.
+    pub const LINK_ERRORS_POISONED_MASK: u32 = 0x0000_ffff;
+    /// Position of its lowest bit.
+    pub const LINK_ERRORS_POISONED_LSB: usize = 0;
+    /// Number of its bits.
+    pub const LINK_ERRORS_POISONED_WIDTH: usize = 16;
+    /// Mask of LINK_ERRORS.malformed (bits 31:16, ro). Address, byte count or length do not fit
+    /// the read.
+    pub const LINK_ERRORS_MALFORMED_MASK: u32 = 0xffff_0000;
+    /// Position of its lowest bit.
+    pub const LINK_ERRORS_MALFORMED_LSB: usize = 16;
+    /// Number of its bits.
+    pub const LINK_ERRORS_MALFORMED_WIDTH: usize = 16;
+    /// Byte offset of LINK_LOSSES. Reads and completions without the other since the reset of
+    /// the PCIe side, up to 65535 each.
+    pub const LINK_LOSSES: usize = 0x54;
+    /// Mask of LINK_LOSSES.unexpected (bits 15:0, ro). Completions of no read.
+    pub const LINK_LOSSES_UNEXPECTED_MASK: u32 = 0x0000_ffff;
+    /// Position of its lowest bit.
+    pub const LINK_LOSSES_UNEXPECTED_LSB: usize = 0;
+    /// Number of its bits.
+    pub const LINK_LOSSES_UNEXPECTED_WIDTH: usize = 16;
+    /// Mask of LINK_LOSSES.expired (bits 31:16, ro). Reads of which nothing came any more.
+    pub const LINK_LOSSES_EXPIRED_MASK: u32 = 0xffff_0000;
+    /// Position of its lowest bit.
+    pub const LINK_LOSSES_EXPIRED_LSB: usize = 16;
+    /// Number of its bits.
+    pub const LINK_LOSSES_EXPIRED_WIDTH: usize = 16;
     /// Byte offset of WINDOW (low word). Place of the host's 64 KiB memory window (`s_nondma`)
     /// in the FPGA memory. A reset keeps it: who uses the window while another resets the block
     /// goes on to see the memory that is his. The offset is that of the window control of

@@ -105,6 +105,9 @@ pub struct CsrRegs {
     pub caps2_tagged: Signal<In, Bit>,
     /// CAPS2.msix: 1: the block has an MSI-X table. 0: it has the interrupt line only.
     pub caps2_msix: Signal<In, Bit>,
+    /// CAPS2.tlp: 1: the block has a transaction layer of its own on the hard IP's Avalon-ST
+    /// interface, and LINK, LINK_REFUSALS, LINK_ERRORS and LINK_LOSSES say how it does.
+    pub caps2_tlp: Signal<In, Bit>,
     /// PORT_TIMEOUT.cycles: Time without an answer after which a read request ends with
     /// READ_TIMEOUT and what it is owed goes into quarantine; and time without taking a request or
     /// a beat of data after which the port is dead. The reset value is 50 ms at 250 MHz. 0 turns
@@ -141,6 +144,32 @@ pub struct CsrRegs {
     /// ATT_FLUSH.address: Bits 63:6 of the bus address; the read takes the first bytes there, as
     /// many as the port is wide.
     pub att_flush_address: Signal<Out, Bits<58>>,
+    /// LINK.max_payload: Max Payload Size: 128 bytes shifted left by it.
+    pub link_max_payload: Signal<In, Bits<3>>,
+    /// LINK.max_request: Max Read Request Size: 128 bytes shifted left by it. No read is longer,
+    /// and none is longer than 512 bytes.
+    pub link_max_request: Signal<In, Bits<3>>,
+    /// LINK.read_tags: Tags for reads of data: 56 while software has set Extended Tag Field Enable,
+    /// else 24. Flush reads have eight more.
+    pub link_read_tags: Signal<In, Bits<8>>,
+    /// LINK.completion_space: Completions that the hard IP's receive buffer has room for. A read
+    /// takes one for each line of 64 bytes that it touches.
+    pub link_completion_space: Signal<In, Bits<8>>,
+    /// LINK.rx_failed: 1: the hard IP has found an error in its receive buffer that it could not
+    /// correct. Data may be wrong until a reset of the PCIe side.
+    pub link_rx_failed: Signal<In, Bit>,
+    /// LINK_REFUSALS.unsupported: Unsupported Request, or a status that is reserved.
+    pub link_refusals_unsupported: Signal<In, Bits<16>>,
+    /// LINK_REFUSALS.aborted: Completer Abort.
+    pub link_refusals_aborted: Signal<In, Bits<16>>,
+    /// LINK_ERRORS.poisoned: Their data are marked as wrong.
+    pub link_errors_poisoned: Signal<In, Bits<16>>,
+    /// LINK_ERRORS.malformed: Address, byte count or length do not fit the read.
+    pub link_errors_malformed: Signal<In, Bits<16>>,
+    /// LINK_LOSSES.unexpected: Completions of no read.
+    pub link_losses_unexpected: Signal<In, Bits<16>>,
+    /// LINK_LOSSES.expired: Reads of which nothing came any more.
+    pub link_losses_expired: Signal<In, Bits<16>>,
     /// WINDOW_LO: written in this cycle with `writedata`. Place of the host's 64 KiB memory window
     /// (`s_nondma`) in the FPGA memory. A reset keeps it: who uses the window while another resets
     /// the block goes on to see the memory that is his. The offset is that of the window control of
@@ -348,11 +377,27 @@ impl Logic for CsrRegs {
                                 }
                             }
                         } else {
-                            if self.address_reg.q.val().get_bits::<2>(1) == 0 {
-                                if self.address_reg.q.val().get_bit(0) {
-                                    self.readdata_reg.d.next = self.att_flush_hi_address_reg.q.val();
+                            if self.address_reg.q.val().get_bit(2) {
+                                if !self.address_reg.q.val().get_bit(1) {
+                                    if self.address_reg.q.val().get_bit(0) {
+                                        self.readdata_reg.d.next = bit_cast::<32, 16>(self.link_losses_unexpected.val()) | (bit_cast::<32, 16>(self.link_losses_expired.val()) << 16);
+                                    } else {
+                                        self.readdata_reg.d.next = bit_cast::<32, 16>(self.link_errors_poisoned.val()) | (bit_cast::<32, 16>(self.link_errors_malformed.val()) << 16);
+                                    }
+                                }
+                            } else {
+                                if self.address_reg.q.val().get_bit(1) {
+                                    if self.address_reg.q.val().get_bit(0) {
+                                        self.readdata_reg.d.next = bit_cast::<32, 16>(self.link_refusals_unsupported.val()) | (bit_cast::<32, 16>(self.link_refusals_aborted.val()) << 16);
+                                    } else {
+                                        self.readdata_reg.d.next = bit_cast::<32, 3>(self.link_max_payload.val()) | (bit_cast::<32, 3>(self.link_max_request.val()) << 4) | (bit_cast::<32, 8>(self.link_read_tags.val()) << 8) | (bit_cast::<32, 8>(self.link_completion_space.val()) << 16) | (bit_cast::<32, 1>(self.link_rx_failed.val().into()) << 24);
+                                    }
                                 } else {
-                                    self.readdata_reg.d.next = bit_cast::<32, 26>(self.att_flush_lo_address_reg.q.val()) << 6;
+                                    if self.address_reg.q.val().get_bit(0) {
+                                        self.readdata_reg.d.next = self.att_flush_hi_address_reg.q.val();
+                                    } else {
+                                        self.readdata_reg.d.next = bit_cast::<32, 26>(self.att_flush_lo_address_reg.q.val()) << 6;
+                                    }
                                 }
                             }
                         }
@@ -387,7 +432,7 @@ impl Logic for CsrRegs {
                             if self.address_reg.q.val().get_bit(2) {
                                 if self.address_reg.q.val().get_bit(1) {
                                     if self.address_reg.q.val().get_bit(0) {
-                                        self.readdata_reg.d.next = bit_cast::<32, 8>(self.caps2_reads_log2.val()) | (bit_cast::<32, 1>(self.caps2_tagged.val().into()) << 8) | (bit_cast::<32, 1>(self.caps2_msix.val().into()) << 9);
+                                        self.readdata_reg.d.next = bit_cast::<32, 8>(self.caps2_reads_log2.val()) | (bit_cast::<32, 1>(self.caps2_tagged.val().into()) << 8) | (bit_cast::<32, 1>(self.caps2_msix.val().into()) << 9) | (bit_cast::<32, 1>(self.caps2_tlp.val().into()) << 10);
                                     } else {
                                         self.readdata_reg.d.next = bit_cast::<32, 1>(self.irq_status_completion_reg.q.val().into()) | (bit_cast::<32, 1>(self.irq_status_error_reg.q.val().into()) << 1) | (bit_cast::<32, 1>(self.irq_status_refused_reg.q.val().into()) << 2);
                                     }
@@ -409,7 +454,7 @@ impl Logic for CsrRegs {
                                     if self.address_reg.q.val().get_bit(0) {
                                         self.readdata_reg.d.next = self.build_id.val();
                                     } else {
-                                        self.readdata_reg.d.next = bits::<32>(0x13c7f0c9u64);
+                                        self.readdata_reg.d.next = bits::<32>(0x393ee6afu64);
                                     }
                                 }
                             }

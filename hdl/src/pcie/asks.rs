@@ -12,15 +12,20 @@
 //! completions that it may be split into: one for each line of 64 bytes that it touches, the smallest Read
 //! Completion Boundary. The hard IP shows how many headers there is room for (`ko_cpl_spc_header`). In its settings
 //! Minimum, Low and Balanced there are at least four units of 16 bytes for each, so data need no account.
-//! Eight lines are for reads that flush.
+//! Three lines are for reads that flush: of the 195 of the setting Low, reads of 512 bytes leave them over.
+//!
+//! # Order
+//! A read waits until the posted packets that were accepted before it have left. A few reads wait behind each other,
+//! each with the number of packets before it: while writes are stored, the reads behind them find most of them gone as
+//! their turn comes. Numbers are modulo 2^32, half of which no read waits for.
 //!
 //! # Requests that are too long
-//! The engine's reads of up to 512 bytes should not be longer than the Max Read Request Size. One that is leaves in
-//! parts, each when the one before has ended: completions of different tags pass each other, and the engine takes a
+//! The engine is told the Max Read Request Size, and its reads are not longer. One that was made before software has
+//! changed it leaves in parts, each when the one before has ended: completions of different tags pass each other, and the engine takes a
 //! read's bytes in order.
 
-use super::words::{AskHead, Sent};
-use crate::prim::{Part, parts};
+use super::words::{AskHead, AskWord, Sent};
+use crate::prim::{Part, SmallFifo, parts};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
@@ -39,7 +44,7 @@ pub enum AskState {
     Wait,
 }
 
-/// One request at a time.
+/// One request at a time, and a few that wait.
 #[derive(DocBlock)]
 pub struct Asks {
     pub clock: Signal<In, Clock>,
@@ -80,13 +85,16 @@ pub struct Asks {
     /// One waits for a tag or for room.
     pub stalled: Signal<Out, Bit>,
 
+    waiting: SmallFifo<AskWord, 2, 3>,
     state: DFF<AskState>,
     from: DFF<Bits<64>>,
     left: DFF<Bits<10>>,
     name: DFF<Bits<7>>,
-    /// Posted packets that are accepted and have not left; of these, those before the request.
-    pending: DFF<Bits<7>>,
-    ahead: DFF<Bits<7>>,
+    /// Posted packets that were accepted, and that have left; those before the request, and whether these have left.
+    accepted: DFF<Bits<32>>,
+    gone: DFF<Bits<32>>,
+    stamp: DFF<Bits<32>>,
+    in_order: DFF<Bit>,
     /// The part.
     part: DFF<Bits<10>>,
     dwords: DFF<Bits<8>>,
@@ -98,13 +106,15 @@ pub struct Asks {
     /// Lines that are promised.
     used: DFF<Bits<9>>,
 
+    is_idle: Signal<Local, Bit>,
+    direct: Signal<Local, Bit>,
+    accepted_now: Signal<Local, Bits<32>>,
     is_flush: Signal<Local, Bit>,
     to_edge: Signal<Local, Bits<10>>,
     part_now: Signal<Local, Bits<10>>,
     span: Signal<Local, Bits<11>>,
     last_lane: Signal<Local, Bits<2>>,
     line_span: Signal<Local, Bits<11>>,
-    pending_now: Signal<Local, Bits<7>>,
     candidate: Signal<Local, Bits<6>>,
     in_range: Signal<Local, Bit>,
     tag_free: Signal<Local, Bit>,
@@ -134,9 +144,11 @@ impl Part<Measuring> for Asks {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, state, from, left, name, pending, ahead, part, dwords, first, last, lines,
-            chosen, next_tag, used
+            self, clock, state, from, left, name, accepted, gone, stamp, in_order, part, dwords,
+            first, last, lines, chosen, next_tag, used
         );
+        clock!(self, clock, waiting);
+        self.waiting.reset.next = self.reset.val();
         // Bytes to the next multiple of the longest request.
         self.to_edge.next = bits::<10>(512) - bit_cast::<10, 9>(self.from.q.val().get_bits::<9>(0));
         if !self.request.val().any() {
@@ -174,11 +186,11 @@ impl Part<Measuring> for Asks {
         // Room for it, and for the flush reads beside it.
         self.need.next = self.used.q.val() + bit_cast::<9, 5>(self.lines.q.val());
         if !self.is_flush.val() {
-            self.need.next = self.used.q.val() + bit_cast::<9, 5>(self.lines.q.val()) + 8;
+            self.need.next = self.used.q.val() + bit_cast::<9, 5>(self.lines.q.val()) + 3;
         }
         self.has_room.next = self.need.val() <= bit_cast::<9, 8>(self.space.val());
         self.go.next = (self.state.q.val() == AskState::Check)
-            & !self.ahead.q.val().any()
+            & self.in_order.q.val()
             & self.tag_free.val()
             & self.has_room.val()
             & self.credit.val()
@@ -194,13 +206,22 @@ struct Leaving;
 impl Part<Leaving> for Asks {
     #[hdl_gen]
     fn update(&mut self) {
-        self.pending_now.next = self.pending.q.val() + bit_cast::<7, 1>(self.posted.val().into())
-            - bit_cast::<7, 1>(self.post_sent.val().into());
-        self.pending.d.next = self.pending_now.val();
-        if self.post_sent.val() & self.ahead.q.val().any() {
-            self.ahead.d.next = self.ahead.q.val() - 1;
-        }
-        self.ready.next = self.state.q.val() == AskState::Idle;
+        self.accepted_now.next =
+            self.accepted.q.val() + bit_cast::<32, 1>(self.posted.val().into());
+        self.accepted.d.next = self.accepted_now.val();
+        self.gone.d.next = self.gone.q.val() + bit_cast::<32, 1>(self.post_sent.val().into());
+        self.in_order.d.next = !(self.gone.q.val() - self.stamp.q.val()).get_bit(31);
+
+        // Where none waits, one is served at once.
+        self.ready.next = !self.waiting.full.val();
+        self.is_idle.next = self.state.q.val() == AskState::Idle;
+        self.direct.next = self.is_idle.val() & !self.waiting.some.val() & self.valid.val();
+        self.waiting.push.next = self.valid.val() & !self.direct.val();
+        self.waiting.data_in.next.address = self.address.val();
+        self.waiting.data_in.next.bytes = self.bytes.val();
+        self.waiting.data_in.next.name = self.tag.val();
+        self.waiting.data_in.next.stamp = self.accepted_now.val();
+        self.waiting.pop.next = self.is_idle.val();
         self.ends_here.next = self.part.q.val() == self.left.q.val();
         self.head_valid.next = self.state.q.val() == AskState::Stand;
         match self.state.q.val() {
@@ -208,8 +229,14 @@ impl Part<Leaving> for Asks {
                 self.from.d.next = self.address.val();
                 self.left.d.next = self.bytes.val();
                 self.name.d.next = self.tag.val();
-                self.ahead.d.next = self.pending_now.val();
-                if self.valid.val() {
+                self.stamp.d.next = self.accepted_now.val();
+                if self.waiting.valid.val() {
+                    self.from.d.next = self.waiting.data.val().address;
+                    self.left.d.next = self.waiting.data.val().bytes;
+                    self.name.d.next = self.waiting.data.val().name;
+                    self.stamp.d.next = self.waiting.data.val().stamp;
+                }
+                if self.waiting.valid.val() | self.direct.val() {
                     self.state.d.next = AskState::Measure;
                 }
             }
@@ -282,8 +309,8 @@ impl Part<Leaving> for Asks {
         self.head.next.tag = self.chosen.q.val();
         if self.reset.val() {
             self.state.d.next = AskState::Idle;
-            self.pending.d.next = 0.into();
-            self.ahead.d.next = 0.into();
+            self.accepted.d.next = 0.into();
+            self.gone.d.next = 0.into();
             self.next_tag.d.next = 0.into();
             self.used.d.next = 0.into();
         }

@@ -5,7 +5,8 @@
 //! counts what the other end takes, [`config`] follows what software has set, [`tally`] counts what goes wrong. [`layer`]
 //! joins them.
 //!
-//! What the host asks of the board (its BARs) comes out of [`layer`] as packets; who answers them is to come.
+//! In a build with [`crate::Port::Tlp`] it is a part of the block. What the host asks of the board (its BARs) comes out
+//! of [`layer`] as packets; who answers them is to come.
 
 pub mod asks;
 pub mod completions;
@@ -40,9 +41,18 @@ pub fn generate(bits: u32, patience_log2: usize) -> Result<Design, GenerateError
         "Peerlane's PCIe transaction layer, {bits} bits. Generated; edit the generator, not this file.\n\
          SPDX-License-Identifier: MIT OR Apache-2.0"
     );
+    layer(bits, patience_log2, &header)
+}
+
+/// The same, with this at the head of each file.
+pub(crate) fn layer(
+    bits: u32,
+    patience_log2: usize,
+    header: &str,
+) -> Result<Design, GenerateError> {
     match bits {
-        128 => one::<128, 16, 130>(patience_log2, &header),
-        256 => one::<256, 32, 258>(patience_log2, &header),
+        128 => one::<128, 16, 130>(patience_log2, header),
+        256 => one::<256, 32, 258>(patience_log2, header),
         _ => Err(ParamError {
             name: "bits",
             value: bits,

@@ -19,6 +19,16 @@ words! {
         empty: Bits<2>,
     }
 
+    /// A read that waits.
+    struct AskWord {
+        address: Bits<64>,
+        bytes: Bits<10>,
+        /// The engine's tag.
+        name: Bits<7>,
+        /// Posted packets that were accepted before it, modulo 2^32.
+        stamp: Bits<32>,
+    }
+
     /// A read request, ready to leave.
     struct AskHead {
         /// Bits 63:2 of the first dword's address.

@@ -53,6 +53,8 @@ pub struct EngineConfig {
     pub address_bits: usize,
     /// Whether the block has an MSI-X table.
     pub msix: bool,
+    /// Whether the block has a transaction layer of its own.
+    pub has_layer: bool,
     /// Hash of the register map and the build parameters.
     pub build_id: u32,
 }
@@ -103,6 +105,21 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     pub kernel_irq: Signal<In, Bit>,
     /// Interrupt, level.
     pub dma_irq: Signal<Out, Bit>,
+    /// What the function's configuration says, of a port with tags: Max Payload Size and Max Read Request Size, 128
+    /// bytes shifted by it; with a transaction layer also Extended Tag Field Enable.
+    pub max_payload: Signal<In, Bits<3>>,
+    pub max_request: Signal<In, Bits<3>>,
+    pub extended_tags: Signal<In, Bit>,
+    /// Completions that the hard IP's buffer has room for.
+    pub ko_cpl_spc_header: Signal<In, Bits<8>>,
+    /// Completions that were wrong, by what was wrong with them, and reads given up; the hard IP's buffer has failed.
+    pub unsupported: Signal<In, Bits<16>>,
+    pub aborted: Signal<In, Bits<16>>,
+    pub poisoned: Signal<In, Bits<16>>,
+    pub malformed: Signal<In, Bits<16>>,
+    pub unexpected: Signal<In, Bits<16>>,
+    pub expired: Signal<In, Bits<16>>,
+    pub rx_failed: Signal<In, Bit>,
     /// To and from the adapter; see [`super::txs`].
     pub port: PortUser,
     pub port_write: WriteSource<W, B>,
@@ -184,6 +201,8 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     levels: DFF<Bits<9>>,
     /// As of the last cycle: the adapter itself ends a read that it meets closed.
     reads_down: DFF<Bit>,
+    /// Bytes of the longest read, less one.
+    longest_read: DFF<Bits<10>>,
     seen_read_request: DFF<Bit>,
     seen_read_channel: DFF<Bits<6>>,
     seen_read_bytes: DFF<Bits<10>>,
@@ -202,6 +221,7 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     memory_bits: Constant<Bits<8>>,
     read_bits: Constant<Bits<8>>,
     has_msix: Constant<Bits<1>>,
+    has_layer: Constant<Bits<1>>,
     one: Constant<Bits<64>>,
 }
 
@@ -231,6 +251,7 @@ impl<const W: usize, const B: usize, const E: usize> Engine<W, B, E> {
             memory_bits: Constant::new((config.memory_log2 as u64).into()),
             read_bits: Constant::new((config.reads_log2 as u64).into()),
             has_msix: Constant::new((u64::from(config.msix)).into()),
+            has_layer: Constant::new((u64::from(config.has_layer)).into()),
             one: Constant::new((1u64).into()),
         })
     }

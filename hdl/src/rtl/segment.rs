@@ -1,6 +1,6 @@
 //! One direction's request maker: serves the channels in turn, a request at a time. A read has at most
-//! 512 bytes, a write 256; neither crosses a multiple of that (so never 4 KiB) of the peer address; each
-//! is checked and translated by the ATT before it leaves.
+//! 512 bytes, or what one packet may ask for, a write 256; neither crosses a multiple of that (so never 4 KiB) of
+//! the peer address; each is checked and translated by the ATT before it leaves.
 //!
 //! The channel that is served stands in registers; those that wait in the middle of a descriptor stand
 //! in a small memory. A channel that had nothing under way comes before the round, once, and at most
@@ -61,6 +61,8 @@ pub struct Segment<const W: usize, const B: usize> {
     pub enable: Signal<In, Bit>,
     /// The port would not carry the request, or not answer it.
     pub port_down: Signal<In, Bit>,
+    /// Bytes of the longest request, a power of two from 128 to 512, less one.
+    pub longest: Signal<In, Bits<10>>,
     /// End every descriptor.
     pub abort_all: Signal<In, Bit>,
     /// One bit a channel.
@@ -205,9 +207,6 @@ pub struct Segment<const W: usize, const B: usize> {
     wakes_own: Signal<Local, Bits<64>>,
 
     beat_bytes: Constant<Bits<10>>,
-    /// Bytes of the longest request, a power of two, and one less.
-    most: Constant<Bits<10>>,
-    most_mask: Constant<Bits<10>>,
     offset_mask: Constant<Bits<10>>,
     memory_bytes: Constant<Bits<41>>,
     entries: Constant<Bits<26>>,
@@ -243,14 +242,6 @@ pub struct SegmentConfig {
     pub memory_log2: usize,
 }
 
-impl SegmentConfig {
-    /// Reads: as long as `Txs` takes them, for only so many are in flight. Writes: a packet of the
-    /// usual payload size, so that a read finds a gap between two.
-    fn most(&self) -> u64 {
-        if self.read { 512 } else { 256 }
-    }
-}
-
 /// The channels whose number has this bit set.
 fn with_bit(bit: u32) -> Constant<Bits<64>> {
     let mask = (0..64u64).fold(0u64, |mask, c| mask | (((c >> bit) & 1) << c));
@@ -266,8 +257,6 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             window_base: SmallRam::new(channels),
             window_end: SmallRam::new(channels),
             beat_bytes: Constant::new((B as u64).into()),
-            most: Constant::new(config.most().into()),
-            most_mask: Constant::new((config.most() - 1).into()),
             offset_mask: Constant::new((B as u64 - 1).into()),
             memory_bytes: Constant::new((1u64 << config.memory_log2).into()),
             entries: Constant::new((1u64 << config.att_log2).into()),

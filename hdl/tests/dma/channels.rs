@@ -218,7 +218,12 @@ fn a_chain_relies_on_memory_that_keeps_the_order_of_its_ports() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_drained_channel_finishes_what_it_has_and_takes_no_more() {
-    let mut rig = rig(&Params::default());
+    drains(&Params::default());
+}
+
+/// A channel that takes no more, and one that starts no more.
+pub fn drains(params: &Params) {
+    let mut rig = rig(params);
     let peer = map_for(&mut rig, 0xFF, 0, MIB);
     for read in [false, true] {
         for cookie in 0..10 {
@@ -258,7 +263,12 @@ fn a_drained_channel_finishes_what_it_has_and_takes_no_more() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn an_abort_ends_one_channel_and_no_other() {
-    let mut rig = rig(&Params::default());
+    aborts(&Params::default());
+}
+
+/// A channel that is aborted beside one that is not.
+pub fn aborts(params: &Params) {
+    let mut rig = rig(params);
     let peer = map_for(&mut rig, 0xFF, 0, 4 * MIB);
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let data: Vec<u8> = (0..MIB as u32).map(|i| ((i * 7) >> 3) as u8).collect();
@@ -351,7 +361,7 @@ fn behind_the_fence_nobody_uses_what_was_revoked() {
 }
 
 /// Any garbage on many channels, and one whose transfers must come out right.
-fn hostile(params: &Params, seed: u64, rounds: u32) {
+pub fn hostile(params: &Params, seed: u64, rounds: u32) {
     let mut rig = rig(params);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let victim = rng.random_range(0..params.channels);

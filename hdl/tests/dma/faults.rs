@@ -290,8 +290,13 @@ fn a_full_queue_refuses_and_loses_nothing() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_soft_reset_ends_every_descriptor() {
+    soft_reset(&Params::default());
+}
+
+/// A soft reset in the middle of everything.
+pub fn soft_reset(params: &Params) {
     for cycles in [0, 7, 100, 1234] {
-        let mut rig = rig();
+        let mut rig = Rig::new(&library(params), BoardConfig::default());
         let peer = rig.map_gpu(0, 4 * MIB);
         for read in [false, true] {
             for cookie in 0..20 {

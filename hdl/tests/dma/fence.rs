@@ -61,7 +61,7 @@ fn gpu(rig: &mut Rig, at: u64, length: u64) -> Vec<u8> {
 
 /// Takes a page of the GPU away in the middle of writes to it; in how many rounds of `rounds` something
 /// still arrived after the fence.
-fn late_rounds(params: &Params, flush: bool, rounds: u32) -> usize {
+pub fn late_rounds(params: &Params, flush: bool, rounds: u32) -> usize {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let mut rig = rig_with(params, slow_gpu());
     rig.csr(csr::ATT_OWNER_LO, 0xFF);
@@ -107,36 +107,41 @@ fn behind_a_fence_that_flushes_nothing_arrives_at_the_peer() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn every_record_comes_behind_its_own_data_while_fences_flush() {
     for params in ports() {
-        let mut rng = ChaCha8Rng::seed_from_u64(6);
-        let mut rig = rig_with(&params, slow_gpu());
-        rig.csr(csr::ATT_OWNER_LO, 0xFF);
-        let bus = rig.board.gpu_mut().pin(0, PAGE).unwrap()[0];
-        let peer = rig.map(16, &[bus], 3);
-        let mut next = 0u64;
-        for _ in 0..40 {
-            let mut pieces = Vec::new();
-            for channel in 0..4 {
-                let length = rng.random_range(1..600u64);
-                let mut data = vec![0; length as usize];
-                rng.fill_bytes(&mut data);
-                let at = u64::from(channel) << 10;
-                rig.board.ddr_mut().write(next, &data).unwrap();
-                rig.queue_on(
-                    channel,
-                    false,
-                    descriptor(peer + at, next, length as u32, RECORD, 9),
-                );
-                next = (next + 1023) % MIB;
-                pieces.push((channel, at, data));
-            }
-            rig.board.run(rng.random_range(0..400)).unwrap();
-            fence(&mut rig, Some(bus));
-            for (channel, at, data) in pieces {
-                let record = rig.wait_on(channel, 20_000);
-                assert_eq!((record.code, record.bytes), (0, data.len() as u32));
-                let got = gpu(&mut rig, at, data.len() as u64);
-                same("what the record says is there", &got, &data);
-            }
+        records_while_fences_flush(&params);
+    }
+}
+
+/// Records of short writes on several channels, with fences between them.
+pub fn records_while_fences_flush(params: &Params) {
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let mut rig = rig_with(params, slow_gpu());
+    rig.csr(csr::ATT_OWNER_LO, 0xFF);
+    let bus = rig.board.gpu_mut().pin(0, PAGE).unwrap()[0];
+    let peer = rig.map(16, &[bus], 3);
+    let mut next = 0u64;
+    for _ in 0..40 {
+        let mut pieces = Vec::new();
+        for channel in 0..4 {
+            let length = rng.random_range(1..600u64);
+            let mut data = vec![0; length as usize];
+            rng.fill_bytes(&mut data);
+            let at = u64::from(channel) << 10;
+            rig.board.ddr_mut().write(next, &data).unwrap();
+            rig.queue_on(
+                channel,
+                false,
+                descriptor(peer + at, next, length as u32, RECORD, 9),
+            );
+            next = (next + 1023) % MIB;
+            pieces.push((channel, at, data));
+        }
+        rig.board.run(rng.random_range(0..400)).unwrap();
+        fence(&mut rig, Some(bus));
+        for (channel, at, data) in pieces {
+            let record = rig.wait_on(channel, 20_000);
+            assert_eq!((record.code, record.bytes), (0, data.len() as u32));
+            let got = gpu(&mut rig, at, data.len() as u64);
+            same("what the record says is there", &got, &data);
         }
     }
 }
@@ -181,7 +186,7 @@ fn a_burst_that_outlives_a_reset_of_the_memory_side_holds_the_fence() {
         rig.map_revocable(16, pages[1], 3);
         let hold = |rig: &mut Rig, backpressure| match params.port {
             Port::Txs => rig.board.set_txs_backpressure(backpressure),
-            Port::Stream => rig.board.set_stream_backpressure(backpressure),
+            Port::Stream | Port::Tlp => rig.board.set_stream_backpressure(backpressure),
         };
         rig.queue(false, descriptor(peer, 0, 60_000, RECORD, 1));
         rig.board.run(400).unwrap();

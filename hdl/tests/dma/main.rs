@@ -6,6 +6,7 @@ mod faults;
 mod fence;
 mod interrupts;
 mod long;
+mod packets;
 mod port;
 mod registers;
 mod resets;

@@ -38,7 +38,7 @@ fn dies(params: &Params) {
         rig.board.run(cycles).unwrap();
         let stop = |rig: &mut Rig, backpressure: Backpressure| match params.port {
             Port::Txs => rig.board.set_txs_backpressure(backpressure),
-            Port::Stream => rig.board.set_stream_backpressure(backpressure),
+            Port::Stream | Port::Tlp => rig.board.set_stream_backpressure(backpressure),
         };
         stop(&mut rig, Backpressure::Random(100));
         rig.board.run(30_000).unwrap();
@@ -101,7 +101,7 @@ fn a_dead_port_that_comes_back_is_given_whole_bursts() {
             rig.board.run(cycles).unwrap();
             let hold = |rig: &mut Rig, backpressure| match port {
                 Port::Txs => rig.board.set_txs_backpressure(backpressure),
-                Port::Stream => rig.board.set_stream_backpressure(backpressure),
+                Port::Stream | Port::Tlp => rig.board.set_stream_backpressure(backpressure),
             };
             hold(&mut rig, Backpressure::Random(100));
             rig.board.run(3000).unwrap();

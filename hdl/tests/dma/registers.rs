@@ -18,7 +18,7 @@ fn stop(rig: &mut Rig, port: Port, stopped: bool) {
     };
     match port {
         Port::Txs => rig.board.set_txs_backpressure(backpressure),
-        Port::Stream => rig.board.set_stream_backpressure(backpressure),
+        Port::Stream | Port::Tlp => rig.board.set_stream_backpressure(backpressure),
     }
 }
 

@@ -38,7 +38,7 @@ pub fn ports() -> [Params; 4] {
     ]
 }
 
-fn config() -> BoardConfig {
+pub fn config() -> BoardConfig {
     let mut config = BoardConfig::default();
     config.link.max_read_request = 512;
     config
@@ -57,11 +57,24 @@ fn run(rig: &mut Rig, read: bool, peer: u64, local: u64, length: u32, cookie: u3
     );
 }
 
-fn transfers(params: &Params, config: BoardConfig, seed: u64) {
+/// Completions in pieces and in any order, and nobody is ready.
+pub fn disorder() -> BoardConfig {
+    let mut config = config();
+    config.stream.reorder = 70;
+    config.stream.short_completions = 50;
+    config.stream.answer_gaps = 20;
+    config.link.read_jitter_ns = 800;
+    config.stream.backpressure = Backpressure::Random(30);
+    config.ddr.backpressure = Backpressure::Random(30);
+    config
+}
+
+/// Random transfers, compared byte for byte with what stands around them.
+pub fn transfers(params: &Params, config: BoardConfig, seed: u64, rounds: u32) {
     let mut rig = Rig::new(&library(params), config);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let peer = rig.map_gpu(0, MIB);
-    for _ in 0..150 {
+    for _ in 0..rounds {
         let length = match rng.random_range(0..4) {
             0 => rng.random_range(1..70),
             1 => rng.random_range(400..600),
@@ -95,27 +108,21 @@ fn transfers(params: &Params, config: BoardConfig, seed: u64) {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn data_are_right_in_whatever_order_completions_come() {
     for port_bits in [128, 256] {
-        let mut disorder = config();
-        disorder.stream.reorder = 70;
-        disorder.stream.short_completions = 50;
-        disorder.stream.answer_gaps = 20;
-        disorder.link.read_jitter_ns = 800;
-        disorder.stream.backpressure = Backpressure::Random(30);
-        disorder.ddr.backpressure = Backpressure::Random(30);
-        transfers(&params(port_bits), disorder, u64::from(port_bits));
+        let disorder = disorder();
+        transfers(&params(port_bits), disorder, u64::from(port_bits), 150);
         let mut ideal = config();
         ideal.stream.link = false;
         ideal.stream.reorder = 50;
-        transfers(&params(port_bits), ideal, 9);
+        transfers(&params(port_bits), ideal, 9, 150);
     }
 }
 
 /// A descriptor with one bad read, while others go on.
-fn with_fault(answer: Answer, nth: u64, timeout: u32) -> (Rig, u64, Record) {
+fn with_fault(params: &Params, answer: Answer, nth: u64, timeout: u32) -> (Rig, u64, Record) {
     let mut disorder = config();
     disorder.stream.reorder = 60;
     disorder.link.read_jitter_ns = 300;
-    let mut rig = Rig::new(&library(&params(128)), disorder);
+    let mut rig = Rig::new(&library(params), disorder);
     rig.open_channel(1);
     rig.csr(csr::ATT_OWNER_LO, 3);
     let peer = rig.map_gpu(0, MIB);
@@ -133,13 +140,18 @@ fn with_fault(answer: Answer, nth: u64, timeout: u32) -> (Rig, u64, Record) {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn each_status_ends_the_descriptor_with_its_code() {
+    each_status(&params(128));
+}
+
+/// A status in place of data: its code, the bytes before it, and no harm.
+pub fn each_status(params: &Params) {
     for (answer, code) in [
         (Answer::Unsupported, UNSUPPORTED),
         (Answer::Abort, COMPLETER_ABORT),
         (Answer::Poisoned, POISONED),
     ] {
         for nth in [0, 13, 31] {
-            let (mut rig, peer, record) = with_fault(answer, nth, 0);
+            let (mut rig, peer, record) = with_fault(params, answer, nth, 0);
             assert_eq!(record.code, code, "{record:?}");
             assert_eq!(u64::from(record.bytes), nth * 512);
             assert_eq!(record.fault, peer + nth * 512);
@@ -152,7 +164,7 @@ fn each_status_ends_the_descriptor_with_its_code() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn all_ones_with_a_status_are_never_data() {
-    let (mut rig, peer, record) = with_fault(Answer::Unsupported, 4, 0);
+    let (mut rig, peer, record) = with_fault(&params(128), Answer::Unsupported, 4, 0);
     assert_eq!(record.code, UNSUPPORTED);
     // All ones that are data are data.
     rig.board.gpu_mut().write(0, &[0xFF; 4096]).unwrap();
@@ -165,7 +177,12 @@ fn all_ones_with_a_status_are_never_data() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_lost_read_costs_its_tag_and_no_more() {
-    let (mut rig, peer, record) = with_fault(Answer::Never, 9, 5000);
+    lost_read(&params(128));
+}
+
+/// A read that is never answered.
+pub fn lost_read(params: &Params) {
+    let (mut rig, peer, record) = with_fault(params, Answer::Never, 9, 5000);
     assert_eq!((record.code, record.bytes), (READ_TIMEOUT, 9 * 512));
     assert_eq!(rig.read_csr(csr::STATUS), QUARANTINE);
     // Reads go on with the tags that are left, in both channels.
@@ -187,8 +204,13 @@ fn a_lost_read_costs_its_tag_and_no_more() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_late_completion_is_dropped_and_frees_its_tag() {
+    late_completion(&params(128));
+}
+
+/// One that is answered when nobody waits any more.
+pub fn late_completion(params: &Params) {
     for nth in [0, 7, 31] {
-        let (mut rig, peer, record) = with_fault(Answer::Late(80_000), nth, 5000);
+        let (mut rig, peer, record) = with_fault(params, Answer::Late(80_000), nth, 5000);
         assert_eq!(record.code, READ_TIMEOUT);
         assert_eq!(rig.read_csr(csr::STATUS), QUARANTINE);
         let data: Vec<u8> = (0..60_000u32).map(|i| ((i * 11) >> 2) as u8).collect();
@@ -209,7 +231,12 @@ fn a_late_completion_is_dropped_and_frees_its_tag() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_flush_that_is_refused_or_lost_is_reported() {
-    let mut rig = Rig::new(&library(&params(128)), config());
+    bad_flush(&params(128));
+}
+
+/// A flush read that is refused or never answered.
+pub fn bad_flush(params: &Params) {
+    let mut rig = Rig::new(&library(params), config());
     let peer = rig.map_gpu(0, MIB);
     rig.csr(csr::PORT_TIMEOUT, 3000);
     for answer in [Answer::Unsupported, Answer::Never] {

@@ -59,7 +59,7 @@ const LENGTHS: [u32; 22] = [
     1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 255, 257, 511, 512, 513, 4097, 8000,
 ];
 
-fn alignments(params: Params, config: BoardConfig, seed: u64) {
+pub fn alignments(params: Params, config: BoardConfig, seed: u64) {
     let library = library(&params);
     let mut rig = Rig::new(&library, config);
     let peer = rig.map_gpu(0, MIB);
@@ -220,7 +220,12 @@ fn windows_mode_drives_32_bit_addresses() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn both_directions_at_once_with_queued_descriptors() {
-    let library = library(&Params::default());
+    both_directions(&Params::default());
+}
+
+/// Both directions, cut at random; a record of a write says that its data are there.
+pub fn both_directions(params: &Params) {
+    let library = library(params);
     let mut config = BoardConfig::default();
     config.txs.backpressure = Backpressure::Random(10);
     config.ddr.jitter = 8;

@@ -85,10 +85,13 @@ impl Board {
         self.stream.as_ref().map(Stream::width)
     }
 
-    /// Changes the waiting of the stream port from now on.
+    /// Changes the waiting of the stream port, or of the hard IP's Avalon-ST interface, from now on.
     pub fn set_stream_backpressure(&mut self, backpressure: Backpressure) {
         if let Some(stream) = &mut self.stream {
             stream.set_backpressure(backpressure);
+        }
+        if let Some(packets) = &mut self.packets {
+            packets.set_backpressure(backpressure);
         }
     }
 
@@ -97,6 +100,9 @@ impl Board {
     /// design that lacks the inputs.
     pub fn set_msix(&mut self, enable: bool, mask: bool) {
         self.wires.set_msix(enable, mask);
+        if let Some(packets) = &mut self.packets {
+            packets.set_msix(enable, mask);
+        }
     }
 
     /// Drives `kernel_irq`, the interrupt of the OpenCL kernels, from the next edge of `pcie_clk`
@@ -197,7 +203,11 @@ impl Board {
         }
         if let Some(stream) = &mut self.stream {
             stream.stats.first_request_cycle = None;
-            stream.watch = addresses;
+            stream.watch = addresses.clone();
+        }
+        if let Some(packets) = &mut self.packets {
+            packets.stats.first_request_cycle = None;
+            packets.watch = addresses;
         }
     }
 
@@ -208,7 +218,9 @@ impl Board {
 
     pub(super) fn port_stats(&self) -> TxsStats {
         let stream = self.stream.as_ref().map(|stream| stream.stats);
+        let packets = self.packets.as_ref().map(|packets| packets.stats);
         stream
+            .or(packets)
             .or(self.txs.as_ref().map(|txs| txs.stats))
             .unwrap_or_default()
     }

@@ -22,6 +22,8 @@ pub struct HipConfig {
     pub extended: bool,
     /// Bus Master Enable.
     pub master: bool,
+    /// MSI-X Enable and Function Mask.
+    pub msix: (bool, bool),
     /// Bus and device.
     pub id: u16,
     /// Bytes that the link carries in 256 cycles, each way; 0: any number.
@@ -55,6 +57,7 @@ impl Default for HipConfig {
             request: 512,
             extended: true,
             master: true,
+            msix: (false, false),
             id: 0x0300,
             rate: 0,
             not_ready: 0,

@@ -29,6 +29,7 @@ pub use config::{Grant, HipConfig};
 pub use root::{Fate, Root, RootConfig};
 pub use rules::Breach;
 use rules::{Limits, Sent, Shown};
+pub(crate) use tlp::Far;
 use tlp::{Beat, DWORDS};
 pub use tlp::{Kind, Tlp};
 
@@ -208,6 +209,16 @@ impl Hip {
         })
     }
 
+    /// Takes the rules that were broken since the last call.
+    pub(crate) fn take_breaches(&mut self) -> Vec<Breach> {
+        std::mem::take(&mut self.breaches)
+    }
+
+    /// Whether a beat is given to the design behind this edge.
+    pub(crate) fn gives(&self) -> bool {
+        self.beat.is_some()
+    }
+
     /// Rules that were broken.
     pub fn breaches(&self) -> &[Breach] {
         &self.breaches
@@ -268,12 +279,22 @@ impl Hip {
 
     /// Looks at the pins before an edge, and decides what the design is shown behind it.
     pub fn sample(&mut self, model: &Model) {
+        self.sample_with(model, None);
+    }
+
+    /// The same with another end than [`Hip::root`].
+    pub(crate) fn sample_with(&mut self, model: &Model, mut far: Option<&mut dyn Far>) {
         self.cycle += 1;
         self.sample_sent(model);
-        self.deliver();
+        match &mut far {
+            Some(far) => self.deliver(Some(&mut **far)),
+            None => self.deliver(None),
+        }
         self.fill();
         self.choose(model.get(self.ports.rx_ready) != 0);
-        self.tx_ready = self.leaving.len() < 16 && !self.rng.chance(self.config.not_ready);
+        self.tx_ready = self.leaving.len() < 16
+            && !far.is_some_and(|far| far.full())
+            && !self.rng.chance(self.config.not_ready);
         self.own = 0;
         if self.config.own != 0 && self.rng.up_to(999) < self.config.own {
             // A message: a posted header. It does not take the last ones, which the design may be about to use.
@@ -351,7 +372,7 @@ impl Hip {
     }
 
     /// What crosses the link, both ways.
-    fn deliver(&mut self) {
+    fn deliver(&mut self, mut far: Option<&mut dyn Far>) {
         while let Some((at, headers, data, reads)) = self.returning.front().copied()
             && at <= self.cycle
         {
@@ -364,13 +385,20 @@ impl Hip {
             .is_some_and(|(at, _)| *at <= self.cycle)
             && let Some((at, packet)) = self.leaving.pop_front()
         {
-            self.root.take(&packet, at);
+            match &mut far {
+                Some(far) => far.take(&packet),
+                None => self.root.take(&packet, at),
+            }
         }
         // The next completion is chosen as the link is free for it.
         if self.config.rate == 0 || self.link_in <= self.cycle * 256 {
-            if self.answers.is_empty() {
-                self.root
-                    .answer(self.cycle, self.config.payload, &mut self.answers);
+            match &mut far {
+                Some(far) => self.answers.extend(far.answer()),
+                None if self.answers.is_empty() => {
+                    self.root
+                        .answer(self.cycle, self.config.payload, &mut self.answers);
+                }
+                None => {}
             }
             if let Some(packet) = self.answers.pop_front() {
                 let takes = (packet.wire_bytes() * 65536).checked_div(self.config.rate);
@@ -448,6 +476,7 @@ impl Hip {
             }
             2 => u32::from(config.root.boundary == 128) << 19,
             3 => u32::from(config.master) << 10,
+            13 => u32::from(config.msix.0) << 31 | u32::from(config.msix.1) << 30,
             15 => u32::from(config.id >> 3),
             // Rubbish where nobody looks.
             other => 0x5EED_0000 | other as u32,

@@ -184,6 +184,18 @@ impl Tlp {
     }
 }
 
+/// The other end of the link, where it is not [`super::Root`]. The time that packets take is its own.
+pub(crate) trait Far {
+    /// Whether no more packets can be taken for now; the one that has begun is.
+    fn full(&self) -> bool;
+
+    /// A request of the design leaves.
+    fn take(&mut self, packet: &Tlp);
+
+    /// A completion that has arrived, if there is one.
+    fn answer(&mut self) -> Option<Tlp>;
+}
+
 /// A beat of the interface.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Beat {

@@ -45,16 +45,19 @@ impl Request {
 
 /// A completion on its way.
 #[derive(Debug)]
-struct Completion {
-    tag: u8,
-    slot: u32,
+pub(super) struct Completion {
+    pub(super) tag: u8,
+    pub(super) slot: u32,
     /// Where its data are in the slot.
-    offset: u32,
-    address: u64,
-    bytes: u32,
-    code: u8,
-    last: bool,
-    at: u64,
+    pub(super) offset: u32,
+    pub(super) address: u64,
+    pub(super) bytes: u32,
+    pub(super) code: u8,
+    /// Bytes that the read still misses with it; of these, those that come with it or are spoiled.
+    pub(super) left: u32,
+    pub(super) cut: u32,
+    pub(super) last: bool,
+    pub(super) at: u64,
 }
 
 /// A beat of a completion on the port.
@@ -99,6 +102,13 @@ impl Tagged {
     /// Whether no completion is to come any more.
     pub(super) fn quiet(&self) -> bool {
         self.requests.is_empty() && self.completions.is_empty()
+    }
+
+    /// The next completion, if it has crossed the link.
+    pub(super) fn front(&self, now: u64) -> Option<&Completion> {
+        self.completions
+            .front()
+            .filter(|completion| completion.at <= now)
     }
 
     /// Forgets everything; gives the slots that were in use.
@@ -215,7 +225,9 @@ impl Pcie {
         let request = &mut self.tagged.requests[chosen];
         let failure = request.failure(offset + bytes);
         request.done += bytes;
-        let last = failure.is_some() || bytes == left;
+        // A packet that is poisoned has its data, and those of its read that follow are packets all the same.
+        let goes_on = self.shape.packets && failure == Some(Answer::Poisoned);
+        let last = (failure.is_some() && !goes_on) || bytes == left;
         if last {
             let request = self.tagged.requests.remove(chosen);
             let data = matches!(request.answer, None | Some(Answer::Late(_)));
@@ -239,6 +251,8 @@ impl Pcie {
             address,
             bytes: if failure.is_some() { 0 } else { bytes },
             code: failure.map_or(0, Answer::code),
+            left,
+            cut: bytes,
             last,
             at,
         });
@@ -284,7 +298,7 @@ impl Pcie {
     }
 
     /// The completion at the front has been given out.
-    fn given_out(&mut self, now: u64) {
+    pub(super) fn given_out(&mut self, now: u64) {
         self.tagged.given = 0;
         let Some(completion) = self.tagged.completions.pop_front() else {
             return;

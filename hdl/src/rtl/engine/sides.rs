@@ -20,6 +20,16 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sides> for Engine<W, B
         self.write_segment.port_down.next = self.port.dead.val();
         self.reads_down.d.next = self.port.reads_down.val();
         self.read_segment.port_down.next = self.reads_down.q.val();
+        // `Txs` takes any read; a packet has its limit, which software may change.
+        self.longest_read.d.next = 511.into();
+        if self.port.tagged.val() & !self.max_request.val().any() {
+            self.longest_read.d.next = 127.into();
+        } else if self.port.tagged.val() & (self.max_request.val() == 1) {
+            self.longest_read.d.next = 255.into();
+        }
+        self.read_segment.longest.next = self.longest_read.q.val();
+        // A packet of the usual payload size, so that a read finds a gap between two.
+        self.write_segment.longest.next = 255.into();
         self.write_segment.halted.next = false;
         self.read_segment.halted.next = self.read_path.halted.val();
         self.write_path.may_flush.next = self.write_segment.may_flush.val();

@@ -49,6 +49,24 @@ impl<const W: usize, const B: usize, const E: usize> Part<Slaves> for Engine<W, 
         self.registers.caps2_reads_log2.next = self.read_bits.val();
         self.registers.caps2_tagged.next = self.port.tagged.val();
         self.registers.caps2_msix.next = self.has_msix.val().any();
+        self.registers.caps2_tlp.next = self.has_layer.val().any();
+        self.registers.link_max_payload.next = self.max_payload.val();
+        self.registers.link_max_request.next = self.max_request.val();
+        self.registers.link_read_tags.next = 0.into();
+        if self.has_layer.val().any() {
+            self.registers.link_read_tags.next = 24.into();
+            if self.extended_tags.val() {
+                self.registers.link_read_tags.next = 56.into();
+            }
+        }
+        self.registers.link_completion_space.next = self.ko_cpl_spc_header.val();
+        self.registers.link_rx_failed.next = self.rx_failed.val();
+        self.registers.link_refusals_unsupported.next = self.unsupported.val();
+        self.registers.link_refusals_aborted.next = self.aborted.val();
+        self.registers.link_errors_poisoned.next = self.poisoned.val();
+        self.registers.link_errors_malformed.next = self.malformed.val();
+        self.registers.link_losses_unexpected.next = self.unexpected.val();
+        self.registers.link_losses_expired.next = self.expired.val();
         self.registers.status_write_busy.next = self.write_busy.q.val();
         self.registers.status_read_busy.next = self.read_busy.q.val();
         self.registers.status_read_quarantine.next = self.port.quarantine.val();

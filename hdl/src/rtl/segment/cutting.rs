@@ -15,8 +15,7 @@ impl<const W: usize, const B: usize> Part<Cutting> for Segment<W, B> {
         if self.split_ends.val().any() & self.head_offset.val().any() {
             self.to_edge.next = self.beat_bytes.val() - self.head_offset.val();
         } else {
-            self.to_edge.next =
-                self.most.val() - (bit_cast::<10, 38>(self.peer.q.val()) & self.most_mask.val());
+            self.to_edge.next = (!bit_cast::<10, 38>(self.peer.q.val()) & self.longest.val()) + 1;
         }
         // A write of several beats ends on a whole one; the bytes behind it are a request of their own.
         self.ragged.next = self.split_ends.val().any()

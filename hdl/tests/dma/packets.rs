@@ -1,0 +1,180 @@
+//! The block with its own transaction layer, on the modelled hard IP's Avalon-ST interface, with the board's link and
+//! bus behind it. Every packet is held to the hard IP's rules by the model.
+
+use crate::channels::{aborts, drains, hostile};
+use crate::faults::soft_reset;
+use crate::fence::{late_rounds, records_while_fences_flush};
+use crate::resets::survives;
+use crate::rig::{MIB, Rig, library, same};
+use crate::stream::{self, config, disorder};
+use crate::transfers::{alignments, both_directions};
+use peerlane_core::regs::csr;
+use peerlane_hdl::{Params, Port};
+use peerlane_sim::{BoardConfig, Generation, Side};
+
+/// 128 bits for Gen2 x8, 256 for Gen3 x8.
+pub fn params(port_bits: u32) -> Params {
+    Params {
+        port: Port::Tlp,
+        port_bits,
+        reads_log2: 6,
+        receive_log2: 10,
+        ..Params::default()
+    }
+}
+
+fn widths() -> [Params; 2] {
+    [params(128), params(256)]
+}
+
+/// The disorder of streams, and what only packets have.
+fn packets_in_disorder() -> BoardConfig {
+    let mut config = disorder();
+    config.tlp.own_packets = 5;
+    config
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn data_are_right_in_whatever_order_completions_come() {
+    for params in widths() {
+        stream::transfers(&params, packets_in_disorder(), 11, 40);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn no_read_is_longer_than_software_allows() {
+    for params in widths() {
+        for (payload, request, extended) in [(128, 128, false), (256, 256, true)] {
+            let mut config = packets_in_disorder();
+            config.link.max_payload = payload;
+            config.link.completion_bytes = payload;
+            config.link.max_read_request = request;
+            config.tlp.extended_tags = extended;
+            stream::transfers(&params, config.clone(), 12, 8);
+            let mut rig = Rig::new(&library(&params), config);
+            let code = |bytes: u32| (bytes / 128).trailing_zeros();
+            let tags = if extended { 56 } else { 24 };
+            assert_eq!(
+                rig.read_csr(csr::LINK),
+                code(payload) | code(request) << 4 | tags << 8 | 195 << 16
+            );
+            // The engine cuts them: a part of a read does not wait for the one before it.
+            let peer = rig.map_gpu(0, MIB);
+            let before = rig.board.stats();
+            rig.transfer(true, peer, 0, 64 << 10);
+            let stats = rig.board.stats();
+            assert_eq!(
+                stats.read_requests - before.read_requests,
+                (64 << 10) / u64::from(request)
+            );
+            assert!(
+                stats.txs.most_reads > 4,
+                "{} reads at once",
+                stats.txs.most_reads
+            );
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn what_is_wrong_with_a_read_is_told_and_counted() {
+    for params in widths() {
+        stream::each_status(&params);
+    }
+    stream::lost_read(&params(128));
+    stream::bad_flush(&params(256));
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_channel_drains_and_aborts() {
+    drains(&params(128));
+    aborts(&params(256));
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn behind_a_fence_nothing_arrives() {
+    let params = params(128);
+    assert_eq!(late_rounds(&params, true, 8), 0);
+    assert_ne!(late_rounds(&params, false, 5), 0);
+    records_while_fences_flush(&params);
+}
+
+/// At the speed of Gen3 x8 with the memory's port at its own clock, in both directions at once.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn gen3_moves_what_it_should() {
+    let mut config = config();
+    config.link = config.link.with_speed(Generation::Gen3, 8);
+    let mut rig = Rig::new(&library(&params(256)), config);
+    let peer = rig.map_gpu(0, MIB);
+    let data: Vec<u8> = (0..200_000u32).map(|i| ((i * 7) >> 2) as u8).collect();
+    rig.board.gpu_mut().write(0, &data).unwrap();
+    rig.transfer(true, peer, 0x1000, 200_000);
+    rig.transfer(false, peer + 512 * 1024, 0x1000, 200_000);
+    let mut got = vec![0; data.len()];
+    rig.board.gpu_mut().read(512 * 1024, &mut got).unwrap();
+    same("there and back", &got, &data);
+}
+
+/// The rest of the block's tests that are about data and their order.
+mod full_matrix {
+    use super::*;
+
+    #[test]
+    #[ignore = "external tools: cargo xtask test pcie"]
+    fn every_alignment() {
+        for params in widths() {
+            alignments(params, config(), 21);
+            alignments(params, packets_in_disorder(), 22);
+        }
+    }
+
+    #[test]
+    #[ignore = "external tools: cargo xtask test pcie"]
+    fn random_transfers() {
+        for params in widths() {
+            for seed in 30..34 {
+                stream::transfers(&params, packets_in_disorder(), seed, 200);
+            }
+            both_directions(&params);
+        }
+    }
+
+    #[test]
+    #[ignore = "external tools: cargo xtask test pcie"]
+    fn faults() {
+        for params in widths() {
+            stream::lost_read(&params);
+            stream::late_completion(&params);
+            stream::bad_flush(&params);
+            soft_reset(&params);
+            drains(&params);
+            aborts(&params);
+            hostile(&params, 5, 40);
+        }
+    }
+
+    #[test]
+    #[ignore = "external tools: cargo xtask test pcie"]
+    fn fences() {
+        for params in widths() {
+            assert_eq!(late_rounds(&params, true, 30), 0);
+            records_while_fences_flush(&params);
+        }
+    }
+
+    #[test]
+    #[ignore = "external tools: cargo xtask test pcie"]
+    fn resets() {
+        for params in widths() {
+            for side in [Side::Pcie, Side::Memory] {
+                survives(&params, side, 300, 10);
+            }
+        }
+    }
+}

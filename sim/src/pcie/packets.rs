@@ -1,0 +1,143 @@
+//! Packets of the hard IP's Avalon-ST interface ([`crate::hip`]): requests of the block as they leave, completions as
+//! they arrive. Time on the link, order, latency and faults are those of the other ports.
+
+use super::{Pcie, PendingWrite, index};
+use crate::{
+    bus::Bus,
+    hip::{Far, Kind, Tlp},
+};
+
+/// The other end of the hard IP's link: what is on the bus.
+#[derive(Debug)]
+pub(crate) struct BusEnd<'a> {
+    pcie: &'a mut Pcie,
+    bus: &'a mut Bus,
+    /// Femtoseconds.
+    now: u64,
+    /// Bus, device and function of the block.
+    requester: u16,
+    taken: Vec<Taken>,
+}
+
+impl<'a> BusEnd<'a> {
+    pub(crate) fn new(pcie: &'a mut Pcie, bus: &'a mut Bus, now: u64, requester: u16) -> Self {
+        Self {
+            pcie,
+            bus,
+            now,
+            requester,
+            taken: Vec::new(),
+        }
+    }
+
+    /// Requests that have left.
+    pub(crate) fn taken(self) -> Vec<Taken> {
+        self.taken
+    }
+}
+
+/// A request that has left.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Taken {
+    pub kind: Kind,
+    pub address: u64,
+}
+
+impl Far for BusEnd<'_> {
+    fn full(&self) -> bool {
+        self.pcie.full() || self.pcie.asks_full()
+    }
+
+    fn take(&mut self, packet: &Tlp) {
+        let (kind, address) = (packet.kind(), packet.address());
+        match kind {
+            Kind::Write => self.pcie.write_packet(self.now, packet, self.bus),
+            Kind::Read => self.pcie.read_packet(self.now, packet, self.bus),
+            Kind::Completion | Kind::Other => return,
+        }
+        self.taken.push(Taken { kind, address });
+    }
+
+    fn answer(&mut self) -> Option<Tlp> {
+        self.pcie.completion_packet(self.now, self.requester)
+    }
+}
+
+/// Whether a byte of a request is enabled.
+fn enabled(packet: &Tlp, byte: u32) -> bool {
+    let (first, last) = packet.enables();
+    let mask = match byte / 4 {
+        0 => first,
+        dword if dword + 1 == packet.length() => last,
+        _ => 0xF,
+    };
+    mask >> (byte % 4) & 1 == 1
+}
+
+impl Pcie {
+    fn write_packet(&mut self, now: u64, packet: &Tlp, bus: &Bus) {
+        let bytes: Vec<u8> = packet
+            .payload
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
+        let end = self.send(now, packet.wire_bytes() as u32);
+        self.stats.write_packets += 1;
+        let target = index(bus.target(packet.address()));
+        let due = (end + self.write_latency[target]).max(self.last_write[target]);
+        self.last_write[target] = due;
+        let all = packet.length() * 4;
+        let mut from = 0;
+        // One run of bytes; a packet of one or two dwords may have holes.
+        while let Some(begin) = (from..all).find(|byte| enabled(packet, *byte)) {
+            let after = (begin..all).find(|byte| !enabled(packet, *byte));
+            let len = after.unwrap_or(all) - begin;
+            from = begin + len;
+            self.buffered += len;
+            self.draining.push_back((end, len));
+            let slot = self.slot();
+            self.slots[slot as usize][..len as usize]
+                .copy_from_slice(&bytes[begin as usize..from as usize]);
+            self.writes[target].push_back(PendingWrite {
+                due,
+                address: packet.address() + u64::from(begin),
+                len,
+                slot,
+            });
+        }
+    }
+
+    fn read_packet(&mut self, now: u64, packet: &Tlp, bus: &mut Bus) {
+        let all = packet.length() * 4;
+        let mut wanted = (0..all).filter(|byte| enabled(packet, *byte));
+        let begin = wanted.next().unwrap_or(0);
+        let end = wanted.next_back().unwrap_or(begin) + 1;
+        let address = packet.address() + u64::from(begin);
+        // A tag that is in use has been reported by the hard IP.
+        self.ask(now, packet.tag(), address, end - begin, bus);
+    }
+
+    /// The next completion, if it has crossed the link.
+    fn completion_packet(&mut self, now: u64, requester: u16) -> Option<Tlp> {
+        let completion = self.tagged.front(now)?;
+        let (tag, code, address) = (completion.tag, completion.code, completion.address);
+        let (left, cut) = (completion.left, completion.cut);
+        let from = completion.offset as usize;
+        let pad = (address % 4) as usize;
+        let mut data = vec![0x5A; pad];
+        data.extend(&self.slots[completion.slot as usize][from..from + cut as usize]);
+        data.resize(data.len().next_multiple_of(4), 0x5A);
+        // Unsupported Request is status 1, Completer Abort 4 (Base Specification 2.1, table 2-20).
+        let (status, data) = match code {
+            1 => (1, &[][..]),
+            2 => (4, &[][..]),
+            _ => (0, &data[..]),
+        };
+        let mut packet = Tlp::completion(tag, requester, status, address as u8, left, data);
+        if code == 3 {
+            packet.header[0] |= 1 << 14;
+        }
+        self.given_out(now);
+        Some(packet)
+    }
+}
