@@ -253,6 +253,10 @@ pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario) -> Result<Row> {
             Ok(row.with(limit, span.stalls))
         }
         Kind::Duplex(stream) => duplex(bench, scenario, &config, &stream),
+        Kind::MemoryDuplex(stream, clk_ps) => {
+            config.clk_ps = clk_ps;
+            duplex(bench, scenario, &config, &stream)
+        }
         Kind::Library(way, bytes) => opencl::transfer(bench, scenario, &config, way, bytes),
         Kind::Launch => opencl::launch(bench, scenario, &config),
         Kind::Doorbell => doorbell(bench, scenario, &config),
@@ -292,6 +296,15 @@ fn rate(
     let mut row = Row::new(scenario, rate, "B/s", Some(limit.smaller())).with(limit, stalls);
     if port.packets {
         row.notes.push(set_by(&limit));
+        if way == Way::Read && row.verdict != Verdict::Pass {
+            let (reads, bytes) = limits::whole_reads(config);
+            row.notes.push(format!(
+                "of that buffer a whole read is taken at a time: {reads} of {bytes} bytes, {} of {}; and it is given \
+                 back with the last beat of a completion",
+                reads * bytes,
+                config.tlp.completion_headers * 64
+            ));
+        }
     }
     Ok(row)
 }

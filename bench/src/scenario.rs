@@ -136,6 +136,8 @@ pub(crate) enum Kind {
     Descriptors(Way, Stream),
     /// Both directions, the worse one.
     Duplex(Stream),
+    /// As `Duplex` with another period of FPGA memory's clock, in picoseconds.
+    MemoryDuplex(Stream, u64),
     /// As `Rate` with another read round trip, in nanoseconds.
     FarRate(Way, Stream, u32),
     /// A buffer of so many bytes, by the board library for OpenCL.
@@ -349,7 +351,14 @@ pub static SCENARIOS: &[Scenario] = &{
         },
         Scenario {
             name: "tlp.gen3.duplex",
-            what: "the same, both at once, the worse of the two",
+            what: "the same, both at once, the worse of the two; FPGA memory at 250 MHz",
+            bar: Some(Bar::RatioAtLeast(0.97)),
+            variant: Variant::Gen3,
+            kind: Kind::MemoryDuplex(Stream::bulk(PACKETS), 4000),
+        },
+        Scenario {
+            name: "tlp.gen3.duplex.200mhz",
+            what: "the same, FPGA memory at 200 MHz as in all other rows",
             bar: Some(Bar::RatioAtLeast(0.97)),
             variant: Variant::Gen3,
             kind: Kind::Duplex(Stream::bulk(PACKETS)),

@@ -33,6 +33,16 @@ const LONGEST: u32 = 512;
 /// Bytes of FPGA memory or of the bus that one completion has room for in the account.
 const LINE: f64 = 64.0;
 
+/// Bytes of a word of FPGA memory: 512 bits.
+const MEMORY_WORD: f64 = 64.0;
+
+/// Whole reads that the hard IP's buffer has room for, and their bytes.
+pub(super) fn whole_reads(config: &BoardConfig) -> (u32, u32) {
+    let bytes = read_bytes(&config.link);
+    let lines = bytes.div_ceil(LINE as u32);
+    (config.tlp.completion_headers / lines, bytes)
+}
+
 /// Bytes a second of a link, one way, after line coding.
 fn raw(link: &LinkConfig) -> f64 {
     let lane = match link.generation {
@@ -95,8 +105,19 @@ pub(super) fn bulk(config: &BoardConfig, port: Port, way: Way) -> Limit {
     }
 }
 
-/// Both directions at once, reads being at their own limit: their requests take room of the writes.
+/// Both directions at once, reads being at their own limit: their requests take room of the writes. FPGA memory, of
+/// one word a cycle, is for both.
 pub(super) fn duplex(config: &BoardConfig, port: Port, way: Way) -> Limit {
+    let mut limit = one_of_two(config, port, way);
+    let share = MEMORY_WORD / 2.0 * 1e12 / config.clk_ps as f64;
+    if share < limit.contract {
+        limit.contract = share;
+        limit.by = "FPGA memory";
+    }
+    limit
+}
+
+fn one_of_two(config: &BoardConfig, port: Port, way: Way) -> Limit {
     let reads = bulk(config, port, Way::Read);
     let Way::Write = way else {
         return reads;
@@ -206,7 +227,12 @@ mod tests {
     /// 7.111e9 / 512 requests a second: as many beats fewer, and 24 bytes of the link each.
     #[test]
     fn duplex_by_hand() {
-        let (config, port) = board(Generation::Gen3, 1000);
+        let (mut config, port) = board(Generation::Gen3, 1000);
+        // 200 million words of 64 bytes, half of them for each.
+        let slow = super::duplex(&config, port, Way::Read);
+        near(slow.contract, 6.4e9);
+        assert_eq!(slow.by, "FPGA memory");
+        config.clk_ps = 4000;
         let write = super::duplex(&config, port, Way::Write);
         near(write.contract, (250e6 - 13.889e6) / 9.0 * 256.0);
         near(write.link, (7.877e9 - 0.3333e9) * 256.0 / 280.0);

@@ -30,7 +30,7 @@ const FAULTS: [(&str, &str, &str); 14] = [
         "assign has_room = need <= {1'b0, space};",
         "assign has_room = 1'b1;",
     ),
-    ("asks", "ahead_d = pending_now;", "ahead_d = 7'd0;"),
+    ("asks", "stamp_d = accepted_now;", "stamp_d = 32'd0;"),
     ("credits", "(left_nh <= 8'h80)", "1'b1"),
     ("credits", "(left_pd <= 12'h800)", "1'b1"),
     (
