@@ -70,6 +70,7 @@ fn all(library: &Library) {
         let (codes, _) = faults::with(library, fate, 2);
         assert_eq!(codes.len(), 1);
     }
+    limits::tags(library);
     limits::room(library);
     limits::credits(library);
     ordering::behind_writes(library);
