@@ -45,6 +45,7 @@ csr 0x400 x1
     7:0 reads_log2 ro
     8:8 tagged ro
     9:9 msix ro
+    10:10 tlp ro
   0x020 PORT_TIMEOUT 32
     31:0 cycles rw, reset 12500000
   0x024 PORT_PACE 32
@@ -62,6 +63,21 @@ csr 0x400 x1
     2:2 flush pulse
   0x040 ATT_FLUSH 64
     63:6 address rw
+  0x048 LINK 32
+    2:0 max_payload ro
+    6:4 max_request ro
+    15:8 read_tags ro
+    23:16 completion_space ro
+    24:24 rx_failed ro
+  0x04c LINK_REFUSALS 32
+    15:0 unsupported ro
+    31:16 aborted ro
+  0x050 LINK_ERRORS 32
+    15:0 poisoned ro
+    31:16 malformed ro
+  0x054 LINK_LOSSES 32
+    15:0 unexpected ro
+    31:16 expired ro
   0x070 WINDOW 64
     39:16 base rw
   0x080 CHANNEL_SELECT 32
